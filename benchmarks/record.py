@@ -1,0 +1,32 @@
+"""Record the profile of a family, as it ships: every launch that its ladder needs, planned metrics only, scrubbed.
+
+    python benchmarks/record.py transpose kernels/transpose/h200.ncu-rep
+
+Needs a GPU, ncu, nvcc and PyCUDA.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from ncuview.api import load_rules
+from ncuview.collect.catalogue import family, launches_of
+from ncuview.collect.live import profile_live
+from ncuview.collect.plan import belongs_in_recording, metrics_for
+from ncuview.report.scrub import scrub
+
+
+def main(name: str, target: str) -> None:
+    """Profile the family and write the scrubbed report."""
+    metrics = metrics_for(load_rules())
+    with tempfile.TemporaryDirectory() as folder:
+        report = profile_live(launches_of(family(name)), metrics, Path(folder))
+        scrub(report, Path(target), keep=partial(belongs_in_recording, planned=frozenset(metrics)))
+    print(f"{target}: {Path(target).stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

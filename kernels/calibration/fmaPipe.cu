@@ -1,0 +1,70 @@
+/*--- ncuview
+schema = 1
+name = "fmaPipe"
+family = "calibration"
+rung = 6
+document = "ncuview"
+section = "attainable share of fma and issue"
+teaches = "Independent chains of fused multiply-adds: one warp instruction per scheduler and cycle."
+oracle = "copy_CPU"
+
+[sizes]
+threads = 270336
+rounds = 32768
+
+# ncuview: begin launch
+[launch]
+grid = ["threads / 256"]
+block = ["256"]
+# ncuview: end launch
+
+[[args]]
+name = "in"
+kind = "in float32[threads]"
+
+[[args]]
+name = "out"
+kind = "out float32[threads]"
+
+[[args]]
+name = "one"
+kind = "float32 = 1"
+
+[[args]]
+name = "zero"
+kind = "float32 = 0"
+
+[[args]]
+name = "rounds"
+kind = "int32 = rounds"
+
+[useful]
+flops = "2 * rounds * threads"
+
+[expect]
+verdict = "near-peak"
+---*/
+
+#define CHAINS 8
+
+// ncuview: begin kernel
+__global__ void fmaPipe(const float *in, float *out, float one, float zero, int rounds)
+{
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    float value[CHAINS];
+
+    for (int c = 0; c < CHAINS; c++)
+        value[c] = in[t];
+
+    // volatile: each operation gives back what it was given, and must be executed all the same.
+    #pragma unroll 4
+    for (int r = 0; r < rounds; r += CHAINS)
+        for (int c = 0; c < CHAINS; c++)
+            asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(value[c]) : "f"(one), "f"(zero));
+
+    bool same = true;
+    for (int c = 1; c < CHAINS; c++)
+        same = same && value[c] == value[0];
+    out[t] = same ? value[0] : -1.0f;
+}
+// ncuview: end kernel

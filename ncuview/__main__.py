@@ -1,0 +1,5 @@
+"""``python -m ncuview``."""
+
+from ncuview.cli import main
+
+main()

@@ -1,0 +1,241 @@
+"""The kernels that ncuview ships: front matter read from the source file, checked, and resolved into launches.
+
+A kernel file begins with a comment ``/*--- ncuview ... ---*/`` that holds TOML: what the kernel teaches, where from,
+its sizes, launch and arguments, the oracle that knows the right answer, and what the diagnosis is expected to say.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ncuview.errors import KernelFileError, RuleFileError, UnknownFamily, UnknownKernel
+from ncuview.paths import shipped
+from ncuview.ruleset.expression import compile_expression
+
+_FRONT_MATTER = re.compile(r"\A/\*--- ncuview\n(?P<toml>.*?)^---\*/$", re.DOTALL | re.MULTILINE)
+_ARRAY = re.compile(r"(?P<role>in|out) (?P<dtype>\w+)\[(?P<shape>[^\]]+)\]")
+_SCALAR = re.compile(r"(?P<dtype>\w+) = (?P<value>.+)")
+_DTYPES = frozenset({"float32", "float64", "int32", "uint32"})
+
+Sizes = Mapping[str, int]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class LaunchTexts(_Part):
+    """Grid and block as arithmetic over the sizes."""
+
+    grid: Annotated[list[str], Field(min_length=1, max_length=3)]
+    block: Annotated[list[str], Field(min_length=1, max_length=3)]
+
+
+class Argument(_Part):
+    """``in float32[n, n]``, ``out float32[n, n]`` or ``int32 = n``."""
+
+    name: str
+    kind: str
+
+
+class Useful(_Part):
+    """The work that the problem needs, whatever the kernel does: bytes moved or floating-point operations."""
+
+    bytes: str | None = None
+    flops: str | None = None
+
+
+class Expect(_Part):
+    """What the diagnosis must say: the first advice or a verdict, and optimizations that must not be advised."""
+
+    first: str | None = None
+    verdict: Literal["near-peak", "unclear"] | None = None
+    quiet: list[str] = []
+
+
+class FrontMatter(_Part):
+    """The TOML at the head of a kernel file."""
+
+    schema_version: Annotated[Literal[1], Field(alias="schema")]
+    name: str
+    family: str
+    rung: int
+    document: str
+    section: str
+    teaches: str
+    better: str | None = None
+    oracle: str
+    sizes: dict[str, int]
+    launch: LaunchTexts
+    args: list[Argument]
+    useful: Useful
+    expect: Expect
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel of the catalogue.
+
+    Attributes:
+        path: Its source file, ``<family>/<name>.cu`` below the folder of kernels.
+        text: Its front matter.
+    """
+
+    path: Path
+    text: FrontMatter
+
+    @property
+    def name(self) -> str:
+        """The name that the documents use, of the file as of the function in it."""
+        return self.text.name
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of a kernel at given sizes, with all arithmetic done.
+
+    Attributes:
+        kernel: What to launch.
+        sizes: The sizes it is launched at.
+        grid: Blocks in x, y, z.
+        block: Threads per block in x, y, z.
+        args: Arguments in order: role (``in``, ``out``, ``scalar``), dtype, and shape or value.
+        useful_bytes: Bytes that the problem must move; 0 when the kernel does not say.
+    """
+
+    kernel: Kernel
+    sizes: Sizes
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    args: tuple[Mapping[str, Any], ...]
+    useful_bytes: int
+
+
+def load_kernel(path: Path) -> Kernel:
+    """Read a kernel file's front matter.
+
+    Raises:
+        KernelFileError: It is missing or wrong; the message names file and key.
+    """
+    match = _FRONT_MATTER.match(path.read_text(encoding="utf-8"))
+    if not match:
+        raise KernelFileError(f"{path}: no front matter", hint="A kernel file begins with `/*--- ncuview` and TOML.")
+    try:
+        text = FrontMatter.model_validate(tomllib.loads(match["toml"]))
+    except tomllib.TOMLDecodeError as error:
+        raise KernelFileError(f"{path}: {error}") from error
+    except ValidationError as error:
+        problem = error.errors()[0]
+        key = ".".join(str(part) for part in problem["loc"])
+        raise KernelFileError(f"{path}: {key}: {problem['msg']}") from error
+    if (text.name, text.family) != (path.stem, path.parent.name):
+        raise KernelFileError(f"{path}: name and family must be those of the file, {path.parent.name}/{path.stem}")
+    return Kernel(path, text)
+
+
+def find_kernel(name: str) -> Kernel:
+    """The catalogue's kernel of this name.
+
+    Raises:
+        UnknownKernel: There is none; the hint has the nearest names.
+    """
+    files = {path.stem: path for path in shipped("kernels").glob("*/*.cu")}
+    if name not in files:
+        near = difflib.get_close_matches(name, files, n=3)
+        hint = f"Did you mean {' or '.join(near)}? " if near else ""
+        raise UnknownKernel(f"no kernel or report {name!r}", hint=hint + "`ncuview kernels` lists the kernels.")
+    return load_kernel(files[name])
+
+
+def all_kernels() -> list[Kernel]:
+    """Every kernel of the catalogue, by family and rung."""
+    kernels = [load_kernel(path) for path in shipped("kernels").glob("*/*.cu")]
+    return sorted(kernels, key=lambda kernel: (kernel.text.family, kernel.text.rung))
+
+
+def family(name: str) -> list[Kernel]:
+    """The kernels of a family, from the first rung of its ladder to the last.
+
+    Raises:
+        UnknownFamily: There is none of this name.
+    """
+    files = sorted((shipped("kernels") / name).glob("*.cu")) if name.isidentifier() else []
+    if not files:
+        known = sorted({path.parent.name for path in shipped("kernels").glob("*/*.cu")})
+        raise UnknownFamily(f"no family {name!r}", hint=f"There are: {', '.join(known)}.")
+    return sorted((load_kernel(path) for path in files), key=lambda kernel: kernel.text.rung)
+
+
+def launches_of(kernels: list[Kernel]) -> list[Launch]:
+    """One launch of each kernel, and one more of its better rung wherever that runs at other sizes by itself.
+
+    A step of the ladder is measured at the sizes of its lower rung whenever the two kernels take the same sizes.
+    """
+    by_name = {kernel.name: kernel for kernel in kernels}
+    launches = {(kernel.name, tuple(kernel.text.sizes.items())): launch_of(kernel) for kernel in kernels}
+    for kernel in kernels:
+        better = by_name.get(kernel.text.better or "")
+        if better and better.text.sizes.keys() == kernel.text.sizes.keys():
+            key = (better.name, tuple(kernel.text.sizes.items()))
+            launches.setdefault(key, launch_of(better, kernel.text.sizes))
+    return list(launches.values())
+
+
+def launch_of(kernel: Kernel, sizes: Sizes | None = None) -> Launch:
+    """Resolve a kernel's launch at its own or other sizes.
+
+    Raises:
+        KernelFileError: An expression is wrong, or a grid, block or shape is no positive whole number.
+    """
+    sizes = kernel.text.sizes if sizes is None else sizes
+    arithmetic = _Arithmetic(kernel, sizes)
+    useful = kernel.text.useful.bytes
+    return Launch(
+        kernel=kernel,
+        sizes=dict(sizes),
+        grid=arithmetic.extent("launch.grid", kernel.text.launch.grid),
+        block=arithmetic.extent("launch.block", kernel.text.launch.block),
+        args=tuple(arithmetic.argument(argument) for argument in kernel.text.args),
+        useful_bytes=arithmetic.whole("useful.bytes", useful) if useful else 0,
+    )
+
+
+class _Arithmetic:
+    """Evaluates one kernel file's expressions at given sizes."""
+
+    def __init__(self, kernel: Kernel, sizes: Sizes) -> None:
+        self._path = kernel.path
+        self._sizes: dict[str, Any] = {name: float(value) for name, value in sizes.items()}
+
+    def value(self, key: str, text: str) -> float:
+        try:
+            return float(compile_expression(text, self._sizes).evaluate(self._sizes))
+        except RuleFileError as error:
+            raise KernelFileError(f"{self._path}: {key}: {error}") from error
+
+    def whole(self, key: str, text: str) -> int:
+        value = self.value(key, text)
+        if not value.is_integer() or value < 1:
+            raise KernelFileError(f"{self._path}: {key}: {text!r} gives {value:g}, not a positive whole number")
+        return int(value)
+
+    def extent(self, key: str, texts: list[str]) -> tuple[int, int, int]:
+        x, y, z = (*(self.whole(key, text) for text in texts), 1, 1)[:3]
+        return (x, y, z)
+
+    def argument(self, argument: Argument) -> dict[str, Any]:
+        key = f"args.{argument.name}"
+        if (array := _ARRAY.fullmatch(argument.kind)) and array["dtype"] in _DTYPES:
+            shape = [self.whole(key, text) for text in array["shape"].split(",")]
+            return {"role": array["role"], "dtype": array["dtype"], "shape": shape}
+        if (scalar := _SCALAR.fullmatch(argument.kind)) and scalar["dtype"] in _DTYPES:
+            return {"role": "scalar", "dtype": scalar["dtype"], "value": self.value(key, scalar["value"])}
+        raise KernelFileError(f"{self._path}: {key}: {argument.kind!r} is no kind of argument")

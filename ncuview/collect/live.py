@@ -1,0 +1,112 @@
+"""Profile catalogue kernels on this machine's GPU: compile, launch under ncu, check every result."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from ncuview.collect.catalogue import Kernel, Launch
+from ncuview.collect.compiler import Compiled, compile_kernel
+from ncuview.collect.machine import find_ncu, find_nvcc, missing_for_live
+from ncuview.collect.ncu import classify, ncu_command, run_ncu
+from ncuview.collect.ncu_output import Progress
+from ncuview.errors import NcuNotFound, ProgramFailed, WrongResult
+from ncuview.paths import shipped
+
+SECONDS_PER_LAUNCH = 120
+"""More than any catalogue kernel takes in all its passes; a run beyond it hangs."""
+
+
+def profile_live(
+    launches: Sequence[Launch],
+    metrics: Sequence[str],
+    folder: Path,
+    progress: Callable[[Progress], object] | None = None,
+) -> Path:
+    """Make each launch once under ncu and return the report.
+
+    Args:
+        launches: What to launch, in this order.
+        metrics: What to collect.
+        folder: An empty private folder for the files of this run.
+        progress: Told about every kernel that ncu starts and finishes.
+
+    Raises:
+        ToolError: GPU, ncu, nvcc or PyCUDA is missing, or ncu was refused.
+        ProgramError: A kernel does not compile, fails, or computes something wrong.
+        NothingProfiled: ncu recorded less than it was asked for.
+    """
+    if missing := missing_for_live():
+        raise missing
+    ncu, nvcc = find_ncu(), find_nvcc()
+    if ncu is None or nvcc is None:
+        raise NcuNotFound("ncu or nvcc went away between looking and using it")
+    compiled = compile_all(nvcc, [launch.kernel for launch in launches], folder)
+    program, result = host_program(launches, compiled, folder)
+    report = folder / "profile.ncu-rep"
+    run = run_ncu(
+        ncu_command(ncu, metrics, report, program),
+        cwd=shipped("kernels"),
+        timeout_s=SECONDS_PER_LAUNCH * len(launches),
+        progress=progress,
+        environment=host_environment(),
+    )
+    if failure := classify(run, report):
+        raise failure
+    check_results(result)
+    return report
+
+
+def check_results(result: Path) -> None:
+    """Refuse the profile when a kernel computed something wrong.
+
+    Raises:
+        WrongResult: At least one element differs from the oracle.
+        ProgramFailed: The host process left no results.
+    """
+    if not result.exists():
+        raise ProgramFailed("the host process ended without results", hint="Run it without ncu to see its error.")
+    for launch in json.loads(result.read_text(encoding="utf-8"))["launches"]:
+        if launch["wrong_elements"]:
+            raise WrongResult(
+                f"{launch['kernel']} computes {launch['wrong_elements']:,} wrong elements; its profile is not shown",
+                hint="A profile of a wrong kernel says nothing about the right one. Mend the kernel first.",
+            )
+
+
+def compile_all(nvcc: Path, kernels: Sequence[Kernel], folder: Path) -> dict[str, Compiled]:
+    """Compile each distinct kernel once, several at a time: kernel name -> machine code."""
+    distinct = {kernel.name: kernel for kernel in kernels}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        compiled = pool.map(lambda kernel: compile_kernel(nvcc, kernel, folder), distinct.values())
+        return dict(zip(distinct, compiled, strict=True))
+
+
+def host_program(launches: Sequence[Launch], compiled: Mapping[str, Compiled], folder: Path) -> tuple[list[str], Path]:
+    """The command that makes the launches, and the file that it will leave its results in."""
+    job, result = folder / "job.json", folder / "result.json"
+    entries = [
+        {
+            "kernel": launch.kernel.name,
+            "cubin": str(compiled[launch.kernel.name].cubin),
+            "symbol": compiled[launch.kernel.name].symbol,
+            "oracle": launch.kernel.text.oracle,
+            "sizes": launch.sizes,
+            "grid": launch.grid,
+            "block": launch.block,
+            "args": launch.args,
+        }
+        for launch in launches
+    ]
+    job.write_text(json.dumps({"launches": entries}), encoding="utf-8")
+    return [sys.executable, "-P", "-m", "ncuview.collect.host", str(job), str(result)], result
+
+
+def host_environment() -> dict[str, str]:
+    """What the host process needs to find ncuview when it runs from a checkout."""
+    root = str(Path(__file__).resolve().parents[2])
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))}

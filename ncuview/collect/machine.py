@@ -1,0 +1,170 @@
+"""What this machine has for profiling: Nsight Compute, a compiler, PyCUDA, and a GPU in some state."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from lxml import etree
+
+from ncuview.errors import CompilerNotFound, GpuNotFound, LauncherNotFound, NcuNotFound, NcuRefused, ToolError
+
+_NSIGHT_COMPUTE = Path("/opt/nvidia/nsight-compute")
+_CUDA = Path("/usr/local/cuda")
+_NVIDIA_SMI_TIMEOUT_S = 60  # it wakes every GPU of the host, one after the other
+_NCU_VERSION_TIMEOUT_S = 60
+
+
+@dataclass(frozen=True)
+class GpuState:
+    """The GPU that a program would use, in the state that decides how far its timings can be compared."""
+
+    name: str
+    driver_version: str
+    cuda_version: str
+    """The newest CUDA that the driver serves."""
+    sm_clock_mhz: int | None
+    max_sm_clock_mhz: int | None
+    temperature_c: int | None
+    throttle_reasons: tuple[str, ...]
+    """What holds the clocks down now, in nvidia-smi's words: ``sw_power_cap``, ``hw_thermal_slowdown`` ..."""
+    mig: bool
+    """The GPU is cut into instances, so some units are shared with others."""
+
+
+def find_ncu() -> Path | None:
+    """Nsight Compute's command line: on PATH, else the newest installed release, else a CUDA toolkit's."""
+    releases = sorted(_NSIGHT_COMPUTE.glob("*"), key=lambda folder: _version(folder.name), reverse=True)
+    return _find("ncu", [*releases, *_cuda_folders()])
+
+
+def find_nvcc() -> Path | None:
+    """The CUDA compiler: on PATH, else a CUDA toolkit's."""
+    return _find("nvcc", _cuda_folders())
+
+
+def ncu_version(ncu: Path) -> str:
+    """The release of an ncu, such as ``2025.3.1``.
+
+    Raises:
+        NcuRefused: It does not start, or does not say its version.
+    """
+    try:
+        answer = subprocess.run(
+            [ncu, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_NCU_VERSION_TIMEOUT_S,
+            check=False,
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        answer = ""
+    version = re.search(r"Version (\d+\.\d+\.\d+)", answer)
+    if version is None:
+        raise NcuRefused(f"{ncu} does not say its version", hint="Reinstall Nsight Compute.")
+    return version[1]
+
+
+def gpu_state() -> GpuState | None:
+    """The state of the first visible GPU, or None where no driver or GPU answers."""
+    nvidia_smi = shutil.which("nvidia-smi")
+    if nvidia_smi is None:
+        return None
+    try:
+        answer = subprocess.run(
+            [nvidia_smi, "-q", "-x"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_NVIDIA_SMI_TIMEOUT_S,
+            check=True,
+        ).stdout
+        log = etree.fromstring(answer, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False))
+    except (OSError, subprocess.SubprocessError, etree.XMLSyntaxError):
+        return None
+    gpu = _first_visible(log.findall("gpu"))
+    if gpu is None:
+        return None
+    return GpuState(
+        name=gpu.findtext("product_name", ""),
+        driver_version=log.findtext("driver_version", ""),
+        cuda_version=log.findtext("cuda_version", ""),
+        sm_clock_mhz=_number(gpu, "clocks/sm_clock"),
+        max_sm_clock_mhz=_number(gpu, "max_clocks/sm_clock"),
+        temperature_c=_number(gpu, "temperature/gpu_temp"),
+        throttle_reasons=_throttle_reasons(gpu),
+        mig=_in_mig_mode(gpu),
+    )
+
+
+def missing_for_live() -> ToolError | None:
+    """The first thing that launching a catalogue kernel under ncu lacks here, or None when all is there."""
+    if gpu_state() is None:
+        return GpuNotFound(
+            "No NVIDIA GPU answers: nvidia-smi is missing, fails or lists none that is visible",
+            hint="Install the NVIDIA driver; in a container, pass the GPU in (docker run --gpus all). "
+            "Reports and recorded profiles need no GPU.",
+        )
+    if find_ncu() is None:
+        return NcuNotFound(
+            f"Nsight Compute's ncu is neither on PATH nor in {_NSIGHT_COMPUTE} nor in a CUDA toolkit",
+            hint="Install Nsight Compute (it comes with the CUDA toolkit) or put its folder on PATH.",
+        )
+    if find_nvcc() is None:
+        return CompilerNotFound(
+            f"The CUDA compiler nvcc is neither on PATH nor in $CUDA_HOME nor in {_CUDA}",
+            hint="Install the CUDA toolkit or set CUDA_HOME to where it is.",
+        )
+    if find_spec("pycuda") is None:
+        return LauncherNotFound("PyCUDA is not installed", hint="pip install 'ncuview[gpu]'")
+    return None
+
+
+def _find(program: str, folders: list[Path]) -> Path | None:
+    found = shutil.which(program) or shutil.which(program, path=os.pathsep.join(map(str, folders)))
+    return Path(found).absolute() if found else None
+
+
+def _cuda_folders() -> list[Path]:
+    homes = [Path(home) for home in [os.environ.get("CUDA_HOME")] if home]
+    return [home / "bin" for home in [*homes, _CUDA]]
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", text))
+
+
+def _first_visible(gpus: list[etree._Element]) -> etree._Element | None:
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
+        return gpus[0] if gpus else None
+    first = visible.split(",")[0].strip()
+    for place, gpu in enumerate(gpus):
+        if first == str(place) or (first.startswith("GPU-") and gpu.findtext("uuid", "").startswith(first)):
+            return gpu
+        # An instance's own UUID is not listed, only that its GPU is in MIG mode.
+        if first.startswith("MIG-") and _in_mig_mode(gpu):
+            return gpu
+    return None
+
+
+def _in_mig_mode(gpu: etree._Element) -> bool:
+    return gpu.findtext("mig_mode/current_mig") == "Enabled"
+
+
+def _throttle_reasons(gpu: etree._Element) -> tuple[str, ...]:
+    # Older drivers call the same list "throttle" instead of "event"; an idle GPU is not held down.
+    reasons = [*gpu.findall("clocks_event_reasons/*"), *gpu.findall("clocks_throttle_reasons/*")]
+    active = (re.sub(r"^clocks_(event|throttle)_reason_", "", str(r.tag)) for r in reasons if r.text == "Active")
+    return tuple(reason for reason in active if reason != "gpu_idle")
+
+
+def _number(gpu: etree._Element, path: str) -> int | None:
+    number = re.match(r"-?\d+", gpu.findtext(path, ""))
+    return int(number[0]) if number else None

@@ -1,0 +1,91 @@
+"""What ncu says while it runs: its progress, and a log that stays small whatever the program prints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+_LONGEST_PROGRESS_LINE = 8192  # the longest kernel names seen have 1,400 characters
+_PROGRESS = re.compile(
+    rb'==PROF== Profiling "(?P<kernel>[^\n]{1,4096}?)" - (?P<index>\d+)(?: \(\d+/\d+\))?:'
+    rb"|100% - (?P<passes>\d+) pass"
+)
+
+_BEGINNING = 1 << 17
+_ENDING = 1 << 18
+_REMARKS = 1 << 17
+_LONGEST_LOG = 2 * (_BEGINNING + _REMARKS + _ENDING)
+_LEFT_OUT = b"[...]\n"
+_REMARK = re.compile(rb"==(?:ERROR|WARNING)==[^\n]*\n")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """ncu begins a launch (``passes`` is None) or has finished it."""
+
+    kernel: str
+    """The name as ncu abbreviates it."""
+    index: int
+    """The launch's place in the run, from 0."""
+    passes: int | None
+    """How often ncu ran the launch to collect all metrics."""
+    elapsed_s: float
+    """Since ncu was started."""
+
+
+class ProgressReader:
+    """Finds the launches in ncu's standard output, however the bytes arrive.
+
+    A launch's line grows while ncu works on it, and a warning or the program's own output can break it in two, so what
+    counts is the order in which beginnings and ends appear, not lines.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._unread = b""
+        self.begun = 0
+        self.passes: list[int] = []
+        """Of each finished launch."""
+        self.unfinished: Progress | None = None
+        """The launch that ncu is at work on."""
+
+    def feed(self, chunk: bytes) -> list[Progress]:
+        """What the next bytes tell."""
+        text, read, news = self._unread + chunk, 0, []
+        for event in _PROGRESS.finditer(text):
+            read = event.end()
+            if event["kernel"] is not None:
+                name = event["kernel"].decode(errors="replace")
+                self.unfinished = Progress(name, int(event["index"]), None, self._clock())
+                self.begun += 1
+                news.append(self.unfinished)
+            elif self.unfinished is not None:
+                news.append(replace(self.unfinished, passes=int(event["passes"]), elapsed_s=self._clock()))
+                self.passes.append(int(event["passes"]))
+                self.unfinished = None
+        self._unread = text[read:][-_LONGEST_PROGRESS_LINE:]
+        return news
+
+
+class Transcript:
+    """What one stream said, in bounded memory: its beginning, its end, and ncu's errors and warnings from between."""
+
+    def __init__(self) -> None:
+        self._said = bytearray()
+
+    def add(self, chunk: bytes) -> None:
+        """Append what was said."""
+        self._said += chunk
+        if len(self._said) > _LONGEST_LOG:
+            self._shorten()
+
+    def text(self) -> str:
+        """All that was kept."""
+        return self._said.decode(errors="replace")
+
+    def _shorten(self) -> None:
+        beginning = self._said.rfind(b"\n", 0, _BEGINNING) + 1 or _BEGINNING
+        ending = self._said.find(b"\n", len(self._said) - _ENDING) + 1 or len(self._said) - _ENDING
+        remarks = b"".join(_REMARK.findall(self._said, beginning, ending))[:_REMARKS]
+        self._said[beginning:ending] = _LEFT_OUT + remarks

@@ -1,0 +1,85 @@
+"""Rules against launches: one outcome for every pair, evaluated over whole columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ncuview.report.derive import DERIVED, first_known
+from ncuview.ruleset.spec import DERIVED_PREFIX, Rule
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ncuview.model import Profile
+
+    Column = NDArray[np.float64]
+
+FINDING, PASSED, NOT_APPLICABLE, SKIPPED, BROKEN = "finding", "passed", "not_applicable", "skipped", "broken"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One rule's word on every launch.
+
+    Attributes:
+        rule: The rule.
+        values: Aliases, thresholds and ``let`` names, one value per launch.
+        outcomes: One of the five outcomes per launch.
+        broken_by: The ``let`` or ``when`` that is no number, for launches with outcome ``broken``; else empty.
+    """
+
+    rule: Rule
+    values: Mapping[str, Column]
+    outcomes: list[str]
+    broken_by: list[str]
+
+
+def alias_values(rule: Rule, profile: Profile) -> dict[str, Column]:
+    """Each alias of a rule for all launches: its first metric that a launch has, else NaN."""
+    return {alias: _values(profile, names) for alias, names in rule.text.metrics.items()}
+
+
+def _values(profile: Profile, names: list[str]) -> Column:
+    derived = names[0].removeprefix(DERIVED_PREFIX)
+    return DERIVED[derived].compute(profile) if names[0] != derived else first_known(profile, names)
+
+
+def judge(rule: Rule, aliases: Mapping[str, Column]) -> Judgement:
+    """Evaluate a rule on columns of alias values.
+
+    A launch that the rule does not apply to is not applicable even when other metrics are missing; a launch with a
+    missing metric is skipped; a value that is no number although nothing is missing breaks the rule on that launch.
+    """
+    count = len(next(iter(aliases.values())))
+    values: dict[str, Column] = {**aliases}
+    values.update({name: np.full(count, value) for name, value in rule.thresholds.items()})
+    for name, expression in rule.let.items():
+        values[name] = _as_column(expression.evaluate(values), count)
+    applies = _as_column(rule.applies.evaluate(values), count)
+    fires = _as_column(rule.when.evaluate(values), count)
+
+    missing = np.isnan(np.array([values[alias] for alias in aliases])).any(axis=0)
+    outcomes, broken_by = [], []
+    for launch in range(count):
+        unknown = [name for name in rule.let if np.isnan(values[name][launch])] + ["when"] * bool(
+            np.isnan(fires[launch])
+        )
+        if applies[launch] == 0:
+            outcome = NOT_APPLICABLE
+        elif missing[launch]:
+            outcome = SKIPPED
+        elif unknown or np.isnan(applies[launch]):
+            outcome = BROKEN
+        else:
+            outcome = FINDING if fires[launch] else PASSED
+        outcomes.append(outcome)
+        broken_by.append((unknown or ["applies"])[0] if outcome == BROKEN else "")
+    return Judgement(rule, values, outcomes, broken_by)
+
+
+def _as_column(values: Column, count: int) -> Column:
+    return np.broadcast_to(values, (count,))

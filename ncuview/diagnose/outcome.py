@@ -1,0 +1,175 @@
+"""From a rule's judgement of all launches to one outcome per launch, with evidence, lines and the promised gain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ncuview.diagnose.check import BROKEN, FINDING, NOT_APPLICABLE, PASSED, Judgement, alias_values, judge
+from ncuview.diagnose.whatif import Load, Speedup, predict
+from ncuview.model import (
+    Broken,
+    Citation,
+    Evidence,
+    Finding,
+    Fix,
+    Gain,
+    NotApplicable,
+    Outcome,
+    Passed,
+    Profile,
+    RuleId,
+    Skipped,
+    SourceLine,
+)
+from ncuview.report.derive import ACCESSES, DERIVED
+from ncuview.ruleset.regions import region
+from ncuview.ruleset.spec import DERIVED_PREFIX, Rule
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.float64]
+
+LINES_SHOWN = 3
+SHARE_SHOWN = 0.05
+"""A line with less of the waste than this is not worth a user's look."""
+
+
+def outcomes_of(rule: Rule, profile: Profile, load: Load) -> list[Outcome]:
+    """What one rule says of each launch, in the order of the launches."""
+    judgement = judge(rule, alias_values(rule, profile))
+    speedup = _speedup(judgement, load) if FINDING in judgement.outcomes else None
+    return [_outcome(judgement, launch, profile, load, speedup) for launch in range(len(profile.launches))]
+
+
+def _speedup(judgement: Judgement, load: Load) -> Speedup:
+    rule, values = judgement.rule, judgement.values
+    return predict(
+        load,
+        scale={unit: expression.evaluate(values) for unit, expression in rule.scale.items()},
+        adds={unit: expression.evaluate(values) for unit, expression in rule.adds.items()},
+        latency=np.broadcast_to(np.clip(rule.latency.evaluate(values), 0.0, 1.0), (len(judgement.outcomes),)),
+    )
+
+
+def _outcome(judgement: Judgement, launch: int, profile: Profile, load: Load, speedup: Speedup | None) -> Outcome:
+    rule = judgement.rule
+    identity = RuleId(rule.text.code, rule.text.name)
+    values = {name: float(column[launch]) for name, column in judgement.values.items()}
+    match judgement.outcomes[launch]:
+        case outcome if outcome == FINDING and speedup:
+            if missing := load.missing(launch):
+                return _skipped(identity, missing, "its gain cannot be predicted")
+            if not np.isfinite(speedup.best[launch]):
+                return Broken(identity, f"{rule.path}: gain is not a number on this launch")
+            gain = Gain(*(float(bound[launch]) for bound in (speedup.low, speedup.best, speedup.high)))
+            return _finding(rule, launch, values, profile, gain, speedup.wall_after[launch])
+        case outcome if outcome == PASSED:
+            return Passed(identity, rule.passed.fill(values))
+        case outcome if outcome == NOT_APPLICABLE:
+            return NotApplicable(identity, rule.not_applicable.text)
+        case outcome if outcome == BROKEN:
+            return Broken(identity, f"{rule.path}: {judgement.broken_by[launch]} is not a number on this launch")
+        case _:
+            return _skipped(identity, _missing_metrics(rule, profile, launch), "it cannot be judged")
+
+
+def _skipped(identity: RuleId, missing: tuple[str, ...], consequence: str) -> Skipped:
+    if not missing:
+        return Skipped(identity, f"{consequence}: the launch is too short to have been sampled", ())
+    names = ",".join(missing)
+    return Skipped(identity, f"{consequence}: not collected. Collect with: ncu --metrics {names}", missing)
+
+
+def _missing_metrics(rule: Rule, profile: Profile, launch: int) -> tuple[str, ...]:
+    """The newest name of each metric of which this launch has no form at all."""
+    row = profile.metrics.iloc[launch]
+    present = set(row.index[row.notna()])
+    missing: dict[str, None] = {}
+    for names in rule.text.metrics.values():
+        derived = names[0].startswith(DERIVED_PREFIX)
+        needed = DERIVED[names[0].removeprefix(DERIVED_PREFIX)].metrics if derived else tuple(names)
+        if not present.intersection(needed):
+            missing.update(dict.fromkeys(needed if derived else names[:1]))
+    return tuple(missing)
+
+
+def _finding(
+    rule: Rule, launch: int, values: dict[str, float], profile: Profile, gain: Gain, wall_after: str
+) -> Finding:
+    fix = rule.text.fix[0]
+    return Finding(
+        rule=RuleId(rule.text.code, rule.text.name),
+        optimization=rule.text.optimization,
+        message=rule.finding.fill(values),
+        predicted_speedup=gain,
+        wall_after=wall_after,
+        check=rule.check.fill(values),
+        assumes=rule.text.gain.assumes,
+        evidence=_evidence(rule, values, profile),
+        where=_where(rule, launch, profile),
+        cite=tuple(Citation(cite.document, cite.section, cite.claim) for cite in rule.text.cite),
+        fix=Fix(fix.title, region(fix.before, rule.path), fix.before, region(fix.after, rule.path), fix.after),
+    )
+
+
+def _evidence(rule: Rule, values: dict[str, float], profile: Profile) -> tuple[Evidence, ...]:
+    """The rule's computed values, then the metrics under them."""
+    sources = {alias: _source_metrics(names, profile) for alias, names in rule.text.metrics.items()}
+    computed = []
+    for name, expression in rule.let.items():
+        sources[name] = tuple(
+            dict.fromkeys(metric for used in sorted(expression.names) for metric in sources.get(used, ()))
+        )
+        computed.append(Evidence(name, values[name], rule.text.evidence.units.get(name, ""), sources[name]))
+    plain = [
+        Evidence(alias, values[alias], _unit(names, profile), sources[alias])
+        for alias, names in rule.text.metrics.items()
+    ]
+    return (*computed, *plain)
+
+
+def _source_metrics(names: list[str], profile: Profile) -> tuple[str, ...]:
+    for name in names:
+        if name.startswith(DERIVED_PREFIX):
+            return DERIVED[name.removeprefix(DERIVED_PREFIX)].metrics
+        if name in profile.metrics.columns:
+            return (name,)
+    return ()
+
+
+def _unit(names: list[str], profile: Profile) -> str:
+    for name in names:
+        if name.startswith(DERIVED_PREFIX):
+            return DERIVED[name.removeprefix(DERIVED_PREFIX)].unit
+        if name in profile.units:
+            return profile.units[name]
+    return ""
+
+
+def _where(rule: Rule, launch: int, profile: Profile) -> tuple[SourceLine, ...]:
+    """The source lines with the most of the waste."""
+    rows = profile.instructions[profile.instructions["launch"] == launch]
+    if rule.waste is None or not rule.waste.names.issubset(rows.columns):
+        return ()
+    if rule.text.where and rule.text.where.among:
+        pattern = ACCESSES[rule.text.where.among]
+        rows = rows[[bool(pattern.match(instruction)) for instruction in rows["sass"]]]
+    waste = rule.waste.evaluate({name: rows[name].to_numpy(np.float64) for name in rule.waste.names})
+    known = rows[["file", "line"]].assign(waste=np.nan_to_num(waste))
+    by_line = known[known["line"] > 0].groupby(["file", "line"], as_index=False).agg({"waste": "sum"})
+    total = by_line["waste"].sum()
+    if total <= 0:
+        return ()
+    by_line["share"] = by_line["waste"] / total
+    top = by_line[by_line["share"] >= SHARE_SHOWN].nlargest(LINES_SHOWN, "share")
+    report = str(profile.launches["report"].iloc[launch])
+    return tuple(_source_line(row, report, profile) for row in top.to_dict("records"))
+
+
+def _source_line(row: dict[Any, Any], report: str, profile: Profile) -> SourceLine:
+    text = profile.sources.get((report, row["file"]), "").splitlines()
+    code = text[row["line"] - 1].strip() if row["line"] <= len(text) else ""
+    return SourceLine(row["file"], row["line"], row["share"], code)

@@ -1,0 +1,109 @@
+"""From outcomes to a diagnosis: what to do first, what not to do and why, and when to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ncuview.diagnose.outcome import outcomes_of
+from ncuview.diagnose.whatif import WALL_SHARE, Load, load_of, walls_now
+from ncuview.model import (
+    Broken,
+    Device,
+    Diagnosis,
+    Finding,
+    LaunchDiagnosis,
+    Origin,
+    Outcome,
+    Profile,
+    Skipped,
+    Verdict,
+)
+from ncuview.report.metrics import textbook_metrics
+from ncuview.report.units import UNITS, WALLS
+from ncuview.ruleset.spec import Rule
+
+WORTH_DOING = 1.10
+"""A finding that promises less is a note: run-to-run spread on an H200 reaches 5 %, and every change has a cost."""
+
+
+def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report") -> Diagnosis:
+    """Judge every launch of a profile by every rule, and rank what they find by promised gain."""
+    load = load_of(profile)
+    by_rule = [outcomes_of(rule, profile, load) for rule in rules]
+    walls = walls_now(load)
+    textbook = textbook_metrics(profile)
+    uses = _wall_uses(load)
+    launches = []
+    for launch, row in enumerate(profile.launches.to_dict("records")):
+        outcomes = _ranked((outcomes[launch] for outcomes in by_rule), walls[launch], uses[launch])
+        launches.append(
+            LaunchDiagnosis(
+                report=row["report"],
+                index=row["index"],
+                kernel=row["kernel"],
+                demangled=row["demangled"],
+                grid=_extent(row, "grid"),
+                block=_extent(row, "block"),
+                duration_ns=row["duration_ns"],
+                device=Device(row["device"], row["compute_capability"]),
+                origin=origin,
+                wall=walls[launch],
+                walls=uses[launch],
+                verdict=_verdict(outcomes, float(load.floor()[launch])),
+                metrics=textbook[launch],
+                outcomes=outcomes,
+            )
+        )
+    return Diagnosis(tuple(launches), profile.reports)
+
+
+def _extent(row: dict[Any, Any], of: str) -> tuple[int, int, int]:
+    return (row[f"{of}_x"], row[f"{of}_y"], row[f"{of}_z"])
+
+
+def _wall_uses(load: Load) -> list[dict[str, float]]:
+    """For each launch, each wall's use as a share of peak: the busiest of its units; unknown ones are left out."""
+    launches = len(load.use["launch"])
+    uses: list[dict[str, float]] = [{} for _ in range(launches)]
+    for wall in WALLS:
+        parts = np.array([load.use[unit] for unit, what in UNITS.items() if what.wall == wall])
+        for launch in range(launches):
+            known = parts[:, launch][np.isfinite(parts[:, launch])]
+            if len(known):
+                uses[launch][wall] = float(known.max())
+    return uses
+
+
+def _ranked(outcomes: Iterable[Outcome], wall: str, uses: dict[str, float]) -> tuple[Outcome, ...]:
+    """Findings by promised gain, surer ones first among equals, each not worth doing with its reason; then the rest."""
+    findings, rest = [], []
+    for outcome in outcomes:
+        if not isinstance(outcome, Finding):
+            rest.append(outcome)
+        elif outcome.predicted_speedup.best < WORTH_DOING:
+            findings.append(replace(outcome, rejected=_reason(wall, uses)))
+        else:
+            findings.append(outcome)
+    return (*sorted(findings, key=_precedence), *rest)
+
+
+def _precedence(finding: Finding) -> tuple[float, float, str]:
+    gain = finding.predicted_speedup
+    return (-gain.best, gain.high - gain.low, finding.rule.code)
+
+
+def _reason(wall: str, uses: dict[str, float]) -> str:
+    if wall in uses:
+        return f"not the wall: {wall} at {uses[wall]:.0%} of its peak is"
+    return f"not the wall: {wall} is, and this hides little of it"
+
+
+def _verdict(outcomes: Sequence[Outcome], floor: float) -> Verdict:
+    if any(isinstance(outcome, Finding) and not outcome.rejected for outcome in outcomes):
+        return "advice"
+    judged = not any(isinstance(outcome, Skipped | Broken) for outcome in outcomes)
+    return "near-peak" if judged and floor >= WALL_SHARE else "unclear"

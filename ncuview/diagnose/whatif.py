@@ -1,0 +1,169 @@
+"""The what-if model: how long a launch takes once a change has been made, from all units together.
+
+Times are shares of the launch's present duration. Each unit r is used to a share ``u_r`` of its peak, and a good kernel
+attains ``a_r`` of that peak, so the unit alone needs ``u_r / a_r``. The largest of these is the *floor*. What no unit
+explains is *latency*, which overlaps with the work of the units instead of adding to it::
+
+    1 = floor**2 + latency**2                        before the change
+    after = sqrt(floor_after**2 + latency_after**2)
+    speedup = 1 / after
+
+A rule says what its change does to each: units lose demand (``scale``) or gain some (``adds``), latency loses a
+share. Since the floor is over all units, advice for a unit that is not the wall promises 1.0, and the promise for the
+wall already contains the next wall. The quadratic sum is measured, not assumed: see docs/promised-and-got.md.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ncuview.report.derive import column, first_known
+from ncuview.report.units import UNITS, members
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ncuview.model import Profile
+
+    Column = NDArray[np.float64]
+    Demands = Mapping[str, Column]
+
+WALL_SHARE = 0.8
+"""From this share of the attainable on, a unit is the wall; below, latency is. The finished kernels of the catalogue
+reach 0.88 to 1.0, the ones that wait for memory with idle units at most 0.78."""
+
+CERTAINTY = {"low": 0.75, "best": 1.0, "high": 1.15}
+"""How much of the latency that a rule claims is taken to go away at each bound."""
+
+_UNIT_NAMES = (*UNITS, "launch")
+
+
+@dataclass(frozen=True)
+class Load:
+    """How each launch uses the GPU.
+
+    Attributes:
+        use: Unit -> share of its peak, 0..1, one per launch; ``launch`` is the cost of an empty launch.
+        attainable: Bound -> unit -> the share of peak that a good kernel reaches.
+    """
+
+    use: Demands
+    attainable: Mapping[str, Demands]
+
+    def missing(self, launch: int) -> tuple[str, ...]:
+        """The metrics without which nothing can be predicted and which this launch lacks."""
+        lacking = (what for unit, what in UNITS.items() if what.core and np.isnan(self.use[unit][launch]))
+        return tuple(what.metrics[0] for what in lacking)
+
+    def closeness(self, bound: str = "best") -> Column:
+        """Units x launches: how close each unit is to what is attainable; NaN where it was not measured."""
+        return np.array([self.use[unit] / self.attainable[bound][unit] for unit in _UNIT_NAMES])
+
+    def floor(self) -> Column:
+        """The share of each launch's time that its busiest unit explains."""
+        floor: Column = np.nanmax(self.closeness(), axis=0)
+        return floor
+
+    def latency(self) -> Column:
+        """The time in which no unit is busy enough to explain it, as it overlaps with the floor."""
+        return np.sqrt(np.maximum(0.0, 1.0 - self.floor() ** 2))
+
+
+@dataclass(frozen=True)
+class Speedup:
+    """The predicted factor for each launch, with bounds and the unit that limits it afterwards."""
+
+    low: Column
+    best: Column
+    high: Column
+    wall_after: list[str]
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads(resources.files("ncuview.diagnose").joinpath("attainable.toml").read_text(encoding="utf-8"))
+
+
+def attainable(device: str, unit: str, bound: str) -> float:
+    """The share of a unit's peak that good kernels reach on this GPU, at bound ``low``, ``best`` or ``high``."""
+    default = _table()["default"]
+    gpu = _table().get(device, default)
+    return float(gpu.get(unit, default.get(unit, default["unit"]))[bound])
+
+
+def load_of(profile: Profile) -> Load:
+    """How the launches of a profile use the units of their GPUs."""
+    devices = profile.launches["device"].tolist()
+    gpus = [_table().get(device, _table()["default"]) for device in devices]
+    duration = profile.launches["duration_ns"].to_numpy(np.float64)
+    use = {unit: first_known(profile, what.metrics) / 100 for unit, what in UNITS.items()}
+    use["launch"] = np.minimum(1.0, np.array([gpu["launch_ns"] for gpu in gpus]) / duration)
+    written = _written_share(profile) * np.array([gpu["dram_write_cost"] for gpu in gpus])
+    bounds = {}
+    for bound in CERTAINTY:
+        shares = {unit: np.array([attainable(device, unit, bound) for device in devices]) for unit in UNITS}
+        shares["dram"] = shares["dram"] - written
+        # A launch that beats the table has shown that more is attainable.
+        bounds[bound] = {unit: np.fmax(share, use[unit]) for unit, share in shares.items()}
+        bounds[bound]["launch"] = np.ones(len(devices))
+    return Load(use, bounds)
+
+
+def _written_share(profile: Profile) -> Column:
+    """Bytes written as a share of all bytes to and from device memory; 0 where that is not known."""
+    read, written = column(profile, "dram__bytes_read.sum"), column(profile, "dram__bytes_write.sum")
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(written / (read + written))
+
+
+def predict(load: Load, scale: Demands, adds: Demands, latency: Column) -> Speedup:
+    """What each launch gains from a change that does this to its units and its latency.
+
+    Args:
+        load: The launches as they are.
+        scale: Unit or wall -> the share of its demand that is left.
+        adds: Unit or wall -> new demand, as a share of the present duration at the unit's peak.
+        latency: The share of the latency that goes away.
+    """
+    demand = {unit: use.copy() for unit, use in load.use.items()}
+    for name, share in scale.items():
+        for unit in members(name):
+            demand[unit] = demand[unit] * share
+    for name, more in adds.items():
+        for unit in members(name):
+            demand[unit] = demand[unit] + more
+
+    speedups, closeness = {}, {}
+    for bound, certainty in CERTAINTY.items():
+        shares = load.attainable[bound]
+        closeness[bound] = np.array([demand[unit] / shares[unit] for unit in _UNIT_NAMES])
+        left = load.latency() * (1 - np.minimum(1.0, latency * certainty))
+        speedups[bound] = 1 / np.sqrt(np.nanmax(closeness[bound], axis=0) ** 2 + left**2)
+    left = load.latency() * (1 - latency)
+    return Speedup(
+        low=np.minimum(speedups["low"], speedups["best"]),
+        best=speedups["best"],
+        high=np.maximum(speedups["high"], speedups["best"]),
+        wall_after=_walls(closeness["best"], left),
+    )
+
+
+def walls_now(load: Load) -> list[str]:
+    """The word for what limits each launch: a unit's wall, ``launch`` or ``latency``."""
+    return _walls(load.closeness(), load.latency())
+
+
+def _walls(closeness: Column, latency: Column) -> list[str]:
+    busiest = np.nanargmax(np.where(np.isnan(closeness), -1.0, closeness), axis=0)
+    floor = np.nanmax(closeness, axis=0)
+    total = np.sqrt(floor**2 + latency**2)
+    names = [_UNIT_NAMES[unit] for unit in busiest]
+    words = [UNITS[name].wall if name in UNITS else name for name in names]
+    return [word if share >= WALL_SHARE else "latency" for word, share in zip(words, floor / total, strict=True)]

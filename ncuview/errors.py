@@ -1,0 +1,138 @@
+"""Everything that can go wrong and is not our own bug, each with its exit code and a hint.
+
+::
+
+    NcuviewError
+      ├ UsageError              2   what the user typed: UnknownKernel, UnknownFamily, UnknownRule, UnknownMetric
+      ├ RuleFileError           2   a rule file or kernel file: UnsafeExpression, UnsafeTemplate, KernelFileError
+      ├ ReportError             3   no usable data: ReportUnreadable, ReportDamaged, ReportEmpty, NothingProfiled
+      ├ ToolError               5   this machine: GpuNotFound, NcuNotFound, NcuRefused, CompilerNotFound,
+      │                             LauncherNotFound
+      └ ProgramError            6   the profiled program: CompileFailed, WrongResult, ProgramFailed
+
+A missing metric is no error but an outcome (``model.Skipped``). ``cli.main`` is the one place that turns an error
+into a message and an exit code; anything that is not a ``NcuviewError`` leaves with 70, never with 0 or 1.
+"""
+
+from __future__ import annotations
+
+
+class NcuviewError(Exception):
+    """Base of all expected failures.
+
+    Attributes:
+        hint: What the user can do next, as a sentence or a command.
+        exit_code: The process's exit status when this error ends it.
+    """
+
+    exit_code = 70
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(NcuviewError):
+    """The command line asks for something that does not exist or does not go together."""
+
+    exit_code = 2
+
+
+class UnknownKernel(UsageError):
+    """No kernel of the catalogue, file or report bears this name."""
+
+
+class UnknownFamily(UsageError):
+    """No family of the catalogue bears this name."""
+
+
+class UnknownRule(UsageError):
+    """No loaded rule bears this code or name."""
+
+
+class UnknownMetric(UsageError):
+    """Neither nvprof nor the textbooks know a metric of this name."""
+
+
+class RuleFileError(NcuviewError):
+    """A rule or kernel file cannot be used; the message names file and key."""
+
+    exit_code = 2
+
+
+class UnsafeExpression(RuleFileError):
+    """An expression holds something other than the arithmetic that rule files may use."""
+
+
+class UnsafeTemplate(RuleFileError):
+    """A message template asks for something other than a formatted value."""
+
+
+class KernelFileError(RuleFileError):
+    """The front matter of a kernel file is missing, incomplete or contradicts itself."""
+
+
+class ReportError(NcuviewError):
+    """There is no usable data."""
+
+    exit_code = 3
+
+
+class ReportUnreadable(ReportError):
+    """The file cannot be opened, or is not a report at all."""
+
+
+class ReportDamaged(ReportError):
+    """The file is a report, but part of it is missing or wrong."""
+
+
+class ReportEmpty(ReportError):
+    """The report is whole and holds no kernel launch."""
+
+
+class NothingProfiled(ReportError):
+    """ncu ran and recorded no launch, or not the metrics that it was asked for."""
+
+
+class ToolError(NcuviewError):
+    """Something that profiling needs is missing on this machine, or refused."""
+
+    exit_code = 5
+
+
+class GpuNotFound(ToolError):
+    """No NVIDIA driver or GPU answers."""
+
+
+class NcuNotFound(ToolError):
+    """Nsight Compute's command line is not installed where we look."""
+
+
+class NcuRefused(ToolError):
+    """ncu could not profile: permissions, a busy GPU, a driver that does not fit."""
+
+
+class CompilerNotFound(ToolError):
+    """nvcc is not installed where we look."""
+
+
+class LauncherNotFound(ToolError):
+    """PyCUDA is not installed; it is the extra ``ncuview[gpu]``."""
+
+
+class ProgramError(NcuviewError):
+    """The program that was to be profiled failed."""
+
+    exit_code = 6
+
+
+class CompileFailed(ProgramError):
+    """nvcc rejected the kernel."""
+
+
+class WrongResult(ProgramError):
+    """The kernel ran and computed something else than its oracle; its profile is not to be believed."""
+
+
+class ProgramFailed(ProgramError):
+    """The program ended with an error of its own."""

@@ -1,0 +1,261 @@
+"""What passes between the stages: frozen dataclasses and nothing else of ours.
+
+``collect`` leaves a report file, ``report`` turns it into a ``Profile``, ``diagnose`` turns that into a
+``Diagnosis``, and ``render`` shows it. Each can be made by hand in a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Origin = Literal["live", "recorded", "report"]
+Verdict = Literal["advice", "near-peak", "unclear"]
+
+
+@dataclass(frozen=True)
+class ReportInfo:
+    """Where the launches of one report come from."""
+
+    path: str
+    """The file, as the user named it."""
+    ncu_version: str
+    """The Nsight Compute that wrote it, such as ``2025.3.1``; empty when the report does not say."""
+    created: datetime | None
+    """When it was written (UTC); None when the report does not say."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """All launches of one or more reports, as DataFrames in base units (ns, byte, sector, %).
+
+    ``launches`` has one row per launch, indexed 0..n-1 over all reports:
+    ``report`` (string), ``index`` (int64, 0-based in its report), ``kernel``, ``demangled`` (string), ``grid_x`` ...
+    ``block_z`` (int64), ``device`` (string), ``compute_capability`` (string, ``9.0``), ``duration_ns`` (float64).
+
+    ``metrics`` has the same index and a float64 column for each metric under Nsight Compute's own name; NaN where a
+    launch does not have it. ``units`` gives the unit of each column.
+
+    ``instructions`` has one row per machine instruction of each launch: ``launch`` (int64, into ``launches``),
+    ``address`` (int64, bytes from the kernel's start), ``sass``, ``file`` (string), ``line`` (int64, 0 when unknown),
+    and a float64 column for each metric that ncu attributes to instructions.
+
+    ``sources`` maps (report, file) to the source text that ncu imported.
+    """
+
+    reports: tuple[ReportInfo, ...]
+    launches: pd.DataFrame
+    metrics: pd.DataFrame
+    units: Mapping[str, str]
+    instructions: pd.DataFrame
+    sources: Mapping[tuple[str, str], str]
+
+    @cached_property
+    def lines(self) -> pd.DataFrame:
+        """``instructions`` summed by source line: ``launch``, ``file``, ``line`` and the metric columns."""
+        known = self.instructions[self.instructions["line"] > 0]
+        return known.drop(columns=["address", "sass"]).groupby(["launch", "file", "line"], as_index=False).sum()
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A factor by which a launch gets faster: the best guess, and bounds that should hold."""
+
+    low: float
+    best: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One number that a judgement rests on."""
+
+    name: str
+    value: float
+    unit: str
+    metrics: tuple[str, ...]
+    """The metrics that it was computed from, under Nsight Compute's names."""
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """A line of the user's code, with its share of the waste that a finding is about."""
+
+    file: str
+    line: int
+    share: float
+    code: str
+
+
+@dataclass(frozen=True)
+class Citation:
+    """Where the optimisation is taught, and what is said there."""
+
+    document: str
+    section: str
+    claim: str
+
+
+@dataclass(frozen=True)
+class Fix:
+    """What to change, shown on two real kernels of the catalogue."""
+
+    title: str
+    before: str
+    before_from: str
+    after: str
+    after_from: str
+
+
+@dataclass(frozen=True)
+class RuleId:
+    """A rule's code and name: ``SMEM001``, ``shared-bank-conflict``."""
+
+    code: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The rule fired: there is waste, and this is what removing it would gain."""
+
+    rule: RuleId
+    optimization: str
+    message: str
+    predicted_speedup: Gain
+    wall_after: str
+    """The unit that limits the launch once the advice is taken."""
+    check: str
+    """What a new profile must show when the change has worked."""
+    assumes: str
+    evidence: tuple[Evidence, ...]
+    where: tuple[SourceLine, ...]
+    cite: tuple[Citation, ...]
+    fix: Fix
+    rejected: str = ""
+    """Why the finding is not advice, in one line; empty when it is."""
+
+
+@dataclass(frozen=True)
+class Passed:
+    """The rule looked and found nothing; ``message`` says how close it was."""
+
+    rule: RuleId
+    message: str
+
+
+@dataclass(frozen=True)
+class NotApplicable:
+    """The launch has no subject for this rule: no shared memory, say."""
+
+    rule: RuleId
+    message: str
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Metrics are missing; ``missing`` names them, ``message`` gives the command that collects them."""
+
+    rule: RuleId
+    message: str
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Broken:
+    """The rule itself failed on this launch; the others went on."""
+
+    rule: RuleId
+    message: str
+
+
+Outcome = Finding | Passed | NotApplicable | Skipped | Broken
+
+
+@dataclass(frozen=True)
+class TextbookMetric:
+    """A metric under the name of the documents and of nvprof, computed for one launch."""
+
+    value: float
+    unit: str
+    source: str
+    """The expression over Nsight Compute's metrics that gave the value."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """The GPU of a launch."""
+
+    name: str
+    compute_capability: str
+
+
+@dataclass(frozen=True)
+class LaunchDiagnosis:
+    """What is to be said about one launch."""
+
+    report: str
+    index: int
+    kernel: str
+    demangled: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    duration_ns: float
+    device: Device
+    origin: Origin
+    wall: str
+    """The unit that limits the launch now."""
+    walls: Mapping[str, float]
+    """Each unit's use as a share of its peak, 0..1."""
+    verdict: Verdict
+    metrics: Mapping[str, TextbookMetric]
+    outcomes: tuple[Outcome, ...]
+    """One per rule; findings first, by predicted gain."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The advice, best first: findings that promise enough to be worth doing."""
+        return tuple(o for o in self.outcomes if isinstance(o, Finding) and not o.rejected)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The answer: one entry per launch, in the order of the reports."""
+
+    launches: tuple[LaunchDiagnosis, ...]
+    reports: tuple[ReportInfo, ...]
+    remark: str = ""
+    """Why the profile is a recorded one, or what else the reader must know before the first launch."""
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A kernel's place on its family's ladder."""
+
+    kernel: str
+    rung: int
+    diagnosis: LaunchDiagnosis
+    useful_bandwidth: float
+    """Bytes that the problem must move, over the time: GB/s."""
+    better: str
+    """The kernel that applies the first advice; empty on the last rung."""
+    better_sizes: Mapping[str, int]
+    """The sizes at which ``better`` was measured."""
+    measured_speedup: float | None
+    """How much faster ``better`` moves the same bytes; None when there is none."""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """A family from naive to best, with what was promised and what was got at each step."""
+
+    family: str
+    rungs: tuple[Rung, ...]
+    reports: tuple[ReportInfo, ...]
+    remark: str = ""

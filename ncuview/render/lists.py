@@ -1,0 +1,52 @@
+"""The catalogue's kernels and the rules, as lists for people and for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from ncuview.collect.catalogue import Kernel
+from ncuview.render.terminal import page_console, page_text
+from ncuview.ruleset.spec import Rule
+
+
+def kernels_page(kernels: Sequence[Kernel], width: int) -> str:
+    """Family, kernel and document, in the order of the ladders."""
+    rows = [(k.text.family, k.name, f"{k.text.document}: {k.text.section}") for k in kernels]
+    return _table(("family", "kernel", "document"), rows, width)
+
+
+def kernels_json(kernels: Sequence[Kernel]) -> str:
+    """All that the front matter says."""
+    entries = [kernel.text.model_dump(by_alias=True, exclude={"schema_version"}) for kernel in kernels]
+    return _json("ncuview.kernels/1", "kernels", entries)
+
+
+def rules_page(rules: Sequence[Rule], width: int) -> str:
+    """Code, name, what it advises and when."""
+    rows = [(r.text.code, r.text.name, r.text.optimization, r.text.summary) for r in rules]
+    return _table(("code", "rule", "advises", "when"), rows, width)
+
+
+def rules_json(rules: Sequence[Rule]) -> str:
+    """All that the rule files say, without their cases."""
+    entries = [rule.text.model_dump(by_alias=True, exclude={"schema_version", "case"}) for rule in rules]
+    return _json("ncuview.rules/1", "rules", entries)
+
+
+def _json(schema: str, key: str, entries: list[dict[str, object]]) -> str:
+    return json.dumps({"schema": schema, key: entries}, indent=2, allow_nan=False) + "\n"
+
+
+def _table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]], width: int) -> str:
+    console = page_console(width, color=False)
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+    return page_text(console)

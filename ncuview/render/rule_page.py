@@ -1,0 +1,43 @@
+"""``ncuview explain``: a rule's page, rendered from its file."""
+
+from __future__ import annotations
+
+import textwrap
+
+from ncuview.ruleset.regions import region
+from ncuview.ruleset.spec import Rule
+
+_INDENT = "  "
+
+
+def rule_page(rule: Rule, width: int) -> str:
+    """What is measured, why it matters, the change on real code, the thresholds with their reasons, the documents."""
+    text = rule.text
+    parts = [f"{text.code} {text.name}: {text.optimization}", _wrapped(text.summary + ".", width)]
+    parts += [_section("What is measured", text.docs.what, width), _section("Why it matters", text.docs.why, width)]
+    for fix in text.fix:
+        parts.append(_heading(fix.title))
+        for label, reference in (("Before", fix.before), ("After", fix.after)):
+            parts.append(
+                f"{_INDENT}{label}: {reference}\n\n" + textwrap.indent(region(reference, rule.path), _INDENT * 3)
+            )
+    parts.append(_section("What the promise assumes", text.gain.assumes + ".", width))
+    for name, threshold in text.thresholds.items():
+        parts.append(_section(f"Threshold {name}: {threshold.value:g}", threshold.why, width))
+    parts.append(_section("Limits", text.docs.limits, width))
+    parts.append(_heading("Taught in"))
+    parts += [_wrapped(f"{cite.document}, {cite.section}: {cite.claim}", width, _INDENT) for cite in text.cite]
+    return "\n\n".join(parts) + "\n"
+
+
+def _heading(title: str) -> str:
+    return f"{title}\n{'-' * len(title)}"
+
+
+def _section(title: str, body: str, width: int) -> str:
+    return f"{_heading(title)}\n{_wrapped(body, width)}"
+
+
+def _wrapped(body: str, width: int, indent: str = "") -> str:
+    flowing = " ".join(body.split())
+    return textwrap.fill(flowing, width, initial_indent=indent, subsequent_indent=indent * 2 if indent else "")

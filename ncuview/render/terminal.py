@@ -1,0 +1,223 @@
+"""The page that a person reads top-down: the one next step, its evidence and how to check it; then the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import StringIO
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ncuview.model import (
+    Broken,
+    Diagnosis,
+    Finding,
+    LaunchDiagnosis,
+    NotApplicable,
+    Passed,
+    ReportInfo,
+    Skipped,
+)
+from ncuview.render.text import safe_text
+
+_LABEL = 8
+_ALSO = 3
+_PAGES = 3
+_ORIGIN = {"live": "live profile", "recorded": "recorded profile", "report": "report"}
+
+
+def diagnosis_page(diagnosis: Diagnosis, *, width: int, color: bool) -> str:
+    """Where the data come from, a table when there are many launches, then the launches that matter most."""
+    console = page_console(width, color=color)
+    console.print(provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark), style="dim")
+    if len(diagnosis.launches) > 1:
+        console.print()
+        console.print(_overview(diagnosis))
+    for launch in _worth_a_page(diagnosis):
+        console.print()
+        _launch(console, launch)
+    hidden = len(diagnosis.launches) - _PAGES
+    if hidden > 0:
+        console.print()
+        console.print(
+            f"{hidden} more launches: --kernel-name NAME shows one kernel, --format json all of them.", style="dim"
+        )
+    return page_text(console)
+
+
+def page_console(width: int, *, color: bool) -> Console:
+    """A console that writes into memory. Markup and highlighting are off: names from reports are data."""
+    return Console(
+        file=StringIO(),
+        width=width,
+        force_terminal=color,
+        no_color=not color,
+        color_system="standard" if color else None,
+        markup=False,
+        highlight=False,
+        emoji=False,
+    )
+
+
+def page_text(console: Console) -> str:
+    """What was written, without trailing spaces."""
+    assert isinstance(console.file, StringIO)  # noqa: S101  (made by page_console)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"
+
+
+def provenance(reports: tuple[ReportInfo, ...], launches: tuple[LaunchDiagnosis, ...], remark: str) -> str:
+    """The first line: live or recorded, which GPU, when, which ncu, and why."""
+    origin = _ORIGIN[launches[0].origin] if launches else "report"
+    devices = ", ".join(dict.fromkeys(safe_text(launch.device.name) for launch in launches)) or "unknown GPU"
+    made = dict.fromkeys(
+        (f"{r.created:%Y-%m-%d}" if r.created else "undated", f"ncu {r.ncu_version or '?'}") for r in reports
+    )
+    dates = "; ".join(", ".join(parts) for parts in made)
+    return f"{origin}: {devices}, {dates}" + (f" ({remark})" if remark else "")
+
+
+def _worth_a_page(diagnosis: Diagnosis) -> list[LaunchDiagnosis]:
+    """The launches whose advice saves the most time, in the order of the reports."""
+
+    def saved(launch: LaunchDiagnosis) -> float:
+        best = launch.findings[0].predicted_speedup.best if launch.findings else 1.0
+        return launch.duration_ns * (1 - 1 / best)
+
+    chosen = sorted(diagnosis.launches, key=saved, reverse=True)[:_PAGES]
+    return [launch for launch in diagnosis.launches if launch in chosen]
+
+
+def _overview(diagnosis: Diagnosis) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("kernel", "time", "wall", "next step"):
+        table.add_column(name, justify="right" if name == "time" else "left", overflow="fold")
+    for launch in diagnosis.launches:
+        table.add_row(
+            Text(safe_text(launch.kernel)), duration(launch.duration_ns), wall_words(launch), step_words(launch)
+        )
+    return table
+
+
+def duration(nanoseconds: float) -> str:
+    """A time with four digits and a unit that fits it."""
+    for unit, scale in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if nanoseconds >= scale:
+            return f"{nanoseconds / scale:.4g} {unit}"
+    return f"{nanoseconds:.0f} ns"
+
+
+def wall_words(launch: LaunchDiagnosis) -> str:
+    """``l1_data 88 %``, or ``latency``."""
+    return f"{launch.wall} {launch.walls[launch.wall]:.0%}" if launch.wall in launch.walls else launch.wall
+
+
+def step_words(launch: LaunchDiagnosis) -> str:
+    """The first advice with its promise, or the verdict."""
+    if not launch.findings:
+        return launch.verdict
+    first = launch.findings[0]
+    return f"{first.optimization} {first.predicted_speedup.best:.2f}x"
+
+
+def _launch(console: Console, launch: LaunchDiagnosis) -> None:
+    grid, block = ("x".join(str(n) for n in extent if n > 1) or "1" for extent in (launch.grid, launch.block))
+    bandwidth = launch.metrics.get("effective_bandwidth")
+    useful = f"  {bandwidth.value / 1e9:,.0f} GB/s useful" if bandwidth else ""
+    heading = Text(safe_text(launch.kernel), style="bold")
+    heading.append(f"  grid {grid}, block {block}  {duration(launch.duration_ns)}{useful}", style="not bold")
+    console.print(heading)
+    console.print()
+    if launch.findings:
+        _next_step(console, launch, launch.findings[0])
+    else:
+        _no_step(console, launch)
+    console.print()
+    _row(console, "Walls", Text(_walls(launch)))
+    _rest(console, launch)
+
+
+def _next_step(console: Console, launch: LaunchDiagnosis, finding: Finding) -> None:
+    gain = finding.predicted_speedup
+    headline = Text(f"{finding.fix.title}: {gain.best:.2f}x faster", style="bold green")
+    headline.append(
+        f"  ({gain.low:.2f}x to {gain.high:.2f}x, about {duration(launch.duration_ns / gain.best)})", style="not bold"
+    )
+    _row(console, "Next", headline)
+    console.print()
+    after = "" if finding.wall_after == launch.wall else f" and then {finding.wall_after}"
+    _row(console, "Why", Text(f"{safe_text(finding.message)}. The wall is {wall_words(launch)}{after}."))
+    for line in finding.where:
+        _row(console, "Where", Text(f"{safe_text(line.file)}:{line.line}  {line.share:.0%} of it", style="cyan"))
+        console.print(Padding(Text(safe_text(line.code)), (0, 0, 0, _LABEL + 4)))
+    _row(console, "Change", Text(f"{finding.fix.before_from}, to {finding.fix.after_from.rpartition('/')[2]}:"))
+    for code in _changed_lines(finding.fix.before, finding.fix.after):
+        console.print(Padding(code, (0, 0, 0, _LABEL + 4)))
+    _row(console, "Check", Text(f"Profile again: {safe_text(finding.check)}."))
+    _row(console, "Assumes", Text(finding.assumes))
+    cite = finding.cite[0]
+    _row(console, "Taught", Text(f"{cite.document}, {cite.section}", style="italic"))
+
+
+def _changed_lines(before: str, after: str) -> Iterator[Text]:
+    """The lines that differ, as a short diff."""
+    import difflib  # only pages with advice need it
+
+    for line in difflib.ndiff(before.splitlines(), after.splitlines()):
+        if line.startswith("- "):
+            yield Text(line, style="red")
+        elif line.startswith("+ "):
+            yield Text(line, style="green")
+
+
+def _no_step(console: Console, launch: LaunchDiagnosis) -> None:
+    if launch.verdict == "near-peak":
+        headline = f"Near its peak: {wall_words(launch)}. Stop here."
+        _row(console, "Verdict", Text(headline, style="bold green"))
+        reason = "That is what a good kernel attains; no rule promises more than a few per cent."
+    else:
+        _row(console, "Verdict", Text("Unclear: no unit is near its peak, and no rule says why.", style="bold yellow"))
+        reason = "What the rules could not judge is listed below."
+    _row(console, "Why", Text(reason))
+
+
+def _walls(launch: LaunchDiagnosis) -> str:
+    busy = sorted(launch.walls.items(), key=lambda item: -item[1])
+    return "  ".join(f"{name} {share:.0%}" for name, share in busy if share >= 0.05) or "no unit above 5 %"
+
+
+def _rest(console: Console, launch: LaunchDiagnosis) -> None:
+    """Everything else, one line each."""
+    for finding in launch.findings[1 : _ALSO + 1]:
+        gain = finding.predicted_speedup.best
+        _row(
+            console,
+            "Also",
+            Text(f"{finding.optimization} {gain:.2f}x instead ({finding.rule.code}): {safe_text(finding.message)}"),
+        )
+    for outcome in launch.outcomes:
+        if isinstance(outcome, Finding) and outcome.rejected:
+            _row(console, "Not", Text(f"{outcome.optimization} ({outcome.rule.code}), {outcome.rejected}"), style="dim")
+        elif isinstance(outcome, Skipped):
+            _row(
+                console, "Skipped", Text(f"{outcome.rule.code} {outcome.rule.name}: {outcome.message}"), style="yellow"
+            )
+        elif isinstance(outcome, Broken):
+            _row(console, "Broken", Text(f"{outcome.rule.code}: {safe_text(outcome.message)}"), style="red")
+    passed = [o.rule.name for o in launch.outcomes if isinstance(o, Passed)]
+    absent = [o.rule.name for o in launch.outcomes if isinstance(o, NotApplicable)]
+    if passed:
+        _row(console, "Passed", Text(", ".join(passed)), style="dim")
+    if absent:
+        _row(console, "No case", Text(", ".join(absent)), style="dim")
+    if launch.findings:
+        _row(console, "More", Text(f"ncuview explain {launch.findings[0].rule.code}"), style="dim")
+
+
+def _row(console: Console, label: str, content: Text, style: str = "") -> None:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(width=_LABEL, no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row(Text(label, style="dim"), content, style=style)
+    console.print(Padding(table, (0, 0, 0, 2)))

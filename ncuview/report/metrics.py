@@ -1,0 +1,126 @@
+"""Textbook metrics: what teaching documents and nvprof call a quantity, defined over Nsight Compute's metrics."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from math import isfinite
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ncuview.errors import UnknownMetric
+from ncuview.model import TextbookMetric
+from ncuview.report.derive import warps
+from ncuview.ruleset.expression import Expression, compile_expression
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from ncuview.model import Profile
+
+    Column = NDArray[np.float64]
+
+_METRIC_NAME = re.compile(r"(?<![\w.])(?!(?:and|or|not|min|max|abs|where)\b)[A-Za-z_][\w.]*")
+_SAMPLES, _NOT_ISSUED = "smsp__pcsamp_warps_issue_stalled_", "_not_issued"
+_REASONS_OF_EVERY_CHIP = 17  # imc_miss and warpgroup_arrive exist on some chips only
+
+
+@dataclass(frozen=True)
+class TextbookDefinition:
+    """What a textbook metric means and how it is computed.
+
+    Attributes:
+        name: As documents and nvprof write it.
+        kind: ``metric`` or ``event``, as nvprof told them apart.
+        definition: What it says, in one sentence.
+        unit: Of its value, on nvprof's scale.
+        expressions: Over Nsight Compute's metrics. The first whose metrics a launch has gives the value; where there is
+            none, Nsight Compute has no equivalent.
+        documented_expression: What NVIDIA's table of equivalents says; empty when it has none.
+        status: How ``expressions`` relates to that table.
+        notes: What to know about the number, or where else to look.
+    """
+
+    name: str
+    kind: str
+    definition: str
+    unit: str
+    expressions: tuple[str, ...]
+    documented_expression: str
+    status: str
+    notes: str
+
+
+@cache
+def definitions() -> Mapping[str, TextbookDefinition]:
+    """All textbook metrics by name."""
+    found: dict[str, TextbookDefinition] = {}
+    table = files("ncuview.report").joinpath("textbook_metrics.csv").read_text(encoding="utf-8")
+    for row in csv.DictReader(table.splitlines()):
+        expressions = tuple(text for text in row.pop("expressions").split(" | ") if text)
+        # nvprof has inst_executed both as a metric and as an event. They count the same; the metric comes first.
+        found.setdefault(row["name"], TextbookDefinition(**row, expressions=expressions))
+    return MappingProxyType(found)
+
+
+def definition(name: str) -> TextbookDefinition:
+    """The textbook metric of this name.
+
+    Raises:
+        UnknownMetric: There is none; the hint has the names that come closest.
+    """
+    if name in definitions():
+        return definitions()[name]
+    near = get_close_matches(name, definitions(), n=3)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "`ncuview metrics` lists all names."
+    raise UnknownMetric(f"no textbook metric is called {name!r}", hint=hint)
+
+
+def textbook_metrics(profile: Profile) -> list[dict[str, TextbookMetric]]:
+    """The textbook metrics of each launch; one that cannot be computed for a launch is left out."""
+    launches: list[dict[str, TextbookMetric]] = [{} for _ in range(len(profile.metrics))]
+    columns = _columns(profile)
+    for metric in definitions().values():
+        for text in metric.expressions:
+            if metric_names(text) <= columns.keys():
+                values = _compiled(text).evaluate(columns).tolist()
+                for launch, value in zip(launches, values, strict=True):
+                    if metric.name not in launch and isfinite(value):
+                        launch[metric.name] = TextbookMetric(value, metric.unit, text)
+    return launches
+
+
+@cache
+def metric_names(expression: str) -> frozenset[str]:
+    """The metrics that an expression reads, found without parsing it: most expressions never have theirs."""
+    return frozenset(_METRIC_NAME.findall(expression))
+
+
+@cache
+def _compiled(expression: str) -> Expression:
+    return compile_expression(expression, dotted=True)
+
+
+def _columns(profile: Profile) -> dict[str, Column]:
+    """The collected metrics, and two that ncu often leaves out although others determine them exactly."""
+    metrics = profile.metrics
+    columns: dict[str, Column] = dict(zip(metrics.columns, metrics.to_numpy(np.float64).T, strict=True))
+    determined = {"smsp__warps_launched.sum": warps(profile), "smsp__pcsamp_sample_count": _sample_count(metrics)}
+    for name, values in determined.items():
+        collected = columns.get(name, values)
+        columns[name] = np.where(np.isnan(collected), values, collected)
+    return columns
+
+
+def _sample_count(metrics: pd.DataFrame) -> Column:
+    """Samples of all stall reasons; unknown where a report has only a choice of the reasons."""
+    reasons = [name for name in metrics.columns if name.startswith(_SAMPLES) and not name.endswith(_NOT_ISSUED)]
+    return metrics[reasons].sum(axis=1, min_count=_REASONS_OF_EVERY_CHIP).to_numpy(np.float64)

@@ -1,0 +1,168 @@
+"""Refuse what is no whole report before NVIDIA's reader sees it: that reader accepts or crashes on damaged files."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ncuview.errors import ReportDamaged, ReportEmpty, ReportUnreadable
+from ncuview.report import wire
+from ncuview.report.wire import Span, WireError
+
+_SESSION = 3
+_CREATED = 2
+_VERSIONS = 8
+_NAME, _VALUE = 1, 2
+_WRITER = b"Nsight Compute Target"
+
+_ZSTANDARD = b"\x28\xb5\x2f\xfd"
+_LARGEST = 4 << 30
+
+_NAME_A_REPORT = "Name one of the .ncu-rep files that ncu --export writes."
+_PROFILE_AGAIN = "Copy the file again, or profile again: ncu writes the report when the profiled program has ended."
+
+
+@dataclass(frozen=True)
+class ReportHeader:
+    """What a report says about itself."""
+
+    ncu_version: str
+    """The Nsight Compute that wrote it, such as ``2025.3.1``; empty when the report does not say."""
+    created: datetime | None
+    """When it was written (UTC); None when the report does not say."""
+    results: int
+    """How many launches it holds; reading fewer means that the reader stumbled."""
+
+
+def precheck(path: Path) -> ReportHeader:
+    """Check that a file is a whole report with at least one launch.
+
+    The format has no checksum, so changed values go unseen; broken framing, cuts and appended bytes do not. A file that
+    was cut between two blocks is a whole report with fewer launches.
+
+    Raises:
+        ReportUnreadable: It cannot be opened, or is no report of a format that we know.
+        ReportDamaged: It is a report with a part missing or wrong.
+        ReportEmpty: It is a whole report without a launch.
+    """
+    return checked_header(read_report(path), path)
+
+
+def read_report(path: Path) -> bytes:
+    """The bytes of a report file, of which only the first four and the format's version were looked at.
+
+    Raises:
+        ReportUnreadable: It cannot be opened, or is no report of a format that we know.
+        ReportDamaged: Its first bytes are a report's, the next are not.
+    """
+    data = _read_regular_file(path)
+    if not data:
+        raise ReportUnreadable(f"{path} is empty", hint=_PROFILE_AGAIN)
+    if path.suffix == ".ncu-repz" or data.startswith(_ZSTANDARD):
+        raise ReportUnreadable(
+            f"{path} is a compressed report",
+            hint="Give ncu an --export name that ends in .ncu-rep, or unpack it: zstd -d < X.ncu-repz > X.ncu-rep",
+        )
+    if not data.startswith(wire.MAGIC):
+        raise ReportUnreadable(f"{path} is not an Nsight Compute report", hint=_NAME_A_REPORT)
+    try:
+        version = wire.format_version(data)
+    except WireError as error:
+        raise damaged(path, data, error) from error
+    if version > wire.FORMAT_VERSION:
+        raise ReportUnreadable(
+            f"{path} is in a newer report format ({version}; known is {wire.FORMAT_VERSION})",
+            hint="pip install --upgrade ncu-report ncuview",
+        )
+    if version < wire.FORMAT_VERSION:
+        raise ReportUnreadable(
+            f"{path} is in an older report format ({version}; known is {wire.FORMAT_VERSION})",
+            hint="Profile again with Nsight Compute 2020.3 or newer.",
+        )
+    return data
+
+
+def checked_header(data: bytes, path: Path) -> ReportHeader:
+    """Check the framing of a report's bytes; ``path`` is what messages call it.
+
+    Raises:
+        ReportDamaged: A part is missing or wrong.
+        ReportEmpty: There is no launch.
+    """
+    ncu_version, created, results = "", 0, 0
+    try:
+        for block in wire.blocks(data):
+            results += block.kernels + block.ranges
+            for item in wire.items(data, block):
+                wire.check_message(data, item)
+            for session in wire.contents(data, block.header, _SESSION):
+                for detail in wire.fields(data, session):
+                    if detail.number == _CREATED:
+                        created = created or detail.value
+                    elif detail.number == _VERSIONS:
+                        ncu_version = ncu_version or _writer_version(data, detail.content)
+    except WireError as error:
+        raise damaged(path, data, error) from error
+    if not results:
+        raise ReportEmpty(
+            f"{path} holds no kernel launch",
+            hint="ncu recorded nothing: check its kernel filter, and that the program launches a kernel.",
+        )
+    return ReportHeader(ncu_version, _utc(created), results)
+
+
+def damaged(path: Path, data: bytes, error: WireError) -> ReportDamaged:
+    """The error that says where the bytes of a report break the format."""
+    return ReportDamaged(f"{path} is damaged at byte {error.offset:,} of {len(data):,}: {error}", hint=_PROFILE_AGAIN)
+
+
+def _read_regular_file(path: Path) -> bytes:
+    try:
+        # Without O_NONBLOCK opening a pipe waits for a writer, for ever if there is none.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        try:
+            size = _size_of_regular_file(path, os.fstat(descriptor))
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                return file.read(size)
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError as error:
+        raise ReportUnreadable(
+            f"{path} does not exist", hint="ncu adds .ncu-rep to its --export name, and writes no report of nothing."
+        ) from error
+    except PermissionError as error:
+        raise ReportUnreadable(
+            f"{path} may not be read by this user", hint="Reports written by sudo ncu belong to root: sudo chown them."
+        ) from error
+    except (OSError, ValueError) as error:
+        raise ReportUnreadable(f"{path} cannot be read: {error}", hint=_NAME_A_REPORT) from error
+
+
+def _size_of_regular_file(path: Path, status: os.stat_result) -> int:
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe or device"
+        raise ReportUnreadable(f"{path} is {kind}, not a file", hint=_NAME_A_REPORT)
+    if status.st_size > _LARGEST:
+        raise ReportUnreadable(
+            f"{path} is larger than {_LARGEST >> 30} GiB", hint="Profile fewer launches, say with --launch-count."
+        )
+    return status.st_size
+
+
+def _writer_version(data: bytes, entry: Span) -> str:
+    texts = {field.number: data[field.body : field.end] for field in wire.fields(data, entry)}
+    if texts.get(_NAME) != _WRITER:
+        return ""
+    version = re.match(rb"\d+(\.\d+){0,2}", texts.get(_VALUE, b""))
+    return version[0].decode("ascii") if version else ""
+
+
+def _utc(seconds: int) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(seconds, UTC) if seconds else None
+    except (OverflowError, OSError, ValueError):
+        return None

@@ -1,0 +1,260 @@
+"""The framing of a report file and protobuf's wire format: read strictly, and written back.
+
+A report is a magic number, a file header, and blocks up to the exact end of the file. A block is a header and a
+payload; a payload is a row of messages. Everything is read from the whole file's bytes and named by its place in them,
+so that nothing is copied and every error knows its offset.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+MAGIC = b"NVR\0"
+FORMAT_VERSION = 7
+
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+
+_LONGEST_FILE_HEADER = 64
+_VARINT_BITS = 70
+_LARGEST_FIELD_NUMBER = 100_000
+
+_VERSION = 1
+_SOURCES = 1
+_KERNELS = 2
+_PAYLOAD_SIZE = 5
+_RANGES = (7, 8, 9)
+_NUMBERS_OF_HEADER = frozenset({_SOURCES, _KERNELS, _PAYLOAD_SIZE, *_RANGES})
+
+
+class WireError(Exception):
+    """The bytes break the format.
+
+    Attributes:
+        offset: The byte of the file at which they do.
+    """
+
+    def __init__(self, offset: int, reason: str) -> None:
+        super().__init__(reason)
+        self.offset = offset
+
+
+class Span(NamedTuple):
+    """Bytes ``start`` to ``end`` of the file, ``end`` not included."""
+
+    start: int
+    end: int
+
+
+class Field(NamedTuple):
+    """One field of a message: the bytes ``start`` to ``end``, of which the value begins at ``body``."""
+
+    number: int
+    wire_type: int
+    value: int
+    """The number that a varint holds; 0 for the other wire types."""
+    start: int
+    body: int
+    end: int
+
+    @property
+    def content(self) -> Span:
+        """The value's bytes."""
+        return Span(self.body, self.end)
+
+
+class Block(NamedTuple):
+    """One block: its header, its payload, and how many messages of each kind the payload must hold, in this order."""
+
+    header: Span
+    payload: Span
+    sources: int
+    kernels: int
+    ranges: int
+    """Ranges, command lists and graphs, which are launches too."""
+
+
+def format_version(data: bytes) -> int:
+    """The version of the file format.
+
+    Raises:
+        WireError: The file header is damaged.
+    """
+    span = _file_header(data)
+    versions = [field.value for field in fields(data, span) if field.number == _VERSION and field.wire_type == VARINT]
+    return versions[-1] if versions else 0
+
+
+def blocks(data: bytes) -> Iterator[Block]:
+    """All blocks of a report.
+
+    Raises:
+        WireError: A block is damaged or cut short, bytes follow the last one, or there is none.
+    """
+    position = _file_header(data).end
+    if position == len(data):
+        raise WireError(position, "the file ends before its first block")
+    while position < len(data):
+        block = _block(data, position)
+        yield block
+        position = block.payload.end
+
+
+def items(data: bytes, block: Block) -> Iterator[Span]:
+    """The messages of a block's payload: sources, then kernels, then ranges.
+
+    Raises:
+        WireError: A message overruns the payload, or there are more or fewer than the block's header says.
+    """
+    position = block.payload.start
+    count = 0
+    while position < block.payload.end:
+        span = _framed(data, position, block.payload.end)
+        yield span
+        count += 1
+        position = span.end
+    promised = block.sources + block.kernels + block.ranges
+    if count != promised:
+        raise WireError(block.header.start, f"the block holds {count:,} items, its header says {promised:,}")
+
+
+def fields(data: bytes, span: Span) -> Iterator[Field]:
+    """The fields of one message.
+
+    Raises:
+        WireError: The bytes are no message.
+    """
+    return map(Field._make, _scan(data, span))
+
+
+def contents(data: bytes, span: Span, number: int, *inner: int) -> Iterator[Span]:
+    """The values of the fields of this number, or of those at a path of numbers into the messages that they hold.
+
+    Raises:
+        WireError: The bytes, or those of a field on the path, are no message.
+    """
+    for field in fields(data, span):
+        if field.number == number:
+            if inner:
+                yield from contents(data, field.content, *inner)
+            else:
+                yield field.content
+
+
+def check_message(data: bytes, span: Span) -> None:
+    """Walk over the fields of one message, in half the time that it takes to name them.
+
+    Raises:
+        WireError: The bytes are no message.
+    """
+    deque(_scan(data, span), maxlen=0)
+
+
+def encode_varint(value: int) -> bytes:
+    """A number of 0 or more as a varint."""
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def encode_field(number: int, value: int | bytes) -> bytes:
+    """A field that holds a number (of 0 or more) or bytes."""
+    if isinstance(value, int):
+        return encode_varint(number << 3 | VARINT) + encode_varint(value)
+    return encode_varint(number << 3 | BYTES) + encode_varint(len(value)) + value
+
+
+def encode_item(message: bytes) -> bytes:
+    """A message with its length before it, as payloads hold them."""
+    return len(message).to_bytes(4, "little") + message
+
+
+def encode_report(contents: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """A report file of these blocks: each a header without its payload's size, and a payload."""
+    parts = [MAGIC, encode_item(encode_field(_VERSION, FORMAT_VERSION))]
+    for header, payload in contents:
+        parts += [encode_item(header + encode_field(_PAYLOAD_SIZE, len(payload))), payload]
+    return b"".join(parts)
+
+
+def _file_header(data: bytes) -> Span:
+    if not data.startswith(MAGIC):
+        raise WireError(0, "the file does not start like a report")
+    span = _framed(data, len(MAGIC), len(data))
+    if span.end - span.start > _LONGEST_FILE_HEADER:
+        raise WireError(len(MAGIC), "the file header is too long")
+    return span
+
+
+def _block(data: bytes, position: int) -> Block:
+    header = _framed(data, position, len(data))
+    if header.start == header.end:
+        raise WireError(position, "a block has no header")
+    numbers = dict.fromkeys(_NUMBERS_OF_HEADER, 0)
+    for field in fields(data, header):
+        if field.number in numbers:
+            if field.wire_type != VARINT:
+                raise WireError(field.start, "a count in a block's header is no number")
+            numbers[field.number] = field.value
+    payload = Span(header.end, header.end + numbers[_PAYLOAD_SIZE])
+    if payload.end > len(data):
+        raise WireError(header.end, "a block runs past the end of the file")
+    return Block(header, payload, numbers[_SOURCES], numbers[_KERNELS], sum(numbers[number] for number in _RANGES))
+
+
+def _framed(data: bytes, position: int, end: int) -> Span:
+    start = position + 4
+    if start > end:
+        raise WireError(position, "a length is cut off")
+    span = Span(start, start + int.from_bytes(data[position:start], "little"))
+    if span.end > end:
+        raise WireError(position, "a length runs past the end of what holds it")
+    return span
+
+
+def _scan(data: bytes, span: Span) -> Iterator[tuple[int, int, int, int, int, int]]:
+    position, end = span
+    while position < end:
+        start = position
+        key = data[position]
+        if key < 0x80:  # almost every key is one byte, and a call costs as much as the rest of the field
+            position += 1
+        else:
+            key, position = _varint(data, position, end)
+        number = key >> 3
+        wire_type = key & 7
+        if not 1 <= number <= _LARGEST_FIELD_NUMBER:
+            raise WireError(start, f"no field has the number {number}")
+        body = position
+        value = 0
+        if wire_type == VARINT:
+            value, position = _varint(data, body, end)
+        elif wire_type == BYTES:
+            length, body = _varint(data, body, end)
+            position = body + length
+        elif wire_type == FIXED64:
+            position += 8
+        elif wire_type == FIXED32:
+            position += 4
+        else:
+            raise WireError(start, f"no field has the wire type {wire_type}")
+        if position > end:
+            raise WireError(start, "a field runs past the end of its message")
+        yield number, wire_type, value, start, body, position
+
+
+def _varint(data: bytes, position: int, end: int) -> tuple[int, int]:
+    start = position
+    value = shift = 0
+    while position < end and shift < _VARINT_BITS:
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80 and not value >> 64:
+            return value, position
+        shift += 7
+    raise WireError(start, "a number is cut off or longer than 64 bits")

@@ -1,0 +1,1 @@
+"""The language that rule and kernel files are written in: data, never code."""

@@ -1,0 +1,191 @@
+"""The arithmetic of rule and kernel files: parsed, checked against what is allowed, run on NumPy columns.
+
+Every value is a float64 column with one entry per launch. A truth value is 1.0 or 0.0. NaN means "not known" and
+stays so: a comparison with an unknown is unknown, a division by zero is unknown, and ``and``/``or`` follow Kleene's
+logic (``false and unknown`` is false). So a missing counter can never read as a number, nor as a pass.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ncuview.errors import UnsafeExpression
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.float64]
+    Step = Callable[[Mapping[str, Column]], Column]
+
+MAX_LENGTH = 4096
+MAX_DEPTH = 32
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A checked expression.
+
+    Attributes:
+        text: As written in the file.
+        names: The aliases or metric names that it reads.
+    """
+
+    text: str
+    names: frozenset[str]
+    _step: Step = field(repr=False, compare=False)
+
+    def evaluate(self, values: Mapping[str, Column]) -> Column:
+        """Its value for each launch; ``values`` holds a column of one length for each of ``names``, or scalars."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self._step(values), dtype=np.float64)
+
+
+def compile_expression(text: str, names: Iterable[str] | None = None, *, dotted: bool = False) -> Expression:
+    """Parse ``text`` and refuse everything but numbers, names, arithmetic, comparisons, logic and four functions.
+
+    Args:
+        text: The expression.
+        names: The names it may use; None allows any.
+        dotted: Whether names may be Nsight Compute's own, with dots (``sm__warps_active.avg``).
+
+    Raises:
+        UnsafeExpression: Anything else stands in it, a name is unknown, or it is too long or too deep.
+    """
+    if len(text) > MAX_LENGTH:
+        raise UnsafeExpression(f"expression of {len(text)} characters; at most {MAX_LENGTH} are allowed")
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise UnsafeExpression(f"not an expression: {text!r}") from error
+    compiler = _Compiler(text, None if names is None else frozenset(names), dotted)
+    step = compiler.step(tree.body, 0)
+    return Expression(text, frozenset(compiler.used), step)
+
+
+def _known(step: Callable[..., Column]) -> Callable[..., Column]:
+    """Wrap a comparison so that it is NaN wherever an operand is."""
+
+    def compare(left: Column, right: Column) -> Column:
+        unknown = np.isnan(left) | np.isnan(right)
+        return np.where(unknown, np.nan, step(left, right))
+
+    return compare
+
+
+def _divide(left: Column, right: Column) -> Column:
+    quotient = np.divide(left, right)
+    return np.where(np.isfinite(quotient), quotient, np.nan)
+
+
+def _both(left: Column, right: Column) -> Column:
+    return np.where((left == 0) | (right == 0), 0.0, np.where(np.isnan(left) | np.isnan(right), np.nan, 1.0))
+
+
+def _negated(value: Column) -> Column:
+    return np.where(np.isnan(value), np.nan, np.asarray(value) == 0)
+
+
+def _either(left: Column, right: Column) -> Column:
+    return _negated(_both(_negated(left), _negated(right)))
+
+
+def _where(condition: Column, then: Column, otherwise: Column) -> Column:
+    return np.where(np.isnan(condition), np.nan, np.where(condition != 0, then, otherwise))
+
+
+_ARITHMETIC: Mapping[type[ast.operator], Callable[..., Column]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: _divide,
+}
+_COMPARISONS: Mapping[type[ast.cmpop], Callable[..., Column]] = {
+    ast.Lt: _known(operator.lt),
+    ast.LtE: _known(operator.le),
+    ast.Gt: _known(operator.gt),
+    ast.GtE: _known(operator.ge),
+    ast.Eq: _known(operator.eq),
+    ast.NotEq: _known(operator.ne),
+}
+_UNARY: Mapping[type[ast.unaryop], Callable[..., Column]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: _negated,
+}
+_FUNCTIONS: Mapping[str, tuple[Callable[..., Column], range]] = {
+    "min": (lambda *values: reduce(np.minimum, values), range(2, 9)),
+    "max": (lambda *values: reduce(np.maximum, values), range(2, 9)),
+    "abs": (np.abs, range(1, 2)),
+    "where": (_where, range(3, 4)),
+}
+
+
+class _Compiler:
+    """Walks a parsed expression once and builds the step that computes it."""
+
+    def __init__(self, text: str, allowed: frozenset[str] | None, dotted: bool) -> None:
+        self._text = text
+        self._allowed = allowed
+        self._dotted = dotted
+        self.used: set[str] = set()
+
+    def step(self, node: ast.expr, depth: int) -> Step:
+        if depth > MAX_DEPTH:
+            raise UnsafeExpression(f"nested more than {MAX_DEPTH} deep: {self._text!r}")
+        match node:
+            case ast.Constant(value=bool()):
+                pass
+            case ast.Constant(value=int() | float() as number):
+                constant = np.float64(number)
+                return lambda _: constant  # type: ignore[return-value,unused-ignore]
+            case ast.Name() | ast.Attribute():
+                return self._name(node)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
+                return self._apply(_ARITHMETIC[type(op)], [left, right], depth)
+            case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
+                return self._apply(_UNARY[type(op)], [operand], depth)
+            case ast.BoolOp(op=op, values=values):
+                combine = _both if isinstance(op, ast.And) else _either
+                return self._apply(lambda *parts: reduce(combine, parts), values, depth)
+            case ast.Compare():
+                return self._comparison(node, depth)
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
+                function, arity = _FUNCTIONS[name]
+                if len(arguments) in arity:
+                    return self._apply(function, arguments, depth)
+        raise UnsafeExpression(f"{ast.unparse(node)!r} is not allowed in an expression: {self._text!r}")
+
+    def _apply(self, function: Callable[..., Column], operands: list[ast.expr], depth: int) -> Step:
+        steps = [self.step(operand, depth + 1) for operand in operands]
+        return lambda values: function(*(step(values) for step in steps))
+
+    def _comparison(self, node: ast.Compare, depth: int) -> Step:
+        terms = [self.step(term, depth + 1) for term in (node.left, *node.comparators)]
+        compares = [_COMPARISONS.get(type(op)) for op in node.ops]
+        if None in compares:
+            raise UnsafeExpression(f"{ast.unparse(node)!r} is not allowed in an expression: {self._text!r}")
+
+        def chain(values: Mapping[str, Column]) -> Column:
+            columns = [term(values) for term in terms]
+            return reduce(_both, (f(a, b) for f, a, b in zip(compares, columns, columns[1:], strict=False) if f))
+
+        return chain
+
+    def _name(self, node: ast.Name | ast.Attribute) -> Step:
+        name = ast.unparse(node)
+        plain = isinstance(node, ast.Name) or (self._dotted and all(part.isidentifier() for part in name.split(".")))
+        if not plain:
+            raise UnsafeExpression(f"{name!r} is not allowed in an expression: {self._text!r}")
+        if self._allowed is not None and name not in self._allowed:
+            raise UnsafeExpression(
+                f"unknown name {name!r} in {self._text!r}; known here: {', '.join(sorted(self._allowed))}"
+            )
+        self.used.add(name)
+        return operator.itemgetter(name)

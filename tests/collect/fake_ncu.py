@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""A stand-in for ncu: replays the scenario of a JSON file, and refuses loudly what ncuview must never ask of ncu.
+
+``FAKE_NCU`` names the file. Its keys, all optional:
+
+``say``            pieces to print, in order: [stream ("stdout" or "stderr"), text]; none ends with a newline of its own
+``flood_bytes``    how much to print to stdout before the last piece
+``report``         whether the file of ``--export`` is written
+``returncode``     the exit status
+``child``          a file for the process ids of this process and of a child, which outlives it
+``deaf``           both ignore SIGINT and SIGTERM
+``sleep_s``        how long to stay after the last piece
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NoReturn
+
+OPTIONS = {
+    "config-file": "off",
+    "target-processes": "all",
+    "apply-rules": "no",
+    "import-source": "yes",
+    "clock-control": "none|base",
+    "cache-control": "all",
+    "metrics": r"[\w.:]+(,[\w.:]+)*",
+    "export": r"/.+\.ncu-rep",
+    "kernel-name": ".+",
+}
+OPTIONAL = {"kernel-name"}
+
+LINGER = "import signal, time; {ignore} time.sleep(600)"
+IGNORE = "signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+
+
+def refuse(what: str) -> NoReturn:
+    sys.stderr.write(f"fake ncu: {what}\n")
+    sys.exit(99)
+
+
+def parsed(words: list[str]) -> dict[str, str]:
+    options: dict[str, str] = {}
+    while words and words[0].startswith("-"):
+        word = words.pop(0)
+        option = re.fullmatch(r"--([a-z-]+)=(.*)", word, re.DOTALL)
+        if option is None or option[1] not in OPTIONS:
+            refuse(f"unexpected argument {word}")
+        name, value = option.groups()
+        if name in options:
+            refuse(f"option '--{name}' cannot be specified more than once")
+        if not re.fullmatch(OPTIONS[name], value, re.DOTALL):
+            refuse(f"unexpected value of --{name}: {value}")
+        options[name] = value
+    if missing := OPTIONS.keys() - OPTIONAL - options.keys():
+        refuse(f"no option {sorted(missing)}")
+    if not words or not Path(words[0]).is_absolute():
+        refuse(f"no absolute program but {words}")
+    return options
+
+
+def check_surroundings() -> None:
+    if os.environ.get("NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT") != "1":
+        refuse("files may be deployed into the home folder")
+    if os.fstat(0).st_rdev != Path(os.devnull).stat().st_rdev:
+        refuse("standard input is open")
+    if os.getpgrp() != os.getpid():
+        refuse("not the leader of a process group")
+
+
+def say(stream: str, text: str) -> None:
+    os.write({"stdout": 1, "stderr": 2}[stream], text.encode())
+
+
+def flood(size: int) -> None:
+    line = b"=" * 99 + b"\n"
+    for _ in range(size // 100_000):
+        os.write(1, line * 1000)
+
+
+def main() -> None:
+    options = parsed(sys.argv[1:])
+    check_surroundings()
+    report = Path(options["export"].replace("%%", "%"))
+    if report.exists():
+        refuse(f"{report} exists")
+    scenario = json.loads(Path(os.environ["FAKE_NCU"]).read_text())
+    ignore = IGNORE if scenario.get("deaf") else ""
+    if ignore:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    *first, last = scenario.get("say") or [["stdout", ""]]
+    for stream, text in first:
+        say(stream, text)
+    flood(scenario.get("flood_bytes", 0))
+    say(*last)
+    if "child" in scenario:
+        child = subprocess.Popen([sys.executable, "-c", LINGER.format(ignore=ignore)])
+        ready = Path(scenario["child"] + ".part")
+        ready.write_text(f"{os.getpid()} {child.pid}")
+        ready.rename(scenario["child"])
+    time.sleep(scenario.get("sleep_s", 0))
+    if scenario.get("report"):
+        report.write_bytes(b"NVR\0")
+    sys.exit(scenario.get("returncode", 0))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,255 @@
+"""No bad file passes: the plain ones, cuts, overruns, and bytes changed at random."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ncuview.errors import ReportDamaged, ReportEmpty, ReportError, ReportUnreadable
+from ncuview.paths import shipped
+from ncuview.report import wire
+from ncuview.report.precheck import ReportHeader, checked_header, precheck
+from tests.report import builder
+
+WHOLE = builder.report(launches=3)
+HEADER = wire.MAGIC + b"\x02\0\0\0\x08\x07"
+NO_WAY_TO_READ = (
+    "does not exist|is empty|is not an Nsight Compute report|is a folder|is a pipe or device|cannot be read"
+)
+
+
+File = Callable[..., Path]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> File:
+    def write(data: bytes, name: str = "x.ncu-rep") -> Path:
+        path = tmp_path / name
+        path.write_bytes(data)
+        return path
+
+    return write
+
+
+def length(number: int) -> bytes:
+    return number.to_bytes(4, "little")
+
+
+def version(number: int) -> bytes:
+    return wire.MAGIC + wire.encode_item(wire.encode_field(1, number)) + WHOLE[len(HEADER) :]
+
+
+def one_block(header: bytes, payload: bytes = b"") -> bytes:
+    return HEADER + wire.encode_item(header) + payload
+
+
+def test_a_whole_report_says_who_wrote_it_when_and_how_many_launches_it_holds(file: File) -> None:
+    assert precheck(file(WHOLE)) == ReportHeader("2025.3.1", builder.CREATED, 3)
+
+
+def test_a_report_without_session_details_is_read_all_the_same(file: File) -> None:
+    data = wire.encode_report([builder.block(kernels=[b"", b""])])
+    assert precheck(file(data)) == ReportHeader("", None, 2)
+
+
+def test_ranges_command_lists_and_graphs_are_launches(file: File) -> None:
+    counts = wire.encode_field(7, 1) + wire.encode_field(8, 2) + wire.encode_field(9, 3)
+    assert precheck(file(wire.encode_report([(counts, wire.encode_item(b"") * 6)]))).results == 6
+
+
+def test_a_creation_time_beyond_the_calendar_is_no_error(file: File) -> None:
+    data = wire.encode_report([builder.block(session=wire.encode_field(2, 2**63), kernels=[b""])])
+    assert precheck(file(data)).created is None
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        pytest.param(b"", ReportUnreadable, id="empty"),
+        pytest.param(bytes(4096), ReportUnreadable, id="zeros"),
+        pytest.param(random.Random(1).randbytes(4096), ReportUnreadable, id="random"),
+        pytest.param(b'{"launches": []}', ReportUnreadable, id="JSON"),
+        pytest.param(gzip.compress(WHOLE), ReportUnreadable, id="gzip"),
+        pytest.param(b"\x28\xb5\x2f\xfd" + bytes(100), ReportUnreadable, id="compressed report under this name"),
+        pytest.param(wire.MAGIC[:3], ReportUnreadable, id="part of the magic"),
+        pytest.param(wire.MAGIC, ReportDamaged, id="magic only"),
+        pytest.param(HEADER, ReportDamaged, id="file header only"),
+        pytest.param(wire.MAGIC + length(65) + bytes(65), ReportDamaged, id="file header too long"),
+        pytest.param(wire.MAGIC + length(2**32 - 1) + b"\x08\x07", ReportDamaged, id="file header overruns"),
+        pytest.param(WHOLE + b"\0", ReportDamaged, id="a byte follows"),
+        pytest.param(WHOLE + bytes(4096), ReportDamaged, id="zeros follow"),
+        pytest.param(WHOLE + WHOLE, ReportDamaged, id="two files in one"),
+        pytest.param(HEADER + length(0), ReportDamaged, id="block without header"),
+        pytest.param(HEADER + length(2**32 - 1) + b"\x08\0", ReportDamaged, id="block header overruns"),
+        pytest.param(one_block(wire.encode_field(5, 2**31 - 1)), ReportDamaged, id="payload of 2 GiB"),
+        pytest.param(one_block(wire.encode_field(5, 2**32 - 1)), ReportDamaged, id="payload of 4 GiB"),
+        pytest.param(one_block(wire.encode_field(2, 2**32 - 1)), ReportDamaged, id="2^32 launches promised"),
+        pytest.param(one_block(b"\x10\x01"), ReportDamaged, id="fewer items than promised"),
+        pytest.param(one_block(b"\x10\x00\x28\x04", bytes(4)), ReportDamaged, id="more items than promised"),
+        pytest.param(one_block(b"\x10\x01\x28\x04", length(2**32 - 1)), ReportDamaged, id="item overruns"),
+        pytest.param(one_block(b"\x10\x01\x28\x02", bytes(2)), ReportDamaged, id="item length cut off"),
+        pytest.param(one_block(b"\x10\x01\x28\x07", length(3) + b"abc"), ReportDamaged, id="item is no message"),
+        pytest.param(HEADER + wire.encode_item(b"\x08\0") * 200_000, ReportEmpty, id="200,000 empty blocks"),
+        pytest.param(wire.encode_report(builder.session_blocks()), ReportEmpty, id="no launch"),
+    ],
+)
+def test_a_bad_file_is_refused_with_a_hint(file: File, data: bytes, error: type[ReportError]) -> None:
+    start = time.monotonic()
+    with pytest.raises(error) as refused:
+        precheck(file(data))
+    assert time.monotonic() - start < 5
+    assert "x.ncu-rep" in str(refused.value)
+    assert refused.value.hint
+
+
+def test_damage_is_said_with_its_place(file: File) -> None:
+    with pytest.raises(ReportDamaged, match=f"is damaged at byte {len(WHOLE):,} of {len(WHOLE) + 1:,}: "):
+        precheck(file(WHOLE + b"\0"))
+
+
+@pytest.mark.parametrize("number", [8, 9, 100])
+def test_a_newer_format_asks_for_an_upgrade(file: File, number: int) -> None:
+    with pytest.raises(ReportUnreadable, match="newer report format") as refused:
+        precheck(file(version(number)))
+    assert "pip install --upgrade ncu-report" in refused.value.hint
+
+
+@pytest.mark.parametrize("number", [0, 1, 6])
+def test_an_older_format_is_refused(file: File, number: int) -> None:
+    with pytest.raises(ReportUnreadable, match="older report format"):
+        precheck(file(version(number)))
+
+
+def test_a_compressed_report_is_refused_by_its_name_too(file: File) -> None:
+    with pytest.raises(ReportUnreadable, match="compressed") as refused:
+        precheck(file(WHOLE, "x.ncu-repz"))
+    assert "zstd -d" in refused.value.hint
+
+
+def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> None:
+    pipe, listener = tmp_path / "pipe", tmp_path / "socket"
+    os.mkfifo(pipe)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(listener))
+        devices = Path("/dev/null"), Path("/dev/zero")
+        for path in (pipe, listener, tmp_path, tmp_path / "missing", tmp_path / "a\0b", *devices):
+            with pytest.raises(ReportUnreadable, match=NO_WAY_TO_READ) as refused:
+                precheck(path)
+            assert refused.value.hint
+
+
+def test_links_are_followed_unless_they_go_round(file: File, tmp_path: Path) -> None:
+    link, circle = tmp_path / "link", tmp_path / "circle"
+    link.symlink_to(file(WHOLE))
+    circle.symlink_to(circle)
+    assert precheck(link).results == 3
+    with pytest.raises(ReportUnreadable, match="cannot be read"):
+        precheck(circle)
+
+
+def test_a_file_that_may_not_be_read_is_refused(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbid(*_: object) -> NoReturn:
+        raise PermissionError(13, "Permission denied")
+
+    path = file(WHOLE)
+    monkeypatch.setattr(os, "open", forbid)
+    with pytest.raises(ReportUnreadable, match="may not be read") as refused:
+        precheck(path)
+    assert "sudo" in refused.value.hint
+
+
+def test_a_file_that_fails_while_it_is_read_is_refused(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise OSError(5, "Input/output error")
+
+    path = file(WHOLE)
+    monkeypatch.setattr(os, "fdopen", fail)
+    with pytest.raises(ReportUnreadable, match="Input/output error"):
+        precheck(path)
+
+
+def test_a_file_beyond_all_reason_is_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "huge.ncu-rep"
+    with path.open("wb") as sparse:
+        sparse.truncate(5 << 30)
+    with pytest.raises(ReportUnreadable, match="larger than 4 GiB"):
+        precheck(path)
+
+
+def test_refusing_leaves_no_file_open(tmp_path: Path) -> None:
+    before = open_files()
+    for path in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(ReportUnreadable):
+            precheck(path)
+    assert open_files() == before
+
+
+def open_files() -> set[str]:
+    return {file.name for file in Path("/proc/self/fd").iterdir()}
+
+
+def test_a_cut_is_refused_or_shows_as_fewer_launches(file: File) -> None:
+    check_cuts(builder.report(launches=20), file)
+
+
+def check_cuts(data: bytes, file: File) -> None:
+    """Cut at 320 even places: between two blocks a whole report with fewer launches remains, elsewhere damage."""
+    ends = {block.payload.end for block in wire.blocks(data)}
+    for place in range(0, len(data), -(-len(data) // 320)):
+        launches = launches_or_none(file(data[:place]))
+        assert launches is None or (place in ends and launches < launches_of(data))
+
+
+def launches_of(data: bytes) -> int:
+    return checked_header(data, Path("x.ncu-rep")).results
+
+
+def launches_or_none(path: Path) -> int | None:
+    try:
+        return precheck(path).results
+    except ReportError:
+        return None
+
+
+@given(st.data())
+@settings(max_examples=400, deadline=None)
+def test_changed_bytes_are_read_or_refused_but_never_crash(data: st.DataObject) -> None:
+    changed = bytearray(WHOLE)
+    for _ in range(data.draw(st.integers(1, 8))):
+        place = data.draw(st.integers(0, len(changed) - 1))
+        old = data.draw(st.integers(0, 8))
+        changed[place : place + old] = data.draw(st.binary(max_size=8))
+    with suppress(ReportError):
+        assert launches_of(bytes(changed)) > 0
+
+
+@pytest.fixture
+def recorded() -> Path:
+    path = shipped("kernels") / "transpose" / "h200.ncu-rep"
+    if not path.exists():
+        pytest.skip("no recorded profile")
+    return path
+
+
+def test_a_recorded_report_passes_quickly(recorded: Path) -> None:
+    start = time.monotonic()
+    header = precheck(recorded)
+    assert time.monotonic() - start < 1
+    assert header.results > 0
+    assert header.ncu_version.startswith("20")
+    assert header.created is not None
+
+
+def test_every_cut_of_a_recorded_report_is_refused(recorded: Path, file: File) -> None:
+    check_cuts(recorded.read_bytes(), file)
