@@ -31,15 +31,19 @@ def load_rules(folders: Iterable[Path] = ()) -> tuple[Rule, ...]:
     return spec.load_rules([shipped("rules"), *folders])
 
 
-def read(*reports: str | Path) -> Profile:
-    """All launches of one or more reports, as DataFrames.
+def read(*reports: str | Path, kernel_name: str = "") -> Profile:
+    """The launches of one or more reports, as DataFrames.
+
+    Args:
+        reports: The report files.
+        kernel_name: Only launches of this kernel, or of those that match ``regex:`` and a pattern; empty for all.
 
     Raises:
         ReportError: A report is unreadable, damaged or empty.
     """
     from ncuview.report.reader import read as read_reports
 
-    return read_reports(reports)
+    return read_reports(reports, kernel_name)
 
 
 def diagnose(profile: Profile, rules: Sequence[Rule] | None = None) -> Diagnosis:
@@ -53,6 +57,7 @@ def analyze(
     *targets: str | Path,
     rules: Sequence[Rule] | None = None,
     live: bool | None = None,
+    kernel_name: str = "",
     progress: Progressed | None = None,
 ) -> Diagnosis:
     """Diagnose reports, or one kernel of the catalogue.
@@ -62,6 +67,7 @@ def analyze(
         rules: The rules to judge by; the shipped ones by default.
         live: For a catalogue kernel: True profiles it here, False uses the recorded profile, None profiles it here when
             GPU, ncu, nvcc and PyCUDA are all there.
+        kernel_name: For reports: only launches of this kernel, or of those that match ``regex:`` and a pattern.
         progress: Told about every kernel that ncu starts and finishes.
 
     Raises:
@@ -71,7 +77,9 @@ def analyze(
     if all(Path(target).exists() or str(target).endswith(".ncu-rep") for target in targets):
         if live is not None:
             raise UsageError("--live and --recorded are for catalogue kernels, not for reports")
-        return diagnose(read(*targets), rules)
+        return diagnose(read(*targets, kernel_name=kernel_name), rules)
+    if kernel_name:
+        raise UsageError("--kernel-name chooses among the launches of reports")
     if len(targets) > 1:
         raise UsageError("give either reports or the name of one kernel", hint="`ncuview ladder` takes a whole family.")
     from ncuview.collect.catalogue import find_kernel, launch_of

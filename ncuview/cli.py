@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -59,6 +60,9 @@ def analyze(
         list[str], typer.Argument(metavar="TARGET...", help="A kernel of the catalogue, or .ncu-rep reports.")
     ],
     live: LiveOption = None,
+    kernel_name: Annotated[
+        str, typer.Option("--kernel-name", "-k", help="Of reports, only this kernel, or regex:PATTERN.")
+    ] = "",
     rules: RulesOption = None,
     to: FormatOption = Format.TERMINAL,
     output: OutputOption = None,
@@ -69,7 +73,7 @@ def analyze(
     files = _output_files(output)
     with _Progress() as progress:
         loaded = api.load_rules(rules or ())
-        diagnosis = api.analyze(*targets, rules=loaded, live=live, progress=progress.show)
+        diagnosis = api.analyze(*targets, rules=loaded, live=live, kernel_name=kernel_name, progress=progress.show)
     _deliver(diagnosis, to, files)
 
 
@@ -100,14 +104,25 @@ def kernels(to: FormatOption = Format.TERMINAL) -> None:
 
 
 @rules_app.callback(invoke_without_command=True)
-def rules(context: typer.Context, folder: RulesOption = None, to: FormatOption = Format.TERMINAL) -> None:
+def rules(
+    context: typer.Context,
+    folder: RulesOption = None,
+    to: FormatOption = Format.TERMINAL,
+    only_metrics: Annotated[
+        bool, typer.Option("--metrics", help="Print what the rules need collected, for ncu --metrics.")
+    ] = False,
+) -> None:
     """List the rules."""
     if context.invoked_subcommand:
         return
     from ncuview.api import load_rules
+    from ncuview.collect.plan import metrics_for
     from ncuview.render.lists import rules_json, rules_page
 
     loaded = load_rules(folder or ())
+    if only_metrics:
+        _print(",".join(metrics_for(loaded)) + "\n")
+        return
     _print(rules_json(loaded) if to is Format.JSON else rules_page(loaded, _width()))
 
 
@@ -162,24 +177,31 @@ def scrub(
     _say(f"{target}: {target.stat().st_size:,} bytes")
 
 
-@app.callback()
-def common(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
-) -> None:
-    """Options of all commands."""
-    if version:
+def _show_version(wanted: bool) -> None:
+    if wanted:
         from ncuview import __version__
 
         _print(f"ncuview {__version__}\n")
         raise typer.Exit
 
 
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    """Options of all commands."""
+
+
 def main() -> NoReturn:
     """Run the command line and turn every failure into a message and the exit code that it stands for."""
     signal.signal(signal.SIGTERM, _terminated)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 lacks some letters of names
     try:
-        app(standalone_mode=False)
-        code = 0
+        code = _run(sys.argv[1:])
     except NcuviewError as error:
         _complain(str(error), error.hint)
         code = error.exit_code
@@ -190,12 +212,22 @@ def main() -> NoReturn:
         _complain("terminated")
         code = 128 + signal.SIGTERM
     except BrokenPipeError:
-        # The reader of our output has gone; Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_stdout()  # the reader of our output has gone
         code = 128 + signal.SIGPIPE
     except Exception as error:  # noqa: BLE001  (a bug must not leave with 0 or 1)
         code = _usage_exit_code(error) or _internal_error(error)
     sys.exit(code)
+
+
+def _run(args: list[str]) -> int:
+    """What typer's own main does, which gives 0 on Ctrl-C and 1, a failed gate, when the reader of a pipe has gone."""
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("ncuview", args) as context:
+            command.invoke(context)
+    except typer.Exit as left:
+        return left.exit_code
+    return 0
 
 
 class _Terminated(BaseException):
@@ -211,16 +243,24 @@ def _usage_exit_code(error: Exception) -> int | None:
     show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
     if not callable(show) or not isinstance(code, int):
         return None
-    show()
+    shown = io.StringIO()
+    show(shown)
+    _say(_printable(shown.getvalue().rstrip()))
     return code
 
 
 def _internal_error(error: Exception) -> int:
     import traceback
 
-    traceback.print_exc()
-    _complain(f"internal error: {type(error).__name__}: {error}", "This is a bug of ncuview; please report it.")
+    # Nothing of ours is imported here: it may be what is broken.
+    _say(_printable(traceback.format_exc().rstrip()))
+    _say(f"ncuview: internal error: {type(error).__name__}: {str(error)!a}")
+    _say("  This is a bug of ncuview; please report it.")
     return INTERNAL_ERROR
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 def _complain(message: str, hint: str = "") -> None:
@@ -235,8 +275,19 @@ def _say(text: str) -> None:
 
 
 def _print(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _discard_stdout()
+        raise UsageError(f"standard output cannot be written: {error.strerror}") from error
+
+
+def _discard_stdout() -> None:
+    """Lead what is still buffered nowhere; Python would complain again when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _width() -> int:
@@ -255,6 +306,8 @@ def _output_files(paths: list[Path] | None) -> dict[Path, Format]:
     for path in paths or ():
         if path.suffix not in formats:
             raise UsageError(f"{path}: an output file ends in .json or .txt")
+        if path.is_dir() or not path.parent.is_dir():
+            raise UsageError(f"{path} cannot be written", hint="Name a file in a folder that exists.")
     return {path: formats[path.suffix] for path in paths or ()}
 
 

@@ -213,6 +213,8 @@ class LaunchDiagnosis:
     """The unit that limits the launch now."""
     walls: Mapping[str, float]
     """Each unit's use as a share of its peak, 0..1."""
+    attained: float
+    """How much of what a good kernel attains the busiest unit reaches, 0..1; at 1 nothing is left to gain there."""
     verdict: Verdict
     metrics: Mapping[str, TextbookMetric]
     outcomes: tuple[Outcome, ...]

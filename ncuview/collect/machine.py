@@ -107,22 +107,22 @@ def missing_for_live() -> ToolError | None:
     """The first thing that launching a catalogue kernel under ncu lacks here, or None when all is there."""
     if gpu_state() is None:
         return GpuNotFound(
-            "No NVIDIA GPU answers: nvidia-smi is missing, fails or lists none that is visible",
+            "no NVIDIA GPU here: nvidia-smi is missing or lists none",
             hint="Install the NVIDIA driver; in a container, pass the GPU in (docker run --gpus all). "
             "Reports and recorded profiles need no GPU.",
         )
     if find_ncu() is None:
         return NcuNotFound(
-            f"Nsight Compute's ncu is neither on PATH nor in {_NSIGHT_COMPUTE} nor in a CUDA toolkit",
+            f"no ncu here: Nsight Compute is neither on PATH nor in {_NSIGHT_COMPUTE} nor in a CUDA toolkit",
             hint="Install Nsight Compute (it comes with the CUDA toolkit) or put its folder on PATH.",
         )
     if find_nvcc() is None:
         return CompilerNotFound(
-            f"The CUDA compiler nvcc is neither on PATH nor in $CUDA_HOME nor in {_CUDA}",
+            f"no nvcc here: the CUDA compiler is neither on PATH nor in $CUDA_HOME nor in {_CUDA}",
             hint="Install the CUDA toolkit or set CUDA_HOME to where it is.",
         )
     if find_spec("pycuda") is None:
-        return LauncherNotFound("PyCUDA is not installed", hint="pip install 'ncuview[gpu]'")
+        return LauncherNotFound("no PyCUDA here: it is not installed", hint="pip install 'ncuview[gpu]'")
     return None
 
 

@@ -45,7 +45,8 @@ def alias_values(rule: Rule, profile: Profile) -> dict[str, Column]:
 
 def _values(profile: Profile, names: list[str]) -> Column:
     derived = names[0].removeprefix(DERIVED_PREFIX)
-    return DERIVED[derived].compute(profile) if names[0] != derived else first_known(profile, names)
+    values = DERIVED[derived].compute(profile) if names[0] != derived else first_known(profile, names)
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def judge(rule: Rule, aliases: Mapping[str, Column]) -> Judgement:

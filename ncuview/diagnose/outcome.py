@@ -23,7 +23,7 @@ from ncuview.model import (
     Skipped,
     SourceLine,
 )
-from ncuview.report.derive import ACCESSES, DERIVED
+from ncuview.report.derive import ACCESSES, DERIVED, OF_SOME_CHIPS
 from ncuview.ruleset.regions import region
 from ncuview.ruleset.spec import DERIVED_PREFIX, Rule
 
@@ -86,13 +86,14 @@ def _skipped(identity: RuleId, missing: tuple[str, ...], consequence: str) -> Sk
 def _missing_metrics(rule: Rule, profile: Profile, launch: int) -> tuple[str, ...]:
     """The newest name of each metric of which this launch has no form at all."""
     row = profile.metrics.iloc[launch]
-    present = set(row.index[row.notna()])
+    present = set(row.index[np.isfinite(row)])
     missing: dict[str, None] = {}
     for names in rule.text.metrics.values():
-        derived = names[0].startswith(DERIVED_PREFIX)
-        needed = DERIVED[names[0].removeprefix(DERIVED_PREFIX)].metrics if derived else tuple(names)
-        if not present.intersection(needed):
-            missing.update(dict.fromkeys(needed if derived else names[:1]))
+        if names[0].startswith(DERIVED_PREFIX):
+            needed = DERIVED[names[0].removeprefix(DERIVED_PREFIX)].metrics
+            missing.update(dict.fromkeys(n for n in needed if n not in present and n not in OF_SOME_CHIPS))
+        elif not present.intersection(names):
+            missing[names[0]] = None
     return tuple(missing)
 
 
@@ -117,15 +118,16 @@ def _finding(
 
 def _evidence(rule: Rule, values: dict[str, float], profile: Profile) -> tuple[Evidence, ...]:
     """The rule's computed values, then the metrics under them."""
+    units = rule.text.evidence.units
     sources = {alias: _source_metrics(names, profile) for alias, names in rule.text.metrics.items()}
     computed = []
     for name, expression in rule.let.items():
         sources[name] = tuple(
             dict.fromkeys(metric for used in sorted(expression.names) for metric in sources.get(used, ()))
         )
-        computed.append(Evidence(name, values[name], rule.text.evidence.units.get(name, ""), sources[name]))
+        computed.append(Evidence(name, values[name], units.get(name, ""), sources[name]))
     plain = [
-        Evidence(alias, values[alias], _unit(names, profile), sources[alias])
+        Evidence(alias, values[alias], units.get(alias) or _unit(names, profile), sources[alias])
         for alias, names in rule.text.metrics.items()
     ]
     return (*computed, *plain)

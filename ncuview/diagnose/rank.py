@@ -34,7 +34,7 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
     """Judge every launch of a profile by every rule, and rank what they find by promised gain."""
     load = load_of(profile)
     by_rule = [outcomes_of(rule, profile, load) for rule in rules]
-    walls = walls_now(load)
+    walls, floor = walls_now(load), load.floor()
     textbook = textbook_metrics(profile)
     uses = _wall_uses(load)
     launches = []
@@ -53,7 +53,8 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
                 origin=origin,
                 wall=walls[launch],
                 walls=uses[launch],
-                verdict=_verdict(outcomes, float(load.floor()[launch])),
+                attained=float(floor[launch]),
+                verdict=_verdict(outcomes, float(floor[launch])),
                 metrics=textbook[launch],
                 outcomes=outcomes,
             )

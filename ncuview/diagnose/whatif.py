@@ -68,7 +68,7 @@ class Load:
 
     def floor(self) -> Column:
         """The share of each launch's time that its busiest unit explains."""
-        floor: Column = np.nanmax(self.closeness(), axis=0)
+        floor: Column = np.fmax.reduce(self.closeness(), axis=0)
         return floor
 
     def latency(self) -> Column:
@@ -145,7 +145,7 @@ def predict(load: Load, scale: Demands, adds: Demands, latency: Column) -> Speed
         shares = load.attainable[bound]
         closeness[bound] = np.array([demand[unit] / shares[unit] for unit in _UNIT_NAMES])
         left = load.latency() * (1 - np.minimum(1.0, latency * certainty))
-        speedups[bound] = 1 / np.sqrt(np.nanmax(closeness[bound], axis=0) ** 2 + left**2)
+        speedups[bound] = 1 / np.sqrt(np.fmax.reduce(closeness[bound], axis=0) ** 2 + left**2)
     left = load.latency() * (1 - latency)
     return Speedup(
         low=np.minimum(speedups["low"], speedups["best"]),
@@ -162,7 +162,7 @@ def walls_now(load: Load) -> list[str]:
 
 def _walls(closeness: Column, latency: Column) -> list[str]:
     busiest = np.nanargmax(np.where(np.isnan(closeness), -1.0, closeness), axis=0)
-    floor = np.nanmax(closeness, axis=0)
+    floor = np.fmax.reduce(closeness, axis=0)
     total = np.sqrt(floor**2 + latency**2)
     names = [_UNIT_NAMES[unit] for unit in busiest]
     words = [UNITS[name].wall if name in UNITS else name for name in names]

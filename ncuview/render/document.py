@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from math import isfinite
 from typing import Any
 
 from ncuview.model import (
@@ -60,11 +61,12 @@ def _launch(launch: LaunchDiagnosis) -> dict[str, Any]:
         "demangled": launch.demangled,
         "grid": list(launch.grid),
         "block": list(launch.block),
-        "duration_ns": launch.duration_ns,
+        "duration_ns": _known(launch.duration_ns),
         "device": asdict(launch.device),
         "source": launch.origin,
         "wall": launch.wall,
         "walls": dict(launch.walls),
+        "attained": _known(launch.attained),
         "verdict": launch.verdict,
         "metrics": {
             name: {"value": metric.value, "unit": metric.unit, "from": metric.source}
@@ -73,6 +75,11 @@ def _launch(launch: LaunchDiagnosis) -> dict[str, Any]:
         "findings": [_finding(rank, finding) for rank, finding in enumerate(launch.findings, start=1)],
         "outcomes": [_outcome(outcome) for outcome in launch.outcomes],
     }
+
+
+def _known(value: float) -> float | None:
+    """None for what was not measured: JSON has no NaN."""
+    return value if isfinite(value) else None
 
 
 def _finding(rank: int, finding: Finding) -> dict[str, Any]:
@@ -122,7 +129,7 @@ def _rung(rung: Rung) -> dict[str, Any]:
     return {
         "kernel": rung.kernel,
         "rung": rung.rung,
-        "useful_bandwidth": rung.useful_bandwidth * 1e9,
+        "useful_bandwidth": _known(rung.useful_bandwidth * 1e9),
         "better": rung.better or None,
         "better_sizes": dict(rung.better_sizes),
         "measured_speedup": rung.measured_speedup,

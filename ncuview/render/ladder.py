@@ -6,11 +6,14 @@ from rich.table import Table
 from rich.text import Text
 
 from ncuview.model import Ladder, Rung
-from ncuview.render.terminal import duration, page_console, page_text, provenance, wall_words
+from ncuview.render.terminal import duration, factor, page_console, page_text, provenance, wall_words
+from ncuview.render.text import safe_text
 
-_COLUMNS = ("rung", "time", "GB/s", "wall", "advice", "promised", "got", "with")
-_RIGHT = frozenset({"time", "GB/s", "promised", "got"})
-_NARROW = 100
+_COLUMNS = ("#", "kernel", "time", "GB/s", "wall", "first advice", "promised", "got", "by")
+_RIGHT = frozenset({"#", "time", "GB/s", "promised", "got", "by"})
+_LEFT_OUT_BELOW = {90: frozenset({"GB/s"}), 72: frozenset({"wall"}), 62: frozenset({"time", "by"})}
+"""Columns that a terminal narrower than this does without."""
+_FOLDS_ADVICE_BELOW = 54
 
 
 def ladder_page(ladder: Ladder, *, width: int, color: bool) -> str:
@@ -19,32 +22,42 @@ def ladder_page(ladder: Ladder, *, width: int, color: bool) -> str:
     launches = tuple(rung.diagnosis for rung in ladder.rungs)
     console.print(provenance(ladder.reports, launches, ladder.remark), style="dim")
     console.print()
-    table = Table(box=None, padding=(0, 1 if width < _NARROW else 2, 0, 0))
-    for name in _COLUMNS:
-        table.add_column(name, justify="right" if name in _RIGHT else "left", overflow="fold")
-    for rung in ladder.rungs:
-        table.add_row(*_cells(rung))
-    console.print(table)
+    console.print(_table(ladder, width))
     console.print()
     console.print(
-        "promised: gain of the first advice. got: measured gain of the kernel that applies it, in bandwidth where"
-        " its sizes differ.",
+        "promised: the gain of the first advice. got: the measured gain of the kernel that applies it, numbered"
+        " under by; in useful bandwidth, where its sizes differ.",
         style="dim",
     )
     return page_text(console)
 
 
-def _cells(rung: Rung) -> list[Text]:
+def _table(ladder: Ladder, width: int) -> Table:
+    left_out = frozenset().union(*(columns for limit, columns in _LEFT_OUT_BELOW.items() if width < limit))
+    shown = [name for name in _COLUMNS if name not in left_out]
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    for name in shown:
+        justify = "right" if name in _RIGHT else "left"
+        folds = name == "kernel" or (name == "first advice" and width < _FOLDS_ADVICE_BELOW)
+        table.add_column(name, justify=justify, no_wrap=not folds, overflow="fold")  # type: ignore[arg-type]
+    numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
+    for rung in ladder.rungs:
+        cells = _cells(rung, numbers)
+        table.add_row(*(Text(safe_text(cells[name])) for name in shown))
+    return table
+
+
+def _cells(rung: Rung, numbers: dict[str, int]) -> dict[str, str]:
     launch = rung.diagnosis
     advice = launch.findings[0] if launch.findings else None
-    cells = [
-        rung.kernel,
-        duration(launch.duration_ns),
-        f"{rung.useful_bandwidth:,.3g}" if rung.useful_bandwidth < 100 else f"{rung.useful_bandwidth:,.0f}",
-        wall_words(launch),
-        advice.optimization if advice else launch.verdict,
-        f"{advice.predicted_speedup.best:,.2f}x" if advice else "",
-        f"{rung.measured_speedup:,.2f}x" if rung.measured_speedup else "",
-        rung.better,
-    ]
-    return [Text(cell) for cell in cells]
+    return {
+        "#": str(rung.rung),
+        "kernel": rung.kernel,
+        "time": duration(launch.duration_ns),
+        "GB/s": f"{rung.useful_bandwidth:,.3g}" if rung.useful_bandwidth < 100 else f"{rung.useful_bandwidth:,.0f}",
+        "wall": wall_words(launch),
+        "first advice": advice.optimization if advice else launch.verdict,
+        "promised": factor(advice.predicted_speedup.best) if advice else "",
+        "got": factor(rung.measured_speedup) if rung.measured_speedup else "",
+        "by": str(numbers[rung.better]) if rung.better else "",
+    }

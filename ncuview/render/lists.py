@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ncuview.collect.catalogue import Kernel
 from ncuview.render.terminal import page_console, page_text
+from ncuview.render.text import safe_text
 from ncuview.ruleset.spec import Rule
 
 
@@ -47,6 +48,6 @@ def _table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]], width: int) 
     for name in names:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(safe_text(cell)) for cell in row))
     console.print(table)
     return page_text(console)

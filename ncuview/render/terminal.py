@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from io import StringIO
+from math import isfinite
 
 from rich.console import Console
 from rich.padding import Padding
@@ -20,10 +21,12 @@ from ncuview.model import (
     ReportInfo,
     Skipped,
 )
-from ncuview.render.text import safe_text
+from ncuview.render.text import safe_copy, safe_text
+from ncuview.report.units import UNITS
 
 _LABEL = 8
 _ALSO = 3
+_EXACT = 100
 _PAGES = 3
 _ORIGIN = {"live": "live profile", "recorded": "recorded profile", "report": "report"}
 
@@ -55,6 +58,8 @@ def page_console(width: int, *, color: bool) -> Console:
         force_terminal=color,
         no_color=not color,
         color_system="standard" if color else None,
+        height=100,  # without it, Rich takes 80 columns on a terminal that it does not know
+        force_jupyter=False,  # in a notebook, Rich would display the page instead of writing it here
         markup=False,
         highlight=False,
         emoji=False,
@@ -70,12 +75,12 @@ def page_text(console: Console) -> str:
 def provenance(reports: tuple[ReportInfo, ...], launches: tuple[LaunchDiagnosis, ...], remark: str) -> str:
     """The first line: live or recorded, which GPU, when, which ncu, and why."""
     origin = _ORIGIN[launches[0].origin] if launches else "report"
-    devices = ", ".join(dict.fromkeys(safe_text(launch.device.name) for launch in launches)) or "unknown GPU"
+    devices = ", ".join(dict.fromkeys(launch.device.name for launch in launches)) or "unknown GPU"
     made = dict.fromkeys(
         (f"{r.created:%Y-%m-%d}" if r.created else "undated", f"ncu {r.ncu_version or '?'}") for r in reports
     )
     dates = "; ".join(", ".join(parts) for parts in made)
-    return f"{origin}: {devices}, {dates}" + (f" ({remark})" if remark else "")
+    return safe_text(f"{origin}: {devices}, {dates}" + (f" ({remark})" if remark else ""))
 
 
 def _worth_a_page(diagnosis: Diagnosis) -> list[LaunchDiagnosis]:
@@ -95,13 +100,18 @@ def _overview(diagnosis: Diagnosis) -> Table:
         table.add_column(name, justify="right" if name == "time" else "left", overflow="fold")
     for launch in diagnosis.launches:
         table.add_row(
-            Text(safe_text(launch.kernel)), duration(launch.duration_ns), wall_words(launch), step_words(launch)
+            *(
+                Text(safe_text(cell))
+                for cell in (launch.kernel, duration(launch.duration_ns), wall_words(launch), step_words(launch))
+            )
         )
     return table
 
 
 def duration(nanoseconds: float) -> str:
     """A time with four digits and a unit that fits it."""
+    if not isfinite(nanoseconds):
+        return "unknown"
     for unit, scale in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
         if nanoseconds >= scale:
             return f"{nanoseconds / scale:.4g} {unit}"
@@ -113,15 +123,31 @@ def wall_words(launch: LaunchDiagnosis) -> str:
     return f"{launch.wall} {launch.walls[launch.wall]:.0%}" if launch.wall in launch.walls else launch.wall
 
 
+def wall_sentence(launch: LaunchDiagnosis) -> str:
+    """What limits the launch, as a sentence without its full stop."""
+    if launch.wall == "latency":
+        return "Latency is the wall: no unit is busy enough to explain the time"
+    if launch.wall == "launch":
+        return "The launch itself is the wall: it costs as much as the work"
+    what = UNITS[launch.wall].says if launch.wall in UNITS else "L2 cache"
+    return f"The wall is {launch.wall} ({what}) at {launch.walls[launch.wall]:.0%} of its peak"
+
+
 def step_words(launch: LaunchDiagnosis) -> str:
     """The first advice with its promise, or the verdict."""
     if not launch.findings:
         return launch.verdict
     first = launch.findings[0]
-    return f"{first.optimization} {first.predicted_speedup.best:.2f}x"
+    return f"{first.optimization} {factor(first.predicted_speedup.best)}"
+
+
+def factor(value: float) -> str:
+    """A speedup, with no more digits than are meant: ``2.18x``, ``3,035x``."""
+    return f"{value:.2f}x" if value < _EXACT else f"{value:,.0f}x"
 
 
 def _launch(console: Console, launch: LaunchDiagnosis) -> None:
+    launch = safe_copy(launch)
     grid, block = ("x".join(str(n) for n in extent if n > 1) or "1" for extent in (launch.grid, launch.block))
     bandwidth = launch.metrics.get("effective_bandwidth")
     useful = f"  {bandwidth.value / 1e9:,.0f} GB/s useful" if bandwidth else ""
@@ -140,14 +166,15 @@ def _launch(console: Console, launch: LaunchDiagnosis) -> None:
 
 def _next_step(console: Console, launch: LaunchDiagnosis, finding: Finding) -> None:
     gain = finding.predicted_speedup
-    headline = Text(f"{finding.fix.title}: {gain.best:.2f}x faster", style="bold green")
+    headline = Text(f"{finding.fix.title}: {factor(gain.best)} faster", style="bold green")
     headline.append(
-        f"  ({gain.low:.2f}x to {gain.high:.2f}x, about {duration(launch.duration_ns / gain.best)})", style="not bold"
+        f"  ({factor(gain.low)} to {factor(gain.high)}, about {duration(launch.duration_ns / gain.best)})",
+        style="not bold",
     )
     _row(console, "Next", headline)
     console.print()
-    after = "" if finding.wall_after == launch.wall else f" and then {finding.wall_after}"
-    _row(console, "Why", Text(f"{safe_text(finding.message)}. The wall is {wall_words(launch)}{after}."))
+    after = "" if finding.wall_after == launch.wall else f"; after this change {finding.wall_after} is"
+    _row(console, "Why", Text(f"{safe_text(finding.message)}. {wall_sentence(launch)}{after}."))
     for line in finding.where:
         _row(console, "Where", Text(f"{safe_text(line.file)}:{line.line}  {line.share:.0%} of it", style="cyan"))
         console.print(Padding(Text(safe_text(line.code)), (0, 0, 0, _LABEL + 4)))
@@ -173,9 +200,9 @@ def _changed_lines(before: str, after: str) -> Iterator[Text]:
 
 def _no_step(console: Console, launch: LaunchDiagnosis) -> None:
     if launch.verdict == "near-peak":
-        headline = f"Near its peak: {wall_words(launch)}. Stop here."
-        _row(console, "Verdict", Text(headline, style="bold green"))
-        reason = "That is what a good kernel attains; no rule promises more than a few per cent."
+        _row(console, "Verdict", Text("Near its peak. Stop here.", style="bold green"))
+        good = f"which is {launch.attained:.0%} of what a good kernel attains"
+        reason = f"{wall_sentence(launch)}, {good}. No rule promises 1.10x."
     else:
         _row(console, "Verdict", Text("Unclear: no unit is near its peak, and no rule says why.", style="bold yellow"))
         reason = "What the rules could not judge is listed below."
@@ -194,7 +221,7 @@ def _rest(console: Console, launch: LaunchDiagnosis) -> None:
         _row(
             console,
             "Also",
-            Text(f"{finding.optimization} {gain:.2f}x instead ({finding.rule.code}): {safe_text(finding.message)}"),
+            Text(f"{finding.optimization} {factor(gain)} instead ({finding.rule.code}): {safe_text(finding.message)}"),
         )
     for outcome in launch.outcomes:
         if isinstance(outcome, Finding) and outcome.rejected:

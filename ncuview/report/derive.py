@@ -46,10 +46,10 @@ STALL_REASONS = (
 )
 """Why a sampled warp did not issue, in Nsight Compute's words."""
 _MEMORY_REASONS = ("long_scoreboard", "lg_throttle", "drain", "short_scoreboard", "mio_throttle")
-_COMPLETE = 17
-"""Reasons that any GPU samples; with fewer, the rest was not asked for and shares would be too large."""
 _SAMPLES = "smsp__pcsamp_warps_issue_stalled_{}"
 _SAMPLE_METRICS = tuple(_SAMPLES.format(reason) for reason in STALL_REASONS)
+OF_SOME_CHIPS = frozenset({_SAMPLES.format("imc_miss"), _SAMPLES.format("warpgroup_arrive")})
+"""Any GPU samples the other reasons; where one of those is missing it was not asked for, and shares would be wrong."""
 _WARP = 32
 _LOOP_INSTRUCTIONS = 3
 
@@ -70,10 +70,11 @@ class Derived:
 
 
 def column(profile: Profile, metric: str) -> Column:
-    """A metric's values for all launches, NaN where it is missing."""
-    if metric in profile.metrics.columns:
-        return profile.metrics[metric].to_numpy(np.float64)
-    return np.full(len(profile.launches), np.nan)
+    """A metric's values for all launches, NaN where it is missing or infinite."""
+    if metric not in profile.metrics.columns:
+        return np.full(len(profile.launches), np.nan)
+    values = profile.metrics[metric].to_numpy(np.float64)
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def first_known(profile: Profile, metrics: Sequence[str]) -> Column:
@@ -81,20 +82,19 @@ def first_known(profile: Profile, metrics: Sequence[str]) -> Column:
     result = np.full(len(profile.launches), np.nan)
     for metric in metrics:
         result = np.where(np.isfinite(result), result, column(profile, metric))
-    return np.where(np.isfinite(result), result, np.nan)
+    return result
 
 
 def _stall_share(reason: str) -> Callable[[Profile], Column]:
     """A reason's share of all warp samples: how much of the warps' time it takes."""
 
     def share(profile: Profile) -> Column:
-        present = [column(profile, metric) for metric in _SAMPLE_METRICS if metric in profile.metrics.columns]
-        if len(present) < _COMPLETE:
-            return np.full(len(profile.launches), np.nan)
-        total = np.nansum(present, axis=0)
+        samples = {metric: column(profile, metric) for metric in _SAMPLE_METRICS}
+        complete = np.isfinite([samples[metric] for metric in samples if metric not in OF_SOME_CHIPS]).all(axis=0)
+        total = np.nansum(list(samples.values()), axis=0)
         with np.errstate(all="ignore"):
             # A launch shorter than the sampling interval has no samples, and so no shares.
-            return np.where(total > 0, np.nan_to_num(column(profile, _SAMPLES.format(reason))) / total, np.nan)
+            return np.where(complete & (total > 0), np.nan_to_num(samples[_SAMPLES.format(reason)]) / total, np.nan)
 
     return share
 
@@ -230,14 +230,16 @@ def _stall_memory(profile: Profile) -> Column:
 
 
 _SECTORS, _IDEAL = "memory_l2_theoretical_sectors_global", "memory_l2_theoretical_sectors_global_ideal"
-_CYCLES = ("sm__cycles_elapsed.max",)
+_CYCLES = ("sm__cycles_elapsed.max", "launch__sm_count")
+_WARPS, _THREADS = ("launch__block_size", "launch__grid_size"), "launch__thread_count"
+_ROOM = ("launch__sm_count", "device__attribute_max_threads_per_multiprocessor")
 
 DERIVED: Mapping[str, Derived] = {
     **{f"stall_{reason}": Derived("share", _SAMPLE_METRICS, _stall_share(reason)) for reason in STALL_REASONS},
-    "warps": Derived("warp", ("launch__block_size", "launch__grid_size"), warps),
-    "lanes_launched": Derived("thread/warp", ("launch__thread_count", "launch__block_size"), _lanes_launched),
-    "loads_per_warp": Derived("inst/warp", ("smsp__sass_inst_executed_op_global_ld.sum",), _loads_per_warp),
-    "fill": Derived("share", ("launch__thread_count", "launch__sm_count"), _fill),
+    "warps": Derived("warp", _WARPS, warps),
+    "lanes_launched": Derived("thread/warp", (_THREADS, *_WARPS), _lanes_launched),
+    "loads_per_warp": Derived("inst/warp", ("smsp__sass_inst_executed_op_global_ld.sum", *_WARPS), _loads_per_warp),
+    "fill": Derived("share", (_THREADS, *_ROOM), _fill),
     "stall_memory": Derived("share", _SAMPLE_METRICS, _stall_memory),
     "sm_cycles": Derived("cycle", _CYCLES, _sm_cycles),
     "l1_wavefronts": Derived("wavefront", (*UNITS["l1_data"].metrics, *_CYCLES), _l1_wavefronts),

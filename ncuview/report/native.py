@@ -80,17 +80,25 @@ def launch(action: Any) -> dict[str, Any]:
     }
 
 
+def matches(name: str, wanted: str) -> bool:
+    """Whether a kernel is asked for: by its exact name, by ``regex:`` and a pattern, or because all are."""
+    if wanted.startswith("regex:"):
+        return re.search(wanted.removeprefix("regex:"), name) is not None
+    return wanted in {"", name}
+
+
 def main(path: str, kernel: str = "") -> None:
-    """Print how many launches the report at ``path`` has, and all of them, or those of one kernel."""
+    """Print how many launches the report at ``path`` has, the names of its kernels, and the launches asked for."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
     import ncu_report  # only once the limits stand
 
     context = ncu_report.load_report(path)
     actions = [action for number in range(len(context)) for action in context[number]]
-    wanted = [(i, a) for i, a in enumerate(actions) if kernel in ("", a.name(a.NameBase_FUNCTION))]
+    names = [action.name(action.NameBase_FUNCTION) for action in actions]
+    wanted = [{"index": i, **launch(actions[i])} for i, name in enumerate(names) if matches(name, kernel)]
     # Kernel names of a damaged file may hold lone surrogates; ASCII-only JSON carries them safely.
-    json.dump({"total": len(actions), "launches": [{"index": i, **launch(a)} for i, a in wanted]}, sys.stdout)
+    json.dump({"total": len(actions), "kernels": sorted(set(names)), "launches": wanted}, sys.stdout)
 
 
 if __name__ == "__main__":

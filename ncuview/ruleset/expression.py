@@ -8,6 +8,7 @@ logic (``false and unknown`` is false). So a missing counter can never read as a
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -60,12 +61,11 @@ def compile_expression(text: str, names: Iterable[str] | None = None, *, dotted:
     """
     if len(text) > MAX_LENGTH:
         raise UnsafeExpression(f"expression of {len(text)} characters; at most {MAX_LENGTH} are allowed")
-    try:
-        tree = ast.parse(text.strip(), mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise UnsafeExpression(f"not an expression: {text!r}") from error
     compiler = _Compiler(text, None if names is None else frozenset(names), dotted)
-    step = compiler.step(tree.body, 0)
+    try:
+        step = compiler.step(ast.parse(text.strip(), mode="eval").body, 0)
+    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
+        raise UnsafeExpression(f"not an expression: {text!r}") from error
     return Expression(text, frozenset(compiler.used), step)
 
 
@@ -142,7 +142,7 @@ class _Compiler:
         match node:
             case ast.Constant(value=bool()):
                 pass
-            case ast.Constant(value=int() | float() as number):
+            case ast.Constant(value=int() | float() as number) if math.isfinite(number):
                 constant = np.float64(number)
                 return lambda _: constant  # type: ignore[return-value,unused-ignore]
             case ast.Name() | ast.Attribute():

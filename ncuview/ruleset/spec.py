@@ -220,8 +220,12 @@ def load_rules(folders: Iterable[Path]) -> tuple[Rule, ...]:
     """All rules below the folders, sorted by code.
 
     Raises:
-        RuleFileError: A file cannot be used, or two rules share a code or name.
+        RuleFileError: A folder does not exist, a file cannot be used, or two rules share a code or name.
     """
+    folders = list(folders)
+    for folder in folders:
+        if not folder.is_dir():
+            raise RuleFileError(f"{folder} is no folder", hint="Rules are files <topic>/<rule>.toml below a folder.")
     rules = [load_rule(path) for folder in folders for path in sorted(folder.glob("*/*.toml"))]
     for key in ("code", "name"):
         seen: dict[str, Path] = {}
@@ -283,9 +287,11 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
     check = _Checker(path)
     if path.stem != text.name:
         raise check.complain("name", f"must be the file's name, {path.stem!r}")
+    for key, named in (("metrics", text.metrics), ("thresholds", text.thresholds), ("evidence.let", text.evidence.let)):
+        for name in named:
+            if not name.isidentifier():
+                raise check.complain(f"{key}.{name}", "a name that expressions use is an identifier")
     for alias, alternatives in text.metrics.items():
-        if not alias.isidentifier():
-            raise check.complain(f"metrics.{alias}", "an alias is an identifier")
         for name in alternatives:
             if name.startswith(DERIVED_PREFIX) and name.removeprefix(DERIVED_PREFIX) not in DERIVED:
                 raise check.complain(f"metrics.{alias}", f"no derived quantity {name!r}")

@@ -9,7 +9,7 @@ from string import Formatter
 
 from ncuview.errors import UnsafeTemplate
 
-_FORMAT = re.compile(r",?(\.\d{1,2})?[dfg%]?")
+_FORMAT = re.compile(r",?(\.\d{1,2})?[fg%]?")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,105 @@
+"""Write docs/promised-and-got.md: every promise of a ladder beside what was measured, from one profile.
+
+python benchmarks/promised_and_got.py docs/promised-and-got.md           from the recorded profiles
+python benchmarks/promised_and_got.py docs/promised-and-got.md --live    from a run on this GPU
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from pathlib import Path
+
+from ncuview.api import ladder
+from ncuview.model import Ladder, Rung
+
+FAMILIES = ("transpose", "divergence", "instructions")
+
+_HEAD = """# Promised and got
+
+Made by `python benchmarks/promised_and_got.py docs/promised-and-got.md` from {origin}.
+All launches of a family are from one run on one GPU. *promised* is the gain of the first advice with its bounds; *got*
+is the measured gain of the kernel that applies it, as a ratio of launch durations, or of useful bandwidth where the two
+kernels run at other sizes (marked *). Where there is no advice, the launch is near its peak.
+"""
+
+
+def main(target: str, live: bool) -> None:
+    """Write the document."""
+    ladders = [ladder(family, live=live) for family in FAMILIES]
+    origin = _origin(ladders[0], live)
+    parts = [_HEAD.format(origin=origin), _summary(ladders), *(_section(climbed) for climbed in ladders)]
+    Path(target).write_text("\n".join(parts), encoding="utf-8")
+
+
+def _origin(climbed: Ladder, live: bool) -> str:
+    report, device = climbed.reports[0], climbed.rungs[0].diagnosis.device.name
+    when = f"{report.created:%Y-%m-%d}" if report.created else "an unknown day"
+    return f"{'a live run' if live else 'the recorded profiles'}: {device}, {when}, ncu {report.ncu_version}"
+
+
+def _judged(climbed: Ladder) -> list[tuple[Rung, float]]:
+    """Rungs with advice and a measured step, with promised over got."""
+    return [
+        (rung, rung.diagnosis.findings[0].predicted_speedup.best / rung.measured_speedup)
+        for rung in climbed.rungs
+        if rung.diagnosis.findings and rung.measured_speedup
+    ]
+
+
+def _summary(ladders: list[Ladder]) -> str:
+    ratios = [max(ratio, 1 / ratio) for climbed in ladders for _, ratio in _judged(climbed)]
+    within = {share: sum(ratio <= 1 + share for ratio in ratios) for share in (0.05, 0.10, 0.15, 0.25)}
+    counts = ", ".join(f"{count} within {share:.0%}" for share, count in within.items())
+    covered = sum(
+        rung.diagnosis.findings[0].predicted_speedup.low
+        <= (rung.measured_speedup or 0)
+        <= rung.diagnosis.findings[0].predicted_speedup.high
+        for climbed in ladders
+        for rung, _ in _judged(climbed)
+    )
+    return (
+        f"**{len(ratios)} steps: median factor {statistics.median(ratios):.3f}, worst {max(ratios):.2f}; {counts}. "
+        f"The measured gain lies between low and high in {covered}.**\n\n"
+        "These kernels are the ones that the model was built on: they show that it can hold, not that it holds\n"
+        "elsewhere.\n"
+    )
+
+
+def _section(climbed: Ladder) -> str:
+    rows = [
+        f"## {climbed.family}",
+        "",
+        "| # | kernel | time us | GB/s | wall | first advice | promised | low to high | got | by | promised / got |",
+        "| ---: | --- | ---: | ---: | --- | --- | ---: | --- | ---: | --- | ---: |",
+        *(_row(rung) for rung in climbed.rungs),
+        "",
+    ]
+    return "\n".join(rows)
+
+
+def _row(rung: Rung) -> str:
+    launch = rung.diagnosis
+    wall = f"{launch.wall} {launch.walls[launch.wall]:.0%}" if launch.wall in launch.walls else launch.wall
+    cells = [str(rung.rung), rung.kernel, f"{launch.duration_ns / 1e3:,.1f}", f"{rung.useful_bandwidth:,.3g}", wall]
+    if not launch.findings:
+        return "| " + " | ".join([*cells, launch.verdict, "", "", "", "", ""]) + " |"
+    gain = launch.findings[0].predicted_speedup
+    cells += [launch.findings[0].optimization, f"{gain.best:,.2f}", f"{gain.low:,.2f} to {gain.high:,.2f}"]
+    if rung.measured_speedup:
+        mark = "" if dict(rung.better_sizes) == _sizes(rung) else "*"
+        ratio = gain.best / rung.measured_speedup
+        cells += [f"{rung.measured_speedup:,.2f}{mark}", rung.better, f"{ratio:.2f}"]
+    else:
+        cells += ["", "", ""]
+    return "| " + " | ".join(cells) + " |"
+
+
+def _sizes(rung: Rung) -> dict[str, int]:
+    from ncuview.collect.catalogue import find_kernel
+
+    return dict(find_kernel(rung.kernel).text.sizes)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], live="--live" in sys.argv[2:])

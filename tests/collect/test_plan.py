@@ -1,0 +1,66 @@
+"""What ncu is asked for: all that is read, and nothing that comes by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from ncuview.collect.plan import belongs_in_recording, metrics_for
+from ncuview.paths import shipped
+from ncuview.report.derive import DERIVED
+from ncuview.report.reader import read
+from ncuview.report.units import UNITS
+from ncuview.ruleset.spec import Rule, load_rules
+
+RULES = load_rules([shipped("rules")])
+PLAN = frozenset(metrics_for(RULES))
+OF_THE_LAUNCH = ("launch__", "device__")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.text.name)
+def test_every_metric_that_a_rule_reads_is_planned(rule: Rule) -> None:
+    needed = {name for name in rule.metric_names() if not name.startswith(OF_THE_LAUNCH)}
+    assert needed <= PLAN
+    assert needed <= set(metrics_for([rule]))
+
+
+def test_the_first_name_of_every_unit_is_planned_even_without_rules() -> None:
+    assert {unit.metrics[0] for unit in UNITS.values()} <= set(metrics_for([]))
+
+
+def test_what_every_diagnosis_shows_is_planned_even_without_rules() -> None:
+    assert {"gpu__time_duration.sum", "dram__bytes_read.sum.per_second", "sm__cycles_active.avg"} <= set(
+        metrics_for([])
+    )
+
+
+def test_no_attribute_of_launch_or_device_is_planned() -> None:
+    assert [name for name in PLAN if name.startswith(OF_THE_LAUNCH) or ":" in name] == []
+
+
+def test_the_plan_is_sorted_and_names_nothing_twice() -> None:
+    plan = metrics_for(RULES)
+    assert plan == sorted(set(plan))
+
+
+def test_derived_quantities_are_planned_through_their_metrics() -> None:
+    needed = {name for quantity in DERIVED.values() for name in quantity.metrics if not name.startswith(OF_THE_LAUNCH)}
+    assert needed <= PLAN
+
+
+def test_a_recorded_profile_has_every_planned_metric() -> None:
+    recorded = read([shipped("kernels") / "transpose" / "h200.ncu-rep"]).metrics.columns
+    assert PLAN - set(recorded) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("gpu__time_duration.sum", True),
+        ("launch__grid_size", True),
+        ("device__attribute_display_name", True),
+        ("launch__occupancy_per_block_size", False),
+        ("sm__unheard_of.sum", False),
+    ],
+)
+def test_a_recording_keeps_what_was_asked_for_and_what_the_launch_is(name: str, kept: bool) -> None:
+    assert belongs_in_recording(name, PLAN) is kept

@@ -1,0 +1,40 @@
+"""Options and marks of all tests: golden files are rewritten on demand, GPU tests are skipped with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="Write the golden files anew instead of comparing.")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs a GPU where this machine lacks something, and say what."""
+    marked = [item for item in items if item.get_closest_marker("gpu")]
+    if not marked:
+        return
+    from ncuview.collect.machine import missing_for_live
+
+    if missing := missing_for_live():
+        for item in marked:
+            item.add_marker(pytest.mark.skip(reason=str(missing)))
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compare a text with the golden file of this name, or write it with ``--update-golden``."""
+
+    def compare(name: str, text: str) -> None:
+        file = GOLDEN / name
+        if request.config.getoption("--update-golden"):
+            file.write_text(text, encoding="utf-8")
+        assert file.exists(), f"{file} is missing: pytest --update-golden writes it"
+        assert text == file.read_text(encoding="utf-8"), "if this is meant, run pytest --update-golden"
+
+    return compare

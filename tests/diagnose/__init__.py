@@ -1,0 +1,1 @@
+"""Tests of the stage that judges launches and promises gains."""

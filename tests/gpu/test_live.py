@@ -1,0 +1,63 @@
+"""The main job, live: compile, check, profile, diagnose."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ncuview import analyze, ladder
+from ncuview.collect import live as live_module
+from ncuview.collect.catalogue import Kernel, find_kernel, launch_of, load_kernel
+from ncuview.collect.live import profile_live
+from ncuview.errors import WrongResult
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.mark.parametrize(
+    ("kernel", "optimization", "low", "high"),
+    [
+        ("transposeCoalesced", "shared_memory_padding", 1.9, 2.6),
+        ("transposeNaive", "shared_memory_tiling", 5.5, 8.5),
+        ("copyRow", "thread_coarsening", 1.4, 2.2),
+    ],
+)
+def test_a_live_run_gives_the_advice_of_the_recorded_profile(
+    kernel: str, optimization: str, low: float, high: float
+) -> None:
+    launch = analyze(kernel, live=True).launches[0]
+    assert launch.origin == "live"
+    assert launch.findings[0].optimization == optimization
+    assert low <= launch.findings[0].predicted_speedup.best <= high
+
+
+@pytest.mark.parametrize("kernel", ["transposeNoBankConflicts", "copySharedMem"])
+def test_a_finished_kernel_gets_no_advice_live(kernel: str) -> None:
+    launch = analyze(kernel, live=True).launches[0]
+    assert launch.verdict == "near-peak"
+    assert not launch.findings
+
+
+def test_every_step_of_the_ladder_is_promised_within_a_quarter() -> None:
+    for rung in ladder("transpose", live=True).rungs:
+        if rung.diagnosis.findings and rung.measured_speedup:
+            promised = rung.diagnosis.findings[0].predicted_speedup.best
+            assert 0.75 <= promised / rung.measured_speedup <= 1.25, rung.kernel
+
+
+def test_a_kernel_with_a_wrong_result_is_not_profiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = _miscomputing_copy(tmp_path / "kernels")
+    monkeypatch.setattr(live_module, "shipped", lambda _: tmp_path / "kernels")
+    (tmp_path / "work").mkdir()
+    with pytest.raises(WrongResult, match="67,108,864 wrong elements"):
+        profile_live([launch_of(kernel)], ["gpu__time_duration.sum"], tmp_path / "work")
+
+
+def _miscomputing_copy(folder: Path) -> Kernel:
+    source = find_kernel("copy").path
+    (folder / "transpose").mkdir(parents=True)
+    copy = Path(shutil.copy(source, folder / "transpose"))
+    copy.write_text(copy.read_text().replace("= idata[(y + j) * n + x]", "= idata[(y + j) * n + x] + 1.0f"))
+    return load_kernel(copy)

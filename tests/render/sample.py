@@ -1,0 +1,171 @@
+"""A diagnosis and a ladder made by hand: everything that a renderer must show, with numbers that never change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from ncuview.model import (
+    Broken,
+    Citation,
+    Device,
+    Diagnosis,
+    Evidence,
+    Finding,
+    Fix,
+    Gain,
+    Ladder,
+    LaunchDiagnosis,
+    NotApplicable,
+    Passed,
+    ReportInfo,
+    RuleId,
+    Rung,
+    Skipped,
+    SourceLine,
+    TextbookMetric,
+)
+
+_DEVICE = Device("NVIDIA H200", "9.0")
+_REPORT = ReportInfo("runs/transpose.ncu-rep", "2025.3.1", datetime(2026, 11, 21, 9, 28, 8, tzinfo=UTC))
+_BEFORE = "__shared__ float tile[32][32];\nint x = threadIdx.x;\n"
+_AFTER = "__shared__ float tile[32][32 + 1];\nint x = threadIdx.x;\n"
+
+
+def advice_finding() -> Finding:
+    """What to do first."""
+    return Finding(
+        rule=RuleId("SMEM001", "shared-bank-conflict"),
+        optimization="shared_memory_padding",
+        message="Up to 32-way bank conflicts: 65,011,712 of 69,206,016 shared-memory wavefronts are replays",
+        predicted_speedup=Gain(1.94, 2.18, 2.29),
+        wall_after="dram",
+        check="memory_l1_wavefronts_shared over its ideal falls from 16.5 to 1.0",
+        assumes="every shared-memory access becomes free of conflicts",
+        evidence=(Evidence("ways", 16.5, "wavefronts per ideal wavefront", ("memory_l1_wavefronts_shared",)),),
+        where=(SourceLine("transpose/coalesced.cu", 63, 0.97, "odata[i] =\ttile[threadIdx.x][threadIdx.y + j];"),),
+        cite=(Citation("CUDA Optimization with Parallel Transpose (Lee, Yoo)", "Shared memory", "pad the tile"),),
+        fix=Fix("Pad the tile by one column", _BEFORE, "kernels/a.cu#tile", _AFTER, "kernels/b.cu#tile"),
+    )
+
+
+def second_finding() -> Finding:
+    """Worth doing too, but not first."""
+    return replace(
+        advice_finding(),
+        rule=RuleId("PAR001", "little-work-per-thread"),
+        optimization="thread_coarsening",
+        message="Each thread moves 4 bytes",
+        predicted_speedup=Gain(1.05, 1.20, 1.30),
+        where=(),
+    )
+
+
+def rejected_finding() -> Finding:
+    """There is waste, and removing it would gain nothing."""
+    return replace(
+        advice_finding(),
+        rule=RuleId("SYNC001", "barrier-stall"),
+        optimization="fewer_barriers",
+        message="Warps wait at barriers for 31% of their time",
+        predicted_speedup=Gain(1.0, 1.01, 1.02),
+        rejected="not the wall: l1_data at 88% of its peak is",
+    )
+
+
+def launch_with_advice() -> LaunchDiagnosis:
+    """One next step, another worth doing, one rejected, one passed, one without a subject."""
+    return LaunchDiagnosis(
+        report=_REPORT.path,
+        index=0,
+        kernel="transposeCoalesced",
+        demangled="transposeCoalesced(float *, const float *, int)",
+        grid=(256, 256, 1),
+        block=(32, 8, 1),
+        duration_ns=328_320.0,
+        device=_DEVICE,
+        origin="recorded",
+        wall="l1_data",
+        walls={"dram": 0.33, "l2": 0.22, "l1_data": 0.88, "xu": 0.0},
+        attained=0.95,
+        verdict="advice",
+        metrics={
+            "effective_bandwidth": TextbookMetric(1.635e12, "byte/s", "useful bytes / gpu__time_duration.sum"),
+            "achieved_occupancy": TextbookMetric(0.94, "ratio 0-1", "sm__warps_active.avg"),
+        },
+        outcomes=(
+            advice_finding(),
+            second_finding(),
+            rejected_finding(),
+            Passed(RuleId("GMEM001", "uncoalesced-global-load"), "1.00 sectors for each one needed"),
+            NotApplicable(RuleId("FLOW001", "divergent-branch"), "The kernel has no branch."),
+        ),
+    )
+
+
+def launch_near_peak() -> LaunchDiagnosis:
+    """Nothing left to gain."""
+    return replace(
+        launch_with_advice(),
+        index=1,
+        kernel="transposeNoBankConflicts",
+        demangled="transposeNoBankConflicts(float *, const float *, int)",
+        duration_ns=141_800.0,
+        wall="dram",
+        walls={"dram": 0.76, "l2": 0.45, "l1_data": 0.31},
+        attained=0.97,
+        verdict="near-peak",
+        outcomes=(Passed(RuleId("SMEM001", "shared-bank-conflict"), "no bank conflicts worth removing"),),
+    )
+
+
+def launch_unclear() -> LaunchDiagnosis:
+    """Rules could not judge it: metrics are missing, and one rule broke."""
+    return replace(
+        launch_with_advice(),
+        index=2,
+        kernel="latencyBound",
+        demangled="void latencyBound<(int)4>(T1 *) [with T1 = float]",
+        grid=(1, 1, 1),
+        duration_ns=2_500.0,
+        wall="latency",
+        walls={"dram": 0.02},
+        attained=0.02,
+        verdict="unclear",
+        metrics={},
+        outcomes=(
+            Skipped(
+                RuleId("SMEM001", "shared-bank-conflict"),
+                "it cannot be judged: not collected. Collect with: ncu --metrics memory_l1_wavefronts_shared",
+                ("memory_l1_wavefronts_shared",),
+            ),
+            Broken(RuleId("USER001", "of-the-user"), "rules/mine/of-the-user.toml: share is not a number"),
+        ),
+    )
+
+
+def diagnosis() -> Diagnosis:
+    """One launch of each verdict."""
+    launches = (launch_with_advice(), launch_near_peak(), launch_unclear())
+    return Diagnosis(launches, (_REPORT,), "as asked for with --recorded")
+
+
+def ladder() -> Ladder:
+    """Two rungs, and what the step between them promised and gave."""
+    return Ladder(
+        family="transpose",
+        rungs=(
+            Rung(
+                kernel="transposeCoalesced",
+                rung=4,
+                diagnosis=launch_with_advice(),
+                useful_bandwidth=1635.2,
+                better="transposeNoBankConflicts",
+                better_sizes={"n": 8192},
+                measured_speedup=2.32,
+            ),
+            Rung("transposeNoBankConflicts", 5, launch_near_peak(), 3786.0, "", {}, None),
+        ),
+        reports=(_REPORT,),
+        remark="as asked for with --recorded",
+    )

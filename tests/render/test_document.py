@@ -1,0 +1,176 @@
+"""The JSON document: what it says is described by the schema in the package, whatever the texts are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from math import inf, nan
+from typing import Any, NoReturn, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ncuview.model import Diagnosis, Origin, Verdict
+from ncuview.render import render
+from ncuview.render.document import _OUTCOME_WORDS, DIAGNOSIS_SCHEMA
+from ncuview.ruleset.spec import OPTIMIZATIONS
+from tests.hostile import HOSTILE, poisoned
+from tests.render.sample import diagnosis, ladder, launch_with_advice
+from tests.render.schema import problems, schema
+
+# What is not free text but a word or name of a rule file, which its loader checks.
+CHECKED_WHEN_LOADED = ("pattern", "enum", "uniqueItems", "minLength")
+
+
+def refuse_constant(name: str) -> NoReturn:
+    raise AssertionError(f"{name} is not JSON")
+
+
+def document_of(answer: Any) -> Any:
+    return json.loads(render(answer, "json"), parse_constant=refuse_constant)
+
+
+def parts(node: Any) -> Iterator[dict[str, Any]]:
+    """Every subschema that describes a property or element; conditions only refer to those."""
+    if isinstance(node, dict):
+        for name, inner in (*node.get("properties", {}).items(), *node.get("$defs", {}).items()):
+            if isinstance(inner, dict):
+                yield {"name": name, **inner}
+                yield from parts(inner)
+        for key in ("items", "additionalProperties"):
+            if isinstance(node.get(key), dict):
+                yield {"name": key, **node[key]}
+                yield from parts(node[key])
+
+
+@pytest.mark.parametrize("name", ["diagnosis", "ladder"])
+def test_documents_stay_as_they_are(name: str, golden: Callable[[str, str], None]) -> None:
+    answer = diagnosis() if name == "diagnosis" else ladder()
+    golden(f"{name}.json", render(answer, "json"))
+
+
+def test_the_sample_is_as_the_schema_says() -> None:
+    assert not problems(document_of(diagnosis()))
+
+
+def test_the_launches_of_a_ladder_are_too() -> None:
+    launches = [rung["launch"] for rung in document_of(ladder())["rungs"]]
+    assert len(launches) == 2
+    assert not problems({**document_of(diagnosis()), "launches": launches})
+
+
+def test_every_property_is_described() -> None:
+    assert len(list(parts(schema()))) > 60
+    assert not [part["name"] for part in parts(schema()) if not part.get("description") and "$ref" not in part]
+
+
+def test_no_object_is_open() -> None:
+    objects = [schema(), *(part for part in parts(schema()) if part.get("type") == "object")]
+    assert all(part["additionalProperties"] is not True for part in objects)
+    assert all(set(part.get("required", ())) <= part["properties"].keys() for part in objects if "properties" in part)
+
+
+def test_the_schema_s_words_are_the_program_s() -> None:
+    launch, finding, outcome = (schema()["$defs"][name]["properties"] for name in ("launch", "finding", "outcome"))
+    assert schema()["properties"]["schema"]["const"] == schema()["title"] == DIAGNOSIS_SCHEMA
+    assert finding["optimization"]["enum"] == list(OPTIMIZATIONS)
+    assert launch["verdict"]["enum"] == list(get_args(Verdict))
+    assert launch["source"]["enum"] == list(get_args(Origin))
+    assert outcome["outcome"]["enum"] == list(_OUTCOME_WORDS.values())
+
+
+def changed(path: str, value: Any) -> Any:
+    """The sample document with one thing changed, or removed when ``value`` is ``...``."""
+    document = document_of(diagnosis())
+    *way, last = [int(step) if step.isdigit() else step for step in path.split(".")]
+    node = document
+    for step in way:
+        node = node[step]
+    if value is ...:
+        del node[last]
+    else:
+        node[last] = value
+    return document
+
+
+FINDING, PASSED, SKIPPED = "launches.0.outcomes.0", "launches.0.outcomes.3", "launches.2.outcomes.0"
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("schema", "ncuview.diagnosis/2"),
+        ("schema", ...),
+        ("surprise", 1),
+        ("launches.0.surprise", 1),
+        ("launches.0.kernel", ...),
+        ("launches.0.verdict", "great"),
+        ("launches.0.source", "rumour"),
+        ("launches.0.grid", [1, 2]),
+        ("launches.0.duration_ns", "328 us"),
+        ("launches.0.findings", []),
+        ("launches.0.findings.0.optimization", "overclocking"),
+        ("launches.0.findings.0.predicted_speedup.low", ...),
+        ("launches.0.findings.0.rank", 0),
+        ("launches.1.verdict", "advice"),
+        (f"{FINDING}.predicted_speedup", ...),
+        (f"{FINDING}.rejected", ...),
+        (f"{FINDING}.missing", []),
+        (f"{PASSED}.rejected", ""),
+        (f"{PASSED}.missing", []),
+        (f"{PASSED}.outcome", "fine"),
+        (f"{SKIPPED}.missing", ...),
+        (f"{SKIPPED}.predicted_speedup", {"low": 1, "best": 1, "high": 1}),
+        ("reports.0.created", "yesterday"),
+    ],
+)
+def test_the_schema_refuses_what_is_wrong(path: str, value: Any) -> None:
+    assert problems(changed(path, value))
+
+
+def test_advice_is_ranked_and_rejected_findings_are_kept_with_their_reason() -> None:
+    launch = document_of(diagnosis())["launches"][0]
+    assert [(f["rank"], f["rule"]) for f in launch["findings"]] == [(1, "SMEM001"), (2, "PAR001")]
+    kept = {outcome["rule"]: outcome["rejected"] for outcome in launch["outcomes"] if outcome["outcome"] == "finding"}
+    assert kept == {"SMEM001": "", "PAR001": "", "SYNC001": "not the wall: l1_data at 88% of its peak is"}
+
+
+@pytest.mark.parametrize("number", [nan, inf, -inf])
+def test_what_was_not_measured_is_null(number: float) -> None:
+    unknown = replace(diagnosis().launches[2], duration_ns=number, attained=number)
+    document = document_of(Diagnosis((unknown,), ()))
+    assert document["launches"][0]["duration_ns"] is None
+    assert document["launches"][0]["attained"] is None
+    assert not problems(document)
+
+
+def test_an_unmeasured_bandwidth_is_null_in_a_ladder() -> None:
+    rung = replace(ladder().rungs[0], useful_bandwidth=nan)
+    assert document_of(replace(ladder(), rungs=(rung,)))["rungs"][0]["useful_bandwidth"] is None
+
+
+def test_a_number_that_must_be_known_is_never_written_as_nan() -> None:
+    finding = replace(launch_with_advice().findings[0], message="x")
+    broken = replace(finding, predicted_speedup=replace(finding.predicted_speedup, best=nan))
+    with pytest.raises(ValueError, match="nan"):
+        render(Diagnosis((replace(launch_with_advice(), outcomes=(broken,)),), ()), "json")
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_any_text_comes_back_as_it_was(text: str) -> None:
+    answer = poisoned(diagnosis(), text)
+    printed = render(answer, "json")
+    assert printed.isascii()
+    document = json.loads(printed)
+    assert document["launches"][0]["kernel"] == text
+    assert document["launches"][0]["findings"][0]["where"][0]["code"] == text
+    assert document["launches"][2]["outcomes"][1]["message"] == text
+    assert {problem.validator for problem in problems(document)} <= {*CHECKED_WHEN_LOADED, "propertyNames"}
+
+
+@given(st.text(st.characters(), max_size=30))
+def test_any_text_at_all_comes_back_as_it_was(text: str) -> None:
+    document = json.loads(render(poisoned(diagnosis(), text), "json"))
+    assert document["remark"] == document["launches"][1]["demangled"] == text

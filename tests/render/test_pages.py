@@ -1,0 +1,164 @@
+"""The pages for people: what they show, at any width, and that no text from outside can act on the terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from math import nan
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from ncuview.model import Diagnosis, Ladder
+from ncuview.render import render
+from tests.hostile import HOSTILE, poisoned
+from tests.render.sample import diagnosis, ladder, launch_near_peak, launch_with_advice
+
+WIDTHS = (40, 60, 80, 120)
+ANSWERS: dict[str, Diagnosis | Ladder] = {"diagnosis": diagnosis(), "ladder": ladder()}
+answers = pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+hostile_texts = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+
+COLOR = re.compile(r"\x1b\[[0-9;]*m")
+ACTS_ON_A_TERMINAL = re.compile(
+    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
+)
+
+
+def without_color(page: str) -> list[str]:
+    return [line.rstrip() for line in COLOR.sub("", page).split("\n")]
+
+
+def too_wide(page: str, width: int) -> list[str]:
+    return [line for line in page.split("\n") if cell_len(line) > width]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ANSWERS)
+def test_pages_stay_as_they_are(name: str, width: int, golden: Callable[[str, str], None]) -> None:
+    golden(f"{name}-{width}.txt", render(ANSWERS[name], width=width))
+
+
+@answers
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_line_is_wider_than_the_terminal(answer: Diagnosis | Ladder, width: int) -> None:
+    assert not too_wide(render(answer, width=width), width)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_narrow_ladder_still_names_kernels_and_advice(width: int) -> None:
+    page = render(ladder(), width=width)
+    assert "transp" in page
+    assert "shared" in page
+    assert "2.18x" in page
+
+
+@answers
+@pytest.mark.parametrize("width", WIDTHS)
+def test_colors_change_nothing_but_escape_codes(answer: Diagnosis | Ladder, width: int) -> None:
+    plain = render(answer, width=width)
+    colored = render(answer, width=width, color=True)
+    assert "\x1b" not in plain
+    assert "\x1b[" in colored
+    assert without_color(colored) == plain.split("\n")
+
+
+@answers
+def test_a_terminal_that_rich_does_not_know_gets_its_width_too(
+    answer: Diagnosis | Ladder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "unknown")
+    assert without_color(render(answer, width=60, color=True)) == render(answer, width=60).split("\n")
+
+
+@answers
+def test_the_environment_does_not_colour_what_is_to_be_plain(
+    answer: Diagnosis | Ladder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = render(answer)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "33")
+    assert render(answer) == plain
+
+
+def test_in_a_notebook_the_page_is_returned_and_not_displayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert render(diagnosis()).startswith("recorded profile")
+
+
+@hostile_texts
+@answers
+@pytest.mark.parametrize("width", [40, 100])
+def test_no_text_from_outside_acts_on_the_terminal(answer: Diagnosis | Ladder, text: str, width: int) -> None:
+    page = render(poisoned(answer, text), width=width)
+    assert not ACTS_ON_A_TERMINAL.search(page)
+    assert page.encode("utf-8").decode("utf-8") == page
+    assert not too_wide(page, width)
+
+
+@hostile_texts
+@answers
+def test_with_colors_only_our_own_escape_codes_are_there(answer: Diagnosis | Ladder, text: str) -> None:
+    assert not ACTS_ON_A_TERMINAL.search(COLOR.sub("", render(poisoned(answer, text), color=True)))
+
+
+@given(st.text(st.characters(), max_size=40))
+def test_no_text_at_all_acts_on_the_terminal(text: str) -> None:
+    for answer in ANSWERS.values():
+        assert not ACTS_ON_A_TERMINAL.search(render(poisoned(answer, text), width=80))
+
+
+@pytest.mark.parametrize(
+    "name", ["[bold]x[/]", "a[/b]", "k<[with T = float]>", ":smile:", "[link=file:///etc]x[/link]"]
+)
+def test_names_are_shown_as_they_are_and_not_as_markup(name: str) -> None:
+    launch = replace(launch_near_peak(), kernel=name)
+    assert f"\n{name}  grid" in render(Diagnosis((launch,), ()))
+
+
+def test_a_line_break_in_a_name_cannot_forge_a_line() -> None:
+    launch = replace(launch_near_peak(), kernel="k\n  Verdict  Near its peak. Stop here.")
+    assert "k\\x0a  Verdict" in render(Diagnosis((launch,), ()))
+
+
+def test_the_first_line_says_where_the_data_are_from_and_why() -> None:
+    first = render(diagnosis(), width=120).split("\n")[0]
+    assert first == "recorded profile: NVIDIA H200, 2026-11-21, ncu 2025.3.1 (as asked for with --recorded)"
+
+
+def test_a_diagnosis_without_launches_is_a_page_too() -> None:
+    assert render(Diagnosis((), ())).startswith("report: unknown GPU")
+
+
+def test_each_verdict_and_outcome_has_its_row() -> None:
+    page = render(diagnosis(), width=120)
+    rows = {line.split()[0] for line in page.split("\n") if line.startswith("  ") and line[2:3].strip()}
+    assert rows >= {"Next", "Why", "Where", "Change", "Check", "Assumes", "Taught", "Walls"}
+    assert rows >= {"Also", "Not", "Skipped", "Broken", "Passed", "No", "Verdict", "More"}
+    assert "ncu --metrics memory_l1_wavefronts_shared" in " ".join(page.split())
+
+
+def test_only_the_changed_lines_of_a_fix_are_shown() -> None:
+    page = render(diagnosis(), width=120)
+    assert "- __shared__ float tile[32][32];" in page
+    assert "+ __shared__ float tile[32][32 + 1];" in page
+    assert "int x = threadIdx.x;" not in page
+
+
+def test_a_time_that_was_not_measured_is_unknown() -> None:
+    page = render(Diagnosis((replace(launch_with_advice(), duration_ns=nan),), ()))
+    assert "nan" not in page
+    assert "unknown" in page
+
+
+def test_many_launches_are_listed_and_the_worst_three_explained() -> None:
+    launches = tuple(replace(launch_near_peak(), index=i, kernel=f"kernel{i}") for i in range(10))
+    slow = tuple(replace(launch_with_advice(), index=i, kernel=f"slow{i}") for i in (10, 11, 12))
+    page = render(Diagnosis((*launches, *slow), ()), width=120)
+    explained = re.findall(r"^(\w+)  grid", page, re.MULTILINE)
+    assert explained == ["slow10", "slow11", "slow12"]
+    assert all(f"\nkernel{i} " in page for i in range(10))
+    assert "10 more launches" in page

@@ -1,0 +1,65 @@
+"""What is let through to a terminal, over every code point that there is."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+import pytest
+
+from ncuview.model import Fix
+from ncuview.render.text import safe_copy, safe_lines, safe_text
+from tests.hostile import HOSTILE
+
+EVERY_CHARACTER = [chr(code) for code in range(sys.maxunicode + 1)]
+BIDIRECTIONAL = [chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x61C)]
+
+
+def is_control(character: str) -> bool:
+    return ord(character) < 0x20 or 0x7F <= ord(character) <= 0x9F
+
+
+def test_no_code_point_yields_a_control_character_a_surrogate_or_a_direction() -> None:
+    safe = set(safe_text("".join(EVERY_CHARACTER)))
+    assert not any(map(is_control, safe))
+    assert not safe.intersection(BIDIRECTIONAL)
+    assert not any(unicodedata.category(character) in {"Cc", "Cf", "Cs", "Zl", "Zp"} for character in safe)
+    "".join(safe).encode("utf-8")
+
+
+def test_a_character_alone_is_treated_as_among_others() -> None:
+    together = safe_text("".join(EVERY_CHARACTER))
+    assert "".join(map(safe_text, EVERY_CHARACTER)) == together
+
+
+def test_letters_digits_signs_and_spaces_stay() -> None:
+    kept = [c for c in EVERY_CHARACTER if unicodedata.category(c)[0] in "LMNPS" or c == " "]
+    assert safe_text("".join(kept)) == "".join(kept)
+
+
+def test_what_is_replaced_can_be_told_from_the_replacement() -> None:
+    replaced = [safe_text(c) for c in EVERY_CHARACTER if safe_text(c) != c]
+    assert len(set(replaced)) == len(replaced)
+    assert all(text.isascii() and text.startswith("\\") for text in replaced)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("\x1b[31m", "\\x1b[31m"), ("\u202e", "\\u202e"), ("\U000e0041", "\\U000e0041"), ("\udcff", "\\udcff")],
+)
+def test_the_replacement_is_the_code_of_the_character(text: str, shown: str) -> None:
+    assert safe_text(text) == shown
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_safe_text_is_safe_already(text: str) -> None:
+    assert safe_text(safe_text(text)) == safe_text(text)
+
+
+def test_code_keeps_its_lines_and_its_indentation() -> None:
+    assert safe_lines("if (a)\n\tb = \x1b;\r\n") == "if (a)\n    b = \\x1b;"
+
+
+def test_a_fix_keeps_its_lines_and_nothing_else_does() -> None:
+    safe = safe_copy(Fix("a\nb", "x\ny", "f\n", "x\n\tz", "g\x07"))
+    assert safe == Fix("a\\x0ab", "x\ny", "f\\x0a", "x\n    z", "g\\x07")

@@ -1,0 +1,111 @@
+"""Imports point one way, heavy or native ones stand where they are allowed, and importing ncuview is cheap."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import ncuview
+
+PACKAGE = Path(ncuview.__file__).parent
+MODULES = {
+    ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in PACKAGE.rglob("*.py")
+}
+LATER = {
+    "report": {"ruleset", "diagnose", "render", "collect"},
+    "ruleset": {"diagnose", "render", "collect"},
+    "diagnose": {"render", "collect"},
+    "collect": {"diagnose", "render"},
+    "render": {"collect"},
+}
+"""What a stage must not import."""
+ALLOWED = {
+    # The arithmetic of textbook metrics is that of rules.
+    ("report.metrics", "ruleset.expression"),
+    # The list of kernels is rendered from the catalogue's own type.
+    ("render.lists", "collect.catalogue"),
+}
+OUTERMOST = {"api", "cli", "__init__", "__main__"}
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module that a file imports, also inside functions and for type checking."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=str(module), names=names, level=level):
+                assert level == 0, f"{path}: relative import"
+                yield module
+                yield from (
+                    f"{module}.{alias.name}" for alias in names if f"{module}.{alias.name}".startswith("ncuview.")
+                )
+            case _:
+                pass
+
+
+def ours(path: Path) -> set[str]:
+    """The modules of ncuview that a file imports, without ``ncuview.``."""
+    names = {name.removeprefix("ncuview.") for name in imports(path) if name.startswith("ncuview.")}
+    return names & MODULES.keys()
+
+
+def stage_of(module: str) -> str:
+    return module.partition(".")[0]
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_no_stage_imports_a_later_one(module: str) -> None:
+    later = LATER.get(stage_of(module), set())
+    assert not {used for used in ours(MODULES[module]) if stage_of(used) in later and (module, used) not in ALLOWED}
+
+
+@pytest.mark.parametrize("module", sorted(MODULES.keys() - OUTERMOST))
+def test_no_stage_imports_the_pipeline_or_the_command_line(module: str) -> None:
+    assert not ours(MODULES[module]) & {"api", "cli"}
+
+
+@pytest.mark.parametrize(("module", "used"), sorted(ALLOWED))
+def test_every_exception_from_the_order_is_still_needed(module: str, used: str) -> None:
+    assert used in ours(MODULES[module])
+
+
+@pytest.mark.parametrize("module", ["model", "errors", "paths"])
+def test_what_all_stages_share_imports_nothing_of_ours(module: str) -> None:
+    assert not [name for name in imports(MODULES[module]) if name.startswith("ncuview")]
+
+
+@pytest.mark.parametrize(("library", "home"), [("ncu_report", {"report.native"}), ("pycuda", {"collect.host"})])
+def test_native_libraries_are_imported_in_child_processes_only(library: str, home: set[str]) -> None:
+    users = {module for module, path in MODULES.items() if library in {name.split(".")[0] for name in imports(path)}}
+    assert users == home
+
+
+@pytest.mark.parametrize("home", ["report.native", "collect.host"])
+def test_no_module_imports_a_child_process(home: str) -> None:
+    assert not {module for module, path in MODULES.items() if home in ours(path)}
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The top-level modules in a fresh process after a statement."""
+    program = f"{statement}\nimport sys\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in done.stdout.split()}
+
+
+def test_importing_ncuview_is_cheap() -> None:
+    assert not loaded_by("import ncuview") & {"pandas", "numpy", "pydantic", "rich", "typer", "lxml"}
+
+
+def test_the_command_line_starts_without_what_only_some_commands_need() -> None:
+    assert not loaded_by("import ncuview.cli") & {"pandas", "numpy", "pydantic", "pycuda", "ncu_report"}
+
+
+def test_the_model_needs_no_library() -> None:
+    assert not loaded_by("import ncuview.model") & {"pandas", "numpy"}

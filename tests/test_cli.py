@@ -1,0 +1,614 @@
+"""The command line as users meet it: a process with exit code, standard output and standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ncuview import __version__
+from ncuview.report.scrub import scrub
+from tests.render.schema import problems
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORDED = ROOT / "kernels" / "transpose" / "h200.ncu-rep"
+DIVERGENCE = ROOT / "kernels" / "divergence" / "h200.ncu-rep"
+RULE = ROOT / "rules" / "shared_memory" / "shared-bank-conflict.toml"
+PATIENCE_S = 60
+LEAVE = {"COLUMNS", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "FORCE_COLOR", "NO_COLOR", "PYTHONIOENCODING", "TERM"}
+MAIN = "from ncuview.cli import main; main()"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a run left."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.out)
+
+
+def environment(more: dict[str, str], path: Path = ROOT / "no-such-folder") -> dict[str, str]:
+    """This process's, without what changes the output, and with no program on PATH but those in a folder."""
+    kept = {name: value for name, value in os.environ.items() if name not in LEAVE}
+    search = os.pathsep.join(filter(None, [more.get("PYTHONPATH", ""), str(ROOT)]))
+    return {**kept, **more, "PATH": str(path), "PYTHONPATH": search}
+
+
+def ncuview(
+    *args: str | Path, before: str = "", path: Path = ROOT / "no-such-folder", cwd: Path | None = None, **env: str
+) -> Ended:
+    """Run ncuview on a machine without GPU; ``before`` is Python that runs first, to change what it finds."""
+    program = ["-c", f"{before}\n{MAIN}"] if before else ["-m", "ncuview"]
+    done = subprocess.run(
+        [sys.executable, *program, *args],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=environment(env, path),
+        cwd=cwd,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def assert_failed(ended: Ended, code: int, *says: str) -> None:
+    """It left with this code, wrote nothing to standard output, and told the user what is wrong in plain words."""
+    assert ended.code == code, ended.err
+    assert ended.out == ""
+    assert "Traceback" not in ended.err
+    assert "Warning" not in ended.err
+    for part in says:
+        assert part in ended.err
+
+
+# What the user typed
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["analyze", "transposeCoalesd"], ["transposeCoalesd", "Did you mean transposeCoalesced", "ncuview kernels"]),
+        (["analyze", "nothing-like-it"], ["'nothing-like-it'", "ncuview kernels"]),
+        (["analyze", "transposeNaive", "transposeCoalesced"], ["either reports or the name of one kernel"]),
+        (["analyze", RECORDED, "--live"], ["--live", "not for reports"]),
+        (["analyze", RECORDED, "--kernel-name", "regex:("], ["regex:("]),
+        (["analyze", "transposeNaive", "--kernel-name", "copy"], ["--kernel-name", "reports"]),
+        (["analyze", RECORDED, "--recorded"], ["--recorded", "not for reports"]),
+        (["analyze", "transposeNaive", "--output", "x.pdf"], ["x.pdf", ".json or .txt"]),
+        (["analyze", "transposeNaive", "--output", "/no/such/folder/x.json"], ["/no/such/folder/x.json", "folder"]),
+        (["analyze", "transposeNaive", "--rules", "/no/such/folder"], ["/no/such/folder"]),
+        (["analyze", "transposeNaive", "--format", "xml"], ["--format", "xml"]),
+        (["analyze"], ["TARGET"]),
+        (["ladder", "transpos"], ["'transpos'", "transpose"]),
+        (["ladder", "../transpose"], ["'../transpose'"]),
+        (["explain", "SMEM999"], ["'SMEM999'", "ncuview rules"]),
+        (["metrics", "gld_eficiency"], ["'gld_eficiency'", "Did you mean gld_efficiency"]),
+        (["rules", "check", "/no/such/folder"], ["/no/such/folder"]),
+        (["rules", "--rules", "/no/such/folder"], ["/no/such/folder"]),
+        (["scrub", RECORDED], ["OUT"]),
+        (["scrub", RECORDED, "/no/such/folder/x.ncu-rep"], ["/no/such/folder/x.ncu-rep"]),
+        (["--no-such-option"], ["--no-such-option"]),
+        (["no-such-command"], ["no-such-command"]),
+        ([], ["Usage", "analyze", "ladder"]),
+    ],
+    ids=lambda value: " ".join(Path(part).name for part in value) if value and value[0] != "TARGET" else None,
+)
+def test_a_wrong_command_line_leaves_with_2_and_says_what_is_wrong(args: list[str], says: list[str]) -> None:
+    assert_failed(ncuview(*args), 2, *says)
+
+
+def test_escape_codes_of_an_argument_do_not_reach_the_terminal() -> None:
+    ended = ncuview("analyze", "\x1b]0;owned\x07\udcff")
+    assert_failed(ended, 2, "\\x1b]0;owned\\x07\\udcff")
+    assert "\x1b" not in ended.err
+
+
+def test_nor_do_those_of_an_option() -> None:
+    ended = ncuview("--\x1b[2J")
+    assert_failed(ended, 2, "No such option: --\\x1b[2J")
+    assert "\x1b" not in ended.err
+
+
+def test_a_rule_folder_without_rules_is_not_taken_for_a_good_one(tmp_path: Path) -> None:
+    assert_failed(ncuview("rules", "check", tmp_path), 2, str(tmp_path), "<topic>/<rule>.toml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("summary = ", "sumary = ", "summary"),
+        ('optimization = "shared_memory_padding"', 'optimization = "overclocking"', "optimization"),
+        ('when = "ways >= threshold_ways"', "when = \"__import__('os').getpid()\"", "evidence.when"),
+        ("schema = 1", "schema =", "TOML"),
+    ],
+)
+def test_a_rule_that_cannot_be_used_is_named_with_its_key(tmp_path: Path, old: str, new: str, key: str) -> None:
+    rule = tmp_path / "mine" / RULE.name
+    rule.parent.mkdir()
+    text = RULE.read_text(encoding="utf-8")
+    assert old in text
+    rule.write_text(text.replace(old, new), encoding="utf-8")
+    assert_failed(ncuview("rules", "check", tmp_path), 2, str(rule), key)
+
+
+def test_a_rule_of_the_user_that_takes_a_shipped_code_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    shutil.copy(RULE, tmp_path / "mine")
+    ended = ncuview("analyze", "transposeNaive", "--rules", tmp_path)
+    assert_failed(ended, 2, "SMEM001", str(tmp_path / "mine" / RULE.name), str(RULE))
+
+
+# Reports without usable data
+
+
+def whole_report() -> bytes:
+    return DIVERGENCE.read_bytes()
+
+
+def make_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def write(path: Path, content: Callable[[], bytes]) -> None:
+    path.write_bytes(content())
+
+
+BAD_REPORTS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "missing": (lambda path: None, "does not exist"),
+    "empty": (Path.touch, "is empty"),
+    "random bytes": (partial(write, content=lambda: bytes(range(256)) * 40), "not an Nsight Compute report"),
+    "text": (partial(write, content=lambda: b"Hello\n"), "not an Nsight Compute report"),
+    "folder": (Path.mkdir, "a folder"),
+    "pipe without writer": (make_pipe, "a pipe or device"),
+    "device": (lambda path: path.symlink_to("/dev/zero"), "a pipe or device"),
+    "header only": (partial(write, content=lambda: whole_report()[:4]), "damaged"),
+    "cut after a quarter": (partial(write, content=lambda: whole_report()[: len(whole_report()) // 4]), "damaged"),
+    "cut in the middle": (partial(write, content=lambda: whole_report()[: len(whole_report()) // 2]), "damaged"),
+    "last byte missing": (partial(write, content=lambda: whole_report()[:-1]), "damaged"),
+    "one byte more": (partial(write, content=lambda: whole_report() + b"\n"), "damaged"),
+    "two reports joined": (partial(write, content=lambda: whole_report() * 2), "damaged"),
+}
+
+
+@pytest.mark.parametrize(("make", "says"), BAD_REPORTS.values(), ids=BAD_REPORTS)
+def test_a_bad_report_leaves_with_3(tmp_path: Path, make: Callable[[Path], object], says: str) -> None:
+    report = tmp_path / "bad.ncu-rep"
+    make(report)
+    ended = ncuview("analyze", report)
+    assert_failed(ended, 3, str(report), says)
+    assert ended.err.count("\n") == 2, "a message and a hint"
+
+
+def test_one_bad_report_among_good_ones_is_not_passed_over(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.ncu-rep"
+    bad.write_bytes(whole_report()[:-1])
+    assert_failed(ncuview("analyze", DIVERGENCE, bad), 3, str(bad))
+
+
+def test_a_kernel_that_a_report_does_not_hold_is_no_empty_answer() -> None:
+    assert_failed(ncuview("analyze", DIVERGENCE, "--kernel-name", "nothing"), 3, "'nothing'", "divergentWithinWarp")
+
+
+def test_a_bad_report_is_not_scrubbed(tmp_path: Path) -> None:
+    bad, target = tmp_path / "bad.ncu-rep", tmp_path / "good.ncu-rep"
+    bad.write_bytes(whole_report()[:-1])
+    assert_failed(ncuview("scrub", bad, target), 3, str(bad))
+    assert not target.exists()
+
+
+# Reports with too few metrics
+
+
+def scrubbed_to(path: Path, *kept: str) -> Path:
+    scrub(DIVERGENCE, path, keep=lambda name: name.startswith(kept))
+    return path
+
+
+@pytest.fixture(scope="module")
+def poor(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ended, str]:
+    """A report that only has the times, as JSON and as a page."""
+    folder = tmp_path_factory.mktemp("poor")
+    report = scrubbed_to(folder / "poor.ncu-rep", "gpu__time_duration.sum", "launch__", "device__")
+    ended = ncuview("analyze", report, "--format", "json", "--output", folder / "page.txt")
+    return ended, (folder / "page.txt").read_text(encoding="utf-8")
+
+
+def test_missing_metrics_are_no_error_but_skip_the_rules_that_need_them(poor: tuple[Ended, str]) -> None:
+    ended, _ = poor
+    assert (ended.code, ended.err) == (0, "")
+    for launch in ended.document["launches"]:
+        skipped = [outcome for outcome in launch["outcomes"] if outcome["outcome"] == "skipped"]
+        assert len(skipped) > 5
+        assert all(f"ncu --metrics {','.join(outcome['missing'])}" in outcome["message"] for outcome in skipped)
+        assert all(outcome["missing"] for outcome in skipped)
+
+
+def test_missing_metrics_are_never_a_finding_or_a_verdict(poor: tuple[Ended, str]) -> None:
+    for launch in poor[0].document["launches"]:
+        assert launch["verdict"] == "unclear"
+        assert "finding" not in {outcome["outcome"] for outcome in launch["outcomes"]}
+
+
+def test_the_document_of_a_poor_report_is_valid_too(poor: tuple[Ended, str]) -> None:
+    assert_valid(poor[0].document)
+
+
+def test_the_page_names_the_command_that_collects_what_is_missing(poor: tuple[Ended, str]) -> None:
+    assert "Collect with: ncu --metrics memory_l" in " ".join(poor[1].split())
+
+
+def test_a_report_without_times_says_so_instead_of_failing(tmp_path: Path) -> None:
+    report = scrubbed_to(tmp_path / "timeless.ncu-rep", "launch__", "device__")
+    ended = ncuview("analyze", report, "--format", "json", "--output", tmp_path / "page.txt")
+    assert (ended.code, ended.err) == (0, "")
+    assert_valid(ended.document)
+    assert all(launch["duration_ns"] is None for launch in ended.document["launches"])
+    page = (tmp_path / "page.txt").read_text(encoding="utf-8")
+    assert "nan" not in page
+    assert "unknown" in page
+
+
+# Machines that cannot profile
+
+SMI = "<nvidia_smi_log><gpu><product_name>NVIDIA H200</product_name><uuid>GPU-0</uuid></gpu></nvidia_smi_log>"
+BARE = """
+from pathlib import Path
+import sys
+from ncuview.collect import machine
+machine._NSIGHT_COMPUTE = machine._CUDA = Path("/no/such/folder")
+sys.modules["pycuda"] = None
+"""
+"""The machine has nothing that is not on PATH, and no PyCUDA."""
+
+
+def install(folder: Path, *programs: str) -> Path:
+    for program in programs:
+        file = folder / program
+        file.write_text(f"#!/bin/sh\necho '{SMI if program == 'nvidia-smi' else 'Version 2025.3.1'}'\n")
+        file.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("programs", "says"),
+    [
+        ((), ["NVIDIA GPU", "nvidia-smi", "recorded profiles need no GPU"]),
+        (("nvidia-smi",), ["Nsight Compute", "Install Nsight Compute"]),
+        (("nvidia-smi", "ncu"), ["nvcc", "CUDA_HOME"]),
+        (("nvidia-smi", "ncu", "nvcc"), ["PyCUDA", "pip install 'ncuview[gpu]'"]),
+    ],
+    ids=["no GPU", "no ncu", "no nvcc", "no PyCUDA"],
+)
+@pytest.mark.parametrize("command", [("analyze", "transposeNaive"), ("ladder", "divergence")], ids=lambda args: args[0])
+def test_live_without_what_it_needs_leaves_with_5_and_says_what_to_install(
+    tmp_path: Path, command: tuple[str, str], programs: tuple[str, ...], says: list[str]
+) -> None:
+    assert_failed(ncuview(*command, "--live", before=BARE, path=install(tmp_path, *programs)), 5, *says)
+
+
+def test_without_live_the_recorded_profile_says_what_is_missing(tmp_path: Path) -> None:
+    path = install(tmp_path, "nvidia-smi", "ncu", "nvcc")
+    ended = ncuview("analyze", "divergentWithinWarp", "--format", "json", before=BARE, path=path)
+    assert ended.code == 0
+    assert "PyCUDA" in ended.document["remark"]
+    assert ended.document["launches"][0]["source"] == "recorded"
+
+
+# Ends that are not ours to choose
+
+
+def closed_pipe() -> int:
+    reading, writing = os.pipe()
+    os.close(reading)
+    return writing
+
+
+def test_a_reader_that_has_gone_ends_the_run_silently() -> None:
+    pipe = closed_pipe()
+    done = subprocess.run(
+        [sys.executable, "-m", "ncuview", "rules"],
+        stdout=pipe,
+        stderr=subprocess.PIPE,
+        env=environment({}),
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    os.close(pipe)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
+
+
+def test_a_full_disk_is_no_bug_of_ours() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ncuview", "rules"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=environment({}),
+            timeout=PATIENCE_S,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == b"ncuview: standard output cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=lambda sent: sent.name)
+def test_a_signal_ends_the_run_and_the_child_that_reads_the_report(tmp_path: Path, sent: signal.Signals) -> None:
+    ready = tmp_path / "ready"
+    # In place of NVIDIA's reader, something that never ends.
+    (tmp_path / "ncu_report.py").write_text(
+        "import os, time\n"
+        f"with open({str(ready) + '.part'!r}, 'w') as file:\n    file.write(str(os.getpid()))\n"
+        f"os.rename(file.name, {str(ready)!r})\n"
+        "time.sleep(600)\n"
+    )
+    # A shell starts background jobs, and so perhaps these tests, deaf to SIGINT.
+    hearing = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {MAIN}"
+    with subprocess.Popen(
+        [sys.executable, "-c", hearing, "analyze", DIVERGENCE],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment({"PYTHONPATH": str(tmp_path)}),
+    ) as running:
+        try:
+            wait_for(ready.exists)
+            child = int(ready.read_text())
+            running.send_signal(sent)
+            out, err = running.communicate(timeout=PATIENCE_S)
+        finally:
+            running.kill()
+    said = {signal.SIGINT: b"ncuview: interrupted\n", signal.SIGTERM: b"ncuview: terminated\n"}[sent]
+    assert (running.returncode, out, err) == (128 + sent, b"", said)
+    wait_for(lambda: not Path(f"/proc/{child}").exists())
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_bug_of_ours_leaves_with_70_and_asks_for_a_report() -> None:
+    broken = "import ncuview.api\ndef load_rules(*_): raise ZeroDivisionError('boom \\x1b[2J')\n"
+    ended = ncuview("rules", before=f"{broken}ncuview.api.load_rules = load_rules")
+    assert (ended.code, ended.out) == (70, "")
+    assert "Traceback" in ended.err
+    assert "\x1b" not in ended.err
+    *_, what, hint = ended.err.splitlines()
+    assert what.startswith("ncuview: internal error: ZeroDivisionError: ")
+    assert "boom \\x1b[2J" in what
+    assert "please report it" in hint
+
+
+# Answers
+
+
+def assert_valid(document: Any) -> None:
+    assert not problems(document)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """One run that answers in three ways."""
+
+    ended: Ended
+    json_file: str
+    page: str
+
+
+@pytest.fixture(scope="module")
+def coalesced(tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    folder = tmp_path_factory.mktemp("coalesced")
+    outputs = (folder / "a.json", folder / "b.txt")
+    ended = ncuview(
+        "analyze", "transposeCoalesced", "--format", "json", "--output", outputs[0], "-o", outputs[1], cwd=folder
+    )
+    assert (ended.code, ended.err) == (0, "")
+    return Answers(ended, *(output.read_text(encoding="utf-8") for output in outputs))
+
+
+def test_the_document_of_a_kernel_is_as_the_schema_says(coalesced: Answers) -> None:
+    assert_valid(coalesced.ended.document)
+
+
+def test_the_first_advice_for_the_textbook_s_kernel_is_the_textbook_s(coalesced: Answers) -> None:
+    launch = coalesced.ended.document["launches"][0]
+    assert (launch["kernel"], launch["source"], launch["verdict"]) == ("transposeCoalesced", "recorded", "advice")
+    first = launch["findings"][0]
+    assert (first["rank"], first["optimization"]) == (1, "shared_memory_padding")
+    assert first["predicted_speedup"]["low"] <= first["predicted_speedup"]["best"] <= first["predicted_speedup"]["high"]
+    assert first["where"][0]["file"].endswith("transposeCoalesced.cu")
+
+
+def test_a_document_says_why_the_profile_is_a_recorded_one(coalesced: Answers) -> None:
+    assert "NVIDIA GPU" in coalesced.ended.document["remark"]
+
+
+def test_output_files_hold_what_their_ending_says(coalesced: Answers) -> None:
+    assert coalesced.json_file == coalesced.ended.out
+    assert coalesced.page.startswith("recorded profile: NVIDIA H200, ")
+    assert "Pad the tile by one column" in coalesced.page
+    assert "\x1b" not in coalesced.page
+
+
+def test_a_page_printed_into_a_pipe_is_the_page_of_the_file_without_color(coalesced: Answers) -> None:
+    ended = ncuview("analyze", "transposeCoalesced", FORCE_COLOR="1", TERM="xterm-256color")
+    assert (ended.code, ended.out, ended.err) == (0, coalesced.page, "")
+
+
+def on_a_terminal(*args: str, **env: str) -> str:
+    """What ncuview prints on a terminal."""
+    ours, its = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "ncuview", *args], stdin=subprocess.DEVNULL, stdout=its, env=environment(env)
+    ) as running:
+        os.close(its)
+        printed = b""
+        try:
+            while part := os.read(ours, 65536):
+                printed += part
+        except OSError:
+            pass  # that is how Linux says that the other side has been closed
+        os.close(ours)
+    assert running.returncode == 0
+    return printed.decode().replace("\r\n", "\n")
+
+
+@pytest.fixture(scope="module")
+def colored() -> str:
+    return on_a_terminal("analyze", "divergentWithinWarp", TERM="xterm-256color", COLUMNS="70")
+
+
+def test_on_a_terminal_there_is_color(colored: str) -> None:
+    assert "\x1b[1" in colored
+
+
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1", "TERM": "xterm-256color"}, {"TERM": "dumb"}], ids=min)
+def test_color_can_be_switched_off_and_nothing_else_changes(colored: str, env: dict[str, str]) -> None:
+    plain = on_a_terminal("analyze", "divergentWithinWarp", COLUMNS="70", **env)
+    assert "\x1b" not in plain
+    assert [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", colored).split("\n")] == plain.split("\n")
+
+
+def test_letters_that_a_terminal_lacks_do_not_stop_a_page() -> None:
+    ended = ncuview("explain", "SMEM001", PYTHONIOENCODING="ascii")
+    assert (ended.code, ended.err) == (0, "")
+    assert "Filipovi\\u010d" in ended.out
+
+
+def test_two_reports_are_one_document_and_a_scrubbed_copy_says_the_same(tmp_path: Path) -> None:
+    copy = tmp_path / "copy.ncu-rep"
+    scrubbed = ncuview("scrub", DIVERGENCE, copy)
+    assert (scrubbed.code, scrubbed.out) == (0, "")
+    ended = ncuview("analyze", DIVERGENCE, copy, "--format", "json")
+    assert (ended.code, ended.err) == (0, "")
+    document = ended.document
+    assert_valid(document)
+    assert [report["path"] for report in document["reports"]] == [str(DIVERGENCE), str(copy)]
+    assert {launch.pop("source") for launch in document["launches"]} == {"report"}
+    of = {
+        path: [launch for launch in document["launches"] if launch["report"] == str(path)]
+        for path in (DIVERGENCE, copy)
+    }
+    for launch in document["launches"]:
+        del launch["report"]
+    assert of[DIVERGENCE]
+    assert of[DIVERGENCE] == of[copy]
+
+
+def test_a_kernel_is_chosen_by_name_or_pattern() -> None:
+    for name in ("divergentWithinWarp", "regex:.*WithinWarp$"):
+        launches = ncuview("analyze", DIVERGENCE, "--kernel-name", name, "--format", "json").document["launches"]
+        assert {launch["kernel"] for launch in launches} == {"divergentWithinWarp"}
+
+
+def test_a_ladder_is_a_document_with_a_promise_and_a_measurement_for_each_step() -> None:
+    ended = ncuview("ladder", "transpose", "--recorded", "--format", "json")
+    assert (ended.code, ended.err) == (0, "")
+    document = ended.document
+    assert (document["schema"], document["family"]) == ("ncuview.ladder/1", "transpose")
+    assert [rung["rung"] for rung in document["rungs"]] == sorted(rung["rung"] for rung in document["rungs"])
+    by_name = {rung["kernel"]: rung for rung in document["rungs"]}
+    step = by_name["transposeCoalesced"]
+    assert step["better"] == "transposeNoBankConflicts"
+    assert step["measured_speedup"] > 1.1
+    assert by_name["transposeNoBankConflicts"]["launch"]["verdict"] == "near-peak"
+    assert_valid(diagnosis_of(document))
+
+
+def diagnosis_of(ladder: Any) -> dict[str, Any]:
+    launches = [rung["launch"] for rung in ladder["rungs"]]
+    return {"schema": "ncuview.diagnosis/1", "remark": "", "reports": ladder["reports"], "launches": launches}
+
+
+def test_a_ladder_is_a_page_too() -> None:
+    ended = ncuview("ladder", "divergence")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("recorded profile: NVIDIA H200")
+    assert "divergentWithinWarp" in ended.out
+
+
+@pytest.mark.parametrize(("command", "member"), [("kernels", "transposeCoalesced"), ("rules", "shared-bank-conflict")])
+def test_lists_are_for_people_and_for_programs(command: str, member: str) -> None:
+    page, document = ncuview(command), ncuview(command, "--format", "json")
+    assert (page.code, page.err, document.code, document.err) == (0, "", 0, "")
+    assert member in page.out
+    assert document.document["schema"] == f"ncuview.{command}/1"
+    names = [entry["name"] for entry in document.document[command]]
+    assert member in names
+    assert len(page.out.splitlines()) > len(names)
+
+
+def test_the_shipped_rules_pass_their_own_cases() -> None:
+    ended = ncuview("rules", "check", ROOT / "rules")
+    assert (ended.code, ended.err) == (0, "")
+    lines = ended.out.splitlines()
+    assert len(lines) == len(list((ROOT / "rules").glob("*/*.toml")))
+    assert all(re.fullmatch(r"[A-Z]+\d{3}  [a-z0-9-]+: \d+ cases hold", line) for line in lines)
+
+
+def test_a_rule_is_explained_by_code_and_by_name_in_any_case() -> None:
+    pages = [ncuview("explain", rule) for rule in ("SMEM001", "shared-bank-conflict", "smem001")]
+    assert [(page.code, page.err) for page in pages] == [(0, "")] * 3
+    assert pages[0].out.startswith("SMEM001 shared-bank-conflict: shared_memory_padding\n")
+    assert len({page.out for page in pages}) == 1
+
+
+def test_a_metric_of_the_textbooks_is_defined() -> None:
+    ended = ncuview("metrics", "gld_efficiency")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("gld_efficiency (nvprof metric)\n")
+    assert "Computed from:" in ended.out
+
+
+def test_all_metrics_are_listed() -> None:
+    ended = ncuview("metrics")
+    assert (ended.code, ended.err) == (0, "")
+    assert len(re.findall(r"^\w+ \(", ended.out, re.MULTILINE)) > 100
+
+
+def test_the_version_is_told() -> None:
+    ended = ncuview("--version")
+    assert (ended.code, ended.out, ended.err) == (0, f"ncuview {__version__}\n", "")
+
+
+HELP = [
+    [],
+    ["analyze"],
+    ["ladder"],
+    ["kernels"],
+    ["rules"],
+    ["rules", "check"],
+    ["explain"],
+    ["metrics"],
+    ["scrub"],
+]
+
+
+@pytest.mark.parametrize("command", HELP, ids=" ".join)
+def test_every_command_has_help(command: list[str]) -> None:
+    ended = ncuview(*command, "--help")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("Usage: ")
+
+
+def test_help_names_every_command() -> None:
+    listed = set(re.findall(r"^  (\w+)  ", ncuview("--help").out.partition("Commands:")[2], re.MULTILINE))
+    assert listed == {command[0] for command in HELP if command}

@@ -1,0 +1,86 @@
+"""What is not Python code is where the installed program looks for it."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from importlib.metadata import entry_points, version
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+import ncuview
+from ncuview.paths import shipped
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        ("ncuview.render", "diagnosis.schema.json"),
+        ("ncuview.diagnose", "attainable.toml"),
+        ("ncuview.report", "textbook_metrics.csv"),
+    ],
+)
+def test_data_files_lie_in_the_package(package: str, name: str) -> None:
+    assert files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def test_the_schema_and_the_table_can_be_parsed() -> None:
+    schema = files("ncuview.render").joinpath("diagnosis.schema.json").read_text(encoding="utf-8")
+    attainable = files("ncuview.diagnose").joinpath("attainable.toml").read_text(encoding="utf-8")
+    assert json.loads(schema)["$schema"].endswith("2020-12/schema")
+    assert "default" in tomllib.loads(attainable)
+
+
+@pytest.mark.parametrize(
+    ("folder", "pattern"), [("kernels", "*/*.cu"), ("kernels", "*/*.ncu-rep"), ("rules", "*/*.toml")]
+)
+def test_kernels_profiles_and_rules_are_found(folder: str, pattern: str) -> None:
+    assert list(shipped(folder).glob(pattern))
+
+
+def test_an_installed_package_is_preferred_to_a_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "ncuview" / "_shipped" / "rules").mkdir(parents=True)
+    (tmp_path / "kernels").mkdir()
+    monkeypatch.setattr("ncuview.paths._PACKAGE", tmp_path / "ncuview")
+    assert shipped.__wrapped__("rules") == tmp_path / "ncuview" / "_shipped" / "rules"
+    assert shipped.__wrapped__("kernels") == tmp_path / "kernels"
+
+
+def test_a_wheel_holds_all_that_the_program_looks_for(tmp_path: Path) -> None:
+    wheel = pytest.importorskip("hatchling.builders.wheel", reason="needs hatchling, which builds the wheel")
+    zipfile = pytest.importorskip("zipfile")
+    built = next(wheel.WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"]))
+    names = set(zipfile.ZipFile(built).namelist())
+    for folder, pattern in (("kernels", "*/*.*"), ("rules", "**/*.toml")):
+        wanted = {f"ncuview/_shipped/{path.relative_to(ROOT)}" for path in (ROOT / folder).glob(pattern)}
+        assert wanted <= names
+    code = {
+        str(path.relative_to(ROOT)) for path in (ROOT / "ncuview").glob("**/*.*") if "__pycache__" not in path.parts
+    }
+    assert code <= names
+    assert not [name for name in names if name.startswith(("tests/", "docs/", "benchmarks/"))]
+
+
+def test_the_version_is_told_once() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        assert tomllib.load(file)["project"]["version"] == ncuview.__version__ == version("ncuview")
+
+
+def test_the_command_is_installed() -> None:
+    (command,) = entry_points(group="console_scripts", name="ncuview")
+    assert command.value == "ncuview.cli:main"
+
+
+@pytest.mark.parametrize("name", ncuview.__all__)
+def test_every_public_name_exists(name: str) -> None:
+    assert getattr(ncuview, name)
+    assert name in dir(ncuview)
+
+
+def test_a_name_that_is_not_public_does_not_exist() -> None:
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = ncuview.nonsense

@@ -1,0 +1,161 @@
+"""The recorded profiles: what each kernel file expects is what is said of it, and promises are kept.
+
+The numbers are those of a real H200, which differ a little from one recording to the next; the tests hold for all.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from ncuview.api import ladder, load_rules
+from ncuview.collect.catalogue import all_kernels, find_kernel
+from ncuview.diagnose.whatif import WALL_SHARE
+from ncuview.model import Broken, Finding, Ladder, LaunchDiagnosis, Rung, Skipped
+
+KERNELS = all_kernels()
+FAMILIES = sorted({kernel.text.family for kernel in KERNELS})
+LADDERS = [family for family in FAMILIES if any(k.text.better for k in KERNELS if k.text.family == family)]
+NAMES = [kernel.name for kernel in KERNELS]
+STEPS = [kernel.name for kernel in KERNELS if kernel.text.better and kernel.text.expect.first]
+
+CLOSE = (0.80, 1.25)
+"""How far a promise may be from what was measured, as promised over got."""
+
+
+@cache
+def recorded(family: str) -> Ladder:
+    return ladder(family, load_rules(), live=False)
+
+
+def rung(kernel: str) -> Rung:
+    rungs = recorded(find_kernel(kernel).text.family).rungs
+    return next(rung for rung in rungs if rung.kernel == kernel)
+
+
+def launch(kernel: str) -> LaunchDiagnosis:
+    return rung(kernel).diagnosis
+
+
+def promised_over_got(step: Rung) -> float:
+    assert step.measured_speedup is not None
+    return step.diagnosis.findings[0].predicted_speedup.best / step.measured_speedup
+
+
+NOT_AS_EXPECTED = {
+    "l2Scatter": "scatters on purpose, and is told not to",
+    "sharedWavefronts": "conflicts on purpose, and is told not to",
+    "dramLatency": "is one thread on purpose, and is told not to be",
+}
+"""Calibration kernels whose front matter expects near-peak and which are wasteful in another respect."""
+
+
+def expectations() -> list[object]:
+    """Every kernel, marked where its expectation is known not to hold yet."""
+    return [
+        pytest.param(name, marks=pytest.mark.xfail(reason=NOT_AS_EXPECTED[name], strict=False))
+        if name in NOT_AS_EXPECTED
+        else name
+        for name in NAMES
+    ]
+
+
+@pytest.mark.parametrize("kernel", expectations())
+def test_the_first_advice_or_the_verdict_is_the_expected_one(kernel: str) -> None:
+    expect, found = find_kernel(kernel).text.expect, launch(kernel)
+    if expect.first:
+        assert [finding.optimization for finding in found.findings][:1] == [expect.first]
+    else:
+        assert (found.verdict, [finding.optimization for finding in found.findings]) == (expect.verdict, [])
+
+
+@pytest.mark.parametrize("kernel", NAMES)
+def test_what_must_stay_quiet_is_not_advised(kernel: str) -> None:
+    advised = {finding.optimization for finding in launch(kernel).findings}
+    assert not advised & set(find_kernel(kernel).text.expect.quiet)
+
+
+@pytest.mark.parametrize("kernel", NAMES)
+def test_every_rule_could_be_judged(kernel: str) -> None:
+    unjudged = [outcome for outcome in launch(kernel).outcomes if isinstance(outcome, Skipped | Broken)]
+    assert [outcome for outcome in unjudged if not _without_samples(outcome)] == []
+
+
+def _without_samples(outcome: object) -> bool:
+    """A launch shorter than the sampling interval cannot be judged by the waits of its warps."""
+    return isinstance(outcome, Skipped) and outcome.missing == ()
+
+
+@pytest.mark.parametrize("kernel", NAMES)
+def test_advice_is_in_the_order_of_its_promises_and_bounded(kernel: str) -> None:
+    gains = [finding.predicted_speedup for finding in launch(kernel).findings]
+    assert [gain.best for gain in gains] == sorted((gain.best for gain in gains), reverse=True)
+    assert all(gain.low <= gain.best <= gain.high and gain.best >= 1.1 for gain in gains)
+
+
+@pytest.mark.parametrize("kernel", NAMES)
+def test_what_is_no_advice_says_why(kernel: str) -> None:
+    findings = [outcome for outcome in launch(kernel).outcomes if isinstance(outcome, Finding)]
+    assert all(finding.rejected for finding in findings if finding not in launch(kernel).findings)
+
+
+@pytest.mark.parametrize("kernel", NAMES)
+def test_no_unit_is_used_beyond_its_peak(kernel: str) -> None:
+    assert all(0 <= share <= 1.0 for share in launch(kernel).walls.values())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_ladder_has_a_rung_for_each_kernel_in_order(family: str) -> None:
+    wanted = [kernel.name for kernel in KERNELS if kernel.text.family == family]
+    assert [rung.kernel for rung in recorded(family).rungs] == wanted
+
+
+@pytest.mark.parametrize("kernel", STEPS)
+def test_a_promise_is_close_to_what_was_measured(kernel: str) -> None:
+    low, high = CLOSE
+    assert low <= promised_over_got(rung(kernel)) <= high
+
+
+def test_half_of_the_promises_for_transposes_are_off_by_less_than_a_tenth() -> None:
+    """The worst is transpose_parallel_per_row: 1.15 and 1.19 times what was got, in two recordings."""
+    steps = [rung(kernel) for kernel in STEPS if find_kernel(kernel).text.family == "transpose"]
+    off = sorted((max(promised_over_got(step), 1 / promised_over_got(step)), step.kernel) for step in steps)
+    assert off[len(off) // 2][0] < 1.10
+    assert off[-1][0] < CLOSE[1], off[-1]
+
+
+def test_the_promise_for_padding_the_documents_tile_is_kept() -> None:
+    assert promised_over_got(rung("transposeCoalesced")) == pytest.approx(1.0, abs=0.15)
+
+
+def test_the_bank_conflict_is_found_on_the_line_that_reads_the_column() -> None:
+    first = launch("transposeCoalesced").findings[0].where[0]
+    assert "tile[threadIdx.x]" in first.code
+    assert first.file == "transpose/transposeCoalesced.cu"
+    assert first.share > 0.9
+
+
+def test_the_scattered_store_is_found_on_its_line() -> None:
+    first = launch("transposeNaive").findings[0].where[0]
+    assert first.code.startswith("odata[x * n + (y + j)] =")
+
+
+@pytest.mark.parametrize("kernel", ["copySharedMem", "transposeNoBankConflicts", "matrixTransposeUnrolled"])
+def test_finished_kernels_are_told_to_stop_at_the_memorys_wall(kernel: str) -> None:
+    found = launch(kernel)
+    assert (found.wall, found.verdict, found.findings) == ("dram", "near-peak", ())
+
+
+@pytest.mark.parametrize(
+    ("kernel", "wall"),
+    [("dramRead", "dram"), ("l2Read", "l2"), ("sharedRequests", "lsu"), ("aluPipe", "alu"), ("xuPipe", "xu")],
+)
+def test_a_calibration_kernel_is_limited_by_the_unit_it_was_written_for(kernel: str, wall: str) -> None:
+    assert launch(kernel).wall == wall
+    assert launch(kernel).walls[wall] > WALL_SHARE * 0.8
+
+
+def test_diagonal_mapping_is_nowhere_advised_on_a_gpu_that_hashes_addresses() -> None:
+    advised = {finding.optimization for step in recorded("transpose").rungs for finding in step.diagnosis.findings}
+    assert "diagonal_mapping" not in advised
