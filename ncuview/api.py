@@ -13,8 +13,9 @@ from ncuview.model import Diagnosis, Ladder, LaunchDiagnosis, Profile, Rung, Tex
 from ncuview.paths import shipped
 
 if TYPE_CHECKING:
-    from ncuview.collect.catalogue import Kernel, Launch
+    from ncuview.collect.catalogue import Launch
     from ncuview.collect.ncu_output import Progress
+    from ncuview.ruleset.kernel_file import Kernel
     from ncuview.ruleset.spec import Rule
 
 Progressed = Callable[["Progress"], object]

@@ -135,8 +135,6 @@ def check_rules(
     from ncuview.ruleset.spec import load_rules
 
     loaded = load_rules([folder])
-    if not loaded:
-        raise UsageError(f"no rules in {folder}", hint="Rules are files <topic>/<rule>.toml below the folder.")
     for rule in loaded:
         _print(f"{rule.text.code}  {rule.text.name}: {run_cases(rule)} cases hold\n")
 

@@ -28,8 +28,6 @@ LATER = {
 ALLOWED = {
     # The arithmetic of textbook metrics is that of rules.
     ("report.metrics", "ruleset.expression"),
-    # The list of kernels is rendered from the catalogue's own type.
-    ("render.lists", "collect.catalogue"),
 }
 OUTERMOST = {"api", "cli", "__init__", "__main__"}
 

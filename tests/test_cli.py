@@ -251,7 +251,9 @@ def test_the_document_of_a_poor_report_is_valid_too(poor: tuple[Ended, str]) -> 
 
 
 def test_the_page_names_the_command_that_collects_what_is_missing(poor: tuple[Ended, str]) -> None:
-    assert "Collect with: ncu --metrics memory_l" in " ".join(poor[1].split())
+    assert 'Collect them with: ncu --import-source yes --metrics "$(ncuview rules --metrics)"' in " ".join(
+        poor[1].split()
+    )
 
 
 def test_a_report_without_times_says_so_instead_of_failing(tmp_path: Path) -> None:

@@ -43,25 +43,7 @@ def promised_over_got(step: Rung) -> float:
     return step.diagnosis.findings[0].predicted_speedup.best / step.measured_speedup
 
 
-NOT_AS_EXPECTED = {
-    "l2Scatter": "scatters on purpose, and is told not to",
-    "sharedWavefronts": "conflicts on purpose, and is told not to",
-    "dramLatency": "is one thread on purpose, and is told not to be",
-}
-"""Calibration kernels whose front matter expects near-peak and which are wasteful in another respect."""
-
-
-def expectations() -> list[object]:
-    """Every kernel, marked where its expectation is known not to hold yet."""
-    return [
-        pytest.param(name, marks=pytest.mark.xfail(reason=NOT_AS_EXPECTED[name], strict=False))
-        if name in NOT_AS_EXPECTED
-        else name
-        for name in NAMES
-    ]
-
-
-@pytest.mark.parametrize("kernel", expectations())
+@pytest.mark.parametrize("kernel", NAMES)
 def test_the_first_advice_or_the_verdict_is_the_expected_one(kernel: str) -> None:
     expect, found = find_kernel(kernel).text.expect, launch(kernel)
     if expect.first:

@@ -38,7 +38,7 @@ kind = "int32 = steps"
 bytes = "4 * steps"
 
 [expect]
-verdict = "near-peak"
+first = "launch_configuration"
 ---*/
 
 // ncuview: begin kernel

@@ -30,7 +30,7 @@ kind = "int32 = rounds"
 bytes = "4 * rounds * threads"
 
 [expect]
-verdict = "near-peak"
+first = "shared_memory_tiling"
 ---*/
 
 // ncuview: begin kernel

@@ -7,8 +7,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from ncuview.collect.catalogue import Kernel
 from ncuview.errors import CompileFailed
+from ncuview.ruleset.kernel_file import Kernel
 
 _ARCHITECTURE = "native"
 

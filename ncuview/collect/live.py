@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ncuview.collect.catalogue import Kernel, Launch
+from ncuview.collect.catalogue import Launch
 from ncuview.collect.compiler import Compiled, compile_kernel
 from ncuview.collect.machine import find_ncu, find_nvcc, missing_for_live
 from ncuview.collect.ncu import classify, ncu_command, run_ncu
 from ncuview.collect.ncu_output import Progress
 from ncuview.errors import NcuNotFound, ProgramFailed, WrongResult
 from ncuview.paths import shipped
+from ncuview.ruleset.kernel_file import Kernel
 
 SECONDS_PER_LAUNCH = 120
 """More than any catalogue kernel takes in all its passes; a run beyond it hangs."""

@@ -156,8 +156,10 @@ def predict(load: Load, scale: Demands, adds: Demands, latency: Column) -> Speed
 
 
 def walls_now(load: Load) -> list[str]:
-    """The word for what limits each launch: a unit's wall, ``launch`` or ``latency``."""
-    return _walls(load.closeness(), load.latency())
+    """The word for what limits each launch: a unit's wall, ``launch`` or ``latency``; ``unknown`` without any unit."""
+    unknown = np.isnan(np.array([load.use[unit] for unit in UNITS])).all(axis=0).tolist()
+    words = _walls(load.closeness(), load.latency())
+    return ["unknown" if nothing else word for word, nothing in zip(words, unknown, strict=True)]
 
 
 def _walls(closeness: Column, latency: Column) -> list[str]:

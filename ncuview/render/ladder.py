@@ -25,8 +25,8 @@ def ladder_page(ladder: Ladder, *, width: int, color: bool) -> str:
     console.print(_table(ladder, width))
     console.print()
     console.print(
-        "promised: the gain of the first advice. got: the measured gain of the kernel that applies it, numbered"
-        " under by; in useful bandwidth, where its sizes differ.",
+        "promised: the gain of the first advice. got: the measured gain of the kernel that applies it (by), in"
+        " useful bandwidth where its sizes differ.",
         style="dim",
     )
     return page_text(console)

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from ncuview.collect.catalogue import Kernel
 from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_text
+from ncuview.ruleset.kernel_file import Kernel
 from ncuview.ruleset.spec import Rule
 
 

@@ -27,6 +27,8 @@ from ncuview.report.units import UNITS
 _LABEL = 8
 _ALSO = 3
 _EXACT = 100
+COLLECT = 'ncu --import-source yes --metrics "$(ncuview rules --metrics)"'
+"""What collects all that the rules need."""
 _PAGES = 3
 _ORIGIN = {"live": "live profile", "recorded": "recorded profile", "report": "report"}
 
@@ -129,6 +131,8 @@ def wall_sentence(launch: LaunchDiagnosis) -> str:
         return "Latency is the wall: no unit is busy enough to explain the time"
     if launch.wall == "launch":
         return "The launch itself is the wall: it costs as much as the work"
+    if launch.wall not in launch.walls:
+        return "The wall is unknown: the use of the units was not collected"
     what = UNITS[launch.wall].says if launch.wall in UNITS else "L2 cache"
     return f"The wall is {launch.wall} ({what}) at {launch.walls[launch.wall]:.0%} of its peak"
 
@@ -204,8 +208,12 @@ def _no_step(console: Console, launch: LaunchDiagnosis) -> None:
         good = f"which is {launch.attained:.0%} of what a good kernel attains"
         reason = f"{wall_sentence(launch)}, {good}. No rule promises 1.10x."
     else:
-        _row(console, "Verdict", Text("Unclear: no unit is near its peak, and no rule says why.", style="bold yellow"))
-        reason = "What the rules could not judge is listed below."
+        _row(
+            console,
+            "Verdict",
+            Text("Unclear: no rule promises a gain, and the launch is not near its peak.", style="bold yellow"),
+        )
+        reason = f"{wall_sentence(launch)}. What the rules could not judge is listed below."
     _row(console, "Why", Text(reason))
 
 
@@ -226,12 +234,12 @@ def _rest(console: Console, launch: LaunchDiagnosis) -> None:
     for outcome in launch.outcomes:
         if isinstance(outcome, Finding) and outcome.rejected:
             _row(console, "Not", Text(f"{outcome.optimization} ({outcome.rule.code}), {outcome.rejected}"), style="dim")
-        elif isinstance(outcome, Skipped):
-            _row(
-                console, "Skipped", Text(f"{outcome.rule.code} {outcome.rule.name}: {outcome.message}"), style="yellow"
-            )
         elif isinstance(outcome, Broken):
             _row(console, "Broken", Text(f"{outcome.rule.code}: {safe_text(outcome.message)}"), style="red")
+    skipped = [o.rule.name for o in launch.outcomes if isinstance(o, Skipped)]
+    if skipped:
+        names = f"{', '.join(skipped)}: metrics that they need were not collected. Collect them with: {COLLECT}"
+        _row(console, "Skipped", Text(names), style="yellow")
     passed = [o.rule.name for o in launch.outcomes if isinstance(o, Passed)]
     absent = [o.rule.name for o in launch.outcomes if isinstance(o, NotApplicable)]
     if passed:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -63,8 +64,18 @@ def compile_expression(text: str, names: Iterable[str] | None = None, *, dotted:
         raise UnsafeExpression(f"expression of {len(text)} characters; at most {MAX_LENGTH} are allowed")
     compiler = _Compiler(text, None if names is None else frozenset(names), dotted)
     try:
-        step = compiler.step(ast.parse(text.strip(), mode="eval").body, 0)
-    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # what Python warns about ("1or 2") is a mistake here too
+            step = compiler.step(ast.parse(text.strip(), mode="eval").body, 0)
+    except (
+        SyntaxError,
+        SyntaxWarning,
+        DeprecationWarning,
+        ValueError,
+        OverflowError,
+        RecursionError,
+        MemoryError,
+    ) as error:
         raise UnsafeExpression(f"not an expression: {text!r}") from error
     return Expression(text, frozenset(compiler.used), step)
 

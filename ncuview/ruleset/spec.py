@@ -220,13 +220,9 @@ def load_rules(folders: Iterable[Path]) -> tuple[Rule, ...]:
     """All rules below the folders, sorted by code.
 
     Raises:
-        RuleFileError: A folder does not exist, a file cannot be used, or two rules share a code or name.
+        RuleFileError: A folder holds no rules, a file cannot be used, or two rules share a code or name.
     """
-    folders = list(folders)
-    for folder in folders:
-        if not folder.is_dir():
-            raise RuleFileError(f"{folder} is no folder", hint="Rules are files <topic>/<rule>.toml below a folder.")
-    rules = [load_rule(path) for folder in folders for path in sorted(folder.glob("*/*.toml"))]
+    rules = [rule for folder in folders for rule in _rules_below(folder)]
     for key in ("code", "name"):
         seen: dict[str, Path] = {}
         for rule in rules:
@@ -235,6 +231,14 @@ def load_rules(folders: Iterable[Path]) -> tuple[Rule, ...]:
                 raise RuleFileError(f"{rule.path}: {key} {value!r} is taken by {seen[value]}")
             seen[value] = rule.path
     return tuple(sorted(rules, key=lambda rule: rule.text.code))
+
+
+def _rules_below(folder: Path) -> list[Rule]:
+    rules = [load_rule(path) for path in sorted(folder.glob("*/*.toml"))]
+    if not rules:
+        what = "holds no rules" if folder.is_dir() else "is no folder"
+        raise RuleFileError(f"{folder} {what}", hint="Rules are files <topic>/<rule>.toml below a folder.")
+    return rules
 
 
 def find_rule(rules: Iterable[Rule], wanted: str) -> Rule:

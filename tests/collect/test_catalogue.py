@@ -8,18 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.collect.catalogue import (
-    Kernel,
-    all_kernels,
-    family,
-    find_kernel,
-    launch_of,
-    launches_of,
-    load_kernel,
-)
+from ncuview.collect.catalogue import all_kernels, family, find_kernel, launch_of, launches_of
 from ncuview.collect.oracle import ORACLES
 from ncuview.errors import KernelFileError, UnknownFamily, UnknownKernel
 from ncuview.paths import shipped
+from ncuview.ruleset.kernel_file import Kernel, load_kernel
 from ncuview.ruleset.spec import OPTIMIZATIONS
 
 PATHS = sorted(shipped("kernels").glob("*/*.cu"))

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.collect.catalogue import Kernel, find_kernel, load_kernel
+from ncuview.collect.catalogue import find_kernel
 from ncuview.collect.compiler import compile_kernel
 from ncuview.collect.live import compile_all
 from ncuview.collect.machine import find_nvcc
 from ncuview.errors import CompileFailed
 from ncuview.paths import shipped
+from ncuview.ruleset.kernel_file import Kernel, load_kernel
 
 NVCC = find_nvcc()
 pytestmark = pytest.mark.skipif(NVCC is None, reason="nvcc is not installed")

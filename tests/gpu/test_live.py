@@ -9,9 +9,10 @@ import pytest
 
 from ncuview import analyze, ladder
 from ncuview.collect import live as live_module
-from ncuview.collect.catalogue import Kernel, find_kernel, launch_of, load_kernel
+from ncuview.collect.catalogue import find_kernel, launch_of
 from ncuview.collect.live import profile_live
 from ncuview.errors import WrongResult
+from ncuview.ruleset.kernel_file import Kernel, load_kernel
 
 pytestmark = pytest.mark.gpu
 

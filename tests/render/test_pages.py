@@ -138,7 +138,7 @@ def test_each_verdict_and_outcome_has_its_row() -> None:
     rows = {line.split()[0] for line in page.split("\n") if line.startswith("  ") and line[2:3].strip()}
     assert rows >= {"Next", "Why", "Where", "Change", "Check", "Assumes", "Taught", "Walls"}
     assert rows >= {"Also", "Not", "Skipped", "Broken", "Passed", "No", "Verdict", "More"}
-    assert "ncu --metrics memory_l1_wavefronts_shared" in " ".join(page.split())
+    assert "ncuview rules --metrics" in " ".join(page.split())
 
 
 def test_only_the_changed_lines_of_a_fix_are_shown() -> None:
