@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ncuview.diagnose.check import BROKEN, FINDING, NOT_APPLICABLE, PASSED, Judgement, alias_values, judge
+from ncuview.diagnose.check import BROKEN, FINDING, NOT_APPLICABLE, PASSED, SKIPPED, Judgement, alias_values, judge
 from ncuview.diagnose.whatif import Load, Speedup, predict
 from ncuview.model import (
     Broken,
@@ -58,22 +58,21 @@ def _outcome(judgement: Judgement, launch: int, profile: Profile, load: Load, sp
     rule = judgement.rule
     identity = RuleId(rule.text.code, rule.text.name)
     values = {name: float(column[launch]) for name, column in judgement.values.items()}
-    match judgement.outcomes[launch]:
-        case outcome if outcome == FINDING and speedup:
-            if missing := load.missing(launch):
-                return _skipped(identity, missing, "its gain cannot be predicted")
-            if not np.isfinite(speedup.best[launch]):
-                return Broken(identity, f"{rule.path}: gain is not a number on this launch")
-            gain = Gain(*(float(bound[launch]) for bound in (speedup.low, speedup.best, speedup.high)))
-            return _finding(rule, launch, values, profile, gain, speedup.wall_after[launch])
-        case outcome if outcome == PASSED:
-            return Passed(identity, rule.passed.fill(values))
-        case outcome if outcome == NOT_APPLICABLE:
-            return NotApplicable(identity, rule.not_applicable.text)
-        case outcome if outcome == BROKEN:
-            return Broken(identity, f"{rule.path}: {judgement.broken_by[launch]} is not a number on this launch")
-        case _:
-            return _skipped(identity, _missing_metrics(rule, profile, launch), "it cannot be judged")
+    word = judgement.outcomes[launch]
+    if word == NOT_APPLICABLE:
+        return NotApplicable(identity, rule.not_applicable.text)
+    if word == PASSED:
+        return Passed(identity, rule.passed.fill(values))
+    if word == BROKEN:
+        return Broken(identity, f"{rule.path}: {judgement.broken_by[launch]} is not a number on this launch")
+    if word == SKIPPED or speedup is None:
+        return _skipped(identity, _missing_metrics(rule, profile, launch), "it cannot be judged")
+    if missing := load.missing(launch):
+        return _skipped(identity, missing, "its gain cannot be predicted")
+    if not np.isfinite(speedup.best[launch]):
+        return Broken(identity, f"{rule.path}: gain is not a number on this launch")
+    gain = Gain(*(float(bound[launch]) for bound in (speedup.low, speedup.best, speedup.high)))
+    return _finding(rule, launch, values, profile, gain, speedup.wall_after[launch])
 
 
 def _skipped(identity: RuleId, missing: tuple[str, ...], consequence: str) -> Skipped:
