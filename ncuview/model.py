@@ -35,9 +35,9 @@ class ReportInfo:
 class Profile:
     """All launches of one or more reports, as DataFrames in base units (ns, byte, sector, %).
 
-    ``launches`` has one row per launch, indexed 0..n-1 over all reports:
-    ``report`` (string), ``index`` (int64, 0-based in its report), ``kernel``, ``demangled`` (string), ``grid_x`` ...
-    ``block_z`` (int64), ``device`` (string), ``compute_capability`` (string, ``9.0``), ``duration_ns`` (float64).
+    ``launches`` has one row per launch, indexed 0..n-1 over all reports: ``report`` (string), ``index`` (int64,
+    0-based in its report), ``kernel``, ``demangled`` (string), ``grid_x`` ... ``block_z`` (int64), ``device``
+    (string), ``compute_capability`` (string, ``9.0``; empty when unknown), ``duration_ns`` (float64).
 
     ``metrics`` has the same index and a float64 column for each metric under Nsight Compute's own name; NaN where a
     launch does not have it. ``units`` gives the unit of each column.

@@ -44,6 +44,7 @@ CERTAINTY = {"low": 0.75, "best": 1.0, "high": 1.3}
 of docs/promised-and-got.md lie between low and high; with 1.15 at the high end it was 17."""
 
 _UNIT_NAMES = (*UNITS, "launch")
+_DRAM_BYTES = ["dram__bytes_read.sum", "dram__bytes_write.sum"]
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,10 @@ class Load:
 
     def missing(self, launch: int) -> tuple[str, ...]:
         """The metrics without which nothing can be predicted and which this launch lacks."""
-        lacking = (what for unit, what in UNITS.items() if what.core and np.isnan(self.use[unit][launch]))
-        return tuple(what.metrics[0] for what in lacking)
+        lacking = [what.metrics[0] for unit, what in UNITS.items() if what.core and np.isnan(self.use[unit][launch])]
+        if np.isnan(self.attainable["best"]["dram"][launch]) and not np.isnan(self.use["dram"][launch]):
+            lacking += _DRAM_BYTES
+        return tuple(lacking)
 
     def closeness(self, bound: str = "best") -> Column:
         """Units x launches: how close each unit is to what is attainable; NaN where it was not measured."""
@@ -111,17 +114,16 @@ def load_of(profile: Profile) -> Load:
     for bound in CERTAINTY:
         shares = {unit: np.array([attainable(device, unit, bound) for device in devices]) for unit in UNITS}
         shares["dram"] = shares["dram"] - written
-        # A launch that beats the table has shown that more is attainable.
-        bounds[bound] = {unit: np.fmax(share, use[unit]) for unit, share in shares.items()}
+        # A launch that beats the table has shown that more is attainable. What is unknown stays unknown.
+        bounds[bound] = {unit: np.maximum(share, use[unit]) for unit, share in shares.items()}
         bounds[bound]["launch"] = np.ones(len(devices))
     return Load(use, bounds)
 
 
 def _written_share(profile: Profile) -> Column:
-    """Bytes written as a share of all bytes to and from device memory; 0 where that is not known."""
-    read, written = column(profile, "dram__bytes_read.sum"), column(profile, "dram__bytes_write.sum")
-    with np.errstate(all="ignore"):
-        return np.nan_to_num(written / (read + written))
+    """Bytes written as a share of all bytes of device memory; 0 where there are none, NaN where not counted."""
+    read, written = (column(profile, metric) for metric in _DRAM_BYTES)
+    return written / np.maximum(read + written, 1.0)
 
 
 def predict(load: Load, scale: Demands, adds: Demands, latency: Column) -> Speedup:
@@ -157,10 +159,11 @@ def predict(load: Load, scale: Demands, adds: Demands, latency: Column) -> Speed
 
 
 def walls_now(load: Load) -> list[str]:
-    """The word for what limits each launch: a unit's wall, ``launch`` or ``latency``; ``unknown`` without any unit."""
-    unknown = np.isnan(np.array([load.use[unit] for unit in UNITS])).all(axis=0).tolist()
+    """What limits each launch: a unit's wall, ``launch`` or ``latency``; ``unknown`` where a unit was not measured."""
     words = _walls(load.closeness(), load.latency())
-    return ["unknown" if nothing else word for word, nothing in zip(words, unknown, strict=True)]
+    # Latency is what no unit explains, which takes all units to say.
+    explained = [word not in {"latency", "launch"} or not load.missing(launch) for launch, word in enumerate(words)]
+    return [word if known else "unknown" for word, known in zip(words, explained, strict=True)]
 
 
 def _walls(closeness: Column, latency: Column) -> list[str]:

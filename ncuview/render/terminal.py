@@ -132,7 +132,7 @@ def wall_sentence(launch: LaunchDiagnosis) -> str:
     if launch.wall == "launch":
         return "The launch itself is the wall: it costs as much as the work"
     if launch.wall not in launch.walls:
-        return "The wall is unknown: the use of the units was not collected"
+        return "The wall is unknown: the use of a unit that could be it was not collected"
     what = UNITS[launch.wall].says if launch.wall in UNITS else "L2 cache"
     return f"The wall is {launch.wall} ({what}) at {launch.walls[launch.wall]:.0%} of its peak"
 

@@ -55,7 +55,7 @@ def _launches(rows: list[tuple[ReportInfo, dict[str, Any]]], metrics: pd.DataFra
         "kernel": [launch["kernel"] for _, launch in rows],
         "demangled": [launch["demangled"] for _, launch in rows],
         "device": [launch["texts"].get("device__attribute_display_name", "") for _, launch in rows],
-        "compute_capability": [f"{a}.{b}" for a, b in zip(major, minor, strict=True)],
+        "compute_capability": [f"{a}.{b}" if a else "" for a, b in zip(major, minor, strict=True)],
     }
     return pd.DataFrame(
         {

@@ -127,6 +127,19 @@ def test_a_missing_core_unit_is_named(unit: str) -> None:
     assert load.missing(0) == (USE[unit],)
 
 
+@pytest.mark.parametrize("metric", ["dram__bytes_read.sum", "dram__bytes_write.sum"])
+def test_what_device_memory_attains_is_unknown_without_the_bytes_written(metric: str) -> None:
+    load = load_of(make_profile(Launch().without(metric)))
+    assert load.missing(0) == ("dram__bytes_read.sum", "dram__bytes_write.sum")
+    assert np.isnan(load.attainable["best"]["dram"][0])
+
+
+@pytest.mark.parametrize("unit", [name for name, unit in UNITS.items() if unit.core])
+def test_latency_is_no_answer_while_a_unit_is_unknown(unit: str) -> None:
+    assert walls_now(load_of(make_profile(Launch()))) == ["latency"]
+    assert walls_now(load_of(make_profile(Launch().without(USE[unit])))) == ["unknown"]
+
+
 @pytest.mark.parametrize("unit", [name for name, unit in UNITS.items() if not unit.core])
 def test_a_missing_pipe_is_left_out(unit: str) -> None:
     load = load_of(make_profile(Launch().without(*UNITS[unit].metrics)))
