@@ -11,9 +11,10 @@ import sys
 from pathlib import Path
 
 from ncuview.api import ladder
+from ncuview.collect.catalogue import all_kernels, find_kernel
 from ncuview.model import Ladder, Rung
 
-FAMILIES = ("transpose", "divergence", "instructions")
+FAMILIES = tuple(sorted({kernel.text.family for kernel in all_kernels()} - {"calibration"}))
 
 _HEAD = """# Promised and got
 
@@ -70,7 +71,7 @@ def _section(climbed: Ladder) -> str:
     rows = [
         f"## {climbed.family}",
         "",
-        "| # | kernel | time us | GB/s | wall | first advice | promised | low to high | got | by | promised / got |",
+        "| # | kernel | time us | GB/s or GFLOP/s | wall | first advice | promised | low to high | got | by | promised / got |",
         "| ---: | --- | ---: | ---: | --- | --- | ---: | --- | ---: | --- | ---: |",
         *(_row(rung) for rung in climbed.rungs),
         "",
@@ -81,7 +82,7 @@ def _section(climbed: Ladder) -> str:
 def _row(rung: Rung) -> str:
     launch = rung.diagnosis
     wall = f"{launch.wall} {launch.walls[launch.wall]:.0%}" if launch.wall in launch.walls else launch.wall
-    cells = [str(rung.rung), rung.kernel, f"{launch.duration_ns / 1e3:,.1f}", f"{rung.useful_bandwidth:,.3g}", wall]
+    cells = [str(rung.rung), rung.kernel, f"{launch.whole_ns / 1e3:,.1f}", f"{rung.useful_rate:,.3g}", wall]
     if not launch.findings:
         return "| " + " | ".join([*cells, launch.verdict, "", "", "", "", ""]) + " |"
     gain = launch.findings[0].predicted_speedup
@@ -96,8 +97,6 @@ def _row(rung: Rung) -> str:
 
 
 def _sizes(rung: Rung) -> dict[str, int]:
-    from ncuview.collect.catalogue import find_kernel
-
     return dict(find_kernel(rung.kernel).text.sizes)
 
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ncuview.errors import ReportEmpty, UsageError
-from ncuview.model import Diagnosis, Ladder, LaunchDiagnosis, Profile, Rung, TextbookMetric
+from ncuview.model import Diagnosis, Ladder, LaunchDiagnosis, Profile, Rung, TextbookMetric, TextbookStep
 from ncuview.paths import shipped
 
 if TYPE_CHECKING:
     from ncuview.collect.catalogue import Launch
     from ncuview.collect.ncu_output import Progress
-    from ncuview.ruleset.kernel_file import Kernel
+    from ncuview.ruleset.kernel_file import Kernel, Step
     from ncuview.ruleset.spec import Rule
 
 Progressed = Callable[["Progress"], object]
@@ -126,8 +126,11 @@ def _diagnose_launches(
     else:
         remark = ""
         diagnosis = rank(_profiled(launches, rules, progress), rules, "live")
-    ordered = tuple(_with_bandwidth(_matching(launch, diagnosis), launch) for launch in launches)
-    return Diagnosis(ordered, diagnosis.reports, remark)
+    positions = _recorded_positions(launches) if diagnosis.launches[0].origin == "recorded" else range(len(launches))
+    found = {launch.index: launch for launch in diagnosis.launches}
+    ordered = (_matching(launch, found.get(at)) for launch, at in zip(launches, positions, strict=True))
+    known = tuple(_with_catalogue(each, launch) for each, launch in zip(ordered, launches, strict=True))
+    return Diagnosis(known, diagnosis.reports, remark)
 
 
 def _profiled(launches: Sequence[Launch], rules: Sequence[Rule], progress: Progressed | None) -> Profile:
@@ -135,7 +138,8 @@ def _profiled(launches: Sequence[Launch], rules: Sequence[Rule], progress: Progr
     from ncuview.collect.plan import metrics_for
 
     with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
-        return read(profile_live(launches, metrics_for(rules), Path(folder), progress))
+        report = profile_live(launches, metrics_for(rules), Path(folder), progress)
+        return _with_host_times(read(report), report)
 
 
 def _recorded(launches: Sequence[Launch]) -> Profile:
@@ -143,46 +147,95 @@ def _recorded(launches: Sequence[Launch]) -> Profile:
     from ncuview.report.reader import read as read_reports
 
     report = recorded_report(launches[0].kernel.text.family)
-    return read_reports([report], kernel=launches[0].kernel.name if len(launches) == 1 else "")
+    only = launches[0].kernel.function if len(launches) == 1 else ""
+    return _with_host_times(read_reports([report], kernel=only), report)
 
 
-def _matching(launch: Launch, diagnosis: Diagnosis) -> LaunchDiagnosis:
-    wanted = (launch.kernel.name, launch.grid, launch.block)
-    for found in diagnosis.launches:
-        if (found.kernel, found.grid, found.block) == wanted:
-            return found
+def _with_host_times(profile: Profile, report: Path) -> Profile:
+    from ncuview.report.host_times import host_times_of, with_host_times
+
+    times = host_times_of(report)
+    return with_host_times(profile, times) if times.exists() else profile
+
+
+def _recorded_positions(launches: Sequence[Launch]) -> list[int]:
+    """Where in the family's recorded profile each launch is: it holds what ``launches_of`` gives, in that order."""
+    from ncuview.collect.catalogue import family as kernels_of
+    from ncuview.collect.catalogue import launches_of
+
+    made = launches_of(kernels_of(launches[0].kernel.text.family))
+    at = {(launch.kernel.function, *launch.sizes.items()): index for index, launch in enumerate(made)}
+    return [at.get((launch.kernel.function, *launch.sizes.items()), -1) for launch in launches]
+
+
+def _matching(launch: Launch, found: LaunchDiagnosis | None) -> LaunchDiagnosis:
+    wanted = (launch.kernel.function, launch.grid, launch.block)
+    if found and (found.kernel, found.grid, found.block) == wanted:
+        return found
     raise ReportEmpty(
         f"the profile holds no launch of {launch.kernel.name} with grid {launch.grid} and block {launch.block}",
         hint="The recorded profile is older than the kernel file; use --live.",
     )
 
 
-def _with_bandwidth(found: LaunchDiagnosis, launch: Launch) -> LaunchDiagnosis:
-    """Add the effective bandwidth, which only the kernel file knows the bytes for."""
-    if not launch.useful_bytes:
-        return found
-    value = launch.useful_bytes / (found.duration_ns * 1e-9)
-    metric = TextbookMetric(value, "byte/s", f"{launch.useful_bytes} useful bytes / gpu__time_duration.sum")
-    return replace(found, metrics={**found.metrics, "effective_bandwidth": metric})
+def _with_catalogue(found: LaunchDiagnosis, launch: Launch) -> LaunchDiagnosis:
+    """Add what only kernel files know: rates of useful work, and textbook steps that are not the first advice."""
+    from ncuview.collect.catalogue import next_in_textbook
+
+    work = {
+        "effective_bandwidth": (launch.useful_bytes, "byte/s", "useful bytes"),
+        "useful_flops": (launch.useful_flops, "FLOP/s", "useful operations"),
+    }
+    rates = {
+        name: TextbookMetric(amount / (found.duration_ns * 1e-9), unit, f"{amount} {what} / gpu__time_duration.sum")
+        for name, (amount, unit, what) in work.items()
+        if amount
+    }
+    notes = tuple(
+        f"{step.applies} ({following.name}): {step.not_first}"
+        for following, step in next_in_textbook(launch.kernel)
+        if step.not_first
+    )
+    return replace(found, metrics={**found.metrics, **rates}, textbook=notes)
 
 
-def _rung(kernel: Kernel, judged: Sequence[tuple[Launch, LaunchDiagnosis]]) -> Rung:
+Judged = tuple["Launch", LaunchDiagnosis]
+
+
+def _rung(kernel: Kernel, judged: Sequence[Judged]) -> Rung:
     """A kernel at its own sizes, compared with its better rung at the same sizes where that was launched."""
-    own = next((launch, found) for launch, found in judged if launch.kernel.name == kernel.name)
-    candidates = [pair for pair in judged if pair[0].kernel.name == kernel.text.better]
-    same = [pair for pair in candidates if pair[0].sizes == own[0].sizes]
-    better = next(iter(same or candidates), None)
+    from ncuview.collect.catalogue import next_in_textbook
+
+    own = _at(judged, kernel.name, kernel.text.sizes)
+    better = _at(judged, kernel.text.better, kernel.text.sizes) if kernel.text.better else None
+    reported = kernel.text.reported
+    flops = bool(own[0].useful_flops)
     return Rung(
         kernel=kernel.name,
         rung=kernel.text.rung,
         diagnosis=own[1],
-        useful_bandwidth=_bandwidth(own) / 1e9,
+        useful_rate=_rate(own) / 1e9,
+        rate_unit="GFLOP/s" if flops else "GB/s",
+        reported=f"{reported.rate:g} {reported.unit}, {reported.gpu}" if reported else "",
         better=better[0].kernel.name if better else "",
         better_sizes=better[0].sizes if better else {},
-        measured_speedup=_bandwidth(better) / _bandwidth(own) if better else None,
+        measured_speedup=_rate(better) / _rate(own) if better else None,
+        steps=tuple(_step(*following, own, judged) for following in next_in_textbook(kernel)),
     )
 
 
-def _bandwidth(judged: tuple[Launch, LaunchDiagnosis]) -> float:
+def _at(judged: Sequence[Judged], name: str, sizes: Mapping[str, int]) -> Judged:
+    """A kernel's launch at these sizes; where there is none, at its own."""
+    of_kernel = [pair for pair in judged if pair[0].kernel.name == name]
+    return next((pair for pair in of_kernel if pair[0].sizes == sizes), of_kernel[0])
+
+
+def _step(kernel: Kernel, step: Step, own: Judged, judged: Sequence[Judged]) -> TextbookStep:
+    taken = _at(judged, kernel.name, own[0].sizes)
+    return TextbookStep(kernel.name, step.applies, _rate(taken) / _rate(own), step.not_first or "")
+
+
+def _rate(judged: Judged) -> float:
+    """Useful work per second: floating-point operations where the kernel counts them, else bytes."""
     launch, found = judged
-    return launch.useful_bytes / (found.duration_ns * 1e-9)
+    return (launch.useful_flops or launch.useful_bytes) / (found.whole_ns * 1e-9)

@@ -197,6 +197,17 @@ class Device:
 
 
 @dataclass(frozen=True)
+class HostTimes:
+    """What the host measured around a kernel, in ns: its copies, the kernel itself, and the whole."""
+
+    to_device_ns: float
+    kernel_ns: float
+    to_host_ns: float
+    whole_ns: float
+    """From the first copy to the end of the last; less than the sum of the others where they overlap."""
+
+
+@dataclass(frozen=True)
 class LaunchDiagnosis:
     """What is to be said about one launch."""
 
@@ -219,6 +230,15 @@ class LaunchDiagnosis:
     metrics: Mapping[str, TextbookMetric]
     outcomes: tuple[Outcome, ...]
     """One per rule; findings first, by predicted gain."""
+    host: HostTimes | None = None
+    """Where the host timed its copies, all predicted gains are of the whole: copies and kernel."""
+    textbook: tuple[str, ...] = ()
+    """Of a catalogue kernel: what the documents do next although it is not the first advice here, and why not."""
+
+    @property
+    def whole_ns(self) -> float:
+        """What gains are measured on: the kernel's duration, or that of copies and kernel where they were timed."""
+        return self.host.whole_ns if self.host else self.duration_ns
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -237,20 +257,38 @@ class Diagnosis:
 
 
 @dataclass(frozen=True)
+class TextbookStep:
+    """What the documents do next to a kernel, and what it brought here."""
+
+    kernel: str
+    """The kernel that takes the step."""
+    applies: str
+    """The optimization that it applies."""
+    measured_speedup: float
+    not_first: str
+    """Why it is not the first advice here, with measured evidence; empty where it is."""
+
+
+@dataclass(frozen=True)
 class Rung:
     """A kernel's place on its family's ladder."""
 
     kernel: str
     rung: int
     diagnosis: LaunchDiagnosis
-    useful_bandwidth: float
-    """Bytes that the problem must move, over the time: GB/s."""
+    useful_rate: float
+    """Work that the problem needs, over the time, in ``rate_unit``."""
+    rate_unit: Literal["GB/s", "GFLOP/s"]
+    reported: str
+    """The document's own figure and GPU; empty where it gives none."""
     better: str
     """The kernel that applies the first advice; empty on the last rung."""
     better_sizes: Mapping[str, int]
     """The sizes at which ``better`` was measured."""
     measured_speedup: float | None
-    """How much faster ``better`` moves the same bytes; None when there is none."""
+    """How much faster ``better`` does the same work; None when there is none."""
+    steps: tuple[TextbookStep, ...]
+    """What the documents do next to this kernel."""
 
 
 @dataclass(frozen=True)

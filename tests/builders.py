@@ -21,7 +21,7 @@ BLOCKS, THREADS_PER_BLOCK, MULTIPROCESSORS, THREADS_THAT_FIT = 8192, 256, 132, 2
 WARPS = BLOCKS * THREADS_PER_BLOCK // 32
 ELAPSED_CYCLES = 200_000.0
 
-USE = {unit: what.metrics[0] for unit, what in UNITS.items()}
+USE = {unit: what.metrics[0] for unit, what in UNITS.items() if what.metrics}
 """Unit -> the metric that gives its use."""
 STALL = "smsp__pcsamp_warps_issue_stalled_{}"
 SECTORS, SECTORS_IDEAL = "memory_l2_theoretical_sectors_global", "memory_l2_theoretical_sectors_global_ideal"
@@ -42,6 +42,10 @@ METRICS: Mapping[str, float] = {
     **{STALL.format(reason): 1000.0 for reason in STALL_REASONS},
     "gpu__time_duration.sum": 100_000.0,
     "sm__cycles_elapsed.max": ELAPSED_CYCLES,
+    "smsp__inst_executed.sum": 1.0e7,
+    "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct": 0.0,
+    "launch__waves_per_multiprocessor": 8.0,
+    "launch__occupancy_limit_registers": 8,
     "sm__warps_active.avg.pct_of_peak_sustained_active": 95.0,
     "sm__maximum_warps_per_active_cycle_pct": 100.0,
     "lts__t_sectors.sum": 4.0e6,

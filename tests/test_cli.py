@@ -135,7 +135,11 @@ def test_a_rule_folder_without_rules_is_not_taken_for_a_good_one(tmp_path: Path)
     [
         ("summary = ", "sumary = ", "summary"),
         ('optimization = "shared_memory_padding"', 'optimization = "overclocking"', "optimization"),
-        ('when = "ways >= threshold_ways"', "when = \"__import__('os').getpid()\"", "evidence.when"),
+        (
+            'when = "ways >= threshold_ways and lanes >= threshold_lanes"',
+            "when = \"__import__('os').getpid()\"",
+            "evidence.when",
+        ),
         ("schema = 1", "schema =", "TOML"),
     ],
 )

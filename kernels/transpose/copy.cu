@@ -33,6 +33,11 @@ kind = "int32 = n"
 [useful]
 bytes = "2 * 4 * n * n"
 
+[reported]
+rate = 136.0
+unit = "GB/s"
+gpu = "Tesla K20c"
+
 [expect]
 first = "unrolling"
 quiet = ["coalescing", "shared_memory_tiling", "shared_memory_padding"]

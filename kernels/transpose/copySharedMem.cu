@@ -32,6 +32,15 @@ kind = "int32 = n"
 [useful]
 bytes = "2 * 4 * n * n"
 
+[step]
+after = "copy"
+applies = "unrolling"
+
+[reported]
+rate = 152.3
+unit = "GB/s"
+gpu = "Tesla K20c"
+
 [expect]
 verdict = "near-peak"
 quiet = ["shared_memory_padding", "fewer_barriers"]

@@ -38,6 +38,10 @@ kind = "int32 = sizeY"
 [useful]
 bytes = "2 * 4 * sizeX * sizeY"
 
+[step]
+after = "matrixTranspose"
+applies = "coalescing"
+
 [expect]
 first = "shared_memory_padding"
 quiet = ["coalescing", "shared_memory_tiling"]

@@ -38,6 +38,10 @@ kind = "int32 = sizeY"
 [useful]
 bytes = "2 * 4 * sizeX * sizeY"
 
+[step]
+after = "matrixTransposeShared"
+applies = "shared_memory_padding"
+
 [expect]
 first = "thread_coarsening"
 quiet = ["coalescing", "shared_memory_tiling"]

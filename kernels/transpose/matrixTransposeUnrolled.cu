@@ -37,6 +37,10 @@ kind = "int32 = sizeY"
 [useful]
 bytes = "2 * 4 * sizeX * sizeY"
 
+[step]
+after = "matrixTransposeSharedPad"
+applies = "thread_coarsening"
+
 [expect]
 verdict = "near-peak"
 quiet = ["shared_memory_padding", "unrolling"]

@@ -33,6 +33,15 @@ kind = "int32 = n"
 [useful]
 bytes = "2 * 4 * n * n"
 
+[step]
+after = "mtran"
+applies = "shared_memory_tiling"
+
+[reported]
+rate = 75.1
+unit = "GB/s"
+gpu = "GeForce GTX 280"
+
 [expect]
 first = "shared_memory_padding"
 quiet = ["coalescing", "shared_memory_tiling", "diagonal_mapping"]

@@ -33,6 +33,10 @@ kind = "int32 = pitch"
 [useful]
 bytes = "2 * 4 * n * n"
 
+[step]
+after = "transposeNoBankConflicts"
+applies = "diagonal_mapping"
+
 [expect]
 verdict = "near-peak"
 quiet = ["shared_memory_padding", "diagonal_mapping"]

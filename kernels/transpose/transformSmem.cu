@@ -38,6 +38,15 @@ kind = "int32 = ny"
 [useful]
 bytes = "2 * 4 * nx * ny"
 
+[step]
+after = "transformNaiveRow"
+applies = "shared_memory_tiling"
+
+[reported]
+rate = 1.803
+unit = "ms"
+gpu = "not named by the article"
+
 [expect]
 first = "thread_coarsening"
 quiet = ["coalescing", "shared_memory_tiling"]

@@ -38,6 +38,15 @@ kind = "int32 = ny"
 [useful]
 bytes = "2 * 4 * nx * ny"
 
+[step]
+after = "transformSmem"
+applies = "shared_memory_padding"
+
+[reported]
+rate = 1.5
+unit = "ms"
+gpu = "not named by the article"
+
 [expect]
 first = "thread_coarsening"
 quiet = ["coalescing", "shared_memory_tiling"]

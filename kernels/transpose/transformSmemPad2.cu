@@ -38,6 +38,10 @@ kind = "int32 = ny"
 [useful]
 bytes = "2 * 4 * nx * ny"
 
+[step]
+after = "transformSmemPad1"
+applies = "shared_memory_padding"
+
 [expect]
 first = "thread_coarsening"
 quiet = ["shared_memory_padding"]

@@ -38,6 +38,10 @@ kind = "int32 = ny"
 [useful]
 bytes = "2 * 4 * nx * ny"
 
+[step]
+after = "transformSmemPad2"
+applies = "thread_coarsening"
+
 [expect]
 first = "thread_coarsening"
 quiet = ["shared_memory_padding"]

@@ -33,6 +33,15 @@ kind = "int32 = n"
 [useful]
 bytes = "2 * 4 * n * n"
 
+[step]
+after = "transposeNaive"
+applies = "shared_memory_tiling"
+
+[reported]
+rate = 97.6
+unit = "GB/s"
+gpu = "Tesla K20c"
+
 [expect]
 first = "shared_memory_padding"
 quiet = ["divergence_removal", "coalescing", "shared_memory_tiling", "diagonal_mapping"]

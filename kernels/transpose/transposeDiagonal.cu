@@ -32,6 +32,15 @@ kind = "int32 = n"
 [useful]
 bytes = "2 * 4 * n * n"
 
+[step]
+after = "transposeNoBankConflicts"
+applies = "diagonal_mapping"
+
+[reported]
+rate = 80.0
+unit = "GB/s"
+gpu = "GeForce GTX 280"
+
 [expect]
 verdict = "near-peak"
 quiet = ["diagonal_mapping"]

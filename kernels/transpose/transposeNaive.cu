@@ -33,6 +33,11 @@ kind = "int32 = n"
 [useful]
 bytes = "2 * 4 * n * n"
 
+[reported]
+rate = 55.3
+unit = "GB/s"
+gpu = "Tesla K20c"
+
 [expect]
 first = "shared_memory_tiling"
 quiet = ["shared_memory_padding", "divergence_removal"]

@@ -33,6 +33,15 @@ kind = "int32 = n"
 [useful]
 bytes = "2 * 4 * n * n"
 
+[step]
+after = "transpose_parallel_per_row"
+applies = "launch_configuration"
+
+[reported]
+rate = 11.4738
+unit = "ms"
+gpu = "Tegra (the document names no model)"
+
 [expect]
 first = "shared_memory_tiling"
 quiet = ["shared_memory_padding", "launch_configuration"]

@@ -33,6 +33,15 @@ kind = "int32 = n"
 [useful]
 bytes = "2 * 4 * n * n"
 
+[step]
+after = "transpose_parallel_per_element_tiled_32x32"
+applies = "fewer_barriers"
+
+[reported]
+rate = 4.44258
+unit = "ms"
+gpu = "Tegra (the document names no model)"
+
 [expect]
 first = "thread_coarsening"
 quiet = ["coalescing", "shared_memory_tiling"]

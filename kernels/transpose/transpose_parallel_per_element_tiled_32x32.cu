@@ -33,6 +33,15 @@ kind = "int32 = n"
 [useful]
 bytes = "2 * 4 * n * n"
 
+[step]
+after = "transpose_parallel_per_element"
+applies = "shared_memory_tiling"
+
+[reported]
+rate = 9.39575
+unit = "ms"
+gpu = "Tegra (the document names no model)"
+
 [expect]
 first = "shared_memory_padding"
 quiet = ["coalescing", "shared_memory_tiling"]

@@ -33,6 +33,15 @@ kind = "int32 = n"
 [useful]
 bytes = "2 * 4 * n * n"
 
+[step]
+after = "transpose_parallel_per_element_tiled_16x16"
+applies = "shared_memory_padding"
+
+[reported]
+rate = 4.073
+unit = "ms"
+gpu = "Tegra (the document names no model)"
+
 [expect]
 first = "thread_coarsening"
 quiet = ["coalescing", "shared_memory_tiling"]

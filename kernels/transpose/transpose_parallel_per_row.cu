@@ -33,6 +33,15 @@ kind = "int32 = n"
 [useful]
 bytes = "2 * 4 * n * n"
 
+[step]
+after = "transpose_serial"
+applies = "launch_configuration"
+
+[reported]
+rate = 13.0229
+unit = "ms"
+gpu = "Tegra (the document names no model)"
+
 [expect]
 first = "launch_configuration"
 quiet = ["shared_memory_padding"]

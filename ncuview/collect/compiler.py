@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,15 +16,33 @@ _ARCHITECTURE = "native"
 
 @dataclass(frozen=True)
 class Compiled:
-    """A kernel's machine code.
+    """A kernel file's machine code.
 
     Attributes:
         cubin: The file.
-        symbol: The kernel's mangled name in it.
+        kernel: What it was compiled from.
     """
 
     cubin: Path
-    symbol: str
+    kernel: Kernel
+
+    def symbol(self, template: Sequence[int] = ()) -> str:
+        """The kernel's mangled name, which its code section bears: _Z, length, name, template arguments, types.
+
+        Raises:
+            CompileFailed: The file holds no such kernel.
+        """
+        name = self.kernel.function
+        arguments = "I" + "".join(f"L[a-z]{value}E" for value in template) + "E" if template else ""
+        mangled = rf"\.text\.(_Z{len(name)}{name}{arguments}[A-Za-z]\w*)\0".encode()
+        found = re.search(mangled, self.cubin.read_bytes())
+        if not found:
+            instance = f"{name}<{', '.join(map(str, template))}>" if template else name
+            raise CompileFailed(
+                f"{self.kernel.path.name} holds no kernel {instance}",
+                hint="File, front matter and function bear one name, and each template is instantiated.",
+            )
+        return found[1].decode()
 
 
 def compile_kernel(nvcc: Path, kernel: Kernel, folder: Path, architecture: str = _ARCHITECTURE) -> Compiled:
@@ -42,12 +61,12 @@ def compile_kernel(nvcc: Path, kernel: Kernel, folder: Path, architecture: str =
         CompileFailed: nvcc rejected the kernel; the message ends with its words.
     """
     root = kernel.path.parents[1]
-    ptx, cubin = folder / f"{kernel.name}.ptx", folder / f"{kernel.name}.cubin"
+    ptx, cubin = folder / f"{kernel.function}.ptx", folder / f"{kernel.function}.cubin"
     options = [f"-arch={architecture}", "-lineinfo"]
     _run([str(nvcc), *options, "-ptx", "-o", str(ptx), str(kernel.path.relative_to(root))], root, kernel)
     ptx.write_text(ptx.read_text(encoding="utf-8").replace(f'"{root}/', '"'), encoding="utf-8")
     _run([str(nvcc), *options, "-cubin", "-o", str(cubin), str(ptx)], root, kernel)
-    return Compiled(cubin, _symbol(cubin, kernel))
+    return Compiled(cubin, kernel)
 
 
 def _run(command: list[str], root: Path, kernel: Kernel) -> None:
@@ -57,14 +76,3 @@ def _run(command: list[str], root: Path, kernel: Kernel) -> None:
         raise CompileFailed(
             f"nvcc rejects {kernel.path.relative_to(root)}:\n{words}", hint="Compile it by hand with nvcc -cubin."
         )
-
-
-def _symbol(cubin: Path, kernel: Kernel) -> str:
-    """The kernel's mangled name (_Z, length, name, types), which its code section bears."""
-    mangled = rf"\.text\.(_Z{len(kernel.name)}{kernel.name}[A-Z]\w*)\0".encode()
-    found = re.search(mangled, cubin.read_bytes())
-    if not found:
-        raise CompileFailed(
-            f"{kernel.path.name} holds no kernel {kernel.name}", hint="File, front matter and function bear one name."
-        )
-    return found[1].decode()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from ncuview.collect.catalogue import Launch
 from ncuview.collect.compiler import Compiled, compile_kernel
@@ -16,6 +18,7 @@ from ncuview.collect.ncu import classify, ncu_command, run_ncu
 from ncuview.collect.ncu_output import Progress
 from ncuview.errors import NcuNotFound, ProgramFailed, WrongResult
 from ncuview.paths import shipped
+from ncuview.report.host_times import host_times_of
 from ncuview.ruleset.kernel_file import Kernel
 
 SECONDS_PER_LAUNCH = 120
@@ -33,7 +36,8 @@ def profile_live(
     Args:
         launches: What to launch, in this order.
         metrics: What to collect.
-        folder: An empty private folder for the files of this run.
+        folder: An empty private folder for the files of this run; the times of transfers are left there too, as
+            ``report/host_times.py`` expects them.
         progress: Told about every kernel that ncu starts and finishes.
 
     Raises:
@@ -59,7 +63,37 @@ def profile_live(
     if failure := classify(run, report):
         raise failure
     check_results(result)
+    _time_transfers(launches, compiled, folder, report)
     return report
+
+
+def _time_transfers(launches: Sequence[Launch], compiled: Mapping[str, Compiled], folder: Path, report: Path) -> None:
+    """Run the launches whose transfers matter once more, without ncu, and leave their times beside the report.
+
+    Raises:
+        ProgramFailed: The host process failed.
+    """
+    indices = [index for index, launch in enumerate(launches) if launch.kernel.text.transfers]
+    if not indices:
+        return
+    timed = [launches[index] for index in indices]
+    program, result = host_program(timed, compiled, folder, times_transfers=True)
+    done = subprocess.run(
+        program,
+        cwd=shipped("kernels"),
+        env={**os.environ, **host_environment()},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_PER_LAUNCH * len(timed),
+        check=False,
+    )
+    if done.returncode:
+        words = "\n".join(done.stderr.strip().splitlines()[-5:])
+        raise ProgramFailed(f"the host process failed while it timed transfers:\n{words}")
+    times = json.loads(result.read_text(encoding="utf-8"))["launches"]
+    numbered = [{"index": index, **entry} for index, entry in zip(indices, times, strict=True)]
+    host_times_of(report).write_text(json.dumps({"launches": numbered}, indent=1) + "\n", encoding="utf-8")
 
 
 def check_results(result: Path) -> None:
@@ -80,31 +114,42 @@ def check_results(result: Path) -> None:
 
 
 def compile_all(nvcc: Path, kernels: Sequence[Kernel], folder: Path) -> dict[str, Compiled]:
-    """Compile each distinct kernel once, several at a time: kernel name -> machine code."""
-    distinct = {kernel.name: kernel for kernel in kernels}
+    """Compile each distinct kernel file once, several at a time: function -> machine code."""
+    distinct = {kernel.function: kernel for kernel in kernels}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         compiled = pool.map(lambda kernel: compile_kernel(nvcc, kernel, folder), distinct.values())
         return dict(zip(distinct, compiled, strict=True))
 
 
-def host_program(launches: Sequence[Launch], compiled: Mapping[str, Compiled], folder: Path) -> tuple[list[str], Path]:
-    """The command that makes the launches, and the file that it will leave its results in."""
-    job, result = folder / "job.json", folder / "result.json"
+def host_program(
+    launches: Sequence[Launch], compiled: Mapping[str, Compiled], folder: Path, *, times_transfers: bool = False
+) -> tuple[list[str], Path]:
+    """The command that makes the launches or times their transfers, and the file that it will leave its results in."""
+    what = "transfers" if times_transfers else "launches"
+    job, result = folder / f"{what}.job.json", folder / f"{what}.json"
     entries = [
         {
             "kernel": launch.kernel.name,
-            "cubin": str(compiled[launch.kernel.name].cubin),
-            "symbol": compiled[launch.kernel.name].symbol,
+            "cubin": str(compiled[launch.kernel.function].cubin),
+            "symbol": compiled[launch.kernel.function].symbol(launch.template),
             "oracle": launch.kernel.text.oracle,
+            "tolerance": launch.kernel.text.tolerance,
             "sizes": launch.sizes,
             "grid": launch.grid,
             "block": launch.block,
+            "shared": launch.shared,
             "args": launch.args,
+            "transfers": _transfers(launch),
         }
         for launch in launches
     ]
-    job.write_text(json.dumps({"launches": entries}), encoding="utf-8")
+    job.write_text(json.dumps({"launches": entries, "times_transfers": times_transfers}), encoding="utf-8")
     return [sys.executable, "-P", "-m", "ncuview.collect.host", str(job), str(result)], result
+
+
+def _transfers(launch: Launch) -> dict[str, Any] | None:
+    how = launch.kernel.text.transfers
+    return {"memory": how.memory, "pieces": launch.pieces[0], "streams": launch.pieces[1]} if how else None
 
 
 def host_environment() -> dict[str, str]:

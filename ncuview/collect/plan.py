@@ -14,6 +14,8 @@ from ncuview.ruleset.spec import Rule
 
 # Collected with every launch, whatever is asked for.
 _ATTRIBUTES = ("launch__", "device__")
+# Measured by the host process, not by ncu.
+_HOST = "host__"
 
 _TEXTBOOK = (
     "gpu__time_duration.sum",
@@ -44,10 +46,10 @@ _TEXTBOOK = (
 
 def metrics_for(rules: Iterable[Rule]) -> list[str]:
     """The metrics to collect for these rules, sorted, under Nsight Compute's newest names."""
-    names = {unit.metrics[0] for unit in UNITS.values()} | set(_TEXTBOOK)
+    names = {unit.metrics[0] for unit in UNITS.values() if unit.metrics} | set(_TEXTBOOK)
     for rule in rules:
         names |= rule.metric_names()
-    return sorted(name for name in names if not name.startswith(_ATTRIBUTES))
+    return sorted(name for name in names if not name.startswith((*_ATTRIBUTES, _HOST)))
 
 
 def belongs_in_recording(name: str, planned: frozenset[str]) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ncuview.diagnose.check import BROKEN, FINDING, NOT_APPLICABLE, PASSED, SKIPPED, Judgement, alias_values, judge
 from ncuview.diagnose.whatif import Load, Speedup, predict
+from ncuview.diagnose.whole import of_host, with_copies
 from ncuview.model import (
     Broken,
     Citation,
@@ -40,18 +41,22 @@ SHARE_SHOWN = 0.05
 def outcomes_of(rule: Rule, profile: Profile, load: Load) -> list[Outcome]:
     """What one rule says of each launch, in the order of the launches."""
     judgement = judge(rule, alias_values(rule, profile))
-    speedup = _speedup(judgement, load) if FINDING in judgement.outcomes else None
+    speedup = _speedup(judgement, load, profile) if FINDING in judgement.outcomes else None
     return [_outcome(judgement, launch, profile, load, speedup) for launch in range(len(profile.launches))]
 
 
-def _speedup(judgement: Judgement, load: Load) -> Speedup:
-    rule, values = judgement.rule, judgement.values
-    return predict(
+def _speedup(judgement: Judgement, load: Load, profile: Profile) -> Speedup:
+    rule, values, launches = judgement.rule, judgement.values, len(judgement.outcomes)
+    if rule.whole:
+        return of_host(np.broadcast_to(rule.whole.evaluate(values), (launches,)))
+    of_kernel = predict(
         load,
         scale={unit: expression.evaluate(values) for unit, expression in rule.scale.items()},
         adds={unit: expression.evaluate(values) for unit, expression in rule.adds.items()},
-        latency=np.broadcast_to(np.clip(rule.latency.evaluate(values), 0.0, 1.0), (len(judgement.outcomes),)),
+        latency=np.broadcast_to(np.clip(rule.latency.evaluate(values), 0.0, 1.0), (launches,)),
+        least=np.broadcast_to(rule.time.evaluate(values), (launches,)),
     )
+    return with_copies(of_kernel, profile)
 
 
 def _outcome(judgement: Judgement, launch: int, profile: Profile, load: Load, speedup: Speedup | None) -> Outcome:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ncuview.diagnose import whole
 from ncuview.diagnose.outcome import outcomes_of
 from ncuview.diagnose.whatif import WALL_SHARE, Load, load_of, walls_now
 from ncuview.model import (
@@ -22,6 +23,7 @@ from ncuview.model import (
     Skipped,
     Verdict,
 )
+from ncuview.report.host_times import host_times
 from ncuview.report.metrics import textbook_metrics
 from ncuview.report.units import UNITS, WALLS
 from ncuview.ruleset.spec import Rule
@@ -35,6 +37,13 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
     load = load_of(profile)
     by_rule = [outcomes_of(rule, profile, load) for rule in rules]
     walls, floor = walls_now(load), load.floor()
+    hosts = host_times(profile)
+    if any(hosts):
+        floor = np.fmin(floor, whole.attained(profile))
+        walls = [
+            whole.TRANSFER if longer else wall
+            for wall, longer in zip(walls, whole.copies_dominate(profile), strict=True)
+        ]
     textbook = textbook_metrics(profile)
     uses = _wall_uses(load)
     launches = []
@@ -57,6 +66,7 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
                 verdict=_verdict(outcomes, float(floor[launch])),
                 metrics=textbook[launch],
                 outcomes=outcomes,
+                host=hosts[launch],
             )
         )
     return Diagnosis(tuple(launches), profile.reports)

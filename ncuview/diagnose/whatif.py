@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ncuview.report.derive import column, first_known
-from ncuview.report.units import UNITS, members
+from ncuview.report.derive import DERIVED, column, first_known
+from ncuview.report.units import BLOCKS, UNITS, Unit, members
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +43,7 @@ CERTAINTY = {"low": 0.75, "best": 1.0, "high": 1.3}
 """How much of the latency that a rule claims is taken to go away at each bound. With these, 21 of the 22 measured steps
 of docs/promised-and-got.md lie between low and high; with 1.15 at the high end it was 17."""
 
-_UNIT_NAMES = (*UNITS, "launch")
+_UNIT_NAMES = (*UNITS, BLOCKS, "launch")
 _DRAM_BYTES = ["dram__bytes_read.sum", "dram__bytes_write.sum"]
 
 
@@ -52,7 +52,8 @@ class Load:
     """How each launch uses the GPU.
 
     Attributes:
-        use: Unit -> share of its peak, 0..1, one per launch; ``launch`` is the cost of an empty launch.
+        use: Unit -> share of its peak, 0..1, one per launch. ``blocks`` is the start of blocks, which a GPU does one
+            after the other; ``launch`` is what the emptiest launch and one trip to memory cost.
         attainable: Bound -> unit -> the share of peak that a good kernel reaches.
     """
 
@@ -95,20 +96,29 @@ def _table() -> dict[str, Any]:
     return tomllib.loads(resources.files("ncuview.diagnose").joinpath("attainable.toml").read_text(encoding="utf-8"))
 
 
+def of_gpu(device: str) -> dict[str, Any]:
+    """The figures of attainable.toml for this GPU, or the assumed ones."""
+    gpu: dict[str, Any] = _table().get(device, _table()["default"])
+    return gpu
+
+
 def attainable(device: str, unit: str, bound: str) -> float:
     """The share of a unit's peak that good kernels reach on this GPU, at bound ``low``, ``best`` or ``high``."""
     default = _table()["default"]
-    gpu = _table().get(device, default)
-    return float(gpu.get(unit, default.get(unit, default["unit"]))[bound])
+    return float(of_gpu(device).get(unit, default.get(unit, default["unit"]))[bound])
 
 
 def load_of(profile: Profile) -> Load:
     """How the launches of a profile use the units of their GPUs."""
     devices = profile.launches["device"].tolist()
-    gpus = [_table().get(device, _table()["default"]) for device in devices]
+    gpus = [of_gpu(device) for device in devices]
     duration = profile.launches["duration_ns"].to_numpy(np.float64)
-    use = {unit: first_known(profile, what.metrics) / 100 for unit, what in UNITS.items()}
-    use["launch"] = np.minimum(1.0, np.array([gpu["launch_ns"] for gpu in gpus]) / duration)
+    use = {unit: _use(profile, what) for unit, what in UNITS.items()}
+    started = column(profile, "launch__grid_size") / np.array([gpu.get("blocks_per_ns", np.nan) for gpu in gpus])
+    use[BLOCKS] = np.minimum(1.0, started / duration)
+    loads = column(profile, "dram__bytes_read.sum") + column(profile, "lts__t_sectors.sum") > 0
+    least = np.array([gpu["launch_ns"] for gpu in gpus]) + loads * np.array([gpu["memory_ns"] for gpu in gpus])
+    use["launch"] = np.minimum(1.0, least / duration)
     written = _written_share(profile) * np.array([gpu["dram_write_cost"] for gpu in gpus])
     bounds = {}
     for bound in CERTAINTY:
@@ -116,8 +126,12 @@ def load_of(profile: Profile) -> Load:
         shares["dram"] = shares["dram"] - written
         # A launch that beats the table has shown that more is attainable. What is unknown stays unknown.
         bounds[bound] = {unit: np.maximum(share, use[unit]) for unit, share in shares.items()}
-        bounds[bound]["launch"] = np.ones(len(devices))
+        bounds[bound] |= {BLOCKS: np.ones(len(devices)), "launch": np.ones(len(devices))}
     return Load(use, bounds)
+
+
+def _use(profile: Profile, what: Unit) -> Column:
+    return DERIVED[what.derived].compute(profile) if what.derived else first_known(profile, what.metrics) / 100
 
 
 def _written_share(profile: Profile) -> Column:
@@ -126,7 +140,7 @@ def _written_share(profile: Profile) -> Column:
     return written / np.maximum(read + written, 1.0)
 
 
-def predict(load: Load, scale: Demands, adds: Demands, latency: Column) -> Speedup:
+def predict(load: Load, scale: Demands, adds: Demands, latency: Column, least: Column | float = 0.0) -> Speedup:
     """What each launch gains from a change that does this to its units and its latency.
 
     Args:
@@ -134,6 +148,7 @@ def predict(load: Load, scale: Demands, adds: Demands, latency: Column) -> Speed
         scale: Unit or wall -> the share of its demand that is left.
         adds: Unit or wall -> new demand, as a share of the present duration at the unit's peak.
         latency: The share of the latency that goes away.
+        least: The share of the time that is left whatever the units say.
     """
     demand = {unit: use.copy() for unit, use in load.use.items()}
     for name, share in scale.items():
@@ -148,7 +163,8 @@ def predict(load: Load, scale: Demands, adds: Demands, latency: Column) -> Speed
         shares = load.attainable[bound]
         closeness[bound] = np.array([demand[unit] / shares[unit] for unit in _UNIT_NAMES])
         left = load.latency() * (1 - np.minimum(1.0, latency * certainty))
-        speedups[bound] = 1 / np.sqrt(np.fmax.reduce(closeness[bound], axis=0) ** 2 + left**2)
+        after = np.sqrt(np.fmax.reduce(closeness[bound], axis=0) ** 2 + left**2)
+        speedups[bound] = 1 / np.maximum(after, least)
     left = load.latency() * (1 - latency)
     return Speedup(
         low=np.minimum(speedups["low"], speedups["best"]),
@@ -162,7 +178,9 @@ def walls_now(load: Load) -> list[str]:
     """What limits each launch: a unit's wall, ``launch`` or ``latency``; ``unknown`` where a unit was not measured."""
     words = _walls(load.closeness(), load.latency())
     # Latency is what no unit explains, which takes all units to say.
-    explained = [word not in {"latency", "launch"} or not load.missing(launch) for launch, word in enumerate(words)]
+    explained = [
+        word not in {"latency", "launch", BLOCKS} or not load.missing(launch) for launch, word in enumerate(words)
+    ]
     return [word if known else "unknown" for word, known in zip(words, explained, strict=True)]
 
 

@@ -68,6 +68,8 @@ def _launch(launch: LaunchDiagnosis) -> dict[str, Any]:
         "walls": dict(launch.walls),
         "attained": _known(launch.attained),
         "verdict": launch.verdict,
+        "host": asdict(launch.host) if launch.host else None,
+        "textbook": list(launch.textbook),
         "metrics": {
             name: {"value": metric.value, "unit": metric.unit, "from": metric.source}
             for name, metric in sorted(launch.metrics.items())
@@ -129,9 +131,12 @@ def _rung(rung: Rung) -> dict[str, Any]:
     return {
         "kernel": rung.kernel,
         "rung": rung.rung,
-        "useful_bandwidth": _known(rung.useful_bandwidth * 1e9),
+        "useful_rate": _known(rung.useful_rate),
+        "rate_unit": rung.rate_unit,
+        "reported": rung.reported or None,
         "better": rung.better or None,
         "better_sizes": dict(rung.better_sizes),
         "measured_speedup": rung.measured_speedup,
+        "steps": [asdict(step) for step in rung.steps],
         "launch": _launch(rung.diagnosis),
     }

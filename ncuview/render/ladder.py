@@ -9,11 +9,18 @@ from ncuview.model import Ladder, Rung
 from ncuview.render.terminal import duration, factor, page_console, page_text, provenance, wall_words
 from ncuview.render.text import safe_text
 
-_COLUMNS = ("#", "kernel", "time", "GB/s", "wall", "first advice", "promised", "got", "by")
-_RIGHT = frozenset({"#", "time", "GB/s", "promised", "got", "by"})
-_LEFT_OUT_BELOW = {90: frozenset({"GB/s"}), 72: frozenset({"wall"}), 62: frozenset({"time", "by"})}
+_COLUMNS = ("#", "kernel", "time", "rate", "document", "wall", "first advice", "promised", "got", "by")
+_RIGHT = frozenset({"#", "time", "rate", "promised", "got", "by"})
+_LEFT_OUT_BELOW = {
+    116: frozenset({"document"}),
+    96: frozenset({"rate"}),
+    72: frozenset({"wall"}),
+    62: frozenset({"time", "by"}),
+}
 """Columns that a terminal narrower than this does without."""
 _FOLDS_ADVICE_BELOW = 54
+_ROUND_FROM = 100
+_DOCUMENT = " document: the document's own figure, and its GPU."
 
 
 def ladder_page(ladder: Ladder, *, width: int, color: bool) -> str:
@@ -24,9 +31,12 @@ def ladder_page(ladder: Ladder, *, width: int, color: bool) -> str:
     console.print()
     console.print(_table(ladder, width))
     console.print()
+    for note in _textbook_notes(ladder):
+        console.print(Text(safe_text(note)))
+        console.print()
     console.print(
         "promised: the gain of the first advice. got: the measured gain of the kernel that applies it (by), in"
-        " useful bandwidth where its sizes differ.",
+        " useful work per second where its sizes differ." + (_DOCUMENT if _reported(ladder) else ""),
         style="dim",
     )
     return page_text(console)
@@ -34,6 +44,7 @@ def ladder_page(ladder: Ladder, *, width: int, color: bool) -> str:
 
 def _table(ladder: Ladder, width: int) -> Table:
     left_out = frozenset().union(*(columns for limit, columns in _LEFT_OUT_BELOW.items() if width < limit))
+    left_out |= frozenset() if _reported(ladder) else {"document"}
     shown = [name for name in _COLUMNS if name not in left_out]
     table = Table(box=None, padding=(0, 1, 0, 0))
     for name in shown:
@@ -53,11 +64,34 @@ def _cells(rung: Rung, numbers: dict[str, int]) -> dict[str, str]:
     return {
         "#": str(rung.rung),
         "kernel": rung.kernel,
-        "time": duration(launch.duration_ns),
-        "GB/s": f"{rung.useful_bandwidth:,.3g}" if rung.useful_bandwidth < 100 else f"{rung.useful_bandwidth:,.0f}",
+        "time": duration(launch.whole_ns),
+        "rate": rate(rung),
+        "document": rung.reported,
         "wall": wall_words(launch),
         "first advice": advice.optimization if advice else launch.verdict,
         "promised": factor(advice.predicted_speedup.best) if advice else "",
         "got": factor(rung.measured_speedup) if rung.measured_speedup else "",
         "by": str(numbers[rung.better]) if rung.better else "",
     }
+
+
+def rate(rung: Rung) -> str:
+    """Useful work per second: ``3,786 GB/s``, ``8.3 GFLOP/s``."""
+    digits = f"{rung.useful_rate:,.0f}" if rung.useful_rate >= _ROUND_FROM else f"{rung.useful_rate:,.3g}"
+    return f"{digits} {rung.rate_unit}"
+
+
+def _reported(ladder: Ladder) -> bool:
+    return any(rung.reported for rung in ladder.rungs)
+
+
+def _textbook_notes(ladder: Ladder) -> list[str]:
+    """The documents' steps that are not the first advice here, with what they bring and why."""
+    numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
+    return [
+        f"#{rung.rung} to #{numbers[step.kernel]}, {step.applies}: the textbook's step brings"
+        f" {factor(step.measured_speedup)} here. {step.not_first}"
+        for rung in ladder.rungs
+        for step in rung.steps
+        if step.not_first
+    ]

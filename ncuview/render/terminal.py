@@ -15,6 +15,7 @@ from ncuview.model import (
     Broken,
     Diagnosis,
     Finding,
+    HostTimes,
     LaunchDiagnosis,
     NotApplicable,
     Passed,
@@ -90,7 +91,7 @@ def _worth_a_page(diagnosis: Diagnosis) -> list[LaunchDiagnosis]:
 
     def saved(launch: LaunchDiagnosis) -> float:
         best = launch.findings[0].predicted_speedup.best if launch.findings else 1.0
-        return launch.duration_ns * (1 - 1 / best)
+        return launch.whole_ns * (1 - 1 / best)
 
     chosen = sorted(diagnosis.launches, key=saved, reverse=True)[:_PAGES]
     return [launch for launch in diagnosis.launches if launch in chosen]
@@ -131,6 +132,10 @@ def wall_sentence(launch: LaunchDiagnosis) -> str:
         return "Latency is the wall: no unit is busy enough to explain the time"
     if launch.wall == "launch":
         return "The launch itself is the wall: it costs as much as the work"
+    if launch.wall == "blocks":
+        return "Starting blocks is the wall: the GPU starts one after the other, and these end too soon"
+    if launch.wall == "transfer":
+        return "The copies between host and device are the wall"
     if launch.wall not in launch.walls:
         return "The wall is unknown: the use of a unit that could be it was not collected"
     what = UNITS[launch.wall].says if launch.wall in UNITS else "L2 cache"
@@ -153,11 +158,11 @@ def factor(value: float) -> str:
 def _launch(console: Console, launch: LaunchDiagnosis) -> None:
     launch = safe_copy(launch)
     grid, block = ("x".join(str(n) for n in extent if n > 1) or "1" for extent in (launch.grid, launch.block))
-    bandwidth = launch.metrics.get("effective_bandwidth")
-    useful = f"  {bandwidth.value / 1e9:,.0f} GB/s useful" if bandwidth else ""
     heading = Text(safe_text(launch.kernel), style="bold")
-    heading.append(f"  grid {grid}, block {block}  {duration(launch.duration_ns)}{useful}", style="not bold")
+    heading.append(f"  grid {grid}, block {block}  {duration(launch.duration_ns)}{_useful(launch)}", style="not bold")
     console.print(heading)
+    if launch.host:
+        console.print(Text(_host_words(launch.host)))
     console.print()
     if launch.findings:
         _next_step(console, launch, launch.findings[0])
@@ -168,11 +173,26 @@ def _launch(console: Console, launch: LaunchDiagnosis) -> None:
     _rest(console, launch)
 
 
+def _useful(launch: LaunchDiagnosis) -> str:
+    """The rate of useful work, where the kernel file says what that is."""
+    flops, bandwidth = launch.metrics.get("useful_flops"), launch.metrics.get("effective_bandwidth")
+    if flops:
+        return f"  {flops.value / 1e9:,.0f} GFLOP/s useful"
+    return f"  {bandwidth.value / 1e9:,.0f} GB/s useful" if bandwidth and not launch.host else ""
+
+
+def _host_words(host: HostTimes) -> str:
+    return (
+        f"copies to the device {duration(host.to_device_ns)}, kernel {duration(host.kernel_ns)}, copies back"
+        f" {duration(host.to_host_ns)}: {duration(host.whole_ns)} in all, which gains are of"
+    )
+
+
 def _next_step(console: Console, launch: LaunchDiagnosis, finding: Finding) -> None:
     gain = finding.predicted_speedup
     headline = Text(f"{finding.fix.title}: {factor(gain.best)} faster", style="bold green")
     headline.append(
-        f"  ({factor(gain.low)} to {factor(gain.high)}, about {duration(launch.duration_ns / gain.best)})",
+        f"  ({factor(gain.low)} to {factor(gain.high)}, about {duration(launch.whole_ns / gain.best)})",
         style="not bold",
     )
     _row(console, "Next", headline)
@@ -236,6 +256,8 @@ def _rest(console: Console, launch: LaunchDiagnosis) -> None:
             _row(console, "Not", Text(f"{outcome.optimization} ({outcome.rule.code}), {outcome.rejected}"), style="dim")
         elif isinstance(outcome, Broken):
             _row(console, "Broken", Text(f"{outcome.rule.code}: {safe_text(outcome.message)}"), style="red")
+    for note in launch.textbook:
+        _row(console, "Textbook", Text(note))
     skipped = [o.rule.name for o in launch.outcomes if isinstance(o, Skipped)]
     if skipped:
         names = f"{', '.join(skipped)}: metrics that they need were not collected. Collect them with: {COLLECT}"

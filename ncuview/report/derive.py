@@ -7,12 +7,15 @@ that it needs so that they are collected.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ncuview.report import sass
+from ncuview.report.sass import ATOMIC, BARRIER, GLOBAL_LOAD, GLOBAL_STORE, LOCAL, Code, Weights, load_batches
 from ncuview.report.units import UNITS
 
 if TYPE_CHECKING:
@@ -51,7 +54,11 @@ _SAMPLE_METRICS = tuple(_SAMPLES.format(reason) for reason in STALL_REASONS)
 OF_SOME_CHIPS = frozenset({_SAMPLES.format("imc_miss"), _SAMPLES.format("warpgroup_arrive")})
 """Any GPU samples the other reasons; where one of those is missing it was not asked for, and shares would be wrong."""
 _WARP = 32
-_LOOP_INSTRUCTIONS = 3
+_FULL = 0.98
+"""From this share of its lanes on, a warp counts as whole: edge guards empty a few lanes of the last blocks."""
+_ISSUE_SLOTS = 4
+"""Instructions that a multiprocessor can issue per cycle, from Volta on."""
+_HOPPER = 9
 
 
 @dataclass(frozen=True)
@@ -120,42 +127,13 @@ def _fill(profile: Profile) -> Column:
     return column(profile, "launch__thread_count") / room
 
 
-_PREDICATE = r"^(?:@!?U?P\d+\s+)?"
-_GLOBAL_LOAD = re.compile(_PREDICATE + r"(?:LDG|LD)\.E(?P<modifiers>\S*)\s+R(?P<register>\d+)")
-_GLOBAL_STORE = re.compile(_PREDICATE + r"(?:STG|ST)\b")
-_BARRIER = re.compile(_PREDICATE + r"(?:BAR|B2R)\b")
-_REGISTER = re.compile(r"\bR(\d+)\b")
-_JUMP = re.compile(r"\bBRA\S*\s+(?:\S+,\s*)*0x(?P<target>[0-9a-f]+)")
-
-ACCESSES: Mapping[str, re.Pattern[str]] = {"global_load": _GLOBAL_LOAD, "global_store": _GLOBAL_STORE}
+ACCESSES: Mapping[str, re.Pattern[str]] = {
+    "global_load": GLOBAL_LOAD,
+    "global_store": GLOBAL_STORE,
+    "atomic": ATOMIC,
+    "local": LOCAL,
+}
 """What rules may restrict their lines to."""
-
-
-def _load_bytes(modifiers: str) -> int:
-    return 16 if ".128" in modifiers else 8 if ".64" in modifiers else 4
-
-
-def load_batches(sass: list[str]) -> Iterator[tuple[int, int]]:
-    """Groups of global loads that are in flight together: (position of the first, bytes per thread).
-
-    A group ends at the first instruction that reads a register which one of its loads writes, since the thread waits
-    there.
-    """
-    start, in_flight, waiting = 0, 0, set[int]()
-    for position, instruction in enumerate(sass):
-        load = _GLOBAL_LOAD.match(instruction)
-        read = {int(r) for r in _REGISTER.findall(instruction.split(",", 1)[-1] if load else instruction)}
-        if waiting & read:
-            yield start, in_flight
-            in_flight, waiting = 0, set()
-        if load:
-            width = _load_bytes(load["modifiers"])
-            start = position if not waiting else start
-            in_flight += width
-            first = int(load["register"])
-            waiting |= set(range(first, first + width // 4))
-    if waiting:
-        yield start, in_flight
 
 
 def _per_launch(metric: str, compute: Callable[[pd.DataFrame], float]) -> Callable[[Profile], Column]:
@@ -188,9 +166,29 @@ def _matches(rows: pd.DataFrame, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
 def _bytes_in_flight(rows: pd.DataFrame) -> float:
     """Bytes that a thread has asked global memory for when it starts to wait, averaged over its waits."""
     executed = rows["inst_executed"].to_numpy(np.float64)
-    batches = [(executed[start], size) for start, size in load_batches(rows["sass"].tolist())]
+    batches = [(executed[start], size) for start, size in load_batches(code_of(rows))]
     count = sum(times for times, _ in batches)
     return float(sum(times * size for times, size in batches) / count) if count else 0.0
+
+
+def code_of(rows: pd.DataFrame) -> Code:
+    """The code of a launch, from its instructions."""
+    return Code(tuple(rows["sass"].tolist()), tuple(rows["address"].tolist()))
+
+
+@lru_cache(maxsize=1 << 12)
+def _weights(of: Callable[[Code], Weights], code: Code) -> Weights:
+    """Kernels are launched often: their code is looked at once."""
+    return of(code)
+
+
+def _executed(of: Callable[[Code], Weights], unit: str = "inst") -> Derived:
+    """What each instruction weighs, times how often it was executed."""
+
+    def total(rows: pd.DataFrame) -> float:
+        return float(_weights(of, code_of(rows)) @ rows["inst_executed"].to_numpy(np.float64))
+
+    return Derived(unit, ("inst_executed",), _per_launch("inst_executed", total))
 
 
 def _worst_bank_conflict(rows: pd.DataFrame) -> float:
@@ -201,16 +199,31 @@ def _worst_bank_conflict(rows: pd.DataFrame) -> float:
     return float((actual[used] / ideal[used]).max()) if used.any() else 0.0
 
 
-def _loop_overhead(rows: pd.DataFrame) -> float:
-    """Share of the executed instructions that keep loops going: an increment, a comparison and a jump for each turn."""
+def _conflict_lanes(rows: pd.DataFrame) -> float:
+    """Working lanes of an average shared-memory access that is replayed."""
+    replays = (rows["memory_l1_wavefronts_shared"] - rows["memory_l1_wavefronts_shared_ideal"]).to_numpy(np.float64)
+    if not {"inst_executed", "thread_inst_executed_true"} <= set(rows.columns):
+        return np.nan
+    executed, lanes = (rows[name].to_numpy(np.float64) for name in ("inst_executed", "thread_inst_executed_true"))
+    if not np.isfinite([executed.sum(), lanes.sum()]).all():
+        return np.nan
+    conflicting = replays > 0
+    return float(lanes[conflicting].sum() / executed[conflicting].sum()) if conflicting.any() else 0.0
+
+
+def _divergent_efficiency(rows: pd.DataFrame) -> float:
+    """Active lanes of the instructions that only part of a warp walks through, as a share of a warp."""
     executed = rows["inst_executed"].to_numpy(np.float64)
-    turns = 0.0
-    for at, times, instruction in zip(rows["address"], executed, rows["sass"].tolist(), strict=True):
-        jump = _JUMP.search(instruction)
-        if jump and int(jump["target"], 16) <= at:
-            turns += times
-    total = executed.sum()
-    return float(_LOOP_INSTRUCTIONS * turns / total) if total else 0.0
+    lanes = rows["thread_inst_executed"].to_numpy(np.float64)
+    divergent = lanes < _FULL * _WARP * executed
+    return float(lanes[divergent].sum() / (_WARP * executed[divergent].sum())) if divergent.any() else 1.0
+
+
+def _divergent_share(rows: pd.DataFrame) -> float:
+    """The share of the executed instructions that only part of a warp walks through."""
+    executed = rows["inst_executed"].to_numpy(np.float64)
+    divergent = rows["thread_inst_executed"].to_numpy(np.float64) < _FULL * _WARP * executed
+    return float(executed[divergent].sum() / executed.sum()) if executed.sum() else 0.0
 
 
 def _sm_cycles(profile: Profile) -> Column:
@@ -229,32 +242,80 @@ def _stall_memory(profile: Profile) -> Column:
     return shares
 
 
+def _host_timed(profile: Profile) -> Column:
+    """1 where the host timed its copies, else 0."""
+    return np.isfinite(column(profile, "host__whole_time")).astype(np.float64)
+
+
+def _imad_use(profile: Profile) -> Column:
+    """The integer multiplier's use as a share of its peak, 0..1; known for Hopper only."""
+    hopper = column(profile, "device__attribute_compute_capability_major") == _HOPPER
+    cycles = DERIVED["imad_cycles"].compute(profile) / _sm_cycles(profile)
+    return np.where(hopper, cycles, np.nan)
+
+
+def _executed_share(profile: Profile) -> Column:
+    """Instructions executed per instruction issued: below 1 where the hardware had to issue some again."""
+    issued = column(profile, UNITS["issue"].metrics[0]) / 100 * _ISSUE_SLOTS * _sm_cycles(profile)
+    return np.minimum(1.0, column(profile, "smsp__inst_executed.sum") / issued)
+
+
 _SECTORS, _IDEAL = "memory_l2_theoretical_sectors_global", "memory_l2_theoretical_sectors_global_ideal"
 _CYCLES = ("sm__cycles_elapsed.max", "launch__sm_count")
 _WARPS, _THREADS = ("launch__block_size", "launch__grid_size"), "launch__thread_count"
 _ROOM = ("launch__sm_count", "device__attribute_max_threads_per_multiprocessor")
+_SHARED = ("memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal")
+_LANES = ("inst_executed", "thread_inst_executed")
 
 DERIVED: Mapping[str, Derived] = {
     **{f"stall_{reason}": Derived("share", _SAMPLE_METRICS, _stall_share(reason)) for reason in STALL_REASONS},
     "warps": Derived("warp", _WARPS, warps),
     "lanes_launched": Derived("thread/warp", (_THREADS, *_WARPS), _lanes_launched),
     "loads_per_warp": Derived("inst/warp", ("smsp__sass_inst_executed_op_global_ld.sum", *_WARPS), _loads_per_warp),
+    "host_timed": Derived("", (), _host_timed),
     "fill": Derived("share", (_THREADS, *_ROOM), _fill),
     "stall_memory": Derived("share", _SAMPLE_METRICS, _stall_memory),
     "sm_cycles": Derived("cycle", _CYCLES, _sm_cycles),
     "l1_wavefronts": Derived("wavefront", (*UNITS["l1_data"].metrics, *_CYCLES), _l1_wavefronts),
-    "load_sectors": _total_over(_SECTORS, _GLOBAL_LOAD),
-    "load_sectors_ideal": _total_over(_IDEAL, _GLOBAL_LOAD),
-    "load_requests": _total_over("inst_executed", _GLOBAL_LOAD),
-    "store_sectors": _total_over(_SECTORS, _GLOBAL_STORE),
-    "store_sectors_ideal": _total_over(_IDEAL, _GLOBAL_STORE),
-    "store_requests": _total_over("inst_executed", _GLOBAL_STORE),
-    "barriers": _total_over("inst_executed", _BARRIER),
+    "executed_share": Derived("share", (*UNITS["issue"].metrics, "smsp__inst_executed.sum", *_CYCLES), _executed_share),
+    "load_sectors": _total_over(_SECTORS, GLOBAL_LOAD),
+    "load_sectors_ideal": _total_over(_IDEAL, GLOBAL_LOAD),
+    "load_requests": _total_over("inst_executed", GLOBAL_LOAD),
+    "store_sectors": _total_over(_SECTORS, GLOBAL_STORE),
+    "store_sectors_ideal": _total_over(_IDEAL, GLOBAL_STORE),
+    "store_requests": _total_over("inst_executed", GLOBAL_STORE),
+    "atomics": _total_over("inst_executed", ATOMIC),
+    "atomic_lanes": _total_over("thread_inst_executed_true", ATOMIC),
+    "atomic_sectors": _total_over(_SECTORS, ATOMIC),
+    "barriers": _total_over("inst_executed", BARRIER),
+    "executed": _total_over("inst_executed", re.compile("")),
     "bytes_in_flight": Derived("byte/thread", ("inst_executed",), _per_launch("inst_executed", _bytes_in_flight)),
-    "loop_overhead": Derived("share", ("inst_executed",), _per_launch("inst_executed", _loop_overhead)),
-    "worst_bank_conflict": Derived(
-        "way",
-        ("memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal"),
-        _per_launch("memory_l1_wavefronts_shared", _worst_bank_conflict),
+    "worst_bank_conflict": Derived("way", _SHARED, _per_launch(_SHARED[0], _worst_bank_conflict)),
+    "conflict_lanes": Derived(
+        "lane/inst", (*_SHARED, "thread_inst_executed_true", "inst_executed"), _per_launch(_SHARED[0], _conflict_lanes)
     ),
+    "divergent_efficiency": Derived("share", _LANES, _per_launch(_LANES[1], _divergent_efficiency)),
+    "divergent_share": Derived("share", _LANES, _per_launch(_LANES[1], _divergent_share)),
+    "imad_cycles": _executed(sass.integer_multiply_cycles, "cycle"),
+    "imad_use": Derived("share", ("inst_executed", "device__attribute_compute_capability_major", *_CYCLES), _imad_use),
+    "loop_turns": _executed(sass.loop_turns),
+    "division_instructions": _executed(sass.division_instructions),
+    "division_leaves": _executed(sass.division_leaves),
+    "special_functions": _executed(sass.special_functions),
+    "precise_instructions": _executed(sass.precise_instructions),
+    "precise_special": _executed(sass.precise_special),
+    "double_conversions": _executed(sass.double_conversions),
+    "double_arithmetic": _executed(sass.double_arithmetic),
+    "multiply_adds": _executed(sass.multiply_adds),
+    "masks_to_24_bits": _executed(sass.masks_to_24_bits),
+    "spill_accesses": _executed(sass.spill_accesses),
+    "local_array_accesses": _executed(sass.local_array_accesses),
+    "indexed_constants": _executed(sass.indexed_constants),
+    "fixed_loads": _executed(sass.fixed_loads),
+    "reloads": _executed(sass.reloads),
+    "chased_loads": _executed(sass.chased_loads),
+    "shared_updates": _executed(sass.shared_updates),
+    "shuffles": _executed(sass.shuffles),
+    "narrow_loads": _executed(sass.narrow_loads),
+    "float_coordinates": _executed(sass.float_coordinates),
 }

@@ -15,6 +15,7 @@ class Unit:
     Attributes:
         wall: The word under which it is reported; the parts of the L2 cache share one.
         metrics: Its use in % of peak over the elapsed time, under Nsight Compute's names, the one we collect first.
+        derived: Where no metric gives the use: the derived quantity that does, as a share.
         says: What it does, for people.
         core: Whether no gain can be predicted without it. A pipe that was not measured is left out of the model.
     """
@@ -23,6 +24,7 @@ class Unit:
     metrics: tuple[str, ...]
     says: str
     core: bool
+    derived: str = ""
 
 
 def _core(wall: str, metric: str, says: str) -> Unit:
@@ -43,8 +45,17 @@ UNITS: Mapping[str, Unit] = {
     "l1_data": _core("l1_data", "l1tex__data_pipe_lsu_wavefronts", "data stage of L1 and shared memory"),
     "lsu": _core("lsu", "l1tex__lsuin_requests", "load/store unit"),
     "issue": _core("issue", "sm__inst_issued", "instruction issue slots"),
-    # Of the pipes, these forms of the counters cost no pass of their own on an H200. The address divergence unit
-    # (adu) would cost one; no kernel of the catalogue is limited by it.
+    # Of the others, these forms of the counters cost no pass of their own on an H200. The address divergence unit
+    # (adu) would cost one; where it is a wall, the constant cache is one too.
+    "l2_atomic": Unit(
+        "l2_atomic",
+        ("lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed",),
+        "atomic unit of the busiest L2 slice",
+        core=False,
+    ),
+    "constant": _pipe("constant", "constant cache", "idc__request_cycles_active"),
+    "tex": _pipe("tex", "texture filter", "l1tex__f_wavefronts"),
+    "imad": Unit("imad", (), "integer multiplier, half of the FMA pipe", core=False, derived="imad_use"),
     "alu": _pipe("alu", "integer and logic pipe", "sm__inst_executed_pipe_alu", "sm__pipe_alu_cycles_active"),
     "fma": _pipe("fma", "FP32 and integer multiply pipe", "sm__inst_executed_pipe_fma", "sm__pipe_fma_cycles_active"),
     "fp64_tensor": _pipe(
@@ -65,8 +76,12 @@ WALLS: tuple[str, ...] = tuple(dict.fromkeys(unit.wall for unit in UNITS.values(
 """The words for walls, without ``latency`` and ``launch``, which are what no unit explains."""
 
 
+BLOCKS = "blocks"
+"""The start of blocks, which the GPU does one after the other: no counter, but a known rate."""
+
+
 def members(name: str) -> tuple[str, ...]:
     """The units that a rule means by ``name``: a unit itself, or all parts of a wall such as ``l2``."""
-    if name in UNITS:
+    if name in UNITS or name == BLOCKS:
         return (name,)
     return tuple(unit for unit, what in UNITS.items() if what.wall == name)

@@ -24,14 +24,23 @@ class _Part(BaseModel):
 
 
 class LaunchTexts(_Part):
-    """Grid and block as arithmetic over the sizes."""
+    """Grid, block and what else a launch takes, as arithmetic over the sizes.
+
+    ``shared`` is in bytes, of dynamic shared memory; ``template`` holds the kernel's integer template arguments.
+    """
 
     grid: Annotated[list[str], Field(min_length=1, max_length=3)]
     block: Annotated[list[str], Field(min_length=1, max_length=3)]
+    shared: str | None = None
+    template: list[str] = []
 
 
 class Argument(_Part):
-    """``in float32[n, n]``, ``out float32[n, n]`` or ``int32 = n``."""
+    """What a parameter or a ``__constant__`` symbol of this name holds; ``collect/catalogue.py`` knows the kinds.
+
+    ``in float32[n, n]``, ``in int32[n] below 256``, ``constant float32[n]``, ``texture float32[n, n]``,
+    ``out float32[n]``, ``zeroed uint32[n]`` or ``int32 = n``.
+    """
 
     name: str
     kind: str
@@ -52,6 +61,46 @@ class Expect(_Part):
     quiet: list[str] = []
 
 
+class Step(_Part):
+    """The textbook's step to this kernel: which kernel it improves, and what it changes.
+
+    ``not_first`` says, with measured evidence, why the step is not the first advice for that kernel on today's GPUs.
+    """
+
+    after: str
+    applies: str
+    not_first: str | None = None
+
+
+class Reported(_Part):
+    """The document's own figure for this kernel, and the GPU that it was measured on."""
+
+    rate: float
+    unit: Literal["GB/s", "GFLOP/s", "ms"]
+    gpu: str
+
+
+class Transfers(_Part):
+    """How the host moves the arguments: in which memory they lie, in how many pieces, over how many streams."""
+
+    memory: Literal["pageable", "pinned"]
+    pieces: str = "1"
+    streams: str = "1"
+
+
+class Variant(_Part):
+    """The same kernel at other sizes, as a rung of its own."""
+
+    rung: int
+    sizes: dict[str, int]
+    teaches: str | None = None
+    better: str | None = None
+    step: Step | None = None
+    reported: Reported | None = None
+    predicts: dict[str, float] = {}
+    expect: Expect
+
+
 class FrontMatter(_Part):
     """The TOML at the head of a kernel file."""
 
@@ -64,33 +113,42 @@ class FrontMatter(_Part):
     teaches: str
     better: str | None = None
     oracle: str
+    tolerance: Annotated[float, Field(ge=0, lt=1)] = 0.0
     sizes: dict[str, int]
     launch: LaunchTexts
     args: list[Argument]
     useful: Useful
+    transfers: Transfers | None = None
+    predicts: dict[str, float] = {}
+    step: Step | None = None
+    reported: Reported | None = None
     expect: Expect
+    variant: list[Variant] = []
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel of the catalogue.
+    """A kernel of the catalogue, at its own sizes or as one of its variants.
 
     Attributes:
-        path: Its source file, ``<family>/<name>.cu`` below the folder of kernels.
-        text: Its front matter.
+        path: Its source file, ``<family>/<function>.cu`` below the folder of kernels.
+        text: Its front matter; of a variant, with what the variant changes.
+        name: The name that the documents use, of the file as of the function in it; of a variant, with the sizes that
+            make it one: ``strided[stride=4]``.
     """
 
     path: Path
     text: FrontMatter
+    name: str
 
     @property
-    def name(self) -> str:
-        """The name that the documents use, of the file as of the function in it."""
+    def function(self) -> str:
+        """The function's name, which ncu reports."""
         return self.text.name
 
 
-def load_kernel(path: Path) -> Kernel:
-    """Read a kernel file's front matter.
+def load_kernels(path: Path) -> list[Kernel]:
+    """Read a kernel file: the kernel at its own sizes, then its variants.
 
     Raises:
         KernelFileError: It is missing or wrong; the message names file and key.
@@ -108,4 +166,22 @@ def load_kernel(path: Path) -> Kernel:
         raise KernelFileError(f"{path}: {key}: {problem['msg']}") from error
     if (text.name, text.family) != (path.stem, path.parent.name):
         raise KernelFileError(f"{path}: name and family must be those of the file, {path.parent.name}/{path.stem}")
-    return Kernel(path, text)
+    return [Kernel(path, text, text.name), *(_variant(path, text, variant) for variant in text.variant)]
+
+
+def load_kernel(path: Path) -> Kernel:
+    """Read a kernel file: the kernel at its own sizes.
+
+    Raises:
+        KernelFileError: See ``load_kernels``.
+    """
+    return load_kernels(path)[0]
+
+
+def _variant(path: Path, text: FrontMatter, variant: Variant) -> Kernel:
+    if unknown := variant.sizes.keys() - text.sizes.keys():
+        raise KernelFileError(f"{path}: variant.sizes: no size {', '.join(sorted(unknown))}")
+    changed = {name: getattr(variant, name) for name in ("rung", "better", "step", "reported", "predicts", "expect")}
+    changed |= {"sizes": {**text.sizes, **variant.sizes}, "teaches": variant.teaches or text.teaches}
+    label = ",".join(f"{name}={value}" for name, value in variant.sizes.items())
+    return Kernel(path, text.model_copy(update=changed), f"{text.name}[{label}]")

@@ -93,11 +93,17 @@ class EvidenceTexts(_Part):
 
 
 class GainTexts(_Part):
-    """What the change does to the units and to latency; see diagnose/whatif.py."""
+    """What the change does to the units and to latency; see diagnose/whatif.py.
+
+    ``time`` is a share of the launch's time that is left whatever the units say, such as full waves of blocks. A rule
+    about the host's copies says in ``whole`` which share of the time of copies and kernel is left instead.
+    """
 
     scale: dict[str, Text] = {}
     adds: dict[str, Text] = {}
     latency: Text = "0"
+    time: Text = "0"
+    whole: Text | None = None
     assumes: Text
 
 
@@ -105,7 +111,7 @@ class WhereTexts(_Part):
     """Which lines carry the waste: arithmetic over metrics that ncu attributes to instructions, under ncu's names."""
 
     waste: Text
-    among: Literal["global_load", "global_store"] | None = None
+    among: Literal["global_load", "global_store", "atomic", "local"] | None = None
 
 
 class MessageTexts(_Part):
@@ -165,6 +171,8 @@ class Rule:
         scale: Unit -> the share of its demand that is left after the change.
         adds: Unit -> demand that the change brings, as a share of the launch's present duration at the unit's peak.
         latency: The share of the launch's latency that the change removes, 0..1.
+        time: The share of the launch's time that is left at least.
+        whole: The share of the time of copies and kernel that is left; None for rules about the kernel.
         waste: What each source line adds to the waste, over the metrics of instructions; None when lines cannot say.
     """
 
@@ -176,6 +184,8 @@ class Rule:
     scale: Mapping[str, Expression]
     adds: Mapping[str, Expression]
     latency: Expression
+    time: Expression
+    whole: Expression | None
     waste: Expression | None
     finding: Template
     check: Template
@@ -318,6 +328,8 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
         scale=check.demands("gain.scale", text.gain.scale, names),
         adds=check.demands("gain.adds", text.gain.adds, names),
         latency=check.expression("gain.latency", text.gain.latency, names),
+        time=check.expression("gain.time", text.gain.time, names),
+        whole=check.expression("gain.whole", text.gain.whole, names) if text.gain.whole else None,
         waste=check.expression("where.waste", text.where.waste, None) if text.where else None,
         finding=check.template("message.finding", text.message.finding, names),
         check=check.template("message.check", text.message.check, names),

@@ -12,6 +12,7 @@ from ncuview.collect.catalogue import all_kernels, family, find_kernel, launch_o
 from ncuview.collect.oracle import ORACLES
 from ncuview.errors import KernelFileError, UnknownFamily, UnknownKernel
 from ncuview.paths import shipped
+from ncuview.report.metrics import definitions
 from ncuview.ruleset.kernel_file import Kernel, load_kernel
 from ncuview.ruleset.spec import OPTIMIZATIONS
 
@@ -21,16 +22,18 @@ DOCUMENTS = tomllib.loads((shipped("rules") / "documents.toml").read_text(encodi
 SHIPPED = (shipped("kernels") / "transpose" / "transposeCoalesced.cu").read_text(encoding="utf-8")
 
 
-@pytest.fixture(params=PATHS, ids=[path.stem for path in PATHS])
+@pytest.fixture(params=all_kernels(), ids=lambda kernel: kernel.name)
 def kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each kernel of the catalogue in turn."""
-    path: Path = request.param
-    return load_kernel(path)
+    """Each kernel of the catalogue in turn, and each of its variants."""
+    each: Kernel = request.param
+    return each
 
 
 def test_a_kernel_bears_the_name_of_its_file_family_and_function(kernel: Kernel) -> None:
-    assert (kernel.text.family, kernel.name) == (kernel.path.parent.name, kernel.path.stem)
-    assert re.search(rf"\b__global__ void {kernel.name}\(", kernel.path.read_text(encoding="utf-8"))
+    assert (kernel.text.family, kernel.function) == (kernel.path.parent.name, kernel.path.stem)
+    assert re.search(
+        rf"\b__global__ (?:__\w+__\([^)]*\) )?void.*\b{kernel.function}\(", kernel.path.read_text(encoding="utf-8")
+    )
 
 
 def test_its_better_kernel_exists_in_its_family_on_a_higher_rung(kernel: Kernel) -> None:
@@ -63,20 +66,51 @@ def test_its_launch_fits_on_a_gpu(kernel: Kernel) -> None:
     assert max(launch.grid[1:]) <= 65535
 
 
+def parameters_of(kernel: Kernel) -> list[str]:
+    """The parameters of the function's definition, as written."""
+    found = re.search(rf"\b{kernel.function}\(([^)]*)\)(?:\s*//[^\n]*)?\s*\{{", kernel.path.read_text(encoding="utf-8"))
+    assert found
+    return [parameter for parameter in found[1].split(",") if parameter.strip()]
+
+
 def test_it_has_one_argument_for_each_parameter(kernel: Kernel) -> None:
-    [parameters] = re.findall(rf"{kernel.name}\(([^)]*)\)", kernel.path.read_text(encoding="utf-8"))
-    names = [re.findall(r"\w+", parameter)[-1] for parameter in parameters.split(",") if parameter.strip()]
-    assert [argument.name for argument in kernel.text.args] == names
+    names = [re.findall(r"\w+", parameter)[-1] for parameter in parameters_of(kernel)]
+    assert [argument.name for argument in kernel.text.args if not argument.kind.startswith("constant ")] == names
+
+
+TYPES = {
+    "float": "float32",
+    "float4": "float32",
+    "float2": "float32",
+    "double": "float64",
+    "int": "int32",
+    "int2": "int32",
+    "int4": "int32",
+    "unsigned": "uint32",
+    "uint4": "uint32",
+    "long": "uint32",
+}
 
 
 def test_it_is_launched_with_what_its_parameters_take(kernel: Kernel) -> None:
-    [parameters] = re.findall(rf"{kernel.name}\(([^)]*)\)", kernel.path.read_text(encoding="utf-8"))
-    types = {"float": "float32", "double": "float64", "int": "int32", "unsigned": "uint32", "uint4": "uint32"}
-    for parameter, argument in zip(filter(None, parameters.split(",")), launch_of(kernel).args, strict=True):
-        [spelled] = re.findall(r"\b(?:float|double|int|unsigned|uint4)\b", parameter)
-        assert argument["dtype"] == types[spelled]
+    arguments = [argument for argument in launch_of(kernel).args if argument["role"] != "constant"]
+    for parameter, argument in zip(parameters_of(kernel), arguments, strict=True):
+        if argument["role"] == "texture":
+            assert "cudaTextureObject_t" in parameter
+            continue
+        spelled = {TYPES[word] for word in re.findall(r"\w+", parameter) if word in TYPES}
+        assert not spelled or argument["dtype"] in spelled
         assert (argument["role"] == "scalar") == ("*" not in parameter)
-        assert ("const" in parameter) == (argument["role"] == "in")
+
+
+def test_a_textbook_step_leads_from_a_kernel_of_the_family(kernel: Kernel) -> None:
+    if step := kernel.text.step:
+        assert find_kernel(step.after).text.family == kernel.text.family
+        assert step.applies in OPTIMIZATIONS
+
+
+def test_what_it_predicts_is_a_textbook_metric(kernel: Kernel) -> None:
+    assert set(kernel.text.predicts) <= definitions().keys()
 
 
 def test_it_says_what_work_its_problem_needs(kernel: Kernel) -> None:
@@ -102,7 +136,8 @@ def test_a_ladder_has_an_end(name: str) -> None:
 
 def test_the_catalogue_has_every_kernel_once() -> None:
     names = [kernel.name for kernel in all_kernels()]
-    assert len(names) == len(set(names)) == len(PATHS)
+    assert len(names) == len(set(names))
+    assert {kernel.path for kernel in all_kernels()} == set(PATHS)
 
 
 @pytest.mark.parametrize(("wrong", "meant"), [("transposeNaiv", "transposeNaive"), ("copyrow", "copyRow")])
@@ -128,7 +163,7 @@ def test_a_better_kernel_is_launched_at_the_sizes_of_the_lower_rung_too() -> Non
     for kernel in kernels:
         assert (kernel.name, tuple(kernel.text.sizes.items())) in made
         better = by_name.get(kernel.text.better or "")
-        if better and better.text.sizes.keys() == kernel.text.sizes.keys():
+        if better and better.text.sizes.keys() == kernel.text.sizes.keys() and better.function != kernel.function:
             assert (better.name, tuple(kernel.text.sizes.items())) in made
 
 

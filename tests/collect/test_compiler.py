@@ -48,7 +48,7 @@ def test_a_cubin_is_made_for_the_architecture_that_was_asked_for(tmp_path: Path)
     image = compiled.cubin.read_bytes()
     assert image.startswith(b"\x7fELF")
     assert HOPPER in {image[48], image[49]}
-    assert compiled.symbol == "_Z18transposeCoalescedPfPKfi"
+    assert compiled.symbol() == "_Z18transposeCoalescedPfPKfi"
 
 
 def test_a_cubin_names_its_source_below_the_kernels_and_not_where_they_lie(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_the_symbol_of_a_template_is_found(tmp_path: Path, catalogue: Path) -> N
     kernel = edited(catalogue, "// ncuview: end kernel", "template __global__ void copyRow<4>(INSTANCE);")
     parameters = re.findall(r"copyRow\(([^)]*)\)", catalogue.read_text(encoding="utf-8"))[0]
     kernel = edited(catalogue, "INSTANCE", parameters)
-    assert compile_kernel(nvcc(), kernel, tmp_path, SM_90).symbol.startswith("_Z7copyRowILi4EE")
+    assert compile_kernel(nvcc(), kernel, tmp_path, SM_90).symbol([4]).startswith("_Z7copyRowILi4EE")
 
 
 def test_a_syntax_error_is_told_in_nvccs_words(tmp_path: Path, catalogue: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_syntax_error_is_told_in_nvccs_words(tmp_path: Path, catalogue: Path) 
 def test_a_file_without_its_kernel_is_refused(tmp_path: Path, catalogue: Path) -> None:
     kernel = edited(catalogue, "__global__ void copyRow(", "__global__ void copyRows(")
     with pytest.raises(CompileFailed, match=r"copyRow\.cu holds no kernel copyRow"):
-        compile_kernel(nvcc(), kernel, tmp_path, SM_90)
+        compile_kernel(nvcc(), kernel, tmp_path, SM_90).symbol()
 
 
 def test_a_kernel_that_is_launched_twice_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,7 @@ WASTEFUL = Launch(
     metrics={
         "launch__grid_size": 256.0,
         "launch__thread_count": 256.0 * 256,
+        "thread_inst_executed": 20.0 * len(COPY) * WARPS,
         "thread_inst_executed_true": 20.0 * len(COPY) * WARPS,
         "sm__maximum_warps_per_active_cycle_pct": 50.0,
         "sm__warps_active.avg.pct_of_peak_sustained_active": 20.0,

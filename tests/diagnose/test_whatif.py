@@ -11,8 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.diagnose.whatif import CERTAINTY, Load, attainable, load_of, predict, walls_now
-from ncuview.report.units import UNITS, WALLS, members
+from ncuview.report.units import UNITS as ALL_UNITS
+from ncuview.report.units import members
 from tests.builders import H200, LOW_USE, USE, Launch, make_profile
+
+UNITS = {name: unit for name, unit in ALL_UNITS.items() if unit.metrics}
+"""Those with a counter of their own, whose use a made profile can set."""
+WALLS = tuple(dict.fromkeys(unit.wall for unit in UNITS.values()))
 
 SECOND = "l2_tags"
 WALL = "l1_data"
@@ -180,7 +185,7 @@ def test_writing_makes_less_of_the_memorys_peak_attainable() -> None:
 
 
 def test_an_empty_launch_is_limited_by_launching() -> None:
-    load = load_with({}, **{"gpu__time_duration.sum": 1600.0})
+    load = load_with({}, **{"gpu__time_duration.sum": 1600.0, "launch__grid_size": 1.0})
     assert walls_now(load) == ["launch"]
     assert best(load, latency=1.0) == pytest.approx(1.0)
 

@@ -147,8 +147,8 @@ def test_what_was_not_measured_is_null(number: float) -> None:
 
 
 def test_an_unmeasured_bandwidth_is_null_in_a_ladder() -> None:
-    rung = replace(ladder().rungs[0], useful_bandwidth=nan)
-    assert document_of(replace(ladder(), rungs=(rung,)))["rungs"][0]["useful_bandwidth"] is None
+    rung = replace(ladder().rungs[0], useful_rate=nan)
+    assert document_of(replace(ladder(), rungs=(rung,)))["rungs"][0]["useful_rate"] is None
 
 
 def test_a_number_that_must_be_known_is_never_written_as_nan() -> None:

@@ -10,12 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.report.derive import DERIVED, STALL_REASONS, column, first_known, load_batches
+from ncuview.report.derive import DERIVED, STALL_REASONS, column, first_known
+from ncuview.report.sass import Code, load_batches
 from tests.builders import STALL, WARPS, Instruction, Launch, load, make_profile, shared_load, store
 
 
 def value(name: str, launch: Launch) -> float:
     return float(DERIVED[name].compute(make_profile(launch))[0])
+
+
+def batches(sass: list[str]) -> list[tuple[int, int]]:
+    return list(load_batches(Code(tuple(sass), tuple(range(0, 16 * len(sass), 16)))))
 
 
 def executed(sass: str, times: float) -> Instruction:
@@ -28,56 +33,56 @@ def ldg(register: int, width: str = "", address: int = 2, predicate: str = "") -
 
 def test_each_turn_of_a_copy_loop_waits_for_its_own_load() -> None:
     loop = [ldg(5), "STG.E desc[UR4][R6.64], R5"] * 4
-    assert list(load_batches(loop)) == [(0, 4), (2, 4), (4, 4), (6, 4)]
+    assert batches(loop) == [(0, 4), (2, 4), (4, 4), (6, 4)]
 
 
 def test_four_loads_before_the_first_use_are_in_flight_together() -> None:
     loads = [ldg(register) for register in (4, 5, 6, 7)]
-    assert list(load_batches([*loads, "STS [R21], R4"])) == [(0, 16)]
+    assert batches([*loads, "STS [R21], R4"]) == [(0, 16)]
 
 
 @pytest.mark.parametrize(
     ("width", "size"), [("", 4), (".CONSTANT", 4), (".64", 8), (".128", 16), (".128.CONSTANT", 16)]
 )
 def test_wide_loads_bring_their_width(width: str, size: int) -> None:
-    assert list(load_batches([ldg(4, width), "FADD R9, R4, R4"])) == [(0, size)]
+    assert batches([ldg(4, width), "FADD R9, R4, R4"]) == [(0, size)]
 
 
 def test_any_register_of_a_wide_load_is_waited_for() -> None:
-    assert list(load_batches([ldg(4, ".128"), "FADD R9, R7, R7", ldg(12)])) == [(0, 16), (2, 4)]
+    assert batches([ldg(4, ".128"), "FADD R9, R7, R7", ldg(12)]) == [(0, 16), (2, 4)]
 
 
 def test_a_register_beyond_a_wide_load_is_not_waited_for() -> None:
-    assert list(load_batches([ldg(4, ".128"), "FADD R9, R8, R8", ldg(12)])) == [(0, 20)]
+    assert batches([ldg(4, ".128"), "FADD R9, R8, R8", ldg(12)]) == [(0, 20)]
 
 
 @pytest.mark.parametrize("predicate", ["@P0 ", "@!P1 ", "@UP0 ", "@!UP2 "])
 def test_predicated_loads_count(predicate: str) -> None:
-    assert list(load_batches([ldg(4, predicate=predicate), "FADD R9, R4, R4"])) == [(0, 4)]
+    assert batches([ldg(4, predicate=predicate), "FADD R9, R4, R4"]) == [(0, 4)]
 
 
 def test_predicated_uses_are_waits() -> None:
-    assert list(load_batches([ldg(4), "@P0 STG.E desc[UR4][R6.64], R4", ldg(8)])) == [(0, 4), (2, 4)]
+    assert batches([ldg(4), "@P0 STG.E desc[UR4][R6.64], R4", ldg(8)]) == [(0, 4), (2, 4)]
 
 
 def test_a_load_through_its_own_register_waits_for_no_other() -> None:
-    assert list(load_batches([ldg(2, address=2), "FADD R9, R2, R2"])) == [(0, 4)]
+    assert batches([ldg(2, address=2), "FADD R9, R2, R2"]) == [(0, 4)]
 
 
 def test_a_walk_along_a_list_has_one_load_in_flight() -> None:
-    assert list(load_batches([ldg(2, address=2)] * 3)) == [(0, 4), (1, 4), (2, 4)]
+    assert batches([ldg(2, address=2)] * 3) == [(0, 4), (1, 4), (2, 4)]
 
 
 def test_generic_loads_count_and_other_memories_do_not() -> None:
-    assert list(load_batches(["LD.E R4, [R2.64]", "LDS R5, [R3]", "LDC R6, c[0x0][0x8]", "LDL R7, [R1]"])) == [(0, 4)]
+    assert batches(["LD.E R4, [R2.64]", "LDS R5, [R3]", "LDC R6, c[0x0][0x8]", "LDL R7, [R1]"]) == [(0, 4)]
 
 
 def test_a_load_that_nobody_waits_for_still_counts() -> None:
-    assert list(load_batches([ldg(4), "EXIT"])) == [(0, 4)]
+    assert batches([ldg(4), "EXIT"]) == [(0, 4)]
 
 
 def test_registers_are_compared_by_their_number() -> None:
-    assert list(load_batches([ldg(4), "FADD R9, R44, R40", ldg(5)])) == [(0, 8)]
+    assert batches([ldg(4), "FADD R9, R44, R40", ldg(5)]) == [(0, 8)]
 
 
 WIDTHS = {"": 4, ".64": 8, ".128": 16}
@@ -95,9 +100,9 @@ lines = st.lists(
 @given(lines)
 def test_all_batches_together_are_the_bytes_of_all_loads(sass: list[str]) -> None:
     widths = [WIDTHS[match[1]] for each in sass if (match := re.match(r"LDG\.E(\.64|\.128|) ", each))]
-    batches = list(load_batches(sass))
-    assert sum(size for _, size in batches) == sum(widths)
-    assert all("LDG" in sass[start] for start, _ in batches)
+    found = batches(sass)
+    assert sum(size for _, size in found) == sum(widths)
+    assert all("LDG" in sass[start] for start, _ in found)
 
 
 @given(lines)
@@ -122,16 +127,16 @@ def loop(jump: str, turns: float = 70.0) -> Launch:
 
 
 @pytest.mark.parametrize("jump", ["@P0 BRA 0x10", "BRA 0x10", "@!P0 BRA.U P1, 0x10", "@P0 BRA `(.L_x_1), 0x10"])
-def test_loop_overhead_is_three_instructions_for_each_backward_jump(jump: str) -> None:
-    assert value("loop_overhead", loop(jump)) == pytest.approx(3 * 70 / 160)
+def test_a_loop_turns_once_for_each_backward_jump(jump: str) -> None:
+    assert value("loop_turns", loop(jump)) == 70
 
 
 def test_a_jump_forward_keeps_no_loop_going() -> None:
-    assert value("loop_overhead", loop("@P0 BRA 0x30")) == 0
+    assert value("loop_turns", loop("@P0 BRA 0x30")) == 0
 
 
-def test_a_kernel_without_instructions_has_unknown_overhead() -> None:
-    assert math.isnan(value("loop_overhead", Launch(instructions=[])))
+def test_a_kernel_without_instructions_has_unknown_turns() -> None:
+    assert math.isnan(value("loop_turns", Launch(instructions=[])))
 
 
 samples = st.lists(st.integers(0, 10**6), min_size=len(STALL_REASONS), max_size=len(STALL_REASONS))
@@ -195,7 +200,7 @@ def test_the_data_stage_of_l1_takes_one_wavefront_per_cycle_and_multiprocessor()
     assert value("l1_wavefronts", Launch()) == pytest.approx(0.1 * 200_000 * 132)
 
 
-@pytest.mark.parametrize("name", DERIVED)
+@pytest.mark.parametrize("name", sorted(DERIVED.keys() - {"host_timed"}))
 def test_without_what_it_declares_a_quantity_is_unknown(name: str) -> None:
     assert math.isnan(value(name, Launch().without(*DERIVED[name].metrics)))
 

@@ -87,7 +87,16 @@ def test_every_threshold_is_used_and_says_where_it_comes_from(rule: Rule) -> Non
 
 
 def test_every_metric_it_asks_for_is_used(rule: Rule) -> None:
-    expressions = [rule.applies, rule.when, rule.latency, *rule.let.values(), *rule.scale.values(), *rule.adds.values()]
+    expressions = [
+        rule.applies,
+        rule.when,
+        rule.latency,
+        *rule.let.values(),
+        *rule.scale.values(),
+        *rule.adds.values(),
+        rule.time,
+    ]
+    expressions += [rule.whole] if rule.whole else []
     read = set().union(*(expression.names for expression in expressions))
     read |= rule.finding.names | rule.check.names | rule.passed.names
     assert rule.text.metrics.keys() <= read

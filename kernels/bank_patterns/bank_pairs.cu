@@ -1,0 +1,67 @@
+/*--- ncuview
+schema = 1
+name = "bank_pairs"
+family = "bank_patterns"
+rung = 80
+document = "CUDA Performance (course notes)"
+section = "Bank Conflict: examples"
+teaches = "Two lanes read the same word: a bank serves both at once, so there is no conflict."
+oracle = "rounds_of_paired_words"
+
+[sizes]
+threads = 270336
+rounds = 2048
+
+# ncuview: begin launch
+[launch]
+grid = ["threads / 256"]
+block = ["256"]
+# ncuview: end launch
+
+[[args]]
+name = "odata"
+kind = "out float32[threads]"
+
+[[args]]
+name = "idata"
+kind = "in float32[1024] below 256"
+
+[[args]]
+name = "rounds"
+kind = "int32 = rounds"
+
+[useful]
+bytes = "4 * rounds * threads"
+
+[predicts]
+bank_conflict_ways = 1.0
+
+[expect]
+verdict = "near-peak"
+quiet = ["shared_memory_padding"]
+---*/
+
+// ncuview: begin kernel
+__global__ void bank_pairs(float *odata, const float *idata, int rounds)
+{
+    // ncuview: begin tile
+    __shared__ float tile[1024];
+    // ncuview: end tile
+    int tid = threadIdx.x;
+
+    for (int i = tid; i < 1024; i += blockDim.x)
+        tile[i] = idata[i];
+    __syncthreads();
+
+    // Volatile, so that every round loads again.
+    // ncuview: begin load
+    volatile float *word = &tile[tid - tid % 2];
+    // ncuview: end load
+    float sum = 0;
+    #pragma unroll 32
+    for (int r = 0; r < rounds; r++)
+        sum += *word;
+
+    odata[blockIdx.x * blockDim.x + tid] = sum;
+}
+// ncuview: end kernel

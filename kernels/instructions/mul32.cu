@@ -1,0 +1,70 @@
+/*--- ncuview
+schema = 1
+name = "mul32"
+family = "instructions"
+rung = 41
+document = "GPU Hardware Performance II (Filipovič)"
+section = "Arithmetic Operations"
+teaches = "The plain multiplication: one instruction, together with the addition."
+oracle = "multiply_rounds"
+
+[sizes]
+n = 4194304
+rounds = 256
+factor = 16598013
+shift = 8
+
+# ncuview: begin launch
+[launch]
+grid = ["n / 256"]
+block = ["256"]
+# ncuview: end launch
+
+[[args]]
+name = "in"
+kind = "in uint32[n] below 16777216"
+
+[[args]]
+name = "out"
+kind = "out uint32[n]"
+
+[[args]]
+name = "factor"
+kind = "uint32 = factor"
+
+[[args]]
+name = "shift"
+kind = "int32 = shift"
+
+[[args]]
+name = "rounds"
+kind = "int32 = rounds"
+
+[useful]
+bytes = "2 * 4 * n"
+
+[step]
+after = "mul24"
+applies = "strength_reduction"
+
+[expect]
+verdict = "near-peak"
+quiet = ["strength_reduction", "unrolling"]
+---*/
+
+// ncuview: begin kernel
+__global__ void mul32(const unsigned *in, unsigned *out, unsigned factor, int shift, int rounds)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned value = in[i];
+
+    // The shift leaves 24 bits, which the compiler cannot know.
+    #pragma unroll 16
+    for (int r = 0; r < rounds; r++)
+        // ncuview: begin multiply
+        value = (value * factor + 12345u) >> shift;
+        // ncuview: end multiply
+
+    out[i] = value;
+}
+// ncuview: end kernel

@@ -1,0 +1,25 @@
+"""Histograms and counts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ncuview.collect.oracle.problem import Array, Problem
+
+_HALF = 1 << 16
+_BITS = np.array([value.bit_count() for value in range(_HALF)])
+
+
+def histogram_CPU(problem: Problem) -> Array:
+    """How often each value occurs."""
+    return np.bincount(problem.given, minlength=problem.shape[0]).astype(np.uint32)
+
+
+def count_of_bits(problem: Problem) -> Array:
+    """How many bits of all words are set, as a number of 64 bits: its low half, then its high half."""
+    halves = np.bincount(problem.given.view(np.uint16), minlength=_HALF)
+    count = np.array([halves @ _BITS], np.uint64)
+    return count.view(np.uint32)
+
+
+ORACLES = (histogram_CPU, count_of_bits)

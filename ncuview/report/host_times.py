@@ -1,0 +1,50 @@
+"""The host's own times of copies and kernel, which no report holds, joined to a profile's metrics.
+
+ncu profiles kernels only. For catalogue kernels whose document is about transfers, the host process measures copies
+and kernel with events, and the times travel beside the report as ``<report>.host.json``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ncuview.model import HostTimes, Profile
+
+HOST_TIMES: Mapping[str, str] = {
+    "host__to_device_time": "ns",
+    "host__kernel_time": "ns",
+    "host__to_host_time": "ns",
+    "host__whole_time": "ns",
+    "host__copied_bytes": "byte",
+    "host__copies": "",
+    "host__streams": "",
+    "host__pinned": "",
+}
+"""The metrics that are added, and their units; ``host__copies`` are the pieces in which each array is copied."""
+
+
+def host_times_of(report: Path) -> Path:
+    """Where the host's times of a report lie, if there are any."""
+    return report.with_suffix(".host.json")
+
+
+def with_host_times(profile: Profile, times: Path) -> Profile:
+    """The profile of one report with the metrics of ``HOST_TIMES``, NaN for launches whose transfers were not timed."""
+    entries = {entry["index"]: entry for entry in json.loads(times.read_text(encoding="utf-8"))["launches"]}
+    rows = [entries.get(index, {}) for index in profile.launches["index"].tolist()]
+    columns = {name: np.array([row.get(name, np.nan) for row in rows], np.float64) for name in HOST_TIMES}
+    return replace(profile, metrics=profile.metrics.assign(**columns), units={**profile.units, **HOST_TIMES})
+
+
+def host_times(profile: Profile) -> list[HostTimes | None]:
+    """For each launch what the host measured; None where it did not."""
+    if "host__whole_time" not in profile.metrics.columns:
+        return [None] * len(profile.launches)
+    names = ["host__to_device_time", "host__kernel_time", "host__to_host_time", "host__whole_time"]
+    rows = profile.metrics[names].to_numpy(np.float64).tolist()
+    return [HostTimes(*row) if np.isfinite(row).all() else None for row in rows]

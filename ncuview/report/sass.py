@@ -1,0 +1,400 @@
+"""What machine code says: which instructions do what, and how values flow between them.
+
+Everything here is a function of a kernel's code alone and gives one number per instruction, so that a launch's
+quantity is the sum of these numbers times how often each instruction was executed. Code is SASS as ncu prints it, for
+GPUs from Volta on; the fingerprints of functions that nvcc expands are those of nvcc 13 for Hopper.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+PREDICATE = r"^(?:@!?U?P\d+\s+)?"
+GLOBAL_LOAD = re.compile(PREDICATE + r"(?:LDG|LD)\.E(?P<modifiers>\S*)\s+R(?P<register>\d+)")
+GLOBAL_STORE = re.compile(PREDICATE + r"(?:STG|ST)\b")
+ATOMIC = re.compile(PREDICATE + r"(?:RED|REDG|ATOM|ATOMG)\b")
+LOCAL = re.compile(PREDICATE + r"(?:LDL|STL)\b")
+BARRIER = re.compile(PREDICATE + r"(?:BAR|B2R)\b")
+
+_TEXT = re.compile(PREDICATE + r"(?P<opcode>[A-Z][A-Z0-9_]*(?:\.[A-Za-z0-9_]+)*)\s*(?P<operands>.*?)\s*;?$")
+_REGISTER = re.compile(r"\b(U?R)(\d+)\b(\.64)?")
+_JUMP = re.compile(r"\bBRA\S*\s+(?:\S+,\s*)*0x(?P<target>[0-9a-f]+)")
+_WITHOUT_RESULT = re.compile(r"^(?:ST|RED|BRA|EXIT|BAR|BSSY|BSYNC|CALL|RET|MEMBAR|NOP|WARPSYNC|ISETP|FSETP|DSETP|FCHK)")
+_PREDICATE_OPERAND = re.compile(r"^\s*!?U?P(?:T|\d+)\s*$")
+_WIDE = re.compile(r"\.(?:64|WIDE)(?:\.|$)")
+_QUAD = re.compile(r"\.128(?:\.|$)")
+_DOUBLE_RESULT = re.compile(r"^(?:D(?:ADD|MUL|FMA)|F2F\.F64)")
+
+Weights = NDArray[np.float64]
+"""One number per instruction."""
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction's parts.
+
+    Attributes:
+        opcode: With its modifiers: ``LDG.E.CONSTANT``.
+        operands: The text after it.
+        writes: Registers that it changes: ``R4``, ``UR6``.
+        reads: Registers that it reads, those of addresses too.
+    """
+
+    opcode: str
+    operands: str
+    writes: frozenset[str]
+    reads: frozenset[str]
+
+    @property
+    def reads_argument(self) -> bool:
+        """Whether it only fetches an argument or another constant at a known place."""
+        return self.opcode.startswith(("LDC", "ULDC")) and not self.reads
+
+
+@lru_cache(maxsize=1 << 16)
+def parse(text: str) -> Instruction:
+    """Take an instruction apart; one that cannot be read does nothing."""
+    match = _TEXT.match(text)
+    if not match:
+        return Instruction("", text, frozenset(), frozenset())
+    opcode, operands = match["opcode"], match["operands"]
+    names = [(kind + number, kind, int(number), bool(pair)) for kind, number, pair in _REGISTER.findall(operands)]
+    # Some results come after a predicate: SHFL.IDX PT, R4, R5.
+    first = next((part for part in operands.split(",") if not _PREDICATE_OPERAND.match(part)), "")
+    has_result = bool(names) and not _WITHOUT_RESULT.match(opcode) and names[0][0] in first
+    writes: set[str] = set()
+    if has_result:
+        _, kind, number, _ = names[0]
+        width = 4 if _QUAD.search(opcode) else 2 if _WIDE.search(opcode) or _DOUBLE_RESULT.match(opcode) else 1
+        writes = {f"{kind}{number + offset}" for offset in range(width)}
+    reads: set[str] = set()
+    for _, kind, number, pair in names[has_result:]:
+        reads |= {f"{kind}{number}", f"{kind}{number + 1}"} if pair else {f"{kind}{number}"}
+    return Instruction(opcode, operands, frozenset(writes), frozenset(reads))
+
+
+@dataclass(frozen=True)
+class Code:
+    """A kernel's instructions in order, with their addresses in bytes from its start."""
+
+    texts: tuple[str, ...]
+    addresses: tuple[int, ...]
+
+    @cached_property
+    def instructions(self) -> list[Instruction]:
+        """The instructions, taken apart."""
+        return [parse(text) for text in self.texts]
+
+    @cached_property
+    def loops(self) -> list[range]:
+        """The positions from the target of each backward jump to the jump, innermost first."""
+        at = {address: position for position, address in enumerate(self.addresses)}
+        found = []
+        for position, (address, text) in enumerate(zip(self.addresses, self.texts, strict=True)):
+            jump = _JUMP.search(text)
+            # A jump to itself pads the end of a kernel.
+            if jump and int(jump["target"], 16) < address and int(jump["target"], 16) in at:
+                found.append(range(at[int(jump["target"], 16)], position + 1))
+        return sorted(found, key=len)
+
+    def matching(self, pattern: str | re.Pattern[str]) -> NDArray[np.bool_]:
+        """Which opcodes match from their start."""
+        compiled = re.compile(pattern)
+        return np.array([bool(compiled.match(each.opcode)) for each in self.instructions], dtype=bool)
+
+    def innermost_loop(self, position: int) -> range | None:
+        """The smallest loop around an instruction."""
+        return next((loop for loop in self.loops if position in loop), None)
+
+    def varies_in(self, loop: range) -> frozenset[str]:
+        """The registers that a loop changes; those that it fills with the same argument each time do not count."""
+        changing = (self.instructions[position] for position in loop)
+        return frozenset().union(*(each.writes for each in changing if not each.reads_argument))
+
+    def address_of(self, position: int) -> frozenset[str]:
+        """The registers of a memory access's address, without the descriptor's."""
+        return frozenset(register for register in self.instructions[position].reads if register.startswith("R"))
+
+
+_NARROW = 4
+
+
+def load_bytes(modifiers: str) -> int:
+    """How much a load of these modifiers brings each thread."""
+    return 16 if ".128" in modifiers else 8 if ".64" in modifiers else 4
+
+
+def load_batches(code: Code) -> Iterator[tuple[int, int]]:
+    """Groups of global loads that are in flight together: (position of the first, bytes per thread).
+
+    A group ends at the first instruction that reads a register which one of its loads writes, since the thread waits
+    there.
+    """
+    start, in_flight, waiting = 0, 0, frozenset[str]()
+    for position, (text, instruction) in enumerate(zip(code.texts, code.instructions, strict=True)):
+        if waiting & instruction.reads:
+            yield start, in_flight
+            in_flight, waiting = 0, frozenset()
+        if load := GLOBAL_LOAD.match(text):
+            start = position if not waiting else start
+            in_flight += load_bytes(load["modifiers"])
+            waiting |= instruction.writes
+    if waiting:
+        yield start, in_flight
+
+
+def _where(mask: Sequence[bool] | NDArray[np.bool_], value: float = 1.0) -> Weights:
+    return np.where(np.asarray(mask, dtype=bool), value, 0.0)
+
+
+def loop_turns(code: Code) -> Weights:
+    """1 at each backward jump, which runs once for each turn of its loop."""
+    return _where([any(position == loop[-1] for loop in code.loops) for position in range(len(code.texts))])
+
+
+# IMAD, and the moves, shifts and sums that nvcc writes as one, run in the half of the FMA pipe that multiplies
+# integers: two a cycle and multiprocessor, the wide and high forms one. Against sm__pipe_fmaheavy_cycles_active, which
+# costs a pass of its own, this is exact to a hundredth wherever integers and not floats are multiplied.
+def integer_multiply_cycles(code: Code) -> Weights:
+    """Cycles of the integer multiplier per executed instruction."""
+    return _where(code.matching("IMAD"), 0.5) + _where(code.matching(r"IMAD\.(?:WIDE|HI)"), 0.5)
+
+
+_DIVISION_STEPS, _RECIPROCAL_STEPS = 10.0, 7.0
+_DIVISION_LEAVES = 2.0
+"""A shift and a mask do the work where the divisor is a power of two."""
+
+
+def _quotients(code: Code) -> Weights:
+    """1 at each high product that estimates the quotient of an integer division by a run-time value.
+
+    nvcc multiplies by a reciprocal and then compares the rest with the divisor and subtracts. The high product that
+    refines the reciprocal is paired with its conversion, which counts -1. Divisions by constants multiply by an
+    immediate number and need no comparison.
+    """
+    corrected = any(
+        each.opcode == "ISETP.GE.U32.AND" and _subtracted_after(code, position)
+        for position, each in enumerate(code.instructions)
+    )
+    if not corrected:
+        return np.zeros(len(code.texts))
+    high = [each.opcode.startswith("IMAD.HI.U32") and "0x" not in each.operands for each in code.instructions]
+    return _where(high) - _where(code.matching(r"I2F\.U?\d*\.?RP"))
+
+
+def _subtracted_after(code: Code, position: int) -> bool:
+    """Whether what was compared is subtracted, under the comparison's predicate, within the next few instructions."""
+    operands = [part.strip() for part in code.instructions[position].operands.split(",")]
+    predicate, rest, divisor = operands[0], operands[2].removesuffix(".reuse"), operands[3].removesuffix(".reuse")
+    for text in code.texts[position + 1 : position + 6]:
+        if text.startswith(f"@{predicate} ") and f"-{divisor}" in text and rest in text:
+            return True
+    return False
+
+
+def division_instructions(code: Code) -> Weights:
+    """Instructions that run-time integer divisions take, at the product that estimates each quotient."""
+    starts = code.matching(r"I2F\.U?\d*\.?RP")
+    return _DIVISION_STEPS * _quotients(code) + _where(starts, _RECIPROCAL_STEPS) * bool(_quotients(code).any())
+
+
+def division_leaves(code: Code) -> Weights:
+    """Instructions that a division by a power of two takes instead."""
+    return _DIVISION_LEAVES * _quotients(code)
+
+
+def special_functions(code: Code) -> Weights:
+    """1 at each instruction of the pipe for special functions and conversions, FCHK, a division's check, too."""
+    return _where(code.matching(r"(?:MUFU|F2F|F2I|I2F|FCHK|FRND|POPC|FLO|BREV)(?:\.|$)"))
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A function of single precision that nvcc expands exactly: how to know it, and what its fast form saves.
+
+    Attributes:
+        opcode, constant: One instruction that nothing else needs.
+        saves: Instructions of the usual path that the fast form does without, on a Hopper.
+        special: Of these, the ones of the special-function pipe.
+    """
+
+    opcode: str
+    constant: str
+    saves: float
+    special: float = 0.0
+
+
+_PRECISE = (
+    _Function("FMUL", "0.63661974668502807617", saves=22),  # sinf, cosf, tanf: 2 / pi
+    _Function("FFMA.SAT", ", 0.5", saves=3),  # expf
+    _Function("FCHK", "", saves=5, special=1),  # division
+    _Function("IADD3", "-0x3f2aaaab", saves=16),  # logf
+    _Function("FSETP", ", 152", saves=24),  # powf
+)
+_DIVISION_BY_THE_SAME = _Function("FCHK", "", saves=10, special=2)
+"""A division whose divisor does not change in its loop becomes one multiplication by its reciprocal."""
+
+
+def _saved(code: Code, what: Callable[[_Function], float]) -> Weights:
+    weights = np.zeros(len(code.texts))
+    for position, each in enumerate(code.instructions):
+        for function in _PRECISE:
+            if f"{each.opcode}.".startswith(f"{function.opcode}.") and function.constant in each.operands:
+                same = function.opcode == "FCHK" and _divisor_is_invariant(code, position)
+                weights[position] = what(_DIVISION_BY_THE_SAME if same else function)
+    return weights
+
+
+def _divisor_is_invariant(code: Code, position: int) -> bool:
+    loop = code.innermost_loop(position)
+    registers = _REGISTER.findall(code.instructions[position].operands)
+    return bool(loop and registers and "".join(registers[-1][:2]) not in code.varies_in(loop))
+
+
+def precise_instructions(code: Code) -> Weights:
+    """Instructions that precise functions take beyond their fast forms, at one instruction of each call."""
+    return _saved(code, lambda function: function.saves)
+
+
+def precise_special(code: Code) -> Weights:
+    """As ``precise_instructions``, of the special-function pipe alone."""
+    return _saved(code, lambda function: function.special)
+
+
+def double_conversions(code: Code) -> Weights:
+    """1 at each conversion between single and double precision."""
+    return _where(code.matching(r"F2F\.(?:F64\.F32|F32\.F64)"))
+
+
+def double_arithmetic(code: Code) -> Weights:
+    """1 at each instruction of double-precision arithmetic."""
+    return _where(code.matching(r"D(?:ADD|MUL|FMA|SETP|MNMX)"))
+
+
+def multiply_adds(code: Code) -> Weights:
+    """Multiply-adds per lane: 1 for single and double precision, 2 for packed half precision."""
+    return _where(code.matching(r"(?:FFMA|DFMA)")) + _where(code.matching(r"HFMA2(?!\.MMA)"), 2.0)
+
+
+def masks_to_24_bits(code: Code) -> Weights:
+    """1 at each mask of the low 24 bits, which is what ``__mul24`` costs on GPUs without a 24-bit multiplier."""
+    return _where([e.opcode.startswith("LOP3") and "0xffffff," in e.operands for e in code.instructions])
+
+
+def spill_accesses(code: Code) -> Weights:
+    """1 at each access to local memory at a fixed place of the stack: a spilled register."""
+    return _local(code, fixed=True)
+
+
+def local_array_accesses(code: Code) -> Weights:
+    """1 at each access to local memory at a computed address: an array whose index the compiler does not know."""
+    return _local(code, fixed=False)
+
+
+def _local(code: Code, *, fixed: bool) -> Weights:
+    local = code.matching(r"(?:LDL|STL)(?:\.|$)")
+    on_stack = np.array([bool(re.search(r"\[R1(?:\+|\])", each.operands)) for each in code.instructions], dtype=bool)
+    return _where(local & (on_stack == fixed))
+
+
+def indexed_constants(code: Code) -> Weights:
+    """1 at each load from constant memory whose address each lane computes for itself."""
+    return _where([e.opcode.startswith("LDC") and bool(re.search(r"\[R\d", e.operands)) for e in code.instructions])
+
+
+def fixed_loads(code: Code) -> Weights:
+    """1 at each global load whose address comes straight from the kernel's arguments: the same for all threads."""
+    fixed: set[str] = set()
+    weights = np.zeros(len(code.texts))
+    for position, each in enumerate(code.instructions):
+        if GLOBAL_LOAD.match(code.texts[position]):
+            loop, address = code.innermost_loop(position), code.address_of(position)
+            moving = address & code.varies_in(loop) if loop else frozenset()
+            weights[position] = bool(address) and address <= fixed and not moving
+        copied = each.opcode.startswith(("MOV", "IMAD.MOV", "IMAD.U32")) and bool(each.reads)
+        if each.reads_argument or (copied and each.reads <= fixed):
+            fixed |= each.writes
+        else:
+            fixed -= each.writes
+    return weights
+
+
+def reloads(code: Code) -> Weights:
+    """1 at each global load in a loop that stores, from an address that the loop does not change."""
+    weights = np.zeros(len(code.texts))
+    for position, text in enumerate(code.texts):
+        loop = code.innermost_loop(position) if GLOBAL_LOAD.match(text) else None
+        if loop and any(GLOBAL_STORE.match(code.texts[other]) for other in loop):
+            address = code.address_of(position)
+            weights[position] = bool(address) and not address & code.varies_in(loop)
+    return weights
+
+
+_CHAIN = 3
+"""Loads that wait for one another: an index and what it points to are two, and no chain yet."""
+
+
+def chased_loads(code: Code) -> Weights:
+    """1 at each global load of a chain: its address depends on loads before it, above or in its loop's last turn."""
+    weights = np.zeros(len(code.texts))
+    depth: dict[str, int] = {}
+    for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):
+        behind = max((depth.get(register, 0) for register in each.reads), default=0)
+        if GLOBAL_LOAD.match(text):
+            behind += 1
+            loop = code.innermost_loop(position)
+            weights[position] = behind >= _CHAIN or (loop is not None and _reaches_itself(code, position, loop))
+        depth.update(dict.fromkeys(each.writes, behind))
+    return weights
+
+
+def _reaches_itself(code: Code, position: int, loop: range) -> bool:
+    """Follow a load's result through its loop, around the jump, to the load's own address."""
+    reached = set(code.instructions[position].writes)
+    for at in (*range(position + 1, loop.stop), *range(loop.start, position)):
+        each = code.instructions[at]
+        if reached & each.reads:
+            reached |= each.writes
+        else:
+            reached -= each.writes
+    return bool(reached & code.address_of(position))
+
+
+_NEAR = 12
+
+
+def shared_updates(code: Code) -> Weights:
+    """1 at each store to shared memory that replaces what was just loaded from there: a sum that is kept in it."""
+    weights = np.zeros(len(code.texts))
+    loaded: dict[str, int] = {}
+    for position, each in enumerate(code.instructions):
+        address = re.search(r"\[[^\]]+\]", each.operands)
+        if not address:
+            continue
+        if each.opcode.startswith("LDS"):
+            loaded[address[0]] = position
+        elif each.opcode.startswith("STS"):
+            weights[position] = position - loaded.get(address[0], -_NEAR) < _NEAR
+    return weights
+
+
+def shuffles(code: Code) -> Weights:
+    """1 at each exchange between the lanes of a warp."""
+    return _where(code.matching(r"(?:SHFL|REDUX|MATCH)"))
+
+
+def narrow_loads(code: Code) -> Weights:
+    """1 at each global load of four bytes or less per lane."""
+    loads = (GLOBAL_LOAD.match(text) for text in code.texts)
+    return _where([load is not None and load_bytes(load["modifiers"]) == _NARROW for load in loads])
+
+
+def float_coordinates(code: Code) -> Weights:
+    """1 at each conversion of a floating-point number to a whole one, as coordinates of an image are."""
+    return _where(code.matching(r"F2I\.(?!FTZ\.U32\.TRUNC\.NTZ)"))

@@ -1,0 +1,36 @@
+"""Histograms and counts, against a loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ncuview.collect.oracle import ORACLES, Array, Problem
+
+
+def words(n: int, below: int) -> Array:
+    return np.random.default_rng(7).integers(0, below, n, dtype=np.uint32)
+
+
+@pytest.mark.parametrize("values", [1, 4, 256])
+def test_a_histogram_counts_each_value(values: int) -> None:
+    given = words(1000, values)
+    want = [0] * 256
+    for value in given.tolist():
+        want[value] += 1
+    got = ORACLES["histogram_CPU"](Problem((given,), (256,), "uint32", {"values": values}))
+    assert got.dtype == np.uint32
+    assert got.tolist() == want
+
+
+def test_all_set_bits_are_counted() -> None:
+    given = words(1000, 1 << 32)
+    got = ORACLES["count_of_bits"](Problem((given,), (2,), "uint32", {}))
+    assert got.dtype == np.uint32
+    assert got.tolist() == [sum(f"{value:b}".count("1") for value in given.tolist()), 0]
+
+
+def test_a_count_of_bits_is_one_number_of_64_bits() -> None:
+    given = np.full(1 << 20, 0xFFFFFFFF, np.uint32)
+    got = ORACLES["count_of_bits"](Problem((given,), (2,), "uint32", {}))
+    assert got.view(np.uint64).tolist() == [32 << 20]
