@@ -71,7 +71,7 @@ def _section(climbed: Ladder) -> str:
     rows = [
         f"## {climbed.family}",
         "",
-        "| # | kernel | time us | GB/s or GFLOP/s | wall | first advice | promised | low to high | got | by | promised / got |",
+        "| # | kernel | time us | rate | wall | first advice | promised | low to high | got | by | promised / got |",
         "| ---: | --- | ---: | ---: | --- | --- | ---: | --- | ---: | --- | ---: |",
         *(_row(rung) for rung in climbed.rungs),
         "",

@@ -29,6 +29,7 @@ WASTEFUL = Launch(
     metrics={
         "launch__grid_size": 256.0,
         "launch__thread_count": 256.0 * 256,
+        "smsp__sass_branch_targets_threads_divergent.sum": 1.0e5,
         "thread_inst_executed": 20.0 * len(COPY) * WARPS,
         "thread_inst_executed_true": 20.0 * len(COPY) * WARPS,
         "sm__maximum_warps_per_active_cycle_pct": 50.0,

@@ -22,9 +22,9 @@ from ncuview.model import (
     RuleId,
     Rung,
     Skipped,
-    TextbookStep,
     SourceLine,
     TextbookMetric,
+    TextbookStep,
 )
 
 _DEVICE = Device("NVIDIA H200", "9.0")

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncuview.collect.oracle import calibration, divergence, transpose
-from ncuview.collect.oracle import ORACLES, POISON, Array, Problem
+from ncuview.collect.oracle import ORACLES, POISON, Array, Problem, calibration, divergence, transpose
 
 M32 = 1 << 32
 Loop = Callable[[list[Any], dict[str, int]], list[int]]
