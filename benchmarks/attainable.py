@@ -1,6 +1,6 @@
 """Print what the calibration kernels attain, for ncuview/diagnose/attainable.toml.
 
-    python benchmarks/attainable.py kernels/calibration/h200.ncu-rep kernels/transpose/h200.ncu-rep
+    python benchmarks/attainable.py kernels/calibration/h200.ncu-repz kernels/transpose/h200.ncu-repz
 
 For each unit: the highest shares of peak that launches reached, and their kernels. A figure is an attainable
 share only where that kernel is limited by that unit.

@@ -1,12 +1,13 @@
 """Record the profile of a family, as it ships: every launch that its ladder needs, planned metrics only, scrubbed.
 
-    python benchmarks/record.py transpose kernels/transpose/h200.ncu-rep
+    python benchmarks/record.py transpose kernels/transpose/h200.ncu-repz
 
 Needs a GPU, ncu, nvcc and PyCUDA.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from functools import partial
@@ -16,6 +17,7 @@ from ncuview.api import load_rules
 from ncuview.collect.catalogue import family, launches_of
 from ncuview.collect.live import profile_live
 from ncuview.collect.plan import belongs_in_recording, metrics_for
+from ncuview.report.host_times import host_times_of
 from ncuview.report.scrub import scrub
 
 
@@ -25,6 +27,8 @@ def main(name: str, target: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         report = profile_live(launches_of(family(name)), metrics, Path(folder))
         scrub(report, Path(target), keep=partial(belongs_in_recording, planned=frozenset(metrics)))
+        if (times := host_times_of(report)).exists():
+            shutil.copy(times, host_times_of(Path(target)))
     print(f"{target}: {Path(target).stat().st_size:,} bytes")
 
 

@@ -1,6 +1,6 @@
 """The source lines with the most replayed shared-memory wavefronts, from the DataFrames of a profile.
 
-python examples/hot_lines.py kernels/transpose/h200.ncu-rep
+python examples/hot_lines.py kernels/transpose/h200.ncu-repz
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which launch of a report would gain the most, and what to do to it.
 
-python examples/worst_launch.py kernels/transpose/h200.ncu-rep
+python examples/worst_launch.py kernels/transpose/h200.ncu-repz
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def analyze(
         NcuviewError: See errors.py.
     """
     rules = load_rules() if rules is None else rules
-    if all(Path(target).exists() or str(target).endswith(".ncu-rep") for target in targets):
+    if all(Path(target).exists() or str(target).endswith((".ncu-rep", ".ncu-repz")) for target in targets):
         if live is not None:
             raise UsageError("--live and --recorded are for catalogue kernels, not for reports")
         return diagnose(read(*targets, kernel_name=kernel_name), rules)

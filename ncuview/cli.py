@@ -57,7 +57,8 @@ LiveOption = Annotated[
 @app.command()
 def analyze(
     targets: Annotated[
-        list[str], typer.Argument(metavar="TARGET...", help="A kernel of the catalogue, or .ncu-rep reports.")
+        list[str],
+        typer.Argument(metavar="TARGET...", help="A kernel of the catalogue, or reports, .ncu-rep or .ncu-repz."),
     ],
     live: LiveOption = None,
     kernel_name: Annotated[

@@ -19,12 +19,13 @@ from typing import Any
 import pytest
 
 from ncuview import __version__
+from ncuview.report.precheck import read_report
 from ncuview.report.scrub import scrub
 from tests.render.schema import problems
 
 ROOT = Path(__file__).resolve().parents[1]
-RECORDED = ROOT / "kernels" / "transpose" / "h200.ncu-rep"
-DIVERGENCE = ROOT / "kernels" / "divergence" / "h200.ncu-rep"
+RECORDED = ROOT / "kernels" / "transpose" / "h200.ncu-repz"
+DIVERGENCE = ROOT / "kernels" / "divergence" / "h200.ncu-repz"
 RULE = ROOT / "rules" / "shared_memory" / "shared-bank-conflict.toml"
 PATIENCE_S = 60
 LEAVE = {"COLUMNS", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "FORCE_COLOR", "NO_COLOR", "PYTHONIOENCODING", "TERM"}
@@ -163,7 +164,7 @@ def test_a_rule_of_the_user_that_takes_a_shipped_code_is_refused(tmp_path: Path)
 
 
 def whole_report() -> bytes:
-    return DIVERGENCE.read_bytes()
+    return read_report(DIVERGENCE)
 
 
 def make_pipe(path: Path) -> None:

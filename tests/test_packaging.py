@@ -36,7 +36,7 @@ def test_the_schema_and_the_table_can_be_parsed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "pattern"), [("kernels", "*/*.cu"), ("kernels", "*/*.ncu-rep"), ("rules", "*/*.toml")]
+    ("folder", "pattern"), [("kernels", "*/*.cu"), ("kernels", "*/*.ncu-repz"), ("rules", "*/*.toml")]
 )
 def test_kernels_profiles_and_rules_are_found(folder: str, pattern: str) -> None:
     assert list(shipped(folder).glob(pattern))

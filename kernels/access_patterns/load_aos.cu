@@ -33,7 +33,7 @@ bytes = "4 * particles + 4 * particles / 8"
 gld_transactions_per_request = 16.0
 
 [expect]
-first = "coalescing"
+first = "data_layout"
 quiet = ["divergence_removal"]
 ---*/
 

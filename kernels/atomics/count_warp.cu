@@ -32,6 +32,7 @@ bytes = "4 * n"
 [step]
 after = "count_global"
 applies = "warp_shuffle"
+not_first = "It brings 30.9 times on an H200, but a sum per block, with one atomic for 256 words, 195 times."
 
 [expect]
 first = "atomic_privatization"

@@ -34,6 +34,7 @@ bytes = "4 * n + 4 * n / threads"
 [step]
 after = "reduce_v1"
 applies = "divergence_removal"
+not_first = "It brings 1.61 times on an H200, but adding eight elements per thread while loading 10 times."
 
 [expect]
 first = "thread_coarsening"

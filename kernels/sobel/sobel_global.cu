@@ -125,6 +125,7 @@ better = "sobel_more_work"
 [variant.step]
 after = "sobel_global"
 applies = "launch_configuration"
+not_first = "On an H200 it brings 1.01 times: rows of 32 threads are coalesced already. Four rows per thread bring 1.6 times."
 
 [variant.expect]
 first = "thread_coarsening"
@@ -139,6 +140,7 @@ better = "sobel_more_work"
 [variant.step]
 after = "sobel_global"
 applies = "launch_configuration"
+not_first = "On an H200 it brings 1.01 times: rows of 32 threads are coalesced already. Four rows per thread bring 1.6 times."
 
 [variant.expect]
 first = "thread_coarsening"
@@ -153,6 +155,7 @@ better = "sobel_more_work"
 [variant.step]
 after = "sobel_global"
 applies = "launch_configuration"
+not_first = "On an H200 it makes the kernel slower, 0.81 times: whole blocks of 1024 threads start and end together."
 
 [variant.expect]
 first = "thread_coarsening"

@@ -6,7 +6,7 @@ rung = 10
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Using Texture Memory (simpleTexture project from SDK)"
 teaches = "The rotation of simpleTexture by plain loads: four of them for each pixel, which the angle scatters over the rows of the image, and the wrapping and interpolation by hand."
-better = "transformKernel"
+better = "transformKernel_global[bx=32]"
 oracle = "rotated_image"
 # The coordinates, of float32 and fast sines, are off by a few thousandths of a pixel; pixels differ by up to 1.
 tolerance = 1e-2
@@ -46,7 +46,7 @@ kind = "in float32[n, n]"
 bytes = "2 * 4 * n * n"
 
 [expect]
-first = "texture_cache"
+first = "launch_configuration"
 quiet = ["divergence_removal"]
 
 [[variant]]
@@ -54,6 +54,10 @@ rung = 12
 sizes = { bx = 32 }
 teaches = "Blocks of 32 x 8: a warp covers one row, which the rotation lays across 16 rows of the image."
 better = "transformKernel[bx=32]"
+
+[variant.step]
+after = "transformKernel_global"
+applies = "launch_configuration"
 
 [variant.expect]
 first = "texture_cache"
@@ -63,11 +67,24 @@ quiet = ["divergence_removal"]
 rung = 14
 sizes = { degrees = 0 }
 teaches = "Not rotated: a warp reads whole sectors of four rows, and only the arithmetic is left for a texture to take over."
-better = "transformKernel[degrees=0]"
+better = "transformKernel_global[degrees=0,bx=32]"
 
 [variant.expect]
 first = "launch_configuration"
 quiet = ["divergence_removal"]
+
+[[variant]]
+rung = 15
+sizes = { degrees = 0, bx = 32 }
+teaches = "Not rotated, in blocks of 32 x 8: a warp reads along a row, and every load is coalesced up to the misalignment by a pixel."
+
+[variant.step]
+after = "transformKernel_global[degrees=0]"
+applies = "launch_configuration"
+
+[variant.expect]
+verdict = "unclear"
+quiet = ["divergence_removal", "texture_cache"]
 
 [[variant]]
 rung = 16

@@ -14,7 +14,7 @@ def recorded_report(family: str) -> Path:
     Raises:
         ReportUnreadable: None was recorded.
     """
-    reports = sorted((shipped("kernels") / family).glob("*.ncu-rep"))
+    reports = sorted((shipped("kernels") / family).glob("*.ncu-repz"))
     if not reports:
         raise ReportUnreadable(f"there is no recorded profile of {family}", hint="Use --live on a machine with a GPU.")
     return reports[0]

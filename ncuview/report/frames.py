@@ -47,7 +47,7 @@ def _launches(rows: list[tuple[ReportInfo, dict[str, Any]]], metrics: pd.DataFra
         return metrics[name] if name in metrics.columns else pd.Series(np.nan, index=metrics.index)
 
     def whole(name: str) -> Any:
-        return number(name).fillna(0).astype(np.int64)
+        return number(name).replace([np.inf, -np.inf], np.nan).fillna(0).astype(np.int64)
 
     major, minor = (whole(f"device__attribute_compute_capability_{part}") for part in ("major", "minor"))
     texts = {

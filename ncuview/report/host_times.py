@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ncuview.errors import ReportDamaged
 from ncuview.model import HostTimes, Profile
 
 HOST_TIMES: Mapping[str, str] = {
@@ -28,6 +29,10 @@ HOST_TIMES: Mapping[str, str] = {
 """The metrics that are added, and their units; ``host__copies`` are the pieces in which each array is copied."""
 
 
+_NUMBER = (int, float, type(None))
+_MEASURE_AGAIN = "Delete it, or profile with --live again."
+
+
 def host_times_of(report: Path) -> Path:
     """Where the host's times of a report lie, if there are any."""
     return report.with_suffix(".host.json")
@@ -35,10 +40,29 @@ def host_times_of(report: Path) -> Path:
 
 def with_host_times(profile: Profile, times: Path) -> Profile:
     """The profile of one report with the metrics of ``HOST_TIMES``, NaN for launches whose transfers were not timed."""
-    entries = {entry["index"]: entry for entry in json.loads(times.read_text(encoding="utf-8"))["launches"]}
+    entries = _entries(times)
     rows = [entries.get(index, {}) for index in profile.launches["index"].tolist()]
-    columns = {name: np.array([row.get(name, np.nan) for row in rows], np.float64) for name in HOST_TIMES}
+    columns = {
+        name: np.array([np.nan if row.get(name) is None else row[name] for row in rows], np.float64)
+        for name in HOST_TIMES
+    }
     return replace(profile, metrics=profile.metrics.assign(**columns), units={**profile.units, **HOST_TIMES})
+
+
+def _entries(times: Path) -> dict[int, dict[str, float | None]]:
+    """What the host measured, by the launch's index.
+
+    Raises:
+        ReportDamaged: The file is not what ncuview writes.
+    """
+    try:
+        launches = json.loads(times.read_text(encoding="utf-8"))["launches"]
+        entries = {entry["index"]: {name: entry.get(name) for name in HOST_TIMES} for entry in launches}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ReportDamaged(f"{times} is damaged: {type(error).__name__}", hint=_MEASURE_AGAIN) from error
+    if any(type(value) not in _NUMBER for entry in entries.values() for value in entry.values()):
+        raise ReportDamaged(f"{times} is damaged: not every time in it is a number", hint=_MEASURE_AGAIN)
+    return entries
 
 
 def host_times(profile: Profile) -> list[HostTimes | None]:

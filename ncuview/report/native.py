@@ -39,7 +39,10 @@ def instruction_metrics(action: Any) -> dict[str, dict[int, float]]:
         if count == 0 or not metric.has_correlation_ids() or name.startswith(("launch__", "sass__", "device__")):
             continue
         addresses = metric.correlation_ids()
-        if addresses.kind() != addresses.ValueKind_UINT64 or not action.sass_by_pc(addresses.as_uint64(0)):
+        # Values of a whole launch may bear one instance, at address 0, where no code lies.
+        if addresses.kind() != addresses.ValueKind_UINT64 or (count == 1 and addresses.as_uint64(0) == 0):
+            continue
+        if not action.sass_by_pc(addresses.as_uint64(0)):
             continue
         found[name] = {addresses.as_uint64(i): metric.as_double(i) for i in range(count)}
     return found

@@ -20,9 +20,12 @@ _NAME, _VALUE = 1, 2
 _WRITER = b"Nsight Compute Target"
 
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
+_PLAIN, COMPRESSED = ".ncu-rep", ".ncu-repz"
 _LARGEST = 4 << 30
+_MOST_EXPANSION = 200
+"""Reports shrink 10 to 40 times; what grows more is no report."""
 
-_NAME_A_REPORT = "Name one of the .ncu-rep files that ncu --export writes."
+_NAME_A_REPORT = "Name one of the .ncu-rep or .ncu-repz files that ncu --export writes."
 _PROFILE_AGAIN = "Copy the file again, or profile again: ncu writes the report when the profiled program has ended."
 
 
@@ -62,11 +65,10 @@ def read_report(path: Path) -> bytes:
     data = _read_regular_file(path)
     if not data:
         raise ReportUnreadable(f"{path} is empty", hint=_PROFILE_AGAIN)
-    if path.suffix == ".ncu-repz" or data.startswith(_ZSTANDARD):
-        raise ReportUnreadable(
-            f"{path} is a compressed report",
-            hint="Give ncu an --export name that ends in .ncu-rep, or unpack it: zstd -d < X.ncu-repz > X.ncu-rep",
-        )
+    if data.startswith(_ZSTANDARD):
+        data = _unpacked(data, path)
+    elif path.suffix == COMPRESSED:
+        raise ReportUnreadable(f"{path} is not compressed, as its name says", hint=f"Rename it to end in {_PLAIN}.")
     if not data.startswith(wire.MAGIC):
         raise ReportUnreadable(f"{path} is not an Nsight Compute report", hint=_NAME_A_REPORT)
     try:
@@ -113,6 +115,33 @@ def checked_header(data: bytes, path: Path) -> ReportHeader:
             hint="ncu recorded nothing: check its kernel filter, and that the program launches a kernel.",
         )
     return ReportHeader(ncu_version, _utc(created), results)
+
+
+def packed(report: bytes) -> bytes:
+    """A report's bytes in the compressed form, whose file's name ends in .ncu-repz."""
+    from zstandard import ZstdCompressor
+
+    return ZstdCompressor(level=19).compress(report)
+
+
+def _unpacked(compressed: bytes, path: Path) -> bytes:
+    """A compressed report's bytes, of which no more are unpacked than a report can have."""
+    from zstandard import ZstdDecompressor, ZstdError, frame_content_size
+
+    if path.suffix != COMPRESSED:
+        # NVIDIA's reader goes by the name, and finds no launch in a compressed report that hides it.
+        raise ReportUnreadable(f"{path} is a compressed report", hint=f"Rename it to end in {COMPRESSED}.")
+    most = min(_LARGEST, _MOST_EXPANSION * len(compressed))
+    try:
+        announced = frame_content_size(compressed)
+        data = ZstdDecompressor().stream_reader(compressed, read_across_frames=True).read(most + 1)
+    except ZstdError as error:
+        raise ReportDamaged(f"{path} is damaged: it cannot be unpacked ({error})", hint=_PROFILE_AGAIN) from error
+    if len(data) > most:
+        raise ReportUnreadable(f"{path} unpacks to more than {most:,} bytes, which no report does", hint=_NAME_A_REPORT)
+    if len(data) < announced:
+        raise ReportDamaged(f"{path} is damaged: {len(data):,} of {announced:,} bytes are there", hint=_PROFILE_AGAIN)
+    return data
 
 
 def damaged(path: Path, data: bytes, error: WireError) -> ReportDamaged:

@@ -25,11 +25,16 @@ BARRIER = re.compile(PREDICATE + r"(?:BAR|B2R)\b")
 _TEXT = re.compile(PREDICATE + r"(?P<opcode>[A-Z][A-Z0-9_]*(?:\.[A-Za-z0-9_]+)*)\s*(?P<operands>.*?)\s*;?$")
 _REGISTER = re.compile(r"\b(U?R)(\d+)\b(\.64)?")
 _JUMP = re.compile(r"\bBRA\S*\s+(?:\S+,\s*)*0x(?P<target>[0-9a-f]+)")
-_WITHOUT_RESULT = re.compile(r"^(?:ST|RED|BRA|EXIT|BAR|BSSY|BSYNC|CALL|RET|MEMBAR|NOP|WARPSYNC|ISETP|FSETP|DSETP|FCHK)")
+_WITHOUT_RESULT = re.compile(
+    r"^(?:ST|REDG?\b|BRA|EXIT|BAR|BSSY|BSYNC|CALL|RET|MEMBAR|NOP|WARPSYNC|U?[IFDH]SETP|HSETP2|FCHK|LDGSTS)"
+)
 _PREDICATE_OPERAND = re.compile(r"^\s*!?U?P(?:T|\d+)\s*$")
+_NO_TEXTURE_RESULT = re.compile(r"^\s*(?:!?U?P(?:T|\d+)|RZ)\s*$")
 _WIDE = re.compile(r"\.(?:64|WIDE)(?:\.|$)")
 _QUAD = re.compile(r"\.128(?:\.|$)")
-_DOUBLE_RESULT = re.compile(r"^(?:D(?:ADD|MUL|FMA)|F2F\.F64)")
+_SCALED = re.compile(r"IMAD\.WIDE(?:\.U32)? R\d+, R\d+, 0x(?P<bytes>[0-9a-f]+), R\d+")
+_COMPUTED_CONSTANT = re.compile(r"c\[0x[0-9a-f]+\]\[UR\d+")
+_DOUBLE_RESULT = re.compile(r"^(?:D(?:ADD|MUL|FMA)|F2F\.F64|I2F\.F64|F2I\.[US]64|CS2R$)")
 
 Weights = NDArray[np.float64]
 """One number per instruction."""
@@ -66,7 +71,9 @@ def parse(text: str) -> Instruction:
     opcode, operands = match["opcode"], match["operands"]
     names = [(kind + number, kind, int(number), bool(pair)) for kind, number, pair in _REGISTER.findall(operands)]
     # Some results come after a predicate: SHFL.IDX PT, R4, R5.
-    first = next((part for part in operands.split(",") if not _PREDICATE_OPERAND.match(part)), "")
+    # and of texture fetches after the RZ of what is not asked for.
+    skipped = _NO_TEXTURE_RESULT if opcode.startswith("T") else _PREDICATE_OPERAND
+    first = next((part for part in operands.split(",") if not skipped.match(part)), "")
     has_result = bool(names) and not _WITHOUT_RESULT.match(opcode) and names[0][0] in first
     writes: set[str] = set()
     if has_result:
@@ -171,6 +178,11 @@ _DIVISION_LEAVES = 2.0
 """A shift and a mask do the work where the divisor is a power of two."""
 
 
+_COMPARISONS = {"ISETP.GE.U32.AND": ("", 2, 3), "ISETP.GT.U32.AND": ("!", 3, 2)}
+"""How the rest is compared with the divisor, unsigned and signed: what the subtraction's predicate begins with, and
+which operands rest and divisor are."""
+
+
 def _quotients(code: Code) -> Weights:
     """1 at each high product that estimates the quotient of an integer division by a run-time value.
 
@@ -179,7 +191,7 @@ def _quotients(code: Code) -> Weights:
     immediate number and need no comparison.
     """
     corrected = any(
-        each.opcode == "ISETP.GE.U32.AND" and _subtracted_after(code, position)
+        each.opcode in _COMPARISONS and _subtracted_after(code, position)
         for position, each in enumerate(code.instructions)
     )
     if not corrected:
@@ -189,11 +201,12 @@ def _quotients(code: Code) -> Weights:
 
 
 def _subtracted_after(code: Code, position: int) -> bool:
-    """Whether what was compared is subtracted, under the comparison's predicate, within the next few instructions."""
-    operands = [part.strip() for part in code.instructions[position].operands.split(",")]
-    predicate, rest, divisor = operands[0], operands[2].removesuffix(".reuse"), operands[3].removesuffix(".reuse")
+    """Whether what was compared is subtracted, where the rest is not smaller, within the next few instructions."""
+    compared = code.instructions[position]
+    operands = [part.strip().removesuffix(".reuse") for part in compared.operands.split(",")]
+    negation, rest, divisor = _COMPARISONS[compared.opcode]
     for text in code.texts[position + 1 : position + 6]:
-        if text.startswith(f"@{predicate} ") and f"-{divisor}" in text and rest in text:
+        if text.startswith(f"@{negation}{operands[0]} ") and f"-{operands[divisor]}" in text and operands[rest] in text:
             return True
     return False
 
@@ -232,7 +245,7 @@ class _Function:
 
 _PRECISE = (
     _Function("FMUL", "0.63661974668502807617", saves=22),  # sinf, cosf, tanf: 2 / pi
-    _Function("FFMA.SAT", ", 0.5", saves=3),  # expf
+    _Function("FFMA.RM", "12582913", saves=3),  # expf
     _Function("FCHK", "", saves=5, special=1),  # division
     _Function("IADD3", "-0x3f2aaaab", saves=16),  # logf
     _Function("FSETP", ", 152", saves=24),  # powf
@@ -279,7 +292,12 @@ def double_arithmetic(code: Code) -> Weights:
 
 def multiply_adds(code: Code) -> Weights:
     """Multiply-adds per lane: 1 for single and double precision, 2 for packed half precision."""
-    return _where(code.matching(r"(?:FFMA|DFMA)")) + _where(code.matching(r"HFMA2(?!\.MMA)"), 2.0)
+    return _where(code.matching(r"(?:FFMA|DFMA)")) + _where(_packed_multiply_adds(code), 2.0)
+
+
+def _packed_multiply_adds(code: Code) -> list[bool]:
+    """HFMA2, without those of zero by zero, which move a constant."""
+    return [each.opcode.startswith("HFMA2") and "-RZ, RZ" not in each.operands for each in code.instructions]
 
 
 def masks_to_24_bits(code: Code) -> Weights:
@@ -308,16 +326,21 @@ def indexed_constants(code: Code) -> Weights:
     return _where([e.opcode.startswith("LDC") and bool(re.search(r"\[R\d", e.operands)) for e in code.instructions])
 
 
+_COPIES = ("MOV", "UMOV", "IMAD.MOV", "IMAD.U32")
+_ARGUMENT = re.compile(r"c\[0x0\]\[0x[0-9a-f]+\]")
+
+
 def fixed_loads(code: Code) -> Weights:
     """1 at each global load whose address comes straight from the kernel's arguments: the same for all threads."""
     fixed: set[str] = set()
     weights = np.zeros(len(code.texts))
     for position, each in enumerate(code.instructions):
         if GLOBAL_LOAD.match(code.texts[position]):
-            loop, address = code.innermost_loop(position), code.address_of(position)
-            moving = address & code.varies_in(loop) if loop else frozenset()
+            address = code.address_of(position)
+            moving = any(address & code.varies_in(loop) for loop in code.loops if position in loop)
             weights[position] = bool(address) and address <= fixed and not moving
-        copied = each.opcode.startswith(("MOV", "IMAD.MOV", "IMAD.U32")) and bool(each.reads)
+        # Before Hopper arguments are operands of the instructions that copy them.
+        copied = each.opcode.startswith(_COPIES) and (bool(each.reads) or _ARGUMENT.search(each.operands) is not None)
         if each.reads_argument or (copied and each.reads <= fixed):
             fixed |= each.writes
         else:
@@ -334,6 +357,35 @@ def reloads(code: Code) -> Weights:
             address = code.address_of(position)
             weights[position] = bool(address) and not address & code.varies_in(loop)
     return weights
+
+
+def uniform_loads(code: Code) -> Weights:
+    """1 at each global load from the same address for all threads, which is not loaded because a store came between."""
+    return fixed_loads(code) * (1 - reloads(code))
+
+
+_LARGEST_STRUCTURE = 64
+"""Bytes; a longer step from one index to the next is a row."""
+
+
+def structure_loads(code: Code) -> Weights:
+    """1 at each global load that takes part of an element: its index is multiplied by more bytes than it loads."""
+    weights = np.zeros(len(code.texts))
+    element: dict[str, int] = {}
+    for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):
+        if load := GLOBAL_LOAD.match(text):
+            size = max((element.get(register, 0) for register in code.address_of(position)), default=0)
+            weights[position] = load_bytes(load["modifiers"]) < size <= _LARGEST_STRUCTURE
+        scaled = _SCALED.match(f"{each.opcode} {each.operands}")
+        size = int(scaled["bytes"], 16) if scaled else 0
+        element.update(dict.fromkeys(each.writes, size))
+    return weights
+
+
+def uniform_constants(code: Code) -> Weights:
+    """Words that each instruction reads from constant memory at an address that the program computes for all lanes."""
+    indexed = _where([bool(_COMPUTED_CONSTANT.search(each.operands)) for each in code.instructions])
+    return indexed * (1 + _where(code.matching(r"U?LDC\.64")))
 
 
 _CHAIN = 3
@@ -375,7 +427,10 @@ def shared_updates(code: Code) -> Weights:
     loaded: dict[str, int] = {}
     for position, each in enumerate(code.instructions):
         address = re.search(r"\[[^\]]+\]", each.operands)
-        if not address:
+        if not address or not each.opcode.startswith(("LDS", "STS")):
+            moved = [known for known in loaded if any(re.search(rf"\b{register}\b", known) for register in each.writes)]
+            for known in moved:
+                del loaded[known]
             continue
         if each.opcode.startswith("LDS"):
             loaded[address[0]] = position

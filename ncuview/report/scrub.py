@@ -10,7 +10,7 @@ from secrets import token_hex
 from ncuview.errors import ReportError, UsageError
 from ncuview.report import wire
 from ncuview.report.identity import Identity, Removed, find_identity
-from ncuview.report.precheck import checked_header, damaged, precheck, read_report
+from ncuview.report.precheck import COMPRESSED, checked_header, damaged, packed, precheck, read_report
 from ncuview.report.wire import Block, Span, WireError
 
 # Block header: what is kept is named, so that a field that we do not know is left out. 5 is written anew.
@@ -32,7 +32,8 @@ def scrub(source: Path, target: Path, keep: Callable[[str], bool] | None = None)
     """Write a copy of a report that does not tell whose it is, with all counters, source texts and machine code.
 
     The time, the devices and the versions of Nsight Compute and CUDA stay. Folders of source files get names without
-    meaning. With ``keep``, only metrics whose name it accepts are copied, and no sections.
+    meaning. A target that ends in .ncu-repz is compressed. With ``keep``, only metrics whose name it accepts are
+    copied, and no sections.
 
     Raises:
         ReportError: ``source`` is no whole report, or the copy would still tell whose it is.
@@ -118,14 +119,14 @@ def _number(data: bytes, message: Span, number: int) -> int:
 
 
 def _write(copy: bytes, target: Path, identity: Identity) -> None:
-    part = target.with_name(f".{target.name}.{token_hex(8)}")
+    part = target.with_name(f".{token_hex(8)}.{target.name}")
     try:
         with part.open("xb") as file:
-            file.write(copy)
+            file.write(packed(copy) if target.suffix == COMPRESSED else copy)
             file.flush()
             os.fsync(file.fileno())
         precheck(part)
-        kind = identity.remaining(part.read_bytes())
+        kind = identity.remaining(copy)
         if kind:
             raise ReportError(
                 f"{target} was not written: a {kind} of the session would remain in it",

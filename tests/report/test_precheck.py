@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from ncuview.errors import ReportDamaged, ReportEmpty, ReportError, ReportUnreadable
 from ncuview.paths import shipped
 from ncuview.report import wire
-from ncuview.report.precheck import ReportHeader, checked_header, precheck
+from ncuview.report.precheck import ReportHeader, checked_header, packed, precheck, read_report
 from tests.report import builder
 
 WHOLE = builder.report(launches=3)
@@ -131,10 +131,29 @@ def test_an_older_format_is_refused(file: File, number: int) -> None:
         precheck(file(version(number)))
 
 
-def test_a_compressed_report_is_refused_by_its_name_too(file: File) -> None:
-    with pytest.raises(ReportUnreadable, match="compressed") as refused:
+def test_a_compressed_report_is_read_as_the_report_in_it(file: File) -> None:
+    assert precheck(file(packed(WHOLE), "x.ncu-repz")) == precheck(file(WHOLE))
+
+
+def test_a_report_must_be_compressed_as_its_name_says_since_nvidias_reader_goes_by_it(file: File) -> None:
+    with pytest.raises(ReportUnreadable, match="is not compressed"):
         precheck(file(WHOLE, "x.ncu-repz"))
-    assert "zstd -d" in refused.value.hint
+    with pytest.raises(ReportUnreadable, match="is a compressed report") as refused:
+        precheck(file(packed(WHOLE)))
+    assert ".ncu-repz" in refused.value.hint
+
+
+@given(cut=st.integers(5, len(packed(WHOLE)) - 1))
+def test_a_compressed_report_that_is_cut_is_damaged(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
+    path = tmp_path_factory.mktemp("cut") / "x.ncu-repz"
+    path.write_bytes(packed(WHOLE)[:cut])
+    with pytest.raises(ReportError):
+        precheck(path)
+
+
+def test_what_unpacks_to_more_than_a_report_can_hold_is_refused_before_it_is_unpacked(file: File) -> None:
+    with pytest.raises(ReportUnreadable, match="unpacks to more than"):
+        precheck(file(packed(WHOLE + bytes(10**9)), "x.ncu-repz"))
 
 
 def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> None:
@@ -235,10 +254,10 @@ def test_changed_bytes_are_read_or_refused_but_never_crash(data: st.DataObject) 
 
 
 @pytest.fixture
-def recorded() -> Path:
-    path = shipped("kernels") / "transpose" / "h200.ncu-rep"
-    if not path.exists():
-        pytest.skip("no recorded profile")
+def recorded(tmp_path: Path) -> Path:
+    """The recorded transposes, unpacked."""
+    path = tmp_path / "recorded.ncu-rep"
+    path.write_bytes(read_report(shipped("kernels") / "transpose" / "h200.ncu-repz"))
     return path
 
 

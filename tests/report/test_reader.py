@@ -17,7 +17,7 @@ from ncuview.report.reader import read
 from tests.report import builder
 from tests.report.test_frames import INSTRUCTION_TYPES, LAUNCH_TYPES, types
 
-RECORDED = sorted(shipped("kernels").glob("*/*.ncu-rep"))
+RECORDED = sorted(shipped("kernels").glob("*/*.ncu-repz"))
 TRANSPOSE = next(path for path in RECORDED if path.parent.name == "transpose")
 SMALL = next(path for path in RECORDED if path.parent.name == "divergence")
 
@@ -66,7 +66,6 @@ def test_instruction_metrics_add_up_to_the_launchs(transpose: Profile) -> None:
         np.testing.assert_allclose(sums, transpose.metrics[metric].loc[sums.index])
 
 
-@pytest.mark.xfail(strict=True, reason="some jumps of the recorded transposes bear absolute addresses")
 def test_jump_targets_are_relative_to_the_kernel(transpose: Profile) -> None:
     jumps = transpose.instructions[transpose.instructions["sass"].str.contains(r"\bBRA\b.*0x", regex=True)]
     targets = jumps["sass"].str.extract(r"0x([0-9a-f]+)")[0].map(lambda text: int(text, 16))

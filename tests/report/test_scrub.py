@@ -20,7 +20,7 @@ from ncuview.errors import ReportDamaged, ReportError, UsageError
 from ncuview.paths import shipped
 from ncuview.report import wire
 from ncuview.report.identity import Identity
-from ncuview.report.precheck import precheck
+from ncuview.report.precheck import precheck, read_report
 from ncuview.report.scrub import scrub
 from tests.report import builder
 
@@ -277,10 +277,10 @@ def read_everything(path: Path, *unwanted: str) -> str:
 
 
 @pytest.fixture
-def recorded() -> Path:
-    path = shipped("kernels") / "transpose" / "h200.ncu-rep"
-    if not path.exists():
-        pytest.skip("no recorded profile")
+def recorded(tmp_path: Path) -> Path:
+    """The recorded transposes, unpacked."""
+    path = tmp_path / "recorded.ncu-rep"
+    path.write_bytes(read_report(shipped("kernels") / "transpose" / "h200.ncu-repz"))
     return path
 
 

@@ -58,8 +58,7 @@ def seeded(wanted: Input) -> Array:
 def place(wanted: Input, argument: Mapping[str, Any], module: Any) -> list[Any]:
     """Put an input where the kernel expects it; the kernel arguments that lead there: one, or none for a constant."""
     role = argument["role"]
-    if wanted.stream == 0 and (role, wanted) not in _resident:
-        _release()
+    _release(other_than=(role, wanted))
     if role == "constant":
         _fill_constant(module, argument["name"], seeded(wanted))
         return []
@@ -84,10 +83,16 @@ the device can reach before each pass, whether the kernel uses it or not.
 """
 
 
-def _release() -> None:
-    for each in _resident.values():
-        each.memory.free()
-    _resident.clear()
+def _release(other_than: tuple[str, Input]) -> None:
+    """Give up the input whose place in the launch this one takes, and with a new first input all."""
+    place = other_than[1].stream
+    given_up = [
+        key
+        for key in _resident
+        if key != other_than and (key[1].stream == place or (place == 0 and other_than not in _resident))
+    ]
+    for key in given_up:
+        _resident.pop(key).memory.free()
 
 
 def _global(wanted: Input) -> _Resident:
