@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ncuview.diagnose import whole
+from ncuview.diagnose.attainable import is_assumed
 from ncuview.diagnose.outcome import outcomes_of
 from ncuview.diagnose.whatif import WALL_SHARE, Load, load_of, walls_now
 from ncuview.model import (
@@ -69,7 +70,16 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
                 host=hosts[launch],
             )
         )
-    return Diagnosis(tuple(launches), profile.reports)
+    return Diagnosis(tuple(launches), profile.reports, _remark(profile))
+
+
+def _remark(profile: Profile) -> str:
+    """Which GPUs nobody measured, so that predictions rest on assumed shares; empty where there are none."""
+    devices = dict.fromkeys(profile.launches["device"].tolist())
+    assumed = [device or "a GPU without a name" for device in devices if is_assumed(device)]
+    if not assumed:
+        return ""
+    return f"attainable shares are assumed for {', '.join(assumed)}: `ncuview calibrate` measures them"
 
 
 def _extent(row: dict[Any, Any], of: str) -> tuple[int, int, int]:
@@ -91,15 +101,27 @@ def _wall_uses(load: Load) -> list[dict[str, float]]:
 
 def _ranked(outcomes: Iterable[Outcome], wall: str, uses: dict[str, float]) -> tuple[Outcome, ...]:
     """Findings by promised gain, surer ones first among equals, each not worth doing with its reason; then the rest."""
-    findings, rest = [], []
-    for outcome in outcomes:
-        if not isinstance(outcome, Finding):
-            rest.append(outcome)
-        elif outcome.predicted_speedup.best < WORTH_DOING:
-            findings.append(replace(outcome, rejected=_reason(wall, uses)))
-        else:
-            findings.append(outcome)
-    return (*sorted(findings, key=_precedence), *rest)
+    told = list(outcomes)
+    findings = sorted((outcome for outcome in told if isinstance(outcome, Finding)), key=_precedence)
+    rest = [outcome for outcome in told if not isinstance(outcome, Finding)]
+    advised: dict[str, Finding] = {}
+    judged = []
+    for finding in findings:
+        reason = _why_not(finding, advised, wall, uses)
+        if not reason:
+            advised[finding.optimization] = finding
+        judged.append(replace(finding, rejected=reason))
+    return (*(each for each in judged if not each.rejected), *(each for each in judged if each.rejected), *rest)
+
+
+def _why_not(finding: Finding, advised: dict[str, Finding], wall: str, uses: dict[str, float]) -> str:
+    """Why a finding is no advice; empty if it is."""
+    if finding.predicted_speedup.best < WORTH_DOING:
+        return _reason(wall, uses)
+    if finding.optimization in advised:
+        before = advised[finding.optimization].rule
+        return f"{finding.optimization} is advised already, by {before.code} {before.name}"
+    return ""
 
 
 def _precedence(finding: Finding) -> tuple[float, float, str]:

@@ -1,0 +1,111 @@
+"""Profile the programs of the accuracy set on this GPU: a report each, and what Nsight Compute's own rules say.
+
+    python benchmarks/accuracy/measure.py OUT [--vendor] PROGRAM...       for example p01 p03, or all
+
+Each program first runs alone and checks its own results. The reports hold planned metrics only, scrubbed; with
+``--vendor`` the programs are profiled once more with ``--set full``, and the estimates of NVIDIA's rules are written to
+``PROGRAM.vendor.json``. Needs a GPU, ncu and nvcc.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ncuview.api import load_rules
+from ncuview.collect.machine import find_ncu, find_nvcc
+from ncuview.collect.ncu import ncu_command
+from ncuview.collect.plan import belongs_in_recording, metrics_for
+from ncuview.report.scrub import scrub
+
+HERE = Path(__file__).resolve().parent
+MEASURED = "regex:^k[0-9]"
+_FULL = ("--set=full", "--apply-rules=yes")
+
+
+def main(target: str, *arguments: str) -> None:
+    """Compile all programs at once, then run and profile one after the other."""
+    out, vendor = Path(target), "--vendor" in arguments
+    names = [name for name in arguments if not name.startswith("--")]
+    sources = [HERE / "programs" / f"{name}.cu" for name in names] or sorted((HERE / "programs").glob("p*.cu"))
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
+        programs = list(pool.map(partial(_compiled, folder=Path(folder)), sources))
+        for program in filter(None, programs):
+            started = time.monotonic()
+            said = _profiled(program, out, vendor=vendor)
+            print(f"{program.name}: {said}, {time.monotonic() - started:.1f} s", flush=True)
+
+
+def _compiled(source: Path, folder: Path) -> Path | None:
+    program = folder / source.stem
+    command = [str(find_nvcc()), "-O3", "-std=c++17", "-arch=native", "-lineinfo", "-o", str(program), source.name]
+    ended = subprocess.run(command, cwd=source.parent, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        print(f"{source.stem}: does not compile: {ended.stderr[-2000:]}")
+        return None
+    return program
+
+
+def _profiled(program: Path, out: Path, *, vendor: bool) -> str:
+    alone = subprocess.run([str(program)], capture_output=True, text=True, check=False, timeout=60)
+    if alone.returncode:
+        return f"WRONG ({alone.returncode}): {alone.stdout[-500:]} {alone.stderr[-500:]}"
+    metrics = metrics_for(load_rules())
+    raw = program.with_suffix(".ncu-rep")
+    failed = _run(ncu_command(_ncu(), metrics, raw, [str(program)], kernel_name=MEASURED))
+    if failed:
+        return failed
+    scrub(raw, out / f"{program.name}.ncu-repz", keep=partial(belongs_in_recording, planned=frozenset(metrics)))
+    if vendor:
+        full = program.with_name(f"{program.name}-full.ncu-rep")
+        command = ncu_command(_ncu(), metrics, full, [str(program)], kernel_name=MEASURED)
+        options = [option for option in command if not option.startswith(("--metrics", "--apply-rules"))]
+        failed = _run([options[0], *_FULL, *options[1:]])
+        if failed:
+            return failed
+        (out / f"{program.name}.vendor.json").write_text(json.dumps(_vendor(full), indent=1), encoding="utf-8")
+    return "profiled"
+
+
+def _ncu() -> Path:
+    ncu = find_ncu()
+    if ncu is None:
+        raise SystemExit("ncu is missing")
+    return Path(ncu)
+
+
+def _run(command: list[str]) -> str:
+    ended = subprocess.run(command, cwd=HERE / "programs", capture_output=True, text=True, check=False, timeout=400)
+    return f"ncu FAILED ({ended.returncode}): {ended.stdout[-800:]} {ended.stderr[-800:]}" if ended.returncode else ""
+
+
+def _vendor(report: Path) -> list[dict[str, Any]]:
+    """What NVIDIA's rules say of each launch: identifier, estimated share of the run time, and the message's title."""
+    import ncu_report
+
+    found = []
+    context = ncu_report.load_report(str(report))
+    for action in (action for number in range(len(context)) for action in context[number]):
+        rules = [
+            {
+                "rule": result["rule_identifier"],
+                "title": result["rule_message"].get("title", ""),
+                "type": str(result["speedup_estimation"]["type"]),
+                "speedup": float(result["speedup_estimation"]["speedup"]),
+            }
+            for result in action.rule_results_as_dicts()
+            if "speedup_estimation" in result
+        ]
+        found.append({"kernel": action.name(action.NameBase_FUNCTION), "rules": rules})
+    return found
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,346 @@
+"""Score diagnoses against the accuracy set: first advice, promised gains, false advice; Nsight's rules beside ours.
+
+    python benchmarks/accuracy/score.py REPORTS docs/accuracy.md [--sealed]
+
+REPORTS holds what measure.py wrote. Programs with odd numbers are the half to work on; those with even numbers are
+sealed, and read only with ``--sealed``. The catalogue's ladders are a third set, on which the rules grew.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+from ncuview.api import ladder, load_rules
+from ncuview.collect.catalogue import all_kernels, find_kernel
+from ncuview.diagnose.rank import diagnose
+from ncuview.model import Finding, LaunchDiagnosis
+from ncuview.report.reader import read
+
+HERE = Path(__file__).resolve().parent
+ADVICE = 1.10
+"""A promise below this is no advice."""
+NOTHING = 1.05
+"""A step that brings less did nothing: advising it is falling into a trap."""
+AT_A_WALL = 0.72
+"""A finished kernel counts as near its peak if a unit is used to this share of it."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One piece of advice of any adviser."""
+
+    optimization: str
+    gain: float
+    low: float = 0.0
+    high: float = 0.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """A labelled launch with what was measured and what was said.
+
+    Attributes:
+        family: The program or family that it belongs to.
+        right: Words that are right advice, the label's own first; none for a finished kernel or a trap.
+        gain: What applying the label's word brought; 1.0 for a finished kernel.
+        trap: The word that does nothing here.
+        ours: All findings, the advice first, then what was rejected.
+        vendor: What Nsight Compute's rules estimate, the largest first.
+    """
+
+    kernel: str
+    family: str
+    right: tuple[str, ...]
+    gain: float
+    trap: str
+    near_peak: bool
+    ours: tuple[Advice, ...]
+    vendor: tuple[Advice, ...]
+
+
+VENDOR_WORDS: dict[str, set[str]] = {
+    "UncoalescedGlobalAccess": {
+        "coalescing",
+        "data_layout",
+        "shared_memory_tiling",
+        "vectorized_access",
+        "texture_cache",
+    },
+    "UncoalescedSharedAccess": {"shared_memory_padding", "data_layout"},
+    "SharedMemoryConflicts": {"shared_memory_padding", "data_layout"},
+    "MemoryCacheAccessPattern": {"coalescing", "data_layout", "shared_memory_tiling", "vectorized_access"},
+    "MemoryL2Compression": set(),
+    "ThreadDivergence": {"divergence_removal", "launch_configuration"},
+    "AchievedOccupancy": {"launch_configuration", "thread_coarsening"},
+    "TheoreticalOccupancy": {"launch_configuration", "thread_coarsening"},
+    "Occupancy": {"launch_configuration", "thread_coarsening"},
+    "LaunchConfiguration": {"launch_configuration", "thread_coarsening"},
+    "WorkloadImbalance": {"launch_configuration", "thread_coarsening"},
+    "FPInstructions": {"strength_reduction", "fast_math", "algorithmic"},
+    "HighPipeUtilization": {"strength_reduction", "fast_math", "lower_precision", "algorithmic"},
+    "SlowPipeLimiter": {"strength_reduction", "fast_math", "lower_precision"},
+    "IssueSlotUtilization": {"launch_configuration", "unrolling", "thread_coarsening"},
+    "CPIStall": {
+        "unrolling",
+        "thread_coarsening",
+        "shared_memory_tiling",
+        "fewer_barriers",
+        "register_tiling",
+        "warp_shuffle",
+    },
+    "Atomics": {"atomic_privatization", "warp_shuffle"},
+}
+"""What a rule's estimate is taken to advise, in its favour: any word that its text could mean."""
+
+
+def main(reports: str, target: str, *options: str) -> None:
+    """Write the document."""
+    halves: dict[str, list[Case]] = {"half to work on (odd programs)": list(_programs(Path(reports), parity=1))}
+    if "--sealed" in options:
+        halves["sealed half (even programs)"] = list(_programs(Path(reports), parity=0))
+    halves["catalogue"] = list(_catalogue())
+    parts = [_HEAD, *(_scores(name, cases) for name, cases in halves.items())]
+    parts += [_misses(name, cases) for name, cases in halves.items() if name != "catalogue"]
+    Path(target).write_text("\n".join(parts), encoding="utf-8")
+
+
+def _programs(reports: Path, parity: int) -> Iterator[Case]:
+    for report in sorted(reports.glob("p*.ncu-repz")):
+        program = report.name.removesuffix(".ncu-repz")
+        if int(program[1:]) % 2 == parity:
+            labels = tomllib.loads((HERE / "programs" / f"{program}.toml").read_text(encoding="utf-8"))["launch"]
+            vendor = reports / f"{program}.vendor.json"
+            estimates = json.loads(vendor.read_text(encoding="utf-8")) if vendor.exists() else []
+            yield from _cases(program, labels, diagnose(read([report]), load_rules(), "report").launches, estimates)
+
+
+def _cases(
+    program: str, labels: list[dict[str, Any]], launches: Sequence[LaunchDiagnosis], estimates: list[dict[str, Any]]
+) -> Iterator[Case]:
+    names = [label["kernel"] for label in labels]
+    if [launch.kernel for launch in launches] != names:
+        raise SystemExit(f"{program}: labels are of {names}, launches of {[launch.kernel for launch in launches]}")
+    by_name = dict(zip(names, launches, strict=True))
+    for label, launch, estimate in zip(labels, launches, estimates or [{"rules": []}] * len(labels), strict=True):
+        word = label.get("right") or label.get("trap") or ""
+        gain = launch.duration_ns / by_name[label["after"]].duration_ns if label.get("after") else 1.0
+        # What was measured decides: a labelled step that brings nothing is a trap, a trap that brings much is a step.
+        step = word if gain >= ADVICE else ""
+        yield Case(
+            kernel=launch.kernel,
+            family=program,
+            right=(step, *label.get("accepted", [])) if step else (),
+            gain=gain if step else 1.0,
+            trap=word if word and gain < NOTHING else "",
+            near_peak=bool(label.get("near_peak")) and not step and max(launch.walls.values()) >= AT_A_WALL,
+            ours=_advice(launch),
+            vendor=_vendor_advice(estimate["rules"]),
+        )
+
+
+def _catalogue() -> Iterator[Case]:
+    for family in sorted({kernel.text.family for kernel in all_kernels()} - {"calibration"}):
+        for rung in ladder(family, live=False).rungs:
+            expect = find_kernel(rung.kernel).text.expect
+            gain = rung.measured_speedup or 1.0
+            yield Case(
+                kernel=rung.kernel,
+                family=family,
+                right=(expect.first,) if expect.first and gain >= ADVICE else (),
+                gain=gain if expect.first and gain >= ADVICE else 1.0,
+                trap=next((step.applies for step in rung.steps if step.measured_speedup < NOTHING), ""),
+                near_peak=expect.verdict == "near-peak" and max(rung.diagnosis.walls.values()) >= AT_A_WALL,
+                ours=_advice(rung.diagnosis),
+                vendor=(),
+            )
+
+
+def _advice(launch: LaunchDiagnosis) -> tuple[Advice, ...]:
+    findings = [outcome for outcome in launch.outcomes if isinstance(outcome, Finding)]
+    ordered = [*launch.findings, *(each for each in findings if each.rejected)]
+    gains = [each.predicted_speedup for each in ordered]
+    return tuple(
+        Advice(each.optimization, gain.best, gain.low, gain.high) for each, gain in zip(ordered, gains, strict=True)
+    )
+
+
+def _vendor_advice(rules: list[dict[str, Any]]) -> tuple[Advice, ...]:
+    """Nsight's estimates as gains: a share e of the run time that would be saved is a gain of 1 / (1 - e)."""
+    found = [(each["rule"], 1 / (1 - min(0.99, each["speedup"] / 100))) for each in rules]
+    return tuple(Advice(rule, gain) for rule, gain in sorted(found, key=lambda pair: -pair[1]))
+
+
+# Scores
+
+
+def _matches_ours(advice: Advice, case: Case) -> bool:
+    return advice.optimization in case.right
+
+
+def _matches_vendor(advice: Advice, case: Case) -> bool:
+    return bool(VENDOR_WORDS.get(advice.optimization, set()) & set(case.right))
+
+
+@dataclass(frozen=True)
+class Adviser:
+    """Someone whose advice is scored."""
+
+    name: str
+    says: Callable[[Case], Sequence[Advice]]
+    matches: Callable[[Advice, Case], bool]
+
+    def advised(self, case: Case) -> list[Advice]:
+        """What it promises at least ADVICE for, in order."""
+        return [advice for advice in self.says(case) if advice.gain >= ADVICE]
+
+    def hit(self, case: Case, among: int) -> bool:
+        """Whether right advice is among its first ones."""
+        return any(self.matches(advice, case) for advice in self.advised(case)[:among])
+
+    def promise(self, case: Case) -> Advice:
+        """Its promise for the right change; that nothing is gained, where it says nothing of it."""
+        found = (advice for advice in self.says(case) if self.matches(advice, case))
+        return next(found, Advice("", 1.0, 1.0, 1.0))
+
+    def factor(self, case: Case) -> float:
+        """How far the promise is from what was got, as a factor from 1."""
+        ratio = self.promise(case).gain / case.gain
+        return max(ratio, 1 / ratio)
+
+
+OURS = Adviser("ncuview", lambda case: case.ours, _matches_ours)
+VENDOR = Adviser("Nsight Compute's rules", lambda case: case.vendor, _matches_vendor)
+
+_HEAD = """# Accuracy
+
+Made by `python benchmarks/accuracy/score.py` from reports that `python benchmarks/accuracy/measure.py` wrote on an
+NVIDIA H200. A *pair* is a launch whose labelled change brought 1.10x or more, as measured in the same run; a *trap* a
+launch whose labelled change brought less than 1.05x; *near peak* a launch that its author calls finished and that uses
+a unit to 72 % of its peak. Advice is what is promised 1.10x or more. Intervals are Wilson's, at 95 %.
+"""
+
+
+def _scores(name: str, cases: list[Case]) -> str:
+    pairs = [case for case in cases if case.right]
+    peaks = [case for case in cases if case.near_peak]
+    traps = [case for case in cases if case.trap]
+    advisers = [OURS, VENDOR] if any(case.vendor for case in cases) else [OURS]
+    constant = _best_constant([case.gain for case in pairs])
+    rows = [
+        f"## {name}: {len(cases)} launches, {len(pairs)} pairs, {len(peaks)} near peak, {len(traps)} traps",
+        "",
+        "| | " + " | ".join(adviser.name for adviser in advisers) + " | always the same guess |",
+        "| --- |" + " ---: |" * (len(advisers) + 1),
+        _row("first advice right", advisers, lambda adviser: _share(adviser.hit(case, 1) for case in pairs), "-"),
+        _row(
+            "right among the first three", advisers, lambda adviser: _share(adviser.hit(case, 3) for case in pairs), "-"
+        ),
+        _row("first advice right, mean over families", advisers, lambda adviser: _by_family(adviser, pairs), "-"),
+        _row(
+            "promised to got, median factor",
+            advisers,
+            lambda adviser: f"{statistics.median(adviser.factor(case) for case in pairs):.2f}",
+            f"{statistics.median(_off(constant, case) for case in pairs):.2f} ({constant:.2f}x)",
+        ),
+        *(_within(share, advisers, pairs, constant) for share in (0.15, 0.25)),
+        _row(
+            "got lies between low and high",
+            advisers[:1],
+            lambda adviser: _share(_covered(adviser, c) for c in pairs),
+            "-",
+            1,
+        ),
+        _row(
+            "advice on launches near their peak",
+            advisers,
+            lambda adviser: _share(bool(adviser.advised(c)) for c in peaks),
+            "-",
+        ),
+        _row("traps fallen into", advisers, lambda adviser: _share(_trapped(adviser, c) for c in traps), "-"),
+        "",
+    ]
+    return "\n".join(rows)
+
+
+def _row(what: str, advisers: list[Adviser], score: Callable[[Adviser], str], constant: str, missing: int = 0) -> str:
+    return f"| {what} | " + " | ".join([*(score(adviser) for adviser in advisers), *["-"] * missing, constant]) + " |"
+
+
+def _within(share: float, advisers: list[Adviser], pairs: list[Case], constant: float) -> str:
+    def score(adviser: Adviser) -> str:
+        return _share(adviser.factor(case) <= 1 + share for case in pairs)
+
+    return _row(f"within {share:.0%}", advisers, score, _share(_off(constant, case) <= 1 + share for case in pairs))
+
+
+def _off(guess: float, case: Case) -> float:
+    return max(guess / case.gain, case.gain / guess)
+
+
+def _covered(adviser: Adviser, case: Case) -> bool:
+    promise = adviser.promise(case)
+    return promise.low <= case.gain <= promise.high
+
+
+def _trapped(adviser: Adviser, case: Case) -> bool:
+    words = {advice.optimization for advice in adviser.advised(case)}
+    return case.trap in words or any(case.trap in VENDOR_WORDS.get(word, set()) for word in words)
+
+
+def _share(hits: Iterator[bool]) -> str:
+    told = list(hits)
+    if not told:
+        return "-"
+    low, high = _wilson(sum(told), len(told))
+    return f"{sum(told)} of {len(told)} ({low:.0%} to {high:.0%})"
+
+
+def _wilson(hits: int, of: int, z: float = 1.96) -> tuple[float, float]:
+    share = hits / of
+    middle = (share + z * z / (2 * of)) / (1 + z * z / of)
+    half = z * sqrt(share * (1 - share) / of + z * z / (4 * of * of)) / (1 + z * z / of)
+    return middle - half, middle + half
+
+
+def _by_family(adviser: Adviser, pairs: list[Case]) -> str:
+    families = {case.family for case in pairs}
+    shares = [
+        statistics.mean(adviser.hit(case, 1) for case in pairs if case.family == family) for family in sorted(families)
+    ]
+    return f"{statistics.mean(shares):.0%}" if shares else "-"
+
+
+def _best_constant(gains: list[float]) -> float:
+    guesses = [1 + step / 100 for step in range(400)]
+    return min(guesses, key=lambda guess: statistics.median(max(guess / gain, gain / guess) for gain in gains))
+
+
+def _misses(name: str, cases: list[Case]) -> str:
+    explained = tomllib.loads((HERE / "explained.toml").read_text(encoding="utf-8"))
+    lines = [
+        f"## Misses: {name}",
+        "",
+        "| launch | right | got | ncuview said | explanation |",
+        "| --- | --- | ---: | --- | --- |",
+    ]
+    for case in cases:
+        first_wrong = case.right and not OURS.hit(case, 1)
+        off = case.right and OURS.factor(case) > 1.25
+        false = case.near_peak and OURS.advised(case)
+        if first_wrong or off or false or (case.trap and _trapped(OURS, case)):
+            said = ", ".join(f"{advice.optimization} {advice.gain:.2f}" for advice in case.ours[:4]) or "nothing"
+            right = "/".join(case.right) or (f"trap: {case.trap}" if case.trap else "near peak")
+            lines.append(f"| {case.kernel} | {right} | {case.gain:.2f} | {said} | {explained.get(case.kernel, '')} |")
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
