@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ncuview.errors import ReportEmpty, UsageError
-from ncuview.model import Diagnosis, Ladder, LaunchDiagnosis, Profile, Rung, TextbookMetric, TextbookStep
+from ncuview.model import Calibration, Diagnosis, Ladder, LaunchDiagnosis, Profile, Rung, TextbookMetric, TextbookStep
 from ncuview.paths import shipped
 
 if TYPE_CHECKING:
@@ -112,6 +112,27 @@ def ladder(
     return Ladder(family, rungs, diagnosis.reports, diagnosis.remark)
 
 
+def calibrate(*reports: str | Path, progress: Progressed | None = None) -> Calibration:
+    """Measure on this machine's GPU which share of each unit's peak good kernels attain.
+
+    Args:
+        reports: Reports of the calibration kernels to take instead, with the host's times of copies beside them.
+        progress: Told about every kernel that ncu starts and finishes.
+
+    Raises:
+        NothingProfiled: The reports show nothing of what is attainable.
+        NcuviewError: See ``analyze``.
+    """
+    from ncuview.diagnose import calibrate as measure
+
+    if reports:
+        return measure.calibrate([_with_host_times(read(report), Path(report)) for report in reports])
+    from ncuview.collect.catalogue import find_kernel, launch_of
+
+    launches = [launch_of(find_kernel(name)) for name in measure.KERNELS]
+    return measure.calibrate([_profiled(launches, load_rules(), progress)])
+
+
 def _diagnose_launches(
     launches: Sequence[Launch], rules: Sequence[Rule], live: bool | None, progress: Progressed | None
 ) -> Diagnosis:
@@ -130,7 +151,7 @@ def _diagnose_launches(
     found = {launch.index: launch for launch in diagnosis.launches}
     ordered = (_matching(launch, found.get(at)) for launch, at in zip(launches, positions, strict=True))
     known = tuple(_with_catalogue(each, launch) for each, launch in zip(ordered, launches, strict=True))
-    return Diagnosis(known, diagnosis.reports, remark)
+    return Diagnosis(known, diagnosis.reports, "; ".join(filter(None, [remark, diagnosis.remark])))
 
 
 def _profiled(launches: Sequence[Launch], rules: Sequence[Rule], progress: Progressed | None) -> Profile:

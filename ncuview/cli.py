@@ -96,6 +96,34 @@ def ladder(
 
 
 @app.command()
+def calibrate(
+    reports: Annotated[
+        list[Path] | None,
+        typer.Option("--from", metavar="REPORT", help="Take a report of calibration kernels instead. Repeatable."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The table to write. Default: your own, which predictions rest on."),
+    ] = None,
+) -> None:
+    """Measure which share of each unit's peak good kernels attain on this GPU, and keep it for predictions."""
+    from ncuview import api
+    from ncuview.diagnose.attainable import check_writable, keep
+    from ncuview.paths import users_table
+    from ncuview.render.calibration import calibration_page
+
+    table = output or users_table()
+    if table is None:
+        raise UsageError("there is no home folder to keep the table in", hint="--output FILE writes it elsewhere.")
+    check_writable(table)
+    with _Progress() as progress:
+        calibration = api.calibrate(*reports or (), progress=progress.show)
+    _print(calibration_page(calibration, _width()))
+    keep(calibration, table)
+    _say(f"{table}: written, for {calibration.device}")
+
+
+@app.command()
 def kernels(to: FormatOption = Format.TERMINAL) -> None:
     """List the kernels of the catalogue, with the document that each is from."""
     from ncuview.collect.catalogue import all_kernels

@@ -3,7 +3,8 @@
 ::
 
     NcuviewError
-      ├ UsageError              2   what the user typed: UnknownKernel, UnknownFamily, UnknownRule, UnknownMetric
+      ├ UsageError              2   what the user typed: UnknownKernel, UnknownFamily, UnknownRule, UnknownMetric,
+      │                             TableError
       ├ RuleFileError           2   a rule file or kernel file: UnsafeExpression, UnsafeTemplate, KernelFileError
       ├ ReportError             3   no usable data: ReportUnreadable, ReportDamaged, ReportEmpty, NothingProfiled
       ├ ToolError               5   this machine: GpuNotFound, NcuNotFound, NcuRefused, CompilerNotFound,
@@ -52,6 +53,10 @@ class UnknownRule(UsageError):
 
 class UnknownMetric(UsageError):
     """Neither nvprof nor the textbooks know a metric of this name."""
+
+
+class TableError(UsageError):
+    """The user's table of attainable shares cannot be used or written; the message names file and key."""
 
 
 class RuleFileError(NcuviewError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,11 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="Write the golden files anew instead of comparing.")
+
+
+def pytest_configure() -> None:
+    """Without the table of whoever runs the tests, predictions are those of the shipped one, in child processes too."""
+    os.environ["XDG_CONFIG_HOME"] = str(GOLDEN / "no-such-folder")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

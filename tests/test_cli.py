@@ -25,6 +25,7 @@ from tests.render.schema import problems
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = ROOT / "kernels" / "transpose" / "h200.ncu-repz"
+CALIBRATION = ROOT / "kernels" / "calibration" / "h200.ncu-repz"
 DIVERGENCE = ROOT / "kernels" / "divergence" / "h200.ncu-repz"
 RULE = ROOT / "rules" / "shared_memory" / "shared-bank-conflict.toml"
 PATIENCE_S = 60
@@ -303,11 +304,16 @@ def install(folder: Path, *programs: str) -> Path:
     ],
     ids=["no GPU", "no ncu", "no nvcc", "no PyCUDA"],
 )
-@pytest.mark.parametrize("command", [("analyze", "transposeNaive"), ("ladder", "divergence")], ids=lambda args: args[0])
+@pytest.mark.parametrize(
+    "command",
+    [("analyze", "transposeNaive", "--live"), ("ladder", "divergence", "--live"), ("calibrate",)],
+    ids=lambda args: args[0],
+)
 def test_live_without_what_it_needs_leaves_with_5_and_says_what_to_install(
-    tmp_path: Path, command: tuple[str, str], programs: tuple[str, ...], says: list[str]
+    tmp_path: Path, command: tuple[str, ...], programs: tuple[str, ...], says: list[str]
 ) -> None:
-    assert_failed(ncuview(*command, "--live", before=BARE, path=install(tmp_path, *programs)), 5, *says)
+    path = install(tmp_path, *programs)
+    assert_failed(ncuview(*command, before=BARE, path=path, XDG_CONFIG_HOME=str(tmp_path)), 5, *says)
 
 
 def test_without_live_the_recorded_profile_says_what_is_missing(tmp_path: Path) -> None:
@@ -316,6 +322,54 @@ def test_without_live_the_recorded_profile_says_what_is_missing(tmp_path: Path) 
     assert ended.code == 0
     assert "PyCUDA" in ended.document["remark"]
     assert ended.document["launches"][0]["source"] == "recorded"
+
+
+# The user's own table
+
+
+def test_a_calibration_is_printed_kept_and_used(tmp_path: Path) -> None:
+    table = tmp_path / "ncuview" / "attainable.toml"
+    before = ncuview("analyze", "transposeCoalesced", "--recorded", XDG_CONFIG_HOME=str(tmp_path))
+    ended = ncuview("calibrate", "--from", CALIBRATION, "--from", RECORDED, XDG_CONFIG_HOME=str(tmp_path))
+    assert ended.code == 0
+    assert ended.out.startswith("NVIDIA H200, measured 2026-11-21, ncu 2025.3.1\n")
+    assert re.search(r"^l1_data +0\.881 +0\.996 +1\.000 +sharedWavefronts$", ended.out, re.MULTILINE)
+    assert re.search(r"^tex .* not measured: no kernel of the catalogue saturates it$", ended.out, re.MULTILINE)
+    assert re.search(r"^launch_ns +1664 +emptyKernel$", ended.out, re.MULTILINE)
+    assert ended.err == f"{table}: written, for NVIDIA H200\n"
+    assert 'NVIDIA H200"]' in table.read_text(encoding="utf-8")
+    after = ncuview("analyze", "transposeCoalesced", "--recorded", XDG_CONFIG_HOME=str(tmp_path))
+    assert (before.code, after.code) == (0, 0)
+    assert before.out != after.out
+
+
+def test_a_calibration_can_be_written_elsewhere(tmp_path: Path) -> None:
+    table = tmp_path / "mine.toml"
+    ended = ncuview("calibrate", "--from", CALIBRATION, "--output", table, XDG_CONFIG_HOME=str(tmp_path))
+    assert ended.code == 0
+    assert list(tmp_path.iterdir()) == [table]
+
+
+def test_a_table_that_cannot_be_used_leaves_with_2_wherever_it_counts(tmp_path: Path) -> None:
+    table = tmp_path / "ncuview" / "attainable.toml"
+    table.parent.mkdir()
+    table.write_text("[GPU]\ndram = { low = 0.5, best = 7.0, high = 1.0 }\n", encoding="utf-8")
+    for command in (["analyze", "divergentWithinWarp", "--recorded"], ["calibrate", "--from", CALIBRATION]):
+        ended = ncuview(*command, XDG_CONFIG_HOME=str(tmp_path))
+        assert_failed(ended, 2, str(table), "GPU.dram.best", "ncuview calibrate")
+    assert ncuview("kernels", XDG_CONFIG_HOME=str(tmp_path)).code == 0
+
+
+def test_a_table_that_cannot_be_written_leaves_with_2() -> None:
+    ended = ncuview("calibrate", "--from", CALIBRATION, XDG_CONFIG_HOME="/dev/null")
+    assert_failed(ended, 2, "/dev/null/ncuview/attainable.toml cannot be written", "--output")
+
+
+def test_a_report_that_shows_nothing_of_what_is_attainable_leaves_with_3(tmp_path: Path) -> None:
+    table = tmp_path / "mine.toml"
+    assert_failed(ncuview("calibrate", "--from", DIVERGENCE, "--output", table), 3, "NVIDIA H200", "dramRead")
+    assert_failed(ncuview("calibrate", "--from", tmp_path / "none.ncu-rep", "--output", table), 3, "none.ncu-rep")
+    assert not table.exists()
 
 
 # Ends that are not ours to choose
@@ -600,6 +654,7 @@ HELP = [
     [],
     ["analyze"],
     ["ladder"],
+    ["calibrate"],
     ["kernels"],
     ["rules"],
     ["rules", "check"],

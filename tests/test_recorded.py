@@ -34,7 +34,6 @@ MISSED = frozenset(
         "count_warp",
         "divideByAnything",
         "divideByAnything[d=10]",
-        "divideBySameNumber",
         "histogram_match[values=4]",
         "mmul_1x128",
         "mmul_tiled",

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ncuview.diagnose.whatif import CERTAINTY, Speedup, of_gpu
+from ncuview.diagnose.attainable import of_gpu
+from ncuview.diagnose.whatif import CERTAINTY, Speedup
 from ncuview.report.derive import column
 
 if TYPE_CHECKING:
@@ -55,8 +56,9 @@ def _shown(profile: Profile) -> Column:
 
 def attained(profile: Profile) -> Column:
     """How close copies and kernel come to a perfect overlap at the speed of the bus, 0..1; NaN where not timed."""
-    gpus = [of_gpu(device) for device in profile.launches["device"].tolist()]
-    each_way = column(profile, "host__copied_bytes") / 2 / np.array([gpu["host_bytes_per_ns"] for gpu in gpus])
+    devices = profile.launches["device"].tolist()
+    speeds = {device: of_gpu(device)["host_bytes_per_ns"] for device in set(devices)}
+    each_way = column(profile, "host__copied_bytes") / 2 / np.array([speeds[device] for device in devices])
     longest = np.maximum(_BOTH_WAYS * each_way, column(profile, "host__kernel_time"))
     close: Column = np.minimum(1.0, longest / column(profile, "host__whole_time"))
     return close

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.diagnose.whatif import CERTAINTY, Load, attainable, load_of, predict, walls_now
+from ncuview.diagnose.attainable import attainable
+from ncuview.diagnose.whatif import CERTAINTY, Load, load_of, predict, walls_now
 from ncuview.report.units import UNITS as ALL_UNITS
 from ncuview.report.units import members
 from tests.builders import H200, LOW_USE, USE, Launch, make_profile

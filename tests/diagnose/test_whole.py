@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.diagnose.whatif import CERTAINTY, Speedup, of_gpu
+from ncuview.diagnose.attainable import of_gpu
+from ncuview.diagnose.whatif import CERTAINTY, Speedup
 from ncuview.diagnose.whole import TRANSFER, attained, copies_dominate, of_host, with_copies
 from ncuview.model import Profile
 from tests.builders import H200, Launch, make_profile

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ncuview import analyze, ladder
+from ncuview.api import calibrate
 from ncuview.collect import live as live_module
 from ncuview.collect.catalogue import find_kernel, launch_of
 from ncuview.collect.live import profile_live
@@ -47,6 +48,12 @@ def test_every_step_of_the_ladder_is_promised_within_a_quarter() -> None:
         if rung.diagnosis.findings and rung.measured_speedup and rung.kernel not in MISSED:
             promised = rung.diagnosis.findings[0].predicted_speedup.best
             assert 0.75 <= promised / rung.measured_speedup <= 1.25, rung.kernel
+
+
+def test_a_calibration_measures_all_that_the_catalogue_can_show() -> None:
+    found = calibrate()
+    assert {share.assumed for share in found.shares.values()} == {"", "no kernel of the catalogue saturates it"}
+    assert not any(figure.assumed for figure in found.figures.values())
 
 
 def test_a_kernel_with_a_wrong_result_is_not_profiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
