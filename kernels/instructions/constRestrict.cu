@@ -44,7 +44,7 @@ after = "mayAlias"
 applies = "read_only_cache"
 
 [expect]
-first = "launch_configuration"
+verdict = "unclear"
 quiet = ["read_only_cache", "vectorized_access"]
 ---*/
 

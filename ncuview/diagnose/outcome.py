@@ -55,6 +55,7 @@ def _speedup(judgement: Judgement, load: Load, profile: Profile) -> Speedup:
         adds={unit: expression.evaluate(values) for unit, expression in rule.adds.items()},
         latency=np.broadcast_to(np.clip(rule.latency.evaluate(values), 0.0, 1.0), (launches,)),
         least=np.broadcast_to(rule.time.evaluate(values), (launches,)),
+        waits=np.broadcast_to(rule.waits.evaluate(values), (launches,)),
     )
     return with_copies(of_kernel, profile)
 

@@ -127,7 +127,14 @@ def written_share(profile: Profile) -> Column:
     return written / np.maximum(read + written, 1.0)
 
 
-def predict(load: Load, scale: Demands, adds: Demands, latency: Column, least: Column | float = 0.0) -> Speedup:
+def predict(
+    load: Load,
+    scale: Demands,
+    adds: Demands,
+    latency: Column,
+    least: Column | float = 0.0,
+    waits: Column | float = 0.0,
+) -> Speedup:
     """What each launch gains from a change that does this to its units and its latency.
 
     Args:
@@ -136,6 +143,8 @@ def predict(load: Load, scale: Demands, adds: Demands, latency: Column, least: C
         adds: Unit or wall -> new demand, as a share of the present duration at the unit's peak.
         latency: The share of the latency that goes away.
         least: The share of the time that is left whatever the units say.
+        waits: The share of the time that warps wait for by themselves; what the wall of today hides of it shows once
+            the wall is gone, as far as that does not make the launch slower than it is.
     """
     demand = {unit: use.copy() for unit, use in load.use.items()}
     for name, share in scale.items():
@@ -149,8 +158,10 @@ def predict(load: Load, scale: Demands, adds: Demands, latency: Column, least: C
     for bound, certainty in CERTAINTY.items():
         shares = load.attainable[bound]
         closeness[bound] = np.array([demand[unit] / shares[unit] for unit in _UNIT_NAMES])
-        left = load.latency() * (1 - np.minimum(1.0, latency * certainty))
-        after = np.sqrt(np.fmax.reduce(closeness[bound], axis=0) ** 2 + left**2)
+        floor = np.fmax.reduce(closeness[bound], axis=0)
+        hidden = np.minimum(waits, np.sqrt(np.maximum(0.0, 1.0 - floor**2)))
+        left = np.maximum(load.latency() * (1 - np.minimum(1.0, latency * certainty)), hidden)
+        after = np.sqrt(floor**2 + left**2)
         speedups[bound] = 1 / np.maximum(after, least)
     best = speedups["best"]
     return Speedup(

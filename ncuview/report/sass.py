@@ -19,6 +19,8 @@ PREDICATE = r"^(?:@!?U?P\d+\s+)?"
 GLOBAL_LOAD = re.compile(PREDICATE + r"(?:LDG|LD)\.E(?P<modifiers>\S*)\s+R(?P<register>\d+)")
 GLOBAL_STORE = re.compile(PREDICATE + r"(?:STG|ST)\b")
 ATOMIC = re.compile(PREDICATE + r"(?:RED|REDG|ATOM|ATOMG)\b")
+SHARED_ACCESS = re.compile(PREDICATE + r"(?:LDS|STS|LDSM|STSM)\b")
+"""Loads and stores; where atomics in shared memory meet is up to the data."""
 LOCAL = re.compile(PREDICATE + r"(?:LDL|STL)\b")
 BARRIER = re.compile(PREDICATE + r"(?:BAR|B2R)\b")
 
@@ -178,6 +180,7 @@ _DIVISION_LEAVES = 2.0
 """A shift and a mask do the work where the divisor is a power of two."""
 
 
+_SOON = 32
 _COMPARISONS = {"ISETP.GE.U32.AND": ("", 2, 3), "ISETP.GT.U32.AND": ("!", 3, 2)}
 """How the rest is compared with the divisor, unsigned and signed: what the subtraction's predicate begins with, and
 which operands rest and divisor are."""
@@ -201,11 +204,11 @@ def _quotients(code: Code) -> Weights:
 
 
 def _subtracted_after(code: Code, position: int) -> bool:
-    """Whether what was compared is subtracted, where the rest is not smaller, within the next few instructions."""
+    """Whether what was compared is subtracted soon after, where the rest is not smaller; divisions are interleaved."""
     compared = code.instructions[position]
     operands = [part.strip().removesuffix(".reuse") for part in compared.operands.split(",")]
     negation, rest, divisor = _COMPARISONS[compared.opcode]
-    for text in code.texts[position + 1 : position + 6]:
+    for text in code.texts[position + 1 : position + _SOON]:
         if text.startswith(f"@{negation}{operands[0]} ") and f"-{operands[divisor]}" in text and operands[rest] in text:
             return True
     return False
@@ -247,7 +250,8 @@ _PRECISE = (
     _Function("FMUL", "0.63661974668502807617", saves=22),  # sinf, cosf, tanf: 2 / pi
     _Function("FFMA.RM", "12582913", saves=3),  # expf
     _Function("FCHK", "", saves=5, special=1),  # division
-    _Function("IADD3", "-0x3f2aaaab", saves=16),  # logf
+    _Function("FFMA", "1.1920928955078125e-07", saves=16),  # logf
+    _Function("ISETP.GT.U32", "0x727fffff", saves=7),  # sqrtf
     _Function("FSETP", ", 152", saves=24),  # powf
 )
 _DIVISION_BY_THE_SAME = _Function("FCHK", "", saves=10, special=2)
@@ -404,6 +408,33 @@ def chased_loads(code: Code) -> Weights:
             weights[position] = behind >= _CHAIN or (loop is not None and _reaches_itself(code, position, loop))
         depth.update(dict.fromkeys(each.writes, behind))
     return weights
+
+
+def gathered_loads(code: Code) -> Weights:
+    """1 at each global load whose address comes from another load's value: an index array, a table."""
+    return _where([bool(roots) for roots in _indices(code)])
+
+
+def gathered_again(code: Code) -> Weights:
+    """1 at each gathered load whose index has served a load before it: another field of the same record."""
+    seen: set[int] = set()
+    again = []
+    for roots in _indices(code):
+        again.append(bool(roots) and roots <= seen)
+        seen |= roots
+    return _where(again)
+
+
+def _indices(code: Code) -> list[frozenset[int]]:
+    """For each instruction, if it is a global load, the loads before it whose values its address comes from."""
+    found: list[frozenset[int]] = []
+    origin: dict[str, frozenset[int]] = {}
+    for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):
+        is_load = GLOBAL_LOAD.match(text) is not None
+        behind = frozenset().union(*(origin.get(register, frozenset()) for register in each.reads))
+        found.append(behind if is_load else frozenset())
+        origin.update(dict.fromkeys(each.writes, frozenset([position]) if is_load else behind))
+    return found
 
 
 def _reaches_itself(code: Code, position: int, loop: range) -> bool:

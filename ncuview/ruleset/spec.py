@@ -95,7 +95,8 @@ class EvidenceTexts(_Part):
 class GainTexts(_Part):
     """What the change does to the units and to latency; see diagnose/whatif.py.
 
-    ``time`` is a share of the launch's time that is left whatever the units say, such as full waves of blocks. A rule
+    ``time`` is a share of the launch's time that is left whatever the units say, such as full waves of blocks, and
+    ``waits`` one that warps wait for by themselves, which today's wall hides and the change does not remove. A rule
     about the host's copies says in ``whole`` which share of the time of copies and kernel is left instead.
     """
 
@@ -103,6 +104,7 @@ class GainTexts(_Part):
     adds: dict[str, Text] = {}
     latency: Text = "0"
     time: Text = "0"
+    waits: Text = "0"
     whole: Text | None = None
     assumes: Text
 
@@ -172,6 +174,7 @@ class Rule:
         adds: Unit -> demand that the change brings, as a share of the launch's present duration at the unit's peak.
         latency: The share of the launch's latency that the change removes, 0..1.
         time: The share of the launch's time that is left at least.
+        waits: The share of the launch's time that its warps wait for by themselves, hidden by the wall or not.
         whole: The share of the time of copies and kernel that is left; None for rules about the kernel.
         waste: What each source line adds to the waste, over the metrics of instructions; None when lines cannot say.
     """
@@ -185,6 +188,7 @@ class Rule:
     adds: Mapping[str, Expression]
     latency: Expression
     time: Expression
+    waits: Expression
     whole: Expression | None
     waste: Expression | None
     finding: Template
@@ -329,6 +333,7 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
         adds=check.demands("gain.adds", text.gain.adds, names),
         latency=check.expression("gain.latency", text.gain.latency, names),
         time=check.expression("gain.time", text.gain.time, names),
+        waits=check.expression("gain.waits", text.gain.waits, names),
         whole=check.expression("gain.whole", text.gain.whole, names) if text.gain.whole else None,
         waste=check.expression("where.waste", text.where.waste, None) if text.where else None,
         finding=check.template("message.finding", text.message.finding, names),

@@ -29,6 +29,7 @@ WASTEFUL = Launch(
     metrics={
         "launch__grid_size": 256.0,
         "launch__thread_count": 256.0 * 256,
+        "launch__waves_per_multiprocessor": 0.25,
         "smsp__sass_branch_targets_threads_divergent.sum": 1.0e5,
         "thread_inst_executed": 20.0 * len(COPY) * WARPS,
         "thread_inst_executed_true": 20.0 * len(COPY) * WARPS,
@@ -66,7 +67,6 @@ def test_waste_is_found() -> None:
     found = {name for name, kind in kinds(WASTEFUL).items() if kind is Finding}
     assert {
         "uncoalesced-global-load",
-        "uncoalesced-global-store",
         "shared-bank-conflict",
         "divergent-branch",
         "partition-camping",

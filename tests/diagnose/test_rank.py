@@ -22,7 +22,11 @@ CONFLICTS = Launch(
     instructions=(load(), load(5), load(6), load(7), shared_load(line=2, ways=32), *COPY[8:10], store(line=3)),
     sources={FILE: "first line\n    int second = tile[threadIdx.x];\nthird line\nfourth\n"},
 )
-SMALL_GRID = {"launch__grid_size": 64.0, "launch__thread_count": 64.0 * 256}
+SMALL_GRID = {
+    "launch__grid_size": 64.0,
+    "launch__thread_count": 64.0 * 256,
+    "launch__waves_per_multiprocessor": 0.06,
+}
 
 
 def judged(*launches: Launch, rules: tuple[Rule, ...] = RULES) -> list[LaunchDiagnosis]:
@@ -142,7 +146,7 @@ def test_evidence_gives_value_and_metrics_of_every_number() -> None:
     evidence = {each.name: each for each in only(CONFLICTS).findings[0].evidence}
     ways = evidence["ways"]
     assert ways.value == pytest.approx((32 + 1) / 2)
-    assert ways.metrics == ("memory_l1_wavefronts_shared_ideal", "memory_l1_wavefronts_shared")
+    assert ways.metrics == ("memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal")
     assert evidence["wavefronts"].value == 33.0 * WARPS
     assert evidence["wavefronts"].metrics == ("memory_l1_wavefronts_shared",)
 

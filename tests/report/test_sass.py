@@ -360,7 +360,8 @@ PRECISE = {
     "sine": ("FMUL R0, R11, 0.63661974668502807617", 22.0, 0.0),
     "exponential": ("FFMA.RM R8, R8, R16, 12582913", 3.0, 0.0),
     "division": ("FCHK P0, R9, R16", 5.0, 1.0),
-    "logarithm": ("IADD3 R6, R5, -0x3f2aaaab, RZ", 16.0, 0.0),
+    "logarithm": ("FFMA R9, R9, 1.1920928955078125e-07, R10", 16.0, 0.0),
+    "square root": ("ISETP.GT.U32.AND P0, PT, R12, 0x727fffff, PT", 7.0, 0.0),
     "power": ("FSETP.GT.AND P1, PT, |R5|, 152, PT", 24.0, 0.0),
 }
 

@@ -95,6 +95,7 @@ def test_every_metric_it_asks_for_is_used(rule: Rule) -> None:
         *rule.scale.values(),
         *rule.adds.values(),
         rule.time,
+        rule.waits,
     ]
     expressions += [rule.whole] if rule.whole else []
     read = set().union(*(expression.names for expression in expressions))

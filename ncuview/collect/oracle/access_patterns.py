@@ -64,6 +64,18 @@ def sums_of_structures(problem: Problem) -> Array:
     return _sums(problem.given.sum(axis=1))
 
 
+def sums_of_gathered_arrays(problem: Problem) -> Array:
+    """The four fields of the element that an index array names, each field from an array of its own."""
+    total: Array = problem.given[:, problem.inputs[1]].sum(axis=0)
+    return total
+
+
+def sums_of_gathered_records(problem: Problem) -> Array:
+    """The same, from records of four fields."""
+    total: Array = problem.given[problem.inputs[1]].sum(axis=1)
+    return total
+
+
 def _sums(elements: Array) -> Array:
     total: Array = elements.reshape(_LOADS, -1).sum(axis=0)
     return total
@@ -78,4 +90,6 @@ ORACLES = (
     sums_of_structure_field,
     sums_of_array_field,
     sums_of_structures,
+    sums_of_gathered_arrays,
+    sums_of_gathered_records,
 )
