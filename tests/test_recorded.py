@@ -35,7 +35,6 @@ MISSED = frozenset(
         "divideByAnything",
         "divideByAnything[d=10]",
         "histogram_match[values=4]",
-        "mmul_1x128",
         "reduce_v1",
         "sobel_global[bx=16]",
         "sobel_global[bx=8]",

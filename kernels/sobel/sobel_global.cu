@@ -81,14 +81,14 @@ first = "coalescing"
 rung = 3
 sizes = { bx = 16 }
 teaches = "Blocks of 16 x 16: a warp covers two rows of 64 bytes."
-better = "sobel_global"
+better = "sobel_more_work"
 
 [variant.step]
 after = "sobel_global[bx=8]"
 applies = "coalescing"
 
 [variant.expect]
-first = "coalescing"
+first = "thread_coarsening"
 quiet = ["divergence_removal"]
 
 [[variant]]

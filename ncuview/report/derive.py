@@ -207,6 +207,13 @@ def _own_waits(profile: Profile) -> Column:
     return column(profile, "launch__waves_per_multiprocessor") * of_a_wave / column(profile, _DURATION)
 
 
+def _load_lanes(profile: Profile) -> Column:
+    """Working lanes of an average global load."""
+    lanes, loads = (_total_over(name, GLOBAL_LOAD).compute(profile) for name in _LOADS_AND_LANES)
+    with np.errstate(all="ignore"):
+        return np.where(loads == 0, float(_WARP), lanes / loads)
+
+
 def code_of(rows: pd.DataFrame) -> Code:
     """The code of a launch, from its instructions."""
     return Code(tuple(rows["sass"].tolist()), tuple(rows["address"].tolist()))
@@ -301,6 +308,7 @@ _DURATION = "gpu__time_duration.sum"
 _START_NS, _TRIP_NS = 300.0, 400.0
 """To start and end a warp, and for a load beyond L1. On an H200, waves of warps that load once take 960 to 1040 ns; 96
 loads that wait for one another in L2 take 19.1 us, 62 from device memory 41.5 us."""
+_LOADS_AND_LANES = ("thread_inst_executed_true", "inst_executed")
 _SECTORS, _IDEAL = "memory_l2_theoretical_sectors_global", "memory_l2_theoretical_sectors_global_ideal"
 _CYCLES = ("sm__cycles_elapsed.max", "launch__sm_count")
 _WARPS, _THREADS = ("launch__block_size", "launch__grid_size"), "launch__thread_count"
@@ -370,5 +378,7 @@ DERIVED: Mapping[str, Derived] = {
     "shared_updates": _executed(sass.shared_updates),
     "shuffles": _executed(sass.shuffles),
     "narrow_loads": _executed(sass.narrow_loads),
+    "tiny_loads": _executed(sass.tiny_loads),
+    "load_lanes": Derived("thread/warp", ("inst_executed", "thread_inst_executed_true"), _load_lanes),
     "float_coordinates": _executed(sass.float_coordinates),
 }

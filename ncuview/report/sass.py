@@ -21,6 +21,7 @@ GLOBAL_STORE = re.compile(PREDICATE + r"(?:STG|ST)\b")
 ATOMIC = re.compile(PREDICATE + r"(?:RED|REDG|ATOM|ATOMG)\b")
 SHARED_ACCESS = re.compile(PREDICATE + r"(?:LDS|STS|LDSM|STSM)\b")
 """Loads and stores; where atomics in shared memory meet is up to the data."""
+_TINY = re.compile(PREDICATE + r"LDG?\.E(?:\.\w+)*\.[US](?:8|16)\b")
 LOCAL = re.compile(PREDICATE + r"(?:LDL|STL)\b")
 BARRIER = re.compile(PREDICATE + r"(?:BAR|B2R)\b")
 
@@ -249,7 +250,7 @@ class _Function:
 _PRECISE = (
     _Function("FMUL", "0.63661974668502807617", saves=22),  # sinf, cosf, tanf: 2 / pi
     _Function("FFMA.RM", "12582913", saves=3),  # expf
-    _Function("FCHK", "", saves=5, special=1),  # division
+    _Function("FCHK", "", saves=7, special=1),  # division
     _Function("FFMA", "1.1920928955078125e-07", saves=16),  # logf
     _Function("ISETP.GT.U32", "0x727fffff", saves=7),  # sqrtf
     _Function("FSETP", ", 152", saves=24),  # powf
@@ -285,8 +286,8 @@ def precise_special(code: Code) -> Weights:
 
 
 def double_conversions(code: Code) -> Weights:
-    """1 at each conversion between single and double precision."""
-    return _where(code.matching(r"F2F\.(?:F64\.F32|F32\.F64)"))
+    """1 at each conversion between single and double precision, and of whole numbers to double."""
+    return _where(code.matching(r"(?:F2F\.(?:F64\.F32|F32\.F64)|I2F\.F64)"))
 
 
 def double_arithmetic(code: Code) -> Weights:
@@ -429,10 +430,12 @@ def _indices(code: Code) -> list[frozenset[int]]:
     """For each instruction, if it is a global load, the loads before it whose values its address comes from."""
     found: list[frozenset[int]] = []
     origin: dict[str, frozenset[int]] = {}
+    loops = [code.innermost_loop(position) for position in range(len(code.texts))]
     for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):
         is_load = GLOBAL_LOAD.match(text) is not None
         behind = frozenset().union(*(origin.get(register, frozenset()) for register in each.reads))
-        found.append(behind if is_load else frozenset())
+        # A pointer that was loaded before the loop and runs along in it is no index.
+        found.append(frozenset(each for each in behind if loops[each] == loops[position]) if is_load else frozenset())
         origin.update(dict.fromkeys(each.writes, frozenset([position]) if is_load else behind))
     return found
 
@@ -473,6 +476,11 @@ def shared_updates(code: Code) -> Weights:
 def shuffles(code: Code) -> Weights:
     """1 at each exchange between the lanes of a warp."""
     return _where(code.matching(r"(?:SHFL|REDUX|MATCH)"))
+
+
+def tiny_loads(code: Code) -> Weights:
+    """1 at each global load of one or two bytes per lane."""
+    return _where([bool(_TINY.match(text)) for text in code.texts])
 
 
 def narrow_loads(code: Code) -> Weights:
