@@ -234,7 +234,7 @@ a unit to 72 % of its peak. Advice is what is promised 1.10x or more. Intervals 
 are given every word that their text could mean; where an adviser says nothing of the right change, its promise counts
 as 1.0x.
 
-The programs were written for this purpose by people who did not see the rules, and the rules' authors did not see the
+The programs were written for this purpose by authors who did not see the rules, and the rules' authors did not see the
 even ones. docs/accuracy-at-opening.md holds the scores of the moment when they were first opened. Since then the rules
 were mended with both halves in view: **the figures below flatter, those at the opening do not.**
 """
