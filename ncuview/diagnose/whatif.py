@@ -9,8 +9,9 @@ explains is *latency*, which overlaps with the work of the units instead of addi
     speedup = 1 / after
 
 A rule says what its change does to each: units lose demand (``scale``) or gain some (``adds``), latency loses a
-share. Since the floor is over all units, advice for a unit that is not the wall promises 1.0, and the promise for the
-wall already contains the next wall. The quadratic sum is measured, not assumed: see docs/promised-and-got.md.
+share. What warps wait for by themselves and today's wall hides shows once the wall is gone, where a rule says how much
+(``waits``). Since the floor is over all units, advice for a unit that is not the wall promises 1.0, and the promise for
+the wall already contains the next wall. The quadratic sum is measured, not assumed: see docs/promised-and-got.md.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ WALL_SHARE = 0.8
 reach 0.88 to 1.0, the ones that wait for memory with idle units at most 0.78."""
 
 CERTAINTY = {"low": 0.75, "best": 1.0, "high": 1.3}
-"""How much of the latency that a rule claims is taken to go away at each bound. With these, 21 of the 22 measured steps
-of docs/promised-and-got.md lie between low and high; with 1.15 at the high end it was 17."""
+"""How much of the latency that a rule claims is taken to go away at each bound. It was set on the transposes, where 21
+of 22 measured steps then lay between low and high; UNEXPLAINED covers what other kernels showed since."""
 
 UNEXPLAINED = 0.4
 """How far, as a share of its logarithm, a gain lies from the promise for reasons that the model does not know: 2.0x

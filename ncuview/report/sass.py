@@ -132,9 +132,6 @@ class Code:
         return frozenset(register for register in self.instructions[position].reads if register.startswith("R"))
 
 
-_NARROW = 4
-
-
 def load_bytes(modifiers: str) -> int:
     """How much a load of these modifiers brings each thread."""
     return 16 if ".128" in modifiers else 8 if ".64" in modifiers else 4
@@ -481,12 +478,6 @@ def shuffles(code: Code) -> Weights:
 def tiny_loads(code: Code) -> Weights:
     """1 at each global load of one or two bytes per lane."""
     return _where([bool(_TINY.match(text)) for text in code.texts])
-
-
-def narrow_loads(code: Code) -> Weights:
-    """1 at each global load of four bytes or less per lane."""
-    loads = (GLOBAL_LOAD.match(text) for text in code.texts)
-    return _where([load is not None and load_bytes(load["modifiers"]) == _NARROW for load in loads])
 
 
 def float_coordinates(code: Code) -> Weights:

@@ -437,9 +437,6 @@ COUNTED = [
     (sass.shuffles, "SHFL.DOWN PT, R7, R2, 0x10, 0x1f", "SHF.L.U32 R6, R3, 0x2, RZ"),
     (sass.shuffles, "REDUX.SUM.S32 UR4, R0", "REDG.E.ADD.STRONG.GPU desc[UR4][R18.64], R17"),
     (sass.shuffles, "MATCH.ANY R7, R23", "VOTEU.ANY UR4, UPT, PT"),
-    (sass.narrow_loads, "LDG.E R4, desc[UR6][R8.64]", "LDG.E.64 R4, desc[UR6][R8.64]"),
-    (sass.narrow_loads, "@P0 LDG.E.U8.CONSTANT R4, desc[UR6][R8.64]", "LDG.E.128.CONSTANT R4, desc[UR6][R8.64]"),
-    (sass.narrow_loads, "LD.E R4, desc[UR6][R8.64]", "LDS R4, [R8]"),
     (sass.float_coordinates, "F2I.FLOOR.NTZ R6, R2", "F2I.FTZ.U32.TRUNC.NTZ R5, R4"),
     (sass.float_coordinates, "F2I.TRUNC.NTZ R6, R2", "I2F.U32.RP R6, R2"),
 ]
