@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ncuview.errors import NothingProfiled, ReportEmpty, UsageError
+from ncuview.errors import ReportEmpty, UsageError
 from ncuview.model import Calibration, Diagnosis, Ladder, LaunchDiagnosis, Profile, Rung, TextbookMetric, TextbookStep
 from ncuview.paths import shipped
 
@@ -143,7 +143,7 @@ def analyze(
         if (program := _program_among(targets)) is not None:
             raise UsageError(f"{program} is a program, not a report", hint=f"ncuview analyze -- {program} profiles it.")
         found = diagnose(read(*targets, kernel_name=kernel_name, source_folders=source_folders), rules)
-        return _edited(found, source_folders)
+        return edited(found, source_folders)
     if kernel_name:
         raise UsageError("--kernel-name chooses among the launches of reports and programs")
     if len(targets) > 1:
@@ -176,18 +176,11 @@ def analyze_program(
     Raises:
         NcuviewError: See errors.py.
     """
-    from ncuview.collect.plan import metrics_for
-    from ncuview.collect.program import profile_program, python_script
     from ncuview.diagnose.rank import diagnose as rank
 
     rules = load_rules() if rules is None else rules
-    words = python_script(Path(program[0]), program[1:]) if program[0].endswith(".py") else list(program)
-    with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
-        reports = profile_program(
-            words, metrics_for(rules), Path(folder), options, export=export, timeout_s=timeout_s, progress=progress
-        )
-        folders = options.source_folders if options else ()
-        return _edited(rank(read(*reports, source_folders=folders), rules, "live"), folders)
+    found = profile(program, rules, options, export=export, timeout_s=timeout_s, progress=progress)
+    return edited(rank(found, rules, "live"), options.source_folders if options else ())
 
 
 def analyze_source(
@@ -211,102 +204,13 @@ def analyze_source(
     diagnosis = rank(_profiled([launch], rules, progress, options), rules, "live")
     found = _with_catalogue(_matching(launch, diagnosis.launches[0]), launch)
     remark = "; ".join(filter(None, [not_checked(launch), diagnosis.remark]))
-    return _edited(Diagnosis((found,), diagnosis.reports, remark), [source.parent])
+    return edited(Diagnosis((found,), diagnosis.reports, remark), [source.parent])
 
 
 def _program_among(targets: Iterable[str | Path]) -> str | Path | None:
     """The first target that can be started and is named as no report is."""
     others = (each for each in targets if Path(each).suffix not in REPORT_ENDINGS)
     return next((each for each in others if Path(each).is_file() and os.access(each, os.X_OK)), None)
-
-
-def analyze_sampled(
-    program: Sequence[str],
-    rules: Sequence[Rule] | None = None,
-    options: NcuOptions | None = None,
-    *,
-    timeout_s: float = math.inf,
-    progress: Progressed | None = None,
-) -> Diagnosis:
-    """Profile a program of many launches in two runs: a cheap look at some of each configuration, then a close one.
-
-    The first run collects one pass of counters for the first launches of each kernel and configuration and for ever
-    fewer of the later ones; the second all that rules can still need, for one launch of each configuration that is
-    worth it. The arguments are those of ``analyze_program``.
-
-    Raises:
-        NothingProfiled: The program launched something else in its second run.
-        NcuviewError: See errors.py.
-    """
-    from ncuview.collect.options import NcuOptions
-    from ncuview.collect.plan import metrics_for, sampling_metrics
-    from ncuview.collect.program import profile_program, python_script
-    from ncuview.collect.sampling import caught, configurations_of, first_run, representatives, samples, second_run
-    from ncuview.diagnose.first_look import joined, second_look
-    from ncuview.diagnose.rank import diagnose as rank
-
-    rules = load_rules() if rules is None else rules
-    options = options or NcuOptions()
-    words = python_script(Path(program[0]), program[1:]) if program[0].endswith(".py") else list(program)
-    only = replace(options, kernel_id=first_run(options.kernel_name), kernel_name="")
-    with tempfile.TemporaryDirectory(prefix="ncuview-") as name:
-        folders = [Path(name, part) for part in ("first", "second")]
-        for folder in folders:
-            folder.mkdir()
-        first = read(
-            *profile_program(words, sampling_metrics(), folders[0], only, timeout_s=timeout_s, progress=progress)
-        )
-        seen = samples(configurations_of(first))
-        look = second_look(first, rules, [sample.stands_for for sample in seen])
-        told = rank(first, rules, "live")
-        durations = first.launches["duration_ns"].tolist()
-        shown = representatives(seen, durations, range(len(seen)))
-        if not look.launches:
-            return _one_each(joined(told, None, look, {}), shown)
-        chosen = [seen[at] for at in representatives(seen, durations, look.launches)]
-        deep = replace(only, kernel_id=second_run(chosen))
-        wanted = metrics_for(look.rules)
-        second = read(*profile_program(words, wanted, folders[1], deep, timeout_s=timeout_s, progress=progress))
-        expected = caught(chosen, seen)
-        if configurations_of(second) != [seen[at].configuration for at in expected]:
-            raise NothingProfiled(
-                "the program launched something else in its second run", hint="Leave out --look quick."
-            )
-        again = {launch: at for at, launch in enumerate(expected)}
-        both = joined(told, rank(second, look.rules, "live"), look, again)
-        return _edited(_one_each(both, shown), options.source_folders)
-
-
-def forecast_of(
-    program: Sequence[str], rules: Sequence[Rule], options: NcuOptions | None = None, *, quick: bool = False
-) -> str:
-    """Ncu's command line for a program, with the passes and the time that it will take; nothing is run."""
-    from ncuview.collect.machine import find_ncu
-    from ncuview.collect.ncu import ncu_command
-    from ncuview.collect.options import NcuOptions
-    from ncuview.collect.passes import forecast
-    from ncuview.collect.plan import metrics_for, sampling_metrics
-    from ncuview.collect.sampling import first_run
-
-    options = options or NcuOptions()
-    metrics = sampling_metrics() if quick else metrics_for(rules)
-    if quick:
-        options = replace(options, kernel_id=first_run(options.kernel_name), kernel_name="")
-    command = ncu_command(find_ncu() or Path("ncu"), metrics, Path("profile.ncu-rep"), program, options)
-    told = forecast(command, metrics)
-    passes, start, each = told.passes, told.start_s, told.launch_s
-    return (
-        f"{told.command}\n\n"
-        f"{told.metrics} metrics, {passes.low} to {passes.high} passes per launch\n"
-        f"{start.low:.1f} to {start.high:.1f} s for ncu, and {each.low:.3f} to {each.high:.2f} s per launch, beside the"
-        " program itself\n"
-        f"measured on {', '.join(told.where)}; more with over 1 GB of device memory, or kernels of milliseconds\n"
-    )
-
-
-def _one_each(diagnosis: Diagnosis, launches: Iterable[int]) -> Diagnosis:
-    """The diagnosis of these launches only."""
-    return replace(diagnosis, launches=tuple(diagnosis.launches[at] for at in sorted(set(launches))))
 
 
 def compare(
@@ -341,7 +245,8 @@ def compare(
     return set_beside(*sides, settings=told, renamed=renamed, force=force)
 
 
-def _edited(diagnosis: Diagnosis, folders: Sequence[Path]) -> Diagnosis:
+def edited(diagnosis: Diagnosis, folders: Sequence[Path]) -> Diagnosis:
+    """The diagnosis with its first advice as changes of the user's source, where that is on this machine."""
     from ncuview.edit.advice import with_edits
 
     return with_edits(diagnosis, folders)

@@ -218,6 +218,10 @@ def analyze(
     suffix = Path(named[0]).suffix if len(named) == 1 else ""
     runs = program is not None or suffix in {".py", ".cu"}
     _refuse_mixture(named, program, suffix, live, options, words)
+    if export and (not runs or suffix == ".cu" or look is Look.QUICK):
+        raise UsageError("--export keeps the report of a program that is profiled in one run")
+    if timeout != math.inf and (not runs or suffix == ".cu"):
+        raise UsageError("--timeout is for programs")
     if look is Look.QUICK and (not runs or suffix == ".cu"):
         raise UsageError("--look quick samples the launches of a program", hint="Reports hold what they hold.")
     from ncuview.collect.plan import choose_rules
@@ -226,14 +230,20 @@ def analyze(
     if dry_run:
         if not runs:
             raise UsageError("--dry-run is for programs, Python and .cu files")
-        words_of_program = [*named, *(program or ())] if suffix != ".cu" else ["the host process of ncuview"]
-        _print(api.forecast_of(words_of_program, loaded, options, quick=look is Look.QUICK))
+        from ncuview.collect.live import host_command
+        from ncuview.sampled import forecast_of
+
+        launcher = host_command(Path("job.json"), Path("result.json"))
+        runs_as = launcher if suffix == ".cu" else [*named, *(program or ())]
+        _print(str(forecast_of(runs_as, loaded, options, quick=look is Look.QUICK)))
         return
     with _Progress() as progress:
         if suffix == ".cu":
             diagnosis = api.analyze_source(Path(named[0]), words, loaded, options, progress=progress.show)
         elif runs and look is Look.QUICK:
-            diagnosis = api.analyze_sampled(
+            from ncuview.sampled import analyze_sampled
+
+            diagnosis = analyze_sampled(
                 [*named, *(program or ())], loaded, options, timeout_s=timeout, progress=progress.show
             )
         elif runs:

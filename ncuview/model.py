@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Origin = Literal["live", "recorded", "report"]
 Verdict = Literal["advice", "near-peak", "unclear"]
+Extent = tuple[int, int, int]
+Configuration = tuple[str, Extent, Extent]
+"""A kernel's demangled name, or its bare name for all kernels of that name together, its grid and its block."""
 
 
 @dataclass(frozen=True)
@@ -318,6 +321,9 @@ class Diagnosis:
     reports: tuple[ReportInfo, ...]
     remark: str = ""
     """Why the profile is a recorded one, or what else the reader must know before the first launch."""
+    launched: Mapping[Configuration, int] = field(default_factory=dict)
+    """How often the program launched each configuration, where only some of its launches were profiled. What is not in
+    it was launched as often as it was profiled."""
 
 
 @dataclass(frozen=True)

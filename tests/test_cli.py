@@ -707,6 +707,16 @@ def test_a_dry_run_needs_neither_gpu_nor_ncu() -> None:
     assert re.search(r"^\d+ metrics, \d+ to \d+ passes per launch$", cost, re.MULTILINE)
 
 
+@pytest.mark.parametrize(("target", "runs_as"), [("mine.py", "mine.py"), ("mine.cu", "ncuview.collect.host job.json")])
+def test_a_dry_run_names_what_would_run(target: str, runs_as: str, tmp_path: Path) -> None:
+    (tmp_path / target).touch()
+    ended = ncuview("analyze", "--dry-run", target, cwd=tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    command = ended.out.partition("\n\n")[0]
+    assert str(Path(sys.executable).name) in command
+    assert runs_as in command
+
+
 def test_fewer_rules_ask_for_fewer_metrics() -> None:
     def metrics(*options: str) -> int:
         ended = ncuview("analyze", "--dry-run", *options, "--", sys.executable)
@@ -731,6 +741,8 @@ def test_top_ranks_kernels_and_shows_so_many() -> None:
         (["analyze", RECORDED, "--look", "quick"], "samples the launches of a program"),
         (["analyze", RECORDED, "--dry-run"], "--dry-run is for programs"),
         (["analyze", RECORDED, "--top", "-1"], "--top takes a number"),
+        (["analyze", RECORDED, "--export", "kept"], "--export keeps the report of a program"),
+        (["analyze", RECORDED, "--timeout", "3"], "--timeout is for programs"),
         (["analyze", RECORDED, "-c", "3"], "options of ncu are for programs"),
         (["analyze", RECORDED, "--grid", "4"], "are for .cu files"),
         (["analyze", RECORDED, "--select", "NOSUCH"], "NOSUCH"),

@@ -22,6 +22,7 @@ from typing import Any
 from ncuview.api import load_rules
 from ncuview.collect.machine import find_ncu, find_nvcc
 from ncuview.collect.ncu import ncu_command
+from ncuview.collect.options import NcuOptions
 from ncuview.collect.plan import belongs_in_recording, metrics_for
 from ncuview.report.scrub import scrub
 
@@ -59,13 +60,13 @@ def _profiled(program: Path, out: Path, *, vendor: bool) -> str:
         return f"WRONG ({alone.returncode}): {alone.stdout[-500:]} {alone.stderr[-500:]}"
     metrics = metrics_for(load_rules())
     raw = program.with_suffix(".ncu-rep")
-    failed = _run(ncu_command(_ncu(), metrics, raw, [str(program)], kernel_name=MEASURED))
+    failed = _run(ncu_command(_ncu(), metrics, raw, [str(program)], NcuOptions(kernel_name=MEASURED)))
     if failed:
         return failed
     scrub(raw, out / f"{program.name}.ncu-repz", keep=partial(belongs_in_recording, planned=frozenset(metrics)))
     if vendor:
         full = program.with_name(f"{program.name}-full.ncu-rep")
-        command = ncu_command(_ncu(), metrics, full, [str(program)], kernel_name=MEASURED)
+        command = ncu_command(_ncu(), metrics, full, [str(program)], NcuOptions(kernel_name=MEASURED))
         options = [option for option in command if not option.startswith(("--metrics", "--apply-rules"))]
         failed = _run([options[0], *_FULL, *options[1:]])
         if failed:

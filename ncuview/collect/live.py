@@ -162,7 +162,12 @@ def host_program(
         for launch in launches
     ]
     job.write_text(json.dumps({"launches": entries, "times_transfers": times_transfers}), encoding="utf-8")
-    return [sys.executable, "-P", "-m", "ncuview.collect.host", str(job), str(result)], result
+    return host_command(job, result), result
+
+
+def host_command(job: Path, result: Path) -> list[str]:
+    """The host process, which makes the launches of a job file and leaves its results in another."""
+    return [sys.executable, "-P", "-m", "ncuview.collect.host", str(job), str(result)]
 
 
 def _transfers(launch: Launch) -> dict[str, Any] | None:

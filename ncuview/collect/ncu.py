@@ -61,8 +61,6 @@ def ncu_command(
     report: Path,
     program: Sequence[str],
     options: NcuOptions | None = None,
-    *,
-    kernel_name: str = "",
 ) -> list[str]:
     """The argument list that profiles a program.
 
@@ -73,13 +71,12 @@ def ncu_command(
             by the process, ``%h`` by the host, ``%q{NAME}`` by a variable and ``%%`` by a percent sign.
         program: The program and its arguments.
         options: Which launches are profiled, and how; ncuview's defaults if None.
-        kernel_name: For no other options than ``NcuOptions.kernel_name``.
 
     Raises:
         UsageError: There is no such program.
     """
     folder = str(report.parent).replace("%", "%%")
-    chosen = (options or NcuOptions(kernel_name=kernel_name)).argv()
+    chosen = (options or NcuOptions()).argv()
     collected = [f"--metrics={','.join(metrics)}", f"--export={os.path.join(folder, report.name)}"]  # noqa: PTH118
     # One word per option, and an absolute program: nothing that a user names can be taken for an option.
     return [str(ncu), *chosen, *collected, _absolute(program[0]), *program[1:]]

@@ -110,6 +110,16 @@ class Forecast:
     launches: int | None
     where: tuple[str, ...]
 
+    def __str__(self) -> str:
+        start, each = self.start_s, self.launch_s
+        return (
+            f"{self.command}\n\n"
+            f"{self.metrics} metrics, {self.passes.low} to {self.passes.high} passes per launch\n"
+            f"{start.low:.1f} to {start.high:.1f} s for ncu, and {each.low:.3f} to {each.high:.2f} s per launch, beside"
+            " the program itself\n"
+            f"measured on {', '.join(self.where)}; more with over 1 GB of device memory, or kernels of milliseconds\n"
+        )
+
     @property
     def seconds(self) -> Bounds | None:
         """All launches together with ncu's own time; None where their number is not known."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from ncuview.collect.passes import ATTRIBUTES, collector_of
 from ncuview.errors import UnknownRule, UsageError
 from ncuview.report.derive import DERIVED
-from ncuview.report.units import UNITS
+from ncuview.report.units import OF_THE_MODEL, UNITS
 from ncuview.ruleset.spec import Rule
 
 # Measured by the host process, not by ncu.
@@ -81,7 +81,7 @@ _LINES = (
 
 def metrics_for(rules: Iterable[Rule]) -> list[str]:
     """The metrics to collect for these rules, sorted, under Nsight Compute's newest names."""
-    needed = {name for unit in UNITS.values() for name in unit.metrics[:1]}
+    needed = {*OF_THE_MODEL, *(name for unit in UNITS.values() for name in unit.metrics[:1])}
     for unit in UNITS.values():
         if unit.derived:
             needed |= set(DERIVED[unit.derived].metrics)

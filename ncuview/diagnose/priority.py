@@ -12,11 +12,7 @@ from dataclasses import dataclass
 from math import fsum, inf, isfinite
 
 from ncuview.errors import UsageError
-from ncuview.model import Device, Diagnosis, Finding, Gain, LaunchDiagnosis
-
-Extent = tuple[int, int, int]
-Configuration = tuple[str, Extent, Extent]
-"""A kernel's demangled or bare name, its grid and its block."""
+from ncuview.model import Configuration, Device, Diagnosis, Extent, Finding, Gain, LaunchDiagnosis
 
 
 @dataclass(frozen=True)
@@ -81,20 +77,13 @@ class Priorities:
         return _factor(self.total_ns, self.saved)
 
 
-def priorities(diagnosis: Diagnosis, counts: Mapping[Configuration, int] | None = None) -> Priorities:
-    """Group the launches of a diagnosis and rank the groups.
-
-    Args:
-        diagnosis: The launches that were profiled.
-        counts: How often each configuration was launched, where only some of its launches were profiled. The kernel is
-            given by its demangled name, or by its bare name for all kernels of that name together. What is not in it
-            was launched as often as it was profiled.
+def priorities(diagnosis: Diagnosis) -> Priorities:
+    """Group the launches of a diagnosis, each for as many as it was sampled from, and rank the groups.
 
     Raises:
-        UsageError: A count is less than what was profiled of its configuration.
+        UsageError: A count of ``launched`` is less than what was profiled of its configuration.
     """
-    counts = counts or {}
-    weights, unprofiled = _weights(diagnosis.launches, counts)
+    weights, unprofiled = _weights(diagnosis.launches, diagnosis.launched)
     groups: defaultdict[Hashable, list[tuple[LaunchDiagnosis, float]]] = defaultdict(list)
     for launch, weight in zip(diagnosis.launches, weights, strict=True):
         groups[launch.demangled, launch.kernel, launch.grid, launch.block, launch.device].append((launch, weight))

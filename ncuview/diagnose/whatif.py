@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ncuview.diagnose.attainable import bounds_of, of_gpu
-from ncuview.report.derive import DERIVED, column, first_known
-from ncuview.report.units import BLOCKS, UNITS, Unit, members
+from ncuview.report.derive import DERIVED, column, first_known, has_none
+from ncuview.report.units import BLOCKS, DRAM_BYTES, UNITS, Unit, members
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +48,6 @@ then becomes 1.3x to 3.0x. With it, the measured gain lies between low and high 
 for the programs of docs/accuracy.md; with 0.4 in 121, with 0.15 in less than half."""
 
 _UNIT_NAMES = (*UNITS, BLOCKS, "launch")
-_DRAM_BYTES = ["dram__bytes_read.sum", "dram__bytes_write.sum"]
 
 
 @dataclass(frozen=True)
@@ -66,9 +65,9 @@ class Load:
 
     def missing(self, launch: int) -> tuple[str, ...]:
         """The metrics without which nothing can be predicted and which this launch lacks."""
-        lacking = [what.metrics[0] for unit, what in UNITS.items() if what.core and np.isnan(self.use[unit][launch])]
+        lacking = [what.metrics[0] for unit, what in UNITS.items() if what.needed and np.isnan(self.use[unit][launch])]
         if np.isnan(self.attainable["best"]["dram"][launch]) and not np.isnan(self.use["dram"][launch]):
-            lacking += _DRAM_BYTES
+            lacking += DRAM_BYTES
         return tuple(lacking)
 
     def closeness(self, bound: str = "best") -> Column:
@@ -119,13 +118,18 @@ def load_of(profile: Profile) -> Load:
 
 
 def use_of(profile: Profile, what: Unit) -> Column:
-    """A unit's use as a share of its peak, one per launch; NaN where it was not measured."""
-    return DERIVED[what.derived].compute(profile) if what.derived else first_known(profile, what.metrics) / 100
+    """A unit's use as a share of its peak, one per launch; NaN where it is unknown."""
+    if what.derived:
+        return DERIVED[what.derived].compute(profile)
+    use = first_known(profile, what.metrics) / 100
+    if what.works_for and np.isnan(use).any():
+        use[np.isnan(use) & has_none(profile, what.works_for)] = 0.0
+    return use
 
 
 def written_share(profile: Profile) -> Column:
     """Bytes written as a share of all bytes of device memory; 0 where there are none, NaN where not counted."""
-    read, written = (column(profile, metric) for metric in _DRAM_BYTES)
+    read, written = (column(profile, metric) for metric in DRAM_BYTES)
     return written / np.maximum(read + written, 1.0)
 
 

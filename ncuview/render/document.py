@@ -41,28 +41,27 @@ _OUTCOME_WORDS: dict[type, str] = {
 }
 
 
-def as_json(answer: Diagnosis | Ladder | Comparison, ranked: Priorities | None = None) -> str:
+def as_json(answer: Diagnosis | Ladder | Comparison) -> str:
     """One JSON document, without NaN or infinity.
 
     Args:
         answer: What to write.
-        ranked: The priorities of a diagnosis, where they were weighted by how often kernels were launched.
     """
     if isinstance(answer, Ladder):
         content = _ladder(answer)
     elif isinstance(answer, Comparison):
         content = _comparison(answer)
     else:
-        content = _diagnosis(answer, ranked or priorities(answer))
+        content = _diagnosis(answer)
     return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=True) + "\n"
 
 
-def _diagnosis(diagnosis: Diagnosis, ranked: Priorities) -> dict[str, Any]:
+def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
     return {
         "schema": DIAGNOSIS_SCHEMA,
         "remark": diagnosis.remark,
         "reports": [_report(report) for report in diagnosis.reports],
-        "priorities": _priorities(ranked),
+        "priorities": _priorities(priorities(diagnosis)),
         "launches": [_launch(launch) for launch in diagnosis.launches],
     }
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ncuview.report import sass, splits
-from ncuview.report.passes import Place, loads_again, loads_that_could_join
 from ncuview.report.sass import (
     ATOMIC,
     BARRIER,
@@ -28,6 +27,7 @@ from ncuview.report.sass import (
     load_batches,
 )
 from ncuview.report.units import UNITS
+from ncuview.report.walks import Place, loads_again, loads_that_could_join
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -181,6 +181,14 @@ def _none_without(metric: str, derived: Derived) -> Derived:
 
 def _matches(rows: pd.DataFrame, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
     return np.array([bool(pattern.match(instruction)) for instruction in rows["sass"].tolist()], dtype=bool)
+
+
+def has_none(profile: Profile, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
+    """For each launch whether its code is known and none of its instructions matches."""
+    found = np.zeros(len(profile.launches), dtype=bool)
+    for launch, rows in profile.instructions.groupby("launch"):
+        found[int(str(launch))] = not _matches(rows, pattern).any()
+    return found
 
 
 def _bytes_in_flight(rows: pd.DataFrame) -> float:

@@ -19,6 +19,9 @@ PREDICATE = r"^(?:@!?U?P\d+\s+)?"
 GLOBAL_LOAD = re.compile(PREDICATE + r"(?:LDG|LD)\.E(?P<modifiers>\S*)\s+R(?P<register>\d+)")
 GLOBAL_STORE = re.compile(PREDICATE + r"(?:STG|ST)\b")
 ATOMIC = re.compile(PREDICATE + r"(?:RED|REDG|ATOM|ATOMG)\b")
+TEXTURE = re.compile(PREDICATE + r"(?:TEX|TLD|TXD|TMML|TXQ|SU(?:LD|ST|RED|ATOM))")
+DOUBLE_OR_MATRIX = re.compile(PREDICATE + r"(?:D(?:ADD|MUL|FMA|SETP|MNMX)\b|[A-Z]*MMA)")
+SPECIAL = re.compile(PREDICATE + r"U?(?:MUFU|I2F|F2I|F2F|I2I|FRND|POPC|FLO|BREV)")
 SHARED_ACCESS = re.compile(PREDICATE + r"(?:LDS|STS|LDSM|STSM)\b")
 """Loads and stores; where atomics in shared memory meet is up to the data."""
 _TINY = re.compile(PREDICATE + r"LDG?\.E(?:\.\w+)*\.[US](?:8|16)\b")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from ncuview.report import sass
 
 _ELAPSED = ".avg.pct_of_peak_sustained_elapsed"
 
@@ -15,62 +18,70 @@ class Unit:
     Attributes:
         wall: The word under which it is reported; the parts of the L2 cache share one.
         metrics: Its use in % of peak over the elapsed time, under Nsight Compute's names, the one we collect first.
-        derived: Where no metric gives the use: the derived quantity that does, as a share.
+        derived: Where no metric gives the use: the derived quantity that does, as a share; it may be unknown.
         says: What it does, for people.
-        core: Whether no gain can be predicted without it. A pipe that was not measured is left out of the model.
+        works_for: The instructions that it works for, by their text; None if kernels of all kinds use it. A launch with
+            none of them needs no measure of it.
     """
 
     wall: str
     metrics: tuple[str, ...]
     says: str
-    core: bool
     derived: str = ""
+    works_for: re.Pattern[str] | None = None
+
+    @property
+    def needed(self) -> bool:
+        """Whether no gain can be predicted while its use is unknown."""
+        return bool(self.metrics)
 
 
-def _core(wall: str, metric: str, says: str) -> Unit:
-    return Unit(wall, (metric + _ELAPSED,), says, core=True)
-
-
-def _pipe(name: str, says: str, *metrics: str) -> Unit:
-    return Unit(name, tuple(metric + _ELAPSED for metric in metrics), says, core=False)
+def _unit(wall: str, says: str, *metrics: str, works_for: re.Pattern[str] | None = None) -> Unit:
+    return Unit(wall, tuple(metric + _ELAPSED for metric in metrics), says, works_for=works_for)
 
 
 UNITS: Mapping[str, Unit] = {
-    "dram": _core("dram", "dram__cycles_active", "device memory"),
-    "l2_tags": _core("l2", "lts__t_tag_requests", "L2 tag look-ups"),
-    "l2_sectors": _core("l2", "lts__t_sectors", "L2 sectors looked up"),
-    "l2_data": _core("l2", "lts__d_sectors", "L2 data banks"),
-    "l2_in": _core("l2", "lts__xbar2lts_cycles_active", "crossbar into the L2 cache"),
-    "l2_out": _core("l2", "lts__lts2xbar_cycles_active", "crossbar out of the L2 cache"),
-    "l1_data": _core("l1_data", "l1tex__data_pipe_lsu_wavefronts", "data stage of L1 and shared memory"),
-    "lsu": _core("lsu", "l1tex__lsuin_requests", "load/store unit"),
-    "issue": _core("issue", "sm__inst_issued", "instruction issue slots"),
+    "dram": _unit("dram", "device memory", "dram__cycles_active"),
+    "l2_tags": _unit("l2", "L2 tag look-ups", "lts__t_tag_requests"),
+    "l2_sectors": _unit("l2", "L2 sectors looked up", "lts__t_sectors"),
+    "l2_data": _unit("l2", "L2 data banks", "lts__d_sectors"),
+    "l2_in": _unit("l2", "crossbar into the L2 cache", "lts__xbar2lts_cycles_active"),
+    "l2_out": _unit("l2", "crossbar out of the L2 cache", "lts__lts2xbar_cycles_active"),
+    "l1_data": _unit("l1_data", "data stage of L1 and shared memory", "l1tex__data_pipe_lsu_wavefronts"),
+    "lsu": _unit("lsu", "load/store unit", "l1tex__lsuin_requests"),
+    "issue": _unit("issue", "instruction issue slots", "sm__inst_issued"),
     # Of the others, these forms of the counters cost no pass of their own on an H200. The address divergence unit
     # (adu) would cost one; where it is a wall, the constant cache is one too.
     "l2_atomic": Unit(
         "l2_atomic",
         ("lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed",),
         "atomic unit of the busiest L2 slice",
-        core=False,
+        works_for=sass.ATOMIC,
     ),
-    "constant": _pipe("constant", "constant cache", "idc__request_cycles_active"),
-    "tex": _pipe("tex", "texture filter", "l1tex__f_wavefronts"),
-    "imad": Unit("imad", (), "integer multiplier, half of the FMA pipe", core=False, derived="imad_use"),
-    "alu": _pipe("alu", "integer and logic pipe", "sm__inst_executed_pipe_alu", "sm__pipe_alu_cycles_active"),
-    "fma": _pipe("fma", "FP32 and integer multiply pipe", "sm__inst_executed_pipe_fma", "sm__pipe_fma_cycles_active"),
-    "fp64_tensor": _pipe(
+    "constant": _unit("constant", "constant cache", "idc__request_cycles_active"),
+    "tex": _unit("tex", "texture filter", "l1tex__f_wavefronts", works_for=sass.TEXTURE),
+    "imad": Unit("imad", (), "integer multiplier, half of the FMA pipe", derived="imad_use"),
+    "alu": _unit("alu", "integer and logic pipe", "sm__inst_executed_pipe_alu", "sm__pipe_alu_cycles_active"),
+    "fma": _unit("fma", "FP32 and integer multiply pipe", "sm__inst_executed_pipe_fma", "sm__pipe_fma_cycles_active"),
+    "fp64_tensor": _unit(
         "fp64_tensor",
         "double-precision pipe and tensor cores, which share their dispatch",
         "sm__pipe_shared_cycles_active_realtime",
         "sm__pipe_shared_cycles_active",
+        works_for=sass.DOUBLE_OR_MATRIX,
     ),
-    "xu": _pipe(
+    "xu": _unit(
         "xu",
         "special functions and conversions",
         "sm__inst_executed_pipe_xu_realtime",
         "sm__inst_executed_pipe_xu",
+        works_for=sass.SPECIAL,
     ),
 }
+
+DRAM_BYTES = ("dram__bytes_read.sum", "dram__bytes_write.sum")
+OF_THE_MODEL = ("gpu__time_duration.sum", *DRAM_BYTES, "lts__t_sectors.sum")
+"""What predictions need beside the use of the units, whatever a rule asks for."""
 
 WALLS: tuple[str, ...] = tuple(dict.fromkeys(unit.wall for unit in UNITS.values()))
 """The words for walls, without ``latency`` and ``launch``, which are what no unit explains."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
+
 import pytest
 
 from ncuview.collect.passes import collector_of
@@ -12,7 +15,9 @@ from ncuview.collect.plan import (
     metrics_for,
     sampling_metrics,
 )
+from ncuview.diagnose.rank import diagnose
 from ncuview.errors import UnknownRule, UsageError
+from ncuview.model import Finding, LaunchDiagnosis, Profile
 from ncuview.paths import shipped
 from ncuview.report.derive import DERIVED
 from ncuview.report.reader import read
@@ -124,3 +129,27 @@ def test_a_recorded_profile_has_every_planned_metric() -> None:
 )
 def test_a_recording_keeps_what_was_asked_for_and_what_the_launch_is(name: str, kept: bool) -> None:
     assert belongs_in_recording(name, PLAN) is kept
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.text.name)
+def test_a_rule_says_the_same_with_the_metrics_that_are_planned_for_it_alone(rule: Rule) -> None:
+    for family in ("transpose", "reduction", "atomics", "instructions"):
+        profile = recorded(family)
+        planned = (*metrics_for([rule]), "launch__", "device__")
+        columns = [
+            name for name in profile.metrics if name in planned or str(name).startswith(("launch__", "device__"))
+        ]
+        alone = diagnose(replace(profile, metrics=profile.metrics[columns]), [rule])
+        whole = diagnose(profile, [rule])
+        assert [said(launch) for launch in alone.launches] == [said(launch) for launch in whole.launches]
+
+
+def said(launch: LaunchDiagnosis) -> tuple[object, ...]:
+    (outcome,) = launch.outcomes
+    gain = outcome.predicted_speedup if isinstance(outcome, Finding) else None
+    return type(outcome), outcome.rule.code, gain
+
+
+@cache
+def recorded(family: str) -> Profile:
+    return read([shipped("kernels") / family / "h200.ncu-repz"])

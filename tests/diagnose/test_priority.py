@@ -37,7 +37,7 @@ def launch(
 
 
 def ranked(*launches: LaunchDiagnosis, counts: dict[tuple[str, object, object], int] | None = None) -> Priorities:
-    return priorities(Diagnosis(launches, ()), counts)  # type: ignore[arg-type]
+    return priorities(Diagnosis(launches, (), launched=counts or {}))  # type: ignore[arg-type]
 
 
 def names(found: Priorities) -> list[str]:
@@ -214,6 +214,6 @@ def test_of_the_recorded_reductions_the_first_is_to_be_changed_first() -> None:
 
 def test_a_kernel_that_runs_often_comes_before_one_that_takes_long_once() -> None:
     v4 = next(each for each in recorded().launches if each.kernel == "reduce_v4_1")
-    found = priorities(recorded(), {("reduce_v4_1", v4.grid, v4.block): 1000})
+    found = priorities(replace(recorded(), launched={("reduce_v4_1", v4.grid, v4.block): 1000}))
     assert found.groups[0].kernel == "reduce_v4_1"
     assert found.groups[0].share > 0.98

@@ -122,7 +122,7 @@ def test_a_wall_is_as_busy_as_the_busiest_of_its_units() -> None:
 
 
 def test_a_wall_that_was_not_measured_is_left_out() -> None:
-    assert "xu" not in only(Launch().without(USE["xu"])).walls
+    assert "lsu" not in only(Launch().without(USE["lsu"])).walls
 
 
 def test_a_finding_names_its_line_and_the_code_on_it() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from ncuview.diagnose.attainable import attainable
 from ncuview.diagnose.whatif import CERTAINTY, Load, load_of, predict, walls_now
 from ncuview.report.units import UNITS as ALL_UNITS
 from ncuview.report.units import members
-from tests.builders import H200, LOW_USE, USE, Launch, make_profile
+from tests.builders import H200, LOW_USE, USE, Instruction, Launch, make_profile
 
 UNITS = {name: unit for name, unit in ALL_UNITS.items() if unit.metrics}
 """Those with a counter of their own, whose use a made profile can set."""
@@ -127,9 +128,24 @@ def test_the_low_bound_takes_part_of_the_claimed_latency_for_granted() -> None:
     assert CERTAINTY["low"] < CERTAINTY["best"] <= CERTAINTY["high"]
 
 
-@pytest.mark.parametrize("unit", [name for name, unit in UNITS.items() if unit.core])
-def test_a_missing_core_unit_is_named(unit: str) -> None:
-    load = load_of(make_profile(Launch().without(USE[unit])))
+SERVED = {
+    "l2_atomic": "RED.E.ADD.F32 [R2], R5",
+    "tex": "TEX R4, R2",
+    "fp64_tensor": "DFMA R2, R4, R6, R8",
+    "xu": "MUFU.EX2 R4, R5",
+}
+"""Units that only some instructions use, and one of these."""
+
+
+def lacking(unit: str, *code: str) -> Launch:
+    """A launch in which a unit was not measured, and which executes an instruction that uses it, or this code."""
+    texts = code or (SERVED.get(unit, "EXIT"),)
+    return replace(Launch().without(*UNITS[unit].metrics), instructions=tuple(Instruction(text) for text in texts))
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_missing_unit_is_named(unit: str) -> None:
+    load = load_of(make_profile(lacking(unit)))
     assert load.missing(0) == (USE[unit],)
 
 
@@ -140,17 +156,23 @@ def test_what_device_memory_attains_is_unknown_without_the_bytes_written(metric:
     assert np.isnan(load.attainable["best"]["dram"][0])
 
 
-@pytest.mark.parametrize("unit", [name for name, unit in UNITS.items() if unit.core])
+@pytest.mark.parametrize("unit", UNITS)
 def test_latency_is_no_answer_while_a_unit_is_unknown(unit: str) -> None:
     assert walls_now(load_of(make_profile(Launch()))) == ["latency"]
-    assert walls_now(load_of(make_profile(Launch().without(USE[unit])))) == ["unknown"]
+    assert walls_now(load_of(make_profile(lacking(unit)))) == ["unknown"]
 
 
-@pytest.mark.parametrize("unit", [name for name, unit in UNITS.items() if not unit.core])
-def test_a_missing_pipe_is_left_out(unit: str) -> None:
-    load = load_of(make_profile(Launch().without(*UNITS[unit].metrics)))
+@pytest.mark.parametrize("unit", SERVED)
+def test_a_unit_that_no_instruction_uses_is_idle(unit: str) -> None:
+    load = load_of(make_profile(lacking(unit, "@P0 IADD3 R1, R2, R3", "EXIT")))
     assert load.missing(0) == ()
-    assert best(load, scale={"issue": 0.5, unit: 0.5}, latency=0.5) > 1
+    assert load.use[unit].tolist() == [0.0]
+
+
+@pytest.mark.parametrize("unit", SERVED)
+def test_without_code_any_unit_may_be_in_use(unit: str) -> None:
+    launch = replace(Launch().without(*UNITS[unit].metrics), instructions=())
+    assert load_of(make_profile(launch)).missing(0) == (USE[unit],)
 
 
 def test_an_older_name_of_a_pipes_use_counts_too() -> None:

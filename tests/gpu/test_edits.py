@@ -12,6 +12,7 @@ from ncuview import diagnose, read
 from ncuview.api import load_rules
 from ncuview.collect.machine import find_ncu, find_nvcc
 from ncuview.collect.ncu import classify, ncu_command, run_ncu
+from ncuview.collect.options import NcuOptions
 from ncuview.collect.plan import metrics_for
 from ncuview.edit import Edit, propose
 from ncuview.model import LaunchDiagnosis
@@ -41,7 +42,7 @@ def built(folder: Path, name: str, kernel: str) -> Built:
     alone = subprocess.run([program], capture_output=True, text=True, check=False, timeout=120)
     assert alone.returncode == 0, alone.stderr
     report = folder / "profile.ncu-rep"
-    argv = ncu_command(ncu, metrics_for(load_rules()), report, [str(program)], kernel_name=kernel)
+    argv = ncu_command(ncu, metrics_for(load_rules()), report, [str(program)], NcuOptions(kernel_name=kernel))
     run = run_ncu(argv, cwd=folder, timeout_s=300)
     if failure := classify(run, report):
         raise failure

@@ -58,8 +58,9 @@ def test_templates_of_one_name_are_told_apart() -> None:
 
 
 def test_what_the_total_leaves_out_is_said() -> None:
-    answer = Diagnosis((launch_with_advice(), replace(launch_near_peak(), duration_ns=nan)), ())
-    ranked = priorities(answer, {("another", (1, 1, 1), (1, 1, 1)): 5})
+    launches = (launch_with_advice(), replace(launch_near_peak(), duration_ns=nan))
+    answer = Diagnosis(launches, (), launched={("another", (1, 1, 1), (1, 1, 1)): 5})
+    ranked = priorities(answer)
     words = " ".join(priorities_page(answer, ranked, top=0, width=80, color=False).split())
     assert "1 launches are not in these times: their durations were not collected." in words
     assert "5 launches are not in these times: none of their configuration was profiled." in words
@@ -92,8 +93,8 @@ def test_json_has_the_groups_and_the_bound() -> None:
 
 def test_json_takes_the_weights_that_it_is_given() -> None:
     first = launch_with_advice()
-    ranked = priorities(diagnosis(), {(first.kernel, first.grid, first.block): 100})
-    document = json.loads(as_json(diagnosis(), ranked))
+    sampled = replace(diagnosis(), launched={(first.kernel, first.grid, first.block): 100})
+    document = json.loads(as_json(sampled))
     assert not problems(document)
     assert (document["priorities"]["groups"][0]["launches"], document["priorities"]["groups"][0]["profiled"]) == (
         100,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ncuview.report.passes import Place, loads_again, loads_that_could_join
 from ncuview.report.sass import Code
+from ncuview.report.walks import Place, loads_again, loads_that_could_join
 
 Column = NDArray[np.float64]
 

@@ -1,0 +1,120 @@
+"""Programs of many launches: a cheap look at some of them, a close one at what is worth it; what a run will cost."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ncuview.api import Progressed, edited, load_rules, read
+from ncuview.collect.callable import program_of
+from ncuview.collect.machine import find_ncu
+from ncuview.collect.ncu import ncu_command
+from ncuview.collect.options import NcuOptions
+from ncuview.collect.passes import Forecast, forecast
+from ncuview.collect.plan import metrics_for, sampling_metrics
+from ncuview.collect.program import profile_program
+from ncuview.collect.sampling import (
+    Sample,
+    caught,
+    configurations_of,
+    first_run,
+    representatives,
+    samples,
+    second_run,
+)
+from ncuview.diagnose.first_look import joined, second_look
+from ncuview.diagnose.rank import diagnose as rank
+from ncuview.errors import NothingProfiled
+
+if TYPE_CHECKING:
+    from ncuview.model import Configuration, Diagnosis, Profile
+    from ncuview.ruleset.spec import Rule
+
+
+def analyze_sampled(
+    program: Sequence[str],
+    rules: Sequence[Rule] | None = None,
+    options: NcuOptions | None = None,
+    *,
+    timeout_s: float = math.inf,
+    progress: Progressed | None = None,
+) -> Diagnosis:
+    """Profile a program in two runs and diagnose one launch of each kernel and configuration.
+
+    The first run collects one pass of counters for the first launches of each kernel and for ever fewer of the later
+    ones; the second all that rules can still need, for the configurations that are worth it. The diagnosis says how
+    often each was launched, exactly below ten launches of a kernel and to within a half above.
+
+    Args:
+        program: The program and its arguments; a first word that ends in .py is run by this Python.
+        rules: The rules to judge by; the shipped ones by default.
+        options: Which launches are profiled, and how; ``kernel_id`` is taken by the sampling.
+        timeout_s: How long each run may take under ncu, in seconds.
+        progress: Told about every kernel that ncu starts and finishes.
+
+    Raises:
+        NothingProfiled: The program launched something else in its second run.
+        NcuviewError: See errors.py.
+    """
+    rules = load_rules() if rules is None else rules
+    first_options = _sampling(options or NcuOptions())
+
+    def profiled(metrics: Sequence[str], chosen: NcuOptions) -> Profile:
+        with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
+            words, chosen = program_of(program, chosen, Path(folder))
+            made = profile_program(words, metrics, Path(folder), chosen, timeout_s=timeout_s, progress=progress)
+            return read(*made, source_folders=chosen.source_folders)
+
+    first = profiled(sampling_metrics(), first_options)
+    seen = samples(configurations_of(first))
+    look = second_look(first, rules, [sample.stands_for for sample in seen])
+    told = rank(first, rules, "live")
+    durations = first.launches["duration_ns"].tolist()
+    second, again = None, {}
+    if look.launches:
+        chosen = [seen[at] for at in representatives(seen, durations, look.launches)]
+        close = profiled(metrics_for(look.rules), replace(first_options, kernel_id=second_run(chosen)))
+        expected = caught(chosen, seen)
+        if configurations_of(close) != [seen[at].configuration for at in expected]:
+            raise NothingProfiled(
+                "the program launched something else in its second run", hint="Leave out --look quick."
+            )
+        second = rank(close, look.rules, "live")
+        again = {launch: at for at, launch in enumerate(expected)}
+    both = joined(told, second, look, again)
+    shown = representatives(seen, durations, range(len(seen)))
+    sampled = replace(both, launches=tuple(both.launches[at] for at in shown), launched=_launched(seen))
+    return edited(sampled, first_options.source_folders)
+
+
+def forecast_of(
+    program: Sequence[str], rules: Sequence[Rule], options: NcuOptions | None = None, *, quick: bool = False
+) -> Forecast:
+    """What a run of ncu for this program will be and cost; nothing is run.
+
+    Raises:
+        UsageError: There is no such program on this machine.
+    """
+    words, options = program_of(program, options or NcuOptions(), Path())
+    options = _sampling(options) if quick else options
+    metrics = sampling_metrics() if quick else metrics_for(rules)
+    command = ncu_command(find_ncu() or Path("ncu"), metrics, Path("profile.ncu-rep"), words, options)
+    return forecast(command, metrics)
+
+
+def _sampling(options: NcuOptions) -> NcuOptions:
+    return replace(options, kernel_id=first_run(options.kernel_name), kernel_name="")
+
+
+def _launched(seen: Iterable[Sample]) -> dict[Configuration, int]:
+    """How often each kernel was launched with each grid and block, by what its samples stand for."""
+    counted: defaultdict[Configuration, float] = defaultdict(float)
+    for sample in seen:
+        where = sample.configuration
+        counted[where.kernel, where.grid, where.block] += sample.stands_for
+    return {configuration: round(count) for configuration, count in counted.items()}
