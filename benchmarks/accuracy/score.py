@@ -1,6 +1,6 @@
 """Score diagnoses against the accuracy set: first advice, promised gains, false advice; Nsight's rules beside ours.
 
-    python benchmarks/accuracy/score.py benchmarks/accuracy/h200 docs/accuracy.md
+    python -m benchmarks.accuracy.score benchmarks/accuracy/h200 docs/accuracy.md
 
 The folder holds what measure.py wrote. SETS says which programs were sealed until when; all were worked on afterwards.
 The catalogue's ladders are a set of their own, on which the rules grew.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import statistics
 import sys
+import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,8 +19,9 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
+from benchmarks.accuracy.variants import variant_launches
 from ncuview.api import ladder, load_rules
-from ncuview.collect.catalogue import all_kernels, find_kernel
+from ncuview.collect.catalogue import Launch, all_kernels, find_kernel
 from ncuview.diagnose.rank import diagnose
 from ncuview.model import Finding, LaunchDiagnosis
 from ncuview.report.reader import read
@@ -123,6 +125,7 @@ def main(reports: str, target: str) -> None:
     every = [case for cases in sets.values() for case in cases]
     parts = [_HEAD, *(_scores(name, cases) for name, cases in sets.items())]
     parts += [_scores("all programs together", every), _scores("catalogue", list(_catalogue()))]
+    parts += [_scores("catalogue at other sizes and with other element types", list(_variants(Path(reports))))]
     parts += [_misses(name, cases) for name, cases in sets.items()]
     Path(target).write_text("\n".join(parts), encoding="utf-8")
 
@@ -184,6 +187,38 @@ def _catalogue() -> Iterator[Case]:
             )
 
 
+def _variants(reports: Path) -> Iterator[Case]:
+    """The catalogue's ladders at other sizes and with other element types; right is what it is in the original."""
+    for report in sorted(reports.glob("*-*.ncu-repz")):
+        variant, family = report.name.removesuffix(".ncu-repz").split("-")
+        with tempfile.TemporaryDirectory() as folder:
+            launches = variant_launches(variant, family, Path(folder))
+        judged = list(zip(launches, diagnose(read([report]), load_rules(), "report").launches, strict=True))
+        for launch, told in judged:
+            if launch.sizes != launch.kernel.text.sizes:
+                continue  # only there for the rung below
+            of_better = [pair for pair in judged if pair[0].kernel.name == launch.kernel.text.better]
+            at_its_own = of_better[0] if of_better else (launch, told)
+            better = next((pair for pair in of_better if pair[0].sizes == launch.sizes), at_its_own)
+            gain = _rate(*better) / _rate(launch, told)
+            expect = launch.kernel.text.expect
+            step = expect.first if expect.first and gain >= ADVICE else ""
+            yield Case(
+                kernel=f"{launch.kernel.name} ({variant})",
+                family=family,
+                right=(step,) if step else (),
+                gain=gain if step else 1.0,
+                trap="",
+                near_peak=expect.verdict == "near-peak" and max(told.walls.values()) >= AT_A_WALL,
+                ours=_advice(told),
+                vendor=None,
+            )
+
+
+def _rate(launch: Launch, told: LaunchDiagnosis) -> float:
+    return (launch.useful_flops or launch.useful_bytes) / told.duration_ns
+
+
 def _advice(launch: LaunchDiagnosis) -> tuple[Advice, ...]:
     findings = [outcome for outcome in launch.outcomes if isinstance(outcome, Finding)]
     ordered = [*launch.findings, *(each for each in findings if each.rejected)]
@@ -243,7 +278,7 @@ VENDOR = Adviser("Nsight Compute's rules", lambda case: case.vendor or (), _matc
 
 _HEAD = """# Accuracy
 
-Made by `python benchmarks/accuracy/score.py` from reports that `python benchmarks/accuracy/measure.py` wrote on an
+Made by `python -m benchmarks.accuracy.score` from reports that `python benchmarks/accuracy/measure.py` wrote on an
 NVIDIA H200. A *pair* is a launch whose labelled change brought 1.10x or more, as measured in the same run; a *trap* a
 launch whose labelled change brought less than 1.05x; *near peak* a launch that its author calls finished and that uses
 a unit to 72 % of its peak. Advice is what is promised 1.10x or more. Intervals are Wilson's, at 95 %. Nsight's rules
