@@ -96,7 +96,7 @@ def _shown_in_notebooks(answer: Any) -> str:
 def _show_answers_in_notebooks() -> None:
     """Give answers their HTML here, as the model itself imports nothing of ours."""
     model = import_module("ncuview.model")
-    for answer in (model.Diagnosis, model.Ladder, model.LaunchDiagnosis):
+    for answer in (model.Profile, model.Diagnosis, model.Ladder, model.LaunchDiagnosis):
         answer._repr_html_ = _shown_in_notebooks
 
 

@@ -34,7 +34,7 @@ class ReportInfo:
     """When it was written (UTC); None when the report does not say."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Profile:
     """All launches of one or more reports, as DataFrames in base units (ns, byte, sector, %).
 
@@ -65,6 +65,10 @@ class Profile:
     sources: Mapping[tuple[str, str], str]
     source_remarks: Mapping[tuple[str, str], str] = field(default_factory=dict)
     call_sites: Mapping[int, Mapping[int, CallSite]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        kernels, metrics = self.launches["demangled"].nunique(), len(self.metrics.columns)
+        return f"Profile of {len(self.launches)} launches of {kernels} kernels with {metrics} metrics"
 
     @cached_property
     def lines(self) -> pd.DataFrame:

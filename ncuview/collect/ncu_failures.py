@@ -154,6 +154,7 @@ CAUSES: tuple[Failure, ...] = (
         (
             r"unrecogni[sz]ed option",
             r"option '.*' cannot be specified more than once",
+            r"Option '.*' is not supported with",
             r"Invalid regex provided to",
             r"did not match any section",
             r"does not exist or is not an executable",

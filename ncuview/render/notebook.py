@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from math import isfinite
+from typing import Any
 from xml.etree import ElementTree as ET
 
-from ncuview.model import Broken, Diagnosis, Finding, Ladder, LaunchDiagnosis, Passed, Rung, Skipped, SourceLine
+from ncuview.model import (
+    Broken,
+    Diagnosis,
+    Finding,
+    Ladder,
+    LaunchDiagnosis,
+    Passed,
+    Profile,
+    Rung,
+    Skipped,
+    SourceLine,
+)
 from ncuview.render.ladder import rate
 from ncuview.render.terminal import (
     COLLECT,
@@ -55,11 +67,38 @@ font:12.5px/1.4 ui-monospace,monospace}
 _Part = ET.Element | str
 
 
-def answer_html(answer: Diagnosis | Ladder | LaunchDiagnosis) -> str:
+def answer_html(answer: Profile | Diagnosis | Ladder | LaunchDiagnosis) -> str:
     """What a notebook shows of any answer."""
-    if isinstance(answer, Ladder):
-        return ladder_html(answer)
-    return diagnosis_html(answer) if isinstance(answer, Diagnosis) else launch_html(answer)
+    match answer:
+        case Profile():
+            return profile_html(answer)
+        case Ladder():
+            return ladder_html(answer)
+        case Diagnosis():
+            return diagnosis_html(answer)
+        case LaunchDiagnosis():
+            return launch_html(answer)
+
+
+def profile_html(profile: Profile) -> str:
+    """A profile as one HTML element: its longest launches, and what to do with it."""
+    longest = profile.launches.nlargest(_LAUNCHES, "duration_ns").sort_index()
+    rows = [
+        (str(at), row["demangled"], *_extents(row), duration(row["duration_ns"]), row["device"])
+        for at, row in zip(longest.index, longest.to_dict("records"), strict=True)
+    ]
+    table = _table(("", "kernel", "grid", "block", "time", "GPU"), rows)
+    shown = "" if len(rows) == len(profile.launches) else f" The {len(rows)} longest are shown."
+    return _page(_dim(f"{profile}.{shown}"), table, _dim("ncuview.diagnose(profile) says what to do next."))
+
+
+def _extents(launch: dict[Hashable, Any]) -> Iterator[str]:
+    for name in ("grid", "block"):
+        yield _extent([launch[f"{name}_{axis}"] for axis in "xyz"])
+
+
+def _extent(extent: Sequence[int]) -> str:
+    return "x".join(str(n) for n in extent if n > 1) or "1"
 
 
 def diagnosis_html(diagnosis: Diagnosis) -> str:
@@ -129,7 +168,7 @@ def _saved(launch: LaunchDiagnosis) -> float:
 
 
 def _line(launch: LaunchDiagnosis) -> Iterator[_Part]:
-    grid, block = ("x".join(str(n) for n in extent if n > 1) or "1" for extent in (launch.grid, launch.block))
+    grid, block = _extent(launch.grid), _extent(launch.block)
     yield _element("b", "", launch.kernel)
     yield _element("span", "dim", f"  grid {grid}, block {block}, {duration(launch.duration_ns)}: ")
     yield _element("span", "", f"{wall_words(launch)}, ")

@@ -38,6 +38,10 @@ def relative(sass: str, start: int) -> str:
     return _ADDRESS.sub(lambda match: hex(int(match.group(), 16) - start), sass.strip())
 
 
+_ALIGNED = 16
+"""Bytes of an instruction since Volta. NVIDIA's reader finds code at some numbers between, which are no addresses."""
+
+
 class Columns:
     """Launches put into columns one by one; code that several of them run is looked at once."""
 
@@ -122,7 +126,7 @@ class Columns:
 
     def _lies_in_code(self, action: Any, code: int, address: int) -> bool:
         if (code, address) not in self._is_code:
-            self._is_code[code, address] = bool(action.sass_by_pc(address))
+            self._is_code[code, address] = address % _ALIGNED == 0 and bool(action.sass_by_pc(address))
         return self._is_code[code, address]
 
     def _add_instructions(self, action: Any, instances: dict[str, Instances], code: int) -> None:

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ncuview
-from ncuview.model import Diagnosis, Ladder, LaunchDiagnosis
+from ncuview.model import Diagnosis, Ladder, LaunchDiagnosis, Profile
 from ncuview.render.notebook import answer_html, diagnosis_html, ladder_html, launch_html
+from tests.builders import Launch, make_profile
 from tests.hostile import HOSTILE, poisoned
 from tests.render.sample import (
     diagnosis,
@@ -29,7 +30,8 @@ TAGS = {
 }
 ATTRIBUTES = {"class", "open", "style"}
 REPORT = Path(__file__).resolve().parents[2] / "kernels" / "transpose" / "h200.ncu-repz"
-ANSWERS: dict[str, Diagnosis | Ladder | LaunchDiagnosis] = {
+ANSWERS: dict[str, Profile | Diagnosis | Ladder | LaunchDiagnosis] = {
+    "profile": make_profile(Launch(), Launch(kernel="second")),
     "diagnosis": diagnosis(),
     "ladder": ladder(),
     "launch": launch_with_advice(),

@@ -1,7 +1,7 @@
 // Blocks of one warp, of which a multiprocessor holds too few.
 #include "check.h"
 
-const int N = (1 << 23) + 77, STEPS = 16, WORDS = 1 << 20, THREADS = 32;
+const int N = (1 << 19) + 77, STEPS = 256, WORDS = 1 << 20, THREADS = 32;
 
 __global__ void chased(const unsigned *table, unsigned *out, int n)
 {
