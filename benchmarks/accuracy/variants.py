@@ -1,6 +1,6 @@
 """The catalogue at other sizes and with other element types: profile its families so, for score.py to judge.
 
-    python -m benchmarks.accuracy.variants OUT [FAMILY ...]
+    python -m benchmarks.accuracy.variants OUT [VARIANT ...]
 
 Every kernel file is rewritten, mechanically, and launched as the original is: compiled, checked against its oracle,
 profiled. Writes OUT/VARIANT-FAMILY.ncu-repz; OUT is made. Needs a GPU, ncu, nvcc and PyCUDA.
@@ -29,6 +29,8 @@ _SIZE = re.compile(r"(?m)^(?P<name>\w+) = (?P<value>\d+)$")
 _EXTENTS = frozenset({"n", "w", "h", "m", "rows", "nx", "ny", "sizeX", "sizeY", "records", "particles"})
 """Sizes that say how much data there is; others say how it is divided, or how often something is done."""
 _LARGE = 2048
+_OF_FLOAT_ALONE = re.compile(r"<mma\.h>|\bstruct\b|\bfloat[24]\b|transpose_padded_CPU")
+"""Tensor cores take the types that they take, as do vectors and records; an oracle writes poison of 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,14 @@ class Variant:
         return f"{size['name']} = {value // self.shrink if large else value}"
 
 
-_COPIES = ("access_patterns", "bank_patterns", "transpose")
 _ALL = tuple(sorted({path.parent.name for path in shipped("kernels").glob("*/*.cu")} - {"calibration", "transfers"}))
 
 VARIANTS: Mapping[str, Variant] = {
     "halved": Variant(_ALL, shrink=2),
-    "double": Variant((*_COPIES, "matmul"), shrink=2, element=("double", "float64", 8)),
-    "int": Variant(_COPIES, element=("int", "int32", 4)),
+    "double": Variant(
+        ("access_patterns", "bank_patterns", "transpose", "matmul"), shrink=2, element=("double", "float64", 8)
+    ),
+    "int": Variant(("transpose",), element=("int", "int32", 4)),
     "fp16": Variant(("transpose",), element=("__half", "float16", 2)),
 }
 
@@ -82,7 +85,7 @@ def kernels_of(variant: str, family: str, folder: Path) -> Iterator[Kernel]:
     target.mkdir(parents=True)
     for path in sorted((shipped("kernels") / family).glob("*.cu")):
         source = path.read_text(encoding="utf-8")
-        if not (VARIANTS[variant].element and "<mma.h>" in source):  # tensor cores take the types that they take
+        if not (VARIANTS[variant].element and _OF_FLOAT_ALONE.search(source)):
             (target / path.name).write_text(VARIANTS[variant].rewrite(source), encoding="utf-8")
     kernels = (kernel for path in sorted(target.glob("*.cu")) for kernel in load_kernels(path))
     yield from sorted(kernels, key=lambda kernel: kernel.text.rung)
@@ -93,14 +96,13 @@ def variant_launches(variant: str, family: str, folder: Path) -> list[Launch]:
     return launches_of(list(kernels_of(variant, family, folder)))
 
 
-def main(out: str, *families: str) -> None:
-    """Profile all variants of these families, or of all."""
+def main(out: str, *variants: str) -> None:
+    """Profile the families of these variants, or of all."""
     Path(out).mkdir(parents=True, exist_ok=True)
     metrics = metrics_for(load_rules())
-    for name, variant in VARIANTS.items():
-        for family in variant.families:
-            if not families or family in families:
-                print(f"{name} {family}: {_measured(name, family, metrics, Path(out))}", flush=True)
+    for name in variants or VARIANTS:
+        for family in VARIANTS[name].families:
+            print(f"{name} {family}: {_measured(name, family, metrics, Path(out))}", flush=True)
 
 
 def _measured(variant: str, family: str, metrics: list[str], out: Path) -> str:
