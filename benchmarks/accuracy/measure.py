@@ -34,6 +34,7 @@ _FULL = ("--set=full", "--apply-rules=yes")
 def main(target: str, *arguments: str) -> None:
     """Compile all programs at once, then run and profile one after the other."""
     out, vendor = Path(target), "--vendor" in arguments
+    out.mkdir(parents=True, exist_ok=True)
     names = [name for name in arguments if not name.startswith("--")]
     sources = [HERE / "programs" / f"{name}.cu" for name in names] or sorted((HERE / "programs").glob("p*.cu"))
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:

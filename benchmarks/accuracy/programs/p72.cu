@@ -2,7 +2,7 @@
 // staggered hopping term on the even sites of a four-dimensional lattice in single precision.
 #include "../harness.h"
 
-struct Complex {
+struct alignas(16) Complex {
     double re, im;
 };
 
