@@ -330,6 +330,51 @@ class Diagnosis:
     it was launched as often as it was profiled."""
 
 
+Level = Literal["off", "warn", "error"]
+CheckResult = Literal["passed", "failed", "inconclusive", "not judged"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One condition of a budget or baseline, judged on one kernel and configuration."""
+
+    kernel: str
+    """The demangled name."""
+    grid: Extent
+    block: Extent
+    subject: str
+    """What is limited: a metric's name, ``duration_ns``, ``promised``, or a rule's code and name."""
+    condition: str
+    """In words: ``at most 4 sectors``, ``as in the baseline, 4 sectors``."""
+    result: CheckResult
+    """``inconclusive`` where repeats spread too far to say, ``not judged`` where the number is missing."""
+    level: Level
+    """What a failure means."""
+    measured: float | None
+    """None where there is no number."""
+    limit: float | None
+    """None where the condition is not about a number."""
+    unit: str
+    message: str
+    """The judgement as a sentence, with numbers and units."""
+    origin: str
+    """Where the condition stands: ``budget.toml, budget 3``, ``baseline main.json``."""
+    where: tuple[SourceLine, ...] = ()
+    """The lines that are to blame, where a finding or a metric's evidence names them."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What a budget and a baseline say of a diagnosis."""
+
+    checks: tuple[Check, ...]
+    """In the order of the launches, then of the conditions."""
+    fail_on: Level
+    """Failures of this level or above close the gate; ``off``: none does."""
+    remark: str = ""
+    """What the reader must know before the first check: why nothing was compared, say."""
+
+
 @dataclass(frozen=True)
 class TextbookStep:
     """What the documents do next to a kernel, and what it brought here."""
