@@ -413,6 +413,7 @@ DERIVED: Mapping[str, Derived] = {
     "shared_wavefronts_ideal": _none_without(_SHARED[0], _total_over(_SHARED[1], SHARED_ACCESS)),
     "chased_loads": _executed(sass.chased_loads),
     "shared_updates": _executed(sass.shared_updates),
+    "swap_loops": _executed(sass.swap_loops),
     "shuffles": _executed(sass.shuffles),
     "tiny_loads": _executed(sass.tiny_loads),
     "load_lanes": Derived("thread/warp", ("inst_executed", "thread_inst_executed_true"), _load_lanes),

@@ -39,6 +39,9 @@ _NO_TEXTURE_RESULT = re.compile(r"^\s*(?:!?U?P(?:T|\d+)|RZ)\s*$")
 _WIDE = re.compile(r"\.(?:64|WIDE)(?:\.|$)")
 _QUAD = re.compile(r"\.128(?:\.|$)")
 _SCALED = re.compile(r"IMAD\.WIDE(?:\.U32)? R\d+, R\d+, 0x(?P<bytes>[0-9a-f]+), R\d+")
+_ARGUMENT = re.compile(r"c\[0x0\]\[(0x[0-9a-f]+)\]")
+_TAKES_POINTER = re.compile(r"U?LDC\.64|IMAD\.WIDE|LEA|U?MOV|IMAD\.MOV|U?IADD3")
+_IN_BRACKETS = re.compile(r"\[(R\d+)(\.64)?")
 _COMPUTED_CONSTANT = re.compile(r"c\[0x[0-9a-f]+\]\[UR\d+")
 _DOUBLE_RESULT = re.compile(r"^(?:D(?:ADD|MUL|FMA)|F2F\.F64|I2F\.F64|F2I\.[US]64|CS2R$)")
 
@@ -131,8 +134,12 @@ class Code:
         return frozenset().union(*(each.writes for each in changing if not each.reads_argument))
 
     def address_of(self, position: int) -> frozenset[str]:
-        """The registers of a memory access's address, without the descriptor's."""
-        return frozenset(register for register in self.instructions[position].reads if register.startswith("R"))
+        """The registers of a memory access's address, without the descriptor's and those of what is stored."""
+        found = _IN_BRACKETS.search(self.instructions[position].operands)
+        if not found:
+            return frozenset()
+        number = int(found[1][1:])
+        return frozenset({found[1], f"R{number + 1}"} if found[2] else {found[1]})
 
 
 def load_bytes(modifiers: str) -> int:
@@ -422,7 +429,9 @@ def chased_loads(code: Code) -> Weights:
         if GLOBAL_LOAD.match(text):
             behind += 1
             loop = code.innermost_loop(position)
-            weights[position] = behind >= _CHAIN or (loop is not None and _reaches_itself(code, position, loop))
+            weights[position] = behind >= _CHAIN or (
+                loop is not None and bool(_reached_around(code, position, loop) & code.address_of(position))
+            )
         depth.update(dict.fromkeys(each.writes, behind))
     return weights
 
@@ -433,31 +442,62 @@ def gathered_loads(code: Code) -> Weights:
 
 
 def gathered_again(code: Code) -> Weights:
-    """1 at each gathered load whose index has served a load before it: another field of the same record."""
-    seen: set[int] = set()
+    """1 at each gathered load whose index has served a load of another array before it: a field of the same record."""
+    through = dict(pointers(code))
+    seen: dict[frozenset[str], set[int]] = {}
     again = []
-    for roots in _indices(code):
-        again.append(bool(roots) and roots <= seen)
-        seen |= roots
+    for position, roots in enumerate(_indices(code)):
+        array = through.get(position, frozenset())
+        others = set().union(*(used for other, used in seen.items() if other != array or not array))
+        again.append(bool(roots) and roots <= others)
+        seen.setdefault(array, set()).update(roots)
     return _where(again)
 
 
+_MIXES = re.compile(r"(?:LOP3|SHF|PRMT|LOP)\b")
+
+
 def _indices(code: Code) -> list[frozenset[int]]:
-    """For each instruction, if it is a global load, the loads before it whose values its address comes from."""
+    """For each instruction, if it is a global load, the loads before it whose values its address comes from.
+
+    A pointer or position that was loaded before a loop and runs along in it is no index; what bits were mixed of, as a
+    hash is, remains one.
+    """
     found: list[frozenset[int]] = []
     origin: dict[str, frozenset[int]] = {}
+    mixed: dict[str, frozenset[int]] = {}
+    nothing = frozenset[int]()
     loops = [code.innermost_loop(position) for position in range(len(code.texts))]
     for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):
         is_load = GLOBAL_LOAD.match(text) is not None
-        behind = frozenset().union(*(origin.get(register, frozenset()) for register in each.reads))
-        # A pointer that was loaded before the loop and runs along in it is no index.
-        found.append(frozenset(each for each in behind if loops[each] == loops[position]) if is_load else frozenset())
+        behind = nothing.union(*(origin.get(register, nothing) for register in each.reads))
+        of_bits = nothing.union(*(mixed.get(register, nothing) for register in each.reads))
+        of_bits |= behind if _MIXES.match(each.opcode) else nothing
+        here = frozenset(root for root in behind if loops[root] == loops[position]) | of_bits
+        found.append(here if is_load else nothing)
         origin.update(dict.fromkeys(each.writes, frozenset([position]) if is_load else behind))
+        mixed.update(dict.fromkeys(each.writes, nothing if is_load else of_bits))
     return found
 
 
-def _reaches_itself(code: Code, position: int, loop: range) -> bool:
-    """Follow a load's result through its loop, around the jump, to the load's own address."""
+def pointers(code: Code) -> Iterator[tuple[int, frozenset[str]]]:
+    """Each global load and store, with the 64-bit arguments of the kernel that its address comes from."""
+    behind: dict[str, frozenset[str]] = {}
+    for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):
+        if GLOBAL_LOAD.match(text) or GLOBAL_STORE.match(text):
+            address = code.address_of(position)
+            yield position, frozenset().union(*(behind.get(register, frozenset()) for register in address))
+            behind.update(dict.fromkeys(each.writes, frozenset()))
+            continue
+        reached = frozenset().union(*(behind.get(register, frozenset()) for register in each.reads))
+        if _TAKES_POINTER.match(each.opcode):
+            wide = "64" in each.opcode or not each.opcode.startswith(("LDC", "ULDC"))
+            reached |= frozenset(_ARGUMENT.findall(each.operands)) if wide else frozenset()
+        behind.update(dict.fromkeys(each.writes, reached))
+
+
+def _reached_around(code: Code, position: int, loop: range) -> set[str]:
+    """The registers that an instruction's result has got into when its loop comes back to it."""
     reached = set(code.instructions[position].writes)
     for at in (*range(position + 1, loop.stop), *range(loop.start, position)):
         each = code.instructions[at]
@@ -465,7 +505,24 @@ def _reaches_itself(code: Code, position: int, loop: range) -> bool:
             reached |= each.writes
         else:
             reached -= each.writes
-    return bool(reached & code.address_of(position))
+    return reached
+
+
+_SWAP = re.compile(r"ATOMG?\.\S*CAS\b")
+
+
+def swap_loops(code: Code) -> Weights:
+    """1 at each compare-and-swap in global memory that a loop repeats until nobody came between: an addition, say.
+
+    What is stored comes from what was found there. A swap of a fixed value, as a table of keys is filled, is none.
+    """
+    weights = np.zeros(len(code.texts))
+    for position, each in enumerate(code.instructions):
+        loop = code.innermost_loop(position) if _SWAP.match(each.opcode) else None
+        if loop is not None:
+            stored = each.operands.rpartition(",")[2].strip()
+            weights[position] = stored in _reached_around(code, position, loop)
+    return weights
 
 
 _NEAR = 12

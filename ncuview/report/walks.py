@@ -8,7 +8,6 @@ the machine code, unrolled and for the rest; its instructions have a source line
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,15 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ncuview.report.sass import GLOBAL_LOAD, GLOBAL_STORE, Code, load_bytes
+from ncuview.report.sass import GLOBAL_LOAD, GLOBAL_STORE, Code, load_bytes, pointers
 
 Mask = NDArray[np.bool_]
 Place = tuple[str, int]
 """File and line of an instruction; line 0 when unknown."""
 
-_ARGUMENT = re.compile(r"c\[0x0\]\[(0x[0-9a-f]+)\]")
-_TAKES_POINTER = re.compile(r"U?LDC\.64|IMAD\.WIDE|LEA|U?MOV|IMAD\.MOV|U?IADD3")
-_IN_BRACKETS = re.compile(r"\[(R\d+)(\.64)?")
 _AS_LONG = 0.8
 """A later walk is through the same row if it touches at least this share of what the longest does."""
 
@@ -79,11 +75,11 @@ def _stores(code: Code, walk: _Walk) -> bool:
 def _passes(code: Code, executed: NDArray[np.float64], places: Sequence[Place]) -> list[list[_Walk]]:
     """For each argument, the walks through it that are about as long as the longest, in the order of the code."""
     accesses: dict[frozenset[str], dict[Place | range, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for position, pointers in _pointers(code):
+    for position, through in pointers(code):
         loop = code.innermost_loop(position)
         place = places[position] if places[position][1] else loop
-        if pointers and place:
-            accesses[pointers][place].append(position)
+        if through and place:
+            accesses[through][place].append(position)
     passes = []
     for by_place in accesses.values():
         walks = _merged(walk for positions in by_place.values() if (walk := _walk(code, positions)))
@@ -102,7 +98,7 @@ def _amount(code: Code, executed: NDArray[np.float64], walk: _Walk) -> float:
 def _walk(code: Code, positions: list[int]) -> _Walk | None:
     """The walk that accesses of one source line make; None if no loop moves their address."""
     loops = [
-        loop for at in positions if (loop := code.innermost_loop(at)) and _address(code, at) & code.varies_in(loop)
+        loop for at in positions if (loop := code.innermost_loop(at)) and code.address_of(at) & code.varies_in(loop)
     ]
     if not loops:
         return None
@@ -130,28 +126,3 @@ def _meet(one: range, other: range) -> bool:
 
 def _bytes(code: Code, position: int) -> int:
     return load_bytes(code.instructions[position].opcode)
-
-
-def _pointers(code: Code) -> Iterator[tuple[int, frozenset[str]]]:
-    """Each global load and store, with the 64-bit arguments of the kernel that its address comes from."""
-    behind: dict[str, frozenset[str]] = {}
-    for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):
-        if GLOBAL_LOAD.match(text) or GLOBAL_STORE.match(text):
-            address = _address(code, position)
-            yield position, frozenset().union(*(behind.get(register, frozenset()) for register in address))
-            behind.update(dict.fromkeys(each.writes, frozenset()))
-            continue
-        reached = frozenset().union(*(behind.get(register, frozenset()) for register in each.reads))
-        if _TAKES_POINTER.match(each.opcode):
-            wide = "64" in each.opcode or not each.opcode.startswith(("LDC", "ULDC"))
-            reached |= frozenset(_ARGUMENT.findall(each.operands)) if wide else frozenset()
-        behind.update(dict.fromkeys(each.writes, reached))
-
-
-def _address(code: Code, position: int) -> frozenset[str]:
-    """The registers of a load's or store's address, not those of the value that is stored."""
-    found = _IN_BRACKETS.search(code.instructions[position].operands)
-    if not found:
-        return frozenset()
-    number = int(found[1][1:])
-    return frozenset({found[1], f"R{number + 1}"} if found[2] else {found[1]})

@@ -34,3 +34,13 @@ def test_a_count_of_bits_is_one_number_of_64_bits() -> None:
     given = np.full(1 << 20, 0xFFFFFFFF, np.uint32)
     got = ORACLES["count_of_bits"](Problem((given,), (2,), "uint32", {}))
     assert got.view(np.uint64).tolist() == [32 << 20]
+
+
+def test_rows_are_added_to_the_rows_that_they_go_to() -> None:
+    rows, to = words(600, 4).reshape(100, 6).astype(np.float16), words(100, 20)
+    want = np.zeros((20, 6))
+    for row, target in zip(rows.tolist(), to.tolist(), strict=True):
+        want[target] += row
+    got = ORACLES["sums_by_target_row"](Problem((rows, to), (20, 6), "float16", {}))
+    assert got.dtype == np.float16
+    assert got.tolist() == want.tolist()
