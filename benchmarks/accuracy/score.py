@@ -35,13 +35,16 @@ AT_A_WALL = 0.72
 """A finished kernel counts as near its peak if a unit is used to this share of it."""
 
 
-_LAST = {*range(46, 51), *range(61, 66)}
+_THIRD = {*range(46, 51), *range(61, 66)}
+_FOURTH = {*range(66, 71), *range(81, 86)}
 
 SETS: dict[str, Callable[[int], bool]] = {
     "programs 1 to 30, odd: the half to work on": lambda number: number <= 30 and number % 2 == 1,
     "programs 1 to 30, even": lambda number: number <= 30 and number % 2 == 0,
-    "programs 31 to 45 and 51 to 60, after published pairs": lambda number: number > 30 and number not in _LAST,
-    "programs 46 to 50 and 61 to 65, after published pairs": lambda number: number in _LAST,
+    "programs 31 to 45 and 51 to 60, after published pairs": lambda number: 30 < number <= 60 and number not in _THIRD,
+    "programs 46 to 50 and 61 to 65, after published pairs": lambda number: number in _THIRD,
+    "programs 66 to 70 and 81 to 85, after published pairs": lambda number: number in _FOURTH,
+    "programs 71 to 80, after published pairs": lambda number: 70 < number <= 80,
 }
 """Which numbers belong to a set."""
 
@@ -193,14 +196,17 @@ def _variants(reports: Path) -> Iterator[Case]:
         variant, family = report.name.removesuffix(".ncu-repz").split("-")
         with tempfile.TemporaryDirectory() as folder:
             launches = variant_launches(variant, family, Path(folder))
-        judged = list(zip(launches, diagnose(read([report]), load_rules(), "report").launches, strict=True))
-        for launch, told in judged:
+        told = diagnose(read([report]), load_rules(), "report").launches
+        recorded = {each.kernel for each in told}  # the catalogue has grown since
+        launches = [launch for launch in launches if launch.kernel.function in recorded]
+        judged = list(zip(launches, told, strict=True))
+        for launch, found in judged:
             if launch.sizes != launch.kernel.text.sizes:
                 continue  # only there for the rung below
             of_better = [pair for pair in judged if pair[0].kernel.name == launch.kernel.text.better]
-            at_its_own = of_better[0] if of_better else (launch, told)
+            at_its_own = of_better[0] if of_better else (launch, found)
             better = next((pair for pair in of_better if pair[0].sizes == launch.sizes), at_its_own)
-            gain = _rate(*better) / _rate(launch, told)
+            gain = _rate(*better) / _rate(launch, found)
             expect = launch.kernel.text.expect
             step = expect.first if expect.first and gain >= ADVICE else ""
             yield Case(
@@ -209,8 +215,8 @@ def _variants(reports: Path) -> Iterator[Case]:
                 right=(step,) if step else (),
                 gain=gain if step else 1.0,
                 trap="",
-                near_peak=expect.verdict == "near-peak" and max(told.walls.values()) >= AT_A_WALL,
-                ours=_advice(told),
+                near_peak=expect.verdict == "near-peak" and max(found.walls.values()) >= AT_A_WALL,
+                ours=_advice(found),
                 vendor=None,
             )
 
@@ -393,7 +399,7 @@ def _wilson(hits: int, of: int, z: float = 1.96) -> tuple[float, float]:
     share = hits / of
     middle = (share + z * z / (2 * of)) / (1 + z * z / of)
     half = z * sqrt(share * (1 - share) / of + z * z / (4 * of * of)) / (1 + z * z / of)
-    return middle - half, middle + half
+    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def _by_family(adviser: Adviser, pairs: list[Case]) -> str:

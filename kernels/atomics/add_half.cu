@@ -22,7 +22,7 @@ block = ["256"]
 
 [[args]]
 name = "in"
-kind = "in float16[n / width, width] below 4"
+kind = "in float16[n] below 4"
 
 [[args]]
 name = "to"
@@ -30,7 +30,7 @@ kind = "in uint32[n / width] below rows"
 
 [[args]]
 name = "table"
-kind = "zeroed float16[rows, width]"
+kind = "zeroed float16[rows * width]"
 
 [useful]
 bytes = "2 * n"

@@ -21,7 +21,7 @@ block = ["256"]
 
 [[args]]
 name = "in"
-kind = "in float16[n / width, width] below 4"
+kind = "in float16[n] below 4"
 
 [[args]]
 name = "to"
@@ -29,7 +29,7 @@ kind = "in uint32[n / width] below rows"
 
 [[args]]
 name = "table"
-kind = "zeroed float16[rows, width]"
+kind = "zeroed float16[rows * width]"
 
 [useful]
 bytes = "2 * n"
@@ -39,6 +39,7 @@ after = "add_half"
 applies = "vectorized_access"
 
 [expect]
+first = "thread_coarsening"
 quiet = ["coalescing", "divergence_removal"]
 ---*/
 

@@ -437,44 +437,41 @@ def chased_loads(code: Code) -> Weights:
 
 
 def gathered_loads(code: Code) -> Weights:
-    """1 at each global load whose address comes from another load's value: an index array, a table."""
-    return _where([bool(roots) for roots in _indices(code)])
+    """1 at each global load whose address comes from another load's value: an index array, a table, a hash."""
+    return _where([bool(here or mixed) for here, mixed in _indices(code)])
 
 
 def gathered_again(code: Code) -> Weights:
-    """1 at each gathered load whose index has served a load of another array before it: a field of the same record."""
-    through = dict(pointers(code))
-    seen: dict[frozenset[str], set[int]] = {}
+    """1 at each gathered load whose index has served a load before it: another field of the same record."""
+    seen: set[int] = set()
     again = []
-    for position, roots in enumerate(_indices(code)):
-        array = through.get(position, frozenset())
-        others = set().union(*(used for other, used in seen.items() if other != array or not array))
-        again.append(bool(roots) and roots <= others)
-        seen.setdefault(array, set()).update(roots)
+    for here, _ in _indices(code):
+        again.append(bool(here) and here <= seen)
+        seen |= here
     return _where(again)
 
 
 _MIXES = re.compile(r"(?:LOP3|SHF|PRMT|LOP)\b")
 
 
-def _indices(code: Code) -> list[frozenset[int]]:
+def _indices(code: Code) -> list[tuple[frozenset[int], frozenset[int]]]:
     """For each instruction, if it is a global load, the loads before it whose values its address comes from.
 
-    A pointer or position that was loaded before a loop and runs along in it is no index; what bits were mixed of, as a
-    hash is, remains one.
+    They come in two: those of its own loop, and those from before the loop whose bits were mixed, as for a hash. A
+    pointer or position that was loaded before a loop and runs along in it is no index.
     """
-    found: list[frozenset[int]] = []
+    nothing = frozenset[int]()
+    found = []
     origin: dict[str, frozenset[int]] = {}
     mixed: dict[str, frozenset[int]] = {}
-    nothing = frozenset[int]()
     loops = [code.innermost_loop(position) for position in range(len(code.texts))]
     for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):
         is_load = GLOBAL_LOAD.match(text) is not None
         behind = nothing.union(*(origin.get(register, nothing) for register in each.reads))
         of_bits = nothing.union(*(mixed.get(register, nothing) for register in each.reads))
         of_bits |= behind if _MIXES.match(each.opcode) else nothing
-        here = frozenset(root for root in behind if loops[root] == loops[position]) | of_bits
-        found.append(here if is_load else nothing)
+        here = frozenset(root for root in behind if loops[root] == loops[position])
+        found.append((here, of_bits - here) if is_load else (nothing, nothing))
         origin.update(dict.fromkeys(each.writes, frozenset([position]) if is_load else behind))
         mixed.update(dict.fromkeys(each.writes, nothing if is_load else of_bits))
     return found

@@ -24,13 +24,14 @@ def count_of_bits(problem: Problem) -> Array:
 
 def sums_by_target_row(problem: Problem) -> Array:
     """The rows that go to each row of a table, added up: small whole numbers, so that halves hold them exactly."""
-    rows, to = problem.inputs
+    values, to = problem.inputs
+    rows, table = values.reshape(len(to), -1), (problem.sizes["rows"], problem.sizes["width"])
     order = np.argsort(to, kind="stable")
-    counts = np.bincount(to, minlength=problem.shape[0])
-    sums = np.zeros(problem.shape, np.float32)
+    counts = np.bincount(to, minlength=table[0])
+    sums = np.zeros(table, np.float32)
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])[counts > 0]
     sums[counts > 0] = np.add.reduceat(rows[order].astype(np.float32), starts, axis=0)
-    result: Array = sums.astype(np.float16)
+    result: Array = sums.astype(np.float16).reshape(-1)
     return result
 
 
