@@ -34,7 +34,7 @@ class ReportInfo:
     """When it was written (UTC); None when the report does not say."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Profile:
     """All launches of one or more reports, as DataFrames in base units (ns, byte, sector, %).
 

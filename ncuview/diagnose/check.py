@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ncuview.report.derive import DERIVED, first_known
+from ncuview.report.derive import derived, first_known
 from ncuview.ruleset.spec import DERIVED_PREFIX, Rule
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def alias_values(rule: Rule, profile: Profile) -> dict[str, Column]:
 
 
 def _values(profile: Profile, names: list[str]) -> Column:
-    derived = names[0].removeprefix(DERIVED_PREFIX)
-    values = DERIVED[derived].compute(profile) if names[0] != derived else first_known(profile, names)
+    name = names[0].removeprefix(DERIVED_PREFIX)
+    values = derived(profile, name) if names[0] != name else first_known(profile, names)
     return np.where(np.isfinite(values), values, np.nan)
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ncuview.model import CallSite, CodeLine, HotInstruction, Profile, SourceLine
-from ncuview.report.derive import ACCESSES
+from ncuview.report.derive import ACCESSES, matches
+from ncuview.report.executed import Executed, executed_by_launch
 from ncuview.report.source import lines_of, source_text
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
     from ncuview.ruleset.spec import Rule
@@ -44,73 +45,73 @@ class Where:
 
 def where_of(rule: Rule, launch: int, profile: Profile) -> Where:
     """The places of one launch; none where the rule says nothing of instructions, or the report holds none."""
-    rows = profile.instructions[profile.instructions["launch"] == launch]
-    waste = _waste(rule, rows)
+    executed = executed_by_launch(profile).get(launch)
+    if executed is None:
+        return Where()
+    waste = _waste(rule, executed)
     total = waste.sum()
     if total <= 0:
         return Where()
-    hot = rows[["address", "sass", "file", "line"]].assign(share=waste / total)
-    wasting, known = hot["share"] > 0, hot["line"] > 0
-    code = _Code(launch, profile, _kernels_file(rows))
-    instructions = _instructions(hot[wasting & ~known])
-    return Where(code.lines(hot[wasting & known]), instructions, HOW_TO_GET_LINES if instructions else "")
+    share = waste / total
+    wasting, known = share > 0, executed.lines > 0
+    code = _Source(launch, profile, executed)
+    instructions = _instructions(executed, np.where(known, 0.0, share))
+    return Where(
+        code.worst(np.where(known & wasting, share, 0.0)), instructions, HOW_TO_GET_LINES if instructions else ""
+    )
 
 
-def _waste(rule: Rule, rows: pd.DataFrame) -> NDArray[np.float64]:
+def _waste(rule: Rule, executed: Executed) -> NDArray[np.float64]:
     """What each instruction of a launch adds to the waste, 0 or more; nothing where that cannot be told."""
-    if rule.waste is None or not rule.waste.names.issubset(rows.columns):
-        return np.zeros(len(rows))
-    waste = rule.waste.evaluate({name: rows[name].to_numpy(np.float64) for name in rule.waste.names})
-    waste = np.nan_to_num(np.broadcast_to(waste, (len(rows),)), posinf=0.0, neginf=0.0)
+    if rule.waste is None or not all(name in executed for name in rule.waste.names):
+        return np.zeros(len(executed))
+    waste = rule.waste.evaluate({name: executed[name] for name in rule.waste.names})
+    waste = np.nan_to_num(np.broadcast_to(waste, (len(executed),)), posinf=0.0, neginf=0.0)
     if rule.text.where and rule.text.where.among:
-        pattern = ACCESSES[rule.text.where.among]
-        waste = waste * np.array([bool(pattern.match(instruction)) for instruction in rows["sass"]], dtype=bool)
+        waste = waste * matches(executed.code, ACCESSES[rule.text.where.among])
     return waste.clip(min=0.0)
 
 
-def _kernels_file(rows: pd.DataFrame) -> str:
-    """The file of the kernel's first line, where execution starts."""
-    known = rows[rows["line"] > 0]
-    return str(known.nsmallest(1, "address")["file"].iloc[0]) if len(known) else ""
-
-
-def _instructions(hot: pd.DataFrame) -> tuple[HotInstruction, ...]:
+def _instructions(executed: Executed, share: NDArray[np.float64]) -> tuple[HotInstruction, ...]:
     """Those with the most waste; in unrolled code each may have little of it."""
-    if hot["share"].sum() < SHARE_SHOWN:
+    if share.sum() < SHARE_SHOWN:
         return ()
-    worst = hot.nlargest(PLACES_SHOWN, "share").to_dict("records")
-    return tuple(HotInstruction(int(row["address"]), str(row["sass"]), float(row["share"])) for row in worst)
+    worst = [at for at in np.argsort(-share, kind="stable")[:PLACES_SHOWN].tolist() if share[at] > 0]
+    return tuple(HotInstruction(int(executed.addresses[at]), executed.code.texts[at], float(share[at])) for at in worst)
 
 
-class _Code:
+class _Source:
     """The source code of one launch."""
 
-    def __init__(self, launch: int, profile: Profile, kernels_file: str) -> None:
+    def __init__(self, launch: int, profile: Profile, executed: Executed) -> None:
         self._profile = profile
+        self._executed = executed
         self._report = str(profile.launches["report"].iloc[launch])
-        self._kernels_file = kernels_file
         self._calls = profile.call_sites.get(launch)
         self._texts: dict[str, list[str]] = {}
 
-    def lines(self, hot: pd.DataFrame) -> tuple[SourceLine, ...]:
+    def worst(self, share: NDArray[np.float64]) -> tuple[SourceLine, ...]:
         """The worst lines; at least one, where there is any."""
-        by_line = hot.groupby(["file", "line"], as_index=False).agg({"share": "sum"})
-        worst = by_line.nlargest(PLACES_SHOWN, "share").to_dict("records")
+        files, numbers = self._executed.files, self._executed.lines
+        of_line: dict[tuple[str, int], dict[int, float]] = {}
+        for at in np.flatnonzero(share).tolist():
+            of_line.setdefault((files[at], int(numbers[at])), {})[at] = float(share[at])
+        ranked = sorted(of_line.items(), key=lambda item: (-sum(item[1].values()), item[0]))[:PLACES_SHOWN]
         return tuple(
-            self._line(hot[(hot["file"] == row["file"]) & (hot["line"] == row["line"])])
-            for place, row in enumerate(worst)
-            if place == 0 or row["share"] >= SHARE_SHOWN
+            self._line(file, line, shares)
+            for place, ((file, line), shares) in enumerate(ranked)
+            if place == 0 or sum(shares.values()) >= SHARE_SHOWN
         )
 
-    def _line(self, of_line: pd.DataFrame) -> SourceLine:
-        file, line = str(of_line["file"].iloc[0]), int(of_line["line"].iloc[0])
-        called_from = self._called_from(of_line)
+    def _line(self, file: str, line: int, shares: dict[int, float]) -> SourceLine:
+        """A line with the shares of its instructions, by their place in the code."""
+        called_from = self._called_from(shares)
         elsewhere = self._calls is None and file != self._kernels_file
         around = self._around(file, line)
         return SourceLine(
             file=file,
             line=line,
-            share=float(of_line["share"].sum()),
+            share=sum(shares.values()),
             code=self._code(file, line),
             around=around,
             inlined=bool(called_from) or elsewhere,
@@ -118,10 +119,16 @@ class _Code:
             remark=self._profile.source_remarks.get((self._report, file), "" if around else NOT_IN_REPORT),
         )
 
-    def _called_from(self, of_line: pd.DataFrame) -> tuple[CallSite, ...]:
+    @cached_property
+    def _kernels_file(self) -> str:
+        """The file of the kernel's first line, where execution starts."""
+        known = np.flatnonzero(self._executed.lines > 0)
+        return self._executed.files[known[self._executed.addresses[known].argmin()]] if len(known) else ""
+
+    def _called_from(self, of_line: dict[int, float]) -> tuple[CallSite, ...]:
         shares: dict[CallSite, float] = {}
-        for address, share in zip(of_line["address"], of_line["share"], strict=True):
-            if call := (self._calls or {}).get(int(address)):
+        for at, share in of_line.items():
+            if call := (self._calls or {}).get(int(self._executed.addresses[at])):
                 shares[call] = shares.get(call, 0.0) + share
         worst = sorted(shares, key=lambda call: -shares[call])[:PLACES_SHOWN]
         return tuple(replace(call, code=self._code(call.file, call.line)) for call in worst)

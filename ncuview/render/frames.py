@@ -14,25 +14,26 @@ from typing import Any
 import pandas as pd
 
 from ncuview.model import Diagnosis, Finding, LaunchDiagnosis
+from ncuview.report.frames import TEXT
 
-_FINDING_COLUMNS: Mapping[str, str] = {
+_FINDING_COLUMNS: Mapping[str, Any] = {
     "launch": "int64",
-    "kernel": "str",
+    "kernel": TEXT,
     "rank": "int64",
-    "rule": "str",
-    "name": "str",
-    "optimization": "str",
+    "rule": TEXT,
+    "name": TEXT,
+    "optimization": TEXT,
     "low": "float64",
     "best": "float64",
     "high": "float64",
     "saved_ns": "float64",
-    "wall_after": "str",
-    "file": "str",
+    "wall_after": TEXT,
+    "file": TEXT,
     "line": "int64",
     "line_share": "float64",
-    "message": "str",
-    "check": "str",
-    "rejected": "str",
+    "message": TEXT,
+    "check": TEXT,
+    "rejected": TEXT,
 }
 
 
@@ -109,7 +110,7 @@ def walls_frame(diagnosis: Diagnosis) -> pd.DataFrame:
     index = _index(launches)
     frame = pd.DataFrame(
         {
-            "wall": pd.Series([launch.wall for launch in launches], index=index, dtype="str"),
+            "wall": pd.Series([launch.wall for launch in launches], index=index, dtype=TEXT),
             "attained": pd.Series([launch.attained for launch in launches], index=index, dtype="float64"),
             **{
                 unit: pd.Series([launch.walls.get(unit, nan) for launch in launches], index=index, dtype="float64")

@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ncuview.report import sass, splits
+from ncuview.report.executed import Executed, executed_by_launch
 from ncuview.report.sass import (
     ATOMIC,
     BARRIER,
@@ -30,7 +32,6 @@ from ncuview.report.units import UNITS
 from ncuview.report.walks import Place, loads_again, loads_that_could_join
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
     from ncuview.model import Profile
@@ -85,6 +86,18 @@ class Derived:
     unit: str
     metrics: tuple[str, ...]
     compute: Callable[[Profile], Column]
+
+
+_known: WeakKeyDictionary[Profile, dict[str, Column]] = WeakKeyDictionary()
+
+
+def derived(profile: Profile, name: str) -> Column:
+    """A derived quantity for all launches; many rules ask for the same ones, which are computed once."""
+    known = _known.setdefault(profile, {})
+    if name not in known:
+        known[name] = DERIVED[name].compute(profile)
+        known[name].flags.writeable = False
+    return known[name]
 
 
 def column(profile: Profile, metric: str) -> Column:
@@ -147,15 +160,14 @@ ACCESSES: Mapping[str, re.Pattern[str]] = {
 """What rules may restrict their lines to."""
 
 
-def _per_launch(metrics: Sequence[str], compute: Callable[[pd.DataFrame], float]) -> Callable[[Profile], Column]:
+def _per_launch(metrics: Sequence[str], compute: Callable[[Executed], float]) -> Callable[[Profile], Column]:
     """Apply ``compute`` to the instructions of each launch that has all of ``metrics`` for them."""
 
     def column_of(profile: Profile) -> Column:
         result = np.full(len(profile.launches), np.nan)
-        if set(metrics) <= set(profile.instructions.columns):
-            known = profile.instructions[profile.instructions[list(metrics)].notna().all(axis=1)]
-            for launch, rows in known.groupby("launch"):
-                result[int(str(launch))] = compute(rows)
+        for launch, rows in executed_by_launch(profile).items():
+            if all(metric in rows and not np.isnan(rows[metric]).any() for metric in metrics):
+                result[launch] = compute(rows)
         return result
 
     return column_of
@@ -164,8 +176,8 @@ def _per_launch(metrics: Sequence[str], compute: Callable[[pd.DataFrame], float]
 def _total_over(metric: str, pattern: re.Pattern[str]) -> Derived:
     """The sum of a metric over the instructions whose text matches."""
 
-    def total(rows: pd.DataFrame) -> float:
-        return float(rows[metric].to_numpy(np.float64)[_matches(rows, pattern)].sum())
+    def total(rows: Executed) -> float:
+        return float(rows[metric][matches(rows.code, pattern)].sum())
 
     return Derived("", (metric,), _per_launch((metric,), total))
 
@@ -179,30 +191,39 @@ def _none_without(metric: str, derived: Derived) -> Derived:
     return Derived(derived.unit, tuple(dict.fromkeys((metric, *derived.metrics))), compute)
 
 
-def _matches(rows: pd.DataFrame, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
-    return np.array([bool(pattern.match(instruction)) for instruction in rows["sass"].tolist()], dtype=bool)
+@lru_cache(maxsize=1 << 13)
+def matches(code: Code, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
+    """Which instructions match from the start of their text."""
+    found = np.array([bool(pattern.match(text)) for text in code.texts], dtype=bool)
+    found.flags.writeable = False
+    return found
 
 
 def has_none(profile: Profile, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
     """For each launch whether its code is known and none of its instructions matches."""
     found = np.zeros(len(profile.launches), dtype=bool)
-    for launch, rows in profile.instructions.groupby("launch"):
-        found[int(str(launch))] = not _matches(rows, pattern).any()
+    for launch, rows in executed_by_launch(profile).items():
+        found[launch] = not matches(rows.code, pattern).any()
     return found
 
 
-def _bytes_in_flight(rows: pd.DataFrame) -> float:
+@lru_cache(maxsize=1 << 12)
+def _batches(code: Code) -> tuple[tuple[int, int], ...]:
+    return tuple(load_batches(code))
+
+
+def _bytes_in_flight(rows: Executed) -> float:
     """Bytes that a thread has asked global memory for when it starts to wait, averaged over its waits."""
-    executed = rows["inst_executed"].to_numpy(np.float64)
-    batches = [(executed[start], size) for start, size in load_batches(code_of(rows))]
+    executed = rows["inst_executed"]
+    batches = [(executed[start], size) for start, size in _batches(rows.code)]
     count = sum(times for times, _ in batches)
     return float(sum(times * size for times, size in batches) / count) if count else 0.0
 
 
-def _waits_of_warps(rows: pd.DataFrame) -> float:
+def _waits_of_warps(rows: Executed) -> float:
     """How often warps wait for global loads, all warps together."""
-    executed = rows["inst_executed"].to_numpy(np.float64)
-    return float(sum(executed[start] for start, _ in load_batches(code_of(rows))))
+    executed = rows["inst_executed"]
+    return float(sum(executed[start] for start, _ in _batches(rows.code)))
 
 
 def _own_waits(profile: Profile) -> Column:
@@ -219,9 +240,9 @@ def _own_waits(profile: Profile) -> Column:
 def _saved_by_wider(metric: str) -> Derived:
     """What accesses that wider ones could replace have of a metric in excess."""
 
-    def total(rows: pd.DataFrame) -> float:
-        executed, sectors, values = (rows[name].to_numpy(np.float64) for name in ("inst_executed", _SECTORS, metric))
-        return float(splits.saved_by_wider(code_of(rows), executed, sectors) @ values)
+    def total(rows: Executed) -> float:
+        executed, sectors, values = (rows[name] for name in ("inst_executed", _SECTORS, metric))
+        return float(splits.saved_by_wider(rows.code, executed, sectors) @ values)
 
     needed = tuple(dict.fromkeys((metric, "inst_executed", _SECTORS)))
     return Derived("", needed, _per_launch(needed, total))
@@ -230,10 +251,10 @@ def _saved_by_wider(metric: str) -> Derived:
 def _over_loads(which: Callable[[Code, Column, Sequence[Place]], NDArray[np.bool_]], metric: str) -> Derived:
     """The sum of a metric over the loads that ``which`` selects."""
 
-    def total(rows: pd.DataFrame) -> float:
-        places = list(zip(rows["file"].tolist(), rows["line"].tolist(), strict=True))
-        again = which(code_of(rows), rows["inst_executed"].to_numpy(np.float64), places)
-        return float(rows[metric].to_numpy(np.float64)[again].sum())
+    def total(rows: Executed) -> float:
+        places = list(zip(rows.files, rows.lines.tolist(), strict=True))
+        again = which(rows.code, rows["inst_executed"], places)
+        return float(rows[metric][again].sum())
 
     metrics = tuple(dict.fromkeys((metric, "inst_executed")))
     return Derived("", metrics, _per_launch(metrics, total))
@@ -246,11 +267,6 @@ def _load_lanes(profile: Profile) -> Column:
         return np.where(loads == 0, float(_WARP), lanes / loads)
 
 
-def code_of(rows: pd.DataFrame) -> Code:
-    """The code of a launch, from its instructions."""
-    return Code(tuple(rows["sass"].tolist()), tuple(rows["address"].tolist()))
-
-
 @lru_cache(maxsize=1 << 12)
 def _weights(of: Callable[[Code], Weights], code: Code) -> Weights:
     """Kernels are launched often: their code is looked at once."""
@@ -260,40 +276,40 @@ def _weights(of: Callable[[Code], Weights], code: Code) -> Weights:
 def _executed(of: Callable[[Code], Weights], unit: str = "inst") -> Derived:
     """What each instruction weighs, times how often it was executed."""
 
-    def total(rows: pd.DataFrame) -> float:
-        return float(_weights(of, code_of(rows)) @ rows["inst_executed"].to_numpy(np.float64))
+    def total(rows: Executed) -> float:
+        return float(_weights(of, rows.code) @ rows["inst_executed"])
 
     return Derived(unit, ("inst_executed",), _per_launch(("inst_executed",), total))
 
 
-def _worst_bank_conflict(rows: pd.DataFrame) -> float:
+def _worst_bank_conflict(rows: Executed) -> float:
     """Wavefronts per ideal wavefront of the shared-memory instruction with the most replays."""
-    ideal = rows["memory_l1_wavefronts_shared_ideal"].to_numpy(np.float64)
-    actual = rows["memory_l1_wavefronts_shared"].to_numpy(np.float64)
-    used = (ideal > 0) & _matches(rows, SHARED_ACCESS)
+    ideal = rows["memory_l1_wavefronts_shared_ideal"]
+    actual = rows["memory_l1_wavefronts_shared"]
+    used = (ideal > 0) & matches(rows.code, SHARED_ACCESS)
     return float((actual[used] / ideal[used]).max()) if used.any() else 0.0
 
 
-def _conflict_lanes(rows: pd.DataFrame) -> float:
+def _conflict_lanes(rows: Executed) -> float:
     """Working lanes of an average shared-memory access that is replayed."""
-    replays = (rows["memory_l1_wavefronts_shared"] - rows["memory_l1_wavefronts_shared_ideal"]).to_numpy(np.float64)
-    executed, lanes = (rows[name].to_numpy(np.float64) for name in ("inst_executed", "thread_inst_executed_true"))
+    replays = rows["memory_l1_wavefronts_shared"] - rows["memory_l1_wavefronts_shared_ideal"]
+    executed, lanes = (rows[name] for name in ("inst_executed", "thread_inst_executed_true"))
     conflicting = replays > 0
     return float(lanes[conflicting].sum() / executed[conflicting].sum()) if conflicting.any() else 0.0
 
 
-def _divergent_efficiency(rows: pd.DataFrame) -> float:
+def _divergent_efficiency(rows: Executed) -> float:
     """Active lanes of the instructions that only part of a warp walks through, as a share of a warp."""
-    executed = rows["inst_executed"].to_numpy(np.float64)
-    lanes = rows["thread_inst_executed"].to_numpy(np.float64)
+    executed = rows["inst_executed"]
+    lanes = rows["thread_inst_executed"]
     divergent = lanes < _FULL * _WARP * executed
     return float(lanes[divergent].sum() / (_WARP * executed[divergent].sum())) if divergent.any() else 1.0
 
 
-def _divergent_share(rows: pd.DataFrame) -> float:
+def _divergent_share(rows: Executed) -> float:
     """The share of the executed instructions that only part of a warp walks through."""
-    executed = rows["inst_executed"].to_numpy(np.float64)
-    divergent = rows["thread_inst_executed"].to_numpy(np.float64) < _FULL * _WARP * executed
+    executed = rows["inst_executed"]
+    divergent = rows["thread_inst_executed"] < _FULL * _WARP * executed
     return float(executed[divergent].sum() / executed.sum()) if executed.sum() else 0.0
 
 
@@ -321,7 +337,7 @@ def _host_timed(profile: Profile) -> Column:
 def _imad_use(profile: Profile) -> Column:
     """The integer multiplier's use as a share of its peak, 0..1; known for Hopper only."""
     hopper = column(profile, "device__attribute_compute_capability_major") == _HOPPER
-    cycles = DERIVED["imad_cycles"].compute(profile) / _sm_cycles(profile)
+    cycles = derived(profile, "imad_cycles") / _sm_cycles(profile)
     return np.where(hopper, cycles, np.nan)
 
 

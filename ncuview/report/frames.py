@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from ncuview.report.columns import LaunchColumns
 
+TEXT = pd.StringDtype("python")
+"""Python's own strings: Arrow, where it is installed, refuses lone surrogates, and damaged reports have them."""
 _AXES = ("x", "y", "z")
 _OF_TABLE = ("address", "sass", "file", "line")
 
@@ -77,7 +79,7 @@ def _launches(parts: Sequence[tuple[ReportInfo, LaunchColumns]], metrics: pd.Dat
     }
     return pd.DataFrame(
         {
-            **{name: pd.array(values, dtype="string") for name, values in texts.items()},
+            **{name: pd.array(values, dtype=TEXT) for name, values in texts.items()},
             "index": np.array([index for _, part in parts for index in part.index], dtype=np.int64),
             **{f"{of}_{axis}": whole(f"launch__{of}_dim_{axis}") for of in ("grid", "block") for axis in _AXES},
             "duration_ns": number("gpu__time_duration.sum").astype(np.float64),
@@ -96,8 +98,8 @@ def _instructions(parts: Sequence[LaunchColumns]) -> pd.DataFrame:
     columns = {name: _joined(name, parts) for name in _OF_TABLE}
     frame.insert(0, "launch", np.repeat(np.arange(len(counts), dtype=np.int64), counts))
     frame.insert(1, "address", np.array(columns["address"], dtype=np.int64))
-    frame.insert(2, "sass", pd.Series(columns["sass"], dtype="string"))
-    frame.insert(3, "file", pd.Series(columns["file"], dtype="string"))
+    frame.insert(2, "sass", pd.Series(columns["sass"], dtype=TEXT))
+    frame.insert(3, "file", pd.Series(columns["file"], dtype=TEXT))
     frame.insert(4, "line", np.array(columns["line"], dtype=np.int64))
     return frame
 

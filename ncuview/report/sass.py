@@ -95,7 +95,7 @@ def parse(text: str) -> Instruction:
     return Instruction(opcode, operands, frozenset(writes), frozenset(reads))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Code:
     """A kernel's instructions in order, with their addresses in bytes from its start."""
 
@@ -477,13 +477,15 @@ def _indices(code: Code) -> list[tuple[frozenset[int], frozenset[int]]]:
     return found
 
 
-def pointers(code: Code) -> Iterator[tuple[int, frozenset[str]]]:
+@lru_cache(maxsize=1 << 12)
+def pointers(code: Code) -> tuple[tuple[int, frozenset[str]], ...]:
     """Each global load and store, with the 64-bit arguments of the kernel that its address comes from."""
+    found: list[tuple[int, frozenset[str]]] = []
     behind: dict[str, frozenset[str]] = {}
     for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):
         if GLOBAL_LOAD.match(text) or GLOBAL_STORE.match(text):
             address = code.address_of(position)
-            yield position, frozenset().union(*(behind.get(register, frozenset()) for register in address))
+            found.append((position, frozenset().union(*(behind.get(register, frozenset()) for register in address))))
             behind.update(dict.fromkeys(each.writes, frozenset()))
             continue
         reached = frozenset().union(*(behind.get(register, frozenset()) for register in each.reads))
@@ -491,6 +493,7 @@ def pointers(code: Code) -> Iterator[tuple[int, frozenset[str]]]:
             wide = "64" in each.opcode or not each.opcode.startswith(("LDC", "ULDC"))
             reached |= frozenset(_ARGUMENT.findall(each.operands)) if wide else frozenset()
         behind.update(dict.fromkeys(each.writes, reached))
+    return tuple(found)
 
 
 def _reached_around(code: Code, position: int, loop: range) -> set[str]:

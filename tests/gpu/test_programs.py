@@ -91,7 +91,7 @@ def test_the_launches_that_were_chosen_are_profiled(app: str, tmp_path: Path) ->
     [
         NcuOptions(replay_mode=ReplayMode.APPLICATION, launch_count=1),
         NcuOptions(clock_control=ClockControl.BASE, cache_control=CacheControl.NONE, launch_count=1),
-        NcuOptions(ncu_args="--graph-profiling node --verbose", launch_count=1),
+        NcuOptions(ncu_args="--verbose --check-exit-code yes", launch_count=1),
         NcuOptions(kernel_id="::scale:2"),
     ],
     ids=["application replay", "clocks and caches", "ncu-args", "kernel-id"],

@@ -101,3 +101,8 @@ def test_lines_are_instructions_summed_by_source_line() -> None:
     assert lines["launch"].tolist() == [0] * 4 + [1] * 4
     assert lines["line"].tolist() == [1, 2, 3, 4] * 2
     assert lines["inst_executed"].tolist() == [4.0 * WARPS, 6.0 * WARPS, 4.0 * WARPS, float(WARPS)] * 2
+
+
+def test_names_that_are_no_text_are_kept() -> None:
+    profile = make_profile(Launch(kernel="k\udcff"))
+    assert profile.launches["kernel"].tolist() == ["k\udcff"]
