@@ -6,12 +6,23 @@ import math
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ncuview.errors import ReportEmpty, UsageError
-from ncuview.model import Calibration, Diagnosis, Ladder, LaunchDiagnosis, Profile, Rung, TextbookMetric, TextbookStep
+from ncuview.model import (
+    Calibration,
+    Diagnosis,
+    Gate,
+    Ladder,
+    LaunchDiagnosis,
+    Level,
+    Profile,
+    Rung,
+    TextbookMetric,
+    TextbookStep,
+)
 from ncuview.paths import shipped
 
 if TYPE_CHECKING:
@@ -21,6 +32,10 @@ if TYPE_CHECKING:
     from ncuview.collect.options import NcuOptions
     from ncuview.collect.user_kernel import LaunchWords
     from ncuview.diagnose.compare import Comparison
+    from ncuview.gate.baseline import Baseline
+    from ncuview.gate.budget import Budget
+    from ncuview.gate.spread import Spreads
+    from ncuview.report.settings import Settings
     from ncuview.ruleset.kernel_file import Kernel, Step
     from ncuview.ruleset.spec import Rule
 
@@ -28,6 +43,16 @@ Progressed = Callable[["Progress"], object]
 
 REPORT_ENDINGS = (".ncu-rep", ".ncu-repz", ".csv")
 """How the names of reports end."""
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A diagnosis with the profile that it is of: what a gate needs to see."""
+
+    diagnosis: Diagnosis
+    profile: Profile
+    told: Settings | None = None
+    """What ncu was told, where the profile was made here; else its reports say it."""
 
 
 def load_rules(folders: Iterable[Path] = ()) -> tuple[Rule, ...]:
@@ -136,14 +161,34 @@ def analyze(
     Raises:
         NcuviewError: See errors.py.
     """
+    return examine(
+        *targets, rules=rules, live=live, kernel_name=kernel_name, source_folders=source_folders, progress=progress
+    ).diagnosis
+
+
+def examine(
+    *targets: str | Path,
+    rules: Sequence[Rule] | None = None,
+    live: bool | None = None,
+    kernel_name: str = "",
+    source_folders: Sequence[Path] = (),
+    progress: Progressed | None = None,
+) -> Examined:
+    """Diagnose reports, or one kernel of the catalogue, and keep the profile.
+
+    See ``analyze`` for the arguments.
+
+    Raises:
+        NcuviewError: See errors.py.
+    """
     rules = load_rules() if rules is None else rules
     if all(Path(target).exists() or str(target).endswith(REPORT_ENDINGS) for target in targets):
         if live is not None:
             raise UsageError("--live and --recorded are for catalogue kernels, not for reports")
         if (program := _program_among(targets)) is not None:
             raise UsageError(f"{program} is a program, not a report", hint=f"ncuview analyze -- {program} profiles it.")
-        found = diagnose(read(*targets, kernel_name=kernel_name, source_folders=source_folders), rules)
-        return edited(found, source_folders)
+        found = read(*targets, kernel_name=kernel_name, source_folders=source_folders)
+        return Examined(edited(diagnose(found, rules), source_folders), found)
     if kernel_name:
         raise UsageError("--kernel-name chooses among the launches of reports and programs")
     if len(targets) > 1:
@@ -151,10 +196,10 @@ def analyze(
     from ncuview.collect.catalogue import find_kernel, launch_of
 
     launch = launch_of(find_kernel(str(targets[0])))
-    return _diagnose_launches([launch], rules, live, progress)
+    return _examine_launches([launch], rules, live, progress)
 
 
-def analyze_program(
+def examine_program(
     program: Sequence[str],
     rules: Sequence[Rule] | None = None,
     options: NcuOptions | None = None,
@@ -162,7 +207,7 @@ def analyze_program(
     export: Path | None = None,
     timeout_s: float = math.inf,
     progress: Progressed | None = None,
-) -> Diagnosis:
+) -> Examined:
     """Profile any program under ncu and diagnose every launch that was profiled.
 
     Args:
@@ -180,17 +225,18 @@ def analyze_program(
 
     rules = load_rules() if rules is None else rules
     found = profile(program, rules, options, export=export, timeout_s=timeout_s, progress=progress)
-    return edited(rank(found, rules, "live"), options.source_folders if options else ())
+    diagnosis = edited(rank(found, rules, "live"), options.source_folders if options else ())
+    return Examined(diagnosis, found, _told(options))
 
 
-def analyze_source(
+def examine_source(
     source: Path,
     words: LaunchWords,
     rules: Sequence[Rule] | None = None,
     options: NcuOptions | None = None,
     *,
     progress: Progressed | None = None,
-) -> Diagnosis:
+) -> Examined:
     """Compile a .cu file of the user's, launch its kernel once under ncu and diagnose the launch.
 
     Raises:
@@ -201,10 +247,21 @@ def analyze_source(
 
     launch = user_launch(source, words)
     rules = load_rules() if rules is None else rules
-    diagnosis = rank(_profiled([launch], rules, progress, options), rules, "live")
+    made = _profiled([launch], rules, progress, options)
+    diagnosis = rank(made, rules, "live")
     found = _with_catalogue(_matching(launch, diagnosis.launches[0]), launch)
     remark = "; ".join(filter(None, [not_checked(launch), diagnosis.remark]))
-    return edited(Diagnosis((found,), diagnosis.reports, remark), [source.parent])
+    known = edited(Diagnosis((found,), diagnosis.reports, remark), [source.parent])
+    return Examined(known, made, _told(options))
+
+
+def _told(options: NcuOptions | None) -> Settings:
+    """What ncu is told when it profiles here."""
+    from ncuview.collect.options import NcuOptions
+    from ncuview.report.settings import Settings
+
+    chosen = options or NcuOptions()
+    return Settings(chosen.clock_control.value, chosen.cache_control.value, chosen.replay_mode.value)
 
 
 def _program_among(targets: Iterable[str | Path]) -> str | Path | None:
@@ -245,6 +302,71 @@ def compare(
     return set_beside(*sides, settings=told, renamed=renamed, force=force)
 
 
+def check(
+    examined: Examined,
+    budget: Budget | None = None,
+    baseline: tuple[str, Baseline] | None = None,
+    *,
+    fail_on: Level = "error",
+    force: bool = False,
+) -> Gate:
+    """Hold what was examined against a budget and a baseline.
+
+    Args:
+        examined: From ``examine`` and its like.
+        budget: What is allowed; see ``gate.budget.read_budget``.
+        baseline: The name of a baseline and what it says; see ``gate.baseline.read_baseline``.
+        fail_on: Failures of this level or above close the gate.
+        force: Compare also with a baseline of another GPU or other settings.
+
+    Raises:
+        BudgetError: The budget names a rule that was not judged by.
+        NotComparable: GPU, ncu, clock or cache control differ from the baseline's, or no kernel is in both.
+        NcuviewError: See errors.py.
+    """
+    from ncuview.gate.budget import Budget
+    from ncuview.gate.judge import judge
+    from ncuview.gate.spread import read_spreads
+    from ncuview.paths import users_spreads
+
+    return judge(
+        examined.diagnosis,
+        examined.profile,
+        budget or Budget(),
+        baseline,
+        settings=_settings_of(examined) if baseline else {},
+        spreads=read_spreads(users_spreads()),
+        fail_on=fail_on,
+        force=force,
+    )
+
+
+def keep_baseline(examined: Examined, path: Path) -> Baseline:
+    """Save what was examined as a baseline.
+
+    Raises:
+        BaselineError: The file cannot be written.
+        NothingProfiled: There is no launch.
+    """
+    from ncuview import __version__
+    from ncuview.gate.baseline import baseline_of, save_baseline
+    from ncuview.gate.spread import read_spreads
+    from ncuview.paths import users_spreads
+
+    settings = _settings_of(examined).values()
+    made = baseline_of(examined.diagnosis, settings, read_spreads(users_spreads()), __version__)
+    save_baseline(made, path)
+    return made
+
+
+def _settings_of(examined: Examined) -> dict[str, Settings]:
+    """What ncu was told, by the path of the report."""
+    from ncuview.report.settings import settings_of
+
+    reports = examined.diagnosis.reports
+    return {report.path: examined.told or settings_of(Path(report.path)) for report in reports}
+
+
 def edited(diagnosis: Diagnosis, folders: Sequence[Path]) -> Diagnosis:
     """The diagnosis with its first advice as changes of the user's source, where that is on this machine."""
     from ncuview.edit.advice import with_edits
@@ -269,7 +391,7 @@ def ladder(
 
     kernels = kernels_of(family)
     launches = launches_of(kernels)
-    diagnosis = _diagnose_launches(launches, load_rules() if rules is None else rules, live, progress)
+    diagnosis = _examine_launches(launches, load_rules() if rules is None else rules, live, progress).diagnosis
     judged = list(zip(launches, diagnosis.launches, strict=True))
     rungs = tuple(_rung(kernel, judged) for kernel in kernels)
     return Ladder(family, rungs, diagnosis.reports, diagnosis.remark)
@@ -296,9 +418,47 @@ def calibrate(*reports: str | Path, progress: Progressed | None = None) -> Calib
     return measure.calibrate([_profiled(launches, load_rules(), progress)])
 
 
-def _diagnose_launches(
+def measure_spreads(
+    kernels: Sequence[str] = (),
+    program: Sequence[str] = (),
+    reports: Sequence[str | Path] = (),
+    *,
+    repeats: int = 6,
+    progress: Progressed | None = None,
+) -> Spreads:
+    """Measure how far times and counters differ from run to run.
+
+    Args:
+        kernels: Kernels of the catalogue, profiled here so many times.
+        program: A program, profiled here so many times.
+        reports: Reports to take instead, in which kernels are launched several times.
+        repeats: How often to profile, at least twice.
+        progress: Told about every kernel that ncu starts and finishes.
+
+    Raises:
+        NothingProfiled: No kernel was launched twice with the same work.
+        NcuviewError: See errors.py.
+    """
+    from ncuview.gate.spread import measured_spreads
+
+    rules = load_rules()
+    found: list[Diagnosis] = []
+    if reports:
+        found.append(examine(*reports, rules=rules).diagnosis)
+    elif program:
+        found += [examine_program(program, rules, progress=progress).diagnosis for _ in range(repeats)]
+    else:
+        from ncuview.collect.catalogue import find_kernel, launch_of
+
+        launches = [launch_of(find_kernel(name)) for name in kernels]
+        found += [_examine_launches(launches, rules, live=True, progress=progress).diagnosis for _ in range(repeats)]
+    launched = tuple(launch for each in found for launch in each.launches)
+    return measured_spreads(Diagnosis(launched, tuple(report for each in found for report in each.reports)))
+
+
+def _examine_launches(
     launches: Sequence[Launch], rules: Sequence[Rule], live: bool | None, progress: Progressed | None
-) -> Diagnosis:
+) -> Examined:
     """Profile catalogue launches here or look them up in the recorded profile; one diagnosis each, in order."""
     from ncuview.collect.machine import missing_for_live
     from ncuview.diagnose.rank import diagnose as rank
@@ -306,15 +466,20 @@ def _diagnose_launches(
     missing = missing_for_live() if live is None else None
     if live is False or missing:
         remark = f"{missing}; --live insists" if missing else "as asked for with --recorded"
-        diagnosis = rank(_recorded(launches), rules, "recorded")
+        made = _recorded(launches)
+        diagnosis = rank(made, rules, "recorded")
+        told = None
     else:
         remark = ""
-        diagnosis = rank(_profiled(launches, rules, progress), rules, "live")
+        made = _profiled(launches, rules, progress)
+        diagnosis = rank(made, rules, "live")
+        told = _told(None)
     positions = _recorded_positions(launches) if diagnosis.launches[0].origin == "recorded" else range(len(launches))
     found = {launch.index: launch for launch in diagnosis.launches}
     ordered = (_matching(launch, found.get(at)) for launch, at in zip(launches, positions, strict=True))
     known = tuple(_with_catalogue(each, launch) for each, launch in zip(ordered, launches, strict=True))
-    return Diagnosis(known, diagnosis.reports, "; ".join(filter(None, [remark, diagnosis.remark])))
+    remark = "; ".join(filter(None, [remark, diagnosis.remark]))
+    return Examined(Diagnosis(known, diagnosis.reports, remark), made, told)
 
 
 def _profiled(

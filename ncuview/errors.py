@@ -4,16 +4,17 @@
 
     NcuviewError
       ├ UsageError              2   what the user typed: UnknownKernel, UnknownFamily, UnknownRule, UnknownMetric,
-      │                             TableError
+      │                             TableError, BudgetError, BaselineError
       ├ RuleFileError           2   a rule file or kernel file: UnsafeExpression, UnsafeTemplate, KernelFileError
       ├ ReportError             3   no usable data: ReportUnreadable, ReportDamaged, ReportEmpty, NothingProfiled
-      ├ NotComparable           4   two profiles that cannot be set beside each other
+      ├ NotComparable           4   two profiles that cannot be set beside each other: BaselineMissing
       ├ ToolError               5   this machine: GpuNotFound, NcuNotFound, NcuRefused, CompilerNotFound,
       │                             LauncherNotFound
       └ ProgramError            6   the profiled program: CompileFailed, WrongResult, ProgramFailed
 
 A missing metric is no error but an outcome (``model.Skipped``). ``cli.main`` is the one place that turns an error
-into a message and an exit code; anything that is not a ``NcuviewError`` leaves with 70, never with 0 or 1.
+into a message and an exit code; anything that is not a ``NcuviewError`` leaves with 70, never with 0 or 1. A gate
+that is closed is no error: ``gate.verdict`` gives it 1, or 3 and 4 where it could not be judged.
 """
 
 from __future__ import annotations
@@ -60,6 +61,14 @@ class TableError(UsageError):
     """The user's table of attainable shares cannot be used or written; the message names file and key."""
 
 
+class BudgetError(UsageError):
+    """A budget file cannot be used; the message names file, entry and key."""
+
+
+class BaselineError(UsageError):
+    """A baseline cannot be used or written; the message names file and key."""
+
+
 class RuleFileError(NcuviewError):
     """A rule or kernel file cannot be used; the message names file and key."""
 
@@ -104,6 +113,10 @@ class NotComparable(NcuviewError):
     """Two profiles come from different GPUs, versions of ncu or settings, or have no kernel in common."""
 
     exit_code = 4
+
+
+class BaselineMissing(NotComparable):
+    """The baseline that is to be compared with is not there."""
 
 
 class ToolError(NcuviewError):

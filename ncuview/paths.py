@@ -1,4 +1,4 @@
-"""Where things are: what ncuview ships, installed or in a checkout, and the user's own table."""
+"""Where things are: what ncuview ships, installed or in a checkout, and the user's own tables."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
 _USERS_TABLE = Path("ncuview", "attainable.toml")
+_USERS_SPREADS = Path("ncuview", "spread.json")
 
 
 @cache
@@ -19,10 +20,19 @@ def shipped(name: str) -> Path:
 
 def users_table() -> Path | None:
     """The table that ``ncuview calibrate`` keeps for this user; None for a user without a home folder."""
+    return _of_user(_USERS_TABLE)
+
+
+def users_spreads() -> Path | None:
+    """What ``ncuview calibrate --repeat`` keeps for this user; None for a user without a home folder."""
+    return _of_user(_USERS_SPREADS)
+
+
+def _of_user(file: Path) -> Path | None:
     named = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     if named.is_absolute():  # the XDG specification: a relative one is ignored
-        return named / _USERS_TABLE
+        return named / file
     try:
-        return Path.home() / ".config" / _USERS_TABLE
+        return Path.home() / ".config" / file
     except RuntimeError:
         return None

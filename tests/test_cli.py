@@ -95,7 +95,7 @@ def assert_failed(ended: Ended, code: int, *says: str) -> None:
         (["analyze", RECORDED, "--kernel-name", "regex:("], ["regex:("]),
         (["analyze", "transposeNaive", "--kernel-name", "copy"], ["--kernel-name", "reports"]),
         (["analyze", RECORDED, "--recorded"], ["--recorded", "not for reports"]),
-        (["analyze", "transposeNaive", "--output", "x.pdf"], ["x.pdf", ".json or .txt"]),
+        (["analyze", "transposeNaive", "--output", "x.pdf"], ["x.pdf", ".json", ".txt", "gitlab:FILE"]),
         (["analyze", "transposeNaive", "--output", "/no/such/folder/x.json"], ["/no/such/folder/x.json", "folder"]),
         (["analyze", "transposeNaive", "--rules", "/no/such/folder"], ["/no/such/folder"]),
         (["analyze", "transposeNaive", "--format", "xml"], ["--format", "xml"]),
@@ -656,7 +656,9 @@ def test_the_version_is_told() -> None:
 HELP = [
     [],
     ["analyze"],
+    ["check"],
     ["diff"],
+    ["report"],
     ["ladder"],
     ["calibrate"],
     ["kernels"],

@@ -20,6 +20,10 @@ ROOT = Path(__file__).resolve().parents[1]
     ("package", "name"),
     [
         ("ncuview.render", "diagnosis.schema.json"),
+        ("ncuview.render", "history.schema.json"),
+        ("ncuview.gate", "baseline.schema.json"),
+        ("ncuview.render.html_report", "page.js"),
+        ("ncuview.render.html_report", "page.css"),
         ("ncuview.diagnose", "attainable.toml"),
         ("ncuview.report", "textbook_metrics.csv"),
     ],

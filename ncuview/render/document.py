@@ -15,8 +15,10 @@ from ncuview.diagnose.compare import Comparison, Pair
 from ncuview.diagnose.priority import Priorities, Priority, priorities
 from ncuview.model import (
     Broken,
+    Check,
     Diagnosis,
     Finding,
+    Gate,
     Ladder,
     LaunchDiagnosis,
     NotApplicable,
@@ -26,6 +28,7 @@ from ncuview.model import (
     Rung,
     Skipped,
 )
+from ncuview.render.gate_words import closes, is_closed
 from ncuview.render.sentence import moved_sentence
 
 DIAGNOSIS_SCHEMA = "ncuview.diagnosis/1"
@@ -41,11 +44,12 @@ _OUTCOME_WORDS: dict[type, str] = {
 }
 
 
-def as_json(answer: Diagnosis | Ladder | Comparison) -> str:
+def as_json(answer: Diagnosis | Ladder | Comparison, gate: Gate | None = None) -> str:
     """One JSON document, without NaN or infinity.
 
     Args:
         answer: What to write.
+        gate: What a budget and a baseline say of it; only then the document has a part ``gate``.
     """
     if isinstance(answer, Ladder):
         content = _ladder(answer)
@@ -53,6 +57,8 @@ def as_json(answer: Diagnosis | Ladder | Comparison) -> str:
         content = _comparison(answer)
     else:
         content = _diagnosis(answer)
+    if gate:
+        content["gate"] = _gate(gate)
     return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=True) + "\n"
 
 
@@ -63,6 +69,34 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
         "reports": [_report(report) for report in diagnosis.reports],
         "priorities": _priorities(priorities(diagnosis)),
         "launches": [_launch(launch) for launch in diagnosis.launches],
+    }
+
+
+def _gate(gate: Gate) -> dict[str, Any]:
+    return {
+        "closed": is_closed(gate),
+        "fail_on": gate.fail_on,
+        "remark": gate.remark,
+        "checks": [_check(check, gate) for check in gate.checks],
+    }
+
+
+def _check(check: Check, gate: Gate) -> dict[str, Any]:
+    return {
+        "kernel": check.kernel,
+        "grid": list(check.grid),
+        "block": list(check.block),
+        "subject": check.subject,
+        "condition": check.condition,
+        "result": check.result,
+        "level": check.level,
+        "closes": closes(check, gate),
+        "measured": None if check.measured is None else _known(check.measured),
+        "limit": None if check.limit is None else _known(check.limit),
+        "unit": check.unit,
+        "message": check.message,
+        "origin": check.origin,
+        "where": [asdict(line) for line in check.where],
     }
 
 
@@ -170,7 +204,7 @@ def _launch(launch: LaunchDiagnosis) -> dict[str, Any]:
         "device": asdict(launch.device),
         "source": launch.origin,
         "wall": launch.wall,
-        "walls": dict(launch.walls),
+        "walls": {unit: share for unit, share in launch.walls.items() if isfinite(share)},
         "attained": _known(launch.attained),
         "verdict": launch.verdict,
         "host": asdict(launch.host) if launch.host else None,
@@ -178,6 +212,7 @@ def _launch(launch: LaunchDiagnosis) -> dict[str, Any]:
         "metrics": {
             name: {"value": metric.value, "unit": metric.unit, "from": metric.source}
             for name, metric in sorted(launch.metrics.items())
+            if isfinite(metric.value)
         },
         "findings": [_finding(rank, finding) for rank, finding in enumerate(launch.findings, start=1)],
         "outcomes": [_outcome(outcome) for outcome in launch.outcomes],

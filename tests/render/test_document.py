@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import inf, nan
 from typing import Any, NoReturn, get_args
 
@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.model import Diagnosis, Origin, Verdict
+from ncuview.model import Check, CheckResult, Diagnosis, Gate, Level, Origin, Verdict
 from ncuview.render import render
-from ncuview.render.document import _OUTCOME_WORDS, DIAGNOSIS_SCHEMA
+from ncuview.render.document import _OUTCOME_WORDS, DIAGNOSIS_SCHEMA, as_json
 from ncuview.ruleset.spec import OPTIMIZATIONS
 from tests.hostile import HOSTILE, poisoned
+from tests.render.gate_sample import failed_error, gate, poisoned_gate
 from tests.render.sample import diagnosis, ladder, launch_with_advice
 from tests.render.schema import problems, schema
 
@@ -81,9 +82,40 @@ def test_the_schema_s_words_are_the_program_s() -> None:
     assert outcome["outcome"]["enum"] == list(_OUTCOME_WORDS.values())
 
 
+def test_a_gate_is_part_of_the_document_only_where_there_is_one() -> None:
+    document = json.loads(as_json(diagnosis(), gate()), parse_constant=refuse_constant)
+    assert not problems(document)
+    assert document["gate"]["closed"] is True
+    assert [check["closes"] for check in document["gate"]["checks"]] == [True, False, False, True, True, False]
+    assert document["gate"]["checks"][0]["measured"] == 328_320.0
+    assert "gate" not in document_of(diagnosis())
+
+
+def test_the_schema_s_words_for_checks_are_the_model_s() -> None:
+    check = schema()["$defs"]["check"]["properties"]
+    assert check["result"]["enum"] == list(get_args(CheckResult))
+    assert check["level"]["enum"] == schema()["$defs"]["gate"]["properties"]["fail_on"]["enum"] == list(get_args(Level))
+    assert check.keys() == {field.name for field in fields(Check)} | {"closes"}
+
+
+@pytest.mark.parametrize("number", [nan, inf, -inf])
+def test_a_check_without_a_number_has_null(number: float) -> None:
+    check = replace(failed_error(), measured=number, limit=number)
+    document = json.loads(as_json(diagnosis(), Gate((check,), "error")), parse_constant=refuse_constant)
+    assert document["gate"]["checks"][0]["measured"] is document["gate"]["checks"][0]["limit"] is None
+    assert not problems(document)
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_any_text_of_a_gate_comes_back_as_it_was(text: str) -> None:
+    document = json.loads(as_json(diagnosis(), poisoned_gate(text)))
+    assert {check["origin"] for check in document["gate"]["checks"]} == {document["gate"]["remark"]} == {text}
+    assert not problems(document)
+
+
 def changed(path: str, value: Any) -> Any:
     """The sample document with one thing changed, or removed when ``value`` is ``...``."""
-    document = document_of(diagnosis())
+    document = json.loads(as_json(diagnosis(), gate()))
     *way, last = [int(step) if step.isdigit() else step for step in path.split(".")]
     node = document
     for step in way:
@@ -124,6 +156,10 @@ FINDING, PASSED, SKIPPED = "launches.0.outcomes.0", "launches.0.outcomes.3", "la
         (f"{SKIPPED}.missing", ...),
         (f"{SKIPPED}.predicted_speedup", {"low": 1, "best": 1, "high": 1}),
         ("reports.0.created", "yesterday"),
+        ("gate.closed", "yes"),
+        ("gate.checks.0.result", "maybe"),
+        ("gate.checks.0.surprise", 1),
+        ("gate.checks.0.measured", ...),
     ],
 )
 def test_the_schema_refuses_what_is_wrong(path: str, value: Any) -> None:

@@ -1,0 +1,91 @@
+"""``ncuview analyze``: what to change next in a kernel."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from ncuview.cli.inputs import Inputs, option, takes_inputs
+from ncuview.cli.outputs import FormatOption, OutputOption, SourceRootOption, deliver, destinations
+from ncuview.cli.printing import ShownProgress, complain, print_exactly, print_text
+from ncuview.errors import UsageError
+
+if TYPE_CHECKING:
+    from ncuview.model import Diagnosis
+    from ncuview.ruleset.spec import Rule
+
+
+class Look(StrEnum):
+    """How closely a program is looked at."""
+
+    FULL = "full"
+    QUICK = "quick"
+
+
+@takes_inputs
+def analyze(
+    inputs: Inputs,
+    to: FormatOption = "terminal",
+    output: OutputOption = None,
+    source_root: SourceRootOption = None,
+    look: Annotated[Look, option("quick: sample a program of many launches first.", "--look")] = Look.FULL,
+    dry_run: Annotated[bool, option("Print ncu's command, its passes and time, and run nothing.", "--dry-run")] = False,
+    top: Annotated[
+        int | None, option("Rank kernels by the time that their advice saves; show N in full.", "--top")
+    ] = None,
+    diff_only: Annotated[bool, option("Print the changes of your source as patches for git apply.", "--diff")] = False,
+) -> None:
+    """Say what to change next in a kernel: from a live run, its recorded profile, or any report."""
+    files = destinations(to, output)
+    if top is not None and top < 0:
+        raise UsageError("--top takes a number of kernels")
+    quick = look is Look.QUICK
+    inputs.refuse_mixture()
+    if quick and inputs.export:
+        raise UsageError("--export keeps the report of a program that is profiled in one run")
+    if quick and not inputs.runs_program:
+        raise UsageError("--look quick samples the launches of a program", hint="Reports hold what they hold.")
+    rules = inputs.chosen_rules()
+    if dry_run:
+        _forecast(inputs, rules, quick=quick)
+        return
+    with ShownProgress() as progress:
+        if quick:
+            from ncuview.sampled import analyze_sampled
+
+            diagnosis = analyze_sampled(
+                inputs.command, rules, inputs.options, timeout_s=inputs.timeout, progress=progress.show
+            )
+            profile = None  # two, of which each shows a part
+        else:
+            examined = inputs.examine(rules, progress.show)
+            diagnosis, profile = examined.diagnosis, examined.profile
+    if diff_only:
+        _print_patches(diagnosis)
+        return
+    deliver(diagnosis, to, files, top=top, rules=rules, source_root=source_root, profile=profile)
+
+
+def _forecast(inputs: Inputs, rules: tuple[Rule, ...], *, quick: bool) -> None:
+    """Print ncu's command and what it will cost."""
+    if not inputs.runs_program and inputs.suffix != ".cu":
+        raise UsageError("--dry-run is for programs, Python and .cu files")
+    from ncuview.collect.live import host_command
+    from ncuview.sampled import forecast_of
+
+    launcher = host_command(Path("job.json"), Path("result.json"))
+    runs_as = inputs.command if inputs.runs_program else launcher
+    print_text(str(forecast_of(runs_as, rules, inputs.options, quick=quick)))
+
+
+def _print_patches(diagnosis: Diagnosis) -> None:
+    """The changes of the user's source, each once; on stderr, why a kernel has none."""
+    edits = [(launch.kernel, finding.edit) for launch in diagnosis.launches for finding in launch.findings[:1]]
+    for patch in dict.fromkeys(edit.diff for _, edit in edits if edit and edit.diff):
+        print_exactly(patch)
+    for kernel, edit in dict.fromkeys(edits):
+        if not edit:
+            complain(f"{kernel}: its source is not on this machine", "--source-folders says where to look.")
+        elif edit.reason:
+            complain(f"{kernel}: {edit.reason}")

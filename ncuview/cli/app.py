@@ -1,0 +1,137 @@
+"""The program itself: all commands, and how every failure becomes a message and an exit code."""
+
+from __future__ import annotations
+
+import io
+import signal
+import sys
+from typing import Annotated, NoReturn
+
+import typer
+
+from ncuview.cli.analyze import analyze
+from ncuview.cli.calibrate import calibrate
+from ncuview.cli.catalogue import kernels, ladder
+from ncuview.cli.check import check
+from ncuview.cli.diff import diff
+from ncuview.cli.metrics import metrics
+from ncuview.cli.printing import complain, discard_stdout, print_text, say
+from ncuview.cli.report import report
+from ncuview.cli.rules import check_rules, explain, rules
+from ncuview.cli.scrub import scrub
+from ncuview.errors import NcuviewError
+
+INTERNAL_ERROR = 70
+_TAKE_PROGRAMS = ("analyze", "calibrate", "check")
+"""Commands whose words behind ``--`` are a program's."""
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Turns a GPU profile into the next change to make: which optimisation, on which line, why, what it will gain.",
+)
+rules_app = typer.Typer(rich_markup_mode=None, help="List the rules, or check rule files of your own.")
+app.add_typer(rules_app, name="rules")
+
+for command in (analyze, check, diff, report, ladder, calibrate, kernels):
+    app.command()(command)
+rules_app.callback(invoke_without_command=True)(rules)
+rules_app.command("check")(check_rules)
+for command in (explain, metrics, scrub):
+    app.command()(command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from ncuview import __version__
+
+        print_text(f"ncuview {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    """Options of all commands."""
+
+
+def main() -> NoReturn:
+    """Run the command line and turn every failure into a message and the exit code that it stands for."""
+    signal.signal(signal.SIGTERM, _terminated)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 lacks some letters of names
+    try:
+        code = _run(*_split_program(sys.argv[1:]))
+    except NcuviewError as error:
+        complain(str(error), error.hint)
+        code = error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        complain("interrupted")
+        code = 128 + signal.SIGINT
+    except _Terminated:
+        complain("terminated")
+        code = 128 + signal.SIGTERM
+    except BrokenPipeError:
+        discard_stdout()  # the reader of our output has gone
+        code = 128 + signal.SIGPIPE
+    except Exception as error:  # noqa: BLE001  (a bug must not leave with 0 or 1)
+        code = _usage_exit_code(error) or _internal_error(error)
+    sys.exit(code)
+
+
+def _split_program(args: list[str]) -> tuple[list[str], tuple[str, ...] | None]:
+    """The words before the first ``--``, and those behind it, which are a program's and never options of ours."""
+    if not args or args[0] not in _TAKE_PROGRAMS or "--" not in args:
+        return args, None
+    at = args.index("--")
+    return args[:at], tuple(args[at + 1 :])
+
+
+def _run(args: list[str], program: tuple[str, ...] | None = None) -> int:
+    """What typer's own main does, which gives 0 on Ctrl-C and 1, a failed gate, when the reader of a pipe has gone."""
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("ncuview", args, obj=program) as context:
+            command.invoke(context)
+    except typer.Exit as left:
+        return left.exit_code
+    return 0
+
+
+class _Terminated(BaseException):
+    """SIGTERM arrived: like KeyboardInterrupt, so that child processes are stopped on the way out."""
+
+
+def _terminated(*_: object) -> NoReturn:
+    raise _Terminated
+
+
+def _usage_exit_code(error: Exception) -> int | None:
+    """The exit code of an error that typer raised about the command line, once it has been shown."""
+    show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
+    if not callable(show) or not isinstance(code, int):
+        return None
+    shown = io.StringIO()
+    show(shown)
+    say(_printable(shown.getvalue().rstrip()))
+    return code
+
+
+def _internal_error(error: Exception) -> int:
+    import traceback
+
+    # Nothing of ours is imported here: it may be what is broken.
+    say(_printable(traceback.format_exc().rstrip()))
+    say(f"ncuview: internal error: {type(error).__name__}: {str(error)!a}")
+    say("  This is a bug of ncuview; please report it.")
+    return INTERNAL_ERROR
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)

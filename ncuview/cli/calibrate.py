@@ -1,0 +1,89 @@
+"""``ncuview calibrate``: what this GPU attains, and how far its runs differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ncuview.cli.inputs import option
+from ncuview.cli.printing import ShownProgress, print_text, say, width
+from ncuview.errors import UsageError
+
+_LEAST = 2
+
+
+def calibrate(
+    context: typer.Context,
+    kernels: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KERNEL...] [-- PROGRAM ARGS...]", help="With --repeat: what to measure the spread of."
+        ),
+    ] = None,
+    reports: Annotated[
+        list[Path] | None,
+        typer.Option("--from", metavar="REPORT", help="Take reports of an earlier run instead. Repeatable."),
+    ] = None,
+    repeat: Annotated[
+        int | None, option("Profile so often, and keep how far times and counters spread.", "--repeat")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The table to write. Default: your own, which predictions rest on."),
+    ] = None,
+) -> None:
+    """Measure which share of each unit's peak good kernels attain on this GPU, and keep it for predictions."""
+    program = context.obj
+    if repeat is None:
+        if kernels or program:
+            raise UsageError("kernels and programs are for --repeat", hint="--repeat 6 measures how far runs differ.")
+        _attainable(reports or [], output)
+        return
+    if repeat < _LEAST:
+        raise UsageError(f"--repeat takes {_LEAST} or more")
+    if sum(map(bool, (kernels, program, reports))) != 1:
+        raise UsageError("--repeat takes kernels of the catalogue, or a program behind --, or reports by --from")
+    _spreads(kernels or [], program or (), reports or [], repeat, output)
+
+
+def _attainable(reports: list[Path], output: Path | None) -> None:
+    """Measure what good kernels attain."""
+    from ncuview import api
+    from ncuview.diagnose.attainable import check_writable, keep
+    from ncuview.paths import users_table
+    from ncuview.render.calibration import calibration_page
+
+    table = _table(output, users_table())
+    check_writable(table)
+    with ShownProgress() as progress:
+        calibration = api.calibrate(*reports, progress=progress.show)
+    print_text(calibration_page(calibration, width()))
+    keep(calibration, table)
+    say(f"{table}: written, for {calibration.device}")
+
+
+def _spreads(
+    kernels: list[str], program: tuple[str, ...], reports: list[Path], repeats: int, output: Path | None
+) -> None:
+    """Measure how far runs of the same code differ, which ``check`` then allows for."""
+    from ncuview import api
+    from ncuview.gate.spread import keep_spreads, read_spreads
+    from ncuview.paths import users_spreads
+    from ncuview.render.spread import spread_page
+
+    table = _table(output, users_spreads())
+    read_spreads(table)  # one that cannot be used is refused before anything is measured
+    with ShownProgress() as progress:
+        spreads = api.measure_spreads(kernels, program, reports, repeats=repeats, progress=progress.show)
+    print_text(spread_page(spreads, width()))
+    keep_spreads(spreads, table)
+    say(f"{table}: written, for {', '.join(spreads.gpus)}")
+
+
+def _table(output: Path | None, own: Path | None) -> Path:
+    table = output or own
+    if table is None:
+        raise UsageError("there is no home folder to keep the table in", hint="--output FILE writes it elsewhere.")
+    return table

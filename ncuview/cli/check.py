@@ -1,0 +1,134 @@
+"""``ncuview check``: a gate that budgets and baselines open or close."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ncuview.cli.inputs import Inputs, option, takes_inputs
+from ncuview.cli.outputs import FormatOption, OutputOption, SourceRootOption, deliver, destinations
+from ncuview.cli.printing import ShownProgress, complain, say
+from ncuview.errors import BaselineMissing, NotComparable, UsageError
+
+if TYPE_CHECKING:
+    from ncuview.api import Examined
+    from ncuview.gate.baseline import Baseline
+    from ncuview.gate.budget import Budget
+    from ncuview.model import Gate
+
+
+class FailOn(StrEnum):
+    """From which level on a failure closes the gate."""
+
+    WARN = "warn"
+    ERROR = "error"
+    OFF = "off"
+
+
+@takes_inputs
+def check(
+    inputs: Inputs,
+    budget: Annotated[Path | None, option("What is allowed, as TOML, or a pyproject.toml.", "--budget")] = None,
+    baseline: Annotated[Path | None, option("What was measured before, to compare with.", "--baseline")] = None,
+    save: Annotated[Path | None, option("Keep what is measured as a baseline.", "--save-baseline")] = None,
+    allow_missing: Annotated[
+        bool, option("Go on where the baseline is not there yet.", "--allow-missing-baseline")
+    ] = False,
+    force: Annotated[bool, option("Compare what was profiled differently.", "--force")] = False,
+    fail_on: Annotated[FailOn, option("The least level whose failures close the gate.", "--fail-on")] = FailOn.ERROR,
+    exit_zero: Annotated[bool, option("Leave with 0 whatever the gate says.", "--exit-zero")] = False,
+    only_budget: Annotated[
+        bool, option("Only check the budget files: --budget, and each TARGET.", "--check-budget-only")
+    ] = False,
+    to: FormatOption = "terminal",
+    output: OutputOption = None,
+    source_root: SourceRootOption = None,
+) -> None:
+    """Hold kernels against a budget and a baseline: 0 where the gate is open, 1 where it is closed."""
+    from ncuview import api
+    from ncuview.gate.verdict import exit_code
+
+    files = destinations(to, output)
+    if only_budget:
+        _check_budgets([*([budget] if budget else []), *map(Path, inputs.named)])
+        return
+    if not (budget or baseline or save):
+        raise UsageError("there is nothing to check by", hint="Give --budget, --baseline or --save-baseline.")
+    inputs.refuse_mixture()
+    allowed = _budget(budget)
+    before = _baseline(baseline)
+    rules = inputs.chosen_rules()
+    with ShownProgress() as progress:
+        examined = inputs.examine(rules, progress.show)
+    gate = _gate(examined, allowed, before, fail_on, allow_missing=allow_missing, force=force)
+    deliver(examined.diagnosis, to, files, gate=gate, rules=rules, source_root=source_root, profile=examined.profile)
+    code = exit_code(gate)
+    if save and (code == 0 or exit_zero):
+        api.keep_baseline(examined, save)
+        say(f"{save}: written")
+    elif save:
+        complain(f"{save} was not written: the gate is closed", "Without --baseline and --budget it is written.")
+    if code and not exit_zero:
+        raise typer.Exit(code)
+
+
+def _check_budgets(files: list[Path]) -> None:
+    from ncuview.gate.budget import read_budget
+
+    if not files:
+        raise UsageError("there is no budget file to check", hint="Name one or more.")
+    for file in files:
+        count = len(read_budget(file).entries)
+        say(f"{file}: {count} {'budget' if count == 1 else 'budgets'}")
+
+
+def _budget(path: Path | None) -> Budget | None:
+    if path is None:
+        return None
+    from ncuview.gate.budget import read_budget
+
+    return read_budget(path)
+
+
+def _baseline(path: Path | None) -> tuple[str, Baseline | NotComparable] | None:
+    """The name of a baseline and what it says; that it is missing comes after what the reports may lack."""
+    if path is None:
+        return None
+    from ncuview.gate.baseline import read_baseline
+
+    try:
+        return str(path), read_baseline(path)
+    except BaselineMissing as missing:
+        return str(path), missing
+
+
+def _gate(
+    examined: Examined,
+    budget: Budget | None,
+    baseline: tuple[str, Baseline | NotComparable] | None,
+    fail_on: FailOn,
+    *,
+    allow_missing: bool,
+    force: bool,
+) -> Gate:
+    """The gate; where the baseline cannot be compared, what the budget says is told all the same."""
+    from ncuview import api
+    from ncuview.gate.judge import not_compared
+
+    if baseline is None:
+        return api.check(examined, budget, fail_on=fail_on.value)
+    name, before = baseline
+    try:
+        if isinstance(before, NotComparable):
+            raise before
+        return api.check(examined, budget, (name, before), fail_on=fail_on.value, force=force)
+    except NotComparable as failure:
+        alone = api.check(examined, budget, fail_on=fail_on.value)
+        if isinstance(failure, BaselineMissing) and allow_missing:
+            return replace(alone, remark=f"{failure}, so that nothing was compared")
+        complain(str(failure), failure.hint)
+        return not_compared(alone, name, failure)

@@ -1,0 +1,272 @@
+"""What is to be looked at: the targets and options that all commands share which profile or read something."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from ncuview.collect.options import (
+    AppReplayMode,
+    CacheControl,
+    ClockControl,
+    FilterMode,
+    GraphProfiling,
+    KernelNameBase,
+    NcuOptions,
+    PipelineBoostState,
+    ReplayMode,
+    TargetProcesses,
+)
+from ncuview.errors import UsageError
+
+if TYPE_CHECKING:
+    from ncuview.api import Examined, Progressed
+    from ncuview.collect.user_kernel import LaunchWords
+    from ncuview.ruleset.spec import Rule
+
+RulesOption = Annotated[
+    list[Path] | None, typer.Option("--rules", help="A folder with further rules, <topic>/<rule>.toml. Repeatable.")
+]
+LiveOption = Annotated[
+    bool | None,
+    typer.Option("--live/--recorded", help="Profile here, or use the recorded profile. Default: live where possible."),
+]
+
+
+class YesNo(StrEnum):
+    """A switch as ncu writes it."""
+
+    YES = "yes"
+    ON = "on"
+    NO = "no"
+    OFF = "off"
+
+    @property
+    def on(self) -> bool:
+        """Whether it is one of the two words for on."""
+        return self in {YesNo.YES, YesNo.ON}
+
+
+def option(help_: str, *names: str) -> Any:
+    """An option with its help before its names, so that a column of them reads well."""
+    return typer.Option(*names, help=help_)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The words of the command line that say what is looked at; each field but the first is an option or argument."""
+
+    program: tuple[str, ...] | None = field(metadata={"behind dashes": True})
+    """The words behind ``--``; None where there is none."""
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TARGET... [-- PROGRAM ARGS...]",
+            help="A kernel of the catalogue, reports (.ncu-rep, .ncu-repz), a .cu file, a Python file, or a program.",
+        ),
+    ] = None
+    live: LiveOption = None
+    rules: RulesOption = None
+    export: Annotated[
+        Path | None, option("Keep the report here; %p, %h, %i and %q{NAME} in its name are ncu's.", "--export")
+    ] = None
+    timeout: Annotated[float, option("Seconds that a program may take under ncu.", "--timeout")] = math.inf
+    kernel_name: Annotated[str, option("Only this kernel, or regex:PATTERN.", "--kernel-name", "-k")] = ""
+    kernel_name_base: Annotated[KernelNameBase | None, option("The name that is meant.", "--kernel-name-base")] = None
+    kernel_id: Annotated[str, option("CONTEXT:STREAM:[regex:]NAME:INVOCATION.", "--kernel-id")] = ""
+    launch_skip: Annotated[int, option("Matching launches to leave out first.", "--launch-skip", "-s")] = 0
+    launch_skip_before_match: Annotated[
+        int, option("Launches to leave out first, matching or not.", "--launch-skip-before-match")
+    ] = 0
+    launch_count: Annotated[int | None, option("Matching launches to profile.", "--launch-count", "-c")] = None
+    filter_mode: Annotated[FilterMode | None, option("Over what launches are counted.", "--filter-mode")] = None
+    nvtx: Annotated[bool, option("Record NVTX ranges.", "--nvtx")] = False
+    nvtx_include: Annotated[list[str] | None, option("Only launches in this range. Repeatable.", "--nvtx-include")] = (
+        None
+    )
+    nvtx_exclude: Annotated[list[str] | None, option("No launches in this range. Repeatable.", "--nvtx-exclude")] = None
+    range_filter: Annotated[str, option("[yes|no]:PROFILER RANGES:NVTX RANGES.", "--range-filter")] = ""
+    devices: Annotated[str, option("Only these GPUs: 0,1.", "--devices", "--device")] = ""
+    target_processes: Annotated[TargetProcesses, option("Whether child processes count.", "--target-processes")] = (
+        TargetProcesses.ALL
+    )
+    target_processes_filter: Annotated[
+        str, option("Only processes NAME, regex:PATTERN, exclude:NAME, comma between.", "--target-processes-filter")
+    ] = ""
+    profile_from_start: Annotated[YesNo, option("no waits for cudaProfilerStart.", "--profile-from-start")] = YesNo.YES
+    kill: Annotated[YesNo, option("End the program after --launch-count.", "--kill")] = YesNo.NO
+    replay_mode: Annotated[ReplayMode, option("What is run again.", "--replay-mode")] = ReplayMode.KERNEL
+    app_replay_mode: Annotated[AppReplayMode | None, option("How alike runs must be.", "--app-replay-mode")] = None
+    cache_control: Annotated[CacheControl, option("Flush caches before each pass.", "--cache-control")] = (
+        CacheControl.ALL
+    )
+    clock_control: Annotated[ClockControl, option("Lock the clocks.", "--clock-control")] = ClockControl.NONE
+    pipeline_boost_state: Annotated[
+        PipelineBoostState | None, option("Hold the tensor cores' boost.", "--pipeline-boost-state")
+    ] = None
+    import_source: Annotated[YesNo, option("Keep source text in the report.", "--import-source")] = YesNo.YES
+    source_folders: Annotated[str, option("Where moved sources are, comma between.", "--source-folders")] = ""
+    graph_profiling: Annotated[
+        GraphProfiling | None, option("Kernels of a graph, or the graph.", "--graph-profiling")
+    ] = None
+    ncu_args: Annotated[str, option('Further options of ncu, "--name=value ...".', "--ncu-args")] = ""
+    kernel: Annotated[str, option("The kernel, as C++ has it: blas::saxpy<float>.", "--kernel")] = ""
+    grid: Annotated[str, option('Blocks: "n / 32, n / 32".', "--grid")] = ""
+    block: Annotated[str, option('Threads per block: "32, 8".', "--block")] = ""
+    shared: Annotated[str, option("Bytes of dynamic shared memory.", "--shared")] = ""
+    arg: Annotated[
+        list[str] | None,
+        option('A parameter, in order: "in float32[n] below 4", "out float32[n]", "int32 = n".', "--arg"),
+    ] = None
+    size: Annotated[list[str] | None, option("A size: n=1048576. Repeatable.", "--size")] = None
+    nvcc_args: Annotated[str, option('Further options of nvcc: "-Iinclude -DN=4".', "--nvcc-args")] = ""
+    select: Annotated[
+        list[str] | None, option("Only rules with this code, its beginning, or this name. Repeatable.", "--select")
+    ] = None
+    ignore: Annotated[list[str] | None, option("Leave these rules out. Repeatable.", "--ignore")] = None
+
+    @property
+    def suffix(self) -> str:
+        """How the name of the only target ends; empty where there are several."""
+        return Path(self.named[0]).suffix if len(self.named) == 1 else ""
+
+    @property
+    def named(self) -> list[str]:
+        """The words before ``--``."""
+        return self.targets or []
+
+    @property
+    def runs_program(self) -> bool:
+        """Whether a program of the user's is profiled, or a Python file."""
+        return self.program is not None or self.suffix == ".py"
+
+    @property
+    def command(self) -> list[str]:
+        """The program and its arguments."""
+        return [*self.named, *(self.program or ())]
+
+    @cached_property
+    def options(self) -> NcuOptions:
+        """What ncu is told."""
+        return NcuOptions(
+            kernel_name=self.kernel_name,
+            kernel_name_base=self.kernel_name_base,
+            kernel_id=self.kernel_id,
+            launch_skip=self.launch_skip,
+            launch_skip_before_match=self.launch_skip_before_match,
+            launch_count=self.launch_count,
+            filter_mode=self.filter_mode,
+            nvtx=self.nvtx,
+            nvtx_include=tuple(self.nvtx_include or ()),
+            nvtx_exclude=tuple(self.nvtx_exclude or ()),
+            range_filter=self.range_filter,
+            devices=_numbers("--devices", self.devices),
+            target_processes=self.target_processes,
+            target_processes_filter=tuple(filter(None, self.target_processes_filter.split(","))),
+            replay_mode=self.replay_mode,
+            app_replay_mode=self.app_replay_mode,
+            cache_control=self.cache_control,
+            clock_control=self.clock_control,
+            pipeline_boost_state=self.pipeline_boost_state,
+            import_source=self.import_source.on,
+            source_folders=tuple(Path(folder) for folder in self.source_folders.split(",") if folder),
+            profile_from_start=self.profile_from_start.on,
+            graph_profiling=self.graph_profiling,
+            kill=self.kill.on,
+            ncu_args=self.ncu_args,
+        )
+
+    @property
+    def words(self) -> LaunchWords:
+        """How a .cu file's kernel is launched."""
+        from ncuview.collect.user_kernel import LaunchWords
+
+        arguments, sizes = tuple(self.arg or ()), tuple(self.size or ())
+        return LaunchWords(self.kernel, self.grid, self.block, self.shared, arguments, sizes, self.nvcc_args)
+
+    def refuse_mixture(self) -> None:
+        """Refuse words that belong to another kind of target than the one that is named."""
+        if not self.named and not self.program:
+            raise UsageError(
+                "there is nothing to analyze", hint="Name a kernel, a report, a .cu or .py file, or -- program."
+            )
+        if self.named and self.program is not None and self.suffix != ".py":
+            raise UsageError(
+                "give either targets or a program behind --", hint="Only a Python file takes words behind --."
+            )
+        profiles = self.runs_program or self.suffix == ".cu"
+        if profiles and self.live is False:
+            raise UsageError("there is no recorded profile of a program of yours", hint="Leave --recorded out.")
+        if not profiles and replace(self.options, kernel_name="", source_folders=()) != NcuOptions():
+            raise UsageError(
+                "options of ncu are for programs and .cu files", hint="Reports take -k and --source-folders."
+            )
+        if self.suffix != ".cu" and any(vars(self.words).values()):
+            raise UsageError("--kernel, --grid, --block, --arg and --size are for .cu files")
+        if self.export and not self.runs_program:
+            raise UsageError("--export keeps the report of a program that is profiled in one run")
+        if self.timeout != math.inf and not self.runs_program:
+            raise UsageError("--timeout is for programs")
+
+    def chosen_rules(self) -> tuple[Rule, ...]:
+        """The rules to judge by."""
+        from ncuview.api import load_rules
+        from ncuview.collect.plan import choose_rules
+
+        return choose_rules(load_rules(self.rules or ()), self.select or (), self.ignore or ())
+
+    def examine(self, rules: tuple[Rule, ...], progress: Progressed) -> Examined:
+        """Profile or read what is named, and diagnose it."""
+        from ncuview import api
+
+        if self.suffix == ".cu" and self.program is None:
+            return api.examine_source(Path(self.named[0]), self.words, rules, self.options, progress=progress)
+        if self.runs_program:
+            return api.examine_program(
+                self.command, rules, self.options, export=self.export, timeout_s=self.timeout, progress=progress
+            )
+        return api.examine(
+            *self.named,
+            rules=rules,
+            live=self.live,
+            kernel_name=self.kernel_name,
+            source_folders=self.options.source_folders,
+            progress=progress,
+        )
+
+
+def takes_inputs(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the fields of ``Inputs`` as options of its own, in place of its first parameter."""
+    hints = get_type_hints(Inputs, include_extras=True)
+    shared = [
+        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name])
+        for each in fields(Inputs)
+        if "behind dashes" not in each.metadata
+    ]
+    _, *own = inspect.signature(command, eval_str=True).parameters.values()
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    parameters = [context, *shared, *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own)]
+
+    @wraps(command)
+    def spread(context: typer.Context, **values: Any) -> None:
+        given = {each.name: values.pop(each.name) for each in shared}
+        command(Inputs(program=context.obj, **given), **values)
+
+    spread.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    spread.__annotations__ = {each.name: each.annotation for each in parameters}
+    return spread
+
+
+def _numbers(option_: str, text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(word) for word in text.split(",") if word)
+    except ValueError as error:
+        raise UsageError(f"{option_} {text!r} is no list of numbers", hint="As in 0,1.") from error

@@ -1,0 +1,102 @@
+"""What the command line writes: answers to standard output, everything else to standard error, inert on terminals."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Self
+
+from ncuview.errors import UsageError
+
+if TYPE_CHECKING:
+    from ncuview.collect.ncu_output import Progress
+
+_NARROWEST, _WIDEST = 40, 120
+
+
+def print_text(text: str) -> None:
+    """Write an answer to standard output, which must work."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        discard_stdout()
+        raise UsageError(f"standard output cannot be written: {error.strerror}") from error
+
+
+def discard_stdout() -> None:
+    """Lead what is still buffered nowhere; Python would complain again when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def print_exactly(text: str) -> None:
+    """Text of the user's files as it is, for another program; on a terminal without what could move its cursor."""
+    from ncuview.render.text import safe_lines
+
+    if sys.stdout.isatty():
+        print_text(safe_lines(text) + "\n")
+    elif isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+        sys.stdout.buffer.flush()
+
+
+def complain(message: str, hint: str = "") -> None:
+    """Say what is wrong, and what to do about it, on standard error."""
+    from ncuview.render.text import safe_text
+
+    for line in [f"ncuview: {message}", *([f"  {hint}"] if hint else [])]:
+        say("\n".join(safe_text(part) for part in line.split("\n")))
+
+
+def say(text: str) -> None:
+    """Write a line to standard error."""
+    sys.stderr.write(f"{text}\n")
+
+
+def width() -> int:
+    """Columns of the terminal, within what reads well."""
+    import shutil
+
+    return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size((100, 24)).columns))
+
+
+def color() -> bool:
+    """Whether standard output shows colours."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+class ShownProgress:
+    """What ncu is doing, on stderr: one line that is rewritten on a terminal, one line per kernel elsewhere."""
+
+    def __init__(self) -> None:
+        self._rewrite = sys.stderr.isatty()
+        self._shown = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown and self._rewrite:
+            sys.stderr.write("\r\x1b[K")
+
+    @property
+    def show(self) -> Callable[[Progress], None]:
+        """What the collector calls."""
+        return self._show
+
+    def _show(self, progress: Progress) -> None:
+        from ncuview.render.text import safe_text
+
+        self._shown = True
+        done = f"{progress.passes} passes" if progress.passes else "profiling"
+        line = f"ncu: {progress.index + 1} {safe_text(progress.kernel)}, {done}, {progress.elapsed_s:.1f} s"
+        if self._rewrite:
+            sys.stderr.write(f"\r\x1b[K{line[: width() - 1]}")
+            sys.stderr.flush()
+        elif progress.passes:
+            say(line)

@@ -1,0 +1,50 @@
+"""``ncuview report``: one page over many reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ncuview.cli.inputs import RulesOption
+from ncuview.cli.printing import color, print_text, width
+from ncuview.errors import UsageError
+
+_ENDINGS = {".txt": "terminal", ".json": "json", ".html": "html"}
+
+
+def report(
+    targets: Annotated[
+        list[Path],
+        typer.Argument(metavar="DIR...", help="Folders of reports, or of what analyze --format json printed."),
+    ],
+    rules: RulesOption = None,
+    to: Annotated[
+        str, typer.Option("--format", metavar="NAME", help=f"What is printed: {', '.join(_ENDINGS.values())}.")
+    ] = "terminal",
+    output: Annotated[
+        list[Path] | None,
+        typer.Option("--output", "-o", metavar="FILE", help=f"Also write a file: {', '.join(_ENDINGS)}. Repeatable."),
+    ] = None,
+) -> None:
+    """Show many reports on one page: trends over commits, ranks or GPUs, and the kernels that moved."""
+    if to not in _ENDINGS.values():
+        raise UsageError(f"--format {to}: there is no such format", hint=f"There are {', '.join(_ENDINGS.values())}.")
+    files = {path: _format_of(path) for path in output or ()}
+    from ncuview.api import load_rules
+    from ncuview.history import history, render_history
+    from ncuview.render.outputs import write_output
+
+    found = history(*targets, rules=load_rules(rules or ()))
+    for path, form in files.items():
+        write_output(path, render_history(found, form))
+    print_text(render_history(found, to, width=width(), color=color()))
+
+
+def _format_of(path: Path) -> str:
+    if path.suffix not in _ENDINGS:
+        raise UsageError(f"{path}: such a file ends in {', '.join(_ENDINGS)}")
+    if path.is_dir() or not path.parent.is_dir():
+        raise UsageError(f"{path} cannot be written", hint="Name a file in a folder that exists.")
+    return _ENDINGS[path.suffix]

@@ -1,0 +1,58 @@
+"""The commands about rules: list them, check a folder of them, explain one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ncuview.cli.inputs import RulesOption
+from ncuview.cli.outputs import ListFormat, ListFormatOption
+from ncuview.cli.printing import print_text, width
+
+
+def rules(
+    context: typer.Context,
+    folder: RulesOption = None,
+    to: ListFormatOption = ListFormat.TERMINAL,
+    only_metrics: Annotated[
+        bool, typer.Option("--metrics", help="Print what the rules need collected, for ncu --metrics.")
+    ] = False,
+) -> None:
+    """List the rules."""
+    if context.invoked_subcommand:
+        return
+    from ncuview.api import load_rules
+    from ncuview.collect.plan import metrics_for
+    from ncuview.render.lists import rules_json, rules_page
+
+    loaded = load_rules(folder or ())
+    if only_metrics:
+        print_text(",".join(metrics_for(loaded)) + "\n")
+        return
+    print_text(rules_json(loaded) if to is ListFormat.JSON else rules_page(loaded, width()))
+
+
+def check_rules(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder with rules, <topic>/<rule>.toml.")],
+) -> None:
+    """Load every rule of a folder and run the cases that it carries."""
+    from ncuview.diagnose.cases import run_cases
+    from ncuview.ruleset.spec import load_rules
+
+    loaded = load_rules([folder])
+    for rule in loaded:
+        print_text(f"{rule.text.code}  {rule.text.name}: {run_cases(rule)} cases hold\n")
+
+
+def explain(
+    rule: Annotated[str, typer.Argument(help="A rule's code or name: SMEM001, shared-bank-conflict.")],
+    folder: RulesOption = None,
+) -> None:
+    """Explain a rule: what it measures, why it matters, the change before and after, who teaches it."""
+    from ncuview.api import load_rules
+    from ncuview.render.rule_page import rule_page
+    from ncuview.ruleset.spec import find_rule
+
+    print_text(rule_page(find_rule(load_rules(folder or ()), rule), width()))

@@ -1,0 +1,21 @@
+"""``ncuview scrub``: a copy of a report that says nothing of where it was made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ncuview.cli.printing import say
+
+
+def scrub(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="A report.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="The copy to write.")],
+) -> None:
+    """Copy a report with every counter and without host name, user, path, command line or environment."""
+    from ncuview.report.scrub import scrub as scrub_report
+
+    scrub_report(source, target)
+    say(f"{target}: {target.stat().st_size:,} bytes")

@@ -1,0 +1,275 @@
+"""A budget held against a diagnosis: one check for each entry and each kernel and configuration that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import inf, isclose
+from statistics import median
+
+from ncuview.gate.budget import Budget, Entry
+from ncuview.gate.classes import DURATION, NEAR_TOLERANCE, TIME_SPREAD, MetricClass
+from ncuview.gate.measured import Measured, Numbers, lines_to_blame
+from ncuview.gate.spread import Spreads
+from ncuview.gate.times import noise_of, repeats_of
+from ncuview.gate.words import quantity, times
+from ncuview.gate.works import Work, configuration_of, works_of
+from ncuview.model import (
+    Broken,
+    Check,
+    CheckResult,
+    Configuration,
+    Diagnosis,
+    Extent,
+    Finding,
+    LaunchDiagnosis,
+    Level,
+    Outcome,
+    Skipped,
+)
+
+NOWHERE: Extent = (0, 0, 0)
+"""Grid and block of a check that fits no launch."""
+_POINT = 1.0
+"""Shares in % that are near 0 spread by more than their size; by less than this they are not told apart."""
+_COLLECT = '--metrics "$(ncuview rules --metrics)" collects all that is needed'
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """The judgement of one work."""
+
+    result: CheckResult
+    measured: float | None
+    message: str
+    example: LaunchDiagnosis
+    metrics: frozenset[str] = frozenset()
+    unit: str = ""
+
+
+_WORST: tuple[CheckResult, ...] = ("failed", "not judged", "inconclusive", "passed")
+
+
+def budget_checks(budget: Budget, diagnosis: Diagnosis, numbers: Numbers, spreads: Spreads) -> Iterator[Check]:
+    """All checks of a budget, in the order of the launches, then of the entries."""
+    used: set[int] = set()
+    for launches in _by_configuration(diagnosis.launches).values():
+        for number, entry in enumerate(budget.entries, start=1):
+            about = [launch for launch in launches if entry.is_about(launch)]
+            if about:
+                used.add(number)
+            if about and entry.level != "off":
+                yield _check(entry, f"{budget.name}, budget {number}", about, numbers, spreads)
+    for number, entry in enumerate(budget.entries, start=1):
+        if number not in used and entry.level != "off":
+            yield _unmatched(entry, f"{budget.name}, budget {number}", diagnosis)
+
+
+def _by_configuration(launches: Iterable[LaunchDiagnosis]) -> dict[Configuration, list[LaunchDiagnosis]]:
+    found: dict[Configuration, list[LaunchDiagnosis]] = {}
+    for launch in launches:
+        found.setdefault(configuration_of(launch), []).append(launch)
+    return found
+
+
+def _unmatched(entry: Entry, origin: str, diagnosis: Diagnosis) -> Check:
+    """An entry without a launch, which a renamed kernel must not hide behind."""
+    level: Level = entry.level if entry.required else "warn"
+    names = list(dict.fromkeys(launch.kernel for launch in diagnosis.launches))
+    there = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    where = "" if entry.grid is None and entry.block is None else " with this grid and block"
+    return Check(
+        kernel=entry.kernel,
+        grid=NOWHERE,
+        block=NOWHERE,
+        subject=_subject(entry),
+        condition=_condition(entry, ""),
+        result="not judged",
+        level=level,
+        measured=None,
+        limit=_limit(entry),
+        unit="",
+        message=f"no launch is called {entry.kernel}{where}, so that nothing was checked; there are {there or 'none'}",
+        origin=origin,
+    )
+
+
+def _check(entry: Entry, origin: str, launches: Sequence[LaunchDiagnosis], numbers: Numbers, spreads: Spreads) -> Check:
+    """The worst of what the works of a configuration are judged to be."""
+    works = [work for found in works_of(launches).values() for work in found]
+    if entry.finding is not None:
+        judged = [_finding(entry.finding, work) for work in works]
+    elif entry.promised:
+        judged = [_promised(entry.max or inf, work) for work in works]
+    else:
+        judged = [_metric(entry, work, numbers, spreads) for work in works]
+    worst = min(judged, key=lambda each: (_WORST.index(each.result), -abs(each.measured or 0.0)))
+    launch = worst.example
+    where = lines_to_blame(launch, worst.metrics) if worst.result == "failed" else ()
+    if worst.result == "failed" and (found := _blamed(entry, launch)):
+        where = found.where
+    return Check(
+        kernel=launch.demangled or launch.kernel,
+        grid=launch.grid,
+        block=launch.block,
+        subject=_subject(entry, launch),
+        condition=_condition(entry, worst.unit),
+        result=worst.result,
+        level=entry.level,
+        measured=worst.measured,
+        limit=_limit(entry),
+        unit=worst.unit,
+        message=worst.message,
+        origin=origin,
+        where=where,
+    )
+
+
+def _subject(entry: Entry, launch: LaunchDiagnosis | None = None) -> str:
+    if entry.finding is None:
+        return entry.metric or "promised"
+    outcome = _outcome(entry.finding, launch) if launch else None
+    return f"{outcome.rule.code} {outcome.rule.name}" if outcome else entry.finding
+
+
+def _condition(entry: Entry, unit: str) -> str:
+    if entry.finding is not None:
+        return "does not fire"
+    if entry.promised:
+        return f"at most {entry.max:g}x"
+    limits = (("at least", entry.min), ("at most", entry.max), ("equal to", entry.equal))
+    return ", ".join(f"{word} {quantity(limit, unit)}" for word, limit in limits if limit is not None)
+
+
+def _limit(entry: Entry) -> float | None:
+    return next((limit for limit in (entry.equal, entry.max, entry.min) if limit is not None), None)
+
+
+def _blamed(entry: Entry, launch: LaunchDiagnosis) -> Finding | None:
+    """The finding that an entry is about."""
+    if entry.promised:
+        return launch.findings[0] if launch.findings else None
+    outcome = _outcome(entry.finding, launch) if entry.finding is not None else None
+    return outcome if isinstance(outcome, Finding) else None
+
+
+def _outcome(rule: str, launch: LaunchDiagnosis) -> Outcome | None:
+    return next((o for o in launch.outcomes if rule.lower() in {o.rule.code.lower(), o.rule.name.lower()}), None)
+
+
+def _finding(rule: str, work: Work) -> _Judged:
+    outcomes = [(_outcome(rule, launch), launch) for launch in work.launches]
+    fired = [(outcome, launch) for outcome, launch in outcomes if isinstance(outcome, Finding)]
+    unknown = [
+        (outcome, launch) for outcome, launch in outcomes if outcome is None or isinstance(outcome, Skipped | Broken)
+    ]
+    if fired:
+        outcome, launch = fired[0]
+        result: CheckResult = "failed" if len(fired) + len(unknown) == len(outcomes) else "inconclusive"
+        some = f" in {len(fired)} of {times(len(outcomes), 'launch')}" if len(fired) < len(outcomes) else ""
+        aside = f"; no advice: {outcome.rejected}" if outcome.rejected else ""
+        return _Judged(result, None, f"it fires{some}: {outcome.message}{aside}", launch)
+    if unknown:
+        skipped, launch = unknown[0]
+        why = skipped.message if skipped else "the rule was left out"
+        return _Judged("not judged", None, f"it could not be judged: {why}", launch)
+    return _Judged("passed", None, outcomes[0][0].message if outcomes[0][0] else "", work.middle)
+
+
+def _promised(limit: float, work: Work) -> _Judged:
+    """What the first advice promises in the median; more than is known where rules could not judge."""
+    gains = [launch.findings[0].predicted_speedup.best if launch.findings else 1.0 for launch in work.launches]
+    middle = median(gains)
+    example = min(work.launches, key=lambda launch: abs(_gain(launch) - middle))
+    first = example.findings[0] if example.findings else None
+    advice = f" by {first.optimization} ({first.rule.code})" if first else ""
+    spread = f", {min(gains):.2f}x to {max(gains):.2f}x in {times(len(gains), 'launch')}" if len(gains) > 1 else ""
+    message = f"{middle:.2f}x is promised{advice}{spread}"
+    if min(gains) > limit:
+        return _Judged("failed", middle, f"{message}, more than {limit:g}x", example, unit="x")
+    if max(gains) > limit:
+        return _Judged("inconclusive", middle, f"{message}: on both sides of {limit:g}x", example, unit="x")
+    unjudged = [o.rule.code for o in example.outcomes if isinstance(o, Skipped | Broken)]
+    if unjudged:
+        return _Judged(
+            "not judged",
+            middle,
+            f"{message}, but {', '.join(unjudged)} could not be judged: {_COLLECT}",
+            example,
+            unit="x",
+        )
+    return _Judged("passed", middle, message, example, unit="x")
+
+
+def _gain(launch: LaunchDiagnosis) -> float:
+    return launch.findings[0].predicted_speedup.best if launch.findings else 1.0
+
+
+def _metric(entry: Entry, work: Work, numbers: Numbers, spreads: Spreads) -> _Judged:
+    name = entry.metric or ""
+    found = [(numbers.of(launch, name), launch) for launch in work.launches]
+    missing = [launch for each, launch in found if each.value is None and each.has_subject]
+    known = [(each, each.value, launch) for each, launch in found if each.value is not None]
+    if missing:
+        message = f"no value of {name} in {len(missing)} of {times(len(found), 'launch')}: {_COLLECT}"
+        return _Judged("not judged", None, message, missing[0])
+    if not known:
+        return _Judged("passed", None, f"there is nothing to measure: {name} has no subject here", work.middle)
+    kind = max(each.kind for each, _, _ in known)
+    first = known[0][0]
+    if kind is MetricClass.NOISY:
+        message = f"{name} comes from {', '.join(sorted(first.metrics))} here, which differ too much from run to run"
+        return _Judged("not judged", first.value, message, work.middle, unit=first.unit)
+    if kind is MetricClass.TIME:
+        return _spreading(entry, work, [value for _, value, _ in known], first, spreads)
+    return _counted(entry, known)
+
+
+def _counted(entry: Entry, known: Sequence[tuple[Measured, float, LaunchDiagnosis]]) -> _Judged:
+    """Counters that repeat: every launch must keep the limit, those that are near-exact to within 2 %."""
+    kind = max(each.kind for each, _, _ in known)
+    tolerance = NEAR_TOLERANCE if kind is MetricClass.NEAR else 0.0
+    each, value, launch = max(known, key=lambda one: _excess(entry, one[1], tolerance))
+    shown = quantity(value, each.unit)
+    if _excess(entry, value, tolerance) > 0:
+        return _Judged("failed", value, f"it is {shown}", launch, each.metrics, each.unit)
+    near = f", to within {tolerance:.0%}" if tolerance and _excess(entry, value, 0.0) > 0 else ""
+    return _Judged("passed", value, f"it is {shown}{near}", launch, each.metrics, each.unit)
+
+
+def _excess(entry: Entry, value: float, tolerance: float) -> float:
+    """By how much a value breaks its limit, positive where it does."""
+    if entry.equal is not None:
+        if isclose(value, entry.equal, rel_tol=max(tolerance, 1e-9)):
+            return 0.0
+        return abs(value - entry.equal)
+    over = value - entry.max - abs(entry.max) * max(tolerance, 1e-9) if entry.max is not None else -inf
+    under = entry.min - value - abs(entry.min) * max(tolerance, 1e-9) if entry.min is not None else -inf
+    return max(over, under)
+
+
+def _spreading(entry: Entry, work: Work, values: Sequence[float], shown: Measured, spreads: Spreads) -> _Judged:
+    """Times and what hangs on them: the median must be on one side of the limit by more than it may lie off."""
+    launch = work.middle
+    spread = spreads.time(launch.device.name, launch.demangled or launch.kernel)
+    repeats = repeats_of(values)
+    if entry.metric == DURATION:
+        noise = noise_of(repeats, spread)
+    else:
+        share = TIME_SPREAD if spread is None else spread
+        noise = 3 * max(share * abs(repeats.median_ns), repeats.deviation_ns) / repeats.count**0.5
+        noise = max(noise, _POINT) if shown.unit == "%" else noise
+    middle = repeats.median_ns
+    told = f"it is {quantity(middle, shown.unit)}, the median of {times(repeats.count, 'launch')}"
+    sides = [middle - entry.max] if entry.max is not None else []
+    sides += [entry.min - middle] if entry.min is not None else []
+    over = max(sides)
+    if over > noise:
+        return _Judged("failed", middle, told, launch, shown.metrics, shown.unit)
+    if over > -noise:
+        message = (
+            f"{told}, which may lie off by {quantity(noise, shown.unit)}: too near {_condition(entry, shown.unit)}"
+            " to tell; more launches would"
+        )
+        return _Judged("inconclusive", middle, message, launch, shown.metrics, shown.unit)
+    return _Judged("passed", middle, told, launch, shown.metrics, shown.unit)

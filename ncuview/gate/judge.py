@@ -1,0 +1,99 @@
+"""The gate: all checks of a budget and a baseline, in the order of the launches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ncuview.errors import NotComparable
+from ncuview.gate.allowed import NOWHERE, budget_checks
+from ncuview.gate.baseline import Baseline
+from ncuview.gate.budget import Budget, check_rules_exist
+from ncuview.gate.measured import Numbers
+from ncuview.gate.regress import baseline_checks
+from ncuview.gate.spread import Spreads
+from ncuview.gate.works import configuration_of
+from ncuview.model import Check, Diagnosis, Gate, Level
+from ncuview.report.settings import Settings
+
+if TYPE_CHECKING:
+    from ncuview.model import Profile
+
+
+def judge(
+    diagnosis: Diagnosis,
+    profile: Profile,
+    budget: Budget,
+    baseline: tuple[str, Baseline] | None = None,
+    *,
+    settings: Mapping[str, Settings],
+    spreads: Spreads,
+    fail_on: Level = "error",
+    force: bool = False,
+) -> Gate:
+    """Hold a diagnosis against a budget and a baseline.
+
+    Args:
+        diagnosis: What is judged.
+        profile: What it is a diagnosis of.
+        budget: What is allowed, and how a baseline is compared.
+        baseline: Its name and what it says; None where there is none.
+        settings: What ncu was told, by the path of the report.
+        spreads: The user's own spreads.
+        fail_on: Failures of this level or above close the gate.
+        force: Compare also with a baseline that was measured under other conditions.
+
+    Raises:
+        BudgetError: The budget names a rule that was not judged by.
+        NotComparable: The baseline was measured under other conditions, or has no kernel in common.
+    """
+    numbers = Numbers(profile)
+    outcomes = (outcome for launch in diagnosis.launches[:1] for outcome in launch.outcomes)
+    check_rules_exist(budget, [(outcome.rule.code, outcome.rule.name) for outcome in outcomes])
+    checks = list(budget_checks(budget, diagnosis, numbers, spreads))
+    remark = ""
+    if baseline:
+        name, was = baseline
+        against = baseline_checks(
+            was,
+            name,
+            diagnosis,
+            numbers,
+            settings=settings,
+            limits=budget.baseline,
+            spreads=spreads,
+            force=force,
+        )
+        checks += against.checks
+        remark = against.remark
+    return Gate(tuple(_in_order(checks, diagnosis)), fail_on, remark)
+
+
+def not_compared(gate: Gate, name: str, failure: NotComparable) -> Gate:
+    """The gate of a budget alone with a check that says why the baseline could not be compared."""
+    said = Check(
+        kernel="*",
+        grid=NOWHERE,
+        block=NOWHERE,
+        subject="baseline",
+        condition="comparable",
+        result="inconclusive",
+        level="error",
+        measured=None,
+        limit=None,
+        unit="",
+        message=str(failure),
+        origin=f"baseline {name}",
+    )
+    return replace(gate, checks=(said, *gate.checks))
+
+
+def _in_order(checks: Iterable[Check], diagnosis: Diagnosis) -> list[Check]:
+    """As the launches are, and those about none of them last."""
+    order = {configuration_of(launch): at for at, launch in reversed(list(enumerate(diagnosis.launches)))}
+
+    def place(check: Check) -> int:
+        return order.get((check.kernel, check.grid, check.block), len(diagnosis.launches))
+
+    return sorted(checks, key=place)

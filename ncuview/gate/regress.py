@@ -1,0 +1,367 @@
+"""A diagnosis held against a baseline: what takes longer, what counts more, what is new and what has gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+from statistics import median
+
+from ncuview.diagnose.compare import Comparison, compare
+from ncuview.diagnose.moved import shifts
+from ncuview.gate.baseline import Baseline, KernelBaseline, Metric
+from ncuview.gate.budget import BaselineLimits
+from ncuview.gate.classes import DURATION, NEAR_TOLERANCE
+from ncuview.gate.measured import Numbers, lines_to_blame
+from ncuview.gate.spread import Spreads
+from ncuview.gate.times import Repeats, Slowdown, slowdown
+from ncuview.gate.words import quantity
+from ncuview.gate.works import Work, together, works_of
+from ncuview.model import Check, CheckResult, Configuration, Diagnosis, LaunchDiagnosis, Level, SourceLine
+from ncuview.report.metrics import metric_names
+from ncuview.report.settings import Settings
+
+COUNTERS: Mapping[str, bool] = {
+    **dict.fromkeys(
+        (
+            "gld_transactions_per_request",
+            "gst_transactions_per_request",
+            "gld_transactions",
+            "gst_transactions",
+            "inst_executed",
+            "inst_executed_global_loads",
+            "inst_executed_global_stores",
+            "inst_executed_shared_loads",
+            "inst_executed_shared_stores",
+            "inst_executed_local_loads",
+            "inst_executed_local_stores",
+            "inst_executed_global_atomics",
+            "inst_executed_global_reductions",
+            "inst_executed_shared_atomics",
+            "bank_conflict_ways",
+            "shared_load_transactions",
+            "shared_store_transactions",
+            "inst_fp_64",
+            "dram_read_bytes",
+        ),
+        True,
+    ),
+    **dict.fromkeys(
+        (
+            "gld_efficiency",
+            "gst_efficiency",
+            "shared_efficiency",
+            "branch_efficiency",
+            "warp_execution_efficiency",
+            "warp_nonpred_execution_efficiency",
+            "theoretical_occupancy",
+        ),
+        False,
+    ),
+}
+"""The textbook metrics that a baseline is compared by, and whether more of it is worse: causes of lost time that repeat
+from run to run. What follows from them, such as rates and use, is in the time."""
+
+_SAME = 1e-9
+_SPREAD_NOT_COMPARED = 0.10
+_TELLING = 2
+_SHOWN = 0.05
+"""A change of fewer percent is written as none."""
+
+
+@dataclass(frozen=True)
+class Against:
+    """What a baseline says of a diagnosis."""
+
+    checks: tuple[Check, ...]
+    remark: str
+    """Why the two cannot really be compared, where it was forced, and what could not be checked; empty else."""
+
+
+def baseline_checks(
+    baseline: Baseline,
+    name: str,
+    diagnosis: Diagnosis,
+    numbers: Numbers,
+    *,
+    settings: Mapping[str, Settings],
+    limits: BaselineLimits,
+    spreads: Spreads,
+    force: bool = False,
+) -> Against:
+    """Hold a diagnosis against a baseline.
+
+    Args:
+        baseline: What was measured once.
+        name: Its file, as the user named it.
+        diagnosis: What is measured now.
+        numbers: Of the same profile.
+        settings: What ncu was told, by the path of the report.
+        limits: How much may change, and what it means.
+        spreads: The user's own spreads.
+        force: Compare also what was measured under other conditions.
+
+    Raises:
+        NotComparable: GPU, version of ncu, clock or cache control or replay mode differ, or no kernel is in both.
+    """
+    now = works_of(diagnosis.launches)
+    shown = replace(diagnosis, launches=tuple(work.middle for works in now.values() for work in works))
+    before, told = baseline.as_diagnosis(name)
+    compared = compare(before, shown, settings={**told, **settings}, force=force)
+    was: dict[Configuration, list[KernelBaseline]] = {}
+    for entry in baseline.kernels:
+        was.setdefault(entry.configuration, []).append(entry)
+    pairs = [pair for key, works in now.items() if key in was for pair in _pairs(was[key], works)]
+    timed = sum(1 for entry, work in pairs if entry.times.count and work.times.count)
+    judge = _Judge(f"baseline {name}", numbers, limits, spreads, max(1, timed))
+    checks = [check for entry, work in pairs for check in judge.pair(entry, work)]
+    checks += judge.strangers(was, now, compared)
+    return Against(tuple(checks), _remark(compared))
+
+
+def _remark(compared: Comparison) -> str:
+    forced = f"compared by force: {'; '.join(compared.differences)}" if compared.differences else ""
+    unknown = f"not known to be the same: {', '.join(compared.unknown)}" if compared.unknown else ""
+    return "; ".join(filter(None, [forced, unknown]))
+
+
+def _pairs(entries: Sequence[KernelBaseline], works: Sequence[Work]) -> Iterator[tuple[KernelBaseline, Work]]:
+    """Works of one configuration in their order; all together where there are not as many as there were."""
+    if len(entries) == len(works):
+        yield from zip(entries, works, strict=True)
+    else:
+        yield _pooled(entries), together(works)[0]
+
+
+def _pooled(entries: Sequence[KernelBaseline]) -> KernelBaseline:
+    """Several entries as one: the work that took longest, with the bounds of all counters."""
+    longest = max(entries, key=lambda entry: entry.times.median_ns if entry.times.count else -1.0)
+    if len(entries) == 1:
+        return longest
+    metrics = {}
+    for name, metric in longest.metrics.items():
+        bounds = [entry.metrics[name].bounds for entry in entries if name in entry.metrics]
+        low, high = min(low for low, _ in bounds), max(high for _, high in bounds)
+        metrics[name] = metric.model_copy(update={"low": low, "high": high})
+    return longest.model_copy(update={"metrics": metrics})
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """What all comparisons with one baseline share."""
+
+    origin: str
+    numbers: Numbers
+    limits: BaselineLimits
+    spreads: Spreads
+    comparisons: int
+
+    def pair(self, entry: KernelBaseline, work: Work) -> Iterator[Check]:
+        """The time, each counter that is worse, and one check for those that are not."""
+        counted = list(self._counters(entry, work)) if self.limits.counters != "off" else []
+        if self.limits.time != "off":
+            timed = self._time(entry, work)
+            if timed.result == "inconclusive" and any(check.result == "failed" for check in counted):
+                timed = replace(timed, level="warn")  # that it is worse is known already, by what repeats
+            yield timed
+        yield from counted
+
+    def strangers(
+        self,
+        was: Mapping[Configuration, Sequence[KernelBaseline]],
+        now: Mapping[Configuration, Sequence[Work]],
+        compared: Comparison,
+    ) -> Iterator[Check]:
+        """Kernels and configurations that are on one side only."""
+        if self.limits.kernels == "off":
+            return
+        changed = {}
+        for pair in compared.pairs:
+            before, after = pair.longest
+            if pair.changed:
+                key = (after.demangled or after.kernel, after.grid, after.block)
+                changed[key] = f"it is launched otherwise than in the baseline ({'; '.join(pair.changed)})"
+                changed[before.demangled or before.kernel, before.grid, before.block] = ""
+        for key, works in now.items():
+            if key not in was:
+                message = changed.get(key, "it is not in the baseline")
+                yield self._stranger(key, works[0].middle, f"{message}; save the baseline again to have it compared")
+        for key in was:
+            if key not in now and changed.get(key) != "":
+                yield self._stranger(key, None, "it is in the baseline and was not launched now")
+
+    def _stranger(self, key: Configuration, launch: LaunchDiagnosis | None, message: str) -> Check:
+        kernel, grid, block = key
+        return Check(
+            kernel=kernel,
+            grid=grid,
+            block=block,
+            subject="launches",
+            condition="as in the baseline",
+            result="failed",
+            level=self.limits.kernels,
+            measured=None,
+            limit=None,
+            unit="",
+            message=message,
+            origin=self.origin,
+            where=launch.findings[0].where if launch and launch.findings else (),
+        )
+
+    def _time(self, entry: KernelBaseline, work: Work) -> Check:
+        before, after = entry.times, work.times
+        if not before.count or not after.count:
+            side = "the baseline" if not before.count else "the report"
+            return self._check(work, DURATION, "not judged", f"{side} does not say how long it takes", unit="ns")
+        launch = work.middle
+        spread = self.spreads.time(launch.device.name, launch.demangled or launch.kernel)
+        if spread is None and entry.duration_ns is not None:
+            spread = entry.duration_ns.spread
+        found = slowdown(
+            before,
+            after,
+            tolerance=self.limits.tolerance,
+            floor_ns=self.limits.floor_ns,
+            spread=spread,
+            comparisons=self.comparisons,
+        )
+        failed = found.result == "failed"
+        moved = _moved(entry, launch) if found.result in {"failed", "inconclusive"} else ""
+        message = f"{_median(after)}, {_change(found)} {_median(before)} in the baseline; {found.why}{moved}"
+        where = launch.findings[0].where if failed and launch.findings else ()
+        return self._check(
+            work,
+            DURATION,
+            found.result,
+            message,
+            measured=after.median_ns,
+            limit=before.median_ns,
+            unit="ns",
+            where=where,
+        )
+
+    def _counters(self, entry: KernelBaseline, work: Work) -> Iterator[Check]:
+        better, same, unknown = [], 0, []
+        launch = work.middle
+        for name, more_is_worse in COUNTERS.items():
+            metric = entry.metrics.get(name)
+            if metric is None:
+                continue
+            values = work.values(name)
+            if len(values) < len(work.launches):
+                lacking = (each for each in work.launches if name not in each.metrics)
+                if any(self.numbers.of(each, name).has_subject for each in lacking):
+                    unknown.append(name)
+                continue  # without a subject there is nothing to be worse
+            tolerance = self._tolerance(launch, name, metric)
+            if tolerance is None:
+                continue
+            worse = _worse(metric, values, more_is_worse=more_is_worse, tolerance=tolerance)
+            if worse > 0:
+                yield self._worse_counter(entry, work, name, values, more_is_worse=more_is_worse)
+            elif worse < 0:
+                better.append(
+                    f"{name} {quantity(metric.median, metric.unit)} -> {quantity(median(values), metric.unit)}"
+                )
+            else:
+                same += 1
+        if unknown:
+            message = f"{', '.join(unknown)}: in the baseline, and not collected now"
+            yield self._check(work, "counters", "not judged", message)
+        if same or better:
+            told = f"{same} are as they were"
+            told += f"; better: {', '.join(better)}: save the baseline again to keep it so" if better else ""
+            yield self._check(work, "counters", "passed", told)
+
+    def _tolerance(self, launch: LaunchDiagnosis, name: str, metric: Metric) -> float | None:
+        """By which share a counter may differ; None where it differs too much on its own to be compared."""
+        kernel = launch.demangled or launch.kernel
+        spread = self.spreads.metric(launch.device.name, kernel, name)
+        low, high = metric.bounds
+        if low < high and metric.median:
+            spread = max(spread, (high - low) / abs(metric.median))
+        if spread > _SPREAD_NOT_COMPARED:
+            return None
+        if spread > 0:
+            return max(NEAR_TOLERANCE, 1.5 * spread)
+        return 0.0 if metric.exact else NEAR_TOLERANCE
+
+    def _worse_counter(
+        self, entry: KernelBaseline, work: Work, name: str, values: Sequence[float], *, more_is_worse: bool
+    ) -> Check:
+        metric = entry.metrics[name]
+        worst = max(values) if more_is_worse else min(values)
+        launch = next(each for each in work.launches if each.metrics[name].value == worst)
+        words = {shift.metric: shift.words for shift in shifts(entry.as_launch(""), launch)}
+        meaning = f" ({words[name]})" if name in words else ""
+        message = (
+            f"{name}{meaning} is {quantity(worst, metric.unit)}, {quantity(metric.median, metric.unit)} in the baseline"
+        )
+        return self._check(
+            work,
+            name,
+            "failed",
+            message,
+            measured=worst,
+            limit=metric.median,
+            unit=metric.unit,
+            where=lines_to_blame(launch, metric_names(launch.metrics[name].source)),
+        )
+
+    def _check(
+        self,
+        work: Work,
+        subject: str,
+        result: CheckResult,
+        message: str,
+        *,
+        measured: float | None = None,
+        limit: float | None = None,
+        unit: str = "",
+        where: tuple[SourceLine, ...] = (),
+    ) -> Check:
+        kernel, grid, block = work.configuration
+        level: Level = self.limits.time if subject == DURATION else self.limits.counters
+        condition = "as in the baseline"
+        if subject == DURATION:
+            condition = f"at most {100 * self.limits.tolerance:.3g} % more than in the baseline"
+        if limit is not None:
+            condition += f", {quantity(limit, unit)}"
+        return Check(
+            kernel, grid, block, subject, condition, result, level, measured, limit, unit, message, self.origin, where
+        )
+
+
+def _worse(metric: Metric, values: Sequence[float], *, more_is_worse: bool, tolerance: float) -> int:
+    """1 where a launch counts worse than the baseline's worst, -1 where all count better than its best, else 0."""
+    low, high = metric.bounds
+    room = max(tolerance, _SAME)
+    above = max(values) > high + abs(high) * room
+    below = min(values) < low - abs(low) * room
+    if more_is_worse:
+        return 1 if above else -int(max(values) < low - abs(low) * room)
+    return 1 if below else -int(min(values) > high + abs(high) * room)
+
+
+def _change(found: Slowdown) -> str:
+    share = 100 * abs(found.change)
+    if found.change > 1:
+        return f"{1 + found.change:.3g} times the"
+    return f"{share:.3g} % {'more' if found.change > 0 else 'less'} than" if share >= _SHOWN else "as much as"
+
+
+def _median(times: Repeats) -> str:
+    """``327.6 us (median of 5)``."""
+    middle = f" (median of {times.count:,})" if times.count > 1 else ""
+    return f"{quantity(times.median_ns, 'ns')}{middle}"
+
+
+def _moved(entry: KernelBaseline, launch: LaunchDiagnosis) -> str:
+    """What moved with the time, in words; empty where no counter tells."""
+    costs = [shift for shift in shifts(entry.as_launch(""), launch) if shift.saves_ns < 0][:_TELLING]
+    told = [f"{each.words} {_amount(each.before, each.unit)} -> {_amount(each.after, each.unit)}" for each in costs]
+    return f"; what moved: {', '.join(told)}" if told else ""
+
+
+def _amount(value: float | None, unit: str) -> str:
+    return "none" if value is None or not isfinite(value) else quantity(value, unit)

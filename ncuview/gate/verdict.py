@@ -1,0 +1,27 @@
+"""Whether a gate is open, and with which exit code a run ends that may have several reasons to fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ncuview.model import CheckResult, Gate, Level
+
+_SERIOUS: dict[Level, int] = {"off": 0, "warn": 1, "error": 2}
+_CODES: dict[CheckResult, int] = {"passed": 0, "failed": 1, "inconclusive": 4, "not judged": 3}
+_PRECEDENCE = (2, 5, 6, 3, 4, 1, 0)
+"""A run that is not complete must never read as a mere regression."""
+
+
+def exit_code(gate: Gate) -> int:
+    """0: open; 1: a check failed; 3: one could not be judged for want of data; 4: one is inconclusive."""
+    return first_of(_CODES[check.result] for check in gate.checks if counts(gate.fail_on, check.level))
+
+
+def counts(fail_on: Level, level: Level) -> bool:
+    """Whether what is wrong at a level closes a gate."""
+    return fail_on != "off" and level != "off" and _SERIOUS[level] >= _SERIOUS[fail_on]
+
+
+def first_of(codes: Iterable[int]) -> int:
+    """The exit code that comes before the others; 0 of none."""
+    return min(codes, key=_PRECEDENCE.index, default=0)

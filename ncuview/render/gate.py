@@ -1,0 +1,111 @@
+"""The page of a gate: what failed and why, then what could not be told, then all that passed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ncuview.gate.verdict import counts, exit_code
+from ncuview.model import Check, CheckResult, Gate
+from ncuview.render.terminal import page_console, page_text, shown_file
+from ncuview.render.text import safe_copy
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_ORDER: tuple[CheckResult, ...] = ("failed", "not judged", "inconclusive", "passed")
+_LABELS: dict[CheckResult, str] = {
+    "failed": "FAIL",
+    "not judged": "UNKNOWN",
+    "inconclusive": "UNSURE",
+    "passed": "ok",
+}
+_STYLES: dict[CheckResult, str] = {
+    "failed": "bold red",
+    "not judged": "bold yellow",
+    "inconclusive": "bold yellow",
+    "passed": "dim",
+}
+_SAID = {
+    0: "open",
+    1: "closed",
+    3: "closed, for want of data",
+    4: "closed, since it cannot tell",
+}
+_LABEL = 8
+
+
+def gate_page(gate: Gate, *, width: int = 100, color: bool = False) -> str:
+    """A line for each check, failures first, then the verdict with its reason."""
+    console = page_console(width, color=color)
+    shown = safe_copy(gate)
+    if shown.remark:
+        console.print(Text(f"{shown.remark}."), style="yellow")
+        console.print()
+    for check in sorted(shown.checks, key=lambda each: _weight(each, gate)):
+        _line(console, check, warned=not counts(gate.fail_on, check.level))
+    if shown.checks:
+        console.print()
+    verdict = verdict_sentence(gate)
+    console.print(Text(verdict, style="bold green" if exit_code(gate) == 0 else "bold red"))
+    return page_text(console)
+
+
+def _weight(check: Check, gate: Gate) -> tuple[bool, bool, int]:
+    """What closes the gate comes first, then what only warns, then what passed."""
+    passed = check.result == "passed"
+    return passed, not counts(gate.fail_on, check.level), _ORDER.index(check.result)
+
+
+def verdict_sentence(gate: Gate) -> str:
+    """``gate: closed, 2 of 31 checks failed, 1 of them only warns``, and with which code the run ends."""
+    code, total = exit_code(gate), len(gate.checks)
+    if not total:
+        return "gate: open, nothing was checked"
+    told = Counter(check.result for check in gate.checks)
+    mild = sum(check.result != "passed" and not counts(gate.fail_on, check.level) for check in gate.checks)
+    words: dict[CheckResult, str] = {
+        "failed": "failed",
+        "not judged": "could not be judged",
+        "inconclusive": "inconclusive",
+    }
+    parts = [f"{told[result]:,} {word}" for result, word in words.items() if told[result]]
+    if not parts:
+        return f"gate: open, {total:,} {'checks' if total > 1 else 'check'} passed"
+    first, *rest = parts
+    number, _, word = first.partition(" ")
+    parts = [f"{number} of {total:,} checks {word}", *rest]
+    aside = f"; {mild:,} of these only warn" if mild else ""
+    return f"gate: {_SAID[code]}, {', '.join(parts)}{aside}" + (f" (exit code {code})" if code else "")
+
+
+def _line(console: Console, check: Check, *, warned: bool) -> None:
+    """What was checked of which kernel, and what came out."""
+    label = "warn" if warned and check.result != "passed" else _LABELS[check.result]
+    style = "yellow" if label == "warn" else _STYLES[check.result]
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(width=_LABEL, no_wrap=True)
+    table.add_column(overflow="fold")
+    passed = check.result == "passed"
+    text = Text(_name(check), style="dim" if passed else "bold")
+    condition = "" if passed else f" {check.condition}"
+    text.append(f"  {check.subject}{condition}: {check.message}", style="dim" if passed else "not bold")
+    if not passed:
+        for line in check.where[:1]:
+            text.append(f"\n{shown_file(line.file)}:{line.line}  {line.code}", style="cyan not bold")
+        text.append(f"  ({check.origin})", style="dim not bold")
+    table.add_row(Text(label, style=style), text)
+    console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def _name(check: Check) -> str:
+    """The kernel without its parameters, and the grid and block where a launch has them."""
+    name = check.kernel.partition("(")[0] or check.kernel
+    if not any(check.grid):
+        return name
+    grid, block = ("x".join(str(size) for size in extent if size > 1) or "1" for extent in (check.grid, check.block))
+    return f"{name} [{grid}, {block}]"

@@ -1,0 +1,45 @@
+"""Annotations of a GitHub workflow: commands on standard output that GitHub shows beside the changed lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ncuview.model import Diagnosis, Gate
+from ncuview.render.gate_words import gate_sentence
+from ncuview.render.remarks import Remark, Severity, place_in, remarks
+from ncuview.render.text import safe_text
+
+_COMMANDS: dict[Severity, str] = {"error": "error", "warning": "warning", "note": "notice"}
+_SHOWN = 10
+"""GitHub shows so many annotations of each level from one step and drops the others silently."""
+
+
+def workflow_commands(diagnosis: Diagnosis, gate: Gate | None, source_root: Path) -> str:
+    """A line for each remark, at most ten of a level; the tenth says how many more there are."""
+    found = remarks(diagnosis, gate)
+    lines = [gate_sentence(gate)] if gate else []
+    for severity, command in _COMMANDS.items():
+        of_level = [remark for remark in found if remark.severity == severity]
+        shown = of_level if len(of_level) <= _SHOWN else of_level[: _SHOWN - 1]
+        lines += (_command(command, remark, source_root) for remark in shown)
+        if left := len(of_level) - len(shown):
+            lines.append(
+                f"::{command} title=ncuview::{left:,} more of this level are not shown; other outputs have them"
+            )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _command(command: str, remark: Remark, source_root: Path) -> str:
+    place = place_in(remark, source_root)
+    properties = {"file": place[0], "line": str(place[1])} if place else {}
+    properties["title"] = remark.title
+    told = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{command} {told}::{_data(remark.message)}"
+
+
+def _data(text: str) -> str:
+    return safe_text(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

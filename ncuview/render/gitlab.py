@@ -1,0 +1,43 @@
+"""GitLab's code quality report: what its merge requests show beside changed lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ncuview.model import Diagnosis, Gate
+from ncuview.render.remarks import Remark, Severity, place_in, remarks, repository_path
+from ncuview.render.text import safe_text
+
+_SEVERITIES: dict[Severity, str] = {"error": "critical", "warning": "major", "note": "info"}
+_NO_FILE = "ncuview"
+
+
+def code_quality(diagnosis: Diagnosis, gate: Gate | None, source_root: Path) -> str:
+    """A JSON array with one entry for each remark.
+
+    GitLab takes no entry without a file: where no line below ``source_root`` is known, it is line 1 of the report.
+    """
+    report = _report(diagnosis, source_root)
+    entries = [_entry(remark, source_root, report) for remark in remarks(diagnosis, gate)]
+    return json.dumps(entries, indent=2, allow_nan=False) + "\n"
+
+
+def _entry(remark: Remark, source_root: Path, report: str) -> dict[str, Any]:
+    path, line = place_in(remark, source_root) or (report, 1)
+    return {
+        "description": safe_text(remark.message),
+        "check_name": safe_text(remark.rule),
+        "fingerprint": remark.fingerprint,
+        "severity": _SEVERITIES[remark.severity],
+        "location": {"path": path, "lines": {"begin": line}},
+    }
+
+
+def _report(diagnosis: Diagnosis, source_root: Path) -> str:
+    """The first report's path, or its bare name where it lies outside."""
+    if not diagnosis.reports:
+        return _NO_FILE
+    path = diagnosis.reports[0].path
+    return repository_path(path, source_root) or safe_text(Path(path).name) or _NO_FILE

@@ -1,0 +1,119 @@
+"""Many reports on a terminal: what moved and why, which ranks are uneven, and every kernel in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from ncuview.render.terminal import duration, page_console, page_text, row, step_words, wall_words
+from ncuview.render.text import safe_text
+from ncuview.render.trend_words import (
+    MEANING,
+    break_words,
+    change_words,
+    configuration_words,
+    imbalance_words,
+    provenance_words,
+    step_sentence,
+    summary_words,
+)
+from ncuview.trend.series import History, KernelTrend, Series
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_PAGES = 5
+_LINES = 20
+_TIMES = 8
+_NAMED = 8
+_NAME_WIDTH = 20
+
+
+def history_page(history: History, *, width: int, color: bool) -> str:
+    """One part for each GPU: the kernels that moved in full, then a table of all."""
+    console = page_console(width, color=color)
+    for place, series in enumerate(history.series):
+        if place:
+            console.print()
+        _series(console, series)
+    return page_text(console)
+
+
+def _series(console: Console, series: Series) -> None:
+    console.print(Text(safe_text(provenance_words(series)), style="dim"))
+    for line in break_words(series):
+        console.print(Text(safe_text(line), style="yellow"))
+    console.print()
+    console.print(Text(safe_text(summary_words(series))))
+    for kernel in series.moved[:_PAGES]:
+        console.print()
+        _kernel(console, kernel, series)
+    _hidden(console, len(series.moved) - _PAGES, "moved")
+    if series.uneven:
+        console.print()
+        console.print(Text("Uneven ranks at the newest point:"))
+        for kernel in series.uneven[:_PAGES]:
+            words = f"{kernel.kernel}  {configuration_words(kernel)}  {imbalance_words(kernel.last)}"
+            console.print(Text(safe_text(words)))
+        _hidden(console, len(series.uneven) - _PAGES, "have uneven ranks")
+    console.print()
+    console.print(_overview(series))
+    _hidden(console, len(series.kernels) - _LINES, "are in the table of --format html and json")
+    for label, kernels in (("New", series.new), ("Gone", series.gone)):
+        if kernels:
+            console.print()
+            row(console, label, Text(safe_text(", ".join(_named(kernels, series, label)))))
+    if series.moved:
+        console.print()
+        console.print(Text(MEANING, style="dim"))
+
+
+def _kernel(console: Console, kernel: KernelTrend, series: Series) -> None:
+    heading = Text(safe_text(kernel.kernel), style="bold")
+    heading.append(f"  {configuration_words(kernel)}", style="not bold")
+    console.print(heading)
+    console.print()
+    for step in reversed(kernel.steps):
+        row(console, "Moved", Text(safe_text(f"{step_sentence(step, series)}.")))
+    times = [duration(reading.time_ns) for reading in kernel.readings[-_TIMES:]]
+    earlier = len(kernel.readings) - len(times)
+    row(console, "Times", Text(", ".join([*([f"{earlier} earlier"] if earlier > 0 else []), *times])))
+    was = next(reading for reading in kernel.readings if reading.at == kernel.steps[-1].since)
+    row(console, "Next", Text(safe_text(f"{step_words(kernel.last.launch)}, before: {step_words(was.launch)}")))
+
+
+def _overview(series: Series) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("kernel", overflow="fold", min_width=_NAME_WIDTH)
+    for name in ("first", "newest", "moved", "wall", "next step"):
+        table.add_column(name, justify="right" if name in {"first", "newest"} else "left", no_wrap=True)
+    for kernel in series.kernels[:_LINES]:
+        newest = kernel.last
+        cells = (
+            kernel.kernel,
+            duration(kernel.readings[0].time_ns),
+            duration(newest.time_ns),
+            change_words(kernel),
+            wall_words(newest.launch),
+            step_words(newest.launch),
+        )
+        table.add_row(*(Text(safe_text(cell)) for cell in cells))
+    return table
+
+
+def _named(kernels: Sequence[KernelTrend], series: Series, label: str) -> Iterator[str]:
+    """The kernels, each with the point that it came at or that had it last."""
+    for kernel in kernels[:_NAMED]:
+        at = kernel.readings[0].at if label == "New" else kernel.last.at
+        where = "since" if label == "New" else "last at"
+        yield f"{kernel.kernel} ({configuration_words(kernel)}, {where} {series.points[at].name})"
+    if len(kernels) > _NAMED:
+        yield f"and {len(kernels) - _NAMED} more"
+
+
+def _hidden(console: Console, count: int, what: str) -> None:
+    if count > 0:
+        console.print(Text(f"{count} more kernels {what}.", style="dim"))

@@ -1,0 +1,81 @@
+"""The report: one HTML file that explains itself, needs nothing else, and says the essential without a script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from ncuview.diagnose.priority import priorities
+from ncuview.model import Diagnosis, Gate, Ladder
+from ncuview.render.html_report.changes import changes_section
+from ncuview.render.html_report.checks import Ids, checks_section
+from ncuview.render.html_report.data import report_data
+from ncuview.render.html_report.elements import dim
+from ncuview.render.html_report.kernels import kernels_section
+from ncuview.render.html_report.ladders import ladders_section
+from ncuview.render.html_report.meaning import meaning_section
+from ncuview.render.html_report.page import page, shipped
+from ncuview.render.html_report.roofline import counted_operations, rooflines
+from ncuview.render.html_report.roofline_chart import roofline_section
+from ncuview.render.html_report.rows import rows_of
+from ncuview.render.html_report.summary import summary_section
+from ncuview.render.terminal import provenance
+
+if TYPE_CHECKING:
+    from ncuview.diagnose.compare import Comparison
+    from ncuview.model import Profile
+
+
+def html_report(
+    diagnosis: Diagnosis,
+    gate: Gate | None = None,
+    ladders: Sequence[Ladder] = (),
+    comparison: Comparison | None = None,
+    *,
+    profile: Profile | None = None,
+) -> str:
+    """A diagnosis as one self-contained page.
+
+    Args:
+        diagnosis: What the page is about.
+        gate: What a budget or baseline says of it.
+        ladders: Families, each from naive to best.
+        comparison: What moved since a baseline.
+        profile: What ``diagnosis`` was made from. With it, the page shows every line of each kernel with its share of
+            executed instructions and of warp samples, and the floating-point operations that the machine code did.
+    """
+    ranked = priorities(diagnosis)
+    rows = rows_of(diagnosis, ranked, gate)
+    ids: Ids = {(row.group.demangled, row.group.grid, row.group.block): row.id for row in reversed(rows)}
+    heat = None
+    if profile is not None:
+        from ncuview.render.html_report.lines import Heat
+
+        heat = Heat(profile)
+
+    def parts() -> Iterator[ET.Element]:
+        yield dim(provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark))
+        yield summary_section(rows, ranked, gate)
+        if gate:
+            yield checks_section(gate, ids)
+        if comparison:
+            yield changes_section(comparison, ids)
+        if rows:
+            yield kernels_section(rows)
+        if lines := rooflines(rows, counted_operations(profile) if profile is not None else {}):
+            yield roofline_section(lines)
+        if ladders:
+            yield ladders_section(ladders, ids)
+        yield meaning_section()
+
+    data = report_data(rows, heat)
+    return page(_title(diagnosis), list(parts()), data, style=shipped("report.css"), script=shipped("report.js"))
+
+
+def _title(diagnosis: Diagnosis) -> str:
+    """Named after the report where there is one, else after how many there are."""
+    paths = [report.path for report in diagnosis.reports]
+    if len(paths) == 1:
+        return f"{paths[0].replace(chr(92), '/').rpartition('/')[2]}: what to do next"
+    return f"{len(paths)} reports: what to do next" if paths else "What to do next"

@@ -1,0 +1,115 @@
+"""What moved from one profile to another: a row for each pair, and whether the first advice kept its promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import fsum, isfinite, log
+from xml.etree import ElementTree as ET
+
+from ncuview.diagnose.compare import Comparison, Pair
+from ncuview.model import LaunchDiagnosis
+from ncuview.render.comparison import faster_words, promise_words
+from ncuview.render.html_report.checks import Ids
+from ncuview.render.html_report.details import scrolled
+from ncuview.render.html_report.elements import Part, dim, element, hidden, section
+from ncuview.render.sentence import moved_sentence
+from ncuview.render.terminal import duration, factor, provenance, step_words
+
+_SHOWN = 12
+"""Pairs, those that changed most; the others are folded."""
+_WIDEST = 4.0
+"""A bar ends at this factor, faster or slower."""
+
+
+def changes_section(comparison: Comparison, ids: Ids) -> ET.Element:
+    """Where both come from, the time of all, and the pairs by how much their time changed."""
+    parts: list[Part] = []
+    for label, side in (("before", comparison.before), ("after", comparison.after)):
+        parts.append(dim(f"{label}: {provenance(side.reports, side.launches, side.remark)}"))
+    if comparison.differences:
+        parts.append(element("p", f"Compared by force: {'; '.join(comparison.differences)}.", css="warn"))
+    if comparison.unknown:
+        parts.append(
+            element("p", f"Not checked, since a report does not say it: {', '.join(comparison.unknown)}.", css="warn")
+        )
+    parts.append(element("p", _total(comparison)))
+    parts.append(_table(comparison.pairs[:_SHOWN], ids))
+    if further := comparison.pairs[_SHOWN:]:
+        summary = element("summary", f"{len(further):,} more, whose time changed less")
+        parts.append(element("details", summary, _table(further, ids), data_print=""))
+    for label, launches in (("before", comparison.only_before), ("after", comparison.only_after)):
+        if launches:
+            listed = ", ".join(dict.fromkeys(launch.kernel for launch in launches))
+            parts.append(element("p", f"Only {label}: {listed}"))
+    return section("changes", "Changes", *parts)
+
+
+def _table(pairs: Sequence[Pair], ids: Ids) -> ET.Element:
+    names = ("kernel", "before", "after", "speedup", "", "what moved")
+    numbers = {"before", "after", "speedup"}
+    head = element(
+        "tr",
+        *(
+            element("th", name, css="number" if name in numbers else "", scope="col", data_sort="falling")
+            if name
+            else element("th", hidden("speedup as a bar"), scope="col")
+            for name in names
+        ),
+    )
+    body = element("tbody", *(_pair(pair, ids) for pair in pairs))
+    table = element("table", element("thead", head), body, css="wide changes", data_sortable="")
+    return scrolled(table, "Changes of each kernel")
+
+
+def _total(comparison: Comparison) -> str:
+    timed = [pair for pair in comparison.pairs if isfinite(pair.speedup)]
+    if not timed:
+        return "No launch of known duration is in both."
+    was, now = fsum(pair.before_ns for pair in timed), fsum(pair.after_ns for pair in timed)
+    return f"All kernels that are in both: {duration(was)} before, {duration(now)} after, {faster_words(was / now)}."
+
+
+def _pair(pair: Pair, ids: Ids) -> ET.Element:
+    was, now = pair.longest
+    row = ids.get((now.demangled, now.grid, now.block))
+    name = now.kernel if was.kernel == now.kernel else f"{was.kernel} -> {now.kernel}"
+    known = isfinite(pair.speedup)
+    change = "unknown" if not known else "no change" if pair.is_noise else factor(pair.speedup)
+    return element(
+        "tr",
+        element("th", element("a", name, href=f"#{row}") if row else name, scope="row"),
+        element("td", duration(pair.before_ns), css="number", data_value=_value(pair.before_ns)),
+        element("td", duration(pair.after_ns), css="number", data_value=_value(pair.after_ns)),
+        element("td", change, css="number", data_value=_value(pair.speedup)),
+        element("td", *([] if not known or pair.is_noise else [_bar(pair.speedup)])),
+        element("td", *_said(pair, was, now)),
+    )
+
+
+def _value(number: float) -> str:
+    return repr(number) if isfinite(number) else ""
+
+
+def _said(pair: Pair, was: LaunchDiagnosis, now: LaunchDiagnosis) -> Iterator[Part]:
+    yield f"{moved_sentence(pair)}."
+    if pair.promise:
+        yield element("p", f"Promise {promise_words(pair.promise)}.")
+    yield dim(f"next: {step_words(now)}, before: {step_words(was)}")
+
+
+def _bar(speedup: float) -> ET.Element:
+    """From the middle to the right where it got faster, to the left where it got slower; logarithmic."""
+    length = min(abs(log(speedup)) / log(_WIDEST), 1.0) * 50
+    faster = speedup >= 1
+    return element(
+        "svg",
+        element("rect", css="track", width=100.0, height=10.0),
+        element(
+            "rect", css="use" if faster else "slower", x=50.0 if faster else 50 - length, width=length, height=10.0
+        ),
+        element("rect", css="mark", x=49.6, width=0.8, height=10.0),
+        css="bar",
+        viewBox="0 0 100 10",
+        preserveAspectRatio="none",
+        aria_hidden="true",
+    )

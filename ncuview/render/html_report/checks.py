@@ -1,0 +1,55 @@
+"""What the gate says: the checks that did not pass in a table, then the others folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from xml.etree import ElementTree as ET
+
+from ncuview.diagnose.compare import extent_words
+from ncuview.model import Check, Extent, Gate
+from ncuview.render.gate_words import by_weight, gate_sentence
+from ncuview.render.html_report.details import check_css, scrolled
+from ncuview.render.html_report.elements import Part, dim, element, section
+
+Ids = Mapping[tuple[str, Extent, Extent], str]
+"""Demangled name, grid and block -> the id of a row of the page."""
+
+
+def checks_section(gate: Gate, ids: Ids) -> ET.Element:
+    """The sentence, the remark, and the checks."""
+    sentence = gate_sentence(gate)
+    parts: list[Part] = [element("p", f"{sentence[:1].upper()}{sentence[1:]}.")]
+    parts += [element("p", gate.remark)] if gate.remark else []
+    open_checks = by_weight(gate)
+    passed = [check for check in gate.checks if check.result == "passed"]
+    parts += [_table(open_checks, ids)] if open_checks else []
+    if passed:
+        count = f"{len(passed):,} check{'s' if len(passed) != 1 else ''} passed"
+        parts.append(element("details", element("summary", count), _table(passed, ids), data_print=""))
+    return section("gate", "Gate", *parts)
+
+
+def _table(checks: Iterable[Check], ids: Ids) -> ET.Element:
+    names = ("result", "level", "kernel", "what", "judgement", "from")
+    head = element("tr", *(element("th", name, scope="col", data_sort="rising") for name in names))
+    rows = [
+        element(
+            "tr",
+            element("td", element("strong", check.result, css=check_css(check))),
+            element("td", check.level),
+            element("td", _kernel(check, ids)),
+            element("td", check.subject, dim(check.condition, "small")),
+            element("td", check.message),
+            element("td", dim(check.origin, "small")),
+        )
+        for check in checks
+    ]
+    table = element("table", element("thead", head), element("tbody", *rows), css="wide", data_sortable="")
+    return scrolled(table, "Checks of the gate")
+
+
+def _kernel(check: Check, ids: Ids) -> ET.Element:
+    row = ids.get((check.kernel, check.grid, check.block))
+    name = element("a", check.kernel, href=f"#{row}") if row else element("span", check.kernel)
+    where = f"grid {extent_words(check.grid)}, block {extent_words(check.block)}"
+    return element("div", name, dim(where, "small"))

@@ -1,0 +1,66 @@
+"""What the script of the report shows on demand, small: every text once, and references to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from ncuview.model import LaunchDiagnosis
+from ncuview.render.html_report.numbers import amount
+from ncuview.render.html_report.rows import KernelRow
+from ncuview.report.metrics import definitions
+
+if TYPE_CHECKING:
+    from ncuview.render.html_report.lines import Heat
+
+_OF_KERNEL_FILES = {
+    "effective_bandwidth": "Useful bytes of the problem, over the time.",
+    "useful_flops": "Useful floating-point operations of the problem, over the time.",
+}
+"""What only kernel files define."""
+
+
+class Texts:
+    """Each text once, in the order in which it was first asked for."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+
+    def place(self, text: str) -> int:
+        """Where a text is in ``all``."""
+        return self._places.setdefault(text, len(self._places))
+
+    def all(self) -> list[str]:
+        """The texts."""
+        return list(self._places)
+
+
+def report_data(rows: Sequence[KernelRow], heat: Heat | None) -> Mapping[str, Any]:
+    """``texts``; ``kernels``, by the id of their row; ``files``.
+
+    Of a kernel, ``metrics`` is a flat list with four texts for each metric: name, value, definition and source.
+    ``lines`` is what ``Heat.of`` says.
+    """
+    texts = Texts()
+    kernels = {row.id: {"metrics": list(_metrics(row.shown, texts))} for row in rows}
+    if heat:
+        for row in rows:
+            if lines := heat.of(row):
+                kernels[row.id]["lines"] = lines
+    return {"texts": texts.all(), "kernels": kernels, "files": heat.files() if heat else {}}
+
+
+def _metrics(launch: LaunchDiagnosis, texts: Texts) -> list[int]:
+    places: list[int] = []
+    for name, metric in launch.metrics.items():
+        if isfinite(metric.value):
+            cells = (name, amount(metric.value, metric.unit), definition_of(name), metric.source)
+            places += map(texts.place, cells)
+    return places
+
+
+def definition_of(name: str) -> str:
+    """What a metric says, in one sentence; empty where nobody has written it down."""
+    known = definitions().get(name)
+    return known.definition if known else _OF_KERNEL_FILES.get(name, "")

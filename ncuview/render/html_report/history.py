@@ -1,0 +1,276 @@
+"""Many reports as one page for a browser: what moved, every kernel over the points, uneven ranks, and the points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from xml.etree import ElementTree as ET
+
+from ncuview.render.html_report.elements import Part, dim, element, hidden, section
+from ncuview.render.html_report.page import page, shipped
+from ncuview.render.terminal import duration, factor, step_words, wall_words
+from ncuview.render.trend_words import (
+    MEANING,
+    break_words,
+    change_words,
+    configuration_words,
+    imbalance_words,
+    provenance_words,
+    step_sentence,
+    summary_words,
+)
+from ncuview.trend.series import History, KernelTrend, Point, Reading, Series, Step
+
+_WIDTH, _HEIGHT = 100.0, 100.0
+_LEAST_SPAN = 0.1
+"""A line is drawn over at least this share of the time, so that noise does not look like a mountain."""
+_COLUMNS = (
+    ("kernel", "rising", ""),
+    ("over the points", "", ""),
+    ("first", "falling", "number less"),
+    ("newest", "falling", "number"),
+    ("moved", "falling", "number"),
+    ("wall", "rising", "less"),
+    ("next step", "rising", ""),
+)
+
+
+def history_html(history: History) -> str:
+    """One self-contained page."""
+    several = len(history.series) > 1
+    body = [part for at, series in enumerate(history.series, start=1) for part in _parts(series, at, several=several)]
+    return page("Kernels over time", body, style=shipped("report.css") + shipped("history.css"))
+
+
+def _parts(series: Series, at: int, *, several: bool) -> Iterator[ET.Element]:
+    suffix, of = (f"-{at}", f", {series.device.name}") if several else ("", "")
+    yield section(f"summary{suffix}", f"Summary{of}", *_summary(series))
+    if series.moved:
+        yield section(f"moved{suffix}", f"What moved{of}", _scrolled(_moved(series), "What moved"), dim(MEANING))
+    yield section(f"kernels{suffix}", f"Kernels{of}", *_kernels(series, f"kernels{suffix}"))
+    if any(point.ranks for point in series.points):
+        yield section(f"ranks{suffix}", f"Ranks{of}", *_ranks(series))
+    yield section(f"points{suffix}", f"Points{of}", _scrolled(_points(series.points), "Points"))
+
+
+def _summary(series: Series) -> Iterator[ET.Element]:
+    yield element("p", f"{provenance_words(series)}.")
+    yield element("p", element("strong", summary_words(series)))
+    for line in break_words(series):
+        yield element("p", line)
+    for words, kernels in (("New since the first point", series.new), ("Gone at the newest", series.gone)):
+        if kernels:
+            items = (element("li", f"{_name(kernel)}: {_stay(kernel, series)}") for kernel in kernels)
+            yield element("details", element("summary", f"{words}: {len(kernels)}"), element("ul", *items))
+
+
+def _name(kernel: KernelTrend) -> str:
+    return f"{kernel.kernel}, {configuration_words(kernel)}"
+
+
+def _stay(kernel: KernelTrend, series: Series) -> str:
+    first, last = (series.points[reading.at].name for reading in (kernel.readings[0], kernel.last))
+    return f"at {first}" if first == last else f"{first} to {last}"
+
+
+def _moved(series: Series) -> ET.Element:
+    rows = []
+    for kernel in series.moved:
+        steps = [element("p", f"{step_sentence(step, series)}.") for step in reversed(kernel.steps)]
+        name = element("th", kernel.kernel, dim(configuration_words(kernel), "small"), scope="row")
+        rows.append(element("tr", name, element("td", *steps)))
+    return _table("What moved", ("kernel", "moved"), rows, "moves")
+
+
+def _kernels(series: Series, name: str) -> Iterator[ET.Element]:
+    head = element("tr", *(_heading(*column) for column in _COLUMNS))
+    table = element(
+        "table",
+        element("caption", "Kernels, those whose time moved most first", css="hidden"),
+        element("thead", head),
+        *(_kernel(kernel, series, f"{name}-{at}") for at, kernel in enumerate(series.kernels, start=1)),
+        id=f"{name}-table",
+        css="trends",
+    )
+    # What is sorted and searched are the parts of a table, and one part is none.
+    if len(series.kernels) > 1:
+        table.set("data-sortable", "")
+        yield _filters(series, name)
+    yield _scrolled(table, "Kernels")
+    yield element("p", "No kernel matches.", id=f"{name}-table-none", hidden="")
+
+
+def _heading(name: str, order: str, css: str) -> ET.Element:
+    made = element("th", name, css=css, scope="col")
+    if order:
+        made.set("data-sort", order)
+    return made
+
+
+def _filters(series: Series, name: str) -> ET.Element:
+    search = element("input", type="search", placeholder="Name, wall, advice ...", autocomplete="off")
+    choices = [
+        _choice("moved", "Moved", ["moved", "did not move"]),
+        _choice("wall", "Wall", sorted({kernel.last.launch.wall for kernel in series.kernels})),
+    ]
+    return element(
+        "form",
+        element("label", "Search", search, css="search"),
+        *choices,
+        element("button", "Clear", type="reset"),
+        element("p", "Kernels shown: ", element("output", aria_live="polite")),
+        css="filters",
+        data_filters=f"{name}-table",
+        role="search",
+        aria_label=f"Kernels of {series.device.name}",
+    )
+
+
+def _choice(name: str, label: str, values: Sequence[str]) -> ET.Element:
+    options = [element("option", value, value=value) for value in values]
+    return element("label", label, element("select", element("option", "any", value=""), *options, name=name))
+
+
+def _kernel(kernel: KernelTrend, series: Series, name: str) -> ET.Element:
+    newest, opened = kernel.last, f"{name}-points"
+    button = element("button", kernel.kernel, type="button", css="expand", aria_expanded="false", aria_controls=opened)
+    line = element(
+        "tr",
+        element("th", button, dim(configuration_words(kernel), "small"), scope="row"),
+        element("td", _line(kernel, series, "trend")),
+        _time(kernel.readings[0].time_ns, "number less"),
+        _time(newest.time_ns, "number"),
+        _number(change_words(kernel), kernel.moved_ns if kernel.steps else None),
+        element("td", wall_words(newest.launch), css="less"),
+        element("td", step_words(newest.launch)),
+    )
+    details = element("td", _line(kernel, series, "trend large"), _readings(kernel, series), colspan=str(len(_COLUMNS)))
+    return element(
+        "tbody",
+        line,
+        element("tr", details, css="opens", id=opened),
+        id=name,
+        data_moved="moved" if kernel.steps else "did not move",
+        data_wall=newest.launch.wall,
+        data_words=kernel.demangled,
+    )
+
+
+def _line(kernel: KernelTrend, series: Series, css: str) -> ET.Element:
+    """The times as a line over the points; steps are marked. Its numbers are in the table below it."""
+    known = [reading for reading in kernel.readings if isfinite(reading.time_ns)]
+    words = f"Time of {kernel.kernel} over {len(series.points)} points"
+    if known:
+        words += f", {duration(known[0].time_ns)} to {duration(known[-1].time_ns)}"
+    places = {reading.at: place for reading, place in zip(known, _places(known, len(series.points)), strict=True)}
+    marks = [element("path", css=f"moved {_way(step)}", d=_dot(places[step.at])) for step in kernel.steps]
+    ends = [element("path", css="newest", d=_dot(place)) for place in list(places.values())[-1:]]
+    path = "M" + "L".join(f"{x:.4g} {y:.4g}" for x, y in places.values()) if places else "M0 0"
+    return element(
+        "svg",
+        element("path", d=path),
+        *ends,
+        *marks,
+        css=css,
+        role="img",
+        aria_label=words,
+        viewBox=f"-2 -6 {_WIDTH + 4:g} {_HEIGHT + 12:g}",
+        preserveAspectRatio="none",
+    )
+
+
+def _places(readings: Sequence[Reading], points: int) -> Iterator[tuple[float, float]]:
+    """Where each reading lies in the drawing: points evenly, times between the least and the most of them."""
+    times = [reading.time_ns for reading in readings]
+    least, most = min(times, default=0.0), max(times, default=0.0)
+    span = max(most - least, _LEAST_SPAN * most) or 1.0
+    middle = (least + most) / 2
+    for reading in readings:
+        x = _WIDTH * reading.at / (points - 1) if points > 1 else _WIDTH / 2
+        yield x, _HEIGHT * (0.5 - (reading.time_ns - middle) / span)
+
+
+def _way(step: Step) -> str:
+    return "slower" if step.after_ns > step.before_ns else "faster"
+
+
+def _dot(place: tuple[float, float]) -> str:
+    """A line of no length, whose round ends stay round however the drawing is stretched."""
+    x, y = place
+    return f"M{x:.4g} {y:.4g}h0"
+
+
+def _readings(kernel: KernelTrend, series: Series) -> ET.Element:
+    ranked = any(reading.ranks for reading in kernel.readings)
+    columns = ["point", "time", "launches", "wall", "next step", *(["slowest rank"] if ranked else [])]
+    moved = {step.at: _way(step) for step in kernel.steps}
+    rows = []
+    for reading in kernel.readings:
+        name = series.points[reading.at].name
+        mark: list[Part] = [element("small", moved[reading.at], css=moved[reading.at])] if reading.at in moved else []
+        cells = [
+            element("th", name, *mark, scope="row"),
+            _time(reading.time_ns, "number"),
+            _number(f"{reading.launches:,}", reading.launches),
+            element("td", wall_words(reading.launch)),
+            element("td", step_words(reading.launch)),
+        ]
+        cells += [element("td", imbalance_words(reading))] if ranked else []
+        rows.append(element("tr", *cells))
+    return _table(f"{_name(kernel)} at each point", columns, rows)
+
+
+def _ranks(series: Series) -> Iterator[ET.Element]:
+    """The kernels whose slowest rank holds up the others at the newest point, and the time of each rank."""
+    if not series.uneven:
+        yield element("p", "At the newest point no rank takes much longer than the others.")
+        return
+    ranks = series.points[-1].ranks
+    rows = []
+    for kernel in (kernel for kernel in series.uneven if kernel.last.at == len(series.points) - 1):
+        newest = kernel.last
+        cells = [
+            element("th", kernel.kernel, dim(configuration_words(kernel), "small"), scope="row"),
+            _number(factor(newest.imbalance or 1.0), newest.imbalance),
+            element("td", newest.slowest),
+            *(_time(newest.ranks.get(rank, float("nan")), "number") for rank in ranks),
+        ]
+        rows.append(element("tr", *cells))
+    columns = ("kernel", "slowest over median", "slowest", *ranks)
+    yield _scrolled(_table(f"Ranks at {series.points[-1].name}", columns, rows), "Ranks")
+
+
+def _points(points: Sequence[Point]) -> ET.Element:
+    rows = [
+        element(
+            "tr",
+            element("th", point.name, scope="row"),
+            element("td", f"{point.created:%Y-%m-%d %H:%M} UTC" if point.created else "unknown"),
+            element("td", point.ncu or "unknown"),
+            element("td", point.settings.clock_control or "unknown"),
+            _number(f"{point.launches:,}", point.launches),
+            _time(point.time_ns, "number"),
+        )
+        for point in points
+    ]
+    return _table("Points", ("point", "written", "ncu", "clock control", "launches", "time of all"), rows)
+
+
+def _table(caption: str, columns: Sequence[str], rows: Sequence[ET.Element], css: str = "") -> ET.Element:
+    head = element("tr", *(element("th", name, scope="col") for name in columns))
+    body = element("tbody", *rows)
+    return element("table", element("caption", hidden(caption)), element("thead", head), body, css=css)
+
+
+def _scrolled(table: ET.Element, label: str) -> ET.Element:
+    """A table that may be wider than a narrow window, which then scrolls by itself."""
+    return element("div", table, css="scrolled", tabindex="0", role="group", aria_label=label)
+
+
+def _time(nanoseconds: float, css: str) -> ET.Element:
+    return _number(duration(nanoseconds), nanoseconds, css)
+
+
+def _number(words: str, value: float | None, css: str = "number") -> ET.Element:
+    known = value if value is not None and isfinite(value) else None
+    return element("td", words, css=css, data_value=repr(float(known)) if known is not None else "")

@@ -1,0 +1,145 @@
+"""The table of kernels: what to do next with each, how much it gains and where; each row opens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from xml.etree import ElementTree as ET
+
+from ncuview.model import LaunchDiagnosis
+from ncuview.render.html_report.details import kernel_details
+from ncuview.render.html_report.elements import Part, dim, element, section
+from ncuview.render.html_report.rows import KernelRow
+from ncuview.render.terminal import duration, factor, shown_file, wall_words
+
+VERDICTS = {"advice": "advice", "near-peak": "near its peak", "unclear": "unclear"}
+
+_COLUMNS = (
+    ("kernel", "rising", ""),
+    ("next step", "rising", ""),
+    ("gain", "falling", "number"),
+    ("saves", "falling", "number less"),
+    ("time", "falling", "number less"),
+    ("share", "falling", "number less"),
+    ("wall", "rising", "less"),
+)
+"""Name, which order comes first, and how its cells look; narrow windows do without what is ``less``."""
+
+
+def kernels_section(rows: Sequence[KernelRow]) -> ET.Element:
+    """The filters, and a part of the table for each kernel."""
+    head = element(
+        "tr",
+        *(element("th", name, css=css, scope="col", data_sort=order) for name, order, css in _COLUMNS),
+    )
+    head[3].set("aria-sort", "descending")
+    table = element(
+        "table",
+        element("caption", "Kernels, by the time that their first advice saves", css="hidden"),
+        element("thead", head),
+        *(_row(row) for row in rows),
+        id="kernels-table",
+        css="kernels",
+        data_sortable="",
+    )
+    nothing = element("p", "No kernel matches.", id="kernels-table-none", hidden="")
+    return section("kernels", "Kernels", _filters(rows), table, nothing)
+
+
+def _filters(rows: Sequence[KernelRow]) -> ET.Element:
+    search = element("input", type="search", id="search", placeholder="Name, advice, file ...", autocomplete="off")
+    advice = sorted({row.group.advice.optimization for row in rows if row.group.advice})
+    walls = sorted({row.shown.wall for row in rows})
+    gate = sorted({result for row in rows if (result := _gate(row))})
+    return element(
+        "form",
+        element("label", "Search", search, css="search"),
+        _choice("verdict", "Verdict", VERDICTS.items()),
+        _choice("advice", "Advice", ((word, word) for word in advice)),
+        _choice("wall", "Wall", ((word, word) for word in walls)),
+        *([_choice("gate", "Gate", ((word, word) for word in gate))] if gate else []),
+        element("button", "Clear", type="reset"),
+        element("p", "Kernels shown: ", element("output", aria_live="polite")),
+        css="filters",
+        data_filters="kernels-table",
+        role="search",
+        aria_label="Kernels",
+    )
+
+
+def _choice(name: str, label: str, values: Iterable[tuple[str, str]]) -> ET.Element:
+    options = [element("option", words, value=value) for value, words in values]
+    return element("label", label, element("select", element("option", "any", value=""), *options, name=name))
+
+
+def _row(row: KernelRow) -> ET.Element:
+    launch, group, opened = row.shown, row.group, f"{row.id}-details"
+    name = element("button", row.name, type="button", css="expand", aria_expanded="false", aria_controls=opened)
+    runs = f", {group.launches:,} launches" if group.launches > 1 else ""
+    line = element(
+        "tr",
+        element("th", name, dim(row.configuration + runs, "small"), scope="row"),
+        element("td", *_step(row)),
+        _number(
+            factor(group.promise.best) if group.advice else "", group.promise.best if group.advice else None, "gain"
+        ),
+        _number(duration(group.saved.best) if group.advice else "", group.saved.best, "less"),
+        _number(duration(group.time_ns) if group.time_ns else "unknown", group.time_ns, "less"),
+        _number(f"{group.share:.1%}", group.share, "less"),
+        element("td", wall_words(launch), css="less"),
+    )
+    details = element("tr", element("td", kernel_details(row), colspan=str(len(_COLUMNS))), css="opens", id=opened)
+    return element(
+        "tbody",
+        line,
+        details,
+        id=row.id,
+        data_verdict="advice" if group.advice else launch.verdict,
+        data_advice=group.advice.optimization if group.advice else "",
+        data_wall=launch.wall,
+        data_gate=_gate(row),
+        data_words=" ".join(dict.fromkeys(_words(row))),
+    )
+
+
+def _step(row: KernelRow) -> Iterable[Part]:
+    """What to do, and where; else why there is nothing to do."""
+    advice = row.group.advice
+    if advice:
+        yield element("span", advice.fix.title, css="step")
+        yield dim("  ".join(filter(None, [advice.optimization, where_words(row.shown)])), "small")
+    else:
+        yield dim(
+            {"near-peak": "Near its peak: stop here", "unclear": "Unclear"}.get(row.shown.verdict, "No advice"), "span"
+        )
+    if _gate(row) == "failed":
+        yield element("small", "fails the gate", css="bad")
+
+
+def where_words(launch: LaunchDiagnosis) -> str:
+    """``coalesced.cu:63``: the worst line of the first advice, or the one that calls it; empty where none is known."""
+    where = launch.findings[0].where if launch.findings else ()
+    if not where:
+        return ""
+    place = next((call for call in where[0].called_from if call.code), where[0])
+    return f"{shown_file(place.file).rpartition('/')[2]}:{place.line}"
+
+
+def _number(words: str, value: float | None, css: str = "") -> ET.Element:
+    known = value if value is not None and isfinite(value) else None
+    return element("td", words, css=f"number {css}".strip(), data_value=repr(known) if known is not None else "")
+
+
+def _gate(row: KernelRow) -> str:
+    """The worst of the gate's results for a kernel; empty where it has none."""
+    results = {check.result for check in row.checks}
+    return next((each for each in ("failed", "inconclusive", "not judged", "passed") if each in results), "")
+
+
+def _words(row: KernelRow) -> Iterable[str]:
+    """What the search finds a kernel by, beside what its row shows."""
+    yield row.group.demangled
+    for finding in row.shown.findings:
+        yield finding.rule.code
+        yield finding.rule.name
+        yield from (shown_file(line.file) for line in finding.where)

@@ -1,0 +1,166 @@
+"""Ladders: the promise of each rung's first advice beside what was got, as a chart and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import isfinite, log
+from xml.etree import ElementTree as ET
+
+from ncuview.model import Ladder, Rung
+from ncuview.render.html_report.checks import Ids
+from ncuview.render.html_report.details import scrolled
+from ncuview.render.html_report.elements import Part, dim, element, section
+from ncuview.render.ladder import rate
+from ncuview.render.terminal import duration, factor, provenance, wall_words
+from ncuview.render.words import LADDER_MEANING, textbook_notes
+
+_COLUMNS = ("#", "kernel", "time", "rate", "wall", "first advice", "promised", "low to high", "got", "by")
+_NUMBERS = frozenset({"#", "time", "rate", "promised", "low to high", "got", "by"})
+_ROW, _LEFT, _WIDTH, _TOP, _BOTTOM = 24, 270, 760, 8, 40
+_TICKS = (1, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
+_BEYOND = 3.0
+"""A bound that is so many times farther than all promises and measurements runs out of the chart."""
+_NAME = 34
+
+
+def ladders_section(ladders: Sequence[Ladder], ids: Ids) -> ET.Element:
+    """A part for each family; the first is open."""
+    parts: list[Part] = [dim(LADDER_MEANING)]
+    for place, ladder in enumerate(ladders):
+        shown = element(
+            "details", element("summary", element("h3", _title(ladder))), *_ladder(ladder, ids), data_print=""
+        )
+        if place == 0:
+            shown.set("open", "")
+        parts.append(shown)
+    return section("ladders", "Ladders", *parts)
+
+
+def _title(ladder: Ladder) -> str:
+    return f"{ladder.family}: {len(ladder.rungs)} kernel{'s'[: len(ladder.rungs) != 1]} from naive to best"
+
+
+def _ladder(ladder: Ladder, ids: Ids) -> Iterator[Part]:
+    launches = tuple(rung.diagnosis for rung in ladder.rungs)
+    yield dim(provenance(ladder.reports, launches, ladder.remark))
+    advised = [rung for rung in ladder.rungs if rung.diagnosis.findings]
+    if advised:
+        yield scrolled(_chart(advised, ladder.family), f"Chart of {ladder.family}")
+        yield _legend()
+    numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
+    head = element(
+        "tr", *(element("th", name, css="number" if name in _NUMBERS else "", scope="col") for name in _COLUMNS)
+    )
+    body = element("tbody", *(_row(rung, numbers, ids) for rung in ladder.rungs))
+    table = element("table", element("thead", head), body, css="wide")
+    yield scrolled(table, f"Table of {ladder.family}")
+    notes = textbook_notes(ladder)
+    if notes:
+        summary = element("summary", "What the documents do next, and why it is not first here")
+        yield element("details", summary, *(element("p", note) for note in notes))
+
+
+def _row(rung: Rung, numbers: dict[str, int], ids: Ids) -> ET.Element:
+    launch = rung.diagnosis
+    advice = launch.findings[0] if launch.findings else None
+    gain = advice.predicted_speedup if advice else None
+    row = ids.get((launch.demangled, launch.grid, launch.block))
+    cells: list[Part] = [
+        str(rung.rung),
+        element("a", rung.kernel, href=f"#{row}") if row else rung.kernel,
+        duration(launch.whole_ns),
+        rate(rung),
+        wall_words(launch),
+        advice.optimization if advice else launch.verdict,
+        factor(gain.best) if gain else "",
+        f"{factor(gain.low)} to {factor(gain.high)}" if gain else "",
+        factor(rung.measured_speedup) if rung.measured_speedup else "",
+        f"#{numbers[rung.better]}" if rung.better in numbers else rung.better,
+    ]
+    return element(
+        "tr",
+        *(
+            element("td", cell, css="number" if name in _NUMBERS else "short" if name == "wall" else "")
+            for name, cell in zip(_COLUMNS, cells, strict=True)
+        ),
+    )
+
+
+def _chart(rungs: Sequence[Rung], family: str) -> ET.Element:
+    """A row per rung with advice; the speedup from left to right, logarithmic. The table has the same numbers."""
+    gains = [rung.diagnosis.findings[0].predicted_speedup for rung in rungs]
+    told = [gain.best for gain in gains] + [rung.measured_speedup for rung in rungs if rung.measured_speedup]
+    farthest = max([2.0, *(value for value in told if isfinite(value))])
+    most = max(farthest, min(max(gain.high for gain in gains if isfinite(gain.high)), _BEYOND * farthest)) * 1.08
+    least = min([0.9, *(max(value, 0.1) for value in told if isfinite(value))]) * 0.97
+
+    def across(speedup: float) -> float:
+        bounded = min(max(speedup, least), most)
+        return _LEFT + (_WIDTH - _LEFT - 10) * log(bounded / least) / log(most / least)
+
+    height = _TOP + _ROW * len(rungs) + _BOTTOM
+    parts: list[Part] = [element("title", f"{family}: promised and got")]
+    bottom = _TOP + _ROW * len(rungs)
+    ticks = [tick for tick in _TICKS if least <= tick <= most]
+    for tick in _spread(ticks, across):
+        css = "axis" if tick == 1 else "grid"
+        parts.append(element("line", css=css, x1=across(tick), x2=across(tick), y1=float(_TOP), y2=float(bottom)))
+        parts.append(element("text", f"{tick:,g}x", css="tick", x=across(tick), y=bottom + 16.0, text_anchor="middle"))
+    words = "speedup by the first advice, times faster"
+    parts.append(element("text", words, css="label", x=(_LEFT + _WIDTH) / 2, y=bottom + 34.0, text_anchor="middle"))
+    for place, (rung, gain) in enumerate(zip(rungs, gains, strict=True)):
+        middle = _TOP + _ROW * (place + 0.5)
+        parts.append(
+            element(
+                "text",
+                f"{short(rung.kernel)}  #{rung.rung}",
+                css="name",
+                x=_LEFT - 12.0,
+                y=middle + 4.0,
+                text_anchor="end",
+            )
+        )
+        parts.append(element("line", css="promised", x1=across(gain.low), x2=across(gain.high), y1=middle, y2=middle))
+        parts.append(element("circle", css="promised", cx=across(gain.best), cy=middle, r=5.0))
+        if rung.measured_speedup:
+            parts.append(element("path", css="got", d=_diamond(across(rung.measured_speedup), middle)))
+    return element(
+        "svg",
+        *parts,
+        css="chart",
+        viewBox=f"0 0 {_WIDTH} {height}",
+        role="img",
+        aria_label=f"{family}: promised and got, as in the table below",
+    )
+
+
+def _legend() -> ET.Element:
+    promised = element(
+        "svg",
+        element("line", css="promised", x1=0.0, x2=20.0, y1=6.0, y2=6.0),
+        element("circle", css="promised", cx=10.0, cy=6.0, r=4.0),
+        **_SAMPLE,
+    )
+    got = element("svg", element("path", css="got", d=_diamond(10.0, 6.0)), **_SAMPLE)
+    return element("p", promised, " promised, with low and high   ", got, " got", css="key")
+
+
+_SAMPLE = {"viewBox": "0 0 20 12", "aria_hidden": "true"}
+
+
+def _diamond(x: float, y: float) -> str:
+    return f"M{x:.1f} {y - 6:.1f}l6 6-6 6-6-6z"
+
+
+def _spread(ticks: Sequence[float], across: Callable[[float], float]) -> list[float]:
+    """The ticks that have room for their words."""
+    kept: list[float] = []
+    for tick in ticks:
+        if not kept or across(tick) - across(kept[-1]) >= 44:
+            kept.append(tick)
+    return kept
+
+
+def short(name: str, most: int = _NAME) -> str:
+    """A name that fits beside a chart; its end, where sizes stand, stays."""
+    return name if len(name) <= most else f"{name[: most - 15]}...{name[-12:]}"

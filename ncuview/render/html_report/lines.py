@@ -1,0 +1,119 @@
+"""The kernel's source line by line: the share of executed instructions and of warp samples beside each line."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ncuview.model import LaunchDiagnosis
+from ncuview.render.html_report.rows import KernelRow
+from ncuview.render.terminal import shown_file
+from ncuview.report.source import lines_of, source_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ncuview.model import Profile
+
+_AROUND = 2
+_GAP = 8
+"""So many lines without any count are shown rather than left out."""
+_LONGEST = 300
+"""Characters of a line that are kept."""
+_MOST = 1500
+"""Lines of one kernel that are shown."""
+_SAMPLES = "smsp__pcsamp_warps_issue_stalled_"
+
+
+class Heat:
+    """What a profile knows of its lines, for the script of the page.
+
+    Ask ``of`` for every row, then ``files`` for the texts that these need.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._shares = _shares(profile)
+        self._texts: dict[tuple[str, str], list[str]] = {}
+        self._wanted: dict[tuple[str, str], set[int]] = defaultdict(set)
+
+    def of(self, row: KernelRow) -> list[Any]:
+        """For each file of the launch: its key, its counted lines, and the ranges of lines that are worth showing.
+
+        A line is ``[number, waste, executed, samples]``, in thousandths of the launch; a range ``[first, last]``.
+        """
+        launch = row.shown
+        counted = self._shares.get((launch.report, launch.index), {})
+        waste = _waste(launch)
+        found = []
+        for file, lines in counted.items():
+            text = self._text(launch.report, file)
+            if not text:
+                continue
+            known = [line for line in sorted(lines) if line <= len(text)][:_MOST]
+            if not known:
+                continue
+            ranges = _ranges(known, len(text))
+            for first, last in ranges:
+                self._wanted[launch.report, file].update(range(first, last + 1))
+            rows = [[line, round(1000 * waste.get((file, line), 0.0)), *lines[line]] for line in known]
+            found.append([f"{launch.report}:{file}", rows, ranges])
+        return found
+
+    def files(self) -> Mapping[str, Any]:
+        """Key of a file -> ``[name, {line: text}]``, with all lines that ``of`` found worth showing."""
+        return {
+            f"{report}:{file}": [
+                shown_file(file),
+                {str(at): self._texts[report, file][at - 1][:_LONGEST].rstrip() for at in sorted(wanted)},
+            ]
+            for (report, file), wanted in self._wanted.items()
+        }
+
+    def _text(self, report: str, file: str) -> list[str]:
+        if (report, file) not in self._texts:
+            text = source_text(self._profile, report, file)
+            self._texts[report, file] = lines_of(text) if text else []
+        return self._texts[report, file]
+
+
+def _ranges(lines: Sequence[int], most: int) -> list[list[int]]:
+    """First and last line of what is to be shown of these lines, with some around them; small gaps are closed."""
+    ranges: list[list[int]] = []
+    for line in lines:
+        first, last = max(1, line - _AROUND), min(most, line + _AROUND)
+        if ranges and first <= ranges[-1][1] + _GAP:
+            ranges[-1][1] = max(ranges[-1][1], last)
+        else:
+            ranges.append([first, last])
+    return ranges
+
+
+def _waste(launch: LaunchDiagnosis) -> dict[tuple[str, int], float]:
+    where = launch.findings[0].where if launch.findings else ()
+    return {(line.file, line.line): line.share for line in where}
+
+
+def _shares(profile: Profile) -> dict[tuple[str, int], dict[str, dict[int, tuple[int, int]]]]:
+    """Launch -> file -> line -> thousandths of its executed instructions and of its samples."""
+    lines = profile.lines
+    if "inst_executed" not in lines.columns or not len(lines):
+        return {}
+    sampled = [name for name in lines.columns if name.startswith(_SAMPLES) and not name.endswith("_not_issued")]
+    executed = _thousandths(lines, lines["inst_executed"])
+    samples = _thousandths(lines, lines[sampled].sum(axis=1)) if sampled else [0] * len(lines)
+    places: Sequence[Any] = profile.launches[["report", "index"]].to_dict("records")
+    shares: dict[tuple[str, int], dict[str, dict[int, tuple[int, int]]]] = {}
+    columns = (lines["launch"], lines["file"], lines["line"], executed, samples)
+    for launch, file, line, ran, sample in zip(*columns, strict=True):
+        place = places[launch]
+        of_launch = shares.setdefault((str(place["report"]), int(place["index"])), {})
+        of_launch.setdefault(str(file), {})[int(line)] = (ran, sample)
+    return shares
+
+
+def _thousandths(lines: pd.DataFrame, values: pd.Series[float]) -> list[int]:
+    """Of the launch that a line belongs to."""
+    total = values.groupby(lines["launch"]).transform("sum")
+    return [round(1000 * part) for part in (values / total).fillna(0.0)]

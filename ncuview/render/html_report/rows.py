@@ -1,0 +1,76 @@
+"""The rows of the report: launches of one kernel and configuration together, the most worthwhile first."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ncuview.diagnose.compare import extent_words
+from ncuview.diagnose.priority import Priorities, Priority
+from ncuview.model import Check, Device, Diagnosis, Extent, Gate, LaunchDiagnosis
+
+Key = tuple[str, str, Extent, Extent, Device]
+
+
+@dataclass(frozen=True)
+class KernelRow:
+    """One kernel with one grid and block."""
+
+    id: str
+    """Of its place in the page."""
+    name: str
+    """With its types where the bare name stands for several kernels."""
+    group: Priority
+    launches: tuple[LaunchDiagnosis, ...]
+    """In the order of the reports."""
+    checks: tuple[Check, ...]
+    """What the gate says of it."""
+
+    @property
+    def shown(self) -> LaunchDiagnosis:
+        """The launch that stands for all of them."""
+        return self.group.example
+
+    @property
+    def configuration(self) -> str:
+        """``grid 256x256, block 32x8``."""
+        return f"grid {extent_words(self.group.grid)}, block {extent_words(self.group.block)}"
+
+
+def rows_of(diagnosis: Diagnosis, ranked: Priorities, gate: Gate | None) -> tuple[KernelRow, ...]:
+    """The groups of ``ranked`` in their order, with their launches and checks."""
+    members: defaultdict[Key, list[LaunchDiagnosis]] = defaultdict(list)
+    for launch in diagnosis.launches:
+        members[key_of(launch)].append(launch)
+    checks: defaultdict[tuple[str, Extent, Extent], list[Check]] = defaultdict(list)
+    for check in gate.checks if gate else ():
+        checks[check.kernel, check.grid, check.block].append(check)
+    ambiguous = _ambiguous(ranked.groups)
+    return tuple(
+        KernelRow(
+            id=f"k{number}",
+            name=_name(group, by_types=group.kernel in ambiguous),
+            group=group,
+            launches=tuple(members[key_of(group.example)]),
+            checks=tuple(checks[group.demangled, group.grid, group.block]),
+        )
+        for number, group in enumerate(ranked.groups, start=1)
+    )
+
+
+def _name(group: Priority, *, by_types: bool) -> str:
+    """What the row is called: something that can be seen and clicked, whatever the report says."""
+    name = group.demangled if by_types else group.kernel
+    return name if name.strip() else "(no name)"
+
+
+def key_of(launch: LaunchDiagnosis) -> Key:
+    """What launches of one row share."""
+    return (launch.demangled, launch.kernel, launch.grid, launch.block, launch.device)
+
+
+def _ambiguous(groups: Sequence[Priority]) -> set[str]:
+    """Kernels of which several templates or overloads were launched."""
+    names = Counter(name for name, _ in {(group.kernel, group.demangled) for group in groups})
+    return {name for name, count in names.items() if count > 1}

@@ -1,0 +1,127 @@
+"""The first view: how long it all takes, what can be saved, what is finished, and the three steps to take first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import fsum
+from xml.etree import ElementTree as ET
+
+from ncuview.diagnose.priority import Priorities
+from ncuview.model import Gate
+from ncuview.render.gate_words import is_closed
+from ncuview.render.html_report.elements import Part, dim, element, hidden, section
+from ncuview.render.html_report.kernels import where_words
+from ncuview.render.html_report.rows import KernelRow
+from ncuview.render.priorities import bound_sentence
+from ncuview.render.terminal import duration, factor
+
+_STEPS = 3
+
+
+def summary_section(rows: Sequence[KernelRow], ranked: Priorities, gate: Gate | None) -> ET.Element:
+    """Figures, where the time is, and what to do first."""
+    parts: list[Part] = [element("div", *_figures(rows, ranked, gate), css="figures")]
+    steps = [row for row in rows if row.group.advice][:_STEPS]
+    if steps:
+        parts.append(element("h3", "Do this first"))
+        parts.append(element("ol", *(_step(row) for row in steps), css="steps"))
+        parts.append(dim(bound_sentence(ranked)))
+    elif rows:
+        parts.append(element("p", "No rule promises a gain of 1.10x or more on any kernel."))
+    else:
+        parts.append(element("p", "There is no launch to show."))
+    if ranked.total_ns > 0:
+        parts.append(_time(rows, ranked))
+    if ranked.untimed:
+        parts.append(dim(f"{ranked.untimed:,} launches are not in these times: their durations were not collected."))
+    if ranked.unprofiled:
+        parts.append(dim(f"{ranked.unprofiled:,} launches were not profiled, so that their time is not in the total."))
+    return section("summary", "Summary", *parts)
+
+
+def _figures(rows: Sequence[KernelRow], ranked: Priorities, gate: Gate | None) -> Iterator[ET.Element]:
+    launches = sum(row.group.launches for row in rows)
+    what = f"in {launches:,} launch{'es' if launches != 1 else ''} of {len(rows):,} kernel{'s'[: len(rows) != 1]}"
+    yield _figure("All kernels", duration(ranked.total_ns), what)
+    if ranked.saved.best > 0:
+        gain = ranked.speedup
+        bounds = f"{factor(gain.low)} to {factor(gain.high)}"
+        yield _figure(
+            "With all advice taken", f"{factor(gain.best)} faster", f"{bounds}, {duration(ranked.left_ns)} left"
+        )
+    finished = [row for row in rows if _is_finished(row)]
+    share = fsum(row.group.share for row in finished)
+    yield _figure(
+        "Near their peak", f"{len(finished):,} of {len(rows):,}", f"{share:.0%} of the time: leave them alone"
+    )
+    if gate:
+        failed = sum(check.result == "failed" for check in gate.checks)
+        unsure = sum(check.result == "inconclusive" for check in gate.checks)
+        told = f"{failed:,} of {len(gate.checks):,} checks failed" + (f", {unsure:,} inconclusive" if unsure else "")
+        closed = is_closed(gate)
+        yield _figure("Gate", "Closed" if closed else "Open", told, "bad" if closed else "")
+
+
+def _figure(name: str, value: str, about: str, css: str = "") -> ET.Element:
+    return element(
+        "div", element("p", name, css="name"), element("p", value, css=f"value {css}".strip()), dim(about), css="figure"
+    )
+
+
+def _is_finished(row: KernelRow) -> bool:
+    return row.shown.verdict == "near-peak" and not row.group.advice
+
+
+def _time(rows: Sequence[KernelRow], ranked: Priorities) -> ET.Element:
+    """One bar of all the time, and the same shares in a table."""
+    finished = fsum(row.group.share for row in rows if _is_finished(row))
+    saved = max(ranked.saved.best, 0.0) / ranked.total_ns
+    parts = [
+        ("saved", "saved by the first advice of each kernel", saved),
+        ("left", "left of these kernels and of unclear ones", max(0.0, 1 - saved - finished)),
+        ("finished", "kernels near their peak", finished),
+    ]
+    bars, rows_, at = [], [], 0.0
+    for css, name, share in parts:
+        bars.append(element("rect", css=css, x=100 * at, width=100 * share, height=10.0))
+        at += share
+        sample = element("svg", element("rect", css=css, width=10.0, height=10.0), css="sample", **_SAMPLE)
+        rows_.append(
+            element(
+                "tr",
+                element("th", sample, name, scope="row"),
+                element("td", f"{share:.0%}", css="number"),
+                element("td", duration(share * ranked.total_ns), css="number"),
+            )
+        )
+    head = element("tr", *(element("th", hidden(name), scope="col") for name in ("part", "share", "time")))
+    return element(
+        "div",
+        element("h3", "Where the time is"),
+        element("svg", *bars, css="time", viewBox="0 0 100 10", preserveAspectRatio="none", aria_hidden="true"),
+        element("table", element("thead", head), element("tbody", *rows_), css="legend"),
+        css="times",
+    )
+
+
+_SAMPLE = {"viewBox": "0 0 10 10", "aria_hidden": "true"}
+
+
+def _step(row: KernelRow) -> ET.Element:
+    group = row.group
+    assert group.advice  # noqa: S101  (only rows with advice are steps)
+    gain, where = group.promise, where_words(row.shown)
+    return element(
+        "li",
+        element("a", row.name, href=f"#{row.id}", css="kernel"),
+        element("p", element("span", group.advice.fix.title, css="step"), *([f", {where}"] if where else [])),
+        element(
+            "p",
+            element("strong", f"{factor(gain.best)} faster", css="gain"),
+            dim(
+                f" ({factor(gain.low)} to {factor(gain.high)}), saves {duration(group.saved.best)} of"
+                f" {duration(group.time_ns)}",
+                "span",
+            ),
+        ),
+    )

@@ -1,0 +1,92 @@
+"""How busy each unit is: a bar with a mark at what a good kernel attains, and the same numbers beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+from xml.etree import ElementTree as ET
+
+from ncuview.diagnose.attainable import bounds_of, of_gpu
+from ncuview.model import LaunchDiagnosis
+from ncuview.render.html_report.elements import Part, dim, element, hidden
+from ncuview.render.terminal import wall_sentence
+from ncuview.report.units import UNITS, members
+
+_SHOWN_FROM = 0.05
+"""Units that are used less are not worth a bar."""
+
+_THINNEST = 0.008
+"""A mark is at least so wide, of the bar."""
+
+
+def walls_table(launch: LaunchDiagnosis) -> ET.Element:
+    """A row for each unit that is used to 5 %, the busiest first; then the others in one line."""
+    busy = sorted(launch.walls.items(), key=lambda item: -item[1])
+    shown = [(unit, share) for unit, share in busy if share >= _SHOWN_FROM or unit == launch.wall]
+    little = ", ".join(unit for unit, share in busy if share < _SHOWN_FROM and unit != launch.wall)
+    head = element(
+        "tr",
+        element("th", "unit", scope="col"),
+        element("th", hidden("use as a bar, with a mark at what is attainable"), scope="col"),
+        element("th", "of its peak", css="number", scope="col"),
+        element("th", "attainable", css="number", scope="col"),
+    )
+    body = [_row(launch, unit, share) for unit, share in shown]
+    table = element("table", element("thead", head), element("tbody", *body), css="walls")
+    parts: list[Part] = [element("h3", "Walls"), element("p", f"{wall_sentence(launch)}.")]
+    parts += [table] if shown else []
+    parts += [dim(f"Below 5 %: {little}.")] if little else []
+    return element("div", *parts)
+
+
+def _row(launch: LaunchDiagnosis, unit: str, share: float) -> ET.Element:
+    low, high = attainable_bounds(launch, unit)
+    is_wall = unit == launch.wall
+    name: list[Part] = [element("strong", unit) if is_wall else unit]
+    if says := UNITS[unit].says if unit in UNITS else "L2 cache" if unit == "l2" else "":
+        name.append(element("small", says))
+    range_words = f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%} to {high:.0%}"
+    return element(
+        "tr",
+        element("th", *name, scope="row"),
+        element("td", _bar(share, low, high, is_wall=is_wall)),
+        element("td", f"{share:.0%}", css="number"),
+        element("td", range_words if isfinite(low) else "", css="number"),
+        css="wall" if is_wall else "",
+    )
+
+
+def _bar(share: float, low: float, high: float, *, is_wall: bool) -> ET.Element:
+    return element("svg", *_bar_parts(share, low, high), css="bar wall" if is_wall else "bar", **_BAR)
+
+
+_BAR = {"viewBox": "0 0 100 10", "preserveAspectRatio": "none", "aria_hidden": "true"}
+
+
+def _bar_parts(share: float, low: float, high: float) -> Iterator[ET.Element]:
+    yield element("rect", css="track", width=100.0, height=10.0)
+    yield element("rect", css="use", width=100 * min(max(share, 0.0), 1.0), height=10.0)
+    if isfinite(low):
+        is_range = high - low > _THINNEST
+        width = 100 * max(high - low, _THINNEST)
+        yield element(
+            "rect", css="mark range" if is_range else "mark", x=100 * min(low, 0.99), width=width, height=10.0
+        )
+
+
+def attainable_bounds(launch: LaunchDiagnosis, unit: str) -> tuple[float, float]:
+    """The share of its peak that a good kernel attains on a unit; a range where the unit has several parts."""
+    gpu = of_gpu(launch.device.name)
+    best = [bounds_of(gpu, member)["best"] for member in members(unit) if member in UNITS]
+    if unit == "dram":
+        best = [share - written_share(launch) * gpu["dram_write_cost"] for share in best]
+    use = launch.walls.get(unit, 0.0)
+    best = [max(share, use) for share in best]  # a launch that beats the table has shown that more is attainable
+    return (min(best), max(best)) if best else (float("nan"), float("nan"))
+
+
+def written_share(launch: LaunchDiagnosis) -> float:
+    """Bytes written as a share of all bytes of device memory; 0 where they were not counted."""
+    read, written = (launch.metrics.get(f"dram_{way}_bytes") for way in ("read", "write"))
+    total = (read.value if read else 0.0) + (written.value if written else 0.0)
+    return written.value / total if written and total else 0.0

@@ -1,0 +1,68 @@
+"""Text from outside as Markdown that shows it and does nothing: no markup, link, mention, reference or HTML.
+
+GitHub and GitLab look for mentions, references and addresses in the finished text, where escapes are gone; an empty
+comment takes those apart. What stands in code is left alone there.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ncuview.render.text import safe_lines, safe_text
+
+NOTHING = "<!-- -->"
+_MARKUP = re.compile(r"[\\`*\[\]<>|~&$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_REFERENCE = re.compile(
+    r"[@#!$%&~^](?=[\w\"])"  # @name, #123 and GitLab's references
+    r"|:(?=[\w/])"  # addresses, :emoji:
+    r"|www(?=\.)|GH(?=-\d)"
+    r"|[0-9a-f]{6}(?=[0-9a-f]+(?![0-9a-z]))",  # commits, of 7 digits at least
+    re.IGNORECASE,
+)
+_PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
+_ENDS_CODE = re.compile(r"[`|\\]")
+_TICKS = re.compile(r"`+")
+CUT = "…"
+
+
+def prose(text: str) -> str:
+    """A sentence within a line of Markdown, not at its beginning, or within HTML in it."""
+    safe = safe_text(text)
+    parts, at = [], 0
+    for found in _REFERENCE.finditer(safe):
+        parts += [_without_markup(safe[at : found.end()]), NOTHING]
+        at = found.end()
+    return "".join([*parts, _without_markup(safe[at:])])
+
+
+def code(text: str, longest: int) -> str:
+    """A name or a line of code within a line of Markdown, also in a table; cut where it is longer."""
+    safe = clipped(safe_text(text), longest)
+    if safe != safe.strip() or not safe or _ENDS_CODE.search(safe):
+        return html_code(text, longest)
+    return f"`{safe}`"
+
+
+def html_code(text: str, longest: int) -> str:
+    """The same within HTML, where Markdown means nothing."""
+    return f"<code>{_PUNCTUATION.sub(_reference, clipped(safe_text(text), longest)) or '&#32;'}</code>"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Lines of code as a block that no line of it ends."""
+    lines = safe_lines(text)
+    fence = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(lines)), default=0))
+    return f"{fence}{language}\n{lines}\n{fence}"
+
+
+def clipped(text: str, longest: int) -> str:
+    """The text, with a mark where it was cut."""
+    return text if len(text) <= longest else text[: longest - 1] + CUT
+
+
+def _without_markup(text: str) -> str:
+    return _MARKUP.sub(_reference, text)
+
+
+def _reference(found: re.Match[str]) -> str:
+    return f"&#{ord(found.group())};"

@@ -1,0 +1,143 @@
+"""JUnit XML: checks as tests, for the pages on which CI systems show test results.
+
+A suite is a report. Each kernel and configuration has a test ``diagnosis``, which always passes and holds the advice,
+and each check of the gate is a test of its own: a failure where it closes the gate, an error where it does so because
+it could not be judged. JUnit has no warnings: what only warns passes and says so, or is skipped. Times are of the
+launches, in seconds; a check takes none.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from math import fsum, isfinite
+
+from lxml import etree
+
+from ncuview.diagnose.compare import extent_words
+from ncuview.model import Check, Diagnosis, Extent, Gate, LaunchDiagnosis, ReportInfo
+from ncuview.render.gate_words import closes
+from ncuview.render.terminal import duration, factor, wall_sentence
+from ncuview.render.text import safe_text
+
+_Kernel = tuple[str, Extent, Extent]
+_NOT_IN_XML = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
+_ELSEWHERE = "gate"
+"""The suite of checks about kernels that no report holds."""
+
+
+def junit(diagnosis: Diagnosis, gate: Gate | None) -> str:
+    """The document, with an XML declaration."""
+    root = etree.Element("testsuites", name="ncuview")
+    checks: defaultdict[_Kernel, list[Check]] = defaultdict(list)
+    for check in gate.checks if gate else ():
+        checks[check.kernel, check.grid, check.block].append(check)
+    for path, launches in _by_report(diagnosis):
+        suite = _suite(root, path, next((each for each in diagnosis.reports if each.path == path), None))
+        for kernel, members in _by_kernel(launches).items():
+            _diagnosed(suite, kernel, members)
+            for check in checks.pop(kernel, ()):
+                _checked(suite, check, gate)
+    if checks:
+        suite = _suite(root, _ELSEWHERE, None)
+        for check in (check for some in checks.values() for check in some):
+            _checked(suite, check, gate)
+    if gate and gate.remark:
+        _text(etree.SubElement(root[-1] if len(root) else _suite(root, _ELSEWHERE, None), "system-out"), [gate.remark])
+    _count(root)
+    document: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True)
+    return document.decode("utf-8")
+
+
+def _by_report(diagnosis: Diagnosis) -> Iterator[tuple[str, list[LaunchDiagnosis]]]:
+    found: defaultdict[str, list[LaunchDiagnosis]] = defaultdict(list)
+    for launch in diagnosis.launches:
+        found[launch.report].append(launch)
+    yield from found.items()
+
+
+def _by_kernel(launches: Sequence[LaunchDiagnosis]) -> dict[_Kernel, list[LaunchDiagnosis]]:
+    found: defaultdict[_Kernel, list[LaunchDiagnosis]] = defaultdict(list)
+    for launch in launches:
+        found[launch.demangled, launch.grid, launch.block].append(launch)
+    return found
+
+
+def _suite(root: etree._Element, name: str, report: ReportInfo | None) -> etree._Element:
+    suite = etree.SubElement(root, "testsuite", name=_xml(name))
+    if report and report.created:
+        suite.set("timestamp", f"{report.created:%Y-%m-%dT%H:%M:%S}")
+    return suite
+
+
+def _diagnosed(suite: etree._Element, kernel: _Kernel, launches: Sequence[LaunchDiagnosis]) -> None:
+    case = _case(suite, kernel, "diagnosis", fsum(each.whole_ns for each in launches if isfinite(each.whole_ns)))
+    longest = max(launches, key=lambda each: each.whole_ns if isfinite(each.whole_ns) else 0.0)
+    _text(etree.SubElement(case, "system-out"), _told(longest, len(launches)))
+
+
+def _told(launch: LaunchDiagnosis, launches: int) -> Iterator[str]:
+    yield f"{launch.verdict}: {launch.kernel}, {launches:,} launches, {duration(launch.whole_ns)} the longest"
+    yield f"{wall_sentence(launch)}."
+    for finding in launch.findings:
+        gain = finding.predicted_speedup
+        bounds = f"{factor(gain.low)} to {factor(gain.high)}"
+        yield f"{finding.rule.code} {finding.fix.title}: {factor(gain.best)} faster ({bounds})"
+        yield f"  {finding.message}."
+        yield from (f"  at {line.file}:{line.line}" for line in finding.where)
+
+
+def _checked(suite: etree._Element, check: Check, gate: Gate | None) -> None:
+    name = f"{check.subject} {check.condition} ({check.origin})"
+    case = _case(suite, (check.kernel, check.grid, check.block), name, 0.0)
+    if gate and closes(check, gate):
+        kind = "failure" if check.result == "failed" else "error"
+        problem = etree.SubElement(case, kind, message=_xml(check.message), type=_xml(check.subject))
+        _text(problem, [check.message, *(f"at {line.file}:{line.line}  {line.code}" for line in check.where)])
+    elif check.result in {"inconclusive", "not judged"}:
+        etree.SubElement(case, "skipped", message=_xml(f"{check.result}: {check.message}"))
+    else:
+        words = "failed, which does not close the gate: " if check.result == "failed" else ""
+        _text(etree.SubElement(case, "system-out"), [f"{words}{check.message}"])
+
+
+def _case(suite: etree._Element, kernel: _Kernel, name: str, time_ns: float) -> etree._Element:
+    demangled, grid, block = kernel
+    configured = f"{demangled} grid {extent_words(grid)}, block {extent_words(block)}"
+    attributes = {"classname": _xml(configured), "name": _xml(name), "time": _seconds(time_ns)}
+    return etree.SubElement(suite, "testcase", attributes)
+
+
+def _count(root: etree._Element) -> None:
+    """Numbers of tests and sums of times, of each suite and of all."""
+    totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
+    time = 0.0
+    for suite in root:
+        counts = {
+            "tests": len(suite.findall("testcase")),
+            "failures": len(suite.findall("testcase/failure")),
+            "errors": len(suite.findall("testcase/error")),
+            "skipped": len(suite.findall("testcase/skipped")),
+        }
+        seconds = fsum(float(case.get("time", "0")) for case in suite.findall("testcase"))
+        for key, count in counts.items():
+            suite.set(key, str(count))
+            totals[key] += count
+        suite.set("time", f"{seconds:.9f}")
+        time += seconds
+    for key in ("tests", "failures", "errors"):
+        root.set(key, str(totals[key]))
+    root.set("time", f"{time:.9f}")
+
+
+def _seconds(nanoseconds: float) -> str:
+    return f"{nanoseconds / 1e9:.9f}"
+
+
+def _text(element: etree._Element, lines: Iterable[str]) -> None:
+    element.text = "\n".join(_xml(line) for line in lines)
+
+
+def _xml(text: str) -> str:
+    """Text that XML can hold and that moves nothing on a terminal."""
+    return safe_text(text).translate(_NOT_IN_XML)

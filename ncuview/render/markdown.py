@@ -1,0 +1,274 @@
+"""Markdown for a pull request's comment and for a job's summary: failed checks, next steps, then all kernels.
+
+The sites refuse what is too long, so each page has a budget of bytes. What does not fit is left out from the end of its
+section, and the page says how much that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from math import fsum, isfinite
+from typing import TYPE_CHECKING
+
+from ncuview.diagnose.compare import Comparison, Pair, extent_words
+from ncuview.diagnose.priority import Priorities, Priority, priorities
+from ncuview.model import Check, Diagnosis, Finding, Gate, Ladder, LaunchDiagnosis, SourceLine
+from ncuview.render.comparison import faster_words, promise_words
+from ncuview.render.gate_words import by_weight, gate_sentence
+from ncuview.render.inert_markdown import clipped, code, fenced, html_code, prose
+from ncuview.render.priorities import bound_sentence
+from ncuview.render.sentence import moved_sentence
+from ncuview.render.terminal import duration, factor, provenance, shown_file, wall_words
+from ncuview.render.words import advice_reason, changed_lines, check_words, promise_bounds, promise_headline
+
+if TYPE_CHECKING:
+    from ncuview.render.outputs import Answer
+
+_NAME = 160
+_SENTENCE = 600
+_NOTICE = 400
+"""Bytes that saying what was left out may take."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long a page may become."""
+
+    bytes: int
+    steps: int
+    """So many kernels have their next step in full."""
+
+
+COMMENT = Budget(bytes=65_000, steps=10)
+"""GitHub takes 65,536 in a comment."""
+SUMMARY = Budget(bytes=900_000, steps=200)
+"""GitHub drops a summary above 1 MiB as a whole."""
+
+
+@dataclass(frozen=True)
+class _Section:
+    """A heading and what stands below it, of which the end can be left out."""
+
+    opening: str
+    parts: Sequence[str]
+    """The most important first."""
+    what: str
+    """What the parts are, for saying how many are missing: ``failed checks``."""
+    share: float
+    """Of the bytes that are left, so many are for this section."""
+    missing: int = 0
+    """Parts that were left out before."""
+
+
+def markdown(answer: Answer, gate: Gate | None, budget: Budget) -> str:
+    """A page in GitHub's Markdown, no longer than its budget.
+
+    Args:
+        answer: A diagnosis; a ladder, shown as the launches of its rungs; or a comparison.
+        gate: What a budget file and a baseline say of it.
+        budget: How long it may become.
+    """
+    if isinstance(answer, Comparison):
+        return _page(_compared_head(answer), [_gate_section(gate), _pairs_section(answer)], budget)
+    if isinstance(answer, Ladder):
+        answer = Diagnosis(tuple(rung.diagnosis for rung in answer.rungs), answer.reports, answer.remark)
+    ranked = priorities(answer)
+    sections = [_gate_section(gate), _steps_section(ranked, budget), _kernels_section(ranked)]
+    return _page(_head(answer, ranked, gate), sections, budget)
+
+
+def _page(head: str, sections: Iterable[_Section | None], budget: Budget) -> str:
+    page = head
+    for section in sections:
+        if section is not None:
+            page += _fitted(section, budget.bytes - len(page.encode()))
+    return page
+
+
+def _fitted(section: _Section, left: int) -> str:
+    """The section with as many of its parts as fit, and how many are missing."""
+    text = f"\n{section.opening}"
+    room = int(left * section.share) - len(text.encode()) - _NOTICE
+    shown = 0
+    for part in section.parts:
+        room -= len(part.encode())
+        if room < 0:
+            break
+        text += part
+        shown += 1
+    if missing := len(section.parts) - shown + section.missing:
+        text += f"\n*{missing:,} more {section.what} are not shown: this page has room for no more.*\n"
+    return text
+
+
+def _head(diagnosis: Diagnosis, ranked: Priorities, gate: Gate | None) -> str:
+    advised = sum(group.advice is not None for group in ranked.groups)
+    told = f": {advised:,} of {len(ranked.groups):,} kernels can be made faster"
+    parts = [f"## ncuview{f' {gate_sentence(gate)}' if gate else told}"]
+    if gate and gate.remark:
+        parts.append(f"Note: {prose(clipped(gate.remark, _SENTENCE))}.")
+    if ranked.groups:
+        parts.append(prose(bound_sentence(ranked)))
+    parts.append(_provenance(diagnosis))
+    return "\n\n".join(parts) + "\n"
+
+
+def _provenance(diagnosis: Diagnosis) -> str:
+    return prose(clipped(provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark), _SENTENCE))
+
+
+def _gate_section(gate: Gate | None) -> _Section | None:
+    weighed = by_weight(gate) if gate else []
+    if not weighed:
+        return None
+    columns = ("result", "kernel", "check", "measured", "where")
+    opening = "### Checks that did not pass\n\n" + _table_head(columns, "lllrl")
+    return _Section(opening, [_check_row(check) for check in weighed], "checks that did not pass", share=0.6)
+
+
+def _check_row(check: Check) -> str:
+    result = f"**{check.level}**" if check.result == "failed" else check.result
+    measured = f"{check.measured:,.6g} {check.unit}" if _is_number(check.measured) else ""
+    told = f"{code(check.subject, _NAME)}: {prose(clipped(check.message, _SENTENCE))}"
+    origin = prose(clipped(check.origin, _NAME))
+    cells = (result, _configured(check), f"{told} ({origin})", prose(measured), _place(check.where))
+    return _row(cells)
+
+
+def _is_number(value: float | None) -> bool:
+    return value is not None and isfinite(value)
+
+
+def _steps_section(ranked: Priorities, budget: Budget) -> _Section | None:
+    advised = [group for group in ranked.groups if group.advice]
+    if not advised:
+        return None
+    shown = advised[: budget.steps]
+    steps = [_step(number, group) for number, group in enumerate(shown, start=1)]
+    return _Section("### Next steps\n\n", steps, "next steps", share=0.7, missing=len(advised) - len(shown))
+
+
+def _step(number: int, group: Priority) -> str:
+    """One kernel's next step, folded but for the first."""
+    launch, finding = group.example, group.example.findings[0]
+    saved = f", saves {duration(group.saved.best)}" if group.saved.best > 0 else ""
+    headline = prose(clipped(f"{promise_headline(finding)}{saved}", _SENTENCE))
+    opened = "<details open>" if number == 1 else "<details>"
+    lines = [f"{opened}<summary>{number}. {html_code(group.kernel, _NAME)}: {headline}</summary>", ""]
+    lines += [f"{_configured(group)}: {prose(promise_bounds(launch, finding))}.", ""]
+    lines += [f"- **Why:** {prose(clipped(advice_reason(launch, finding), _SENTENCE))}"]
+    if finding.where:
+        lines.append(f"- **Where:** {_place(finding.where)}")
+    lines.append(f"- **Check:** {prose(clipped(check_words(finding), _SENTENCE))}")
+    lines.append(f"- **Assumes:** {prose(clipped(finding.assumes, _SENTENCE))}.")
+    lines += [f"- **Taught in:** {prose(clipped(f'{c.document}, {c.section}', _SENTENCE))}" for c in finding.cite[:1]]
+    lines += ["", *_source(finding), *_change(finding), "</details>", "", ""]
+    return "\n".join(lines)
+
+
+def _source(finding: Finding) -> Iterator[str]:
+    """The worst line with those around it."""
+    around = finding.where[0].around if finding.where else ()
+    if around:
+        width = len(str(around[-1].line))
+        hot = finding.where[0].line
+        told = (f"{'>' if each.line == hot else ' '} {each.line:{width}} {each.text}" for each in around)
+        yield fenced("\n".join(clipped(line, _NAME) for line in told))
+        yield ""
+
+
+def _change(finding: Finding) -> Iterator[str]:
+    """The change of the user's own source, else what it looks like on kernels of the catalogue."""
+    if finding.edit and finding.edit.diff:
+        yield f"Change: {prose(clipped(finding.edit.title, _SENTENCE))}."
+        lines: Iterable[str] = finding.edit.diff.splitlines()
+    else:
+        was, now = finding.fix.before_from, finding.fix.after_from.rpartition("/")[2]
+        yield f"Change: as {code(was, _NAME)} becomes {code(now, _NAME)}."
+        lines = changed_lines(finding.fix.before, finding.fix.after)
+    yield ""
+    yield fenced("\n".join(clipped(line, _NAME) for line in islice(lines, 60)), "diff")
+    yield ""
+
+
+def _kernels_section(ranked: Priorities) -> _Section | None:
+    if not ranked.groups:
+        return None
+    columns = ("kernel", "runs", "time", "share", "wall", "next step", "gain", "saves")
+    opening = "### All kernels\n\n" + _table_head(columns, "lrrrllrr")
+    return _Section(opening, [_kernel_row(group) for group in ranked.groups], "kernels", share=1.0)
+
+
+def _kernel_row(group: Priority) -> str:
+    advice = group.advice
+    cells = (
+        _configured(group),
+        f"{group.launches:,}",
+        duration(group.time_ns),
+        f"{group.share:.0%}",
+        prose(clipped(wall_words(group.example), _NAME)),
+        prose(clipped(advice.optimization, _NAME)) if advice else group.example.verdict,
+        factor(group.promise.best) if advice else "",
+        duration(group.saved.best) if advice else "",
+    )
+    return _row(cells)
+
+
+def _compared_head(comparison: Comparison) -> str:
+    timed = [pair for pair in comparison.pairs if isfinite(pair.speedup)]
+    was, now = fsum(pair.before_ns for pair in timed), fsum(pair.after_ns for pair in timed)
+    changed = f"{duration(was)} before, {duration(now)} after, {faster_words(was / now)}" if now else "times unknown"
+    parts = [f"## ncuview: {changed}"]
+    parts += [f"{label}: {_provenance(side)}" for label, side in _sides(comparison)]
+    if comparison.differences:
+        parts.append(f"Compared by force: {prose(clipped('; '.join(comparison.differences), _SENTENCE))}.")
+    for label, only in (("before", comparison.only_before), ("after", comparison.only_after)):
+        if only:
+            parts.append(f"{len(only):,} launches are only in the report {label}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _sides(comparison: Comparison) -> tuple[tuple[str, Diagnosis], ...]:
+    return (("before", comparison.before), ("after", comparison.after))
+
+
+def _pairs_section(comparison: Comparison) -> _Section:
+    columns = ("kernel", "before", "after", "change", "what moved", "promise")
+    opening = "### Kernels in both\n\n" + _table_head(columns, "lrrrll")
+    return _Section(opening, [_pair_row(pair) for pair in comparison.pairs], "kernels", share=1.0)
+
+
+def _pair_row(pair: Pair) -> str:
+    now = pair.longest[1]
+    change = "none" if pair.is_noise else faster_words(pair.speedup) if isfinite(pair.speedup) else "unknown"
+    kept = promise_words(pair.promise) if pair.promise else ""
+    cells = (
+        _configured(now),
+        duration(pair.before_ns),
+        duration(pair.after_ns),
+        change,
+        prose(clipped(moved_sentence(pair), _SENTENCE)),
+        prose(clipped(kept, _SENTENCE)),
+    )
+    return _row(cells)
+
+
+def _configured(launched: Check | Priority | LaunchDiagnosis) -> str:
+    """Kernel, grid and block."""
+    kernel = code(launched.kernel, _NAME)
+    return f"{kernel} grid {extent_words(launched.grid)}, block {extent_words(launched.block)}"
+
+
+def _place(where: Sequence[SourceLine]) -> str:
+    return code(f"{shown_file(where[0].file)}:{where[0].line}", _NAME) if where else ""
+
+
+def _table_head(columns: Sequence[str], sides: str) -> str:
+    rule = ["---:" if side == "r" else "---" for side in sides]
+    return _row(columns) + _row(rule)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |\n"

@@ -1,0 +1,245 @@
+"""Every form that an answer can be written in, by name and by the ending of a file, and how files are written."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from ncuview.errors import UsageError
+from ncuview.model import Diagnosis, Gate, Ladder, Profile
+
+if TYPE_CHECKING:
+    from ncuview.diagnose.compare import Comparison
+    from ncuview.ruleset.spec import Rule
+
+    Answer: TypeAlias = Diagnosis | Ladder | Comparison
+
+
+@dataclass(frozen=True)
+class OutputFormat:
+    """One form of an answer."""
+
+    about: str
+    """What it is for, in a few words."""
+    endings: tuple[str, ...] = ()
+    """Endings of file names that stand for it; none where it must be named, as in ``gitlab:FILE``."""
+    compares: bool = False
+    """Whether it also shows a comparison of two diagnoses."""
+    binary: bool = False
+    """Whether it is no text, and goes into files only."""
+
+
+FORMATS: Mapping[str, OutputFormat] = {
+    "terminal": OutputFormat("the page that a person reads", (".txt",), compares=True),
+    "json": OutputFormat("everything, for programs", (".json",), compares=True),
+    "markdown": OutputFormat("a comment on a pull request, below 64 KB", (".md",), compares=True),
+    "summary": OutputFormat("a job's summary page, Markdown below 900 KB", compares=True),
+    "html": OutputFormat("one page for a browser", (".html",), compares=True),
+    "junit": OutputFormat("test results, for most CI systems", (".xml",)),
+    "sarif": OutputFormat("findings on source lines, for code scanning", (".sarif",)),
+    "github": OutputFormat("annotations of a GitHub workflow, for standard output"),
+    "gitlab": OutputFormat("GitLab's code quality report"),
+    "openmetrics": OutputFormat("time series, for Prometheus and GitLab", (".prom", ".om")),
+    "csv": OutputFormat("one row per launch, for spreadsheets", (".csv",)),
+    "parquet": OutputFormat("one row per launch, for data frames", (".parquet",), binary=True),
+}
+"""Name -> what it is."""
+
+_GITLAB_NAME = "gl-code-quality-report.json"
+"""What GitLab's documents call the file, so that its ending is not all that counts."""
+
+
+def format_of(path: Path) -> str:
+    """The format that a file's name stands for.
+
+    Raises:
+        UsageError: Its ending stands for none.
+    """
+    if path.name == _GITLAB_NAME:
+        return "gitlab"
+    for name, each in FORMATS.items():
+        if path.suffix.lower() in each.endings:
+            return name
+    known = ", ".join(ending for each in FORMATS.values() for ending in each.endings)
+    raise UsageError(
+        f"{path}: an output file ends in one of {known}",
+        hint=f"Name the format before the file otherwise, as in gitlab:FILE; there are {', '.join(FORMATS)}.",
+    )
+
+
+def destination(word: str) -> tuple[str, Path]:
+    """Format and file of ``FILE`` or ``FORMAT:FILE``, checked before any work is done.
+
+    Raises:
+        UsageError: The format cannot be told, or no file can be written there.
+    """
+    name, colon, file = word.partition(":")
+    path = Path(file) if colon and name in FORMATS else Path(word)
+    to = name if colon and name in FORMATS else format_of(path)
+    if not path.name or path.is_dir() or not path.parent.is_dir():
+        raise UsageError(f"{path} cannot be written", hint="Name a file in a folder that exists.")
+    return to, path
+
+
+def output_text(
+    answer: Answer,
+    gate: Gate | None,
+    to: str,
+    *,
+    source_root: Path | None = None,
+    rules: Sequence[Rule] | None = None,
+    profile: Profile | None = None,
+) -> str | bytes:
+    """An answer in one of ``FORMATS``.
+
+    Args:
+        answer: What to show. A ladder is shown as the launches of its rungs where the format has no form for ladders.
+        gate: What a budget and a baseline say of it; None where there is none.
+        to: The format's name.
+        source_root: The folder that paths of source files are relative to; the current folder by default.
+        rules: The rules that were judged by, which some formats describe; the shipped ones by default.
+        profile: What the answer was made from; with it, HTML shows every source line.
+
+    Returns:
+        Text, or bytes where the format is ``binary``.
+
+    Raises:
+        UsageError: There is no such format, or it does not show such an answer.
+        ToolError: A package that it needs is not installed.
+    """
+    if to not in FORMATS:
+        raise UsageError(f"no output format {to!r}", hint=f"There are {', '.join(FORMATS)}.")
+    match to:  # each format is imported when it is asked for
+        case "terminal":
+            from ncuview.render import render
+
+            page = render(answer)
+            if gate is None:
+                return page
+            from ncuview.render.gate import gate_page
+
+            return f"{page}\n{gate_page(gate)}"
+        case "json":
+            from ncuview.render.document import as_json
+
+            return as_json(answer, gate)
+        case "html":
+            return _html(answer, gate, profile)
+        case "markdown" | "summary":
+            from ncuview.render.markdown import COMMENT, SUMMARY, markdown
+
+            return markdown(answer, gate, COMMENT if to == "markdown" else SUMMARY)
+    return _of_launches(_diagnosis_in(answer, to), gate, to, source_root or Path(), rules)
+
+
+def _of_launches(
+    diagnosis: Diagnosis, gate: Gate | None, to: str, root: Path, rules: Sequence[Rule] | None
+) -> str | bytes:
+    """The formats that know launches only."""
+    match to:
+        case "junit":
+            from ncuview.render.junit import junit
+
+            return junit(diagnosis, gate)
+        case "sarif":
+            from ncuview.render.sarif import sarif
+
+            return sarif(diagnosis, gate, rules, root)
+        case "github":
+            from ncuview.render.github import workflow_commands
+
+            return workflow_commands(diagnosis, gate, root)
+        case "gitlab":
+            from ncuview.render.gitlab import code_quality
+
+            return code_quality(diagnosis, gate, root)
+        case "openmetrics":
+            from ncuview.render.openmetrics import openmetrics
+
+            return openmetrics(diagnosis, gate)
+        case "csv":
+            from ncuview.render.table import csv_table
+
+            return csv_table(diagnosis, gate)
+        case _:
+            from ncuview.render.table import parquet_table
+
+            return parquet_table(diagnosis, gate)
+
+
+def _html(answer: Answer, gate: Gate | None, profile: Profile | None) -> str:
+    from ncuview.render.html_report import html_report
+
+    if isinstance(answer, Diagnosis):
+        return html_report(answer, gate, profile=profile)
+    if isinstance(answer, Ladder):
+        return html_report(_climbed(answer), gate, ladders=[answer], profile=profile)
+    return html_report(answer.after, gate, comparison=answer, profile=profile)
+
+
+def _diagnosis_in(answer: Answer, to: str) -> Diagnosis:
+    if isinstance(answer, Diagnosis):
+        return answer
+    if isinstance(answer, Ladder):
+        return _climbed(answer)
+    able = ", ".join(name for name, each in FORMATS.items() if each.compares)
+    raise UsageError(f"{to} does not show a comparison", hint=f"These do: {able}.")
+
+
+def _climbed(ladder: Ladder) -> Diagnosis:
+    return Diagnosis(tuple(rung.diagnosis for rung in ladder.rungs), ladder.reports, ladder.remark)
+
+
+def write_output(path: Path, content: str | bytes) -> None:
+    """Write a file whole or not at all: whoever reads it meanwhile sees what was there before.
+
+    A file that is no regular one, such as /dev/stdout, is written directly.
+
+    Raises:
+        UsageError: It cannot be written; what was there before is untouched.
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    target = Path(os.path.realpath(path))  # a link stays a link
+    try:
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+        else:
+            _replace(target, data)
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be written: {error.strerror}", hint="Name a file in a folder that can be written."
+        ) from error
+
+
+def _replace(target: Path, data: bytes) -> None:
+    partial = target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}.tmp")
+    try:
+        with partial.open("xb") as file:
+            if target.exists():
+                partial.chmod(target.stat().st_mode & 0o7777)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(target)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    _keep_entry(target.parent)
+
+
+def _keep_entry(folder: Path) -> None:
+    """Have the folder's new entry on the disk too, as far as the file system does that."""
+    try:
+        opened = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(opened)
+    except OSError:
+        pass
+    finally:
+        os.close(opened)

@@ -1,0 +1,162 @@
+"""What is to be said about single places of the code, for every format that shows remarks beside source lines."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import isfinite
+from pathlib import Path
+from typing import Literal
+
+from ncuview.model import Check, Diagnosis, Finding, Gain, Gate, LaunchDiagnosis, SourceLine
+from ncuview.render.gate_words import by_weight
+from ncuview.render.terminal import duration, factor
+from ncuview.render.text import safe_text
+from ncuview.render.words import promise_headline
+
+Severity = Literal["error", "warning", "note"]
+
+_ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
+_CODE = re.compile(r"[A-Z]{2,6}[0-9]{3}(?![A-Za-z0-9])")
+_CONDITION = "budget/"
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A failed check, or advice, about one kernel."""
+
+    severity: Severity
+    """``error`` and ``warning`` are checks, by their level; ``note`` is advice."""
+    rule: str
+    """The rule's code, or ``budget/`` and what the condition is about."""
+    title: str
+    message: str
+    kernel: str
+    """The demangled name."""
+    where: tuple[SourceLine, ...]
+    """The worst line first; empty where none is known."""
+    promised: Gain | None
+    """What the advice promises; None for a check."""
+    saved_ns: float
+    """The time that the advice takes away in all launches; 0 for a check, or where durations are unknown."""
+    launches: int
+    """How many launches it is about; 0 for a check."""
+    fingerprint: str
+    """The same as long as kernel, rule and code are, wherever the line moves; no two remarks share one."""
+
+
+def remarks(diagnosis: Diagnosis, gate: Gate | None) -> list[Remark]:
+    """Checks that did not pass, then advice: one remark for each rule and kernel, the most worthwhile first."""
+    found = [_of_check(check) for check in by_weight(gate)] if gate else []
+    blamed = {(remark.rule, remark.kernel) for remark in found}
+    found += (remark for remark in _advice(diagnosis) if (remark.rule, remark.kernel) not in blamed)
+    found.sort(key=lambda remark: (_ORDER[remark.severity], -remark.saved_ns))
+    return list(_told_apart(found))
+
+
+def repository_path(file: str, root: Path) -> str | None:
+    """The path of a source file relative to ``root``, with ``/``; None where it lies outside or has no sound name.
+
+    Names come from reports and are no more than text: nothing is opened, and what leads out of the root, also through
+    a link, is outside.
+    """
+    if not file or safe_text(file) != file or "\\" in file:
+        return None
+    base = os.path.realpath(root)
+    path = os.path.realpath(Path(base, file))
+    if path == base or os.path.commonpath([base, path]) != base:
+        return None
+    return Path(path).relative_to(base).as_posix()
+
+
+def place_in(remark: Remark, root: Path) -> tuple[str, int] | None:
+    """File relative to ``root``, and line, of the worst line that lies below it; None where none does."""
+    for line in remark.where:
+        path = repository_path(line.file, root)
+        if path and line.line > 0:
+            return path, line.line
+    return None
+
+
+def rule_id(subject: str) -> str:
+    """The rule's code where a condition is about a rule, else a word for the condition."""
+    code = _CODE.match(subject)
+    return code.group() if code else f"{_CONDITION}{subject}"
+
+
+def _of_check(check: Check) -> Remark:
+    rule = rule_id(check.subject)
+    severe = check.result == "failed" and check.level == "error"
+    parts = (rule, check.kernel, str((check.grid, check.block)), _code(check.where))
+    return Remark(
+        severity="error" if severe else "warning",
+        rule=rule,
+        title=f"{check.subject}: {check.result}",
+        message=f"{check.kernel}: {check.message.rstrip('.')} ({check.condition}; {check.origin}).",
+        kernel=check.kernel,
+        where=check.where,
+        promised=None,
+        saved_ns=0.0,
+        launches=0,
+        fingerprint=_fingerprint(parts),
+    )
+
+
+def _advice(diagnosis: Diagnosis) -> Iterator[Remark]:
+    groups: defaultdict[tuple[str, str], list[tuple[LaunchDiagnosis, Finding]]] = defaultdict(list)
+    for launch in diagnosis.launches:
+        for finding in launch.findings:
+            groups[finding.rule.code, launch.demangled].append((launch, finding))
+    for (rule, kernel), members in groups.items():
+        launch, finding = max(members, key=lambda member: _saved(*member))
+        gain = finding.predicted_speedup
+        saved = sum(_saved(*member) for member in members)
+        yield Remark(
+            severity="note",
+            rule=rule,
+            title=f"{rule} {promise_headline(finding)}",
+            message=(
+                f"{launch.kernel}: {promise_headline(finding)}"
+                f" ({factor(gain.low)} to {factor(gain.high)}){_time_words(saved, len(members))}."
+                f" {finding.message}. Profile again: {finding.check}."
+            ),
+            kernel=kernel,
+            where=finding.where,
+            promised=gain,
+            saved_ns=saved,
+            launches=len(members),
+            fingerprint=_fingerprint((rule, kernel, _code(finding.where))),
+        )
+
+
+def _saved(launch: LaunchDiagnosis, finding: Finding) -> float:
+    """The time in ns that a finding would take away of one launch; 0 where its duration is unknown."""
+    return launch.whole_ns * (1 - 1 / finding.predicted_speedup.best) if isfinite(launch.whole_ns) else 0.0
+
+
+def _time_words(saved: float, launches: int) -> str:
+    if saved <= 0:
+        return ""
+    return f", saves {duration(saved)}" + (f" in {launches:,} launches" if launches > 1 else "")
+
+
+def _code(where: tuple[SourceLine, ...]) -> str:
+    """The worst line's text, however it is indented."""
+    return " ".join(where[0].code.split()) if where else ""
+
+
+def _fingerprint(parts: tuple[str, ...]) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _told_apart(found: list[Remark]) -> Iterator[Remark]:
+    """The remarks, with a number behind fingerprints that were there before."""
+    seen: Counter[str] = Counter()
+    for remark in found:
+        seen[remark.fingerprint] += 1
+        number = seen[remark.fingerprint]
+        yield replace(remark, fingerprint=f"{remark.fingerprint}:{number}")

@@ -1,0 +1,131 @@
+"""SARIF 2.1.0: findings and failed checks on source lines, for code scanning.
+
+Levels: a failed check is an error or a warning as its level says, advice a note. Paths are relative to ``source_root``;
+what lies elsewhere is named by its kernel only. Fingerprints are of kernel, rule and code, and survive moved lines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from ncuview.model import Diagnosis, Gate, SourceLine
+from ncuview.paths import shipped
+from ncuview.render.inert_markdown import prose
+from ncuview.render.remarks import Remark, remarks, repository_path
+from ncuview.render.text import safe_text
+from ncuview.ruleset.spec import Rule, load_rules
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_ROOT = "SRCROOT"
+_SHOWN = 25_000
+"""GitHub refuses a run with more results."""
+_FINGERPRINTS = ("kernelRuleCode/v1", "primaryLocationLineHash")
+"""Our own name for it, and the only one that GitHub looks at."""
+
+
+def sarif(diagnosis: Diagnosis, gate: Gate | None, rules: Sequence[Rule] | None, source_root: Path) -> str:
+    """The document with one run: all rules, and a result for each remark.
+
+    Args:
+        diagnosis: What to show.
+        gate: What a budget and a baseline say of it.
+        rules: What was judged by; the shipped rules by default.
+        source_root: The folder that paths are relative to.
+    """
+    from ncuview import __version__
+
+    found = remarks(diagnosis, gate)[:_SHOWN]
+    described = _descriptors(load_rules([shipped("rules")]) if rules is None else rules, found)
+    places = {descriptor["id"]: place for place, descriptor in enumerate(described)}
+    run = {
+        "tool": {"driver": {"name": "ncuview", "semanticVersion": __version__, "rules": described}},
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The folder that source files are relative to."}}},
+        "invocations": [{"executionSuccessful": True}],
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(remark, places[safe_text(remark.rule)], source_root) for remark in found],
+    }
+    document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def _descriptors(rules: Iterable[Rule], found: Iterable[Remark]) -> list[dict[str, Any]]:
+    """The loaded rules, then the conditions of budgets and rules that remarks name beside them."""
+    described = {rule.text.code: _rule(rule) for rule in rules}
+    for remark in found:
+        identity = safe_text(remark.rule)
+        if identity not in described:
+            described[identity] = {"id": identity, "shortDescription": {"text": _plain(f"A condition on {identity}")}}
+    return list(described.values())
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    text = rule.text
+    parts = [
+        ("What is measured", text.docs.what),
+        ("Why it matters", text.docs.why),
+        ("What to do", "; ".join(fix.title for fix in text.fix)),
+        ("What the promise assumes", f"{text.gain.assumes}."),
+        ("Limits", text.docs.limits),
+        ("Taught in", "; ".join(f"{cite.document}, {cite.section}" for cite in text.cite)),
+    ]
+    told = [(heading, safe_text(" ".join(body.split()))) for heading, body in parts]
+    return {
+        "id": text.code,
+        "name": text.name,
+        "shortDescription": {"text": _plain(f"{text.summary}.")},
+        "fullDescription": {"text": _plain(told[1][1])},
+        "help": {
+            "text": "\n\n".join(f"{heading}: {_plain(body)}" for heading, body in told),
+            "markdown": "\n\n".join(f"**{heading}.** {prose(body)}" for heading, body in told),
+        },
+        "defaultConfiguration": {"level": "note"},
+        "properties": {"tags": ["performance", text.optimization]},
+    }
+
+
+def _result(remark: Remark, rule: int, source_root: Path) -> dict[str, Any]:
+    located = [location for line in remark.where if (location := _location(line, remark, source_root))]
+    result: dict[str, Any] = {
+        "ruleId": safe_text(remark.rule),
+        "ruleIndex": rule,
+        "level": remark.severity,
+        "message": {"text": _plain(remark.message)},
+        "locations": located[:1] or [{"logicalLocations": [_kernel(remark)]}],
+        "partialFingerprints": dict.fromkeys(_FINGERPRINTS, remark.fingerprint),
+    }
+    if len(located) > 1:
+        result["relatedLocations"] = [{"id": number, **each} for number, each in enumerate(located[1:], start=1)]
+    if remark.promised:
+        gain = remark.promised
+        result["properties"] = {
+            "promisedSpeedup": {"low": gain.low, "best": gain.best, "high": gain.high},
+            "savedNanoseconds": remark.saved_ns,
+            "launches": remark.launches,
+        }
+    return result
+
+
+def _location(line: SourceLine, remark: Remark, source_root: Path) -> dict[str, Any] | None:
+    path = repository_path(line.file, source_root)
+    if path is None or line.line < 1:
+        return None
+    region: dict[str, Any] = {"startLine": line.line}
+    if line.code:
+        region["snippet"] = {"text": safe_text(line.code.replace("\t", " "))}
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": quote(path), "uriBaseId": _ROOT}, "region": region},
+        "logicalLocations": [_kernel(remark)],
+    }
+
+
+def _kernel(remark: Remark) -> dict[str, Any]:
+    return {"fullyQualifiedName": safe_text(remark.kernel), "kind": "function"}
+
+
+def _plain(text: str) -> str:
+    """A message as it stands: no placeholder, which braces are for, and no link, which ``](`` makes."""
+    return safe_text(text).replace("{", "{{").replace("}", "}}").replace("](", "] (")

@@ -1,0 +1,138 @@
+"""One row per launch, for spreadsheets (CSV) and data frames (Parquet).
+
+Columns: the launch, its time, verdict and wall, the first advice with its promise and place, ``use.UNIT`` (each unit's
+use as a share of its peak) and ``metric.NAME`` (textbook metrics). With a gate, ``failed_checks`` counts those of its
+kernel.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from io import BytesIO, StringIO
+from math import isfinite
+
+from ncuview.errors import ToolError
+from ncuview.model import Diagnosis, Extent, Finding, Gate, LaunchDiagnosis
+from ncuview.render.text import safe_text
+
+Cell = str | int | float | None
+Row = dict[str, Cell]
+
+_ACTS = ("=", "+", "-", "@", "\t", "\r", "\0", "::", "##[")
+"""Spreadsheets take a cell that begins so for a formula, and GitHub a printed line for a command."""
+_TEXTS = frozenset(
+    {"report", "kernel", "demangled", "device", "compute_capability", "origin", "verdict", "wall"}
+    | {"rule", "advice", "change", "file"}
+)
+_COUNTS = frozenset(
+    {"index", "line", "failed_checks"} | {f"{extent}_{axis}" for extent in ("grid", "block") for axis in "xyz"}
+)
+
+
+def csv_table(diagnosis: Diagnosis, gate: Gate | None) -> str:
+    """The table with a head line; a cell is empty where nothing was measured, and no text is a formula."""
+    rows = _rows(diagnosis, gate)
+    columns = _columns(rows)
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([_inert(column) for column in columns])
+    writer.writerows([_inert(row.get(column)) for column in columns] for row in rows)
+    return text.getvalue()
+
+
+def parquet_table(diagnosis: Diagnosis, gate: Gate | None) -> bytes:
+    """The same table with typed columns: strings, Int64 and float64, null where nothing was measured.
+
+    Raises:
+        ToolError: pyarrow is not installed; it is the extra ``ncuview[parquet]``.
+    """
+    import pandas as pd
+
+    rows = _rows(diagnosis, gate)
+    table = pd.DataFrame(
+        {column: pd.Series([row.get(column) for row in rows], dtype=_type(column)) for column in _columns(rows)}
+    )
+    target = BytesIO()
+    try:
+        table.to_parquet(target, engine="pyarrow", index=False)
+    except ImportError as error:
+        hint = "pip install 'ncuview[parquet]'"
+        raise ToolError("Parquet needs pyarrow, which is not installed", hint=hint) from error
+    return target.getvalue()
+
+
+def _rows(diagnosis: Diagnosis, gate: Gate | None) -> list[Row]:
+    failed: Counter[tuple[str, Extent, Extent]] = Counter(
+        (check.kernel, check.grid, check.block) for check in (gate.checks if gate else ()) if check.result == "failed"
+    )
+    rows = []
+    for launch in diagnosis.launches:
+        row = _launch(launch)
+        if gate:
+            row["failed_checks"] = failed[launch.demangled, launch.grid, launch.block]
+        row |= {safe_text(f"use.{unit}"): _known(share) for unit, share in launch.walls.items()}
+        row |= {safe_text(f"metric.{name}"): _known(metric.value) for name, metric in launch.metrics.items()}
+        rows.append(row)
+    return rows
+
+
+def _launch(launch: LaunchDiagnosis) -> Row:
+    return {
+        "report": safe_text(launch.report),
+        "index": launch.index,
+        "kernel": safe_text(launch.kernel),
+        "demangled": safe_text(launch.demangled),
+        **{f"grid_{axis}": size for axis, size in zip("xyz", launch.grid, strict=True)},
+        **{f"block_{axis}": size for axis, size in zip("xyz", launch.block, strict=True)},
+        "device": safe_text(launch.device.name),
+        "compute_capability": safe_text(launch.device.compute_capability),
+        "origin": launch.origin,
+        "duration_ns": _known(launch.duration_ns),
+        "whole_ns": _known(launch.whole_ns),
+        "verdict": launch.verdict,
+        "wall": safe_text(launch.wall),
+        "attained": _known(launch.attained),
+        **_advice(launch, launch.findings[0] if launch.findings else None),
+    }
+
+
+def _advice(launch: LaunchDiagnosis, first: Finding | None) -> Row:
+    gain = first.predicted_speedup if first else None
+    place = first.where[0] if first and first.where else None
+    return {
+        "rule": safe_text(first.rule.code) if first else None,
+        "advice": safe_text(first.optimization) if first else None,
+        "change": safe_text(first.fix.title) if first else None,
+        "promised_low": gain.low if gain else None,
+        "promised": gain.best if gain else None,
+        "promised_high": gain.high if gain else None,
+        "saved_ns": _known(launch.whole_ns * (1 - 1 / gain.best)) if gain else None,
+        "file": safe_text(place.file) if place else None,
+        "line": place.line if place else None,
+    }
+
+
+def _columns(rows: Sequence[Row]) -> list[str]:
+    """The launch first, then units as they come, then metrics by name."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    metrics = sorted(name for name in names if name.startswith("metric."))
+    uses = [name for name in names if name.startswith("use.")]
+    return [*(name for name in names if not name.startswith(("metric.", "use."))), *uses, *metrics]
+
+
+def _type(column: str) -> str:
+    if column in _TEXTS:
+        return "str"
+    return "Int64" if column in _COUNTS else "float64"
+
+
+def _known(value: float) -> float | None:
+    """None for what was not measured."""
+    return value if isfinite(value) else None
+
+
+def _inert(cell: Cell) -> Cell:
+    """A text that nothing takes for an order; numbers, negative ones too, stay numbers."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_ACTS) else cell

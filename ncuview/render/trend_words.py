@@ -1,0 +1,76 @@
+"""What pages say of a series of reports: the same words on the terminal and in a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ncuview.diagnose.compare import extent_words
+from ncuview.render.comparison import faster_words
+from ncuview.render.sentence import moved_sentence
+from ncuview.render.terminal import duration, factor
+from ncuview.trend.series import KernelTrend, Point, Reading, Series, Step
+
+MEANING = (
+    "A kernel moved where its median time left the level of the points before it by more than the noise, and the next"
+    " point confirms it. A move at the newest point is shown before it is confirmed."
+)
+
+
+def provenance_words(series: Series) -> str:
+    """``NVIDIA H200: 12 points, a1b2 (2026-11-01) to f00d (2026-11-21), ncu 2025.3``."""
+    count = len(series.points)
+    ends = dict.fromkeys(map(point_words, (series.points[0], series.points[-1])))
+    versions = ", ".join(dict.fromkeys(point.ncu or "?" for point in series.points))
+    return f"{series.device.name}: {count} point{'s' * (count != 1)}, {' to '.join(ends)}, ncu {versions}"
+
+
+def point_words(point: Point) -> str:
+    """A point's name with its date, where that is known."""
+    return f"{point.name} ({point.created:%Y-%m-%d})" if point.created else point.name
+
+
+def summary_words(series: Series) -> str:
+    """``2 of 168 kernels moved; 1 is new since the first point.``, or that there is nothing to compare."""
+    kernels = f"{len(series.kernels)} kernel{'s' * (len(series.kernels) != 1)}"
+    if len(series.points) == 1:
+        return f"{kernels} at one point: nothing to compare over time."
+    counts = [(len(series.new), "new since the first point"), (len(series.gone), "gone at the newest")]
+    others = "".join(f"; {count} {'is' if count == 1 else 'are'} {what}" for count, what in counts if count)
+    moved = f"{len(series.moved)} of {kernels}" if series.moved else f"None of {kernels}"
+    return f"{moved} moved{others}."
+
+
+def break_words(series: Series) -> Iterator[str]:
+    """Where conditions changed, so that nothing is compared across."""
+    for each in series.breaks:
+        yield f"Not compared across {series.points[each.at].name}: {each.words}."
+
+
+def configuration_words(kernel: KernelTrend) -> str:
+    """``grid 256x256, block 32x8``, and which of several things such launches do."""
+    which = f", work {kernel.work} of {kernel.works}" if kernel.works > 1 else ""
+    return f"grid {extent_words(kernel.grid)}, block {extent_words(kernel.block)}{which}"
+
+
+def step_sentence(step: Step, series: Series) -> str:
+    """``at f00d: 1.50x slower, 100 us -> 150 us: sectors per store request 4 -> 32; time +50%``."""
+    change = faster_words(step.before_ns / step.after_ns)
+    times = f"{duration(step.before_ns)} -> {duration(step.after_ns)}"
+    alone = "" if step.is_confirmed else " (one point alone shows it)"
+    return f"at {series.points[step.at].name}: {change}, {times}{alone}: {moved_sentence(step.pair)}"
+
+
+def imbalance_words(reading: Reading) -> str:
+    """``rank 3 takes 1.32x the median of 8 ranks: 150 us``; empty without ranks."""
+    if reading.imbalance is None:
+        return ""
+    slowest = reading.slowest
+    return (
+        f"{slowest} takes {factor(reading.imbalance)} the median of {len(reading.ranks)} ranks:"
+        f" {duration(reading.ranks[slowest])}"
+    )
+
+
+def change_words(kernel: KernelTrend) -> str:
+    """What the newest step did to the time; empty where the kernel did not move."""
+    return faster_words(kernel.steps[-1].before_ns / kernel.steps[-1].after_ns) if kernel.steps else ""

@@ -1,0 +1,120 @@
+"""What pages say of a launch, sentence by sentence: the same words on the terminal, in notebooks and in files."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from ncuview.model import Finding, HostTimes, Ladder, LaunchDiagnosis, Skipped, SourceLine
+from ncuview.render.terminal import COLLECT, duration, factor, shown_file, wall_sentence
+
+LADDER_MEANING = (
+    "promised: the gain of the first advice. got: the measured gain of the kernel that applies it (by), in useful work"
+    " per second where its sizes differ."
+)
+
+
+def promise_headline(finding: Finding) -> str:
+    """``Pad the tile by one column: 2.18x faster``."""
+    return f"{finding.fix.title}: {factor(finding.predicted_speedup.best)} faster"
+
+
+def promise_bounds(launch: LaunchDiagnosis, finding: Finding) -> str:
+    """``1.94x to 2.29x, about 150.6 us``."""
+    gain = finding.predicted_speedup
+    return f"{factor(gain.low)} to {factor(gain.high)}, about {duration(launch.whole_ns / gain.best)}"
+
+
+def advice_reason(launch: LaunchDiagnosis, finding: Finding) -> str:
+    """What was found, what the wall is, and what it is after the change."""
+    after = "" if finding.wall_after == launch.wall else f"; after this change {finding.wall_after} is"
+    return f"{finding.message}. {wall_sentence(launch)}{after}."
+
+
+def verdict_headline(launch: LaunchDiagnosis) -> str:
+    """Of a launch without advice: whether to stop, or that nobody can say."""
+    if launch.verdict == "near-peak":
+        return "Near its peak. Stop here."
+    return "Unclear: no rule promises a gain, and the launch is not near its peak."
+
+
+def verdict_reason(launch: LaunchDiagnosis) -> str:
+    """Why a launch has no advice."""
+    if launch.verdict == "near-peak":
+        good = f"which is {launch.attained:.0%} of what a good kernel attains"
+        return f"{wall_sentence(launch)}, {good}. No rule promises 1.10x."
+    return f"{wall_sentence(launch)}. What the rules could not judge is listed below."
+
+
+def check_words(finding: Finding) -> str:
+    """How to see that a change has worked."""
+    return f"Profile again: {finding.check}."
+
+
+def place_words(line: SourceLine) -> str:
+    """``transpose/coalesced.cu:63  90% of it``, and where it was inlined at."""
+    inlined = ", inlined" if line.inlined else ""
+    calls = ", ".join(f"{shown_file(call.file)}:{call.line}" for call in line.called_from if not call.code)
+    return f"{shown_file(line.file)}:{line.line}  {line.share:.0%} of it{inlined}" + (f" at {calls}" if calls else "")
+
+
+def changed_lines(before: str, after: str) -> Iterator[str]:
+    """The lines that differ, marked by ``-`` and ``+``."""
+    for line in difflib.ndiff(before.splitlines(), after.splitlines()):
+        if line.startswith(("- ", "+ ")):
+            yield line
+
+
+def excerpts(lines: tuple[SourceLine, ...]) -> list[list[SourceLine]]:
+    """Lines together whose surroundings overlap, so that no code is shown twice; the worst first."""
+    found: list[list[SourceLine]] = []
+    for line in lines:
+        shown = {each.line for each in line.around}
+        near = [
+            excerpt
+            for excerpt in found
+            if excerpt[0].file == line.file and any(each.line in shown for other in excerpt for each in other.around)
+        ]
+        if near:
+            near[0].extend([line, *(other for excerpt in near[1:] for other in excerpt)])
+            found = [excerpt for excerpt in found if excerpt not in near[1:]]
+        else:
+            found.append([line])
+    return found
+
+
+def also_words(finding: Finding) -> str:
+    """Of advice that is not the first: what it would bring instead."""
+    gain = factor(finding.predicted_speedup.best)
+    return f"{finding.optimization} {gain} instead ({finding.rule.code}): {finding.message}"
+
+
+def rejected_words(finding: Finding) -> str:
+    """A finding that is no advice, and why."""
+    return f"{finding.optimization} ({finding.rule.code}), {finding.rejected}"
+
+
+def skipped_words(launch: LaunchDiagnosis) -> str:
+    """The rules whose metrics are missing, and what collects them; empty where there are none."""
+    names = ", ".join(outcome.rule.name for outcome in launch.outcomes if isinstance(outcome, Skipped))
+    return f"{names}: metrics that they need were not collected. Collect them with: {COLLECT}" if names else ""
+
+
+def host_words(host: HostTimes) -> str:
+    """The host's times of the copies around a kernel."""
+    return (
+        f"copies to the device {duration(host.to_device_ns)}, kernel {duration(host.kernel_ns)}, copies back"
+        f" {duration(host.to_host_ns)}: {duration(host.whole_ns)} in all, which gains are of"
+    )
+
+
+def textbook_notes(ladder: Ladder) -> list[str]:
+    """The documents' steps that are not the first advice here, with what they bring and why."""
+    numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
+    return [
+        f"#{rung.rung} to #{numbers[step.kernel]}, {step.applies}: the textbook's step brings"
+        f" {factor(step.measured_speedup)} here. {step.not_first}"
+        for rung in ladder.rungs
+        for step in rung.steps
+        if step.not_first
+    ]

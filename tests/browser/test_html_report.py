@@ -1,0 +1,295 @@
+"""The HTML report in a real Chromium: silent, accessible, usable by keyboard, and inert whatever names say.
+
+``pip install 'ncuview[browser]'`` and a Chromium on the PATH; without them, these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ncuview.model import Diagnosis, Gate, Ladder
+from ncuview.render.html_report import html_report
+from tests.hostile import HOSTILE, poisoned
+from tests.render.report_pages import gate, recorded, recorded_page, sample_page
+from tests.render.sample import diagnosis, ladder, launch_near_peak, launch_with_advice
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'ncuview[browser]'")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+Shown = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A headless Chromium with an empty profile and a home of its own."""
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
+        pytest.skip("needs Chromium on the PATH")
+    with playwright.sync_playwright() as driver:
+        home = str(tmp_path_factory.mktemp("home"))
+        own = {**os.environ, "HOME": home, "XDG_CONFIG_HOME": home, "XDG_CACHE_HOME": home}
+        browser = driver.chromium.launch(executable_path=program, args=ARGUMENTS, env=own)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def shown(chromium: Any, tmp_path: Path) -> Iterator[Shown]:
+    """Open a page from a file; it fails afterwards if the page said anything to the console or asked for anything."""
+    heard: list[str] = []
+    contexts = []
+
+    def refused(dialog: Any) -> None:
+        heard.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def show(text: str, *, width: int = 1280, colors: str = "light", scripts: bool = True) -> Any:
+        file = tmp_path / "report.html"
+        file.write_text(text, encoding="utf-8")
+        context = chromium.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=colors, java_script_enabled=scripts
+        )
+        contexts.append(context)
+        tab = context.new_page()
+        tab.on("console", lambda message: heard.append(f"console: {message.text}"))
+        tab.on("pageerror", lambda error: heard.append(f"error: {error}"))
+        tab.on("dialog", refused)
+        tab.on("request", lambda request: heard.append(f"request: {request.url}"))
+        tab.goto(file.as_uri())
+        heard[:] = [each for each in heard if each not in {f"request: {file.as_uri()}", "request: data:,"}]
+        return tab
+
+    yield show
+    for context in contexts:
+        context.close()
+    assert [each for each in heard if not each.startswith("request: file:")] == []
+
+
+def opened(tab: Any, kernel: str) -> Any:
+    """The part below a kernel's row, opened."""
+    tab.get_by_role("button", name=kernel, exact=True).first.click()
+    return tab.locator("tr.opens.open").first
+
+
+def names_shown(tab: Any) -> list[str]:
+    found: list[str] = tab.locator("#kernels-table > tbody:visible .expand").all_inner_texts()
+    return found
+
+
+@pytest.mark.parametrize(("colors", "width"), [("light", 1280), ("dark", 400)])
+def test_axe_finds_nothing_whatever_is_open(shown: Shown, colors: str, width: int) -> None:
+    tab = shown(html_report(*small(), profile=recorded("matmul")[0]), colors=colors, width=width)
+    for row in tab.locator("#kernels-table > tbody .expand").all():
+        row.click()
+    tab.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    tab.locator("table.metric-table").first.wait_for()
+    assert tab.locator("table.heated").count() > 0
+    found = axe.Axe().run(tab)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def small() -> tuple[Diagnosis, Gate, list[Ladder]]:
+    """A few kernels made up and a few recorded, so that every part of the page is there."""
+    made, found = diagnosis(), recorded("matmul")[1]
+    launches = made.launches + tuple(launch for launch in found.launches if launch.kernel.startswith("mmul_t"))
+    return Diagnosis(launches, made.reports + found.reports), gate(), [ladder()]
+
+
+@pytest.mark.parametrize("width", [1280, 800, 320])
+def test_no_page_scrolls_sideways(shown: Shown, width: int) -> None:
+    tab = shown(recorded_page("transpose"), width=width)
+    opened(tab, "transposeCoalesced")
+    assert tab.evaluate(OVERFLOW) <= 0
+
+
+def test_a_search_finds_the_next_step_of_a_kernel(shown: Shown) -> None:
+    tab = shown(recorded_page("transpose"))
+    assert tab.get_by_role("status").inner_text() == "All 30"
+    tab.get_by_role("searchbox").fill("transposecoalesced")
+    assert names_shown(tab) == ["transposeCoalesced"]
+    assert tab.get_by_role("status").inner_text() == "1 of 30"
+    row = tab.locator("#kernels-table > tbody:visible > tr").first.inner_text()
+    assert "Pad the tile by one column" in row
+    assert "transposeCoalesced.cu:" in row
+    tab.get_by_role("searchbox").fill("no such kernel")
+    assert tab.get_by_text("No kernel matches.").is_visible()
+    tab.get_by_role("button", name="Clear").click()
+    tab.get_by_role("status").get_by_text("All 30").wait_for()
+
+
+def test_filters_narrow_together(shown: Shown) -> None:
+    tab = shown(sample_page())
+    tab.get_by_label("Verdict").select_option("near-peak")
+    assert names_shown(tab) == ["transposeNoBankConflicts"]
+    tab.get_by_label("Wall").select_option("l1_data")
+    assert names_shown(tab) == []
+    tab.get_by_label("Verdict").select_option("")
+    assert names_shown(tab) == ["transposeCoalesced"]
+    tab.get_by_label("Wall").select_option("")
+    tab.get_by_role("search").get_by_label("Gate").select_option("failed")
+    assert names_shown(tab) == ["transposeCoalesced", "transposeNoBankConflicts"]
+
+
+def test_headings_sort_and_say_so(shown: Shown) -> None:
+    tab = shown(sample_page())
+    by_time = ["transposeCoalesced", "transposeNoBankConflicts", "latencyBound"]
+    table = tab.locator("#kernels-table")
+    heading = table.get_by_role("columnheader", name="time")
+    for order, names in (("descending", by_time), ("ascending", by_time[::-1])):
+        heading.get_by_role("button").press("Enter")
+        assert heading.get_attribute("aria-sort") == order
+        assert names_shown(tab) == names
+    assert table.locator("th[aria-sort]").count() == 1
+    table.get_by_role("columnheader", name="kernel").get_by_role("button").click()
+    assert names_shown(tab) == sorted(by_time, key=str.lower)
+
+
+def test_what_is_unknown_is_sorted_last_either_way(shown: Shown) -> None:
+    launches = [replace(launch_with_advice(), kernel=name, demangled=name) for name in ("a", "b")]
+    unknown = replace(launch_near_peak(), kernel="c", demangled="c", duration_ns=float("nan"))
+    tab = shown(html_report(Diagnosis((unknown, replace(launches[0], duration_ns=1e6), launches[1]), ())))
+    gain = tab.locator("#kernels-table").get_by_role("columnheader", name="gain").get_by_role("button")
+    for _ in range(2):
+        gain.click()
+        assert names_shown(tab)[-1] == "c"
+
+
+def test_a_row_opens_by_keyboard_and_shows_every_line(shown: Shown) -> None:
+    tab = shown(recorded_page("transpose"))
+    button = tab.get_by_role("button", name="transposeCoalesced", exact=True)
+    assert button.get_attribute("aria-expanded") == "false"
+    button.press("Enter")
+    assert button.get_attribute("aria-expanded") == "true"
+    part = tab.locator("tr.opens.open")
+    part.get_by_text("Every line: waste, executed instructions, samples").click()
+    hot = part.locator("table.heated tr", has_text="= tile[threadIdx.x][threadIdx.y + j]").inner_text().split()
+    assert hot[0].endswith("%")
+    part.get_by_text("Textbook metrics").click()
+    part.locator("table.metric-table").get_by_role("rowheader", name="achieved_occupancy").wait_for()
+    button.press("Enter")
+    assert tab.locator("tr.opens.open").count() == 0
+
+
+def test_the_first_tab_stop_skips_to_the_content(shown: Shown) -> None:
+    tab = shown(sample_page())
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.textContent") == "Skip to the content"
+    assert tab.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    tab.keyboard.press("Enter")
+    assert tab.evaluate("document.activeElement.id") == "main"
+
+
+def test_a_step_leads_to_its_kernel_though_a_filter_hides_it(shown: Shown) -> None:
+    tab = shown(sample_page())
+    tab.get_by_label("Verdict").select_option("near-peak")
+    tab.locator("ol.steps a").first.click()
+    assert tab.locator("#k1-details").is_visible()
+    assert tab.evaluate("document.activeElement.textContent") == "transposeCoalesced"
+
+
+def test_the_roofline_is_one_tab_stop_whose_points_say_what_they_are(shown: Shown) -> None:
+    tab = shown(recorded_page("matmul"))
+    chart = tab.locator("svg[data-points]")
+    points = chart.locator("a")
+    assert points.count() > 8
+    assert chart.locator("a[tabindex='0']").count() == 1
+    points.first.focus()
+    first = tab.locator(".readout").inner_text()
+    assert "FLOP/byte" in first
+    tab.keyboard.press("ArrowRight")
+    assert tab.locator(".readout").inner_text() == points.nth(1).get_attribute("aria-label") != first
+    tab.keyboard.press("Enter")
+    assert tab.locator(f"{points.nth(1).get_attribute('href')}-details").is_visible()
+
+
+def test_colours_follow_the_system_until_the_reader_chooses(shown: Shown) -> None:
+    def background(tab: Any) -> str:
+        color: str = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+        return color
+
+    light, dark = shown(sample_page()), shown(sample_page(), colors="dark")
+    white, black = background(light), background(dark)
+    assert white != black
+    light.get_by_label("Colours").select_option("dark")
+    assert background(light) == black
+    light.reload()
+    assert background(light) == black, "the choice is remembered"
+    dark.get_by_label("Colours").select_option("light")
+    assert background(dark) == white
+
+
+def test_paper_shows_the_evidence_of_all_advice_in_light_colours(shown: Shown) -> None:
+    tab = shown(sample_page(), colors="dark")
+    tab.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    tab.emulate_media(media="print")
+    assert tab.locator("#k1-details").is_visible()
+    assert not tab.locator(".filters").is_visible()
+    assert tab.locator("details[data-print]:not([open])").count() == 0
+    assert tab.evaluate("getComputedStyle(document.body).color") == "rgb(26, 31, 36)"
+    assert len(tab.pdf()) > 10_000
+
+
+def test_without_scripts_everything_essential_is_open(shown: Shown) -> None:
+    tab = shown(sample_page(), scripts=False)
+    for name in ("k1", "k2", "k3"):
+        assert tab.locator(f"#{name}-details").is_visible()
+    assert not tab.locator(".filters").is_visible()
+    assert not tab.get_by_label("Colours").is_visible()
+
+
+def test_a_kernel_may_be_called_anything(shown: Shown) -> None:
+    launches = tuple(
+        replace(poisoned(launch_with_advice(), text), index=at) for at, text in enumerate(HOSTILE.values())
+    )
+    tab = shown(html_report(Diagnosis(launches, ()), gate(), [poisoned(ladder(), HOSTILE["image"])]))
+    for row in tab.locator("#kernels-table > tbody .expand").all():
+        row.click()
+    tab.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    tab.wait_for_timeout(100)
+    assert tab.evaluate("document.scripts.length") == 2
+    assert tab.locator("img, iframe, object, embed, [onerror], [onclick], [style]").count() == 0
+    assert "(no name)" in names_shown(tab)
+    assert HOSTILE["end of script"] in tab.locator("#kernels-table").inner_text()
+    assert tab.evaluate(OVERFLOW) <= 0
+
+
+def test_a_page_that_was_tampered_with_runs_nothing_else(chromium: Any, tmp_path: Path) -> None:
+    heard: list[str] = []
+    file = tmp_path / "report.html"
+    bad = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">"
+    file.write_text(sample_page().replace("<main", f"{bad}<main", 1), encoding="utf-8")
+    tab = chromium.new_page()
+    tab.on("console", lambda message: heard.append(message.text))
+    tab.goto(file.as_uri())
+    assert "owned" not in tab.title()
+    assert sum("Content Security Policy" in each for each in heard) >= 2
+    tab.close()
+
+
+def test_hundreds_of_kernels_open_and_are_searched(shown: Shown, capsys: pytest.CaptureFixture[str]) -> None:
+    _, found = recorded("transpose")
+    copies = [
+        replace(each, kernel=f"{each.kernel}_{copy}", demangled=f"{each.demangled} {copy}")
+        for copy in range(10)
+        for each in found.launches
+    ]
+    text = html_report(Diagnosis(tuple(copies), found.reports))
+    tab = shown(text)
+    milliseconds = tab.evaluate("Math.round(performance.getEntriesByType('navigation')[0].loadEventEnd)")
+    with capsys.disabled():
+        sys.stdout.write(
+            f"\na page of {len(copies)} kernels, {len(text) / 1e6:.2f} MB, is there after {milliseconds} ms\n"
+        )
+    tab.get_by_role("searchbox").fill("transposecoalesced_7")
+    assert names_shown(tab) == ["transposeCoalesced_7"]

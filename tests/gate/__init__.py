@@ -1,0 +1,1 @@
+"""Tests of budgets, baselines and their statistics."""

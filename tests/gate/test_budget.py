@@ -1,0 +1,124 @@
+"""Budget files: what they may say, and what is said of those that are wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ncuview.errors import BudgetError
+from ncuview.gate.budget import check_rules_exist, read_budget
+from tests.gate.made import launch
+
+GOOD = """
+[[budget]]
+kernel = "transpose*"
+metric = "gst_transactions_per_request"
+max = 4
+
+[[budget]]
+kernel = "*"
+finding = "SMEM001"
+level = "warn"
+
+[[budget]]
+kernel = "*"
+promised = true
+max = 1.2
+
+[baseline]
+tolerance = 0.1
+"""
+
+
+def write(folder: Path, text: str, name: str = "budgets.toml") -> Path:
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+def test_a_budget_is_read(tmp_path: Path) -> None:
+    budget = read_budget(write(tmp_path, GOOD))
+    assert [entry.level for entry in budget.entries] == ["error", "warn", "error"]
+    assert (budget.entries[0].max, budget.baseline.tolerance) == (4.0, 0.1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[tool.other]\nx = 1\n[[tool.ncuview.budget]]\nkernel = "*"\nfinding = "SMEM001"\n',
+        '[[tool.ncuview.budget.budget]]\nkernel = "*"\nfinding = "SMEM001"\n[tool.ncuview.budget.baseline]\n',
+    ],
+    ids=["entries alone", "the whole file as a table"],
+)
+def test_a_pyproject_holds_one(tmp_path: Path, text: str) -> None:
+    assert read_budget(write(tmp_path, text, "pyproject.toml")).entries[0].finding == "SMEM001"
+
+
+def entry(text: str) -> str:
+    return f'[[budget]]\nkernel = "a"\nfinding = "SMEM001"\n[[budget]]\n{text}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[[budget]", "budgets.toml:"),
+        ("", "holds no budget"),
+        ("x = 1", "x: unknown key"),
+        (entry('kernel = "*"\nmetric = "ipc"\nmaximum = 3'), "budget 2: maximum: unknown key"),
+        (entry('metric = "ipc"\nmax = 3'), "budget 2: kernel: Field required"),
+        (entry('kernel = "*"\nmetric = "gst_transaction"\nmax = 3'), "budget 2: metric: no metric is called"),
+        (entry('kernel = "*"\nmetric = "gst_transactions"'), "budget 2: a metric takes max, min or equal"),
+        (entry('kernel = "*"\nmetric = "gst_transactions"\nmax = "4"'), "budget 2: max: "),
+        (entry('kernel = "*"\nmetric = "gst_transactions"\nmax = true'), "budget 2: max: "),
+        (entry('kernel = "*"\nmetric = "gst_transactions"\nmax = nan'), "budget 2: max: "),
+        (entry('kernel = "*"\nmetric = "gst_transactions"\nmin = 5\nmax = 4'), "budget 2: min is above max"),
+        (entry('kernel = "*"\nmetric = "gst_transactions"\nequal = 5\nmax = 4'), "equal goes without max and min"),
+        (entry('kernel = "*"\nmetric = "ipc"\nequal = 5'), "never equal in two runs"),
+        (entry('kernel = "*"\nmetric = "dram_write_bytes"\nmax = 5'), "budget 2: metric: dram_write_bytes differs by"),
+        (entry('kernel = "*"\nmetric = "ipc"\nfinding = "SMEM001"\nmax = 1'), "exactly one of"),
+        (entry('kernel = "*"\nfinding = "SMEM001"\nmax = 1'), "a finding takes no max"),
+        (entry('kernel = "*"\npromised = true'), "promised takes max"),
+        (entry('kernel = "*"\npromised = 1.2\nmax = 2'), "budget 2: promised: "),
+        (entry('kernel = "*"\nfinding = "SMEM001"\nlevel = "fatal"'), "budget 2: level: "),
+        (entry('kernel = "*"\nfinding = "SMEM001"\ngrid = [0]'), "budget 2: grid.0: "),
+        ("[baseline]\ntolerance = 2.0", "baseline.tolerance: "),
+        ("budget = 3", "budget: "),
+    ],
+)
+def test_a_wrong_budget_is_named_with_file_entry_and_key(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(BudgetError) as caught:
+        read_budget(write(tmp_path, text))
+    assert str(tmp_path / "budgets.toml") in str(caught.value)
+    assert says in str(caught.value)
+    assert caught.value.exit_code == 2
+    assert caught.value.hint
+
+
+def test_a_file_that_is_not_there_is_no_empty_budget(tmp_path: Path) -> None:
+    with pytest.raises(BudgetError, match="there is no budget file"):
+        read_budget(tmp_path / "none.toml")
+    with pytest.raises(BudgetError, match="has no"):
+        read_budget(write(tmp_path, "[tool.other]\nx = 1\n", "pyproject.toml"))
+
+
+def test_a_finding_of_a_rule_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    budget = read_budget(write(tmp_path, GOOD))
+    check_rules_exist(budget, [("SMEM001", "shared-bank-conflict")])
+    with pytest.raises(BudgetError, match="budget 2: finding: no rule 'SMEM001'"):
+        check_rules_exist(budget, [("GMEM001", "uncoalesced")])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits"),
+    [("copy", True), ("co*", True), ("copy(float *, int)", True), ("copy(*", True), ("cop", False), ("COPY", False)],
+)
+def test_patterns_are_of_either_name(tmp_path: Path, pattern: str, fits: bool) -> None:
+    text = f'[[budget]]\nkernel = "{pattern}"\nfinding = "SMEM001"\n'
+    assert read_budget(write(tmp_path, text)).entries[0].is_about(launch()) is fits
+
+
+def test_grid_and_block_narrow_it_down(tmp_path: Path) -> None:
+    text = '[[budget]]\nkernel = "*"\nfinding = "SMEM001"\ngrid = [8]\nblock = [32, 1]\n'
+    entry_ = read_budget(write(tmp_path, text)).entries[0]
+    assert entry_.is_about(launch())
+    assert not entry_.is_about(launch(grid=(8, 2, 1)))

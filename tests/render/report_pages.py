@@ -1,0 +1,78 @@
+"""Pages of the HTML report that several tests look at: made up, of one recorded profile, and of the whole catalogue."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import ncuview
+from ncuview.model import Check, CheckResult, Diagnosis, Gate, Ladder, LaunchDiagnosis, Level, Profile
+from ncuview.render.html_report import html_report
+from tests.render.sample import column_read, diagnosis, ladder, launch_near_peak, launch_with_advice
+
+KERNELS = Path(__file__).resolve().parents[2] / "kernels"
+
+
+def check(launch: LaunchDiagnosis, result: CheckResult, level: Level = "error") -> Check:
+    """A judgement of a launch's bank conflicts."""
+    return Check(
+        kernel=launch.demangled,
+        grid=launch.grid,
+        block=launch.block,
+        subject="bank_conflict_ways",
+        condition="at most 1",
+        result=result,
+        level=level,
+        measured=32.0,
+        limit=1.0,
+        unit="",
+        message=f"bank_conflict_ways of {launch.kernel} is {result}",
+        origin="budget.toml, budget 2",
+        where=(column_read(),),
+    )
+
+
+def gate() -> Gate:
+    """One check of each result."""
+    checks = (
+        check(launch_with_advice(), "failed"),
+        check(launch_with_advice(), "inconclusive"),
+        check(launch_near_peak(), "passed"),
+        check(launch_near_peak(), "failed", "warn"),
+    )
+    return Gate(checks, "error", "No baseline was compared.")
+
+
+@cache
+def sample_page() -> str:
+    """One kernel of each verdict, a gate and a ladder."""
+    return html_report(diagnosis(), gate(), [ladder()])
+
+
+@cache
+def recorded(family: str) -> tuple[Profile, Diagnosis]:
+    """The recorded profile of a family."""
+    profile = ncuview.read(KERNELS / family / "h200.ncu-repz")
+    return profile, ncuview.diagnose(profile)
+
+
+@cache
+def recorded_page(family: str) -> str:
+    """The page of a family's recorded profile, with every line."""
+    profile, found = recorded(family)
+    return html_report(found, profile=profile)
+
+
+@cache
+def catalogue() -> tuple[Profile, Diagnosis]:
+    """All recorded profiles together."""
+    profile = ncuview.read(*sorted(KERNELS.glob("*/h200.ncu-repz")))
+    return profile, ncuview.diagnose(profile)
+
+
+@cache
+def catalogue_page() -> str:
+    """All recorded profiles on one page, with the ladder of one family."""
+    profile, found = catalogue()
+    ladders: list[Ladder] = [ncuview.ladder("transpose", live=False)]
+    return html_report(found, ladders=ladders, profile=profile)

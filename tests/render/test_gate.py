@@ -1,0 +1,86 @@
+"""The page of a gate: what failed first, why, and how the run ends."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import replace
+
+import pytest
+
+from ncuview.model import Check, CheckResult, Gate, Level, SourceLine
+from ncuview.render.gate import gate_page, verdict_sentence
+from tests.hostile import HOSTILE
+
+LINE = SourceLine("transpose/naive.cu", 12, 1.0, "out[x * n + y] = in[y * n + x];")
+
+
+def check(result: CheckResult, level: Level = "error", kernel: str = "copy(float *)") -> Check:
+    return Check(
+        kernel=kernel,
+        grid=(8, 1, 1),
+        block=(32, 8, 1),
+        subject="gst_transactions_per_request",
+        condition="at most 4 sector/request",
+        result=result,
+        level=level,
+        measured=32.0,
+        limit=4.0,
+        unit="sector/request",
+        message="it is 32 sector/request",
+        origin="budgets.toml, budget 1",
+        where=(LINE,),
+    )
+
+
+def test_failures_come_first_with_their_line_and_their_condition() -> None:
+    page = gate_page(Gate((check("passed", kernel="good()"), check("failed", "warn"), check("failed")), "error"))
+    lines = page.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "] == ["FAIL", "warn", "ok"]
+    words = " ".join(page.split())
+    assert "FAIL copy [8, 32x8] gst_transactions_per_request at most 4 sector/request: it is 32 sector/request" in words
+    assert "transpose/naive.cu:12 out[x * n + y] = in[y * n + x]; (budgets.toml, budget 1)" in words
+    assert lines[-1] == "gate: closed, 2 of 3 checks failed; 1 of these only warn (exit code 1)"
+
+
+def test_every_check_is_a_line() -> None:
+    page = gate_page(Gate((check("passed"),) * 40, "error"), width=200)
+    assert page.count("  ok  ") == 40
+
+
+@pytest.mark.parametrize(
+    ("results", "said"),
+    [
+        ([], "gate: open, nothing was checked"),
+        (["passed"], "gate: open, 1 check passed"),
+        (["passed", "passed"], "gate: open, 2 checks passed"),
+        (["failed", "failed", "passed"], "gate: closed, 2 of 3 checks failed (exit code 1)"),
+        (
+            ["inconclusive", "failed"],
+            "gate: closed, since it cannot tell, 1 of 2 checks failed, 1 inconclusive (exit code 4)",
+        ),
+        (["not judged"], "gate: closed, for want of data, 1 of 1 checks could not be judged (exit code 3)"),
+    ],
+)
+def test_the_verdict_is_one_sentence(results: list[CheckResult], said: str) -> None:
+    assert verdict_sentence(Gate(tuple(map(check, results)), "error")) == said
+
+
+def test_a_remark_stands_above_all() -> None:
+    page = gate_page(Gate((), "error", "compared by force: GPU A before, B after"))
+    assert page.startswith("compared by force: GPU A before, B after.\n")
+
+
+@pytest.mark.parametrize("evil", HOSTILE.values(), ids=HOSTILE)
+def test_names_from_reports_are_inert(evil: str) -> None:
+    where = (replace(LINE, file=evil, code=evil),)
+    hostile = replace(check("failed"), kernel=evil, message=evil, origin=evil, where=where)
+    page = gate_page(Gate((hostile,), "error", evil), width=100_000)
+    plain = gate_page(Gate((check("failed"),), "error", "x" if evil else ""), width=100_000)
+    assert len(page.splitlines()) == len(plain.splitlines())
+    assert not [one for one in page if unicodedata.category(one) in {"Cc", "Cf", "Cs"} and one != "\n"]
+
+
+def test_color_is_only_color() -> None:
+    gate = Gate((check("failed"), check("passed")), "error")
+    assert "\x1b[" in gate_page(gate, color=True)
+    assert "\x1b" not in gate_page(gate)

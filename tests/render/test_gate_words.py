@@ -1,0 +1,47 @@
+"""What a gate says: open or closed, and in which words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ncuview.model import Check, Gate, Level
+from ncuview.render.gate_words import by_weight, closes, gate_sentence, is_closed
+from tests.render.gate_sample import failed_error, failed_warning, gate, inconclusive, not_judged, passed
+
+
+@pytest.mark.parametrize(
+    ("check", "fail_on", "closed"),
+    [
+        (failed_error(), "error", True),
+        (failed_error(), "warn", True),
+        (failed_error(), "off", False),
+        (failed_warning(), "error", False),
+        (failed_warning(), "warn", True),
+        (failed_warning(), "off", False),
+        (replace(failed_error(), level="off"), "warn", False),
+        (passed(), "warn", False),
+        (inconclusive(), "error", True),
+        (not_judged(), "error", True),
+        (replace(inconclusive(), level="warn"), "error", False),
+    ],
+)
+def test_only_failures_of_the_level_close_the_gate(check: Check, fail_on: Level, closed: bool) -> None:
+    gate = Gate((check,), fail_on)
+    assert closes(check, gate) is closed
+    assert is_closed(gate) is closed
+
+
+def test_the_sentence_counts_what_did_not_pass() -> None:
+    assert gate_sentence(gate()) == (
+        "gate: closed, for want of data, 3 of 6 checks failed, 1 could not be judged, 1 inconclusive; 2 of these only"
+        " warn (exit code 3)"
+    )
+    assert gate_sentence(Gate((), "error")) == "gate: open, nothing was checked"
+
+
+def test_errors_weigh_most_and_what_passed_is_left_out() -> None:
+    weighed = by_weight(Gate(tuple(reversed(gate().checks)), "error"))
+    assert weighed[0] == failed_error()
+    assert [check.result for check in weighed] == ["failed", "inconclusive", "not judged", "failed", "failed"]

@@ -1,0 +1,78 @@
+"""Workflow commands: each on its line, ten of a level, and nothing from outside is a command."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ncuview.model import Diagnosis, Gate
+from ncuview.render.github import workflow_commands
+from tests.hostile import HOSTILE, poisoned
+from tests.render.gate_sample import failed_error, gate, poisoned_gate
+from tests.render.sample import diagnosis, launch_with_advice
+
+ROOT = Path()
+COMMAND = re.compile(r"::(error|warning|notice) (?:file=([^,:]*),line=(\d+),)?title=([^,:]*)::(.*)")
+
+
+def commands(text: str) -> list[tuple[str, ...]]:
+    """What GitHub reads: lines that start with ``::``."""
+    found = []
+    for line in text.splitlines():
+        if line.startswith(("::", "##[")):
+            read = COMMAND.fullmatch(line)
+            assert read, line
+            found.append(tuple(part or "" for part in read.groups()))
+    return found
+
+
+def test_levels_files_and_lines() -> None:
+    text = workflow_commands(diagnosis(), gate(), ROOT)
+    assert text.startswith("gate: closed, for want of data, 3 of 6 checks failed")
+    found = commands(text)
+    assert [level for level, *_ in found] == ["error", *["warning"] * 4, "notice"]
+    assert found[0] == (
+        *("error", "", "", "duration_ns%3A failed"),
+        (
+            "transposeCoalesced(float *, const float *, int): took 328,320 ns, 9.4%25 more than the 300,000 ns that are"
+            " allowed (at most 300,000 ns; budget.toml, budget 1)."
+        ),
+    )
+    assert found[3][1:4] == ("transpose/coalesced.cu", "63", "SMEM001 shared-bank-conflict%3A failed")
+
+
+def test_without_a_gate_advice_is_a_notice() -> None:
+    found = commands(workflow_commands(diagnosis(), None, ROOT))
+    assert [level for level, *_ in found] == ["notice", "notice"]
+    assert found[0][3] == "SMEM001 Pad the tile by one column%3A 2.18x faster"
+
+
+@pytest.mark.parametrize(("kernels", "shown"), [(9, 9), (10, 10), (11, 10), (50, 10)])
+def test_at_most_ten_of_a_level_and_the_last_counts_the_rest(kernels: int, shown: int) -> None:
+    launch = launch_with_advice()
+    one = replace(launch, outcomes=launch.outcomes[:1])
+    launches = tuple(replace(one, demangled=f"k{number}(int)") for number in range(kernels))
+    checks = tuple(replace(failed_error(), kernel=launch.demangled) for launch in launches)
+    found = commands(workflow_commands(Diagnosis(launches, ()), Gate(checks, "error"), ROOT))
+    for level in ("error", "notice"):
+        of_level = [message for word, _, _, _, message in found if word == level]
+        assert len(of_level) == shown
+        assert (f"{kernels - 9} more" in of_level[-1]) == (kernels > 10)
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_no_name_makes_a_command(text: str) -> None:
+    assert len(commands(workflow_commands(poisoned(diagnosis(), text), poisoned_gate(text), ROOT))) >= 6
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(), max_size=20))
+def test_no_text_at_all_makes_a_command_or_breaks_one(text: str) -> None:
+    plain = commands(workflow_commands(poisoned(diagnosis(), "x"), poisoned_gate("x"), ROOT))
+    found = commands(workflow_commands(poisoned(diagnosis(), text), poisoned_gate(text), ROOT))
+    assert [level for level, *_ in found] == [level for level, *_ in plain]

@@ -1,0 +1,383 @@
+"""The HTML report: complete without a script, inert whatever names say, in one file, and no larger than promised."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from dataclasses import replace
+from hashlib import sha256
+from math import inf, nan
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import html as lxml_html
+
+from ncuview.diagnose.compare import compare
+from ncuview.diagnose.priority import priorities
+from ncuview.model import Diagnosis, Gate, TextbookMetric
+from ncuview.render.html_report import html_report
+from ncuview.render.html_report.elements import element, markup, section
+from ncuview.render.html_report.lines import Heat
+from ncuview.render.html_report.numbers import amount
+from ncuview.render.html_report.page import page
+from ncuview.render.html_report.roofline import counted_operations, rooflines
+from ncuview.render.html_report.rows import rows_of
+from ncuview.render.html_report.walls import attainable_bounds
+from tests.builders import Instruction, Launch, make_profile
+from tests.hostile import HOSTILE, poisoned
+from tests.render.report_pages import catalogue, catalogue_page, gate, recorded, recorded_page, sample_page
+from tests.render.sample import diagnosis, ladder, launch_near_peak, launch_unclear, launch_with_advice
+
+MEGABYTE = 1 << 20
+TAGS = {
+    *("html", "head", "meta", "title", "link", "style", "script", "body", "header", "nav", "main", "section"),
+    *(
+        "a",
+        "ul",
+        "ol",
+        "li",
+        "h1",
+        "h2",
+        "h3",
+        "p",
+        "div",
+        "span",
+        "small",
+        "strong",
+        "em",
+        "code",
+        "pre",
+        "ins",
+        "del",
+    ),
+    *("table", "caption", "thead", "tbody", "tr", "th", "td", "dl", "dt", "dd", "details", "summary"),
+    *("form", "label", "input", "select", "option", "button", "output"),
+    *("svg", "rect", "line", "circle", "path", "text"),
+}
+ATTRIBUTES = {
+    *("lang", "charset", "http-equiv", "content", "name", "rel", "href", "type", "id", "class", "tabindex", "role"),
+    *("scope", "colspan", "open", "hidden", "value", "placeholder", "autocomplete", "data-sort", "data-sortable"),
+    *("data-value", "data-filters", "data-points", "data-print", "data-verdict", "data-advice", "data-wall"),
+    *("data-gate", "data-words", "aria-label", "aria-labelledby", "aria-hidden", "aria-live", "aria-sort"),
+    *("aria-expanded", "aria-controls", "viewbox", "preserveaspectratio", "x", "y", "x1", "x2", "y1", "y2", "width"),
+    *("height", "cx", "cy", "r", "d", "transform", "text-anchor"),
+}
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def parsed(text: str) -> Any:
+    return lxml_html.document_fromstring(text)
+
+
+def words(tree: Any) -> str:
+    """The text that a reader sees, without the script's."""
+    return " ".join(" ".join(tree.xpath(".//body//text()[not(parent::script)]")).split())
+
+
+def data_of(tree: Any) -> Any:
+    return json.loads(tree.get_element_by_id("data").text)
+
+
+def check_inert(text: str) -> Any:
+    """Only what the report itself writes is markup, nothing is fetched, and only its own script and style may run."""
+    assert not UNSEEN.search(text)
+    text.encode("utf-8")
+    tree = parsed(text)
+    elements = [each for each in tree.iter() if isinstance(each.tag, str)]
+    assert {each.tag for each in elements} <= TAGS
+    assert {name.lower() for each in elements for name in each.attrib} <= ATTRIBUTES
+    assert len(tree.xpath("//script")) == 2
+    assert len(tree.xpath("//style")) == 1
+    hrefs = [each.get("href") for each in elements if each.get("href")]
+    assert all(href.startswith("#") or href == "data:," for href in hrefs)
+    ids = [each.get("id") for each in elements if each.get("id")]
+    assert len(ids) == len(set(ids))
+    assert {href[1:] for href in hrefs if href.startswith("#")} <= set(ids)
+    (policy,) = tree.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert rules["default-src"] == "'none'"
+    for rule, tag in (("style-src", "style"), ("script-src", "script[not(@type)]")):
+        (content,) = tree.xpath(f"//{tag}/text()")
+        assert rules[rule] == f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
+    data_of(tree)
+    return tree
+
+
+PAGES = {
+    "sample": sample_page,
+    "recorded": lambda: recorded_page("transpose"),
+    "nothing": lambda: html_report(Diagnosis((), ())),
+}
+
+
+@pytest.mark.parametrize("make", PAGES.values(), ids=PAGES)
+def test_a_page_is_one_file_that_fetches_nothing(make: Any) -> None:
+    check_inert(make())
+    assert not re.search(r"https?:|url\(|@import|innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", make())
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_no_text_from_outside_becomes_markup(text: str) -> None:
+    bad = poisoned(diagnosis(), text)
+    both = compare(bad, bad)
+    check_inert(html_report(bad, poisoned_gate(text), [poisoned(ladder(), text)], both))
+
+
+def poisoned_gate(text: str) -> Gate:
+    """Results and levels choose words of our own; all else says ``text``."""
+    bad = (replace(poisoned(check, text), result=check.result, level=check.level) for check in gate().checks)
+    return Gate(tuple(bad), "error", text)
+
+
+@given(st.text())
+def test_any_name_stands_in_the_page_as_text(name: str) -> None:
+    launch = replace(launch_with_advice(), kernel=name, demangled=name)
+    tree = check_inert(html_report(Diagnosis((launch,), (), remark=name)))
+    if name.isprintable() and name.strip():
+        assert " ".join(name.split()) in words(tree)
+
+
+@given(
+    st.recursive(
+        st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    )
+)
+def test_any_data_comes_back_from_the_page(data: Any) -> None:
+    found = data_of(check_inert(page("t", [], {"d": data})))["d"]
+    assert isinstance(found, type(data))
+    if isinstance(data, str) and data.isprintable():
+        assert found == data
+
+
+def test_names_that_hide_something_show_it() -> None:
+    launch = replace(launch_near_peak(), kernel="a\u202eb\x1bc")
+    assert "a\\u202eb\\x1bc" in words(parsed(html_report(Diagnosis((launch,), ()))))
+
+
+def test_without_a_script_every_kernel_has_its_next_step_with_evidence() -> None:
+    tree = parsed(sample_page())
+    for told in (
+        "Pad the tile by one column",
+        "shared_memory_padding coalesced.cu:63",
+        "Pad the tile by one column: 2.18x faster (1.94x to 2.29x, about 150.6 us)",
+        "65,011,712 of 69,206,016 shared-memory wavefronts are replays. The wall is l1_data",
+        "transpose/coalesced.cu:63 90% of it",
+        "odata[i] = tile[threadIdx.x][threadIdx.y + j];",
+        "- __shared__ float tile[32][32];",
+        "+ __shared__ float tile[32][32 + 1];",
+        "Profile again: memory_l1_wavefronts_shared over its ideal falls from 16.5 to 1.0.",
+        "every shared-memory access becomes free of conflicts",
+        "CUDA Optimization with Parallel Transpose (Lee, Yoo), Shared memory",
+        "thread_coarsening 1.20x instead (PAR001)",
+        "fewer_barriers (SYNC001), not the wall: l1_data at 88% of its peak is",
+        "Near its peak. Stop here.",
+        "Unclear: no rule promises a gain",
+        "share is not a number",
+    ):
+        assert told in words(tree), told
+
+
+def test_the_first_view_says_how_much_and_what_first() -> None:
+    summary = words(parsed(f"<body>{markup_of(sample_page(), 'summary')}</body>"))
+    for told in (
+        "All kernels 472.6 us in 3 launches of 3 kernels",
+        "With all advice taken 1.60x faster",
+        "Near their peak 1 of 3",
+        "Gate Closed 2 of 4 checks failed, 1 inconclusive",
+        "transposeCoalesced Pad the tile by one column , coalesced.cu:63 2.18x faster",
+        "38% 177.7 us",
+        "kernels near their peak 30%",
+    ):
+        assert told in summary
+
+
+def markup_of(text: str, name: str) -> str:
+    made: str = lxml_html.tostring(parsed(text).get_element_by_id(name), encoding="unicode")
+    return made
+
+
+def test_a_gate_names_what_failed_first_and_links_to_the_kernel() -> None:
+    tree = parsed(sample_page())
+    rows = tree.xpath("//section[@id='gate']//table[1]/tbody")[0].xpath("tr")
+    assert [row.xpath("string(td[1])") for row in rows] == ["failed", "inconclusive", "failed"]
+    assert [row.xpath("string(td[2])") for row in rows] == ["error", "error", "warn"]
+    assert rows[0].xpath(".//a/@href") == ["#k1"]
+    assert "No baseline was compared." in words(tree)
+    assert "fails the gate" in tree.xpath("string(//tbody[@id='k1'])")
+    assert [each.get("data-gate") for each in tree.xpath("//tbody[@data-gate]")] == ["failed", "failed", ""]
+
+
+def test_a_gate_that_is_open_says_so() -> None:
+    passed = replace(gate(), checks=gate().checks[2:3])
+    told = words(parsed(html_report(diagnosis(), passed)))
+    assert "Gate Open 0 of 1 checks failed" in told
+    assert "1 check passed" in told
+
+
+def test_a_ladder_sets_promises_beside_what_was_got_in_a_chart_and_a_table() -> None:
+    tree = parsed(sample_page())
+    told = markup_of(sample_page(), "ladders")
+    for each in ("2.18x", "1.94x to 2.29x", "2.32x", "1,635 GB/s", "The slices are balanced."):
+        assert each in told
+    (chart,) = tree.xpath("//section[@id='ladders']//svg[@role='img']")
+    promised, got = chart.xpath("circle[@class='promised']/@cx")[0], chart.xpath("path[@class='got']/@d")[0]
+    assert float(promised) < float(re.findall(r"M([\d.]+)", got)[0]), "2.18x promised stands left of 2.32x got"
+
+
+def test_a_comparison_tells_what_moved_and_whether_the_promise_held() -> None:
+    was = Diagnosis((launch_with_advice(),), ())
+    now = Diagnosis(
+        (replace(launch_near_peak(), kernel="transposeCoalesced", demangled=launch_with_advice().demangled),), ()
+    )
+    told = words(parsed(html_report(now, comparison=compare(was, now))))
+    assert "328.3 us before, 141.8 us after, 2.32x faster" in told
+    assert "wall l1_data -> dram" in told
+    assert "Promise more than promised: shared_memory_padding promised 2.18x" in told
+
+
+def test_launches_of_one_kernel_stand_in_one_row() -> None:
+    launches = [replace(launch_with_advice(), index=at, duration_ns=1e5 * (at + 1)) for at in range(3)]
+    tree = parsed(html_report(Diagnosis((*launches, launch_near_peak()), ())))
+    assert len(tree.xpath("//table[@id='kernels-table']/tbody")) == 2
+    assert "3 launches" in tree.xpath("string(//tbody[@id='k1'])")
+    assert "launch 2, which stands for the 3 that were profiled" in tree.xpath("string(//tbody[@id='k1'])")
+
+
+def test_templates_of_one_name_are_told_apart() -> None:
+    names = [f"void k<(int){size}>(float *)" for size in (4, 8)]
+    launches = [replace(launch_near_peak(), kernel="k", demangled=name) for name in names]
+    tree = parsed(html_report(Diagnosis(tuple(launches), ())))
+    assert sorted(tree.xpath("//tbody/tr/th/button/text()")) == names
+
+
+def test_unknown_times_and_metrics_are_no_numbers() -> None:
+    launch = replace(launch_unclear(), duration_ns=nan, metrics={"ipc": TextbookMetric(inf, "inst/cycle", "x")})
+    tree = check_inert(html_report(Diagnosis((launch,), ())))
+    assert "1 launches are not in these times" in words(tree)
+    assert data_of(tree)["kernels"]["k1"]["metrics"] == []
+
+
+def test_metrics_are_in_the_data_with_value_and_definition() -> None:
+    data = data_of(parsed(sample_page()))
+    places = data["kernels"]["k1"]["metrics"]
+    told = [data["texts"][place] for place in places]
+    at = told.index("achieved_occupancy")
+    assert told[at : at + 4] == [
+        "achieved_occupancy",
+        "94 %",
+        "Warps resident per active cycle, as a share of the most that a multiprocessor can hold.",
+        "sm__warps_active.avg",
+    ]
+    assert told[told.index("effective_bandwidth") + 1] == "1.64 TB/s"
+
+
+def test_every_kernel_of_the_catalogue_is_on_its_page_which_is_not_too_large() -> None:
+    tree = check_inert(catalogue_page())
+    _, found = catalogue()
+    groups = priorities(found).groups
+    assert len(tree.xpath("//table[@id='kernels-table']/tbody")) == len(groups) > 180
+    shown = words(tree)
+    assert all(" ".join(group.demangled.split()) in shown for group in groups)
+    assert all(group.advice.fix.title in shown for group in groups if group.advice)
+    assert len(catalogue_page().encode()) < 3 * MEGABYTE
+    assert len(html_report(Diagnosis((), ())).encode()) < MEGABYTE / 10, "before data"
+
+
+def test_every_line_of_a_recorded_kernel_has_its_shares() -> None:
+    profile, found = recorded("transpose")
+    row = next(row for row in rows_of(found, priorities(found), None) if row.group.kernel == "transposeCoalesced")
+    heat = Heat(profile)
+    ((key, lines, ranges),) = heat.of(row)
+    name, texts = heat.files()[key]
+    assert name == "transpose/transposeCoalesced.cu"
+    assert sum(line[2] for line in lines) == pytest.approx(1000, abs=len(lines))
+    assert sum(line[3] for line in lines) == pytest.approx(1000, abs=len(lines))
+    worst = max(lines, key=lambda line: line[1])
+    assert "tile[threadIdx.x][threadIdx.y + j]" in texts[str(worst[0])]
+    assert worst[1] == round(1000 * row.shown.findings[0].where[0].share)
+    assert all(str(at) in texts for first, last in ranges for at in range(first, last + 1))
+    assert all(any(first <= line[0] <= last for first, last in ranges) for line in lines)
+
+
+def test_operations_are_counted_by_what_instructions_do() -> None:
+    threads = {"thread_inst_executed_true": 100.0}
+    texts = (
+        "FADD R1, R2, R3",
+        "@P0 FFMA.FTZ R1, R2, R3, R4",
+        "DFMA R2, R4, R6, R8",
+        "FFMA2 R2, R4, R6, R8",
+        "IADD3 R1, R2",
+    )
+    profile = make_profile(Launch(instructions=[Instruction(text, 1, metrics=threads) for text in texts]))
+    (found,) = counted_operations(profile).values()
+    assert (found.single, found.double) == (100 + 200 + 400, 200)
+
+
+def test_a_launch_whose_threads_were_not_counted_has_no_operations() -> None:
+    profile = make_profile(Launch(metrics={"thread_inst_executed_true": nan}))
+    assert counted_operations(profile) == {}
+
+
+def test_the_roofline_of_recorded_kernels_is_what_arithmetic_says() -> None:
+    profile, found = recorded("matmul")
+    (line,) = rooflines(rows_of(found, priorities(found), None), counted_operations(profile))
+    assert line.roof.bytes_per_s == pytest.approx(4.8e12, rel=0.03), "an H200's memory"
+    assert line.roof.single_per_s == pytest.approx(67e12, rel=0.03), "an H200's FP32 peak"
+    at = {point.row.group.kernel: point for point in line.points}["mmul_tiled"]
+    assert at.operations.single == 2 * 2048**3
+    assert at.per_s == pytest.approx(2 * 2048**3 / (at.row.shown.duration_ns * 1e-9))
+    assert all(0 < point.share_of(line.roof) <= 1.02 for point in line.points)
+
+
+def test_kernels_that_have_no_place_under_the_roof_are_named_with_the_reason() -> None:
+    _, found = recorded("transpose")
+    told = markup_of(html_report(found), "roofline")
+    assert "30 kernels left out: their floating-point operations were not counted" in told
+    assert "transposeCoalesced" in told
+
+
+def test_memory_that_is_written_attains_less() -> None:
+    launch = launch_with_advice()
+    metrics = {f"dram_{way}_bytes": TextbookMetric(1e9, "byte", "") for way in ("read", "write")}
+    only_read, _ = attainable_bounds(launch, "dram")
+    written, _ = attainable_bounds(replace(launch, metrics=metrics), "dram")
+    assert only_read == pytest.approx(0.916)
+    assert written == pytest.approx(0.916 - 0.5 * 0.195)
+    assert attainable_bounds(replace(launch, walls={"dram": 0.95}), "dram") == (0.95, 0.95)
+
+
+@given(st.floats(1e-9, 1e18), st.sampled_from(["byte", "byte/s", "FLOP/s"]))
+def test_scaled_amounts_keep_three_digits(value: float, unit: str) -> None:
+    number, word = amount(value, unit).split(" ")
+    scale = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}.get(word.removesuffix(unit.replace("byte", "B")), 1.0)
+    assert float(number) * scale == pytest.approx(value, rel=0.006)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "told"),
+    [
+        (0.844, "ratio 0-1", "84.4 %"),
+        (33_554_432.0, "sector", "33,554,432 sector"),
+        (0.0383, "inst/cycle per SM", "0.0383 inst/cycle per SM"),
+        (12.5, "%", "12.5 %"),
+        (4.81e12, "byte/s", "4.81 TB/s"),
+        (nan, "byte", "unknown"),
+    ],
+)
+def test_amounts_have_the_unit_that_people_read(value: float, unit: str, told: str) -> None:
+    assert amount(value, unit) == told
+
+
+def test_the_navigation_lists_the_sections() -> None:
+    tree = parsed(page("A title", [element("p", "x"), section("one", "The <first>"), section("two", "Second")]))
+    assert tree.xpath("//nav//a/@href") == ["#one", "#two"]
+    assert tree.xpath("//nav//a/text()") == ["The <first>", "Second"]
+    assert tree.xpath("//h1/text()") == ["A title"]
+
+
+def test_an_element_escapes_and_keeps_lines() -> None:
+    made = markup(element("pre", "a<b\n\tc", element("b", "d"), "\ntail", css="x", data_value=1.5, for_="y"))
+    assert made == '<pre class="x" data-value="1.5" for="y">a&lt;b\n    c<b>d</b>\ntail</pre>'

@@ -1,0 +1,73 @@
+"""What is said about single places: in which order, where, and once only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import nan
+from pathlib import Path
+
+import pytest
+
+from ncuview.model import Diagnosis, Gate
+from ncuview.render.remarks import remarks, repository_path, rule_id
+from tests.render.gate_sample import failed_warning, gate
+from tests.render.sample import diagnosis, launch_with_advice
+
+
+def test_errors_come_first_then_warnings_then_advice_by_what_it_saves() -> None:
+    quick = replace(launch_with_advice(), demangled="quick(int)", duration_ns=10.0, index=9)
+    found = remarks(Diagnosis((quick, *diagnosis().launches), ()), gate())
+    assert [remark.severity for remark in found] == ["error", *["warning"] * 4, *["note"] * 3]
+    saved = [remark.saved_ns for remark in found if remark.severity == "note"]
+    assert saved == sorted(saved, reverse=True)
+
+
+def test_what_a_check_blames_is_not_said_again_as_advice() -> None:
+    rules = [remark.rule for remark in remarks(diagnosis(), Gate((failed_warning(),), "error"))]
+    assert rules == ["SMEM001", "PAR001"]
+
+
+def test_an_unknown_duration_saves_nothing() -> None:
+    unknown = replace(launch_with_advice(), duration_ns=nan)
+    assert {remark.saved_ns for remark in remarks(Diagnosis((unknown,), ()), None)} == {0.0}
+    assert "saves" not in remarks(Diagnosis((unknown,), ()), None)[0].message
+
+
+@pytest.mark.parametrize(
+    ("subject", "identity"),
+    [
+        ("SMEM001 shared-bank-conflict", "SMEM001"),
+        ("SMEM001", "SMEM001"),
+        ("duration_ns", "budget/duration_ns"),
+        ("SMEM0012", "budget/SMEM0012"),
+        ("", "budget/"),
+    ],
+)
+def test_rules_are_told_from_metrics(subject: str, identity: str) -> None:
+    assert rule_id(subject) == identity
+
+
+@pytest.mark.parametrize(
+    ("file", "path"),
+    [
+        ("a.cu", "a.cu"),
+        ("./src/../a.cu", "a.cu"),
+        ("src/a b.cu", "src/a b.cu"),
+        ("..", None),
+        (".", None),
+        ("", None),
+        ("../a.cu", None),
+        ("/etc/passwd", None),
+        ("a\0.cu", None),
+        ("a\n.cu", None),
+        ("a\udcff.cu", None),
+        ("a\\b.cu", None),
+    ],
+)
+def test_only_paths_below_the_root_count(file: str, path: str | None, tmp_path: Path) -> None:
+    assert repository_path(file, tmp_path) == path
+
+
+def test_a_root_with_a_like_named_neighbour_does_not_let_it_in(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    assert repository_path(str(tmp_path / "root2" / "a.cu"), tmp_path / "root") is None
