@@ -173,7 +173,7 @@ class KernelResult:
 
         if len(self.kernels) != 1:
             return f"<{len(self.kernels)} kernels: {safe_text(self._names())}>"
-        from ncuview.render.terminal import duration, step_words, wall_words
+        from ncuview.render.words import duration, step_words, wall_words
 
         launch, count = self._typical(), len(self._positions)
         times = f" (median of {count} launches)" if count > 1 else ""

@@ -14,8 +14,9 @@ from ncuview.diagnose.compare import Comparison, Pair, extent_words
 from ncuview.diagnose.kept import PromiseKept
 from ncuview.model import LaunchDiagnosis
 from ncuview.render.sentence import moved_sentence, rule_words, shift_words, time_words
-from ncuview.render.terminal import duration, factor, page_console, page_text, provenance, row, step_words
+from ncuview.render.terminal import page_console, page_text, row
 from ncuview.render.text import safe_text
+from ncuview.render.words import duration, factor, provenance, step_words
 
 if TYPE_CHECKING:
     from rich.console import Console

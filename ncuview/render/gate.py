@@ -11,8 +11,9 @@ from rich.text import Text
 
 from ncuview.gate.verdict import counts, exit_code
 from ncuview.model import Check, CheckResult, Gate
-from ncuview.render.terminal import page_console, page_text, shown_file
+from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_copy
+from ncuview.render.words import shown_file
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from ncuview.render.terminal import duration, page_console, page_text, row, step_words, wall_words
+from ncuview.render.terminal import page_console, page_text, row
 from ncuview.render.text import safe_text
 from ncuview.render.trend_words import (
     MEANING,
@@ -20,6 +20,7 @@ from ncuview.render.trend_words import (
     step_sentence,
     summary_words,
 )
+from ncuview.render.words import duration, step_words, wall_words
 from ncuview.trend.series import History, KernelTrend, Series
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from lxml import etree
 from ncuview.diagnose.compare import extent_words
 from ncuview.model import Check, Diagnosis, Extent, Gate, LaunchDiagnosis, ReportInfo
 from ncuview.render.gate_words import closes
-from ncuview.render.terminal import duration, factor, wall_sentence
 from ncuview.render.text import safe_text
+from ncuview.render.words import duration, factor, wall_sentence
 
 _Kernel = tuple[str, Extent, Extent]
 _NOT_IN_XML = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}

@@ -6,8 +6,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ncuview.model import Ladder, Rung
-from ncuview.render.terminal import duration, factor, page_console, page_text, provenance, wall_words
+from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_text
+from ncuview.render.words import duration, factor, provenance, wall_words
 
 _COLUMNS = ("#", "kernel", "time", "rate", "document", "wall", "first advice", "promised", "got", "by")
 _RIGHT = frozenset({"#", "time", "rate", "promised", "got", "by"})

@@ -20,8 +20,18 @@ from ncuview.render.gate_words import by_weight, gate_sentence
 from ncuview.render.inert_markdown import clipped, code, fenced, html_code, prose
 from ncuview.render.priorities import bound_sentence
 from ncuview.render.sentence import moved_sentence
-from ncuview.render.terminal import duration, factor, provenance, shown_file, wall_words
-from ncuview.render.words import advice_reason, changed_lines, check_words, promise_bounds, promise_headline
+from ncuview.render.words import (
+    advice_reason,
+    changed_lines,
+    check_words,
+    duration,
+    factor,
+    promise_bounds,
+    promise_headline,
+    provenance,
+    shown_file,
+    wall_words,
+)
 
 if TYPE_CHECKING:
     from ncuview.render.outputs import Answer

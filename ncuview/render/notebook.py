@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Hashable, Iterator, Sequence
 from math import isfinite
 from typing import Any
@@ -17,21 +16,30 @@ from ncuview.model import (
     Passed,
     Profile,
     Rung,
-    Skipped,
     SourceLine,
 )
 from ncuview.render.ladder import rate
-from ncuview.render.terminal import (
-    COLLECT,
+from ncuview.render.text import safe_copy, safe_text
+from ncuview.render.words import (
+    LADDER_MEANING,
+    advice_reason,
+    also_words,
+    changed_lines,
+    check_words,
     duration,
     factor,
+    promise_bounds,
+    promise_headline,
     provenance,
+    rejected_words,
     shown_file,
+    skipped_words,
     step_words,
-    wall_sentence,
+    textbook_notes,
+    verdict_headline,
+    verdict_reason,
     wall_words,
 )
-from ncuview.render.text import safe_copy, safe_text
 
 _LAUNCHES = 20
 """More than these are left to the DataFrames; a cell that is saved keeps all of it."""
@@ -132,16 +140,9 @@ def ladder_html(ladder: Ladder) -> str:
     columns = ("#", "kernel", "time", "rate", "wall", "first advice", "promised", "low to high", "got", "by")
     numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
     table = _table(columns, [_rung_cells(rung, numbers) for rung in ladder.rungs])
-    notes = [
-        f"#{rung.rung} to #{numbers[step.kernel]}, {step.applies}: the textbook's step brings"
-        f" {factor(step.measured_speedup)} here. {step.not_first}"
-        for rung in ladder.rungs
-        for step in rung.steps
-        if step.not_first
-    ]
+    notes = textbook_notes(ladder)
     folded = [_folded("What the documents do next, and why it is not first here", *_paragraphs(notes))] if notes else []
-    meaning = "promised: the gain of the first advice. got: the measured gain of the kernel that applies it (by)."
-    return _page(_dim(provenance(ladder.reports, launches, ladder.remark)), table, *folded, _dim(meaning))
+    return _page(_dim(provenance(ladder.reports, launches, ladder.remark)), table, *folded, _dim(LADDER_MEANING))
 
 
 def _rung_cells(rung: Rung, numbers: dict[str, int]) -> tuple[str, ...]:
@@ -185,11 +186,9 @@ def _launch(launch: LaunchDiagnosis) -> list[_Part]:
 
 
 def _next_step(launch: LaunchDiagnosis, finding: Finding) -> Iterator[tuple[str, Sequence[_Part]]]:
-    gain, fix = finding.predicted_speedup, finding.fix
-    bounds = f"  ({factor(gain.low)} to {factor(gain.high)}, about {duration(launch.whole_ns / gain.best)})"
-    yield "Next", [_element("b", "good", f"{fix.title}: {factor(gain.best)} faster"), bounds]
-    after = "" if finding.wall_after == launch.wall else f"; after this change {finding.wall_after} is"
-    yield "Why", [f"{finding.message}. {wall_sentence(launch)}{after}."]
+    fix = finding.fix
+    yield "Next", [_element("b", "good", promise_headline(finding)), f"  ({promise_bounds(launch, finding)})"]
+    yield "Why", [advice_reason(launch, finding)]
     places = [part for line in finding.where for part in _place(line)]
     places += [_code(f"{each.address:#06x}  {each.share:.0%} of it  {each.sass}") for each in finding.instructions]
     places += [_dim(finding.lines_wanted)] if finding.lines_wanted else []
@@ -197,19 +196,15 @@ def _next_step(launch: LaunchDiagnosis, finding: Finding) -> Iterator[tuple[str,
         yield "Where", places
     heading = f"{fix.before_from}, to {fix.after_from.rpartition('/')[2]}:"
     yield "Change", [heading, _element("pre", "", *_changed_lines(fix.before, fix.after))]
-    yield "Check", [f"Profile again: {finding.check}."]
+    yield "Check", [check_words(finding)]
     yield "Assumes", [finding.assumes]
     yield "Taught", [f"{cite.document}, {cite.section}" for cite in finding.cite[:1]]
 
 
 def _no_step(launch: LaunchDiagnosis) -> Iterator[tuple[str, Sequence[_Part]]]:
-    if launch.verdict == "near-peak":
-        yield "Verdict", [_element("b", "good", "Near its peak. Stop here.")]
-        yield "Why", [f"{wall_sentence(launch)}, which is {launch.attained:.0%} of what a good kernel attains."]
-    else:
-        unclear = "Unclear: no rule promises a gain, and the launch is not near its peak."
-        yield "Verdict", [_element("b", "was", unclear)]
-        yield "Why", [f"{wall_sentence(launch)}."]
+    style = "good" if launch.verdict == "near-peak" else "was"
+    yield "Verdict", [_element("b", style, verdict_headline(launch))]
+    yield "Why", [verdict_reason(launch)]
 
 
 def _place(line: SourceLine) -> Iterator[_Part]:
@@ -231,9 +226,8 @@ def _place(line: SourceLine) -> Iterator[_Part]:
 
 
 def _changed_lines(before: str, after: str) -> Iterator[ET.Element]:
-    for line in difflib.ndiff(before.splitlines(), after.splitlines()):
-        if line.startswith(("- ", "+ ")):
-            yield _element("del" if line[0] == "-" else "ins", "", f"{line}\n")
+    for line in changed_lines(before, after):
+        yield _element("del" if line[0] == "-" else "ins", "", f"{line}\n")
 
 
 def _walls(launch: LaunchDiagnosis) -> _Part:
@@ -251,20 +245,18 @@ def _bar(share: float) -> ET.Element:
 
 def _rest(launch: LaunchDiagnosis) -> Iterator[tuple[str, Sequence[_Part]]]:
     for finding in launch.findings[1:]:
-        gain = factor(finding.predicted_speedup.best)
-        yield "Also", [f"{finding.optimization} {gain} instead ({finding.rule.code}): {finding.message}"]
+        yield "Also", [also_words(finding)]
     for outcome in launch.outcomes:
         if isinstance(outcome, Finding) and outcome.rejected:
-            yield "Not", [f"{outcome.optimization} ({outcome.rule.code}), {outcome.rejected}"]
+            yield "Not", [rejected_words(outcome)]
         elif isinstance(outcome, Broken):
             yield "Broken", [f"{outcome.rule.code}: {outcome.message}"]
     for note in launch.textbook:
         yield "Textbook", [note]
-    for label, kind in (("Skipped", Skipped), ("Passed", Passed)):
-        names = ", ".join(outcome.rule.name for outcome in launch.outcomes if isinstance(outcome, kind))
-        if names:
-            how = f": metrics that they need were not collected. Collect them with: {COLLECT}"
-            yield label, [names + (how if kind is Skipped else "")]
+    if skipped := skipped_words(launch):
+        yield "Skipped", [skipped]
+    if passed := ", ".join(outcome.rule.name for outcome in launch.outcomes if isinstance(outcome, Passed)):
+        yield "Passed", [passed]
 
 
 def _page(*parts: _Part) -> str:

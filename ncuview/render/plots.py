@@ -10,8 +10,8 @@ from rich.cells import cell_len
 
 from ncuview.errors import ToolError, UsageError
 from ncuview.model import Diagnosis, Ladder, LaunchDiagnosis, Rung
-from ncuview.render.terminal import duration, factor
 from ncuview.render.text import safe_text
+from ncuview.render.words import duration, factor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

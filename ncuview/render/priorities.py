@@ -10,8 +10,9 @@ from rich.text import Text
 from ncuview.diagnose.compare import extent_words
 from ncuview.diagnose.priority import Priorities, Priority
 from ncuview.model import Diagnosis
-from ncuview.render.terminal import duration, factor, launch_section, page_console, page_text, provenance
+from ncuview.render.terminal import launch_section, page_console, page_text
 from ncuview.render.text import safe_text
+from ncuview.render.words import duration, factor, provenance
 
 _COLUMNS = ("#", "kernel", "grid, block", "runs", "time", "share", "first advice", "gain", "saves")
 _RIGHT = frozenset({"#", "runs", "time", "share", "gain", "saves"})

@@ -14,9 +14,8 @@ from typing import Literal
 
 from ncuview.model import Check, Diagnosis, Finding, Gain, Gate, LaunchDiagnosis, SourceLine
 from ncuview.render.gate_words import by_weight
-from ncuview.render.terminal import duration, factor
 from ncuview.render.text import safe_text
-from ncuview.render.words import promise_headline
+from ncuview.render.words import duration, factor, promise_headline
 
 Severity = Literal["error", "warning", "note"]
 

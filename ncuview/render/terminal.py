@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from io import StringIO
-from math import isfinite
 
 from rich.console import Console
 from rich.padding import Padding
@@ -16,25 +14,36 @@ from ncuview.model import (
     Broken,
     Diagnosis,
     Finding,
-    HostTimes,
     LaunchDiagnosis,
     NotApplicable,
     Passed,
-    ReportInfo,
-    Skipped,
     SourceLine,
 )
 from ncuview.render.text import safe_copy, safe_text
-from ncuview.report.units import UNITS
+from ncuview.render.words import (
+    advice_reason,
+    also_words,
+    changed_lines,
+    check_words,
+    duration,
+    excerpts,
+    host_words,
+    place_words,
+    promise_bounds,
+    promise_headline,
+    provenance,
+    rejected_words,
+    shown_file,
+    skipped_words,
+    step_words,
+    verdict_headline,
+    verdict_reason,
+    wall_words,
+)
 
 _LABEL = 8
 _ALSO = 3
-_EXACT = 100
-COLLECT = 'ncu --import-source yes --metrics "$(ncuview rules --metrics)"'
-"""What collects all that the rules need."""
 _PAGES = 3
-_SCRUBBED_FOLDERS = re.compile(r"^/(?:_+\d+/)+(?:.*/_+\d+/)?")
-_ORIGIN = {"live": "live profile", "recorded": "recorded profile", "report": "report"}
 
 
 def diagnosis_page(diagnosis: Diagnosis, *, width: int, color: bool) -> str:
@@ -78,17 +87,6 @@ def page_text(console: Console) -> str:
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"
 
 
-def provenance(reports: tuple[ReportInfo, ...], launches: tuple[LaunchDiagnosis, ...], remark: str) -> str:
-    """The first line: live or recorded, which GPU, when, which ncu, and why."""
-    origin = _ORIGIN[launches[0].origin] if launches else "report"
-    devices = ", ".join(dict.fromkeys(launch.device.name for launch in launches)) or "unknown GPU"
-    made = dict.fromkeys(
-        (f"{r.created:%Y-%m-%d}" if r.created else "undated", f"ncu {r.ncu_version or '?'}") for r in reports
-    )
-    dates = "; ".join(", ".join(parts) for parts in made)
-    return safe_text(f"{origin}: {devices}, {dates}" + (f" ({remark})" if remark else ""))
-
-
 def _worth_a_page(diagnosis: Diagnosis) -> list[LaunchDiagnosis]:
     """The launches whose advice saves the most time, in the order of the reports."""
 
@@ -114,50 +112,6 @@ def _overview(diagnosis: Diagnosis) -> Table:
     return table
 
 
-def duration(nanoseconds: float) -> str:
-    """A time with four digits and a unit that fits it."""
-    if not isfinite(nanoseconds):
-        return "unknown"
-    for unit, scale in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if nanoseconds >= scale:
-            return f"{nanoseconds / scale:.4g} {unit}"
-    return f"{nanoseconds:.0f} ns"
-
-
-def wall_words(launch: LaunchDiagnosis) -> str:
-    """``l1_data 88 %``, or ``latency``."""
-    return f"{launch.wall} {launch.walls[launch.wall]:.0%}" if launch.wall in launch.walls else launch.wall
-
-
-def wall_sentence(launch: LaunchDiagnosis) -> str:
-    """What limits the launch, as a sentence without its full stop."""
-    if launch.wall == "latency":
-        return "Latency is the wall: no unit is busy enough to explain the time"
-    if launch.wall == "launch":
-        return "The launch itself is the wall: it costs as much as the work"
-    if launch.wall == "blocks":
-        return "Starting blocks is the wall: the GPU starts one after the other, and these end too soon"
-    if launch.wall == "transfer":
-        return "The copies between host and device are the wall"
-    if launch.wall not in launch.walls:
-        return "The wall is unknown: the use of a unit that could be it was not collected"
-    what = UNITS[launch.wall].says if launch.wall in UNITS else "L2 cache"
-    return f"The wall is {launch.wall} ({what}) at {launch.walls[launch.wall]:.0%} of its peak"
-
-
-def step_words(launch: LaunchDiagnosis) -> str:
-    """The first advice with its promise, or the verdict."""
-    if not launch.findings:
-        return launch.verdict
-    first = launch.findings[0]
-    return f"{first.optimization} {factor(first.predicted_speedup.best)}"
-
-
-def factor(value: float) -> str:
-    """A speedup, with no more digits than are meant: ``2.18x``, ``3,035x``."""
-    return f"{value:.2f}x" if value < _EXACT else f"{value:,.0f}x"
-
-
 def launch_section(console: Console, launch: LaunchDiagnosis) -> None:
     """Print one launch with its next step, or why there is none."""
     launch = safe_copy(launch)
@@ -166,7 +120,7 @@ def launch_section(console: Console, launch: LaunchDiagnosis) -> None:
     heading.append(f"  grid {grid}, block {block}  {duration(launch.duration_ns)}{_useful(launch)}", style="not bold")
     console.print(heading)
     if launch.host:
-        console.print(Text(_host_words(launch.host)))
+        console.print(Text(host_words(launch.host)))
     console.print()
     if launch.findings:
         _next_step(console, launch, launch.findings[0])
@@ -185,27 +139,15 @@ def _useful(launch: LaunchDiagnosis) -> str:
     return f"  {bandwidth.value / 1e9:,.0f} GB/s useful" if bandwidth and not launch.host else ""
 
 
-def _host_words(host: HostTimes) -> str:
-    return (
-        f"copies to the device {duration(host.to_device_ns)}, kernel {duration(host.kernel_ns)}, copies back"
-        f" {duration(host.to_host_ns)}: {duration(host.whole_ns)} in all, which gains are of"
-    )
-
-
 def _next_step(console: Console, launch: LaunchDiagnosis, finding: Finding) -> None:
-    gain = finding.predicted_speedup
-    headline = Text(f"{finding.fix.title}: {factor(gain.best)} faster", style="bold green")
-    headline.append(
-        f"  ({factor(gain.low)} to {factor(gain.high)}, about {duration(launch.whole_ns / gain.best)})",
-        style="not bold",
-    )
+    headline = Text(promise_headline(finding), style="bold green")
+    headline.append(f"  ({promise_bounds(launch, finding)})", style="not bold")
     row(console, "Next", headline)
     console.print()
-    after = "" if finding.wall_after == launch.wall else f"; after this change {finding.wall_after} is"
-    row(console, "Why", Text(f"{safe_text(finding.message)}. {wall_sentence(launch)}{after}."))
+    row(console, "Why", Text(advice_reason(launch, finding)))
     _where(console, finding)
     _change(console, finding)
-    row(console, "Check", Text(f"Profile again: {safe_text(finding.check)}."))
+    row(console, "Check", Text(check_words(finding)))
     row(console, "Assumes", Text(finding.assumes))
     cite = finding.cite[0]
     row(console, "Taught", Text(f"{cite.document}, {cite.section}", style="italic"))
@@ -232,9 +174,9 @@ _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 def _where(console: Console, finding: Finding) -> None:
     """The places of the waste, with the code around them."""
-    for excerpt in _excerpts(finding.where):
+    for excerpt in excerpts(finding.where):
         for line in excerpt:
-            row(console, "Where", Text(_place_words(line), style="cyan"))
+            row(console, "Where", Text(place_words(line), style="cyan"))
         for call in dict.fromkeys(call for line in excerpt for call in line.called_from if call.code):
             _indented(console, Text(f"called by {shown_file(call.file)}:{call.line}  {call.code}"))
         _indented(console, _code(excerpt))
@@ -246,35 +188,6 @@ def _where(console: Console, finding: Finding) -> None:
         _indented(console, Text(instruction.sass))
     if finding.lines_wanted:
         _indented(console, Text(f"({finding.lines_wanted})", style="dim"))
-
-
-def _excerpts(lines: tuple[SourceLine, ...]) -> list[list[SourceLine]]:
-    """Lines together whose surroundings overlap, so that no code is shown twice; the worst first."""
-    found: list[list[SourceLine]] = []
-    for line in lines:
-        shown = {each.line for each in line.around}
-        near = [
-            excerpt
-            for excerpt in found
-            if excerpt[0].file == line.file and any(each.line in shown for other in excerpt for each in other.around)
-        ]
-        if near:
-            near[0].extend([line, *(other for excerpt in near[1:] for other in excerpt)])
-            found = [excerpt for excerpt in found if excerpt not in near[1:]]
-        else:
-            found.append([line])
-    return found
-
-
-def _place_words(line: SourceLine) -> str:
-    inlined = ", inlined" if line.inlined else ""
-    calls = ", ".join(f"{shown_file(call.file)}:{call.line}" for call in line.called_from if not call.code)
-    return f"{shown_file(line.file)}:{line.line}  {line.share:.0%} of it{inlined}" + (f" at {calls}" if calls else "")
-
-
-def shown_file(file: str) -> str:
-    """A file without the folders whose names `scrub` has taken away."""
-    return _SCRUBBED_FOLDERS.sub("", file)
 
 
 def _code(excerpt: list[SourceLine]) -> Table:
@@ -298,28 +211,14 @@ def _indented(console: Console, content: Text | Table) -> None:
 
 def _changed_lines(before: str, after: str) -> Iterator[Text]:
     """The lines that differ, as a short diff."""
-    import difflib  # only pages with advice need it
-
-    for line in difflib.ndiff(before.splitlines(), after.splitlines()):
-        if line.startswith("- "):
-            yield Text(line, style="red")
-        elif line.startswith("+ "):
-            yield Text(line, style="green")
+    for line in changed_lines(before, after):
+        yield Text(line, style=_DIFF_STYLES[line[0]])
 
 
 def _no_step(console: Console, launch: LaunchDiagnosis) -> None:
-    if launch.verdict == "near-peak":
-        row(console, "Verdict", Text("Near its peak. Stop here.", style="bold green"))
-        good = f"which is {launch.attained:.0%} of what a good kernel attains"
-        reason = f"{wall_sentence(launch)}, {good}. No rule promises 1.10x."
-    else:
-        row(
-            console,
-            "Verdict",
-            Text("Unclear: no rule promises a gain, and the launch is not near its peak.", style="bold yellow"),
-        )
-        reason = f"{wall_sentence(launch)}. What the rules could not judge is listed below."
-    row(console, "Why", Text(reason))
+    style = "bold green" if launch.verdict == "near-peak" else "bold yellow"
+    row(console, "Verdict", Text(verdict_headline(launch), style=style))
+    row(console, "Why", Text(verdict_reason(launch)))
 
 
 def _walls(launch: LaunchDiagnosis) -> str:
@@ -330,23 +229,16 @@ def _walls(launch: LaunchDiagnosis) -> str:
 def _rest(console: Console, launch: LaunchDiagnosis) -> None:
     """Everything else, one line each."""
     for finding in launch.findings[1 : _ALSO + 1]:
-        gain = finding.predicted_speedup.best
-        row(
-            console,
-            "Also",
-            Text(f"{finding.optimization} {factor(gain)} instead ({finding.rule.code}): {safe_text(finding.message)}"),
-        )
+        row(console, "Also", Text(also_words(finding)))
     for outcome in launch.outcomes:
         if isinstance(outcome, Finding) and outcome.rejected:
-            row(console, "Not", Text(f"{outcome.optimization} ({outcome.rule.code}), {outcome.rejected}"), style="dim")
+            row(console, "Not", Text(rejected_words(outcome)), style="dim")
         elif isinstance(outcome, Broken):
             row(console, "Broken", Text(f"{outcome.rule.code}: {safe_text(outcome.message)}"), style="red")
     for note in launch.textbook:
         row(console, "Textbook", Text(note))
-    skipped = [o.rule.name for o in launch.outcomes if isinstance(o, Skipped)]
-    if skipped:
-        names = f"{', '.join(skipped)}: metrics that they need were not collected. Collect them with: {COLLECT}"
-        row(console, "Skipped", Text(names), style="yellow")
+    if skipped := skipped_words(launch):
+        row(console, "Skipped", Text(skipped), style="yellow")
     passed = [o.rule.name for o in launch.outcomes if isinstance(o, Passed)]
     absent = [o.rule.name for o in launch.outcomes if isinstance(o, NotApplicable)]
     if passed:

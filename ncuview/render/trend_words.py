@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ncuview.diagnose.compare import extent_words
 from ncuview.render.comparison import faster_words
 from ncuview.render.sentence import moved_sentence
-from ncuview.render.terminal import duration, factor
+from ncuview.render.words import duration, factor
 from ncuview.trend.series import KernelTrend, Point, Reading, Series, Step
 
 MEANING = (

@@ -3,15 +3,83 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator
+from math import isfinite
 
-from ncuview.model import Finding, HostTimes, Ladder, LaunchDiagnosis, Skipped, SourceLine
-from ncuview.render.terminal import COLLECT, duration, factor, shown_file, wall_sentence
+from ncuview.model import Finding, HostTimes, Ladder, LaunchDiagnosis, ReportInfo, Skipped, SourceLine
+from ncuview.render.text import safe_text
+from ncuview.report.units import UNITS
 
+COLLECT = 'ncu --import-source yes --metrics "$(ncuview rules --metrics)"'
+"""What collects all that the rules need."""
 LADDER_MEANING = (
     "promised: the gain of the first advice. got: the measured gain of the kernel that applies it (by), in useful work"
     " per second where its sizes differ."
 )
+_EXACT = 100
+_SCRUBBED_FOLDERS = re.compile(r"^/(?:_+\d+/)+(?:.*/_+\d+/)?")
+_ORIGIN = {"live": "live profile", "recorded": "recorded profile", "report": "report"}
+
+
+def provenance(reports: tuple[ReportInfo, ...], launches: tuple[LaunchDiagnosis, ...], remark: str) -> str:
+    """The first line: live or recorded, which GPU, when, which ncu, and why."""
+    origin = _ORIGIN[launches[0].origin] if launches else "report"
+    devices = ", ".join(dict.fromkeys(launch.device.name for launch in launches)) or "unknown GPU"
+    made = dict.fromkeys(
+        (f"{r.created:%Y-%m-%d}" if r.created else "undated", f"ncu {r.ncu_version or '?'}") for r in reports
+    )
+    dates = "; ".join(", ".join(parts) for parts in made)
+    return safe_text(f"{origin}: {devices}, {dates}" + (f" ({remark})" if remark else ""))
+
+
+def duration(nanoseconds: float) -> str:
+    """A time with four digits and a unit that fits it."""
+    if not isfinite(nanoseconds):
+        return "unknown"
+    for unit, scale in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if nanoseconds >= scale:
+            return f"{nanoseconds / scale:.4g} {unit}"
+    return f"{nanoseconds:.0f} ns"
+
+
+def factor(value: float) -> str:
+    """A speedup, with no more digits than are meant: ``2.18x``, ``3,035x``."""
+    return f"{value:.2f}x" if value < _EXACT else f"{value:,.0f}x"
+
+
+def wall_words(launch: LaunchDiagnosis) -> str:
+    """``l1_data 88 %``, or ``latency``."""
+    return f"{launch.wall} {launch.walls[launch.wall]:.0%}" if launch.wall in launch.walls else launch.wall
+
+
+def wall_sentence(launch: LaunchDiagnosis) -> str:
+    """What limits the launch, as a sentence without its full stop."""
+    if launch.wall == "latency":
+        return "Latency is the wall: no unit is busy enough to explain the time"
+    if launch.wall == "launch":
+        return "The launch itself is the wall: it costs as much as the work"
+    if launch.wall == "blocks":
+        return "Starting blocks is the wall: the GPU starts one after the other, and these end too soon"
+    if launch.wall == "transfer":
+        return "The copies between host and device are the wall"
+    if launch.wall not in launch.walls:
+        return "The wall is unknown: the use of a unit that could be it was not collected"
+    what = UNITS[launch.wall].says if launch.wall in UNITS else "L2 cache"
+    return f"The wall is {launch.wall} ({what}) at {launch.walls[launch.wall]:.0%} of its peak"
+
+
+def step_words(launch: LaunchDiagnosis) -> str:
+    """The first advice with its promise, or the verdict."""
+    if not launch.findings:
+        return launch.verdict
+    first = launch.findings[0]
+    return f"{first.optimization} {factor(first.predicted_speedup.best)}"
+
+
+def shown_file(file: str) -> str:
+    """A file without the folders whose names `scrub` has taken away."""
+    return _SCRUBBED_FOLDERS.sub("", file)
 
 
 def promise_headline(finding: Finding) -> str:

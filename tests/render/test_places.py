@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from ncuview.model import CallSite, CodeLine, Diagnosis, HotInstruction, SourceLine
 from ncuview.render import render
-from ncuview.render.terminal import shown_file
+from ncuview.render.words import shown_file
 from tests.render.sample import advice_finding, launch_with_advice
 
 

@@ -20,7 +20,7 @@ from ncuview.render.html_report.roofline import counted_operations, rooflines
 from ncuview.render.html_report.roofline_chart import roofline_section
 from ncuview.render.html_report.rows import rows_of
 from ncuview.render.html_report.summary import summary_section
-from ncuview.render.terminal import provenance
+from ncuview.render.words import provenance
 
 if TYPE_CHECKING:
     from ncuview.diagnose.compare import Comparison

@@ -13,7 +13,7 @@ from ncuview.render.html_report.checks import Ids
 from ncuview.render.html_report.details import scrolled
 from ncuview.render.html_report.elements import Part, dim, element, hidden, section
 from ncuview.render.sentence import moved_sentence
-from ncuview.render.terminal import duration, factor, provenance, step_words
+from ncuview.render.words import duration, factor, provenance, step_words
 
 _SHOWN = 12
 """Pairs, those that changed most; the others are folded."""

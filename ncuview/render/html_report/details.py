@@ -10,21 +10,24 @@ from ncuview.model import Broken, Check, Finding, LaunchDiagnosis, NotApplicable
 from ncuview.render.html_report.elements import Part, dim, element, hidden
 from ncuview.render.html_report.rows import KernelRow
 from ncuview.render.html_report.walls import walls_table
-from ncuview.render.terminal import duration, shown_file, step_words, wall_words
 from ncuview.render.words import (
     advice_reason,
     also_words,
     changed_lines,
     check_words,
+    duration,
     excerpts,
     host_words,
     place_words,
     promise_bounds,
     promise_headline,
     rejected_words,
+    shown_file,
     skipped_words,
+    step_words,
     verdict_headline,
     verdict_reason,
+    wall_words,
 )
 
 _LAUNCHES = 50

@@ -8,7 +8,6 @@ from xml.etree import ElementTree as ET
 
 from ncuview.render.html_report.elements import Part, dim, element, hidden, section
 from ncuview.render.html_report.page import page, shipped
-from ncuview.render.terminal import duration, factor, step_words, wall_words
 from ncuview.render.trend_words import (
     MEANING,
     break_words,
@@ -19,6 +18,7 @@ from ncuview.render.trend_words import (
     step_sentence,
     summary_words,
 )
+from ncuview.render.words import duration, factor, step_words, wall_words
 from ncuview.trend.series import History, KernelTrend, Point, Reading, Series, Step
 
 _WIDTH, _HEIGHT = 100.0, 100.0

@@ -10,7 +10,7 @@ from ncuview.model import LaunchDiagnosis
 from ncuview.render.html_report.details import kernel_details
 from ncuview.render.html_report.elements import Part, dim, element, section
 from ncuview.render.html_report.rows import KernelRow
-from ncuview.render.terminal import duration, factor, shown_file, wall_words
+from ncuview.render.words import duration, factor, shown_file, wall_words
 
 VERDICTS = {"advice": "advice", "near-peak": "near its peak", "unclear": "unclear"}
 

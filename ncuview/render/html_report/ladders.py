@@ -11,8 +11,7 @@ from ncuview.render.html_report.checks import Ids
 from ncuview.render.html_report.details import scrolled
 from ncuview.render.html_report.elements import Part, dim, element, section
 from ncuview.render.ladder import rate
-from ncuview.render.terminal import duration, factor, provenance, wall_words
-from ncuview.render.words import LADDER_MEANING, textbook_notes
+from ncuview.render.words import LADDER_MEANING, duration, factor, provenance, textbook_notes, wall_words
 
 _COLUMNS = ("#", "kernel", "time", "rate", "wall", "first advice", "promised", "low to high", "got", "by")
 _NUMBERS = frozenset({"#", "time", "rate", "promised", "low to high", "got", "by"})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ncuview.model import LaunchDiagnosis
 from ncuview.render.html_report.rows import KernelRow
-from ncuview.render.terminal import shown_file
+from ncuview.render.words import shown_file
 from ncuview.report.source import lines_of, source_text
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from ncuview.render.html_report.elements import Part, dim, element, section
 from ncuview.render.html_report.numbers import amount
 from ncuview.render.html_report.roofline import Point, Roof, Roofline
 from ncuview.render.html_report.rows import KernelRow
-from ncuview.render.terminal import duration
+from ncuview.render.words import duration
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 1000, 480, 76, 136, 16, 52
 _NAMED = 400

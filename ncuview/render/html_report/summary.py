@@ -13,7 +13,7 @@ from ncuview.render.html_report.elements import Part, dim, element, hidden, sect
 from ncuview.render.html_report.kernels import where_words
 from ncuview.render.html_report.rows import KernelRow
 from ncuview.render.priorities import bound_sentence
-from ncuview.render.terminal import duration, factor
+from ncuview.render.words import duration, factor
 
 _STEPS = 3
 

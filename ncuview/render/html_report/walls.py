@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 from ncuview.diagnose.attainable import bounds_of, of_gpu
 from ncuview.model import LaunchDiagnosis
 from ncuview.render.html_report.elements import Part, dim, element, hidden
-from ncuview.render.terminal import wall_sentence
+from ncuview.render.words import wall_sentence
 from ncuview.report.units import UNITS, members
 
 _SHOWN_FROM = 0.05
