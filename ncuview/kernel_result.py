@@ -23,7 +23,7 @@ class Measured(float):
     """A number that shows in a failed assertion what it is of, and what to do about it."""
 
     what: str
-    """``bank_conflict_ways``."""
+    """``shared_bank_conflict_ways``."""
     unit: str
     of: KernelResult
 

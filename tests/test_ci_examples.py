@@ -30,7 +30,7 @@ REPORT = shipped("kernels") / "bank_patterns" / "h200.ncu-repz"
 EXPRESSION = re.compile(r"\$\{\{\s*([\w.-]+)\s*\}\}")
 SHA = re.compile(r"[\w-]+/[\w./-]+@[0-9a-f]{40}")
 
-OPEN = '[[budget]]\nkernel = "bank_linear"\nmetric = "bank_conflict_ways"\nmax = 1.05\n'
+OPEN = '[[budget]]\nkernel = "bank_linear"\nmetric = "shared_bank_conflict_ways"\nmax = 1.05\n'
 CLOSED = OPEN.replace("bank_linear", "bank_column")
 BROKEN = OPEN.replace("max", "maximum")
 HOSTILE = [
@@ -237,7 +237,7 @@ def test_a_regression_against_the_baseline_closes_the_gate(github: Checked, here
     assert clean.returncode == 0, clean.stderr
     earlier = json.loads((here / "ci" / "base.json").read_text())
     kernel = next(each for each in earlier["kernels"] if each["kernel"] == "bank_column")
-    kernel["metrics"]["bank_conflict_ways"]["median"] = 1.0
+    kernel["metrics"]["shared_bank_conflict_ways"]["median"] = 1.0
     (here / "ci" / "base.json").write_text(json.dumps(earlier))
     done = github(baseline="ci/base.json")
     assert done.returncode == 1, done.stderr

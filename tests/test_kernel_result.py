@@ -42,8 +42,8 @@ def made(*launches: Launch, times: tuple[float, ...] = ()) -> KernelResult:
 
 
 def test_a_textbook_metric_is_that_of_the_documents(transpose: KernelResult) -> None:
-    assert transpose.kernel("transposeCoalesced")["bank_conflict_ways"] == 16.5
-    assert transpose.kernel("transposeNoBankConflicts")["bank_conflict_ways"] == 1
+    assert transpose.kernel("transposeCoalesced")["shared_bank_conflict_ways"] == 16.5
+    assert transpose.kernel("transposeNoBankConflicts")["shared_bank_conflict_ways"] == 1
     assert transpose.kernel("transposeNaive")["gst_transactions_per_request"] == 32
 
 
@@ -67,7 +67,11 @@ def test_advice_and_promise_are_those_of_the_diagnosis(transpose: KernelResult) 
 
 
 def test_a_number_of_several_kernels_is_refused_with_their_names(transpose: KernelResult) -> None:
-    for ask in (lambda: transpose["bank_conflict_ways"], lambda: transpose.duration_ns, lambda: transpose.advice):
+    for ask in (
+        lambda: transpose["shared_bank_conflict_ways"],
+        lambda: transpose.duration_ns,
+        lambda: transpose.advice,
+    ):
         with pytest.raises(UsageError, match=r"30 kernels were profiled.*copy"):
             ask()
 
@@ -101,15 +105,15 @@ def test_names_that_are_patterns_by_accident_are_found() -> None:
 def test_an_unknown_metric_is_an_error_with_the_name_that_was_meant(transpose: KernelResult) -> None:
     with pytest.raises(UnknownMetric) as error:
         transpose.kernel("copy")["bank_conflict_way"]
-    assert "bank_conflict_ways" in error.value.hint
+    assert "shared_bank_conflict_ways" in error.value.hint
 
 
 def test_a_metric_without_a_subject_is_an_error_and_no_number(transpose: KernelResult) -> None:
     kernel = transpose.kernel("transposeNaive")
-    assert "bank_conflict_ways" not in kernel
+    assert "shared_bank_conflict_ways" not in kernel
     assert "gst_transactions" in kernel
-    with pytest.raises(UnknownMetric, match="transposeNaive has no bank_conflict_ways"):
-        kernel["bank_conflict_ways"]
+    with pytest.raises(UnknownMetric, match="transposeNaive has no shared_bank_conflict_ways"):
+        kernel["shared_bank_conflict_ways"]
 
 
 def test_a_metric_that_was_collected_for_others_only_is_no_number() -> None:
@@ -133,9 +137,9 @@ def test_an_unknown_time_is_an_error() -> None:
 
 def test_counts_of_launches_that_do_different_things_are_no_number(bank_patterns: KernelResult) -> None:
     kernel = bank_patterns.kernel("bank_strided")
-    with pytest.raises(UsageError, match=r"bank_conflict_ways is .* to 31\.9.* they do different things"):
-        kernel["bank_conflict_ways"]
-    ways = [work["bank_conflict_ways"] for work in kernel.works]
+    with pytest.raises(UsageError, match=r"shared_bank_conflict_ways is .* to 31\.9.* they do different things"):
+        kernel["shared_bank_conflict_ways"]
+    ways = [work["shared_bank_conflict_ways"] for work in kernel.works]
     assert len(ways) == len(set(ways)) == 5
 
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HOOKS = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
 RULE = shipped("rules") / "shared_memory" / "shared-bank-conflict.toml"
 
-GOOD = '[[budget]]\nkernel = "*"\nmetric = "bank_conflict_ways"\nmax = 1\n'
+GOOD = '[[budget]]\nkernel = "*"\nmetric = "shared_bank_conflict_ways"\nmax = 1\n'
 
 
 def run(hook: dict[str, Any], folder: Path, *files: str) -> subprocess.CompletedProcess[str]:

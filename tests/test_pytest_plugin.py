@@ -94,7 +94,7 @@ def test_a_stored_report_is_read_without_a_gpu(run: Run) -> None:
     result = run(f"""
         def test_padding(ncuview):
             r = ncuview.read({str(REPORT)!r})
-            assert r.kernel("transposeNoBankConflicts")["bank_conflict_ways"] == 1
+            assert r.kernel("transposeNoBankConflicts")["shared_bank_conflict_ways"] == 1
             assert r.kernel("transposeCoalesced").advice == "shared_memory_padding"
             assert r.kernel("transposeCoalesced").promised > 2
             assert r.kernel("transposeCoalesced").duration_ns < 1e6
@@ -106,11 +106,11 @@ def test_a_failed_comparison_says_what_was_measured_and_what_to_do(run: Run) -> 
     result = run(f"""
         def test_padding(ncuview):
             r = ncuview.read({str(REPORT)!r}).kernel("transposeCoalesced")
-            assert r["bank_conflict_ways"] == 1
+            assert r["shared_bank_conflict_ways"] == 1
     """)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([
-        "E * assert <bank_conflict_ways 16.5 ratio> == 1",
+        "E * assert <shared_bank_conflict_ways 16.5 ratio> == 1",
         "E * <transposeCoalesced, grid 256x256, block 32x8: *us, l1_data 88%, shared_memory_padding *x>",
         "E * Next: Pad the tile by one column: *x faster. *",
         "E * Where: *.cu:*",
@@ -132,7 +132,7 @@ def test_a_program_is_profiled_as_the_marker_and_the_call_say(run: Run, profiled
         @pytest.mark.ncuview(kernel_name="regex:transpose", launch_count=5, timeout_s=60)
         def test_program(ncuview):
             r = ncuview.profile(["./app", "--size", "8192"], launch_count=3)
-            assert r["bank_conflict_ways"] == 16.5
+            assert r["shared_bank_conflict_ways"] == 16.5
             ncuview.profile("./other")
     """)
     result.assert_outcomes(passed=1)

@@ -35,7 +35,7 @@ kind = "int32 = rounds"
 bytes = "4 * rounds * threads"
 
 [predicts]
-bank_conflict_ways = 32.0
+shared_bank_conflict_ways = 32.0
 
 [expect]
 first = "shared_memory_padding"

@@ -34,7 +34,7 @@ kind = "int32 = rounds"
 bytes = "4 * rounds * threads"
 
 [predicts]
-bank_conflict_ways = 1.0
+shared_bank_conflict_ways = 1.0
 
 [step]
 after = "bank_column"

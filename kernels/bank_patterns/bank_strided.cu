@@ -40,7 +40,7 @@ kind = "int32 = stride"
 bytes = "4 * rounds * threads"
 
 [predicts]
-bank_conflict_ways = 32.0
+shared_bank_conflict_ways = 32.0
 
 [expect]
 first = "shared_memory_padding"
@@ -53,7 +53,7 @@ teaches = "A stride of 16 words: 2 banks serve all lanes, 16 each."
 better = "bank_linear"
 
 [variant.predicts]
-bank_conflict_ways = 16.0
+shared_bank_conflict_ways = 16.0
 
 [variant.expect]
 first = "shared_memory_padding"
@@ -66,7 +66,7 @@ teaches = "A stride of 8 words: 4 banks serve all lanes, 8 each."
 better = "bank_linear"
 
 [variant.predicts]
-bank_conflict_ways = 8.0
+shared_bank_conflict_ways = 8.0
 
 [variant.expect]
 first = "shared_memory_padding"
@@ -79,7 +79,7 @@ teaches = "A stride of 4 words: 8 banks serve all lanes, 4 each."
 better = "bank_linear"
 
 [variant.predicts]
-bank_conflict_ways = 4.0
+shared_bank_conflict_ways = 4.0
 
 [variant.expect]
 first = "shared_memory_padding"
@@ -92,7 +92,7 @@ teaches = "A stride of 2 words: 16 banks serve all lanes, 2 each."
 better = "bank_linear"
 
 [variant.predicts]
-bank_conflict_ways = 2.0
+shared_bank_conflict_ways = 2.0
 
 [variant.expect]
 first = "shared_memory_padding"

@@ -40,7 +40,7 @@ kind = "int32 = stride"
 bytes = "8 * rounds * threads"
 
 [predicts]
-bank_conflict_ways = 2.0
+shared_bank_conflict_ways = 2.0
 
 [expect]
 first = "shared_memory_padding"

@@ -132,7 +132,7 @@ _COUNTERS = (
         "inst_executed_global_stores", "store instructions", "store instructions", ("lsu", "issue"), among=_ACCESSES
     ),
     _Counter(
-        "bank_conflict_ways",
+        "shared_bank_conflict_ways",
         "bank conflicts",
         "shared",
         ("l1_data", "lsu"),

@@ -38,7 +38,7 @@ COUNTERS: Mapping[str, bool] = {
             "inst_executed_global_atomics",
             "inst_executed_global_reductions",
             "inst_executed_shared_atomics",
-            "bank_conflict_ways",
+            "shared_bank_conflict_ways",
             "shared_load_transactions",
             "shared_store_transactions",
             "inst_fp_64",

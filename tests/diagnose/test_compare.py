@@ -276,7 +276,7 @@ def test_a_kernel_that_begins_to_use_shared_memory_has_none_before() -> None:
         units(launch(), l1_data=0.9),
         inst_executed_shared_loads=10,
         inst_executed_shared_stores=10,
-        bank_conflict_ways=16.5,
+        shared_bank_conflict_ways=16.5,
         shared_load_transactions=320,
         shared_store_transactions=10,
     )
@@ -394,7 +394,7 @@ def test_coalescing_the_transpose_trades_scattered_stores_for_bank_conflicts() -
     pair = step("transpose", "transposeNaive", "transposeCoalesced")
     first, *others = pair.shifts
     assert (first.metric, first.before, first.after) == ("gst_transactions_per_request", 32.0, 4.0)
-    conflicts = next(shift for shift in others if shift.metric == "bank_conflict_ways")
+    conflicts = next(shift for shift in others if shift.metric == "shared_bank_conflict_ways")
     assert (conflicts.before, conflicts.after) == (None, 16.5)
     assert first.saves_ns > 0 > conflicts.saves_ns
     assert [(rule.rule.code, rule.fires_before) for rule in pair.rules[:2]] == [("GMEM002", True), ("SMEM001", False)]
@@ -405,7 +405,7 @@ def test_coalescing_the_transpose_trades_scattered_stores_for_bank_conflicts() -
 def test_padding_the_tile_takes_the_conflicts_and_keeps_its_promise() -> None:
     pair = step("transpose", "transposeCoalesced", "transposeNoBankConflicts")
     assert [(shift.metric, shift.before, shift.after) for shift in pair.shifts if shift.exact] == [
-        ("bank_conflict_ways", 16.5, 1.0)
+        ("shared_bank_conflict_ways", 16.5, 1.0)
     ]
     assert pair.promise is not None
     assert (pair.promise.verdict, pair.promise.evidence) == ("kept", "gone")
@@ -418,7 +418,7 @@ def test_diagonal_mapping_moves_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("before", "after", "metric"),
-    [("reduce_v1", "reduce_v2", "inst_executed"), ("reduce_v2", "reduce_v3", "bank_conflict_ways")],
+    [("reduce_v1", "reduce_v2", "inst_executed"), ("reduce_v2", "reduce_v3", "shared_bank_conflict_ways")],
 )
 def test_the_steps_of_the_reduction_name_their_mechanism(before: str, after: str, metric: str) -> None:
     assert step("reduction", before, after).shifts[0].metric == metric

@@ -102,7 +102,7 @@ def test_a_metric_that_was_not_collected_is_never_a_pass(tmp_path: Path) -> None
 
 
 def test_a_metric_without_a_subject_passes(tmp_path: Path) -> None:
-    text = METRIC.format("bank_conflict_ways", "max = 1")
+    text = METRIC.format("shared_bank_conflict_ways", "max = 1")
     collected = {"memory_l1_wavefronts_shared": [0.0], "memory_l1_wavefronts_shared_ideal": [0.0]}
     found = check(tmp_path, text, launch(), **collected)
     assert found.result == "passed"

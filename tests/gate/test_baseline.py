@@ -282,8 +282,10 @@ def test_a_kernel_with_bank_conflicts_in_place_of_one_without_is_caught(real: Ex
     swapped = replace(bad, kernel=good.kernel, demangled=good.demangled)
     now = Examined(replace(real.diagnosis, launches=(swapped,)), real.profile)
     found = check(now, None, ("main.json", before))
-    assert {"bank_conflict_ways", "duration_ns"} <= {each.subject for each in found.checks if each.result == "failed"}
+    assert {"shared_bank_conflict_ways", "duration_ns"} <= {
+        each.subject for each in found.checks if each.result == "failed"
+    }
     assert exit_code(found) == 1
-    blamed = next(each for each in found.checks if each.subject == "bank_conflict_ways")
+    blamed = next(each for each in found.checks if each.subject == "shared_bank_conflict_ways")
     assert blamed.where
     assert blamed.where[0].file.endswith("bank_column.cu")

@@ -47,7 +47,7 @@ def test_what_the_rules_collect_was_mostly_measured() -> None:
     [
         ("duration_ns", MetricClass.TIME),
         ("gld_transactions_per_request", MetricClass.EXACT),
-        ("bank_conflict_ways", MetricClass.EXACT),
+        ("shared_bank_conflict_ways", MetricClass.EXACT),
         ("achieved_occupancy", MetricClass.NEAR),
         ("ipc", MetricClass.TIME),
         ("dram_write_bytes", MetricClass.NOISY),

@@ -42,17 +42,17 @@ def test_a_program_is_profiled_in_a_test(pytester: pytest.Pytester, monkeypatch:
         def test_column(ncuview):
             r = ncuview.profile([{str(program)!r}])
             assert len(r.launches) == 3
-            assert r["bank_conflict_ways"] == 16.5
+            assert r["shared_bank_conflict_ways"] == 16.5
             assert r["shared_load_transactions_per_request"] == 32
             assert r.duration_ns > 0
 
         def test_column_fails(ncuview):
-            assert ncuview.profile([{str(program)!r}], launch_count=1)["bank_conflict_ways"] == 1
+            assert ncuview.profile([{str(program)!r}], launch_count=1)["shared_bank_conflict_ways"] == 1
     """)
     options = ("-p", "ncuview.pytest_plugin", "--ncuview-report", "kept", "--ncuview-require-gpu")
     result = pytester.runpytest_subprocess(*options)
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["E * assert <bank_conflict_ways 16.5 ratio> == 1", "E * <column, grid 1024, *"])
+    result.stdout.fnmatch_lines(["E * assert <shared_bank_conflict_ways 16.5 ratio> == 1", "E * <column, grid 1024, *"])
     kept = sorted((pytester.path / "kept").iterdir())
     assert len(kept) == 2
     profile = api.read(*kept)

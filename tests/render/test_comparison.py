@@ -33,7 +33,7 @@ def measured(launch: LaunchDiagnosis, **values: float) -> LaunchDiagnosis:
 def before() -> LaunchDiagnosis:
     return measured(
         launch_with_advice(),
-        bank_conflict_ways=16.5,
+        shared_bank_conflict_ways=16.5,
         shared_load_transactions=67_108_864,
         shared_store_transactions=2_097_152,
         inst_executed=2.5e7,
@@ -43,7 +43,7 @@ def before() -> LaunchDiagnosis:
 def after() -> LaunchDiagnosis:
     padded = measured(
         launch_near_peak(),
-        bank_conflict_ways=1.0,
+        shared_bank_conflict_ways=1.0,
         shared_load_transactions=2_097_152,
         shared_store_transactions=2_097_152,
         inst_executed=2.5e7,
@@ -87,12 +87,14 @@ def test_the_sentence_names_the_mechanism_the_wall_and_the_time() -> None:
 
 def test_what_cost_time_is_told_as_working_against_a_gain() -> None:
     slower = compare(
-        Diagnosis((measured(before(), bank_conflict_ways=1.0, shared_load_transactions=1e6, inst_executed=9e7),), ()),
+        Diagnosis(
+            (measured(before(), shared_bank_conflict_ways=1.0, shared_load_transactions=1e6, inst_executed=9e7),), ()
+        ),
         Diagnosis(
             (
                 measured(
                     replace(after(), walls={"l1_data": 0.9, "issue": 0.3}),
-                    bank_conflict_ways=4.0,
+                    shared_bank_conflict_ways=4.0,
                     shared_load_transactions=4e6,
                     inst_executed=3e7,
                 ),
@@ -190,7 +192,7 @@ def test_the_document_is_as_its_schema_says() -> None:
     assert document["schema"] == COMPARISON_SCHEMA == schema()["title"] == schema()["properties"]["schema"]["const"]
     (pair,) = document["pairs"]
     assert pair["promise"]["verdict"] == "more than promised"
-    assert [shift["metric"] for shift in pair["moved"]] == ["bank_conflict_ways"]
+    assert [shift["metric"] for shift in pair["moved"]] == ["shared_bank_conflict_ways"]
     assert [launch["kernel"] for launch in document["only_after"]] == ["new", "new"]
 
 

@@ -41,7 +41,7 @@ def test_nvidia_s_table_is_quoted_only_where_it_says_something_else() -> None:
     assert f"{says}smsp__inst_executed.avg.per_cycle_active\n" in metric_page(definition("ipc"))
     assert f"{says}n/a\n" in metric_page(definition("inst_replay_overhead"))
     assert says not in metric_page(definition("dram_read_bytes"))
-    assert says not in metric_page(definition("bank_conflict_ways"))
+    assert says not in metric_page(definition("shared_bank_conflict_ways"))
 
 
 def test_the_list_has_a_line_for_each_metric_and_marks_the_gaps() -> None:

@@ -110,7 +110,7 @@ def test_an_expression_compiles_and_reads_metrics_that_look_like_metrics(text: s
         ),
         ("l2_tex_read_throughput", {"lts__t_sectors_srcunit_tex_op_read.sum.per_second": 2.0}, 64.0),
         (
-            "bank_conflict_ways",
+            "shared_bank_conflict_ways",
             {"memory_l1_wavefronts_shared": 69206016.0, "memory_l1_wavefronts_shared_ideal": 4194304.0},
             16.5,
         ),
@@ -198,7 +198,7 @@ COUNTS = st.floats(min_value=1, max_value=1e12)
 RATIOS = {
     "gld_transactions_per_request": (SECTORS, LOADS),
     "warp_execution_efficiency": ("thread_inst_executed", "inst_executed"),
-    "bank_conflict_ways": ("memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal"),
+    "shared_bank_conflict_ways": ("memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal"),
     "l2_slice_imbalance": ("lts__t_sectors.max", "lts__t_sectors.avg"),
     "inst_per_warp": ("smsp__inst_executed.sum", "smsp__warps_launched.sum"),
     "dram_read_throughput": ("dram__bytes_read.sum", "gpu__time_duration.sum"),
