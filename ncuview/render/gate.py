@@ -13,7 +13,7 @@ from ncuview.gate.verdict import counts, exit_code
 from ncuview.model import Check, CheckResult, Gate
 from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_copy
-from ncuview.render.words import shown_file
+from ncuview.render.words import kernel_words, shown_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -105,7 +105,7 @@ def _line(console: Console, check: Check, *, warned: bool) -> None:
 
 def _name(check: Check) -> str:
     """The kernel without its parameters, and the grid and block where a launch has them."""
-    name = check.kernel.partition("(")[0] or check.kernel
+    name = kernel_words(check.kernel)
     if not any(check.grid):
         return name
     grid, block = ("x".join(str(size) for size in extent if size > 1) or "1" for extent in (check.grid, check.block))

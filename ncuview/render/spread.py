@@ -8,6 +8,7 @@ from rich.text import Text
 from ncuview.gate.spread import KernelSpread, Spreads
 from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_text
+from ncuview.render.words import kernel_words
 
 _NAMED = 4
 
@@ -21,7 +22,7 @@ def spread_page(spreads: Spreads, width: int) -> str:
         for name in ("kernel", "launches", "time spreads by", "counters that differ"):
             table.add_column(name, justify="right" if name == "launches" else "left", overflow="fold")
         for kernel, found in kernels.items():
-            cells = (kernel.partition("(")[0], f"{found.repeats:,}", f"{found.time:.2%}", _counters(found))
+            cells = (kernel_words(kernel), f"{found.repeats:,}", f"{found.time:.2%}", _counters(found))
             table.add_row(*(Text(safe_text(cell)) for cell in cells))
         console.print(table)
     return page_text(console)

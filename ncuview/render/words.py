@@ -82,6 +82,19 @@ def shown_file(file: str) -> str:
     return _SCRUBBED_FOLDERS.sub("", file)
 
 
+def kernel_words(demangled: str) -> str:
+    """A demangled name without its parameters and result: ``rotate<(int)32>`` of ``void rotate<(int)32>(float *)``."""
+    name = demangled.strip()
+    if name.endswith(")"):
+        depth = 0
+        for at in range(len(name) - 1, 0, -1):
+            depth += {")": 1, "(": -1}.get(name[at], 0)
+            if depth == 0:
+                name = name[:at]
+                break
+    return name.removeprefix("void ") or demangled
+
+
 def promise_headline(finding: Finding) -> str:
     """``Pad the tile by one column: 2.18x faster``."""
     return f"{finding.fix.title}: {factor(finding.predicted_speedup.best)} faster"
