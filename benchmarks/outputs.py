@@ -1,6 +1,6 @@
 """What writing a diagnosis of many launches in every format costs, beside reading the report.
 
-    python benchmarks/outputs.py [LAUNCHES]
+    python -m benchmarks.outputs [LAUNCHES]
 
 The report is a recorded one, its launches again and again. Reading, diagnosing and every format are timed in turn in
 one process, REPEATS times; medians are compared. Needs no GPU.
