@@ -77,7 +77,7 @@ def test_every_exception_from_the_order_is_still_needed(module: str, used: str) 
     assert used in ours(MODULES[module])
 
 
-@pytest.mark.parametrize("module", ["model", "errors", "paths"])
+@pytest.mark.parametrize("module", ["model", "errors", "paths", "files"])
 def test_what_all_stages_share_imports_nothing_of_ours(module: str) -> None:
     assert not [name for name in imports(MODULES[module]) if name.startswith("ncuview")]
 

@@ -20,6 +20,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from ncuview.errors import TableError
+from ncuview.files import replace_file
 from ncuview.model import Calibration
 from ncuview.paths import users_table
 from ncuview.report.units import UNITS
@@ -182,7 +183,10 @@ def keep(calibration: Calibration, path: Path) -> None:
     after = _without(before, calibration.device) + section_text(calibration)
     if {name: section for name, section in _sections(path, after).items() if name != calibration.device} != others:
         raise TableError(f"{path}: its sections cannot be told apart", hint="Write each as [GPU name].")
-    _replace(path, after)
+    try:
+        replace_file(path, after.encode())
+    except OSError as error:
+        raise _unwritable(path, error) from error
 
 
 def section_text(calibration: Calibration) -> str:
@@ -208,22 +212,6 @@ def _without(text: str, device: str) -> str:
     parts = [part for part in _PART.split(text) if device not in tomllib.loads(part)]
     kept = "".join(parts).rstrip("\n") or _HEADER
     return f"{kept}\n\n"
-
-
-def _replace(path: Path, text: str) -> None:
-    """Put a file in another's place at once: a private file beside it, on disk before it takes the name."""
-    temporary = None
-    try:
-        with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=".ncuview-", delete=False) as new:
-            temporary = Path(new.name)
-            new.write(text.encode())
-            new.flush()
-            os.fsync(new.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        if temporary:
-            temporary.unlink(missing_ok=True)
-        raise _unwritable(path, error) from error
 
 
 def _unwritable(path: Path, error: OSError) -> TableError:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 
 from ncuview.errors import NcuviewError
+from ncuview.files import replace_file
 
 
 def read_text(path: Path, error: type[NcuviewError], hint: str) -> str | None:
@@ -32,14 +32,8 @@ def write_whole(path: Path, text: str, error: type[NcuviewError]) -> None:
         NcuviewError: It cannot be written; of the type that is given. What was there before is untouched.
     """
     target = path.resolve()  # a link stays a link
-    partial = target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("xb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
+        replace_file(target, text.encode())
     except OSError as problem:
-        partial.unlink(missing_ok=True)
         raise error(f"{path} cannot be written: {problem.strerror}", hint="Name a file in another folder.") from problem

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from ncuview.errors import UsageError
+from ncuview.files import replace_file
 from ncuview.model import Diagnosis, Gate, Ladder, Profile
 
 if TYPE_CHECKING:
@@ -208,38 +208,8 @@ def write_output(path: Path, content: str | bytes) -> None:
         if target.exists() and not target.is_file():
             target.write_bytes(data)
         else:
-            _replace(target, data)
+            replace_file(target, data)
     except OSError as error:
         raise UsageError(
             f"{path} cannot be written: {error.strerror}", hint="Name a file in a folder that can be written."
         ) from error
-
-
-def _replace(target: Path, data: bytes) -> None:
-    partial = target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}.tmp")
-    try:
-        with partial.open("xb") as file:
-            if target.exists():
-                partial.chmod(target.stat().st_mode & 0o7777)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    _keep_entry(target.parent)
-
-
-def _keep_entry(folder: Path) -> None:
-    """Have the folder's new entry on the disk too, as far as the file system does that."""
-    try:
-        opened = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(opened)
-    except OSError:
-        pass
-    finally:
-        os.close(opened)
