@@ -26,13 +26,15 @@ class NcuviewError(Exception):
     Attributes:
         hint: What the user can do next, as a sentence or a command.
         exit_code: The process's exit status when this error ends it.
+        id: A stable name for programs: that of the failure catalogue, such as ``NCU-PERM``, else the class's.
     """
 
     exit_code = 70
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
+    def __init__(self, message: str, *, hint: str = "", id: str = "") -> None:  # noqa: A002  (what JSON calls it)
         super().__init__(message)
         self.hint = hint
+        self.id = id or type(self).__name__
 
 
 class UsageError(NcuviewError):

@@ -32,6 +32,9 @@ class ReportInfo:
     """The Nsight Compute that wrote it, such as ``2025.3.1``; empty when the report does not say."""
     created: datetime | None
     """When it was written (UTC); None when the report does not say."""
+    damage: str = ""
+    """What of it could not be read, as in "launches 0 to 6 of 9 were read; block 3 is damaged at byte 1,234 of 5,678";
+    empty when all of it was. A run with a damaged report never ends with exit code 0."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
