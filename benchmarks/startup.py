@@ -8,14 +8,14 @@ the reader's child process. Commands are run in turn, REPEATS times; medians are
 
 from __future__ import annotations
 
-import json
 import statistics
 import subprocess
 import sys
 import time
 
 from ncuview.collect.recorded import recorded_report
-from ncuview.report.precheck import precheck
+from ncuview.report.approved import approve
+from ncuview.report.task import Task
 
 REPEATS = 9
 KERNEL = "transposeCoalesced"
@@ -25,9 +25,11 @@ def main() -> None:
     """Print the medians and the two ratios."""
     python = sys.executable
     report = recorded_report("transpose")
-    header = precheck(report)
-    codes = json.dumps([(launch.mangled, launch.code) for launch in header.launches]).encode()
-    reader = [python, "-P", "-m", "ncuview.report.native", str(report), KERNEL, "0", str(header.results)]
+    approved = approve(report)
+    launches = [(launch.mangled, launch.code, launch.metrics) for launch in approved.header.launches]
+    task = Task(str(approved.snapshot.name), KERNEL, 0, launches, with_code=True, memory=4 << 30, cpu_s=60)
+    told, given = task.to_json(), [approved.snapshot.descriptor]  # commands that need neither leave them alone
+    reader = [python, "-P", "-m", "ncuview.report.native"]
     commands = {
         "import typer": [python, "-c", "import typer"],
         "ncuview --help": [python, "-m", "ncuview", "--help"],
@@ -39,7 +41,7 @@ def main() -> None:
     for _ in range(REPEATS):
         for name, command in commands.items():
             started = time.perf_counter()
-            subprocess.run(command, input=codes, stdout=subprocess.DEVNULL, check=True)  # the others read nothing
+            subprocess.run(command, input=told, capture_output=True, pass_fds=given, check=True)
             seconds[name].append(time.perf_counter() - started)
     median = {name: statistics.median(times) for name, times in seconds.items()}
     for name, value in median.items():

@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ncuview.errors import ReportEmpty, UsageError
+from ncuview.errors import NcuviewError, ReportEmpty, ReportError, UsageError
+from ncuview.masking import masked
 from ncuview.model import (
     Calibration,
     Diagnosis,
+    Failure,
     Gate,
     Ladder,
     LaunchDiagnosis,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from ncuview.collect.catalogue import Launch
     from ncuview.collect.ncu_output import Progress
     from ncuview.collect.options import NcuOptions
+    from ncuview.collect.profiling import Profiled
     from ncuview.collect.user_kernel import LaunchWords
     from ncuview.diagnose.compare import Comparison
     from ncuview.gate.baseline import Baseline
@@ -97,6 +100,9 @@ def profile(
 ) -> Profile:
     """Run a command or a Python function under ncu; its launches, as ``read`` gives them.
 
+    Where the program failed, or the time was over, after some launches, these are returned, and ``damage`` of their
+    report says what is missing.
+
     A function is called once, in a new Python, and only what that call launches is profiled. It takes no arguments
     (``functools.partial`` gives it some), and what it returns or changes here is lost. One that can be imported by its
     name travels as that; a lambda, or a function of a script or a notebook cell, needs cloudpickle, the extra
@@ -107,29 +113,56 @@ def profile(
             this Python; or the function.
         rules: The rules whose metrics are collected; the shipped ones by default.
         options: Which launches are profiled, and how, in ncu's own terms.
-        export: Where the report is to stay; None keeps no file. See ``collect.program.profile_program``.
+        export: Where the report is to stay; None keeps no file. See ``collect.program.run_program``.
         timeout_s: How long the program may take under ncu, in seconds.
         progress: Told about every kernel that ncu starts and finishes.
 
     Raises:
         UsageError: There is no such program, or the function cannot be sent.
         ToolError: GPU or ncu is missing, or ncu was refused.
-        ProgramFailed: The program or the function failed.
+        ProgramFailed: The program or the function failed before a launch was profiled.
         NothingProfiled: No launch was profiled.
     """
+    rules = load_rules() if rules is None else rules
+    found, made = _profiled_program(target, rules, options, Path(export) if export else None, timeout_s, None, progress)
+    if made.failure is None:
+        return found
+    said = str(made.failure)
+    return replace(found, reports=tuple(replace(report, damage=report.damage or said) for report in found.reports))
+
+
+def _profiled_program(
+    target: Target,
+    rules: Sequence[Rule],
+    options: NcuOptions | None,
+    export: Path | None,
+    timeout_s: float,
+    no_progress_s: float | None,
+    progress: Progressed | None,
+) -> tuple[Profile, Profiled]:
+    """What was read of a run under ncu, and how it ended."""
     from ncuview.collect.callable import program_of
     from ncuview.collect.options import NcuOptions
     from ncuview.collect.plan import metrics_for
-    from ncuview.collect.program import profile_program
+    from ncuview.collect.program import run_program
+    from ncuview.collect.watch import NO_PROGRESS_S
 
-    metrics = metrics_for(load_rules() if rules is None else rules)
-    stays = Path(export) if export else None
-    with tempfile.TemporaryDirectory(prefix="ncuview-") as sent, tempfile.TemporaryDirectory(prefix="ncuview-") as made:
-        program, chosen = program_of(target, options or NcuOptions(), Path(sent))
-        reports = profile_program(
-            program, metrics, Path(made), chosen, export=stays, timeout_s=timeout_s, progress=progress
+    with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
+        program, chosen = program_of(target, options or NcuOptions(), Path(folder))
+        made = run_program(
+            program,
+            metrics_for(rules),
+            Path(folder),
+            chosen,
+            export=export,
+            timeout_s=timeout_s,
+            no_progress_s=NO_PROGRESS_S if no_progress_s is None else no_progress_s,
+            progress=progress,
         )
-        return read(*reports, source_folders=chosen.source_folders)
+        try:
+            return read(*made.reports, source_folders=chosen.source_folders), made
+        except ReportError as unreadable:
+            raise made.failure or unreadable from unreadable
 
 
 def diagnose(profile: Profile, rules: Sequence[Rule] | None = None) -> Diagnosis:
@@ -206,27 +239,39 @@ def examine_program(
     *,
     export: Path | None = None,
     timeout_s: float = math.inf,
+    no_progress_s: float | None = None,
     progress: Progressed | None = None,
 ) -> Examined:
     """Profile any program under ncu and diagnose every launch that was profiled.
+
+    Where the program failed, or was stopped, after some launches, these are diagnosed, and ``failure`` of the diagnosis
+    says what is missing.
 
     Args:
         program: The program and its arguments; a first word that ends in .py is run by this Python.
         rules: The rules to judge by; the shipped ones by default.
         options: Which launches are profiled, and how.
-        export: Where the report is to stay; see ``collect.program.profile_program``.
+        export: Where the report is to stay; see ``collect.program.run_program``.
         timeout_s: How long the program may take under ncu, in seconds.
+        no_progress_s: How long it may show no progress, in seconds; None for ``collect.watch.NO_PROGRESS_S``.
         progress: Told about every kernel that ncu starts and finishes.
 
     Raises:
         NcuviewError: See errors.py.
     """
+    from ncuview.collect.plan import metrics_for
+    from ncuview.collect.requested import without_values
     from ncuview.diagnose.rank import diagnose as rank
 
     rules = load_rules() if rules is None else rules
-    found = profile(program, rules, options, export=export, timeout_s=timeout_s, progress=progress)
+    found, made = _profiled_program(program, rules, options, export, timeout_s, no_progress_s, progress)
     diagnosis = edited(rank(found, rules, "live"), options.source_folders if options else ())
-    return Examined(diagnosis, found, _told(options))
+    missing = without_values(metrics_for(rules), found)
+    notes = [diagnosis.remark, *(note.what for note in made.notes), str(missing) if missing else ""]
+    diagnosis = replace(diagnosis, remark="; ".join(filter(None, notes)))
+    if made.failure:
+        diagnosis = replace(diagnosis, failure=failure_of(made.failure))
+    return Examined(diagnosis, found, _told(made.options))
 
 
 def examine_source(
@@ -251,8 +296,13 @@ def examine_source(
     diagnosis = rank(made, rules, "live")
     found = _with_catalogue(_matching(launch, diagnosis.launches[0]), launch)
     remark = "; ".join(filter(None, [not_checked(launch), diagnosis.remark]))
-    known = edited(Diagnosis((found,), diagnosis.reports, remark), [source.parent])
+    known = edited(replace(diagnosis, launches=(found,), remark=remark), [source.parent])
     return Examined(known, made, _told(options))
+
+
+def failure_of(error: NcuviewError) -> Failure:
+    """An error as part of an answer."""
+    return Failure(error.id, masked(str(error)), masked(error.hint), error.exit_code)
 
 
 def _told(options: NcuOptions | None) -> Settings:
@@ -479,7 +529,7 @@ def _examine_launches(
     ordered = (_matching(launch, found.get(at)) for launch, at in zip(launches, positions, strict=True))
     known = tuple(_with_catalogue(each, launch) for each, launch in zip(ordered, launches, strict=True))
     remark = "; ".join(filter(None, [remark, diagnosis.remark]))
-    return Examined(Diagnosis(known, diagnosis.reports, remark), made, told)
+    return Examined(replace(diagnosis, launches=known, remark=remark), made, told)
 
 
 def _profiled(

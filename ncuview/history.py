@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,4 +85,4 @@ def _judged(reports: Sequence[Member], rules: Sequence[Rule] | None) -> dict[str
     for launch in together.launches:
         launches[launch.report].append(launch)
     infos = {info.path: info for info in together.reports}
-    return {path: Diagnosis(tuple(launches[path]), (infos[path],), together.remark) for path in infos}
+    return {path: replace(together, launches=tuple(launches[path]), reports=(infos[path],)) for path in infos}

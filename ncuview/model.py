@@ -18,8 +18,23 @@ if TYPE_CHECKING:
 Origin = Literal["live", "recorded", "report"]
 Verdict = Literal["advice", "near-peak", "unclear"]
 Extent = tuple[int, int, int]
+NOWHERE: Extent = (0, 0, 0)
+"""Grid and block of what is about no launch."""
 Configuration = tuple[str, Extent, Extent]
 """A kernel's demangled name, or its bare name for all kernels of that name together, its grid and its block."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there is no answer, or not the whole one."""
+
+    id: str
+    """Its stable name, as ``NcuviewError.id``: ``NCU-PERM``, ``ReportDamaged``."""
+    message: str
+    hint: str
+    """What the user can do next; may be empty."""
+    exit_code: int
+    """What the run ends with, unless something worse happened too."""
 
 
 @dataclass(frozen=True)
@@ -331,6 +346,9 @@ class Diagnosis:
     launched: Mapping[Configuration, int] = field(default_factory=dict)
     """How often the program launched each configuration, where only some of its launches were profiled. What is not in
     it was launched as often as it was profiled."""
+    failure: Failure | None = None
+    """Why launches are missing, or all of them; None when the answer is whole. Every page and format says it, no gate
+    is open, and the run does not end with exit code 0."""
 
 
 Level = Literal["off", "warn", "error"]
@@ -339,7 +357,10 @@ CheckResult = Literal["passed", "failed", "inconclusive", "not judged"]
 
 @dataclass(frozen=True)
 class Check:
-    """One condition of a budget or baseline, judged on one kernel and configuration."""
+    """One condition of a budget or baseline, judged on one kernel and configuration.
+
+    Grid and block are (0, 0, 0) where it is about no launch: nothing fits an entry of the budget, say.
+    """
 
     kernel: str
     """The demangled name."""

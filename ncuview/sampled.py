@@ -27,6 +27,7 @@ from ncuview.collect.sampling import (
     samples,
     second_run,
 )
+from ncuview.collect.watch import NO_PROGRESS_S
 from ncuview.diagnose.first_look import joined, second_look
 from ncuview.diagnose.rank import diagnose as rank
 from ncuview.errors import NothingProfiled
@@ -42,6 +43,7 @@ def analyze_sampled(
     options: NcuOptions | None = None,
     *,
     timeout_s: float = math.inf,
+    no_progress_s: float | None = None,
     progress: Progressed | None = None,
 ) -> Diagnosis:
     """Profile a program in two runs and diagnose one launch of each kernel and configuration.
@@ -55,6 +57,7 @@ def analyze_sampled(
         rules: The rules to judge by; the shipped ones by default.
         options: Which launches are profiled, and how; ``kernel_id`` is taken by the sampling.
         timeout_s: How long each run may take under ncu, in seconds.
+        no_progress_s: How long each may show no progress, in seconds; None for ``collect.watch.NO_PROGRESS_S``.
         progress: Told about every kernel that ncu starts and finishes.
 
     Raises:
@@ -67,7 +70,15 @@ def analyze_sampled(
     def profiled(metrics: Sequence[str], chosen: NcuOptions) -> Profile:
         with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
             words, chosen = program_of(program, chosen, Path(folder))
-            made = profile_program(words, metrics, Path(folder), chosen, timeout_s=timeout_s, progress=progress)
+            made = profile_program(
+                words,
+                metrics,
+                Path(folder),
+                chosen,
+                timeout_s=timeout_s,
+                no_progress_s=NO_PROGRESS_S if no_progress_s is None else no_progress_s,
+                progress=progress,
+            )
             return read(*made, source_folders=chosen.source_folders)
 
     first = profiled(sampling_metrics(), first_options)

@@ -661,6 +661,7 @@ HELP = [
     ["report"],
     ["ladder"],
     ["calibrate"],
+    ["doctor"],
     ["kernels"],
     ["rules"],
     ["rules", "check"],

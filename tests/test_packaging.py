@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
     [
         ("ncuview.render", "diagnosis.schema.json"),
         ("ncuview.render", "history.schema.json"),
+        ("ncuview.render", "without_counters.schema.json"),
         ("ncuview.gate", "baseline.schema.json"),
         ("ncuview.render.html_report", "page.js"),
         ("ncuview.render.html_report", "page.css"),

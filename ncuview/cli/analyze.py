@@ -7,9 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ncuview.cli.inputs import Inputs, option, takes_inputs
-from ncuview.cli.outputs import FormatOption, OutputOption, SourceRootOption, deliver, destinations
+from ncuview.cli.outputs import (
+    FormatOption,
+    OutputOption,
+    SourceRootOption,
+    deliver,
+    destinations,
+    failures_delivered,
+    leave,
+)
 from ncuview.cli.printing import ShownProgress, complain, print_exactly, print_text
+from ncuview.cli.without_counters import tell_without_counters
 from ncuview.errors import UsageError
+from ncuview.render.text import safe_page
 
 if TYPE_CHECKING:
     from ncuview.model import Diagnosis
@@ -31,6 +41,9 @@ def analyze(
     source_root: SourceRootOption = None,
     look: Annotated[Look, option("quick: sample a program of many launches first.", "--look")] = Look.FULL,
     dry_run: Annotated[bool, option("Print ncu's command, its passes and time, and run nothing.", "--dry-run")] = False,
+    no_counters: Annotated[
+        bool, option("Never start ncu: times, machine code and recorded profiles.", "--no-counters")
+    ] = False,
     top: Annotated[
         int | None, option("Rank kernels by the time that their advice saves; show N in full.", "--top")
     ] = None,
@@ -46,16 +59,24 @@ def analyze(
         raise UsageError("--export keeps the report of a program that is profiled in one run")
     if quick and not inputs.runs_program:
         raise UsageError("--look quick samples the launches of a program", hint="Reports hold what they hold.")
+    if no_counters:
+        tell_without_counters(inputs, to, files)
+        return
     rules = inputs.chosen_rules()
     if dry_run:
         _forecast(inputs, rules, quick=quick)
         return
-    with ShownProgress() as progress:
+    with failures_delivered(inputs, to, files), ShownProgress() as progress:
         if quick:
             from ncuview.sampled import analyze_sampled
 
             diagnosis = analyze_sampled(
-                inputs.command, rules, inputs.options, timeout_s=inputs.timeout, progress=progress.show
+                inputs.command,
+                rules,
+                inputs.options,
+                timeout_s=inputs.timeout,
+                no_progress_s=inputs.no_progress_timeout,
+                progress=progress.show,
             )
             profile = None  # two, of which each shows a part
         else:
@@ -63,8 +84,10 @@ def analyze(
             diagnosis, profile = examined.diagnosis, examined.profile
     if diff_only:
         _print_patches(diagnosis)
+        leave(diagnosis.failure)
         return
     deliver(diagnosis, to, files, top=top, rules=rules, source_root=source_root, profile=profile)
+    leave(diagnosis.failure)
 
 
 def _forecast(inputs: Inputs, rules: tuple[Rule, ...], *, quick: bool) -> None:
@@ -76,7 +99,7 @@ def _forecast(inputs: Inputs, rules: tuple[Rule, ...], *, quick: bool) -> None:
 
     launcher = host_command(Path("job.json"), Path("result.json"))
     runs_as = inputs.command if inputs.runs_program else launcher
-    print_text(str(forecast_of(runs_as, rules, inputs.options, quick=quick)))
+    print_text(safe_page(str(forecast_of(runs_as, rules, inputs.options, quick=quick))))
 
 
 def _print_patches(diagnosis: Diagnosis) -> None:

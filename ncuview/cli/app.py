@@ -14,6 +14,7 @@ from ncuview.cli.calibrate import calibrate
 from ncuview.cli.catalogue import kernels, ladder
 from ncuview.cli.check import check
 from ncuview.cli.diff import diff
+from ncuview.cli.doctor import doctor
 from ncuview.cli.metrics import metrics
 from ncuview.cli.printing import complain, discard_stdout, print_text, say
 from ncuview.cli.report import report
@@ -39,7 +40,7 @@ for command in (analyze, check, diff, report, ladder, calibrate, kernels):
     app.command()(command)
 rules_app.callback(invoke_without_command=True)(rules)
 rules_app.command("check")(check_rules)
-for command in (explain, metrics, scrub):
+for command in (explain, metrics, scrub, doctor):
     app.command()(command)
 
 
@@ -69,7 +70,7 @@ def main() -> NoReturn:
     try:
         code = _run(*_split_program(sys.argv[1:]))
     except NcuviewError as error:
-        complain(str(error), error.hint)
+        complain(str(error), error.hint, error.id)
         code = error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         complain("interrupted")

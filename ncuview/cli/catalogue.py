@@ -7,7 +7,15 @@ from typing import Annotated
 import typer
 
 from ncuview.cli.inputs import LiveOption, RulesOption
-from ncuview.cli.outputs import FormatOption, ListFormat, ListFormatOption, OutputOption, deliver, destinations
+from ncuview.cli.outputs import (
+    FormatOption,
+    ListFormat,
+    ListFormatOption,
+    OutputOption,
+    deliver,
+    destinations,
+    failures_delivered,
+)
 from ncuview.cli.printing import ShownProgress, print_text, width
 
 
@@ -22,7 +30,7 @@ def ladder(
     from ncuview import api
 
     files = destinations(to, output)
-    with ShownProgress() as progress:
+    with failures_delivered(None, to, files), ShownProgress() as progress:
         climbed = api.ladder(family, api.load_rules(rules or ()), live, progress.show)
     deliver(climbed, to, files)
 

@@ -7,10 +7,16 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ncuview.cli.inputs import Inputs, option, takes_inputs
-from ncuview.cli.outputs import FormatOption, OutputOption, SourceRootOption, deliver, destinations
+from ncuview.cli.outputs import (
+    FormatOption,
+    OutputOption,
+    SourceRootOption,
+    deliver,
+    destinations,
+    failures_delivered,
+    leave,
+)
 from ncuview.cli.printing import ShownProgress, complain, say
 from ncuview.errors import BaselineMissing, NotComparable, UsageError
 
@@ -29,6 +35,13 @@ class FailOn(StrEnum):
     OFF = "off"
 
 
+class OnMissing(StrEnum):
+    """What a check is whose number is missing."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+
+
 @takes_inputs
 def check(
     inputs: Inputs,
@@ -40,6 +53,9 @@ def check(
     ] = False,
     force: Annotated[bool, option("Compare what was profiled differently.", "--force")] = False,
     fail_on: Annotated[FailOn, option("The least level whose failures close the gate.", "--fail-on")] = FailOn.ERROR,
+    missing: Annotated[
+        OnMissing | None, option("Fail or skip what has no number. Default: leave with 3.", "--on-missing")
+    ] = None,
     exit_zero: Annotated[bool, option("Leave with 0 whatever the gate says.", "--exit-zero")] = False,
     only_budget: Annotated[
         bool, option("Only check the budget files: --budget, and each TARGET.", "--check-budget-only")
@@ -50,7 +66,7 @@ def check(
 ) -> None:
     """Hold kernels against a budget and a baseline: 0 where the gate is open, 1 where it is closed."""
     from ncuview import api
-    from ncuview.gate.verdict import exit_code
+    from ncuview.gate.verdict import exit_code, on_missing
 
     files = destinations(to, output)
     if only_budget:
@@ -59,21 +75,25 @@ def check(
     if not (budget or baseline or save):
         raise UsageError("there is nothing to check by", hint="Give --budget, --baseline or --save-baseline.")
     inputs.refuse_mixture()
-    allowed = _budget(budget)
-    before = _baseline(baseline)
-    rules = inputs.chosen_rules()
-    with ShownProgress() as progress:
-        examined = inputs.examine(rules, progress.show)
-    gate = _gate(examined, allowed, before, fail_on, allow_missing=allow_missing, force=force)
+    with failures_delivered(inputs, to, files):
+        allowed = _budget(budget)
+        before = _baseline(baseline)
+        rules = inputs.chosen_rules()
+        with ShownProgress() as progress:
+            examined = inputs.examine(rules, progress.show)
+        gate = _gate(examined, allowed, before, fail_on, allow_missing=allow_missing, force=force)
+        gate = on_missing(gate, missing.value) if missing else gate
     deliver(examined.diagnosis, to, files, gate=gate, rules=rules, source_root=source_root, profile=examined.profile)
     code = exit_code(gate)
-    if save and (code == 0 or exit_zero):
+    failure = examined.diagnosis.failure
+    if save and failure:
+        complain(f"{save} was not written: launches are missing")
+    elif save and (code == 0 or exit_zero):
         api.keep_baseline(examined, save)
         say(f"{save}: written")
     elif save:
         complain(f"{save} was not written: the gate is closed", "Without --baseline and --budget it is written.")
-    if code and not exit_zero:
-        raise typer.Exit(code)
+    leave(failure, code=0 if exit_zero else code)
 
 
 def _check_budgets(files: list[Path]) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ncuview.cli.inputs import RulesOption, option
-from ncuview.cli.outputs import FormatOption, OutputOption, deliver, destinations
+from ncuview.cli.outputs import FormatOption, OutputOption, deliver, destinations, failures_delivered, leave
 from ncuview.errors import UsageError
 
 
@@ -30,5 +30,7 @@ def diff(
     if not all(old and new for old, _, new in names):
         raise UsageError("--renamed takes OLD=NEW")
     new_names = {old: new for old, _, new in names}
-    compared = api.compare(before, after, api.load_rules(rules or ()), kernel_name, new_names, force=force)
+    with failures_delivered(None, to, files):
+        compared = api.compare(before, after, api.load_rules(rules or ()), kernel_name, new_names, force=force)
     deliver(compared, to, files)
+    leave(compared.failure)

@@ -79,6 +79,9 @@ class Inputs:
         Path | None, option("Keep the report here; %p, %h, %i and %q{NAME} in its name are ncu's.", "--export")
     ] = None
     timeout: Annotated[float, option("Seconds that a program may take under ncu.", "--timeout")] = math.inf
+    no_progress_timeout: Annotated[
+        float | None, option("Seconds without a sign of progress, after which it is stopped.", "--no-progress-timeout")
+    ] = None
     kernel_name: Annotated[str, option("Only this kernel, or regex:PATTERN.", "--kernel-name", "-k")] = ""
     kernel_name_base: Annotated[KernelNameBase | None, option("The name that is meant.", "--kernel-name-base")] = None
     kernel_id: Annotated[str, option("CONTEXT:STREAM:[regex:]NAME:INVOCATION.", "--kernel-id")] = ""
@@ -213,8 +216,8 @@ class Inputs:
             raise UsageError("--kernel, --grid, --block, --arg and --size are for .cu files")
         if self.export and not self.runs_program:
             raise UsageError("--export keeps the report of a program that is profiled in one run")
-        if self.timeout != math.inf and not self.runs_program:
-            raise UsageError("--timeout is for programs")
+        if not (self.timeout == math.inf and self.no_progress_timeout is None) and not self.runs_program:
+            raise UsageError("--timeout and --no-progress-timeout are for programs")
 
     def chosen_rules(self) -> tuple[Rule, ...]:
         """The rules to judge by."""
@@ -231,7 +234,13 @@ class Inputs:
             return api.examine_source(Path(self.named[0]), self.words, rules, self.options, progress=progress)
         if self.runs_program:
             return api.examine_program(
-                self.command, rules, self.options, export=self.export, timeout_s=self.timeout, progress=progress
+                self.command,
+                rules,
+                self.options,
+                export=self.export,
+                timeout_s=self.timeout,
+                no_progress_s=self.no_progress_timeout,
+                progress=progress,
             )
         return api.examine(
             *self.named,

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ncuview.cli.printing import color, print_text, width
-from ncuview.errors import UsageError
-from ncuview.render.outputs import FORMATS, destination, output_text, write_output
+from ncuview.cli.printing import color, complain, print_text, width
+from ncuview.cli.without_counters import is_about_counters, tell_without_counters
+from ncuview.errors import NcuviewError, UsageError
+from ncuview.model import Diagnosis, Failure
+from ncuview.render.outputs import FORMATS, destination, output_parts, output_text, write_output
 
 if TYPE_CHECKING:
+    from ncuview.cli.inputs import Inputs
     from ncuview.diagnose.compare import Comparison
-    from ncuview.model import Diagnosis, Gate, Ladder, Profile
+    from ncuview.model import Gate, Ladder, Profile
     from ncuview.ruleset.spec import Rule
 
 _TEXTS = tuple(name for name, form in FORMATS.items() if not form.binary)
@@ -52,6 +56,53 @@ def destinations(to: str, output: Sequence[str] | None) -> tuple[tuple[str, Path
     return tuple(destination(word) for word in output or ())
 
 
+@contextmanager
+def failures_delivered(inputs: Inputs | None, to: str, files: Sequence[tuple[str, Path]]) -> Iterator[None]:
+    """What fails inside is told in every output that was asked for: none may go on telling what an earlier run found.
+
+    A terminal shows it where all complaints go, on standard error. Where only the counters were refused, what can be
+    said without them of ``inputs`` is told instead.
+    """
+    try:
+        yield
+    except NcuviewError as error:
+        if inputs and is_about_counters(error):
+            with suppress(NcuviewError):
+                tell_without_counters(inputs, to, files, error)
+        from ncuview.api import failure_of
+
+        nothing = Diagnosis((), (), failure=failure_of(error))
+        for form, path in files:
+            with suppress(NcuviewError):  # the first error is what the user must see
+                write_output(path, output_text(nothing, None, form))
+        if to != "terminal":
+            _print(nothing, to)
+        raise
+
+
+def leave(*missing: Failure | None, code: int = 0) -> None:
+    """End with what is missing of an answer that was delivered, or with a code; go on where neither is.
+
+    Raises:
+        Exit: With the code that comes first.
+    """
+    failures = [failure for failure in missing if failure]
+    if not failures and not code:
+        return
+    from ncuview.gate.verdict import first_of
+
+    for failure in failures:
+        complain(failure.message, failure.hint, failure.id)
+    if ends_with := first_of([code, *(failure.exit_code for failure in failures)]):
+        raise typer.Exit(ends_with)
+
+
+def _print(answer: Diagnosis, to: str) -> None:
+    text = output_text(answer, None, to)
+    assert isinstance(text, str)  # noqa: S101  (destinations refuses what is no text)
+    print_text(text)
+
+
 def deliver(
     answer: Diagnosis | Ladder | Comparison,
     to: str,
@@ -65,18 +116,19 @@ def deliver(
 ) -> None:
     """Write an answer into its files, then print it; ``profile`` is what it is a diagnosis of, where there is one."""
 
-    def content(form: str) -> str | bytes:
+    def content(form: str) -> Iterable[str] | bytes:
         if form == "terminal" and gate is None:
             from ncuview.render import render
 
-            return render(answer, top=top)
-        return output_text(answer, gate, form, source_root=source_root, rules=rules, profile=profile)
+            return (render(answer, top=top),)
+        return output_parts(answer, gate, form, source_root=source_root, rules=rules, profile=profile)
 
     for form, path in files:
         write_output(path, content(form))
-    printed = content(to) if to != "terminal" else _page(answer, gate, top)
-    assert isinstance(printed, str)  # noqa: S101  (destinations refuses what is no text)
-    print_text(printed)
+    printed = content(to) if to != "terminal" else (_page(answer, gate, top),)
+    assert not isinstance(printed, bytes)  # noqa: S101  (destinations refuses what is no text)
+    for part in printed:
+        print_text(part)
 
 
 def _page(answer: Diagnosis | Ladder | Comparison, gate: Gate | None, top: int | None) -> str:

@@ -1,4 +1,7 @@
-"""What the command line writes: answers to standard output, everything else to standard error, inert on terminals."""
+"""What the command line writes: answers to standard output, everything else to standard error, inert on terminals.
+
+It is inert in the log of a CI job too, which obeys lines of both streams; only the format ``github`` is there for that.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,12 @@ import io
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 from ncuview.errors import UsageError
+from ncuview.masking import masked
+from ncuview.render.text import safe_page, safe_text, without_orders
 
 if TYPE_CHECKING:
     from ncuview.collect.ncu_output import Progress
@@ -34,28 +40,35 @@ def discard_stdout() -> None:
 
 
 def print_exactly(text: str) -> None:
-    """Text of the user's files as it is, for another program; on a terminal without what could move its cursor."""
-    from ncuview.render.text import safe_lines
+    """Text of the user's files as it is, for another program; on a terminal without what could move its cursor.
 
+    Where a line of it is an order to GitHub's runner, which may be the reader, that is told to obey nothing meanwhile.
+    """
+    if without_orders(text) != text and os.environ.get("GITHUB_ACTIONS"):
+        from secrets import token_hex
+
+        token = token_hex()
+        text = f"::stop-commands::{token}\n{text.rstrip()}\n::{token}::\n"
     if sys.stdout.isatty():
-        print_text(safe_lines(text) + "\n")
+        print_text(safe_page(text))
     elif isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
         sys.stdout.buffer.flush()
+    else:  # a program of Python took its place, which takes text
+        print_text(text)
 
 
-def complain(message: str, hint: str = "") -> None:
-    """Say what is wrong, and what to do about it, on standard error."""
-    from ncuview.render.text import safe_text
-
-    for line in [f"ncuview: {message}", *([f"  {hint}"] if hint else [])]:
+def complain(message: str, hint: str = "", id: str = "") -> None:  # noqa: A002  (what JSON calls it)
+    """Say what is wrong, under which name the failure catalogue has it, and what to do about it, on standard error."""
+    for line in [f"ncuview: {f'{id}: ' if id.startswith('NCU-') else ''}{message}", *([f"  {hint}"] if hint else [])]:
         say("\n".join(safe_text(part) for part in line.split("\n")))
 
 
 def say(text: str) -> None:
-    """Write a line to standard error."""
-    sys.stderr.write(f"{text}\n")
+    """Write a line to standard error, without secrets of a command line; where nobody listens, that changes nothing."""
+    with suppress(OSError):
+        sys.stderr.write(f"{without_orders(masked(text))}\n")
 
 
 def width() -> int:
@@ -90,8 +103,6 @@ class ShownProgress:
         return self._show
 
     def _show(self, progress: Progress) -> None:
-        from ncuview.render.text import safe_text
-
         self._shown = True
         done = f"{progress.passes} passes" if progress.passes else "profiling"
         line = f"ncu: {progress.index + 1} {safe_text(progress.kernel)}, {done}, {progress.elapsed_s:.1f} s"

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ncuview.cli.inputs import RulesOption
+from ncuview.cli.outputs import failures_delivered, leave
 from ncuview.cli.printing import color, print_text, width
 from ncuview.errors import UsageError
 
@@ -36,10 +37,12 @@ def report(
     from ncuview.history import history, render_history
     from ncuview.render.outputs import write_output
 
-    found = history(*targets, rules=load_rules(rules or ()))
+    with failures_delivered(None, to, [(form, path) for path, form in files.items()]):
+        found = history(*targets, rules=load_rules(rules or ()))
     for path, form in files.items():
         write_output(path, render_history(found, form))
     print_text(render_history(found, to, width=width(), color=color()))
+    leave(*found.failures)
 
 
 def _format_of(path: Path) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 from ncuview.collect.options import NcuOptions
 from ncuview.collect.program import python_script
+from ncuview.collect.rights import invoking_user
 from ncuview.errors import UsageError
 
 Target = str | Sequence[str] | Callable[[], object]
@@ -52,9 +53,13 @@ def _words(command: str | Sequence[str]) -> list[str]:
 
 def _python_that_calls(function: Callable[[], object], folder: Path) -> list[str]:
     """Write the function to a file and say how to run it; both Pythons are the same, and look for modules alike."""
-    sent = folder / "call.pickle"
+    sent = folder / "sent" / "call.pickle"
+    sent.parent.mkdir()
     search = [str(Path(place).absolute()) for place in sys.path]
     sent.write_bytes(pickle.dumps(search) + _pickled(function))
+    if user := invoking_user():
+        folder.chmod(0o711)  # the function is the user's; the place of reports stays root's
+        user.hand_over([sent, sent.parent])
     # -P: the folder of the child's file holds modules that would hide those of others.
     return [sys.executable, "-P", str(_CHILD), str(sent)]
 

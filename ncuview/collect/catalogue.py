@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ncuview.errors import KernelFileError, RuleFileError, UnknownFamily, UnknownKernel
+from ncuview.model import Extent
 from ncuview.paths import shipped
 from ncuview.ruleset.expression import compile_expression
 from ncuview.ruleset.kernel_file import Argument, Kernel, Step, load_kernels
@@ -45,8 +46,8 @@ class Launch:
 
     kernel: Kernel
     sizes: Sizes
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
+    grid: Extent
+    block: Extent
     shared: int
     template: tuple[int, ...]
     args: tuple[Mapping[str, Any], ...]
@@ -171,7 +172,7 @@ class _Arithmetic:
     def optional(self, key: str, text: str | None) -> int:
         return self.whole(key, text) if text else 0
 
-    def extent(self, key: str, texts: list[str]) -> tuple[int, int, int]:
+    def extent(self, key: str, texts: list[str]) -> Extent:
         x, y, z = (*(self.whole(key, text) for text in texts), 1, 1)[:3]
         return (x, y, z)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -14,9 +15,10 @@ from typing import Any
 from ncuview.collect.catalogue import Launch
 from ncuview.collect.compiler import Compiled, compile_kernel, compile_user_kernel
 from ncuview.collect.machine import find_ncu, find_nvcc, missing_for_live
-from ncuview.collect.ncu import classify, ncu_command, run_ncu
 from ncuview.collect.ncu_output import Progress
 from ncuview.collect.options import NcuOptions
+from ncuview.collect.profiling import Job, profile
+from ncuview.collect.rights import invoking_user
 from ncuview.collect.user_kernel import check_arguments
 from ncuview.errors import NcuNotFound, ProgramFailed, UsageError, WrongResult
 from ncuview.report.host_times import host_times_of
@@ -60,23 +62,30 @@ def profile_live(
     ncu, nvcc = find_ncu(), find_nvcc()
     if ncu is None or nvcc is None:
         raise NcuNotFound("ncu or nvcc went away between looking and using it")
-    compiled = compile_all(nvcc, [launch.kernel for launch in launches], folder)
+    host = folder / "host"
+    host.mkdir()
+    compiled = compile_all(nvcc, [launch.kernel for launch in launches], host)
     for launch in launches:
         if not launch.kernel.of_catalogue:
             check_arguments(launch, compiled[launch.kernel.function].parameters)
-    program, result = host_program(launches, compiled, folder)
-    report = folder / "profile.ncu-rep"
-    run = run_ncu(
-        ncu_command(ncu, metrics, report, program, options),
-        cwd=launches[0].kernel.root,
+    program, result = host_program(launches, compiled, host)
+    if user := invoking_user():
+        folder.chmod(0o711)  # what the host process needs is the user's; the report's place stays root's
+        user.hand_over([host, *host.iterdir()])
+    job = Job(
+        ncu,
+        program,
+        metrics,
+        launches[0].kernel.root,
+        options or NcuOptions(),
+        host_environment(),
         timeout_s=SECONDS_PER_LAUNCH * len(launches),
+        no_progress_s=math.inf,
         progress=progress,
-        environment=host_environment(),
     )
-    if failure := classify(run, report):
-        raise failure
+    report = profile(job, folder).whole()[0]
     check_results(result)
-    _time_transfers(launches, compiled, folder, report)
+    _time_transfers(launches, compiled, host, report)
     return report
 
 
@@ -91,6 +100,9 @@ def _time_transfers(launches: Sequence[Launch], compiled: Mapping[str, Compiled]
         return
     timed = [launches[index] for index in indices]
     program, result = host_program(timed, compiled, folder, times_transfers=True)
+    if user := invoking_user():
+        program = user.runs(program, host_environment())
+        user.hand_over(folder.iterdir())
     done = subprocess.run(
         program,
         cwd=timed[0].kernel.root,

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import re
 import shutil
 import textwrap
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ncuview.collect.ncu_failures import (
-    CAUSES,
-    SYMPTOMS,
-    Failure,
-    first_match,
-    remarks,
-    stopped_between_launches,
-    stopped_in_a_launch,
-)
-from ncuview.collect.ncu_output import Progress, ProgressReader, Transcript
-from ncuview.collect.options import NcuOptions
+from ncuview.collect.ncu_failures import Found, errors_among, failure, first_match, remarks
+from ncuview.collect.ncu_output import Progress, ProgressReader, Transcript, plain_lines
+from ncuview.collect.options import ClockControl, NcuOptions
+from ncuview.collect.rights import variables_for_ncu
 from ncuview.collect.supervise import supervise
-from ncuview.errors import NcuRefused, NcuviewError, NothingProfiled, ProgramFailed, UsageError
+from ncuview.collect.watch import NO_PROGRESS_S, Overdue, Watch
+from ncuview.errors import NcuRefused, NcuviewError, ProgramFailed, UsageError
 
 # Without this, ncu copies its rules into the home folder and runs every Python file that it finds there.
 _ENVIRONMENT = {"NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT": "1"}
@@ -32,7 +26,11 @@ _ENVIRONMENT = {"NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT": "1"}
 _LAST_WORDS = 20
 _NCU_S = re.compile(r"==|\.{4}(?:50%|100%)")
 """Lines of ncu's own: marked ones, and the rest of a progress line that something broke in two."""
+_LISTED = re.compile(r"Available Kernels:\s*\n((?:\s*\d+\W\s*\S.*\n?)+)")
+_ADVICE = ("Profiling kernels launched by child processes requires", "Note that specified NVTX include expressions")
+"""What ncu says without a mark when it profiled nothing."""
 _KERNELS_TO_NAME = 10
+_LOCKS_CLOCKS = f"--clock-control={ClockControl.BASE}"
 
 
 @dataclass(frozen=True)
@@ -48,6 +46,12 @@ class NcuRun:
     """Launches that ncu began to profile."""
     passes: tuple[int, ...]
     """Of each launch that it finished."""
+    unfinished: Progress | None = None
+    """The launch that it was at work on when it ended."""
+    stopped: Overdue = ""
+    """Why ncuview stopped it, where it did."""
+    seconds: float = 0.0
+    """How long it ran."""
 
     @property
     def log(self) -> str:
@@ -79,16 +83,34 @@ def ncu_command(
     chosen = (options or NcuOptions()).argv()
     collected = [f"--metrics={','.join(metrics)}", f"--export={os.path.join(folder, report.name)}"]  # noqa: PTH118
     # One word per option, and an absolute program: nothing that a user names can be taken for an option.
-    return [str(ncu), *chosen, *collected, _absolute(program[0]), *program[1:]]
+    return [str(ncu), *chosen, *collected, absolute_program(program[0]), *program[1:]]
+
+
+def absolute_program(program: str) -> str:
+    """Where a program is.
+
+    Raises:
+        UsageError: There is no such program.
+    """
+    found = shutil.which(program)
+    if found is None:
+        raise UsageError(
+            f"There is no program {program} that could be started",
+            hint="Check its path and permissions.",
+            id="NCU-USAGE",
+        )
+    return str(Path(found).absolute())
 
 
 def run_ncu(
     argv: Sequence[str],
     *,
     cwd: Path,
-    timeout_s: float,
+    timeout_s: float = math.inf,
+    no_progress_s: float = NO_PROGRESS_S,
     progress: Callable[[Progress], object] | None = None,
     environment: Mapping[str, str] | None = None,
+    remove: Sequence[Path] = (),
 ) -> NcuRun:
     """Run ncu to its end; whatever interrupts it, neither ncu nor the program is left running.
 
@@ -96,35 +118,49 @@ def run_ncu(
         argv: What ``ncu_command`` made.
         cwd: The folder that the program runs in.
         timeout_s: How long it may take.
+        no_progress_s: How long ncu may be at work on one launch without a sign, or the program say nothing between two.
         progress: Called when a launch begins and when it is finished.
         environment: Variables to set for ncu and the program beside those of this process.
-
-    Raises:
-        NothingProfiled: The time was over.
+        remove: Folders that are removed should this process be killed.
     """
-    started = time.monotonic()
-    launches = ProgressReader(clock=lambda: time.monotonic() - started)
+    watch = Watch(timeout_s, no_progress_s)
+    launches = ProgressReader(clock=lambda: watch.elapsed_s)
     stdout, stderr = Transcript(), Transcript()
 
     def hear(chunk: bytes) -> None:
         stdout.add(chunk)
+        signs = launches.signs
         for news in launches.feed(chunk):
             if progress is not None:
                 progress(news)
+        if launches.signs > signs:
+            watch.moved()
 
-    returncode = supervise(
+    def hear_errors(chunk: bytes) -> None:
+        stderr.add(chunk)
+        if launches.unfinished is None:
+            watch.moved()
+
+    ended = supervise(
         argv,
         cwd=cwd,
-        environment={**os.environ, **_ENVIRONMENT, **(environment or {})},
-        timeout_s=timeout_s,
+        environment={**variables_for_ncu(), **(environment or {}), **_ENVIRONMENT},
+        overdue=lambda: watch.overdue,
         stdout=hear,
-        stderr=stderr.add,
+        stderr=hear_errors,
+        frees_clocks=[argv[0], "--clock-control=reset"] if _LOCKS_CLOCKS in argv else [],
+        remove=remove,
     )
-    if returncode is None and launches.unfinished is not None:
-        raise stopped_in_a_launch(timeout_s, launches.unfinished.kernel, launches.unfinished.index)
-    if returncode is None:
-        raise stopped_between_launches(timeout_s, len(launches.passes))
-    return NcuRun(returncode, stdout.text(), stderr.text(), launches.begun, tuple(launches.passes))
+    return NcuRun(
+        ended.returncode,
+        stdout.text(),
+        stderr.text(),
+        launches.begun,
+        tuple(launches.passes),
+        launches.unfinished,
+        ended.stopped,
+        watch.elapsed_s,
+    )
 
 
 def classify(run: NcuRun, report: Path, *, kernel_name: str | None = None) -> NcuviewError | None:
@@ -133,61 +169,88 @@ def classify(run: NcuRun, report: Path, *, kernel_name: str | None = None) -> Nc
     Neither ncu's exit code nor the presence of a report proves anything, and its last line is rarely the cause, so
     every error and warning is read and the most specific one counts.
     """
-    lines = remarks(run.log)
+    if run.stopped:
+        return _overdue(run)
+    lines = remarks(run.log, started=run.returncode <= 0)
     if run.returncode == 0 and report.exists():
-        found = first_match(CAUSES, [line for line in lines if line.startswith("==ERROR==")])
-        return _explained(*found, run, kernel_name) if found else None
-    found = first_match((*CAUSES, *SYMPTOMS), lines)
-    return _explained(*found, run, kernel_name) if found else _unexplained(run)
+        found = first_match(["cause"], errors_among(lines))
+        return _explained(found, run, kernel_name) if found else None
+    found = first_match(["cause", "symptom"], lines)
+    return _explained(found, run, kernel_name) if found else _unexplained(run)
 
 
-def _absolute(program: str) -> str:
-    found = shutil.which(program)
-    if found is None:
-        raise UsageError(f"There is no program {program} that could be started", hint="Check its path and permissions.")
-    return str(Path(found).absolute())
+def _overdue(run: NcuRun) -> NcuviewError:
+    """Why a run was stopped: what ncu complained of before, else what it was at work on.
+
+    How the program ended says nothing then, since it was told to.
+    """
+    found = first_match(["cause"], errors_among(remarks(run.log, started=True)))
+    if found and found[0].id not in {"NCU-APP", "NCU-CRASH"}:
+        return _explained(found, run, None)
+    after = f"ncu was stopped after {run.seconds:.0f} s"
+    if run.unfinished is not None:
+        where = f'while it profiled "{run.unfinished.kernel}" (launch {run.unfinished.index})'
+        return failure("NCU-HANG").as_error(f"{after}, {where}{_words_of_program(run)}")
+    finished = f"launches profiled: {len(run.passes)}"
+    if run.stopped == "silence":
+        return failure("NCU-HANG").as_error(
+            f"{after}, since the program neither launched nor said anything; {finished}{_words_of_program(run)}",
+            hint="Run it without ncu; if it is only slow between two launches, give it a longer --no-progress-timeout.",
+        )
+    return failure("NCU-PART").as_error(
+        f"{after}, while the program ran on; {finished}{_words_of_program(run)}",
+        hint="Give it more time, or profile a shorter run of the program.",
+    )
 
 
-def _explained(failure: Failure, match: re.Match[str], run: NcuRun, kernel_name: str | None) -> NcuviewError:
-    what = failure.what.format(**match.groupdict())
-    if failure.error is ProgramFailed:
-        words = _last_words(run.stderr) or _last_words(run.stdout)
-        return ProgramFailed(f"{what}{words} [{failure.id}]", hint=failure.fix)
-    message = f"{what} (ncu: {textwrap.shorten(match.string, 300)}) [{failure.id}]"
-    return failure.error(message, hint=_kernels_to_choose(run.log, kernel_name) or failure.fix)
+def _explained(found: Found, run: NcuRun, kernel_name: str | None) -> NcuviewError:
+    cause, match = found
+    what = cause.what.format(**match.groupdict("of this name"))
+    if cause.error == ProgramFailed.__name__:
+        return cause.as_error(f"{what}{_last_words(run.stderr) or _last_words(run.stdout)}")
+    message = f"{what} (ncu: {textwrap.shorten(match.string, 300)}){_words_of_program(run)}"
+    return cause.as_error(message, hint=_kernels_to_choose(run.log, kernel_name))
 
 
 def _unexplained(run: NcuRun) -> NcuviewError:
     if run.returncode == 0 and run.launches:
-        return NothingProfiled(
-            f"ncu left no report; launches profiled: {run.launches} [NCU-FULL]",
+        return failure("NCU-FULL").as_error(
+            f"ncu left no report; launches profiled: {run.launches}{_words_of_program(run)}",
             hint="Check that the disk has room for the report.",
         )
     if run.returncode == 0:
-        return NothingProfiled(
-            "ncu saw no kernel to profile and left no report [NCU-NOKERN]",
-            hint="Run the program without ncu and check that it launches a kernel on this GPU.",
-        )
+        nothing = failure("NCU-NOKERN")
+        return nothing.as_error(f"{nothing.what} and left no report{_words_of_program(run)}")
     if run.returncode < 0:
-        return NothingProfiled(
-            f"ncu was ended by signal {-run.returncode} [NCU-PART]",
+        return failure("NCU-PART").as_error(
+            f"ncu was ended by signal {-run.returncode}{_words_of_program(run)}",
             hint="Run it again and let it finish; `ncu --clock-control reset` frees clocks that it left locked.",
         )
     return NcuRefused(
-        f"ncu ended with exit code {run.returncode} and did not say why{_last_words(run.log)} [NCU-UNKNOWN]",
+        f"ncu ended with exit code {run.returncode} and did not say why{_last_words(run.log)}",
         hint="Run the program without ncu, then under ncu by hand.",
+        id="NCU-UNKNOWN",
     )
+
+
+def _words_of_program(run: NcuRun) -> str:
+    """What the program said last, behind what is said of ncu; nothing where it was never started."""
+    if "==PROF==" not in run.log:
+        return ""
+    words = _last_words(run.stderr) or _last_words(run.stdout)
+    return f". The program's last lines{words}" if words else ""
 
 
 def _last_words(text: str) -> str:
     """The end of what a program said, without ncu's own lines, to be put behind a sentence."""
-    words = [line for line in text.splitlines() if line.strip() and not _NCU_S.match(line)][-_LAST_WORDS:]
-    return "\n".join([":", *(f"    {line}" for line in words), ""]) if words else ""
+    lines = [line.rpartition("\r")[2] for line in _LISTED.sub("", "\n".join(plain_lines(text))).split("\n")]
+    own = [line for line in lines if line.strip() and not _NCU_S.match(line) and not line.startswith(_ADVICE)]
+    return "\n".join([":", *(f"    {line}" for line in own[-_LAST_WORDS:])]) if own else ""
 
 
 def _kernels_to_choose(log: str, kernel_name: str | None) -> str:
     """A hint from the list that ncu gives when no kernel has the name that was asked for."""
-    available = re.search(r"Available Kernels:\s*\n((?:\s*\d+\W\s*\S.*\n?)+)", log)
+    available = _LISTED.search("\n".join(plain_lines(log)))
     if available is None:
         return ""
     names = re.findall(r"^\s*\d+\W\s*(\S.*?)\s*$", available[1], re.MULTILINE)

@@ -10,6 +10,7 @@ _LONGEST_PROGRESS_LINE = 8192  # the longest kernel names seen have 1,400 charac
 _PROGRESS = re.compile(
     rb'==PROF== Profiling "(?P<kernel>[^\n]{1,4096}?)" - (?P<index>\d+)(?: \(\d+/\d+\))?:'
     rb"|100% - (?P<passes>\d+) pass"
+    rb"|\.{4}50%"
 )
 
 _BEGINNING = 1 << 17
@@ -18,6 +19,13 @@ _REMARKS = 1 << 17
 _LONGEST_LOG = 2 * (_BEGINNING + _REMARKS + _ENDING)
 _LEFT_OUT = b"[...]\n"
 _REMARK = re.compile(rb"==(?:ERROR|WARNING)==[^\n]*\n")
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+"""Colours and other commands to a terminal."""
+
+
+def plain_lines(log: str) -> list[str]:
+    """The lines of a log, without terminal commands; only a line feed ends one, for names may hold other separators."""
+    return [line.rstrip("\r") for line in _ESCAPE.sub("", log).split("\n")]
 
 
 @dataclass(frozen=True)
@@ -49,23 +57,33 @@ class ProgressReader:
         """Of each finished launch."""
         self.unfinished: Progress | None = None
         """The launch that ncu is at work on."""
+        self.signs = 0
+        """How often something went on: a launch was begun, half done or finished, or the program said something while
+        ncu was at work on none. What it says during a launch may come from a thread that waits for that launch."""
 
     def feed(self, chunk: bytes) -> list[Progress]:
-        """What the next bytes tell."""
+        """What the next bytes of standard output tell."""
         text, read, news = self._unread + chunk, 0, []
+        self.heard()
         for event in _PROGRESS.finditer(text):
             read = event.end()
+            self.signs += 1
             if event["kernel"] is not None:
                 name = event["kernel"].decode(errors="replace")
                 self.unfinished = Progress(name, int(event["index"]), None, self._clock())
                 self.begun += 1
                 news.append(self.unfinished)
-            elif self.unfinished is not None:
+            elif event["passes"] is not None and self.unfinished is not None:
                 news.append(replace(self.unfinished, passes=int(event["passes"]), elapsed_s=self._clock()))
                 self.passes.append(int(event["passes"]))
                 self.unfinished = None
         self._unread = text[read:][-_LONGEST_PROGRESS_LINE:]
         return news
+
+    def heard(self) -> None:
+        """The program said something, on either stream."""
+        if self.unfinished is None:
+            self.signs += 1
 
 
 class Transcript:

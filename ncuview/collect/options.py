@@ -82,8 +82,6 @@ class GraphProfiling(StrEnum):
 _OURS = frozenset(
     {
         "apply-rules",
-        "config-file",
-        "config-file-path",
         "csv",
         "export",
         "force-overwrite",
@@ -94,13 +92,17 @@ _OURS = frozenset(
         "mode",
         "open-in-ui",
         "page",
+        "preload-library",
         "quiet",
         "version",
     }
 )
-"""Options of ncu that would take its report or its progress away from ncuview, or that ncuview gives already."""
+"""Options of ncu that would take its report or its progress away from ncuview, that ncuview gives already, or that have
+ncu or the program load code from elsewhere."""
 
-_OURS_IN_ALL_FORMS = ("injection-path", "list-", "query-")
+_OURS_IN_ALL_FORMS = ("config-file", "injection-path", "list-", "query-", "section-folder")
+_WHOLE_NAMES = frozenset({"section"})
+"""Options whose names are the beginnings of such ones."""
 
 
 @dataclass(frozen=True)
@@ -305,9 +307,10 @@ def _passed_through(text: str, given: set[str]) -> list[str]:
     for word in words:
         name = word.removeprefix("--").partition("=")[0]
         if word.startswith("--") and name:
-            if any(own.startswith(name) for own in _OURS) or name.startswith(_OURS_IN_ALL_FORMS):
+            abbreviates = any(own.startswith(name) for own in (*_OURS, *_OURS_IN_ALL_FORMS))
+            if (abbreviates and name not in _WHOLE_NAMES) or name.startswith(_OURS_IN_ALL_FORMS):
                 raise UsageError(
-                    f"--ncu-args: {word} would take the report away from ncuview",
+                    f"--ncu-args: {word} would take the report away from ncuview, or load code from elsewhere",
                     hint="Run ncu yourself for it; `ncuview rules --metrics` says what to collect.",
                 )
             if any(own.startswith(name) for own in given):

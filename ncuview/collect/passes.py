@@ -18,6 +18,8 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
+from ncuview.masking import masked_words
+
 Collector = Literal["hardware", "samples", "lines", "instrumented"]
 COLLECTORS: tuple[Collector, ...] = ("hardware", "samples", "lines", "instrumented")
 
@@ -173,7 +175,7 @@ def forecast(
     memory = ANY_PROGRAM_BYTES if memory_bytes is None else Bounds(memory_bytes, memory_bytes)
     used = [each.where for each in measurements() if each.metrics & frozenset(metrics)]
     return Forecast(
-        command=shlex.join(argv),
+        command=shlex.join(masked_words(argv)),
         metrics=len(metrics),
         passes=passes,
         start_s=START_S,

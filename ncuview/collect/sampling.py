@@ -24,6 +24,7 @@ from itertools import accumulate, count, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from ncuview.errors import UsageError
+from ncuview.model import Extent
 
 if TYPE_CHECKING:
     from ncuview.model import Profile
@@ -34,8 +35,8 @@ ALIKE = 0.1
 """Durations that differ by less than this share are the same: the spread between runs on an H200 reaches 0.05."""
 
 
-class Configuration(NamedTuple):
-    """A kernel as it is launched.
+class ExecutionConfiguration(NamedTuple):
+    """A kernel as it is launched: what CUDA calls so, but for the stream.
 
     Attributes:
         kernel: The function's name, without parameters and template arguments.
@@ -45,8 +46,8 @@ class Configuration(NamedTuple):
     """
 
     kernel: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
+    grid: Extent
+    block: Extent
     shared: int
 
 
@@ -60,7 +61,7 @@ class Sample:
         stands_for: How many launches of the program it represents, itself among them.
     """
 
-    configuration: Configuration
+    configuration: ExecutionConfiguration
     invocation: int
     stands_for: float
 
@@ -87,14 +88,14 @@ def first_run(kernel_name: str = "") -> str:
     return f"::{kernel_name}:^[1-9]0*$"
 
 
-def configurations_of(profile: Profile) -> list[Configuration]:
+def configurations_of(profile: Profile) -> list[ExecutionConfiguration]:
     """What each launch of a profile is a launch of."""
     name = "launch__shared_mem_per_block"
     shared = (
         profile.metrics[name].fillna(0.0).tolist() if name in profile.metrics.columns else [0] * len(profile.launches)
     )
     return [
-        Configuration(
+        ExecutionConfiguration(
             row["kernel"],
             (row["grid_x"], row["grid_y"], row["grid_z"]),
             (row["block_x"], row["block_y"], row["block_z"]),
@@ -104,7 +105,7 @@ def configurations_of(profile: Profile) -> list[Configuration]:
     ]
 
 
-def samples(launches: Sequence[Configuration]) -> list[Sample]:
+def samples(launches: Sequence[ExecutionConfiguration]) -> list[Sample]:
     """What each launch of the first run stands for.
 
     Args:
@@ -126,7 +127,7 @@ def representatives(seen: Sequence[Sample], durations: Sequence[float], wanted: 
     Returns:
         Positions in ``seen``, rising.
     """
-    of_each: dict[Configuration, list[int]] = {}
+    of_each: dict[ExecutionConfiguration, list[int]] = {}
     for position, sample in enumerate(seen):
         of_each.setdefault(sample.configuration, []).append(position)
     configurations = {seen[position].configuration for position in wanted}

@@ -24,6 +24,7 @@ from ncuview.files import replace_file
 from ncuview.model import Calibration
 from ncuview.paths import users_table
 from ncuview.report.units import UNITS
+from ncuview.toml_file import parse_toml
 
 MOST = 1.05
 """A counter may exceed its peak by a little: the pass that reads the cycles is another one."""
@@ -137,8 +138,8 @@ def _text(path: Path) -> str:
 
 def _sections(path: Path, text: str) -> dict[str, Gpu]:
     try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        content = parse_toml(text)
+    except ValueError as error:
         raise TableError(f"{path}: {error}", hint=_MEND) from error
     return {device: _checked(path, device, section) for device, section in content.items()}
 
@@ -184,7 +185,7 @@ def keep(calibration: Calibration, path: Path) -> None:
     if {name: section for name, section in _sections(path, after).items() if name != calibration.device} != others:
         raise TableError(f"{path}: its sections cannot be told apart", hint="Write each as [GPU name].")
     try:
-        replace_file(path, after.encode())
+        replace_file(path, after.encode(), mode=0o600)
     except OSError as error:
         raise _unwritable(path, error) from error
 

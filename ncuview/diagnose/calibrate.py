@@ -20,6 +20,7 @@ from ncuview.diagnose.attainable import MOST, Gpu, bounds_of, shipped
 from ncuview.diagnose.whatif import WALL_SHARE, use_of, written_share
 from ncuview.errors import NothingProfiled, UsageError
 from ncuview.model import Attained, Calibration, Figure
+from ncuview.report.believable import believable
 from ncuview.report.derive import column
 from ncuview.report.units import UNITS
 
@@ -127,7 +128,7 @@ def calibrate(profiles: Sequence[Profile]) -> Calibration:
         UsageError: The profiles are from several GPUs.
         NothingProfiled: No launch is one of ``KERNELS``, or the reports do not name the GPU.
     """
-    seen = [launch for profile in profiles for launch in _launches(profile)]
+    seen = [launch for profile in profiles for launch in _launches(believable(profile))]
     device = _device(profiles)
     before = shipped(device)
     bests = {unit: _best(unit, seen, before) for unit in UNITS}

@@ -57,7 +57,7 @@ def judge(rule: Rule, aliases: Mapping[str, Column]) -> Judgement:
     """
     count = len(next(iter(aliases.values())))
     values: dict[str, Column] = {**aliases}
-    values.update({name: np.full(count, value) for name, value in rule.thresholds.items()})
+    values.update({name: _as_column(np.asarray(value, np.float64), count) for name, value in rule.thresholds.items()})
     for name, expression in rule.let.items():
         values[name] = _as_column(expression.evaluate(values), count)
     applies = _as_column(rule.applies.evaluate(values), count)
@@ -83,4 +83,5 @@ def judge(rule: Rule, aliases: Mapping[str, Column]) -> Judgement:
 
 
 def _as_column(values: Column, count: int) -> Column:
-    return np.broadcast_to(values, (count,))
+    """One value per launch; what is infinite is as unknown as NaN, which never compares true or false."""
+    return np.broadcast_to(np.where(np.isfinite(values), values, np.nan), (count,))

@@ -10,7 +10,7 @@ from ncuview.diagnose.kept import PromiseKept, promise_kept, spread
 from ncuview.diagnose.moved import RuleShift, Shift, rule_shifts, shifts
 from ncuview.diagnose.pairing import Launches, paired
 from ncuview.errors import NotComparable, UnknownKernel
-from ncuview.model import Diagnosis, LaunchDiagnosis
+from ncuview.model import Diagnosis, Extent, Failure, LaunchDiagnosis
 from ncuview.report.settings import Settings
 
 _NAMED = 12
@@ -68,6 +68,11 @@ class Comparison:
     """Why the two cannot really be compared; empty unless it was forced."""
     unknown: tuple[str, ...]
     """What could not be checked, since a report does not say it: ``clock control``."""
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why launches of one side are missing; None when both are whole."""
+        return self.before.failure or self.after.failure
 
 
 def compare(
@@ -197,7 +202,7 @@ def _changed(before: LaunchDiagnosis, after: LaunchDiagnosis) -> Iterator[str]:
             yield f"{what} {extent_words(was)} -> {extent_words(now)}"
 
 
-def extent_words(extent: tuple[int, int, int]) -> str:
+def extent_words(extent: Extent) -> str:
     """A grid or block without the dimensions at its end that are 1: ``256x256``."""
     used = max((place for place, size in enumerate(extent, start=1) if size != 1), default=1)
     return "x".join(map(str, extent[:used]))

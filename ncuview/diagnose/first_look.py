@@ -22,6 +22,7 @@ from ncuview.diagnose.rank import WORTH_DOING
 from ncuview.diagnose.whatif import WALL_SHARE, Load, load_of, predict
 from ncuview.diagnose.whole import of_host, with_copies
 from ncuview.model import Diagnosis, LaunchDiagnosis, Outcome, Passed, RuleId, Skipped
+from ncuview.report.believable import believable
 from ncuview.report.units import members
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def second_look(
         weights: How many launches of the program each launch stands for; 1 each by default.
         least_saving: The share of the GPU's time below which saving is not worth a second look.
     """
+    first = believable(first)
     launches = len(first.launches)
     load = load_of(first)
     most = {rule.text.code: _most(rule, first, load) for rule in rules}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,9 @@ from ncuview.model import (
     RuleId,
     Skipped,
 )
-from ncuview.report.derive import DERIVED, OF_SOME_CHIPS
+from ncuview.report.believable import refused
+from ncuview.report.derive import DERIVED, OF_SOME_CHIPS, SAMPLES
+from ncuview.report.executed import executed_by_launch
 from ncuview.ruleset.regions import region
 from ncuview.ruleset.spec import DERIVED_PREFIX, Rule
 
@@ -38,7 +41,28 @@ def outcomes_of(rule: Rule, profile: Profile, load: Load) -> list[Outcome]:
     """What one rule says of each launch, in the order of the launches."""
     judgement = judge(rule, alias_values(rule, profile))
     speedup = _speedup(judgement, load, profile) if FINDING in judgement.outcomes else None
-    return [_outcome(judgement, launch, profile, load, speedup) for launch in range(len(profile.launches))]
+    same = _Same(rule)
+    return [_outcome(judgement, launch, profile, load, speedup, same) for launch in range(len(profile.launches))]
+
+
+class _Same:
+    """What a rule says of every launch in the same words: made once, since there may be a hundred thousand of them."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._rule = rule
+        self.identity = RuleId(rule.text.code, rule.text.name)
+        self.not_applicable = NotApplicable(self.identity, rule.not_applicable.text)
+
+    @cached_property
+    def cite(self) -> tuple[Citation, ...]:
+        """Where the change is taught."""
+        return tuple(Citation(cite.document, cite.section, cite.claim) for cite in self._rule.text.cite)
+
+    @cached_property
+    def fix(self) -> Fix:
+        """The change, shown on two real kernels."""
+        fix, beside = self._rule.text.fix[0], self._rule.path
+        return Fix(fix.title, region(fix.before, beside), fix.before, region(fix.after, beside), fix.after)
 
 
 def _speedup(judgement: Judgement, load: Load, profile: Profile) -> Speedup:
@@ -56,59 +80,77 @@ def _speedup(judgement: Judgement, load: Load, profile: Profile) -> Speedup:
     return with_copies(of_kernel, profile)
 
 
-def _outcome(judgement: Judgement, launch: int, profile: Profile, load: Load, speedup: Speedup | None) -> Outcome:
-    rule = judgement.rule
-    identity = RuleId(rule.text.code, rule.text.name)
-    values = {name: float(column[launch]) for name, column in judgement.values.items()}
+def _outcome(
+    judgement: Judgement, launch: int, profile: Profile, load: Load, speedup: Speedup | None, same: _Same
+) -> Outcome:
     word = judgement.outcomes[launch]
     if word == NOT_APPLICABLE:
-        return NotApplicable(identity, rule.not_applicable.text)
+        return same.not_applicable
+    rule, identity = judgement.rule, same.identity
+    values = {name: float(column[launch]) for name, column in judgement.values.items()}
     if word == PASSED:
         return Passed(identity, rule.passed.fill(values))
     if word == BROKEN:
         return Broken(identity, f"{rule.path}: {judgement.broken_by[launch]} is not a number on this launch")
     if word == SKIPPED or speedup is None:
-        has_code = bool((profile.instructions["launch"] == launch).any())
-        return _skipped(identity, _missing_metrics(rule, profile, launch), "it cannot be judged", has_code=has_code)
+        missing = _missing_metrics(rule, profile, launch)
+        why = _why_missing(missing, profile, launch) if missing else _why_unknown(rule, values, profile, launch)
+        return Skipped(identity, f"it cannot be judged: {why}", missing)
     if missing := load.missing(launch):
-        return _skipped(identity, missing, "its gain cannot be predicted")
-    if not np.isfinite(speedup.best[launch]):
-        return Broken(identity, f"{rule.path}: gain is not a number on this launch")
+        why = _why_missing(missing, profile, launch)
+        return Skipped(identity, f"its gain cannot be predicted: {why}", missing)
     gain = Gain(*(float(bound[launch]) for bound in (speedup.low, speedup.best, speedup.high)))
-    return _finding(rule, launch, values, profile, gain, speedup.wall_after[launch])
+    if not np.isfinite((gain.low, gain.best, gain.high)).all():
+        return Broken(identity, f"{rule.path}: gain is not a number on this launch")
+    return _finding(rule, launch, values, profile, gain, speedup.wall_after[launch], same)
 
 
-def _skipped(identity: RuleId, missing: tuple[str, ...], consequence: str, *, has_code: bool = True) -> Skipped:
-    if not missing and not has_code:
-        told = "the report holds no machine code, as a CSV export does not: give the .ncu-rep itself"
-        return Skipped(identity, f"{consequence}: {told}", ())
-    if not missing:
-        return Skipped(identity, f"{consequence}: the launch is too short to have been sampled", ())
-    names = ",".join(missing)
-    return Skipped(identity, f"{consequence}: not collected. Collect with: ncu --metrics {names}", missing)
+def _why_missing(missing: tuple[str, ...], profile: Profile, launch: int) -> str:
+    """Why there is no value of these metrics, and what helps."""
+    told = refused(profile, launch)
+    if wrong := [f"{name} is {told[name]:g}" for name in missing if name in told]:
+        return f"the report says that {', '.join(wrong)}, which cannot be. Profile again"
+    collected = any(name in profile.metrics.columns for name in missing)
+    what = "no value in the report" if collected else "not collected"
+    return f"{what}. Collect with: ncu --metrics {','.join(missing)}"
+
+
+def _why_unknown(rule: Rule, values: dict[str, float], profile: Profile, launch: int) -> str:
+    """Why a value is unknown although all metrics that it needs are there."""
+    if launch not in executed_by_launch(profile):
+        return "the report holds no machine code, as a CSV export does not: give the .ncu-rep itself"
+    unknown = [alias for alias in rule.text.metrics if np.isnan(values[alias])]
+    if all(_is_sampled(rule.text.metrics[alias][0]) for alias in unknown):
+        return "the launch is too short to have been sampled, or not for every reason to stall"
+    return f"{', '.join(unknown)} cannot be computed from the numbers in the report"
+
+
+def _is_sampled(name: str) -> bool:
+    return name.startswith(DERIVED_PREFIX) and set(SAMPLES) <= set(DERIVED[name.removeprefix(DERIVED_PREFIX)].metrics)
 
 
 def _missing_metrics(rule: Rule, profile: Profile, launch: int) -> tuple[str, ...]:
     """The newest name of each metric of which this launch has no form at all."""
     row = profile.metrics.iloc[launch]
     present = set(row.index[np.isfinite(row)])
+    wrong = refused(profile, launch)
     missing: dict[str, None] = {}
     for names in rule.text.metrics.values():
         if names[0].startswith(DERIVED_PREFIX):
             needed = DERIVED[names[0].removeprefix(DERIVED_PREFIX)].metrics
-            missing.update(dict.fromkeys(n for n in needed if n not in present and n not in OF_SOME_CHIPS))
+            lacking = [n for n in needed if n in wrong or (n not in present and n not in OF_SOME_CHIPS)]
+            missing.update(dict.fromkeys(lacking))
         elif not present.intersection(names):
             missing[names[0]] = None
     return tuple(missing)
 
 
 def _finding(
-    rule: Rule, launch: int, values: dict[str, float], profile: Profile, gain: Gain, wall_after: str
+    rule: Rule, launch: int, values: dict[str, float], profile: Profile, gain: Gain, wall_after: str, same: _Same
 ) -> Finding:
-    fix = rule.text.fix[0]
     where = where_of(rule, launch, profile)
     return Finding(
-        rule=RuleId(rule.text.code, rule.text.name),
+        rule=same.identity,
         optimization=rule.text.optimization,
         message=rule.finding.fill(values),
         predicted_speedup=gain,
@@ -117,8 +159,8 @@ def _finding(
         assumes=rule.text.gain.assumes,
         evidence=_evidence(rule, values, profile),
         where=where.lines,
-        cite=tuple(Citation(cite.document, cite.section, cite.claim) for cite in rule.text.cite),
-        fix=Fix(fix.title, region(fix.before, rule.path), fix.before, region(fix.after, rule.path), fix.after),
+        cite=same.cite,
+        fix=same.fix,
         instructions=where.instructions,
         lines_wanted=where.lines_wanted,
     )

@@ -12,18 +12,23 @@ from ncuview.diagnose import whole
 from ncuview.diagnose.attainable import is_assumed
 from ncuview.diagnose.outcome import outcomes_of
 from ncuview.diagnose.whatif import WALL_SHARE, Load, load_of, walls_now
+from ncuview.errors import ReportDamaged
 from ncuview.model import (
     Broken,
     Device,
     Diagnosis,
+    Extent,
+    Failure,
     Finding,
     LaunchDiagnosis,
     Origin,
     Outcome,
     Profile,
+    ReportInfo,
     Skipped,
     Verdict,
 )
+from ncuview.report.believable import believable
 from ncuview.report.host_times import host_times
 from ncuview.report.metrics import textbook_metrics
 from ncuview.report.units import UNITS, WALLS
@@ -38,6 +43,7 @@ WORTH_DOING_NEAR_PEAK = 1.15
 
 def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report") -> Diagnosis:
     """Judge every launch of a profile by every rule, and rank what they find by promised gain."""
+    profile = believable(profile)
     load = load_of(profile)
     by_rule = [outcomes_of(rule, profile, load) for rule in rules]
     walls, floor = walls_now(load), load.floor()
@@ -75,7 +81,20 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
                 host=hosts[launch],
             )
         )
-    return Diagnosis(tuple(launches), profile.reports, _remark(profile))
+    return Diagnosis(tuple(launches), profile.reports, _remark(profile), failure=_damage(profile.reports))
+
+
+def _damage(reports: Iterable[ReportInfo]) -> Failure | None:
+    """What of the reports could not be read."""
+    found = [f"{report.path}: {report.damage}" for report in reports if report.damage]
+    if not found:
+        return None
+    return Failure(
+        "NCU-CORRUPT",
+        "; ".join(found),
+        "What is shown is of the launches that could be read. Copy the report again, or profile again.",
+        ReportDamaged.exit_code,
+    )
 
 
 def _remark(profile: Profile) -> str:
@@ -87,7 +106,7 @@ def _remark(profile: Profile) -> str:
     return f"attainable shares are assumed for {', '.join(assumed)}: `ncuview calibrate` measures them"
 
 
-def _extent(row: dict[Any, Any], of: str) -> tuple[int, int, int]:
+def _extent(row: dict[Any, Any], of: str) -> Extent:
     return (row[f"{of}_x"], row[f"{of}_y"], row[f"{of}_z"])
 
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ncuview.diagnose.attainable import bounds_of, of_gpu
+from ncuview.report.believable import MOST_OF_PEAK
 from ncuview.report.derive import column, derived, first_known, has_none
 from ncuview.report.units import BLOCKS, DRAM_BYTES, UNITS, Unit, members
 
@@ -49,7 +50,10 @@ for the programs of docs/accuracy.md; with 0.4 in 121, with 0.15 in less than ha
 MOST_UNEXPLAINED = 5.0
 """A factor beyond which no promise is stretched: of 21 promises of 10x or more for those programs, it covers 20."""
 
+_DURATION = "gpu__time_duration.sum"
 _UNIT_NAMES = (*UNITS, BLOCKS, "launch")
+_LEAST_LEFT = 1e-6
+"""No change takes away more than all but this share of the time; the largest promise of the catalogue leaves 4e-4."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ class Load:
         lacking = [what.metrics[0] for unit, what in UNITS.items() if what.needed and np.isnan(self.use[unit][launch])]
         if np.isnan(self.attainable["best"]["dram"][launch]) and not np.isnan(self.use["dram"][launch]):
             lacking += DRAM_BYTES
+        if np.isnan(self.use["launch"][launch]):
+            lacking.append(_DURATION)
         return tuple(lacking)
 
     def closeness(self, bound: str = "best") -> Column:
@@ -122,7 +128,8 @@ def load_of(profile: Profile) -> Load:
 def use_of(profile: Profile, what: Unit) -> Column:
     """A unit's use as a share of its peak, one per launch; NaN where it is unknown."""
     if what.derived:
-        return derived(profile, what.derived)
+        use = derived(profile, what.derived)
+        return np.where(use < MOST_OF_PEAK / 100, use, np.nan)
     use = first_known(profile, what.metrics) / 100
     if what.works_for and np.isnan(use).any():
         use[np.isnan(use) & has_none(profile, what.works_for)] = 0.0
@@ -153,8 +160,14 @@ def predict(
         least: The share of the time that is left whatever the units say.
         waits: The share of the time that warps wait for by themselves; what the wall of today hides of it shows once
             the wall is gone, as far as that does not make the launch slower than it is.
+
+    Returns:
+        NaN where any of these is no number: a demand that is unknown must not read as one that has gone.
     """
     demand = {unit: use.copy() for unit, use in load.use.items()}
+    told = np.ones(len(load.use["launch"]), dtype=bool)
+    for change in (*scale.values(), *adds.values()):
+        told = told & np.isfinite(change)
     for name, share in scale.items():
         for unit in members(name):
             demand[unit] = demand[unit] * share
@@ -169,8 +182,8 @@ def predict(
         floor = np.fmax.reduce(closeness[bound], axis=0)
         hidden = np.minimum(waits, np.sqrt(np.maximum(0.0, 1.0 - floor**2)))
         left = np.maximum(load.latency() * (1 - np.minimum(1.0, latency * certainty)), hidden)
-        after = np.sqrt(floor**2 + left**2)
-        speedups[bound] = 1 / np.maximum(after, least)
+        after = np.maximum(np.sqrt(floor**2 + left**2), _LEAST_LEFT)
+        speedups[bound] = np.where(told, 1 / np.maximum(after, least), np.nan)
     best = speedups["best"]
     unexplained = np.minimum(best**UNEXPLAINED, MOST_UNEXPLAINED)
     return Speedup(
@@ -194,7 +207,8 @@ def walls_now(load: Load) -> list[str]:
 def _walls(closeness: Column, latency: Column) -> list[str]:
     busiest = np.nanargmax(np.where(np.isnan(closeness), -1.0, closeness), axis=0)
     floor = np.fmax.reduce(closeness, axis=0)
-    total = np.sqrt(floor**2 + latency**2)
+    with np.errstate(invalid="ignore"):  # an idle launch of unknown time: latency, as far as anybody knows
+        share_of_floor = floor / np.sqrt(floor**2 + latency**2)
     names = [_UNIT_NAMES[unit] for unit in busiest]
     words = [UNITS[name].wall if name in UNITS else name for name in names]
-    return [word if share >= WALL_SHARE else "latency" for word, share in zip(words, floor / total, strict=True)]
+    return [word if share >= WALL_SHARE else "latency" for word, share in zip(words, share_of_floor, strict=True)]

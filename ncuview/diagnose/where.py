@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -88,7 +88,6 @@ class _Source:
         self._executed = executed
         self._report = str(profile.launches["report"].iloc[launch])
         self._calls = profile.call_sites.get(launch)
-        self._texts: dict[str, list[str]] = {}
 
     def worst(self, share: NDArray[np.float64]) -> tuple[SourceLine, ...]:
         """The worst lines; at least one, where there is any."""
@@ -138,16 +137,19 @@ class _Source:
 
     def _around(self, file: str, line: int) -> tuple[CodeLine, ...]:
         """The line, and those before and after it; nothing where the text does not reach so far."""
-        if file not in self._texts:
-            text = source_text(self._profile, self._report, file)
-            self._texts[file] = lines_of(text) if text else []
-        texts = self._texts[file]
-        if line > len(texts):
-            return ()
-        numbers = range(max(1, line - CONTEXT), min(len(texts), line + CONTEXT) + 1)
-        shown = [CodeLine(number, texts[number - 1][:LONGEST].expandtabs(4).rstrip()) for number in numbers]
-        while shown[-1].line > line and not shown[-1].text:  # a file's end, or a gap before what is next
-            shown.pop()
-        while shown[0].line < line and not shown[0].text:
-            shown.pop(0)
-        return tuple(shown)
+        return _lines_around(source_text(self._profile, self._report, file) or "", line)
+
+
+@lru_cache(maxsize=1 << 10)
+def _lines_around(source: str, line: int) -> tuple[CodeLine, ...]:
+    """Launches of one kernel have their waste in the same few lines, which they share."""
+    texts = lines_of(source) if source else []
+    if line > len(texts):
+        return ()
+    numbers = range(max(1, line - CONTEXT), min(len(texts), line + CONTEXT) + 1)
+    shown = [CodeLine(number, texts[number - 1][:LONGEST].expandtabs(4).rstrip()) for number in numbers]
+    while shown[-1].line > line and not shown[-1].text:  # a file's end, or a gap before what is next
+        shown.pop()
+    while shown[0].line < line and not shown[0].text:
+        shown.pop(0)
+    return tuple(shown)

@@ -51,7 +51,8 @@ def _shown(profile: Profile) -> Column:
     kernel, whole = column(profile, "host__kernel_time"), column(profile, "host__whole_time")
     longest_copy = np.maximum(column(profile, "host__to_device_time"), column(profile, "host__to_host_time"))
     overlapped = column(profile, "host__streams") > 1
-    return np.where(overlapped, np.maximum(0.0, kernel - longest_copy), kernel) / whole
+    shown = np.where(overlapped, np.maximum(0.0, kernel - longest_copy), kernel) / whole
+    return np.minimum(1.0, shown)
 
 
 def attained(profile: Profile) -> Column:

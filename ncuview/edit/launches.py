@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ncuview.edit.constants import constant
 from ncuview.edit.patch import Refused
 from ncuview.edit.program import Kernel, Program, above, bare, child, line_of, meaningful
+from ncuview.model import Extent
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -60,7 +61,7 @@ def launches(kernel: Kernel) -> list[Launch]:
     return found
 
 
-def block_of(kernel: Kernel) -> tuple[int, int, int]:
+def block_of(kernel: Kernel) -> Extent:
     """The block that every launch of a kernel has.
 
     Raises:
@@ -127,7 +128,7 @@ def _launch_of(node: Node) -> Launch | None:
     return Launch(parent, bare(parts[0]), bare(parts[1]), meaningful(child(parent, "arguments")))
 
 
-def _extent(program: Program, launch: Launch) -> tuple[int, int, int]:
+def _extent(program: Program, launch: Launch) -> Extent:
     sizes = [constant(program, part) for part in _parts(program, launch.block)]
     x, y, z = [*sizes, 1, 1][:3]
     if x is None or y is None or z is None or min(x, y, z) < 1:

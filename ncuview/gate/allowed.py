@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import inf, isclose
+from math import inf, isclose, isfinite
 from statistics import median
 
 from ncuview.gate.budget import Budget, Entry
@@ -15,12 +15,12 @@ from ncuview.gate.times import noise_of, repeats_of
 from ncuview.gate.words import quantity, times
 from ncuview.gate.works import Work, configuration_of, works_of
 from ncuview.model import (
+    NOWHERE,
     Broken,
     Check,
     CheckResult,
     Configuration,
     Diagnosis,
-    Extent,
     Finding,
     LaunchDiagnosis,
     Level,
@@ -28,8 +28,6 @@ from ncuview.model import (
     Skipped,
 )
 
-NOWHERE: Extent = (0, 0, 0)
-"""Grid and block of a check that fits no launch."""
 _POINT = 1.0
 """Shares in % that are near 0 spread by more than their size; by less than this they are not told apart."""
 _COLLECT = '--metrics "$(ncuview rules --metrics)" collects all that is needed'
@@ -100,7 +98,7 @@ def _check(entry: Entry, origin: str, launches: Sequence[LaunchDiagnosis], numbe
     if entry.finding is not None:
         judged = [_finding(entry.finding, work) for work in works]
     elif entry.promised:
-        judged = [_promised(entry.max or inf, work) for work in works]
+        judged = [_promised(inf if entry.max is None else entry.max, work) for work in works]
     else:
         judged = [_metric(entry, work, numbers, spreads) for work in works]
     worst = min(judged, key=lambda each: (_WORST.index(each.result), -abs(each.measured or 0.0)))
@@ -178,7 +176,9 @@ def _finding(rule: str, work: Work) -> _Judged:
 
 def _promised(limit: float, work: Work) -> _Judged:
     """What the first advice promises in the median; more than is known where rules could not judge."""
-    gains = [launch.findings[0].predicted_speedup.best if launch.findings else 1.0 for launch in work.launches]
+    gains = [_gain(launch) for launch in work.launches]
+    if not all(map(isfinite, gains)):
+        return _Judged("not judged", None, "what is promised is no number", work.middle)
     middle = median(gains)
     example = min(work.launches, key=lambda launch: abs(_gain(launch) - middle))
     first = example.findings[0] if example.findings else None
@@ -189,7 +189,8 @@ def _promised(limit: float, work: Work) -> _Judged:
         return _Judged("failed", middle, f"{message}, more than {limit:g}x", example, unit="x")
     if max(gains) > limit:
         return _Judged("inconclusive", middle, f"{message}: on both sides of {limit:g}x", example, unit="x")
-    unjudged = [o.rule.code for o in example.outcomes if isinstance(o, Skipped | Broken)]
+    told = (outcome for launch in work.launches for outcome in launch.outcomes)
+    unjudged = dict.fromkeys(outcome.rule.code for outcome in told if isinstance(outcome, Skipped | Broken))
     if unjudged:
         return _Judged(
             "not judged",
@@ -211,7 +212,8 @@ def _metric(entry: Entry, work: Work, numbers: Numbers, spreads: Spreads) -> _Ju
     missing = [launch for each, launch in found if each.value is None and each.has_subject]
     known = [(each, each.value, launch) for each, launch in found if each.value is not None]
     if missing:
-        message = f"no value of {name} in {len(missing)} of {times(len(found), 'launch')}: {_COLLECT}"
+        why = next((each.why for each, _ in found if each.why and each.value is None), _COLLECT)
+        message = f"no value of {name} in {len(missing)} of {times(len(found), 'launch')}: {why}"
         return _Judged("not judged", None, message, missing[0])
     if not known:
         return _Judged("passed", None, f"there is nothing to measure: {name} has no subject here", work.middle)
@@ -263,6 +265,7 @@ def _spreading(entry: Entry, work: Work, values: Sequence[float], shown: Measure
     told = f"it is {quantity(middle, shown.unit)}, the median of {times(repeats.count, 'launch')}"
     sides = [middle - entry.max] if entry.max is not None else []
     sides += [entry.min - middle] if entry.min is not None else []
+    sides += [abs(middle - entry.equal)] if entry.equal is not None else []
     over = max(sides)
     if over > noise:
         return _Judged("failed", middle, told, launch, shown.metrics, shown.unit)

@@ -13,11 +13,11 @@ from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, FailFast, Field
 
 from ncuview.errors import BaselineError, BaselineMissing, NothingProfiled
 from ncuview.gate.classes import MetricClass, class_of_expression
-from ncuview.gate.files import read_text, write_whole
+from ncuview.gate.files import read_json, write_json
 from ncuview.gate.spread import Spreads
 from ncuview.gate.times import Repeats
 from ncuview.gate.works import Work, configuration_of, middle_value, works_of
@@ -147,7 +147,7 @@ class Baseline(_Part):
 
     schema_: str = Field(alias="schema", pattern="^ncuview[.]baseline/1$")
     conditions: Conditions
-    kernels: tuple[KernelBaseline, ...] = Field(min_length=1)
+    kernels: Annotated[tuple[KernelBaseline, ...], FailFast()] = Field(min_length=1)
 
     def as_diagnosis(self, name: str) -> tuple[Diagnosis, dict[str, Settings]]:
         """The baseline as a diagnosis of one launch per work, and what ncu was told; for comparisons."""
@@ -168,7 +168,7 @@ def baseline_of(diagnosis: Diagnosis, settings: Iterable[Settings], spreads: Spr
         version: Of ncuview.
 
     Raises:
-        NothingProfiled: There is no launch.
+        NothingProfiled: There is no launch, or one of unknown grid and block.
     """
     if not diagnosis.launches:
         raise NothingProfiled("there is no launch to keep in a baseline")
@@ -202,6 +202,11 @@ def _agreed(words: Iterable[str]) -> str:
 def _kernel(work: Work, spreads: Spreads) -> KernelBaseline:
     middle = work.middle
     kernel, grid, block = configuration_of(middle)
+    if min(*grid, *block) < 1:
+        raise NothingProfiled(
+            f"{kernel} cannot be kept in a baseline: its report does not say with which grid and block it was launched",
+            hint="Profile again, or leave the kernel out by --kernel-name.",
+        )
     times = work.times
     known = None
     if times.count and times.median_ns > 0:
@@ -260,18 +265,13 @@ def read_baseline(path: Path) -> Baseline:
         BaselineMissing: There is no such file.
         BaselineError: It cannot be used.
     """
-    text = read_text(path, BaselineError, _MEND)
-    if text is None:
+    found = read_json(path, Baseline, BaselineError, _MEND)
+    if found is None:
         raise BaselineMissing(
             f"there is no baseline {path}",
             hint="--save-baseline FILE writes one; --allow-missing-baseline goes on without.",
         )
-    try:
-        return Baseline.model_validate_json(text)
-    except ValidationError as error:
-        problem = error.errors()[0]
-        key = ".".join(str(part) for part in problem["loc"]) or "file"
-        raise BaselineError(f"{path}: {key}: {problem['msg']}", hint=_MEND) from error
+    return found
 
 
 def save_baseline(baseline: Baseline, path: Path) -> None:
@@ -285,14 +285,14 @@ def save_baseline(baseline: Baseline, path: Path) -> None:
         kernel.setdefault("duration_ns", None)
         kernel.setdefault("attained", None)
         kernel.setdefault("advice", None)
-    write_whole(path, _by_line(content) + "\n", BaselineError)
+    write_json(path, _by_line(content) + "\n", BaselineError)
 
 
 def _by_line(content: Mapping[str, Any]) -> str:
     """JSON with a line for each metric, so that a changed baseline reads well in a review."""
 
     def one_line(value: Any) -> str:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return json.dumps(value, allow_nan=False)  # ASCII: names hold what moves cursors and reverses lines
 
     kernels = []
     for kernel in content["kernels"]:

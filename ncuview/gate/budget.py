@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -16,8 +15,9 @@ from ncuview.errors import BudgetError
 from ncuview.gate.classes import DURATION, MetricClass, best_class
 from ncuview.gate.files import read_text
 from ncuview.gate.times import FLOOR_NS, TOLERANCE
-from ncuview.model import LaunchDiagnosis, Level
+from ncuview.model import Extent, LaunchDiagnosis, Level
 from ncuview.report.metrics import definitions
+from ncuview.toml_file import parse_toml
 
 _PYPROJECT = "pyproject.toml"
 _HINT = "docs/gates.md lists the keys of a budget."
@@ -132,8 +132,8 @@ def read_budget(path: Path) -> Budget:
     if text is None:
         raise BudgetError(f"there is no budget file {path}", hint="Check its path.")
     try:
-        content: Any = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        content: Any = parse_toml(text)
+    except ValueError as error:
         raise BudgetError(f"{path}: {error}", hint="A budget file is TOML.") from error
     if path.name == _PYPROJECT:
         content = _in_pyproject(path, content)
@@ -172,7 +172,7 @@ def _in_pyproject(path: Path, content: Any) -> Any:
     return {"budget": table} if isinstance(table, list) else table
 
 
-def _fits(wanted: list[int] | None, extent: tuple[int, int, int]) -> bool:
+def _fits(wanted: list[int] | None, extent: Extent) -> bool:
     return wanted is None or (*wanted, 1, 1)[:3] == extent
 
 

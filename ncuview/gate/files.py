@@ -1,22 +1,35 @@
-"""Files that a gate keeps: read when they are there, written whole or not at all."""
+"""Files that a gate keeps: read when they are there and no larger than they can be, written whole or not at all."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from ncuview.errors import NcuviewError
 from ncuview.files import replace_file
+
+MOST_BYTES = 64 * 2**20
+MOST_VALUES = 1_000_000
+"""Of a JSON file: each may be wrong, and what is said of each takes up to 3 KB until the first is picked."""
+
+_Form = TypeVar("_Form", bound=BaseModel)
 
 
 def read_text(path: Path, error: type[NcuviewError], hint: str) -> str | None:
     """What a file holds; None where there is none.
 
     Raises:
-        NcuviewError: It is there and cannot be read; of the type that is given.
+        NcuviewError: It is there and cannot be read, or is larger than 64 MB; of the type that is given.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise error(f"{path} is larger than {MOST_BYTES >> 20} MB", hint=hint)
+        return data.decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, UnicodeDecodeError) as problem:
@@ -25,15 +38,43 @@ def read_text(path: Path, error: type[NcuviewError], hint: str) -> str | None:
         raise error(f"{path} cannot be read: {problem}", hint=hint) from problem
 
 
-def write_whole(path: Path, text: str, error: type[NcuviewError]) -> None:
+def read_json(path: Path, form: type[_Form], error: type[NcuviewError], hint: str) -> _Form | None:
+    """What a JSON file holds, as a model of its form; None where there is none.
+
+    Raises:
+        NcuviewError: It is there and cannot be used; of the type that is given, with the key that is wrong.
+    """
+    text = read_text(path, error, hint)
+    if text is None:
+        return None
+    if _holds_too_much(text):
+        raise error(f"{path} holds more than {MOST_VALUES:,} values", hint=hint)
+    try:
+        return form.model_validate_json(text)
+    except ValidationError as problem:
+        first = problem.errors(include_url=False, include_context=False, include_input=False)[0]
+        key = ".".join(str(part) for part in first["loc"]) or "file"
+        raise error(f"{path}: {key}: {first['msg']}", hint=hint) from problem
+
+
+def _holds_too_much(text: str) -> bool:
+    """Whether a JSON file has too many values, of which all but the first follow a comma."""
+    return text.count(",") >= MOST_VALUES
+
+
+def write_json(path: Path, text: str, error: type[NcuviewError]) -> None:
     """Put a file in another's place at once: a new file beside it, on disk before it takes the name.
 
     Raises:
-        NcuviewError: It cannot be written; of the type that is given. What was there before is untouched.
+        NcuviewError: It cannot be written, or could not be read again; of the type that is given. What was there before
+            is untouched.
     """
+    data = text.encode()
+    if len(data) > MOST_BYTES or _holds_too_much(text):
+        raise error(f"{path} is not written: it would be too large to be read again", hint="Keep fewer kernels in it.")
     target = path.resolve()  # a link stays a link
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(target, text.encode())
+        replace_file(target, data)
     except OSError as problem:
         raise error(f"{path} cannot be written: {problem.strerror}", hint="Name a file in another folder.") from problem

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ncuview.errors import NotComparable
-from ncuview.gate.allowed import NOWHERE, budget_checks
+from ncuview.gate.allowed import budget_checks
 from ncuview.gate.baseline import Baseline
 from ncuview.gate.budget import Budget, check_rules_exist
 from ncuview.gate.measured import Numbers
 from ncuview.gate.regress import baseline_checks
 from ncuview.gate.spread import Spreads
 from ncuview.gate.works import configuration_of
-from ncuview.model import Check, Diagnosis, Gate, Level
+from ncuview.model import NOWHERE, Check, CheckResult, Diagnosis, Failure, Gate, Level
 from ncuview.report.settings import Settings
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def judge(
     numbers = Numbers(profile)
     outcomes = (outcome for launch in diagnosis.launches[:1] for outcome in launch.outcomes)
     check_rules_exist(budget, [(outcome.rule.code, outcome.rule.name) for outcome in outcomes])
-    checks = list(budget_checks(budget, diagnosis, numbers, spreads))
+    checks = [_not_whole(diagnosis.failure)] if diagnosis.failure else []
+    checks += budget_checks(budget, diagnosis, numbers, spreads)
     remark = ""
     if baseline:
         name, was = baseline
@@ -72,21 +73,30 @@ def judge(
 
 def not_compared(gate: Gate, name: str, failure: NotComparable) -> Gate:
     """The gate of a budget alone with a check that says why the baseline could not be compared."""
-    said = Check(
+    said = _of_no_launch("baseline", "comparable", "inconclusive", str(failure), f"baseline {name}")
+    return replace(gate, checks=(said, *gate.checks))
+
+
+def _not_whole(failure: Failure) -> Check:
+    """What was not profiled or read cannot be judged, whatever the rest says."""
+    return _of_no_launch("profile", "whole", "not judged", f"{failure.message} [{failure.id}]", "profile")
+
+
+def _of_no_launch(subject: str, condition: str, result: CheckResult, message: str, origin: str) -> Check:
+    return Check(
         kernel="*",
         grid=NOWHERE,
         block=NOWHERE,
-        subject="baseline",
-        condition="comparable",
-        result="inconclusive",
+        subject=subject,
+        condition=condition,
+        result=result,
         level="error",
         measured=None,
         limit=None,
         unit="",
-        message=str(failure),
-        origin=f"baseline {name}",
+        message=message,
+        origin=origin,
     )
-    return replace(gate, checks=(said, *gate.checks))
 
 
 def _in_order(checks: Iterable[Check], diagnosis: Diagnosis) -> list[Check]:

@@ -12,6 +12,8 @@ import numpy as np
 
 from ncuview.gate.classes import DURATION, MetricClass, class_of_expression, class_of_metric
 from ncuview.model import Finding, LaunchDiagnosis, SourceLine
+from ncuview.report.believable import believable, refused
+from ncuview.report.host_times import HOST_TIMES
 from ncuview.report.metrics import definitions, metric_names
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ class Measured:
     """Ncu's metrics that it was computed from."""
     has_subject: bool = True
     """Whether there is something to measure; a kernel without shared memory has no bank conflicts."""
+    why: str = ""
+    """Why there is no value although there is something to measure; empty where it was not collected."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +48,38 @@ class Numbers:
     def of(self, launch: LaunchDiagnosis, name: str) -> Measured:
         """A textbook metric, one of ncu's, or the duration."""
         if name == DURATION:
-            known = isfinite(launch.whole_ns)
-            return Measured(launch.whole_ns if known else None, "ns", MetricClass.TIME, frozenset([_TIME]))
+            return self._duration(launch)
         if name in launch.metrics:
             found = launch.metrics[name]
             names = metric_names(found.source)
-            return Measured(found.value, found.unit, class_of_expression(found.source), names)
+            return Measured(_known(found.value), found.unit, class_of_expression(found.source), names)
         if name in definitions():
-            return Measured(None, definitions()[name].unit, has_subject=not self._was_collected(launch, name))
-        value = self._ncu(launch, name)
-        known = isfinite(value)
+            needed = frozenset[str]().union(*(metric_names(text) for text in definitions()[name].expressions))
+            collected = self._was_collected(launch, name)
+            return Measured(None, definitions()[name].unit, has_subject=not collected, why=self._why(launch, needed))
+        names = frozenset([name])
         unit = self.profile.units.get(name, "")
-        return Measured(value if known else None, unit, class_of_metric(name), frozenset([name]))
+        value = _known(self._ncu(launch, name))
+        return Measured(value, unit, class_of_metric(name), names, why=self._why(launch, names))
+
+    def _duration(self, launch: LaunchDiagnosis) -> Measured:
+        """The launch's time, with its copies; none where only some of the host's times are known."""
+        partly = launch.host is None and any(
+            isfinite(self._ncu(launch, name)) or name in self._refused(launch) for name in HOST_TIMES
+        )
+        value = None if partly or launch.whole_ns <= 0 else _known(launch.whole_ns)
+        names = frozenset([_TIME, *HOST_TIMES])
+        why = self._why(launch, names) or ("the host's times of its copies are not all known" if partly else "")
+        return Measured(value, "ns", MetricClass.TIME, frozenset([_TIME]), why=why)
+
+    def _why(self, launch: LaunchDiagnosis, metrics: frozenset[str]) -> str:
+        """Which of these the report has and cannot be right; empty where none is."""
+        wrong = [f"{name} is {value:g}" for name, value in self._refused(launch).items() if name in metrics]
+        return f"the report says that {', '.join(wrong)}, which cannot be" if wrong else ""
+
+    def _refused(self, launch: LaunchDiagnosis) -> Mapping[str, float]:
+        row = self._rows.get((launch.report, launch.index))
+        return {} if row is None else refused(self._believed, row)
 
     def _was_collected(self, launch: LaunchDiagnosis, name: str) -> bool:
         """Whether all that a textbook metric needs is there, so that it has no value because it has no subject."""
@@ -68,6 +92,10 @@ class Numbers:
         return float(column[row]) if column is not None and row is not None else float("nan")
 
     @cached_property
+    def _believed(self) -> Profile:
+        return believable(self.profile)
+
+    @cached_property
     def _rows(self) -> Mapping[tuple[str, int], int]:
         launches = self.profile.launches
         pairs = zip(launches["report"].tolist(), launches["index"].tolist(), strict=True)
@@ -75,8 +103,12 @@ class Numbers:
 
     @cached_property
     def _columns(self) -> Mapping[str, NDArray[np.float64]]:
-        metrics = self.profile.metrics
+        metrics = self._believed.metrics
         return dict(zip(metrics.columns, metrics.to_numpy(np.float64).T, strict=True))
+
+
+def _known(value: float) -> float | None:
+    return value if isfinite(value) else None
 
 
 def lines_to_blame(launch: LaunchDiagnosis, metrics: frozenset[str]) -> tuple[SourceLine, ...]:

@@ -15,7 +15,7 @@ from ncuview.gate.classes import DURATION, NEAR_TOLERANCE
 from ncuview.gate.measured import Numbers, lines_to_blame
 from ncuview.gate.spread import Spreads
 from ncuview.gate.times import Repeats, Slowdown, slowdown
-from ncuview.gate.words import quantity
+from ncuview.gate.words import quantity, times
 from ncuview.gate.works import Work, together, works_of
 from ncuview.model import Check, CheckResult, Configuration, Diagnosis, LaunchDiagnosis, Level, SourceLine
 from ncuview.report.metrics import metric_names
@@ -213,6 +213,12 @@ class _Judge:
         if not before.count or not after.count:
             side = "the baseline" if not before.count else "the report"
             return self._check(work, DURATION, "not judged", f"{side} does not say how long it takes", unit="ns")
+        durations = (self.numbers.of(launch, DURATION) for launch in work.launches)
+        unknown = [each for each in durations if each.value is None]
+        if unknown:
+            message = f"{len(unknown)} of {times(len(work.launches), 'launch')} have no duration"
+            why = next((f": {each.why}" for each in unknown if each.why), "")
+            return self._check(work, DURATION, "not judged", f"{message}{why}", unit="ns")
         launch = work.middle
         spread = self.spreads.time(launch.device.name, launch.demangled or launch.kernel)
         if spread is None and entry.duration_ns is not None:
@@ -249,8 +255,8 @@ class _Judge:
                 continue
             values = work.values(name)
             if len(values) < len(work.launches):
-                lacking = (each for each in work.launches if name not in each.metrics)
-                if any(self.numbers.of(each, name).has_subject for each in lacking):
+                found = [self.numbers.of(each, name) for each in work.launches]
+                if any(each.value is None and each.has_subject for each in found):
                     unknown.append(name)
                 continue  # without a subject there is nothing to be worse
             tolerance = self._tolerance(launch, name, metric)
@@ -266,7 +272,7 @@ class _Judge:
             else:
                 same += 1
         if unknown:
-            message = f"{', '.join(unknown)}: in the baseline, and not collected now"
+            message = f"{', '.join(unknown)}: in the baseline, and without a value now"
             yield self._check(work, "counters", "not judged", message)
         if same or better:
             told = f"{same} are as they were"

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from ncuview.errors import NothingProfiled, TableError
 from ncuview.gate.classes import MetricClass, class_of_expression
-from ncuview.gate.files import read_text, write_whole
+from ncuview.gate.files import read_json, write_json
 from ncuview.gate.works import Work, middle_value, works_of
 from ncuview.model import Diagnosis
 
@@ -27,7 +28,7 @@ class KernelSpread(BaseModel):
     repeats: int = Field(ge=2)
     time: float = Field(ge=0, allow_inf_nan=False)
     """The standard deviation of a launch's time, as a share of the median; of its works the largest."""
-    metrics: Mapping[str, float] = Field(default_factory=dict)
+    metrics: Mapping[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(default_factory=dict)
     """Textbook metric -> (largest - smallest) / median, of those that are not the same in all repeats."""
 
 
@@ -111,15 +112,8 @@ def read_spreads(path: Path | None) -> Spreads:
     Raises:
         TableError: The file cannot be used.
     """
-    text = read_text(path, TableError, _MEND) if path else None
-    if text is None:
-        return Spreads()
-    try:
-        return Spreads(_Table.model_validate_json(text).gpus)
-    except ValidationError as error:
-        problem = error.errors()[0]
-        key = ".".join(str(part) for part in problem["loc"]) or "file"
-        raise TableError(f"{path}: {key}: {problem['msg']}", hint=_MEND) from error
+    table = read_json(path, _Table, TableError, _MEND) if path else None
+    return Spreads(table.gpus) if table else Spreads()
 
 
 def keep_spreads(spreads: Spreads, path: Path) -> None:
@@ -133,4 +127,4 @@ def keep_spreads(spreads: Spreads, path: Path) -> None:
         gpu: {**before.get(gpu, {}), **spreads.gpus.get(gpu, {})} for gpu in dict.fromkeys([*before, *spreads.gpus])
     }
     table = _Table(schema=SCHEMA, gpus=gpus)
-    write_whole(path, table.model_dump_json(by_alias=True, indent=1) + "\n", TableError)
+    write_json(path, table.model_dump_json(by_alias=True, indent=1) + "\n", TableError)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Literal
 
-from ncuview.model import CheckResult, Gate, Level
+from ncuview.model import NOWHERE, Check, CheckResult, Gate, Level
+
+Missing = Literal["fail", "skip"]
 
 _SERIOUS: dict[Level, int] = {"off": 0, "warn": 1, "error": 2}
 _CODES: dict[CheckResult, int] = {"passed": 0, "failed": 1, "inconclusive": 4, "not judged": 3}
@@ -15,6 +19,22 @@ _PRECEDENCE = (2, 5, 6, 3, 4, 1, 0)
 def exit_code(gate: Gate) -> int:
     """0: open; 1: a check failed; 3: one could not be judged for want of data; 4: one is inconclusive."""
     return first_of(_CODES[check.result] for check in gate.checks if counts(gate.fail_on, check.level))
+
+
+def on_missing(gate: Gate, missing: Missing) -> Gate:
+    """The gate where a number that is missing is a failure, or is passed over, instead of a reason for 3.
+
+    What was not judged since there is no such launch, or since launches are missing, is never passed over.
+    """
+    return replace(gate, checks=tuple(_taken_as(missing, check) for check in gate.checks))
+
+
+def _taken_as(missing: Missing, check: Check) -> Check:
+    if check.result != "not judged":
+        return check
+    if missing == "fail":
+        return replace(check, result="failed")
+    return check if check.grid == NOWHERE else replace(check, level="off")
 
 
 def counts(fail_on: Level, level: Level) -> bool:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from math import isfinite
 
-from ncuview.model import Extent
-
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 _EXACT_BELOW = 1e15
 
@@ -24,8 +22,3 @@ def quantity(value: float, unit: str) -> str:
 def times(count: int, what: str) -> str:
     """``1 launch``, ``5 launches``."""
     return f"{count:,} {what}{'' if count == 1 else 'es'}"
-
-
-def configuration(grid: Extent, block: Extent) -> str:
-    """``grid 256x256x1, block 32x8x1``."""
-    return f"grid {'x'.join(map(str, grid))}, block {'x'.join(map(str, block))}"

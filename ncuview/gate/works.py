@@ -49,7 +49,8 @@ class Work:
 
     def values(self, metric: str) -> list[float]:
         """A textbook metric of the launches that have it."""
-        return [launch.metrics[metric].value for launch in self.launches if metric in launch.metrics]
+        found = (launch.metrics[metric].value for launch in self.launches if metric in launch.metrics)
+        return [value for value in found if isfinite(value)]
 
 
 def configuration_of(launch: LaunchDiagnosis) -> Configuration:

@@ -14,9 +14,9 @@ from ncuview.diagnose.compare import Comparison, Pair, extent_words
 from ncuview.diagnose.kept import PromiseKept
 from ncuview.model import LaunchDiagnosis
 from ncuview.render.sentence import moved_sentence, rule_words, shift_words, time_words
-from ncuview.render.terminal import page_console, page_text, row
+from ncuview.render.terminal import page_console, page_text, print_head, row
 from ncuview.render.text import safe_text
-from ncuview.render.words import duration, factor, provenance, step_words
+from ncuview.render.words import duration, factor, step_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +29,7 @@ def comparison_page(comparison: Comparison, *, width: int, color: bool) -> str:
     """Where both come from, the time of all kernels, a table of pairs, and the pairs that changed most in full."""
     console = page_console(width, color=color)
     for label, side in (("before", comparison.before), ("after", comparison.after)):
-        console.print(f"{label}: {provenance(side.reports, side.launches, side.remark)}", style="dim")
+        print_head(console, side, f"{label}: ")
     for line in _caveats(comparison):
         console.print(Text(safe_text(line)), style="yellow")
     console.print()

@@ -6,7 +6,7 @@ A diagnosis has the schema ``ncuview.diagnosis/1``, described by diagnosis.schem
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from math import isfinite
 from typing import Any
@@ -17,6 +17,7 @@ from ncuview.model import (
     Broken,
     Check,
     Diagnosis,
+    Failure,
     Finding,
     Gate,
     Ladder,
@@ -30,6 +31,7 @@ from ncuview.model import (
 )
 from ncuview.render.gate_words import closes, is_closed
 from ncuview.render.sentence import moved_sentence
+from ncuview.render.text import json_text
 
 DIAGNOSIS_SCHEMA = "ncuview.diagnosis/1"
 LADDER_SCHEMA = "ncuview.ladder/1"
@@ -51,6 +53,11 @@ def as_json(answer: Diagnosis | Ladder | Comparison, gate: Gate | None = None) -
         answer: What to write.
         gate: What a budget and a baseline say of it; only then the document has a part ``gate``.
     """
+    return "".join(json_parts(answer, gate))
+
+
+def json_parts(answer: Diagnosis | Ladder | Comparison, gate: Gate | None = None) -> Iterator[str]:
+    """The same in parts, of which each launch of a diagnosis is one: with 10,000 of them, all is 440 MB."""
     if isinstance(answer, Ladder):
         content = _ladder(answer)
     elif isinstance(answer, Comparison):
@@ -59,17 +66,43 @@ def as_json(answer: Diagnosis | Ladder | Comparison, gate: Gate | None = None) -
         content = _diagnosis(answer)
     if gate:
         content["gate"] = _gate(gate)
-    return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=True) + "\n"
+    before = "{"
+    for name, value in content.items():
+        yield f"{before}\n  {_indented(name, 1)}: "
+        if isinstance(value, Iterator):
+            yield from _listed(value)
+        else:
+            yield _indented(value, 1)
+        before = ","
+    yield "\n}\n"
+
+
+def _listed(entries: Iterator[Any]) -> Iterator[str]:
+    before = "["
+    for entry in entries:
+        yield f"{before}\n    {_indented(entry, 2)}"
+        before = ","
+    yield "[]" if before == "[" else "\n  ]"
+
+
+def _indented(value: Any, depth: int) -> str:
+    """A value as it stands so deep in a document; texts have no line breaks of their own, which JSON escapes."""
+    return json_text(value).rstrip("\n").replace("\n", "\n" + "  " * depth)
 
 
 def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
     return {
         "schema": DIAGNOSIS_SCHEMA,
         "remark": diagnosis.remark,
+        "error": _failure(diagnosis.failure),
         "reports": [_report(report) for report in diagnosis.reports],
         "priorities": _priorities(priorities(diagnosis)),
-        "launches": [_launch(launch) for launch in diagnosis.launches],
+        "launches": map(_launch, diagnosis.launches),
     }
+
+
+def _failure(failure: Failure | None) -> dict[str, Any] | None:
+    return asdict(failure) if failure else None
 
 
 def _gate(gate: Gate) -> dict[str, Any]:
@@ -138,6 +171,7 @@ def _priority(rank: int, group: Priority) -> dict[str, Any]:
 def _comparison(comparison: Comparison) -> dict[str, Any]:
     return {
         "schema": COMPARISON_SCHEMA,
+        "error": _failure(comparison.failure),
         "before": [_report(report) for report in comparison.before.reports],
         "after": [_report(report) for report in comparison.after.reports],
         "differences": list(comparison.differences),
@@ -189,7 +223,7 @@ def _side(launch: LaunchDiagnosis) -> dict[str, Any]:
 
 def _report(report: ReportInfo) -> dict[str, Any]:
     created = report.created.isoformat() if report.created else None
-    return {"path": report.path, "ncu_version": report.ncu_version, "created": created}
+    return {"path": report.path, "ncu_version": report.ncu_version, "created": created, "damage": report.damage}
 
 
 def _launch(launch: LaunchDiagnosis) -> dict[str, Any]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ncuview.gate.verdict import counts, exit_code
+from ncuview.gate.verdict import counts
 from ncuview.model import Check, CheckResult, Gate
+from ncuview.render.gate_words import gate_sentence, is_closed
 from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_copy
 from ncuview.render.words import kernel_words, shown_file
@@ -31,12 +31,6 @@ _STYLES: dict[CheckResult, str] = {
     "inconclusive": "bold yellow",
     "passed": "dim",
 }
-_SAID = {
-    0: "open",
-    1: "closed",
-    3: "closed, for want of data",
-    4: "closed, since it cannot tell",
-}
 _LABEL = 8
 
 
@@ -51,8 +45,7 @@ def gate_page(gate: Gate, *, width: int = 100, color: bool = False) -> str:
         _line(console, check, warned=not counts(gate.fail_on, check.level))
     if shown.checks:
         console.print()
-    verdict = verdict_sentence(gate)
-    console.print(Text(verdict, style="bold green" if exit_code(gate) == 0 else "bold red"))
+    console.print(Text(gate_sentence(gate), style="bold red" if is_closed(gate) else "bold green"))
     return page_text(console)
 
 
@@ -60,28 +53,6 @@ def _weight(check: Check, gate: Gate) -> tuple[bool, bool, int]:
     """What closes the gate comes first, then what only warns, then what passed."""
     passed = check.result == "passed"
     return passed, not counts(gate.fail_on, check.level), _ORDER.index(check.result)
-
-
-def verdict_sentence(gate: Gate) -> str:
-    """``gate: closed, 2 of 31 checks failed, 1 of them only warns``, and with which code the run ends."""
-    code, total = exit_code(gate), len(gate.checks)
-    if not total:
-        return "gate: open, nothing was checked"
-    told = Counter(check.result for check in gate.checks)
-    mild = sum(check.result != "passed" and not counts(gate.fail_on, check.level) for check in gate.checks)
-    words: dict[CheckResult, str] = {
-        "failed": "failed",
-        "not judged": "could not be judged",
-        "inconclusive": "inconclusive",
-    }
-    parts = [f"{told[result]:,} {word}" for result, word in words.items() if told[result]]
-    if not parts:
-        return f"gate: open, {total:,} {'checks' if total > 1 else 'check'} passed"
-    first, *rest = parts
-    number, _, word = first.partition(" ")
-    parts = [f"{number} of {total:,} checks {word}", *rest]
-    aside = f"; {mild:,} of these only warn" if mild else ""
-    return f"gate: {_SAID[code]}, {', '.join(parts)}{aside}" + (f" (exit code {code})" if code else "")
 
 
 def _line(console: Console, check: Check, *, warned: bool) -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ncuview.gate.verdict import counts, exit_code
 from ncuview.model import Check, CheckResult, Gate, Level
-from ncuview.render.gate import verdict_sentence
 
 _RESULTS: dict[CheckResult, int] = {"failed": 0, "inconclusive": 1, "not judged": 2, "passed": 3}
 _LEVELS: dict[Level, int] = {"error": 0, "warn": 1, "off": 2}
+_SAID = {
+    0: "open",
+    1: "closed",
+    3: "closed, for want of data",
+    4: "closed, since it cannot tell",
+}
 
 
 def closes(check: Check, gate: Gate) -> bool:
@@ -21,8 +28,25 @@ def is_closed(gate: Gate) -> bool:
 
 
 def gate_sentence(gate: Gate) -> str:
-    """Open or closed, and how many checks did not pass."""
-    return verdict_sentence(gate)
+    """``gate: closed, 2 of 31 checks failed, 1 of them only warns``, and with which code the run ends."""
+    code, total = exit_code(gate), len(gate.checks)
+    if not total:
+        return "gate: open, nothing was checked"
+    told = Counter(check.result for check in gate.checks)
+    mild = sum(check.result != "passed" and not counts(gate.fail_on, check.level) for check in gate.checks)
+    words: dict[CheckResult, str] = {
+        "failed": "failed",
+        "not judged": "could not be judged",
+        "inconclusive": "inconclusive",
+    }
+    parts = [f"{told[result]:,} {word}" for result, word in words.items() if told[result]]
+    if not parts:
+        return f"gate: open, {total:,} {'checks' if total > 1 else 'check'} passed"
+    first, *rest = parts
+    number, _, word = first.partition(" ")
+    parts = [f"{number} of {total:,} checks {word}", *rest]
+    aside = f"; {mild:,} of these only warn" if mild else ""
+    return f"gate: {_SAID[code]}, {', '.join(parts)}{aside}" + (f" (exit code {code})" if code else "")
 
 
 def by_weight(gate: Gate) -> list[Check]:

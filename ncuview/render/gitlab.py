@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from ncuview.model import Diagnosis, Gate
 from ncuview.render.remarks import Remark, Severity, place_in, remarks, repository_path
-from ncuview.render.text import safe_text
+from ncuview.render.text import json_text, safe_text
 
 _SEVERITIES: dict[Severity, str] = {"error": "critical", "warning": "major", "note": "info"}
 _NO_FILE = "ncuview"
@@ -21,7 +20,7 @@ def code_quality(diagnosis: Diagnosis, gate: Gate | None, source_root: Path) -> 
     """
     report = _report(diagnosis, source_root)
     entries = [_entry(remark, source_root, report) for remark in remarks(diagnosis, gate)]
-    return json.dumps(entries, indent=2, allow_nan=False) + "\n"
+    return json_text(entries)
 
 
 def _entry(remark: Remark, source_root: Path, report: str) -> dict[str, Any]:
@@ -40,4 +39,6 @@ def _report(diagnosis: Diagnosis, source_root: Path) -> str:
     if not diagnosis.reports:
         return _NO_FILE
     path = diagnosis.reports[0].path
-    return repository_path(path, source_root) or safe_text(Path(path).name) or _NO_FILE
+    name = PureWindowsPath(path).name  # which knows both kinds of slashes
+    sound = name != ".." and safe_text(name) == name
+    return repository_path(path, source_root) or (name if sound else "") or _NO_FILE

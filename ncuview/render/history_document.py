@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
 from ncuview.render.sentence import moved_sentence
+from ncuview.render.text import json_text
 from ncuview.trend.series import History, KernelTrend, Point, Reading, Series, Step
 
 SCHEMA = "ncuview.history/1"
@@ -15,8 +15,12 @@ SCHEMA = "ncuview.history/1"
 
 def history_json(history: History) -> str:
     """One JSON document, without NaN or infinity."""
-    content = {"schema": SCHEMA, "series": [_series(series) for series in history.series]}
-    return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=True) + "\n"
+    content = {
+        "schema": SCHEMA,
+        "errors": [asdict(failure) for failure in history.failures],
+        "series": [_series(series) for series in history.series],
+    }
+    return json_text(content)
 
 
 def _series(series: Series) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ncuview.render.trend_words import (
     step_sentence,
     summary_words,
 )
-from ncuview.render.words import duration, step_words, wall_words
+from ncuview.render.words import duration, failure_sentence, step_words, wall_words
 from ncuview.trend.series import History, KernelTrend, Series
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ _NAME_WIDTH = 20
 def history_page(history: History, *, width: int, color: bool) -> str:
     """One part for each GPU: the kernels that moved in full, then a table of all."""
     console = page_console(width, color=color)
+    for failure in history.failures:
+        console.print(Text(failure_sentence(failure)), style="bold yellow")
     for place, series in enumerate(history.series):
         if place:
             console.print()

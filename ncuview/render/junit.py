@@ -15,15 +15,14 @@ from math import fsum, isfinite
 from lxml import etree
 
 from ncuview.diagnose.compare import extent_words
-from ncuview.model import Check, Diagnosis, Extent, Gate, LaunchDiagnosis, ReportInfo
+from ncuview.model import Check, Diagnosis, Extent, Failure, Gate, LaunchDiagnosis, ReportInfo
 from ncuview.render.gate_words import closes
-from ncuview.render.text import safe_text
-from ncuview.render.words import duration, factor, wall_sentence
+from ncuview.render.text import safe_text, without_orders
+from ncuview.render.words import duration, factor, failure_sentence, wall_sentence
 
 _Kernel = tuple[str, Extent, Extent]
-_NOT_IN_XML = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
 _ELSEWHERE = "gate"
-"""The suite of checks about kernels that no report holds."""
+"""The suite of what is about no kernel that was read."""
 
 
 def junit(diagnosis: Diagnosis, gate: Gate | None) -> str:
@@ -42,6 +41,8 @@ def junit(diagnosis: Diagnosis, gate: Gate | None) -> str:
         suite = _suite(root, _ELSEWHERE, None)
         for check in (check for some in checks.values() for check in some):
             _checked(suite, check, gate)
+    if diagnosis.failure and not gate:  # which has a check of it
+        _failed(root, diagnosis.failure)
     if gate and gate.remark:
         _text(etree.SubElement(root[-1] if len(root) else _suite(root, _ELSEWHERE, None), "system-out"), [gate.remark])
     _count(root)
@@ -64,7 +65,7 @@ def _by_kernel(launches: Sequence[LaunchDiagnosis]) -> dict[_Kernel, list[Launch
 
 
 def _suite(root: etree._Element, name: str, report: ReportInfo | None) -> etree._Element:
-    suite = etree.SubElement(root, "testsuite", name=_xml(name))
+    suite = etree.SubElement(root, "testsuite", name=safe_text(name))
     if report and report.created:
         suite.set("timestamp", f"{report.created:%Y-%m-%dT%H:%M:%S}")
     return suite
@@ -92,19 +93,26 @@ def _checked(suite: etree._Element, check: Check, gate: Gate | None) -> None:
     case = _case(suite, (check.kernel, check.grid, check.block), name, 0.0)
     if gate and closes(check, gate):
         kind = "failure" if check.result == "failed" else "error"
-        problem = etree.SubElement(case, kind, message=_xml(check.message), type=_xml(check.subject))
+        problem = etree.SubElement(case, kind, message=safe_text(check.message), type=safe_text(check.subject))
         _text(problem, [check.message, *(f"at {line.file}:{line.line}  {line.code}" for line in check.where)])
     elif check.result in {"inconclusive", "not judged"}:
-        etree.SubElement(case, "skipped", message=_xml(f"{check.result}: {check.message}"))
+        etree.SubElement(case, "skipped", message=safe_text(f"{check.result}: {check.message}"))
     else:
         words = "failed, which does not close the gate: " if check.result == "failed" else ""
         _text(etree.SubElement(case, "system-out"), [f"{words}{check.message}"])
 
 
+def _failed(root: etree._Element, failure: Failure) -> None:
+    suite = _suite(root, _ELSEWHERE, None)
+    case = etree.SubElement(suite, "testcase", classname="ncuview", name="the profile is whole", time=_seconds(0.0))
+    problem = etree.SubElement(case, "error", message=safe_text(failure_sentence(failure)), type=safe_text(failure.id))
+    _text(problem, [failure.message, failure.hint])
+
+
 def _case(suite: etree._Element, kernel: _Kernel, name: str, time_ns: float) -> etree._Element:
     demangled, grid, block = kernel
     configured = f"{demangled} grid {extent_words(grid)}, block {extent_words(block)}"
-    attributes = {"classname": _xml(configured), "name": _xml(name), "time": _seconds(time_ns)}
+    attributes = {"classname": safe_text(configured), "name": safe_text(name), "time": _seconds(time_ns)}
     return etree.SubElement(suite, "testcase", attributes)
 
 
@@ -135,9 +143,4 @@ def _seconds(nanoseconds: float) -> str:
 
 
 def _text(element: etree._Element, lines: Iterable[str]) -> None:
-    element.text = "\n".join(_xml(line) for line in lines)
-
-
-def _xml(text: str) -> str:
-    """Text that XML can hold and that moves nothing on a terminal."""
-    return safe_text(text).translate(_NOT_IN_XML)
+    element.text = without_orders("\n".join(map(safe_text, lines)))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich.table import Table
 from rich.text import Text
 
 from ncuview.model import Ladder, Rung
 from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_text
-from ncuview.render.words import duration, factor, provenance, wall_words
+from ncuview.render.words import LADDER_MEANING, duration, factor, provenance, textbook_notes, wall_words
 
 _COLUMNS = ("#", "kernel", "time", "rate", "document", "wall", "first advice", "promised", "got", "by")
 _RIGHT = frozenset({"#", "time", "rate", "promised", "got", "by"})
@@ -32,14 +34,10 @@ def ladder_page(ladder: Ladder, *, width: int, color: bool) -> str:
     console.print()
     console.print(_table(ladder, width))
     console.print()
-    for note in _textbook_notes(ladder):
+    for note in textbook_notes(ladder):
         console.print(Text(safe_text(note)))
         console.print()
-    console.print(
-        "promised: the gain of the first advice. got: the measured gain of the kernel that applies it (by), in"
-        " useful work per second where its sizes differ." + (_DOCUMENT if _reported(ladder) else ""),
-        style="dim",
-    )
+    console.print(LADDER_MEANING + (_DOCUMENT if _reported(ladder) else ""), style="dim")
     return page_text(console)
 
 
@@ -54,29 +52,37 @@ def _table(ladder: Ladder, width: int) -> Table:
         table.add_column(name, justify=justify, no_wrap=not folds, overflow="fold")  # type: ignore[arg-type]
     numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
     for rung in ladder.rungs:
-        cells = _cells(rung, numbers)
+        cells = rung_cells(rung, numbers)
         table.add_row(*(Text(safe_text(cells[name])) for name in shown))
     return table
 
 
-def _cells(rung: Rung, numbers: dict[str, int]) -> dict[str, str]:
+def rung_cells(rung: Rung, numbers: Mapping[str, int]) -> dict[str, str]:
+    """What a table says of a rung, by column.
+
+    Args:
+        rung: The rung.
+        numbers: Kernel -> the number of its rung on this ladder; one that is not there is called by its name.
+    """
     launch = rung.diagnosis
     advice = launch.findings[0] if launch.findings else None
+    gain = advice.predicted_speedup if advice else None
     return {
         "#": str(rung.rung),
         "kernel": rung.kernel,
         "time": duration(launch.whole_ns),
-        "rate": rate(rung),
+        "rate": _rate(rung),
         "document": rung.reported,
         "wall": wall_words(launch),
         "first advice": advice.optimization if advice else launch.verdict,
-        "promised": factor(advice.predicted_speedup.best) if advice else "",
+        "promised": factor(gain.best) if gain else "",
+        "low to high": f"{factor(gain.low)} to {factor(gain.high)}" if gain else "",
         "got": factor(rung.measured_speedup) if rung.measured_speedup else "",
-        "by": str(numbers[rung.better]) if rung.better else "",
+        "by": f"#{numbers[rung.better]}" if rung.better in numbers else rung.better,
     }
 
 
-def rate(rung: Rung) -> str:
+def _rate(rung: Rung) -> str:
     """Useful work per second: ``3,786 GB/s``, ``8.3 GFLOP/s``."""
     digits = f"{rung.useful_rate:,.0f}" if rung.useful_rate >= _ROUND_FROM else f"{rung.useful_rate:,.3g}"
     return f"{digits} {rung.rate_unit}"
@@ -84,15 +90,3 @@ def rate(rung: Rung) -> str:
 
 def _reported(ladder: Ladder) -> bool:
     return any(rung.reported for rung in ladder.rungs)
-
-
-def _textbook_notes(ladder: Ladder) -> list[str]:
-    """The documents' steps that are not the first advice here, with what they bring and why."""
-    numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
-    return [
-        f"#{rung.rung} to #{numbers[step.kernel]}, {step.applies}: the textbook's step brings"
-        f" {factor(step.measured_speedup)} here. {step.not_first}"
-        for rung in ladder.rungs
-        for step in rung.steps
-        if step.not_first
-    ]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from rich.table import Table
 from rich.text import Text
 
 from ncuview.render.terminal import page_console, page_text
-from ncuview.render.text import safe_text
+from ncuview.render.text import json_text, safe_text
 from ncuview.ruleset.kernel_file import Kernel
 from ncuview.ruleset.spec import Rule
 
@@ -39,7 +38,7 @@ def rules_json(rules: Sequence[Rule]) -> str:
 
 
 def _json(schema: str, key: str, entries: list[dict[str, object]]) -> str:
-    return json.dumps({"schema": schema, key: entries}, indent=2, allow_nan=False) + "\n"
+    return json_text({"schema": schema, key: entries})
 
 
 def _table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]], width: int) -> str:

@@ -26,6 +26,7 @@ from ncuview.render.words import (
     check_words,
     duration,
     factor,
+    failure_sentence,
     promise_bounds,
     promise_headline,
     provenance,
@@ -115,18 +116,24 @@ def _fitted(section: _Section, left: int) -> str:
 
 def _head(diagnosis: Diagnosis, ranked: Priorities, gate: Gate | None) -> str:
     advised = sum(group.advice is not None for group in ranked.groups)
-    told = f": {advised:,} of {len(ranked.groups):,} kernels can be made faster"
+    told = f": {advised:,} of {len(ranked.groups):,} kernels can be made faster" if ranked.groups else ": no answer"
     parts = [f"## ncuview{f' {gate_sentence(gate)}' if gate else told}"]
     if gate and gate.remark:
         parts.append(f"Note: {prose(clipped(gate.remark, _SENTENCE))}.")
     if ranked.groups:
         parts.append(prose(bound_sentence(ranked)))
-    parts.append(_provenance(diagnosis))
+    parts += _told(diagnosis)
     return "\n\n".join(parts) + "\n"
 
 
-def _provenance(diagnosis: Diagnosis) -> str:
-    return prose(clipped(provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark), _SENTENCE))
+def _told(diagnosis: Diagnosis, label: str = "") -> list[str]:
+    """Where the launches come from, after what of them is missing."""
+    missing = failure_sentence(diagnosis.failure)
+    known = provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark)
+    return [
+        *([f"**{prose(clipped(missing, _SENTENCE))}**"] if missing else []),
+        *([f"{label}{prose(clipped(known, _SENTENCE))}"] if diagnosis.launches or not missing else []),
+    ]
 
 
 def _gate_section(gate: Gate | None) -> _Section | None:
@@ -231,7 +238,7 @@ def _compared_head(comparison: Comparison) -> str:
     was, now = fsum(pair.before_ns for pair in timed), fsum(pair.after_ns for pair in timed)
     changed = f"{duration(was)} before, {duration(now)} after, {faster_words(was / now)}" if now else "times unknown"
     parts = [f"## ncuview: {changed}"]
-    parts += [f"{label}: {_provenance(side)}" for label, side in _sides(comparison)]
+    parts += [part for label, side in _sides(comparison) for part in _told(side, f"{label}: ")]
     if comparison.differences:
         parts.append(f"Compared by force: {prose(clipped('; '.join(comparison.differences), _SENTENCE))}.")
     for label, only in (("before", comparison.only_before), ("after", comparison.only_after)):

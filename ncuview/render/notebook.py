@@ -15,11 +15,11 @@ from ncuview.model import (
     LaunchDiagnosis,
     Passed,
     Profile,
-    Rung,
     SourceLine,
 )
-from ncuview.render.ladder import rate
-from ncuview.render.text import safe_copy, safe_text
+from ncuview.render.html_report.elements import Part, dim, element, markup
+from ncuview.render.ladder import rung_cells
+from ncuview.render.text import safe_copy
 from ncuview.render.words import (
     LADDER_MEANING,
     advice_reason,
@@ -27,7 +27,7 @@ from ncuview.render.words import (
     changed_lines,
     check_words,
     duration,
-    factor,
+    failure_sentence,
     promise_bounds,
     promise_headline,
     provenance,
@@ -72,8 +72,6 @@ font:12.5px/1.4 ui-monospace,monospace}
 .ncuview .use{display:block;height:100%;background:var(--bar)}
 """
 
-_Part = ET.Element | str
-
 
 def answer_html(answer: Profile | Diagnosis | Ladder | LaunchDiagnosis) -> str:
     """What a notebook shows of any answer."""
@@ -84,8 +82,7 @@ def answer_html(answer: Profile | Diagnosis | Ladder | LaunchDiagnosis) -> str:
             return ladder_html(answer)
         case Diagnosis():
             return diagnosis_html(answer)
-        case LaunchDiagnosis():
-            return launch_html(answer)
+    return launch_html(answer)
 
 
 def profile_html(profile: Profile) -> str:
@@ -97,7 +94,7 @@ def profile_html(profile: Profile) -> str:
     ]
     table = _table(("", "kernel", "grid", "block", "time", "GPU"), rows)
     shown = "" if len(rows) == len(profile.launches) else f" The {len(rows)} longest are shown."
-    return _page(_dim(f"{profile}.{shown}"), table, _dim("ncuview.diagnose(profile) says what to do next."))
+    return _page(dim(f"{profile}.{shown}"), table, dim("ncuview.diagnose(profile) says what to do next."))
 
 
 def _extents(launch: dict[Hashable, Any]) -> Iterator[str]:
@@ -116,22 +113,24 @@ def diagnosis_html(diagnosis: Diagnosis) -> str:
     """
     by_saving = sorted(range(len(diagnosis.launches)), key=lambda at: -_saved(diagnosis.launches[at]))
     shown = sorted(by_saving[:_LAUNCHES])
-    parts: list[_Part] = [_dim(provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark))]
+    parts: list[Part] = [dim(provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark))]
+    if missing := failure_sentence(diagnosis.failure):
+        parts.append(element("p", missing, css="was"))
     for at in shown:
         launch = diagnosis.launches[at]
-        fold = _element("details", "", _element("summary", "", *_line(launch)), *_launch(launch))
+        fold = element("details", element("summary", *_line(launch)), *_launch(launch))
         if at == by_saving[0]:
             fold.set("open", "open")
         parts.append(fold)
     hidden = len(diagnosis.launches) - len(shown)
     if hidden:
-        parts.append(_dim(f"{hidden} more launches: ncuview.findings_frame and ncuview.walls_frame have all of them."))
+        parts.append(dim(f"{hidden} more launches: ncuview.findings_frame and ncuview.walls_frame have all of them."))
     return _page(*parts)
 
 
 def launch_html(launch: LaunchDiagnosis) -> str:
     """One launch as one HTML element: the next step, its evidence and how to check it; then the rest."""
-    return _page(_element("p", "", *_line(launch)), *_launch(launch))
+    return _page(element("p", *_line(launch)), *_launch(launch))
 
 
 def ladder_html(ladder: Ladder) -> str:
@@ -139,28 +138,11 @@ def ladder_html(ladder: Ladder) -> str:
     launches = tuple(rung.diagnosis for rung in ladder.rungs)
     columns = ("#", "kernel", "time", "rate", "wall", "first advice", "promised", "low to high", "got", "by")
     numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
-    table = _table(columns, [_rung_cells(rung, numbers) for rung in ladder.rungs])
+    cells = [rung_cells(rung, numbers) for rung in ladder.rungs]
+    table = _table(columns, [[each[name] for name in columns] for each in cells])
     notes = textbook_notes(ladder)
     folded = [_folded("What the documents do next, and why it is not first here", *_paragraphs(notes))] if notes else []
-    return _page(_dim(provenance(ladder.reports, launches, ladder.remark)), table, *folded, _dim(LADDER_MEANING))
-
-
-def _rung_cells(rung: Rung, numbers: dict[str, int]) -> tuple[str, ...]:
-    launch = rung.diagnosis
-    advice = launch.findings[0] if launch.findings else None
-    gain = advice.predicted_speedup if advice else None
-    return (
-        str(rung.rung),
-        rung.kernel,
-        duration(launch.whole_ns),
-        rate(rung),
-        wall_words(launch),
-        advice.optimization if advice else launch.verdict,
-        factor(gain.best) if gain else "",
-        f"{factor(gain.low)} to {factor(gain.high)}" if gain else "",
-        factor(rung.measured_speedup) if rung.measured_speedup else "",
-        f"#{numbers[rung.better]}" if rung.better else "",
-    )
+    return _page(dim(provenance(ladder.reports, launches, ladder.remark)), table, *folded, dim(LADDER_MEANING))
 
 
 def _saved(launch: LaunchDiagnosis) -> float:
@@ -168,82 +150,80 @@ def _saved(launch: LaunchDiagnosis) -> float:
     return launch.whole_ns * (1 - 1 / best) if isfinite(launch.whole_ns) else 0.0
 
 
-def _line(launch: LaunchDiagnosis) -> Iterator[_Part]:
+def _line(launch: LaunchDiagnosis) -> Iterator[Part]:
     grid, block = _extent(launch.grid), _extent(launch.block)
-    yield _element("b", "", launch.kernel)
-    yield _element("span", "dim", f"  grid {grid}, block {block}, {duration(launch.duration_ns)}: ")
-    yield _element("span", "", f"{wall_words(launch)}, ")
-    yield _element("b", "good" if launch.verdict != "unclear" else "was", step_words(launch))
+    yield element("b", launch.kernel)
+    yield element("span", f"  grid {grid}, block {block}, {duration(launch.duration_ns)}: ", css="dim")
+    yield element("span", f"{wall_words(launch)}, ")
+    yield element("b", step_words(launch), css="good" if launch.verdict != "unclear" else "was")
 
 
-def _launch(launch: LaunchDiagnosis) -> list[_Part]:
+def _launch(launch: LaunchDiagnosis) -> list[Part]:
     launch = safe_copy(launch)
     rows = list(_next_step(launch, launch.findings[0])) if launch.findings else list(_no_step(launch))
     rows.append(("Walls", [_walls(launch)]))
     rest = [_row(label, words) for label, words in _rest(launch)]
-    folded = [_folded("Everything else that was judged", _element("table", "", *rest))] if rest else []
-    return [_element("table", "", *(_row(label, parts) for label, parts in rows)), *folded]
+    folded = [_folded("Everything else that was judged", element("table", *rest))] if rest else []
+    return [element("table", *(_row(label, parts) for label, parts in rows)), *folded]
 
 
-def _next_step(launch: LaunchDiagnosis, finding: Finding) -> Iterator[tuple[str, Sequence[_Part]]]:
+def _next_step(launch: LaunchDiagnosis, finding: Finding) -> Iterator[tuple[str, Sequence[Part]]]:
     fix = finding.fix
-    yield "Next", [_element("b", "good", promise_headline(finding)), f"  ({promise_bounds(launch, finding)})"]
+    yield "Next", [element("b", promise_headline(finding), css="good"), f"  ({promise_bounds(launch, finding)})"]
     yield "Why", [advice_reason(launch, finding)]
     places = [part for line in finding.where for part in _place(line)]
     places += [_code(f"{each.address:#06x}  {each.share:.0%} of it  {each.sass}") for each in finding.instructions]
-    places += [_dim(finding.lines_wanted)] if finding.lines_wanted else []
+    places += [dim(finding.lines_wanted)] if finding.lines_wanted else []
     if places:
         yield "Where", places
     heading = f"{fix.before_from}, to {fix.after_from.rpartition('/')[2]}:"
-    yield "Change", [heading, _element("pre", "", *_changed_lines(fix.before, fix.after))]
+    yield "Change", [heading, element("pre", *_changed_lines(fix.before, fix.after))]
     yield "Check", [check_words(finding)]
     yield "Assumes", [finding.assumes]
     yield "Taught", [f"{cite.document}, {cite.section}" for cite in finding.cite[:1]]
 
 
-def _no_step(launch: LaunchDiagnosis) -> Iterator[tuple[str, Sequence[_Part]]]:
+def _no_step(launch: LaunchDiagnosis) -> Iterator[tuple[str, Sequence[Part]]]:
     style = "good" if launch.verdict == "near-peak" else "was"
-    yield "Verdict", [_element("b", style, verdict_headline(launch))]
+    yield "Verdict", [element("b", verdict_headline(launch), css=style)]
     yield "Why", [verdict_reason(launch)]
 
 
-def _place(line: SourceLine) -> Iterator[_Part]:
+def _place(line: SourceLine) -> Iterator[Part]:
     inlined = ", inlined" if line.inlined else ""
-    yield _element("p", "", f"{shown_file(line.file)}:{line.line}  {line.share:.0%} of it{inlined}")
+    yield element("p", f"{shown_file(line.file)}:{line.line}  {line.share:.0%} of it{inlined}")
     for call in line.called_from:
-        yield _element("p", "dim", f"called at {shown_file(call.file)}:{call.line}  {call.code}")
+        yield element("p", f"called at {shown_file(call.file)}:{call.line}  {call.code}", css="dim")
     if line.around:
         indent = min((len(at.text) - len(at.text.lstrip()) for at in line.around if at.text.strip()), default=0)
         code = [f"{at.line:5} {at.text[indent:]}\n" for at in line.around]
         hot = [at.line == line.line for at in line.around]
-        yield _element(
-            "pre", "", *(_element("b" if is_hot else "span", "", c) for c, is_hot in zip(code, hot, strict=True))
-        )
+        yield element("pre", *(element("b" if is_hot else "span", c) for c, is_hot in zip(code, hot, strict=True)))
     elif line.code:
         yield _code(line.code)
     if line.remark:
-        yield _dim(f"({line.remark})")
+        yield dim(f"({line.remark})")
 
 
 def _changed_lines(before: str, after: str) -> Iterator[ET.Element]:
     for line in changed_lines(before, after):
-        yield _element("del" if line[0] == "-" else "ins", "", f"{line}\n")
+        yield element("del" if line[0] == "-" else "ins", f"{line}\n")
 
 
-def _walls(launch: LaunchDiagnosis) -> _Part:
+def _walls(launch: LaunchDiagnosis) -> Part:
     busy = sorted((item for item in launch.walls.items() if item[1] >= _WALLS_FROM), key=lambda item: -item[1])
     if not busy:
         return "no unit above 5 %"
-    return _element("table", "", *(_row(unit, [_bar(share), f"{share:.0%} of its peak"]) for unit, share in busy))
+    return element("table", *(_row(unit, [_bar(share), f"{share:.0%} of its peak"]) for unit, share in busy))
 
 
 def _bar(share: float) -> ET.Element:
-    use = _element("span", "use")
+    use = element("span", css="use")
     use.set("style", f"width:{min(share, 1.0):.0%}")
-    return _element("span", "track", use)
+    return element("span", use, css="track")
 
 
-def _rest(launch: LaunchDiagnosis) -> Iterator[tuple[str, Sequence[_Part]]]:
+def _rest(launch: LaunchDiagnosis) -> Iterator[tuple[str, Sequence[Part]]]:
     for finding in launch.findings[1:]:
         yield "Also", [also_words(finding)]
     for outcome in launch.outcomes:
@@ -259,54 +239,33 @@ def _rest(launch: LaunchDiagnosis) -> Iterator[tuple[str, Sequence[_Part]]]:
         yield "Passed", [passed]
 
 
-def _page(*parts: _Part) -> str:
-    style = _element("style", "")
+def _page(*parts: Part) -> str:
+    style = element("style")
     style.text = _STYLE.replace("\n", "")
-    return ET.tostring(_element("div", "ncuview", style, *parts), encoding="unicode", method="html")
+    return markup(element("div", style, *parts, css="ncuview"))
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> ET.Element:
     right = {"#", "time", "rate", "promised", "low to high", "got", "by"}
     css = ["number" if name in right else "" for name in columns]
-    head = _element("tr", "", *(_element("th", style, name) for name, style in zip(columns, css, strict=True)))
+    head = element("tr", *(element("th", name, css=style) for name, style in zip(columns, css, strict=True)))
     body = [
-        _element("tr", "", *(_element("td", style, cell) for cell, style in zip(row, css, strict=True))) for row in rows
+        element("tr", *(element("td", cell, css=style) for cell, style in zip(row, css, strict=True))) for row in rows
     ]
-    return _element("table", "", _element("thead", "", head), _element("tbody", "", *body))
+    return element("table", element("thead", head), element("tbody", *body))
 
 
-def _row(label: str, parts: Sequence[_Part]) -> ET.Element:
-    return _element("tr", "", _element("th", "", label), _element("td", "", *parts))
+def _row(label: str, parts: Sequence[Part]) -> ET.Element:
+    return element("tr", element("th", label), element("td", *parts))
 
 
-def _folded(title: str, *parts: _Part) -> ET.Element:
-    return _element("details", "", _element("summary", "dim", title), *parts)
+def _folded(title: str, *parts: Part) -> ET.Element:
+    return element("details", element("summary", title, css="dim"), *parts)
 
 
 def _paragraphs(texts: Sequence[str]) -> list[ET.Element]:
-    return [_element("p", "", text) for text in texts]
-
-
-def _dim(text: str) -> ET.Element:
-    return _element("p", "dim", text)
+    return [element("p", text) for text in texts]
 
 
 def _code(text: str) -> ET.Element:
-    return _element("pre", "", text)
-
-
-def _element(tag: str, css: str, *parts: _Part) -> ET.Element:
-    """An element and what it holds; text is made safe here and escaped when the tree is written."""
-    made = ET.Element(tag, {"class": css} if css else {})
-    for part in parts:
-        if isinstance(part, ET.Element):
-            made.append(part)
-        elif len(made):
-            made[-1].tail = (made[-1].tail or "") + _safe(part)
-        else:
-            made.text = (made.text or "") + _safe(part)
-    return made
-
-
-def _safe(text: str) -> str:
-    return "\n".join(safe_text(line) for line in text.split("\n"))
+    return element("pre", text)

@@ -55,8 +55,16 @@ class _Family:
 
 def openmetrics(diagnosis: Diagnosis, gate: Gate | None) -> str:
     """All series, ending in ``# EOF``."""
-    families = [*_of_launches(diagnosis), *_of_groups(diagnosis), *(_of_gate(gate) if gate else ())]
+    families = [*_of_failure(diagnosis), *_of_launches(diagnosis), *_of_groups(diagnosis)]
+    families += _of_gate(gate) if gate else ()
     return "".join(f"{line}\n" for family in families for line in family.lines()) + "# EOF\n"
+
+
+def _of_failure(diagnosis: Diagnosis) -> list[_Family]:
+    failed = _Family("ncuview_incomplete", "1 where launches are missing, for the reason that JSON names.")
+    if diagnosis.failure:
+        failed.add((("reason", safe_text(diagnosis.failure.id)),), 1)
+    return [failed]
 
 
 def _of_launches(diagnosis: Diagnosis) -> list[_Family]:

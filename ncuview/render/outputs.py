@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -136,6 +136,24 @@ def output_text(
     return _of_launches(_diagnosis_in(answer, to), gate, to, source_root or Path(), rules)
 
 
+def output_parts(
+    answer: Answer,
+    gate: Gate | None,
+    to: str,
+    *,
+    source_root: Path | None = None,
+    rules: Sequence[Rule] | None = None,
+    profile: Profile | None = None,
+) -> Iterable[str] | bytes:
+    """``output_text`` in parts, so that the largest format needs no memory for all of it: JSON has 44 kB a launch."""
+    if to == "json":
+        from ncuview.render.document import json_parts
+
+        return json_parts(answer, gate)
+    content = output_text(answer, gate, to, source_root=source_root, rules=rules, profile=profile)
+    return content if isinstance(content, bytes) else (content,)
+
+
 def _of_launches(
     diagnosis: Diagnosis, gate: Gate | None, to: str, root: Path, rules: Sequence[Rule] | None
 ) -> str | bytes:
@@ -194,22 +212,31 @@ def _climbed(ladder: Ladder) -> Diagnosis:
     return Diagnosis(tuple(rung.diagnosis for rung in ladder.rungs), ladder.reports, ladder.remark)
 
 
-def write_output(path: Path, content: str | bytes) -> None:
+def write_output(path: Path, content: str | bytes | Iterable[str]) -> None:
     """Write a file whole or not at all: whoever reads it meanwhile sees what was there before.
 
     A file that is no regular one, such as /dev/stdout, is written directly.
 
+    Args:
+        path: The file.
+        content: All that it is to hold, or text in parts. What these raise goes through; what was there is untouched.
+
     Raises:
         UsageError: It cannot be written; what was there before is untouched.
     """
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    target = Path(os.path.realpath(path))  # a link stays a link
     try:
-        if target.exists() and not target.is_file():
-            target.write_bytes(data)
+        if path.exists() and not path.is_file():
+            with path.open("wb") as file:
+                file.writelines(_encoded(content))
         else:
-            replace_file(target, data)
+            replace_file(Path(os.path.realpath(path)), _encoded(content))  # a link stays a link
     except OSError as error:
         raise UsageError(
             f"{path} cannot be written: {error.strerror}", hint="Name a file in a folder that can be written."
         ) from error
+
+
+def _encoded(content: str | bytes | Iterable[str]) -> Iterable[bytes]:
+    if isinstance(content, bytes):
+        return (content,)
+    return (part.encode("utf-8") for part in ((content,) if isinstance(content, str) else content))

@@ -132,7 +132,7 @@ def plot_walls(diagnosis: Diagnosis, axes: Axes | None = None) -> Axes:
     for row, launch in enumerate(launches):
         for column, unit in enumerate(units):
             _say_use(axes, row, column, use[row][column], is_wall=launch.wall == unit)
-    axes.set_xticks(range(len(units)), units, rotation=30, ha="right", rotation_mode="anchor")
+    axes.set_xticks(range(len(units)), list(map(_literal, units)), rotation=30, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(launches)), names)
     axes.set_xlabel("hardware unit")
     axes.set_ylabel("launch and its duration")
@@ -181,7 +181,7 @@ def _say_advice(axes: Axes, rungs: Sequence[Rung]) -> None:
         if rung.diagnosis.findings:
             first = rung.diagnosis.findings[0]
             measured = factor(rung.measured_speedup) if rung.measured_speedup else "not measured"
-            words = f"{first.optimization}: {factor(first.predicted_speedup.best)}, {measured}"
+            words = f"{_literal(first.optimization)}: {factor(first.predicted_speedup.best)}, {measured}"
         axes.annotate(
             words,
             (1.0, at),
@@ -225,7 +225,7 @@ def _say_use(axes: Axes, row: int, column: int, use: float, *, is_wall: bool) ->
 
 
 def _launch_name(launch: LaunchDiagnosis) -> str:
-    wall = "" if launch.wall in launch.walls else f", wall: {launch.wall}"
+    wall = "" if launch.wall in launch.walls else f", wall: {_literal(launch.wall)}"
     return f"{_name(launch.kernel)}, {duration(launch.duration_ns)}{wall}"
 
 

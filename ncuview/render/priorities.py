@@ -10,9 +10,9 @@ from rich.text import Text
 from ncuview.diagnose.compare import extent_words
 from ncuview.diagnose.priority import Priorities, Priority
 from ncuview.model import Diagnosis
-from ncuview.render.terminal import launch_section, page_console, page_text
+from ncuview.render.terminal import launch_section, page_console, page_text, print_head
 from ncuview.render.text import safe_text
-from ncuview.render.words import duration, factor, provenance
+from ncuview.render.words import duration, factor
 
 _COLUMNS = ("#", "kernel", "grid, block", "runs", "time", "share", "first advice", "gain", "saves")
 _RIGHT = frozenset({"#", "runs", "time", "share", "gain", "saves"})
@@ -30,7 +30,7 @@ _UNEVEN = 1.1
 def priorities_page(diagnosis: Diagnosis, ranked: Priorities, *, top: int, width: int, color: bool) -> str:
     """The table, the bound for all kernels together, and the most worthwhile ``top`` kernels in full."""
     console = page_console(width, color=color)
-    console.print(provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark), style="dim")
+    print_head(console, diagnosis)
     console.print()
     console.print(_table(ranked, width))
     console.print()

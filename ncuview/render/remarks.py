@@ -12,10 +12,10 @@ from math import isfinite
 from pathlib import Path
 from typing import Literal
 
-from ncuview.model import Check, Diagnosis, Finding, Gain, Gate, LaunchDiagnosis, SourceLine
+from ncuview.model import Check, Diagnosis, Failure, Finding, Gain, Gate, LaunchDiagnosis, SourceLine
 from ncuview.render.gate_words import by_weight
 from ncuview.render.text import safe_text
-from ncuview.render.words import duration, factor, promise_headline
+from ncuview.render.words import duration, factor, failure_sentence, promise_headline
 
 Severity = Literal["error", "warning", "note"]
 
@@ -29,7 +29,7 @@ class Remark:
     """A failed check, or advice, about one kernel."""
 
     severity: Severity
-    """``error`` and ``warning`` are checks, by their level; ``note`` is advice."""
+    """``error`` and ``warning`` are checks, by their level; ``note`` is advice. What is missing is an error."""
     rule: str
     """The rule's code, or ``budget/`` and what the condition is about."""
     title: str
@@ -51,6 +51,8 @@ class Remark:
 def remarks(diagnosis: Diagnosis, gate: Gate | None) -> list[Remark]:
     """Checks that did not pass, then advice: one remark for each rule and kernel, the most worthwhile first."""
     found = [_of_check(check) for check in by_weight(gate)] if gate else []
+    if diagnosis.failure and not gate:  # which has a check of it
+        found.append(_of_failure(diagnosis.failure))
     blamed = {(remark.rule, remark.kernel) for remark in found}
     found += (remark for remark in _advice(diagnosis) if (remark.rule, remark.kernel) not in blamed)
     found.sort(key=lambda remark: (_ORDER[remark.severity], -remark.saved_ns))
@@ -102,6 +104,21 @@ def _of_check(check: Check) -> Remark:
         saved_ns=0.0,
         launches=0,
         fingerprint=_fingerprint(parts),
+    )
+
+
+def _of_failure(failure: Failure) -> Remark:
+    return Remark(
+        severity="error",
+        rule=failure.id,
+        title=f"ncuview: {failure.id}",
+        message=failure_sentence(failure),
+        kernel="*",
+        where=(),
+        promised=None,
+        saved_ns=0.0,
+        launches=0,
+        fingerprint=_fingerprint((failure.id, failure.message)),
     )
 
 

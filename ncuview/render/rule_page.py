@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from ncuview.render.text import safe_lines
+from ncuview.render.text import safe_page
 from ncuview.ruleset.regions import region
 from ncuview.ruleset.spec import Rule
 
@@ -28,7 +28,7 @@ def rule_page(rule: Rule, width: int) -> str:
     parts.append(_section("Limits", text.docs.limits, width))
     parts.append(_heading("Taught in"))
     parts += [_wrapped(f"{cite.document}, {cite.section}: {cite.claim}", width, _INDENT) for cite in text.cite]
-    return safe_lines("\n\n".join(parts)) + "\n"
+    return safe_page("\n\n".join(parts))
 
 
 def _heading(title: str) -> str:

@@ -6,17 +6,17 @@ what lies elsewhere is named by its kernel only. Fingerprints are of kernel, rul
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ncuview.model import Diagnosis, Gate, SourceLine
+from ncuview.model import Diagnosis, Failure, Gate, SourceLine
 from ncuview.paths import shipped
 from ncuview.render.inert_markdown import prose
 from ncuview.render.remarks import Remark, remarks, repository_path
-from ncuview.render.text import safe_text
+from ncuview.render.text import json_text, safe_text
+from ncuview.render.words import failure_sentence
 from ncuview.ruleset.spec import Rule, load_rules
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -44,12 +44,23 @@ def sarif(diagnosis: Diagnosis, gate: Gate | None, rules: Sequence[Rule] | None,
     run = {
         "tool": {"driver": {"name": "ncuview", "semanticVersion": __version__, "rules": described}},
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The folder that source files are relative to."}}},
-        "invocations": [{"executionSuccessful": True}],
+        "invocations": [_invocation(diagnosis.failure)],
         "columnKind": "unicodeCodePoints",
         "results": [_result(remark, places[safe_text(remark.rule)], source_root) for remark in found],
     }
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    return json_text(document)
+
+
+def _invocation(failure: Failure | None) -> dict[str, Any]:
+    if failure is None:
+        return {"executionSuccessful": True}
+    said = {"descriptor": {"id": safe_text(failure.id)}, "level": "error"}
+    return {
+        "executionSuccessful": False,
+        "exitCode": failure.exit_code,
+        "toolExecutionNotifications": [{**said, "message": {"text": _plain(failure_sentence(failure))}}],
+    }
 
 
 def _descriptors(rules: Iterable[Rule], found: Iterable[Remark]) -> list[dict[str, Any]]:

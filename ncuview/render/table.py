@@ -2,7 +2,7 @@
 
 Columns: the launch, its time, verdict and wall, the first advice with its promise and place, ``use.UNIT`` (each unit's
 use as a share of its peak) and ``metric.NAME`` (textbook metrics). With a gate, ``failed_checks`` counts those of its
-kernel.
+kernel. Where launches are missing, ``missing`` says why.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ncuview.render.text import safe_text
 Cell = str | int | float | None
 Row = dict[str, Cell]
 
-_ACTS = ("=", "+", "-", "@", "\t", "\r", "\0", "::", "##[")
-"""Spreadsheets take a cell that begins so for a formula, and GitHub a printed line for a command."""
+_ACTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "::")  # noqa: RUF001  (the wide forms count too)
+"""Spreadsheets take a cell that begins so for a formula, also behind blanks, and CI jobs a line for an order."""
 _TEXTS = frozenset(
     {"report", "kernel", "demangled", "device", "compute_capability", "origin", "verdict", "wall"}
-    | {"rule", "advice", "change", "file"}
+    | {"rule", "advice", "change", "file", "missing"}
 )
 _COUNTS = frozenset(
     {"index", "line", "failed_checks"} | {f"{extent}_{axis}" for extent in ("grid", "block") for axis in "xyz"}
@@ -72,6 +72,8 @@ def _rows(diagnosis: Diagnosis, gate: Gate | None) -> list[Row]:
         row = _launch(launch)
         if gate:
             row["failed_checks"] = failed[launch.demangled, launch.grid, launch.block]
+        if diagnosis.failure:
+            row["missing"] = safe_text(diagnosis.failure.message)
         row |= {safe_text(f"use.{unit}"): _known(share) for unit, share in launch.walls.items()}
         row |= {safe_text(f"metric.{name}"): _known(metric.value) for name, metric in launch.metrics.items()}
         rows.append(row)
@@ -135,4 +137,4 @@ def _known(value: float) -> float | None:
 
 def _inert(cell: Cell) -> Cell:
     """A text that nothing takes for an order; numbers, negative ones too, stay numbers."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_ACTS) else cell
+    return f"'{cell}" if isinstance(cell, str) and cell.lstrip().startswith(_ACTS) else cell

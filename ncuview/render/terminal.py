@@ -19,7 +19,7 @@ from ncuview.model import (
     Passed,
     SourceLine,
 )
-from ncuview.render.text import safe_copy, safe_text
+from ncuview.render.text import safe_copy, safe_text, without_orders
 from ncuview.render.words import (
     advice_reason,
     also_words,
@@ -27,6 +27,7 @@ from ncuview.render.words import (
     check_words,
     duration,
     excerpts,
+    failure_sentence,
     host_words,
     place_words,
     promise_bounds,
@@ -49,7 +50,7 @@ _PAGES = 3
 def diagnosis_page(diagnosis: Diagnosis, *, width: int, color: bool) -> str:
     """Where the data come from, a table when there are many launches, then the launches that matter most."""
     console = page_console(width, color=color)
-    console.print(provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark), style="dim")
+    print_head(console, diagnosis)
     if len(diagnosis.launches) > 1:
         console.print()
         console.print(_overview(diagnosis))
@@ -63,6 +64,13 @@ def diagnosis_page(diagnosis: Diagnosis, *, width: int, color: bool) -> str:
             f"{hidden} more launches: --kernel-name NAME shows one kernel, --format json all of them.", style="dim"
         )
     return page_text(console)
+
+
+def print_head(console: Console, diagnosis: Diagnosis, label: str = "") -> None:
+    """Where the launches come from, and in bold what of them is missing."""
+    console.print(f"{label}{provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark)}", style="dim")
+    if said := failure_sentence(diagnosis.failure):
+        console.print(Text(said), style="bold yellow")
 
 
 def page_console(width: int, *, color: bool) -> Console:
@@ -82,9 +90,9 @@ def page_console(width: int, *, color: bool) -> Console:
 
 
 def page_text(console: Console) -> str:
-    """What was written, without trailing spaces."""
+    """What was written, without trailing spaces, and inert in a CI job's log too."""
     assert isinstance(console.file, StringIO)  # noqa: S101  (made by page_console)
-    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"
+    return without_orders("\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n")
 
 
 def _worth_a_page(diagnosis: Diagnosis) -> list[LaunchDiagnosis]:

@@ -1,7 +1,9 @@
-"""Text from outside (kernel names, source lines, file names) made safe to print on a terminal."""
+"""Text from outside (kernel names, source lines, file names) made safe to print, on terminals and in a CI job's log."""
 
 from __future__ import annotations
 
+import json
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -13,15 +15,42 @@ _T = TypeVar("_T")
 
 # Cc: control characters, among them ESC; Cf: formats, among them the bidirectional overrides; Cs: lone surrogates.
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+# GitHub, Azure and TeamCity look for this anywhere in a line of a job's output, and for "::" behind its indentation.
+_ORDER = re.compile(r"(##\w*)\[")
+_ORDER_OF_LINE = re.compile(r"(?m)^([^\S\n]*)::")
 
 
 def safe_text(text: str) -> str:
-    """The text with everything that could move the cursor, hide or reorder characters made visible."""
-    if text.isprintable():
-        return text
-    return "".join(
-        _visible(character) if unicodedata.category(character) in _UNSAFE else character for character in text
-    )
+    """The text with everything that could move the cursor, hide or reorder characters made visible.
+
+    Nor does it give orders to a CI job in whose log it stands, except at the beginning of a line: ``without_orders``.
+    """
+    if not text.isprintable():
+        text = "".join(_visible(character) if _is_unsafe(character) else character for character in text)
+    return _ORDER.sub(r"\1\\x5b", text) if "##" in text else text
+
+
+def safe_page(text: str) -> str:
+    """Safe lines as a whole page, which ends in a line break."""
+    return without_orders(safe_lines(text) + "\n")
+
+
+def without_orders(page: str) -> str:
+    """A whole page or message, no line of which is an order to the CI job that prints it: ``::error::``, ``##[error]``.
+
+    Two colons become the one character that looks like them, which is no wider and means nothing to any format.
+    """
+    return _ORDER_OF_LINE.sub("\\1\N{PROPORTION}", _ORDER.sub(r"\1\\x5b", page))
+
+
+def json_text(document: Any) -> str:
+    """A document as JSON in ASCII: strict, inert wherever it is printed, and with the same texts when it is read.
+
+    Raises:
+        ValueError: It holds NaN or infinity.
+    """
+    text = json.dumps(document, indent=2, allow_nan=False, ensure_ascii=True)
+    return _ORDER.sub(lambda found: found.group().replace("#", "\\u0023"), text) + "\n"
 
 
 def safe_lines(text: str) -> str:
@@ -47,6 +76,12 @@ def safe_copy(value: _T) -> _T:
     elif is_dataclass(value) and not isinstance(value, type):
         made = replace(value, **{field.name: safe_copy(getattr(value, field.name)) for field in fields(value)})
     return made  # type: ignore[no-any-return]
+
+
+def _is_unsafe(character: str) -> bool:
+    code = ord(character)
+    never_a_character = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF  # XML takes some of them for damage
+    return unicodedata.category(character) in _UNSAFE or never_a_character
 
 
 def _visible(character: str) -> str:

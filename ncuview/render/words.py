@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from math import isfinite
 
-from ncuview.model import Finding, HostTimes, Ladder, LaunchDiagnosis, ReportInfo, Skipped, SourceLine
+from ncuview.model import Failure, Finding, HostTimes, Ladder, LaunchDiagnosis, ReportInfo, Skipped, SourceLine
 from ncuview.render.text import safe_text
 from ncuview.report.units import UNITS
 
@@ -31,6 +31,14 @@ def provenance(reports: tuple[ReportInfo, ...], launches: tuple[LaunchDiagnosis,
     )
     dates = "; ".join(", ".join(parts) for parts in made)
     return safe_text(f"{origin}: {devices}, {dates}" + (f" ({remark})" if remark else ""))
+
+
+def failure_sentence(failure: Failure | None) -> str:
+    """What is missing and why, for the top of a page; empty where nothing is."""
+    if failure is None:
+        return ""
+    hint = f" {failure.hint}" if failure.hint else ""
+    return safe_text(f"Incomplete: {failure.message} [{failure.id}].{hint}".replace("\n", " "))
 
 
 def duration(nanoseconds: float) -> str:
@@ -176,9 +184,9 @@ def rejected_words(finding: Finding) -> str:
 
 
 def skipped_words(launch: LaunchDiagnosis) -> str:
-    """The rules whose metrics are missing, and what collects them; empty where there are none."""
+    """The rules whose metrics have no value, or none that can be right, and what collects them; empty without any."""
     names = ", ".join(outcome.rule.name for outcome in launch.outcomes if isinstance(outcome, Skipped))
-    return f"{names}: metrics that they need were not collected. Collect them with: {COLLECT}" if names else ""
+    return f"{names}: metrics that they need have no value here. Collect them with: {COLLECT}" if names else ""
 
 
 def host_words(host: HostTimes) -> str:

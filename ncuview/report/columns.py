@@ -7,7 +7,6 @@ them it executed. Nothing here needs a library, and nothing that arrives is exec
 from __future__ import annotations
 
 import json
-import re
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -109,10 +108,3 @@ def decode(data: bytes) -> Reading:
         return Reading(document["total"], document["kernels"], LaunchColumns(**texts, **numbers))
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{type(error).__name__}: {error}") from error
-
-
-def matches(name: str, wanted: str) -> bool:
-    """Whether a kernel is asked for: by its exact name, by ``regex:`` and a pattern, or because all are."""
-    if wanted.startswith("regex:"):
-        return re.search(wanted.removeprefix("regex:"), name) is not None
-    return wanted in {"", name}

@@ -17,13 +17,18 @@ from functools import cache
 from pathlib import Path
 
 from ncuview.errors import ReportDamaged, ReportEmpty, ReportUnreadable
-from ncuview.report.columns import LaunchColumns, Reading, matches
-from ncuview.report.precheck import read_regular_file
+from ncuview.report.columns import LaunchColumns, Reading
+from ncuview.report.regular_file import read_regular_file
+from ncuview.report.wanted import matches
 
 ENDING = ".csv"
 _EXPORT = "Export with: LC_ALL=C ncu --import REPORT --page raw --csv > FILE.csv"
 _KERNEL = "Kernel Name"
-_HEADER = re.compile(r'^(?:.*,)?"?Kernel Name"?,', re.MULTILINE)
+_HEADER = re.compile(rb'^(?:.*,)?"?Kernel Name"?,', re.MULTILINE)
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LARGEST = 256 << 20
+_MOST_DIGITS = 18
+"""Of an ID, which is an int64."""
 _NAME, _UNIT, _VALUE = "Metric Name", "Metric Unit", "Metric Value"
 _ABOUT = frozenset({"ID", "Context", "Stream", "Device", "CC"})
 """Columns that say what a launch is and could be names of metrics; the others of this kind hold blanks or slashes."""
@@ -41,7 +46,7 @@ _SECOND = 10**9
 _NUMBER = re.compile(r"(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?)(?:\s+\(.*\))?", re.DOTALL)
 """With the values of its instances behind it, where the user asked for those."""
 _DECIMAL_COMMA = re.compile(r"[-+]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?:[eE][-+]?\d+)?")
-_EXTENT = re.compile(r"\(?\s*(\d+),\s*(\d+),\s*(\d+)\s*\)?")
+_EXTENT = re.compile(r"\(?\s*(\d{1,10}),\s*(\d{1,10}),\s*(\d{1,10})\s*\)?")
 _CAPABILITY = re.compile(r"(\d+)\.(\d+)")
 
 
@@ -71,13 +76,21 @@ def read_csv(path: Path, kernel: str = "") -> Reading:
         ReportDamaged: A row is cut, or a number cannot be read.
         ReportEmpty: The table has no launch.
     """
-    text = read_regular_file(path).decode("utf-8-sig", "backslashreplace")
-    start = _HEADER.search(text)
+    data = read_regular_file(path, _LARGEST).removeprefix(_BYTE_ORDER_MARK)
+    start = _HEADER.search(data)
     if start is None:
         raise ReportUnreadable(f"{path} holds no table of Nsight Compute", hint=_EXPORT)
-    if not text.endswith("\n"):  # a number that was cut is a number too
-        raise ReportDamaged(f"{path} is damaged: its last line has no end", hint=_EXPORT)
-    rows = _rows(text[start.start() :], text.count("\n", 0, start.start()), path)
+    if not data.endswith(b"\n"):  # a number that was cut is a number too
+        raise _damaged(f"{path} is damaged: its last line has no end")
+    try:
+        return _launches_of_kernel(_rows(data, start.start(), path), kernel, path)
+    except MemoryError as error:
+        raise ReportUnreadable(
+            f"{path} does not fit into memory", hint="Export fewer launches, say with --launch-count."
+        ) from error
+
+
+def _launches_of_kernel(rows: Iterator[tuple[int, list[str]]], kernel: str, path: Path) -> Reading:
     _, header = next(rows)
     units: dict[str, str] = {}
     table = _table(header, rows, path)
@@ -106,11 +119,23 @@ def base_unit(unit: str) -> tuple[int, str]:
 
 def function_name(demangled: str) -> str:
     """A kernel's bare name, as reports have it: without namespaces, template arguments, result and parameters."""
-    rest = demangled.replace("(anonymous namespace)", "").replace("->", "")
-    while (shorter := re.sub(r"<[^<>]*>", "", rest)) != rest:
-        rest = shorter
+    rest = _without_angles(demangled.replace("(anonymous namespace)", "").replace("->", ""))
     words = rest.partition("(")[0].rpartition("::")[2].split()
     return words[-1] if words else demangled
+
+
+def _without_angles(name: str) -> str:
+    """Without what stands between < and the > that belongs to it."""
+    kept: list[str] = []
+    opened: list[int] = []
+    for letter in name:
+        if letter == ">" and opened:
+            del kept[opened.pop() :]
+            continue
+        if letter == "<":
+            opened.append(len(kept))
+        kept.append(letter)
+    return "".join(kept)
 
 
 def _time(unit: str) -> int:
@@ -118,26 +143,29 @@ def _time(unit: str) -> int:
     return _TIMES.get(unit.removesuffix("econd") if unit.endswith("second") else unit, 0)
 
 
-def _rows(text: str, lines_before: int, path: Path) -> Iterator[tuple[int, list[str]]]:
-    """All rows but blank lines, each with the line that it ends on."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+def _rows(data: bytes, start: int, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """All rows from a byte on but blank lines, each with the line that it ends on."""
+    lines_before = data.count(b"\n", 0, start)
+    file = io.BytesIO(data)
+    file.seek(start)
+    reader = csv.reader(io.TextIOWrapper(file, "utf-8", "backslashreplace", newline=""), strict=True)
     try:
         for row in reader:
             if row and not row[0].startswith(_LOG):
                 yield lines_before + reader.line_num, row
     except csv.Error as error:
-        raise ReportDamaged(
-            f"{path} is damaged at line {lines_before + reader.line_num:,}: {error}", hint=_EXPORT
-        ) from error
+        raise _damaged(f"{path} is damaged at line {lines_before + reader.line_num:,}: {error}") from error
 
 
 def _table(header: list[str], rows: Iterator[tuple[int, list[str]]], path: Path) -> Iterator[dict[str, str]]:
     for line, row in rows:
         if len(row) != len(header):
-            raise ReportDamaged(
-                f"{path} is damaged at line {line:,}: {len(row)} cells, and the header has {len(header)}", hint=_EXPORT
-            )
+            raise _damaged(f"{path} is damaged at line {line:,}: {len(row)} cells, and the header has {len(header)}")
         yield dict(zip(header, row, strict=True))
+
+
+def _damaged(message: str) -> ReportDamaged:
+    return ReportDamaged(message, hint=_EXPORT, id="NCU-CORRUPT")
 
 
 def _of_raw_page(table: Iterator[dict[str, str]], units: dict[str, str], path: Path) -> list[_Launch]:
@@ -200,7 +228,7 @@ def _add_what_columns_say(launch: _Launch, units: dict[str, str]) -> None:
 
 def _reading(launches: Sequence[_Launch], units: Mapping[str, str], kernel: str) -> Reading:
     ids = [launch.about.get("ID", "") for launch in launches]
-    counted = len(set(ids)) == len(ids) and all(each.isdecimal() for each in ids)
+    counted = len(set(ids)) == len(ids) and all(each.isdecimal() and len(each) <= _MOST_DIGITS for each in ids)
     indices = [int(each) for each in ids] if counted else list(range(len(launches)))
     names = [_function(launch.about[_KERNEL]) for launch in launches]
     wanted = [place for place, name in enumerate(names) if matches(name, kernel)]

@@ -7,7 +7,7 @@ that it needs so that they are collected.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -16,7 +16,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ncuview.report import sass, splits
+from ncuview.report.believable import was_refused
 from ncuview.report.executed import Executed, executed_by_launch
+from ncuview.report.host_times import HOST_TIMES
 from ncuview.report.sass import (
     ATOMIC,
     BARRIER,
@@ -62,7 +64,8 @@ STALL_REASONS = (
 """Why a sampled warp did not issue, in Nsight Compute's words."""
 _MEMORY_REASONS = ("long_scoreboard", "lg_throttle", "drain", "short_scoreboard", "mio_throttle")
 _SAMPLES = "smsp__pcsamp_warps_issue_stalled_{}"
-_SAMPLE_METRICS = tuple(_SAMPLES.format(reason) for reason in STALL_REASONS)
+SAMPLES = tuple(_SAMPLES.format(reason) for reason in STALL_REASONS)
+"""The metrics that count samples of warps, of each reason."""
 OF_SOME_CHIPS = frozenset({_SAMPLES.format("imc_miss"), _SAMPLES.format("warpgroup_arrive")})
 """Any GPU samples the other reasons; where one of those is missing it was not asked for, and shares would be wrong."""
 _WARP = 32
@@ -95,7 +98,8 @@ def derived(profile: Profile, name: str) -> Column:
     """A derived quantity for all launches; many rules ask for the same ones, which are computed once."""
     known = _known.setdefault(profile, {})
     if name not in known:
-        known[name] = DERIVED[name].compute(profile)
+        with np.errstate(all="ignore"):  # what is divided by nothing is no number
+            known[name] = DERIVED[name].compute(profile)
         known[name].flags.writeable = False
     return known[name]
 
@@ -116,12 +120,23 @@ def first_known(profile: Profile, metrics: Sequence[str]) -> Column:
     return result
 
 
+def _only_others_have(profile: Profile, metrics: Iterable[str]) -> NDArray[np.bool_]:
+    """Which launches lack one of these metrics that another launch on the same GPU has."""
+    _, gpu = np.unique(profile.launches["device"].to_numpy(np.str_), return_inverse=True)
+    lacking = np.zeros(len(gpu), dtype=bool)
+    for metric in metrics:
+        known = np.isfinite(column(profile, metric))
+        lacking |= ~known & np.isin(gpu, gpu[known])
+    return lacking
+
+
 def _stall_share(reason: str) -> Callable[[Profile], Column]:
     """A reason's share of all warp samples: how much of the warps' time it takes."""
 
     def share(profile: Profile) -> Column:
-        samples = {metric: column(profile, metric) for metric in _SAMPLE_METRICS}
+        samples = {metric: column(profile, metric) for metric in SAMPLES}
         complete = np.isfinite([samples[metric] for metric in samples if metric not in OF_SOME_CHIPS]).all(axis=0)
+        complete &= ~(was_refused(profile, OF_SOME_CHIPS) | _only_others_have(profile, OF_SOME_CHIPS))
         total = np.nansum(list(samples.values()), axis=0)
         with np.errstate(all="ignore"):
             # A launch shorter than the sampling interval has no samples, and so no shares.
@@ -231,7 +246,7 @@ def _own_waits(profile: Profile) -> Column:
 
     Every warp starts, and goes to L2 or device memory for each group of loads that L1 does not hold.
     """
-    beyond_l1 = 1 - column(profile, _L1_HITS) / 100
+    beyond_l1 = np.maximum(0.0, 1 - column(profile, _L1_HITS) / 100)
     waits = _per_launch(("inst_executed",), _waits_of_warps)(profile) / warps(profile) * beyond_l1
     of_a_wave = _START_NS + waits * _TRIP_NS
     return column(profile, "launch__waves_per_multiprocessor") * of_a_wave / column(profile, _DURATION)
@@ -330,8 +345,10 @@ def _stall_memory(profile: Profile) -> Column:
 
 
 def _host_timed(profile: Profile) -> Column:
-    """1 where the host timed its copies, else 0."""
-    return np.isfinite(column(profile, "host__whole_time")).astype(np.float64)
+    """1 where the host timed its copies, 0 where it did not, NaN where only some of its times are known."""
+    known = np.isfinite([column(profile, name) for name in HOST_TIMES])
+    told = known.any(axis=0) | was_refused(profile, HOST_TIMES)
+    return np.where(np.isfinite(column(profile, "host__whole_time")), 1.0, np.where(told, np.nan, 0.0))
 
 
 def _imad_use(profile: Profile) -> Column:
@@ -363,13 +380,13 @@ _CONFLICTS = (*_SHARED, "thread_inst_executed_true", "inst_executed")
 _LANES = ("inst_executed", "thread_inst_executed")
 
 DERIVED: Mapping[str, Derived] = {
-    **{f"stall_{reason}": Derived("share", _SAMPLE_METRICS, _stall_share(reason)) for reason in STALL_REASONS},
+    **{f"stall_{reason}": Derived("share", SAMPLES, _stall_share(reason)) for reason in STALL_REASONS},
     "warps": Derived("warp", _WARPS, warps),
     "lanes_launched": Derived("thread/warp", (_THREADS, *_WARPS), _lanes_launched),
     "loads_per_warp": Derived("inst/warp", ("smsp__sass_inst_executed_op_global_ld.sum", *_WARPS), _loads_per_warp),
     "host_timed": Derived("", (), _host_timed),
     "fill": Derived("share", (_THREADS, *_ROOM), _fill),
-    "stall_memory": Derived("share", _SAMPLE_METRICS, _stall_memory),
+    "stall_memory": Derived("share", SAMPLES, _stall_memory),
     "sm_cycles": Derived("cycle", _CYCLES, _sm_cycles),
     "l1_wavefronts": Derived("wavefront", (*UNITS["l1_data"].metrics, *_CYCLES), _l1_wavefronts),
     "executed_share": Derived("share", (*UNITS["issue"].metrics, "smsp__inst_executed.sum", *_CYCLES), _executed_share),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, MutableSequence, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,39 +18,102 @@ if TYPE_CHECKING:
 TEXT = pd.StringDtype("python")
 """Python's own strings: Arrow, where it is installed, refuses lone surrogates, and damaged reports have them."""
 _AXES = ("x", "y", "z")
-_OF_TABLE = ("address", "sass", "file", "line")
+_OF_TABLE = {"address": np.int64, "sass": np.object_, "file": np.object_, "line": np.int64}
+"""What the tables of instructions say of each, in the order of the frame."""
 
 
-def profile_of(reports: Sequence[tuple[ReportInfo, Sequence[LaunchColumns]]]) -> Profile:
-    """One Profile over all launches of all reports, in order; of a report there may be several parts."""
+def profile_of(reports: Sequence[tuple[ReportInfo, MutableSequence[LaunchColumns]]]) -> Profile:
+    """One Profile over all launches of all reports, in order; of a report there may be several parts.
+
+    The parts are taken out of their lists one by one as they are put into the frames: a large report is not held twice.
+    """
     parts = [(info, part) for info, of_report in reports for part in of_report]
-    metrics, units = _metrics([part for _, part in parts])
+    sources = {(info.path, name): text for info, part in parts for name, text in part.sources.items()}
+    about = _about(parts)
+    metrics, instructions = _Metrics([part for _, part in parts]), _Instructions([part for _, part in parts])
+    parts.clear()
+    for _, of_report in reports:
+        while of_report:
+            part = of_report.pop(0)
+            metrics.put(part)
+            instructions.put(part)
+    numbers = metrics.frame()
     return Profile(
         reports=tuple(info for info, _ in reports),
-        launches=_launches(parts, metrics),
-        metrics=metrics,
-        units=units,
-        instructions=_instructions([part for _, part in parts]),
-        sources={(info.path, name): text for info, part in parts for name, text in part.sources.items()},
+        launches=_launches(about, numbers),
+        metrics=numbers,
+        units=metrics.units,
+        instructions=instructions.frame(),
+        sources=sources,
     )
 
 
-def _metrics(parts: Sequence[LaunchColumns]) -> tuple[pd.DataFrame, dict[str, str]]:
-    """All numbers, one row per launch and one column per metric, NaN where a launch has none; and the units."""
-    units: dict[str, str] = {}
-    for part in parts:
-        for name, unit in zip(part.metrics, part.units, strict=True):
-            units.setdefault(name, unit)
-    places = {name: place for place, name in enumerate(units)}
-    launches = sum(len(part.index) for part in parts)
-    values = np.full((len(units), launches), np.nan)
-    start = 0
-    for part in parts:
-        stop = start + len(part.index)
+class _Metrics:
+    """All numbers, one row per launch and one column per metric, NaN where a launch has none."""
+
+    def __init__(self, parts: Sequence[LaunchColumns]) -> None:
+        self.units: dict[str, str] = {}
+        for part in parts:
+            for name, unit in zip(part.metrics, part.units, strict=True):
+                self.units.setdefault(name, unit)
+        self._places = {name: place for place, name in enumerate(self.units)}
+        self._values = np.empty((len(self.units), sum(len(part.index) for part in parts)))
+        self._filled = 0
+
+    def put(self, part: LaunchColumns) -> None:
+        """The launches that come next."""
+        columns = slice(self._filled, self._filled + len(part.index))
         rows = np.asarray(part.values, np.float64).reshape(len(part.index), len(part.metrics))
-        values[[places[name] for name in part.metrics], start:stop] = rows.T
-        start = stop
-    return _frame(values, list(units)), units
+        self._values[:, columns] = np.nan
+        self._values[[self._places[name] for name in part.metrics], columns] = rows.T
+        self._filled = columns.stop
+
+    def frame(self) -> pd.DataFrame:
+        """What was put in."""
+        return _frame(self._values, list(self.units))
+
+
+class _Instructions:
+    """One row per executed machine instruction of each launch; a metric that a launch lacks is NaN in its rows."""
+
+    def __init__(self, parts: Sequence[LaunchColumns]) -> None:
+        self._names = list(dict.fromkeys(name for part in parts for name in part.instruction_metrics))
+        self._counts = np.array([count for part in parts for count in part.counts], dtype=np.int64)
+        rows = int(self._counts.sum())
+        self._values = np.empty((len(self._names), rows))
+        self._of_table: dict[str, NDArray[Any]] = {name: np.empty(rows, kind) for name, kind in _OF_TABLE.items()}
+        self._filled = 0
+
+    def put(self, part: LaunchColumns) -> None:
+        """The instructions of the launches that come next."""
+        executed = np.asarray(part.executed, np.int64)
+        rows = slice(self._filled, self._filled + len(executed))
+        for name, column in self._of_table.items():
+            column[rows] = np.array(getattr(part, name), column.dtype)[executed]
+        self._values[:, rows] = np.nan
+        _fill(self._values[:, rows], self._names, part)
+        self._filled = rows.stop
+
+    def frame(self) -> pd.DataFrame:
+        """What was put in."""
+        frame = _frame(self._values, self._names)
+        launches = np.arange(len(self._counts), dtype=np.int64)
+        frame.insert(0, "launch", np.repeat(launches, self._counts))
+        for place, (name, column) in enumerate(self._of_table.items(), start=1):
+            frame.insert(place, name, pd.Series(column, dtype=TEXT) if column.dtype == object else column)
+        return frame
+
+
+def _fill(values: NDArray[np.float64], names: Iterable[str], part: LaunchColumns) -> None:
+    """Put what each launch has of each metric into its columns."""
+    places = {name: place for place, name in enumerate(names)}
+    own = np.array([places[name] for name in part.instruction_metrics], dtype=np.int64)
+    numbers = np.asarray(part.instruction_values, np.float64)
+    start = column = 0
+    for count, carried in zip(part.counts, part.carried, strict=True):
+        stop = start + count * len(carried)
+        values[own[list(carried)], column : column + count] = numbers[start:stop].reshape(len(carried), count)
+        start, column = stop, column + count
 
 
 def _frame(values: NDArray[np.float64], names: list[str]) -> pd.DataFrame:
@@ -60,7 +123,18 @@ def _frame(values: NDArray[np.float64], names: list[str]) -> pd.DataFrame:
     )
 
 
-def _launches(parts: Sequence[tuple[ReportInfo, LaunchColumns]], metrics: pd.DataFrame) -> pd.DataFrame:
+def _about(parts: Sequence[tuple[ReportInfo, LaunchColumns]]) -> dict[str, list[Any]]:
+    """What the reader says of each launch beside its numbers."""
+    return {
+        "report": [info.path for info, part in parts for _ in part.index],
+        **{
+            name: [value for _, part in parts for value in getattr(part, name)]
+            for name in ("kernel", "demangled", "device", "index")
+        },
+    }
+
+
+def _launches(about: Mapping[str, list[Any]], metrics: pd.DataFrame) -> pd.DataFrame:
     """Who ran, where and how long."""
 
     def number(name: str) -> Any:
@@ -71,55 +145,15 @@ def _launches(parts: Sequence[tuple[ReportInfo, LaunchColumns]], metrics: pd.Dat
 
     major, minor = (whole(f"device__attribute_compute_capability_{part}") for part in ("major", "minor"))
     texts = {
-        "report": [info.path for info, part in parts for _ in part.index],
-        "kernel": [name for _, part in parts for name in part.kernel],
-        "demangled": [name for _, part in parts for name in part.demangled],
-        "device": [name for _, part in parts for name in part.device],
+        **{name: about[name] for name in ("report", "kernel", "demangled", "device")},
         "compute_capability": [f"{a}.{b}" if a else "" for a, b in zip(major, minor, strict=True)],
     }
     return pd.DataFrame(
         {
             **{name: pd.array(values, dtype=TEXT) for name, values in texts.items()},
-            "index": np.array([index for _, part in parts for index in part.index], dtype=np.int64),
+            "index": np.array(about["index"], dtype=np.int64),
             **{f"{of}_{axis}": whole(f"launch__{of}_dim_{axis}") for of in ("grid", "block") for axis in _AXES},
             "duration_ns": number("gpu__time_duration.sum").astype(np.float64),
         },
         index=metrics.index,
     )
-
-
-def _instructions(parts: Sequence[LaunchColumns]) -> pd.DataFrame:
-    """One row per executed machine instruction of each launch; a metric that a launch lacks is NaN in its rows."""
-    names = list(dict.fromkeys(name for part in parts for name in part.instruction_metrics))
-    counts = np.array([count for part in parts for count in part.counts], dtype=np.int64)
-    values = np.full((len(names), counts.sum()), np.nan)
-    _fill(values, names, parts)
-    frame = _frame(values, names)
-    columns = {name: _joined(name, parts) for name in _OF_TABLE}
-    frame.insert(0, "launch", np.repeat(np.arange(len(counts), dtype=np.int64), counts))
-    frame.insert(1, "address", np.array(columns["address"], dtype=np.int64))
-    frame.insert(2, "sass", pd.Series(columns["sass"], dtype=TEXT))
-    frame.insert(3, "file", pd.Series(columns["file"], dtype=TEXT))
-    frame.insert(4, "line", np.array(columns["line"], dtype=np.int64))
-    return frame
-
-
-def _fill(values: NDArray[np.float64], names: Iterable[str], parts: Sequence[LaunchColumns]) -> None:
-    """Put what each launch has of each metric into its rows."""
-    places = {name: place for place, name in enumerate(names)}
-    row = 0
-    for part in parts:
-        own = np.array([places[name] for name in part.instruction_metrics], dtype=np.int64)
-        numbers = np.asarray(part.instruction_values, np.float64)
-        start = 0
-        for count, carried in zip(part.counts, part.carried, strict=True):
-            stop = start + count * len(carried)
-            values[own[list(carried)], row : row + count] = numbers[start:stop].reshape(len(carried), count)
-            start, row = stop, row + count
-
-
-def _joined(name: str, parts: Sequence[LaunchColumns]) -> NDArray[Any]:
-    """A column of the tables of instructions, for each instruction that was executed."""
-    tables = [np.array(getattr(part, name), dtype=object) for part in parts]
-    chosen = [table[np.asarray(part.executed, np.int64)] for table, part in zip(tables, parts, strict=True)]
-    return np.concatenate(chosen) if chosen else np.array([], dtype=object)

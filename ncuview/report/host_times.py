@@ -15,6 +15,7 @@ import numpy as np
 
 from ncuview.errors import ReportDamaged
 from ncuview.model import HostTimes, Profile
+from ncuview.report.believable import MOST
 
 HOST_TIMES: Mapping[str, str] = {
     "host__to_device_time": "ns",
@@ -29,7 +30,6 @@ HOST_TIMES: Mapping[str, str] = {
 """The metrics that are added, and their units; ``host__copies`` are the pieces in which each array is copied."""
 
 
-_NUMBER = (int, float, type(None))
 _MEASURE_AGAIN = "Delete it, or profile with --live again."
 
 
@@ -60,9 +60,13 @@ def _entries(times: Path) -> dict[int, dict[str, float | None]]:
         entries = {entry["index"]: {name: entry.get(name) for name in HOST_TIMES} for entry in launches}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ReportDamaged(f"{times} is damaged: {type(error).__name__}", hint=_MEASURE_AGAIN) from error
-    if any(type(value) not in _NUMBER for entry in entries.values() for value in entry.values()):
+    if not all(_fits_a_float(value) for entry in entries.values() for value in entry.values()):
         raise ReportDamaged(f"{times} is damaged: not every time in it is a number", hint=_MEASURE_AGAIN)
     return entries
+
+
+def _fits_a_float(value: object) -> bool:
+    return value is None or type(value) is float or (type(value) is int and abs(value) < MOST)
 
 
 def host_times(profile: Profile) -> list[HostTimes | None]:

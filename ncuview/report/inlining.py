@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from ntpath import basename
 from pathlib import Path
@@ -14,7 +15,8 @@ from ncuview.errors import ReportError
 from ncuview.model import CallSite, Profile
 from ncuview.report import wire
 from ncuview.report.line_table import LineTable, LineTableError, Row, line_tables
-from ncuview.report.precheck import read_report
+from ncuview.report.precheck import report_pieces
+from ncuview.report.snapshot import Snapshot
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,11 +49,13 @@ def _tables(report: Path, kernels: set[str]) -> list[LineTable]:
 
 def _modules(report: Path) -> Iterator[bytes]:
     try:
-        data = read_report(report)
-        for block in wire.blocks(data):
-            for item, _ in zip(wire.items(data, block), range(block.sources), strict=False):
-                yield from (data[slice(*module)] for module in wire.contents(data, item, _ELF))
-    except (ReportError, wire.WireError):
+        with closing(Snapshot.of(report_pieces(report))) as snapshot:
+            data = snapshot.data
+            for block in wire.blocks(data):
+                for item, _ in zip(wire.items(data, block), range(block.sources), strict=False):
+                    yield from (data[slice(*module)] for module in wire.contents(data, item, _ELF))
+                snapshot.forget(block.payload.end)
+    except (ReportError, wire.WireError, OSError):
         return
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
-from math import isfinite
+from math import isnan
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,11 @@ import numpy as np
 
 from ncuview.errors import UnknownMetric
 from ncuview.model import TextbookMetric
+from ncuview.report.believable import was_refused
 from ncuview.report.derive import warps
 from ncuview.ruleset.expression import Expression, compile_expression
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
     from ncuview.model import Profile
@@ -84,18 +84,64 @@ def definition(name: str) -> TextbookDefinition:
     raise UnknownMetric(f"no textbook metric is called {name!r}", hint=hint)
 
 
-def textbook_metrics(profile: Profile) -> list[dict[str, TextbookMetric]]:
+def textbook_metrics(profile: Profile) -> list[Mapping[str, TextbookMetric]]:
     """The textbook metrics of each launch; one that cannot be computed for a launch is left out."""
-    launches: list[dict[str, TextbookMetric]] = [{} for _ in range(len(profile.metrics))]
-    columns = _columns(profile)
+    launches, columns = len(profile.metrics), _columns(profile)
+    found: dict[str, _OfAll] = {}
     for metric in definitions().values():
-        for text in metric.expressions:
-            if metric_names(text) <= columns.keys():
-                values = _compiled(text).evaluate(columns).tolist()
-                for launch, value in zip(launches, values, strict=True):
-                    if metric.name not in launch and isfinite(value):
-                        launch[metric.name] = TextbookMetric(value, metric.unit, text)
-    return launches
+        known = [text for text in metric.expressions if metric_names(text) <= columns.keys()]
+        values = np.full(launches, np.nan)
+        chosen = np.zeros(launches, np.int8)
+        for place, text in enumerate(known):
+            more = np.broadcast_to(_compiled(text).evaluate(columns), (launches,))
+            first = np.isnan(values) & np.isfinite(more)
+            values[first], chosen[first] = more[first], place
+        if np.isfinite(values).any():
+            found[metric.name] = _OfAll(metric.unit, known, values, chosen)
+    return [_OfLaunch(found, launch) for launch in range(launches)]
+
+
+@dataclass(frozen=True)
+class _OfAll:
+    """A textbook metric of all launches, NaN where one does not have it."""
+
+    unit: str
+    expressions: Sequence[str]
+    numbers: Column
+    chosen: NDArray[np.int8]
+    """Which of the expressions gave each value."""
+
+
+class _OfLaunch(Mapping[str, TextbookMetric]):
+    """The textbook metrics of one launch, each made when it is asked for.
+
+    As objects, those of all launches took as much memory as everything else that is said of them.
+    """
+
+    __slots__ = ("_known", "_launch")
+
+    def __init__(self, known: Mapping[str, _OfAll], launch: int) -> None:
+        self._known = known
+        self._launch = launch
+
+    def __getitem__(self, name: str) -> TextbookMetric:
+        if name not in self:
+            raise KeyError(name)
+        known = self._known[name]
+        expression = known.expressions[known.chosen.item(self._launch)]
+        return TextbookMetric(known.numbers.item(self._launch), known.unit, expression)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known and not isnan(self._known[str(name)].numbers.item(self._launch))
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._known if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
 
 
 @cache
@@ -113,14 +159,16 @@ def _columns(profile: Profile) -> dict[str, Column]:
     """The collected metrics, and two that ncu often leaves out although others determine them exactly."""
     metrics = profile.metrics
     columns: dict[str, Column] = dict(zip(metrics.columns, metrics.to_numpy(np.float64).T, strict=True))
-    determined = {"smsp__warps_launched.sum": warps(profile), "smsp__pcsamp_sample_count": _sample_count(metrics)}
+    determined = {"smsp__warps_launched.sum": warps(profile), "smsp__pcsamp_sample_count": _sample_count(profile)}
     for name, values in determined.items():
         collected = columns.get(name, values)
         columns[name] = np.where(np.isnan(collected), values, collected)
     return columns
 
 
-def _sample_count(metrics: pd.DataFrame) -> Column:
-    """Samples of all stall reasons; unknown where a report has only a choice of the reasons."""
+def _sample_count(profile: Profile) -> Column:
+    """Samples of all stall reasons; unknown where a report has only a choice of the reasons, or one that cannot be."""
+    metrics = profile.metrics
     reasons = [name for name in metrics.columns if name.startswith(_SAMPLES) and not name.endswith(_NOT_ISSUED)]
-    return metrics[reasons].sum(axis=1, min_count=_REASONS_OF_EVERY_CHIP).to_numpy(np.float64)
+    counts = metrics[reasons].sum(axis=1, min_count=_REASONS_OF_EVERY_CHIP).to_numpy(np.float64)
+    return np.where(was_refused(profile, reasons), np.nan, counts)

@@ -1,25 +1,30 @@
 """The child process that reads launches of one report: the only module that imports ncu_report.
 
-``python -P -m ncuview.report.native FILE KERNEL START STOP`` takes the code of each launch from START to STOP on
-stdin, and writes those launches in the form of columns.py. NVIDIA's reader is native code that crashes on damaged files
-and never frees what it loads, so it lives and dies here, with no core file and a bound on memory.
+``python -P -m ncuview.report.native`` takes a task (task.py) on stdin and writes its launches in the form of
+columns.py; on stderr it says where it is. NVIDIA's reader is native code that crashes on damaged files and never frees
+what it loads, so it lives and dies here, without rights and with bounds on memory and time (confine.py).
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
-import json
 import math
+import os
 import re
-import resource
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import repeat
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from ncuview.report.columns import REAL, WHOLE, LaunchColumns, Reading, encode, matches
+from ncuview.report.columns import REAL, WHOLE, LaunchColumns, Reading, encode
+from ncuview.report.confine import confine
+from ncuview.report.task import Task, at_launch, lost_launch, reading
+from ncuview.report.wanted import check_wanted, matches
 
-MEMORY_LIMIT = 16 * 2**30
 _ADDRESS = re.compile(r"0x[0-9a-f]{9,}")
 _DEVICE_NAME = "device__attribute_display_name"
 _NO_ADDRESSES = ("launch__", "sass__", "device__")
@@ -47,7 +52,8 @@ class Columns:
 
     def __init__(self, ncu_report: Any) -> None:
         metric, raw = ncu_report.IMetric, ncu_report._ncu_report  # noqa: SLF001
-        # The functions under the methods of NVIDIA's classes: half of the time goes into calls.
+        # The functions under the methods of NVIDIA's classes, and the pointers under its objects: a report is millions
+        # of such calls, and to look an object's pointer up takes four times as long as to read a number.
         self._metric_by_name, self._kind = raw.IAction_metric_by_name, raw.IMetric_kind
         self._as_double, self._as_uint64 = raw.IMetric_as_double, raw.IMetric_as_uint64
         self._num_instances = raw.IMetric_num_instances
@@ -78,9 +84,11 @@ class Columns:
         row = array(REAL, [math.nan]) * len(self._columns)
         self._rows.append(row)
         device, instances = "", {}
+        pointer = action.this
         for name in action.metric_names():
-            metric = self._metric_by_name(action, name)
-            kind = self._kind(metric)
+            metric = self._metric_by_name(pointer, name)
+            number = metric.this
+            kind = self._kind(number)
             if read := self._number_kinds.get(kind):
                 column = self._columns.get(name)
                 if column is None:
@@ -88,10 +96,10 @@ class Columns:
                     self._units.append(metric.unit())
                 if column >= len(row):
                     row.extend([math.nan] * (column + 1 - len(row)))
-                row[column] = read(metric)
+                row[column] = read(number)
             elif kind == self._text_kind and name == _DEVICE_NAME:
                 device = metric.as_string() or ""
-            if not name.startswith(_NO_ADDRESSES) and (count := self._num_instances(metric)):
+            if not name.startswith(_NO_ADDRESSES) and (count := self._num_instances(number)):
                 found = self._instances(action, metric, count, code)
                 if found:
                     instances[name] = found
@@ -112,16 +120,15 @@ class Columns:
         """The values of a metric that ncu attributes to machine instructions."""
         if not metric.has_correlation_ids():
             return None
-        ids, as_uint64 = metric.correlation_ids(), self._as_uint64
+        ids = metric.correlation_ids().this
         # Values of a whole launch may bear one instance, at address 0, where no code lies.
-        if ids.kind() != self._address_kind or (count == 1 and as_uint64(ids, 0) == 0):
+        if self._kind(ids) != self._address_kind or (count == 1 and self._as_uint64(ids, 0) == 0):
             return None
-        if not self._lies_in_code(action, code, as_uint64(ids, 0)):
+        if not self._lies_in_code(action, code, self._as_uint64(ids, 0)):
             return None
-        as_double = self._as_double
         return Instances(
-            tuple([as_uint64(ids, instance) for instance in range(count)]),
-            [as_double(metric, instance) for instance in range(count)],
+            tuple(map(self._as_uint64, repeat(ids), range(count))),
+            list(map(self._as_double, repeat(metric.this), range(count))),
         )
 
     def _lies_in_code(self, action: Any, code: int, address: int) -> bool:
@@ -184,30 +191,78 @@ class Columns:
         )
 
 
-def main(path: str, kernel: str, start: str, stop: str) -> None:
-    """Write the launches that are asked for among those from ``start`` to ``stop``, and how many the report holds."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
-    codes = json.load(sys.stdin)
-    import ncu_report  # only once the limits stand
+def main() -> None:
+    """Write the launches that are asked for, and how many the report holds."""
+    task = Task.from_json(sys.stdin.buffer.read())
+    import ncu_report
 
+    # All that is needed later is looked for before the rights to find it are given up.
+    check_wanted(task.kernel)
+    load = _prepared(ncu_report, task.report)
+    confine(task.memory, task.cpu_s)
+    _say(reading())
     gc.disable()  # what is read lives to the end; looking through it again and again takes as long as reading it
-    context = ncu_report.load_report(path)
+    context = load()
     places = [(each, launch) for each in context for launch in range(each.num_actions())]
     names = set()
     columns = Columns(ncu_report)
-    for index, (of_range, launch) in list(enumerate(places))[int(start) : int(stop)]:
+    for index, (mangled, code, metrics) in enumerate(task.launches, task.start):
+        if index >= len(places):
+            break
+        _say(at_launch(index))
+        of_range, launch = places[index]
         action = of_range.action_by_idx(launch)
+        if why := _damage(action, metrics):
+            _say(lost_launch(index, why))
+            continue
         name = action.name(action.NameBase_FUNCTION)
         names.add(name)
-        if matches(name, kernel):
-            mangled, code = codes[index - int(start)]
+        if matches(name, task.kernel):
+            if not task.with_code:
+                action.source_files, action.sass_by_pc = dict, _no_code
             # Only what the file's order says of this very launch is believed; else its code is its own.
             shared = code >= 0 and len(context) == 1 and mangled == action.name(action.NameBase_MANGLED)
             columns.add(index, name, action, code if shared else -1 - index)
     for part in encode(Reading(len(places), sorted(names), columns.columns())):
         sys.stdout.buffer.write(part)
+    sys.stdout.flush()
+    os._exit(0)  # all that it holds goes with it, at once
+
+
+def _prepared(ncu_report: Any, report: str) -> Callable[[], Any]:
+    """What loads a report: the call that NVIDIA's Python makes once it has found its libraries, and these loaded."""
+    for library in Path(ncu_report.__file__).parent.glob("libnvperf_host.so*"):
+        ctypes.CDLL(str(library))
+    native = ncu_report._ncu_report  # noqa: SLF001
+    load = native.load_report
+    native.load_report = partial(partial, load)
+    prepared: partial[Any] = ncu_report.load_report(report)
+    native.load_report = load
+    return prepared
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(line)
+    sys.stderr.flush()
+
+
+def _damage(action: Any, announced: int | None) -> str:
+    """What shows that a launch is damaged: NVIDIA's reader gives one with nothing in it, or some things missing."""
+    names = action.metric_names()
+    if not names or (announced is not None and len(names) != announced):
+        return f"has {len(names)} metrics" + (f", not {announced}" if announced else "")
+    if not all(names):
+        return "has metrics without a name"
+    try:
+        "".join([*names, action.name(action.NameBase_FUNCTION), action.name(action.NameBase_DEMANGLED)]).encode()
+    except (TypeError, UnicodeEncodeError):
+        return "has names that are no text"
+    return ""
+
+
+def _no_code(_: int) -> str:
+    return ""
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Container
 from pathlib import Path
-from secrets import token_hex
 
 from ncuview.errors import ReportError, UsageError
+from ncuview.files import replace_file
 from ncuview.report import wire
 from ncuview.report.identity import Identity, Removed, find_identity
-from ncuview.report.precheck import COMPRESSED, checked_header, damaged, packed, precheck, read_report
+from ncuview.report.packing import ENDING as COMPRESSED
+from ncuview.report.packing import packed
+from ncuview.report.precheck import checked_header, damaged, read_report
+from ncuview.report.seal import seal, sidecar
 from ncuview.report.wire import Block, Span, WireError
 
 # Block header: what is kept is named, so that a field that we do not know is left out. 5 is written anew.
@@ -119,19 +121,14 @@ def _number(data: bytes, message: Span, number: int) -> int:
 
 
 def _write(copy: bytes, target: Path, identity: Identity) -> None:
-    part = target.with_name(f".{token_hex(8)}.{target.name}")
-    try:
-        with part.open("xb") as file:
-            file.write(packed(copy) if target.suffix == COMPRESSED else copy)
-            file.flush()
-            os.fsync(file.fileno())
-        precheck(part)
-        kind = identity.remaining(copy)
-        if kind:
-            raise ReportError(
-                f"{target} was not written: a {kind} of the session would remain in it",
-                hint="Profile again without it in names, arguments and sources.",
-            )
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    checked_header(copy, target)
+    if kind := identity.remaining(copy):
+        raise ReportError(
+            f"{target} was not written: a {kind} of the session would remain in it",
+            hint="Profile again without it in names, arguments and sources.",
+        )
+    was_sealed = sidecar(target).exists()
+    sidecar(target).unlink(missing_ok=True)  # of the old report: beside the new one it would call that changed
+    replace_file(target, packed(copy) if target.suffix == COMPRESSED else copy)
+    if was_sealed:
+        seal(target)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from ntpath import basename
 from pathlib import Path, PurePath
 from posixpath import normpath
+from weakref import WeakKeyDictionary
 
 from ncuview.errors import UsageError
 from ncuview.model import Profile, ReportInfo
@@ -30,6 +32,8 @@ NOT_HERE = "its source is not in the report nor on this machine: profile with --
 
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 
+_known: WeakKeyDictionary[Profile, _Files] = WeakKeyDictionary()
+
 
 def lines_of(text: str) -> list[str]:
     """The lines as a compiler counts them, which a form feed does not end."""
@@ -44,12 +48,25 @@ def source_text(profile: Profile, report: str, file: str) -> str:
     """
     if text := profile.sources.get((report, file)) or profile.sources.get((report, normpath(file))):
         return text
-    last = basename(file)
-    alike = [name for of, name in profile.sources if of == report and basename(name) == last]
-    if len(alike) != 1:
-        return ""
-    named = {normpath(each) for each in profile.instructions["file"].unique() if basename(each) == last}
-    return profile.sources[report, alike[0]] if len(named) == 1 else ""
+    if profile not in _known:
+        _known[profile] = _Files(profile)
+    last, files = basename(file), _known[profile]
+    alike = files.held.get((report, last), [])
+    return profile.sources[report, alike[0]] if len(alike) == len(files.named.get(last, ())) == 1 else ""
+
+
+class _Files:
+    """Which files have the same name, found out once for a profile: there is a question for every finding."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.held: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        """Report and last part of a path -> the files that it holds the text of."""
+        self.named: defaultdict[str, set[str]] = defaultdict(set)
+        """Last part of a path -> the files that instructions name, their paths in one form."""
+        for report, name in profile.sources:
+            self.held[report, basename(name)].append(name)
+        for name in map(str, profile.instructions["file"].unique()):
+            self.named[basename(name)].add(normpath(name))
 
 
 def with_local_sources(profile: Profile, folders: Iterable[Path] = ()) -> Profile:

@@ -38,7 +38,7 @@ def saved_by_wider(code: Code, executed: Weights, sectors: Weights) -> Weights:
     """
     saved = np.zeros(len(code.texts))
     for pattern in (GLOBAL_LOAD, GLOBAL_STORE):
-        for run, size in _runs(code, pattern):
+        for run, size in consecutive_accesses(code, pattern):
             stride, requests = len(run) * size, executed[run].sum()
             if not requests or not size < stride <= _SECTOR or stride & (stride - 1):
                 continue
@@ -47,8 +47,11 @@ def saved_by_wider(code: Code, executed: Weights, sectors: Weights) -> Weights:
     return saved
 
 
-def _runs(code: Code, pattern: re.Pattern[str]) -> Iterator[tuple[list[int], int]]:
-    """Positions of accesses whose offsets from the same registers follow one another, and the bytes of each."""
+def consecutive_accesses(code: Code, pattern: re.Pattern[str]) -> Iterator[tuple[list[int], int]]:
+    """Positions of accesses whose offsets from the same registers follow one another, and the bytes of each.
+
+    A run may be a single access.
+    """
     groups: dict[tuple[str, int, int], dict[int, int]] = defaultdict(dict)
     version: dict[str, int] = defaultdict(int)
     for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):

@@ -7,8 +7,13 @@ so that nothing is copied and every error knows its offset.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from mmap import mmap
 from typing import NamedTuple
+
+Data = bytes | mmap
+"""A whole report, in memory or mapped into it."""
 
 MAGIC = b"NVR\0"
 FORMAT_VERSION = 7
@@ -18,10 +23,15 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 _LONGEST_FILE_HEADER = 64
 _VARINT_BITS = 70
 _LARGEST_FIELD_NUMBER = 100_000
+_MOST_BLOCKS = 400_000
+"""A launch takes two or three. Many more would be walked over for minutes."""
+_MOST_FIELDS = 100_000
+"""Of one message; real ones have some hundred."""
 
 _VERSION = 1
 _SOURCES = 1
 _KERNELS = 2
+_SESSION = 3
 _PAYLOAD_SIZE = 5
 _RANGES = (7, 8, 9)
 _NUMBERS_OF_HEADER = frozenset({_SOURCES, _KERNELS, _PAYLOAD_SIZE, *_RANGES})
@@ -44,6 +54,11 @@ class Span(NamedTuple):
 
     start: int
     end: int
+
+    @property
+    def size(self) -> int:
+        """How many bytes they are."""
+        return self.end - self.start
 
 
 class Field(NamedTuple):
@@ -68,13 +83,33 @@ class Block(NamedTuple):
 
     header: Span
     payload: Span
+    sessions: tuple[Span, ...]
+    """Messages about the run as a whole."""
     sources: int
     kernels: int
     ranges: int
     """Ranges, command lists and graphs, which are launches too."""
 
+    @property
+    def results(self) -> int:
+        """How many launches it holds."""
+        return self.kernels + self.ranges
 
-def format_version(data: bytes) -> int:
+
+Row = tuple[int, int, int, int, int, int]
+"""A field without its name, which takes half of the time; in the order of ``Field``."""
+
+
+class Outline(NamedTuple):
+    """One message at a glance."""
+
+    last: Mapping[int, Field]
+    """The last field of each number."""
+    rows: Sequence[Row]
+    """All fields."""
+
+
+def format_version(data: Data) -> int:
     """The version of the file format.
 
     Raises:
@@ -85,22 +120,26 @@ def format_version(data: bytes) -> int:
     return versions[-1] if versions else 0
 
 
-def blocks(data: bytes) -> Iterator[Block]:
+def blocks(data: Data) -> Iterator[Block]:
     """All blocks of a report.
 
     Raises:
-        WireError: A block is damaged or cut short, bytes follow the last one, or there is none.
+        WireError: A block is damaged or cut short, bytes follow the last one, there is none, or there are too many.
     """
     position = _file_header(data).end
     if position == len(data):
         raise WireError(position, "the file ends before its first block")
+    count = 0
     while position < len(data):
+        if count == _MOST_BLOCKS:
+            raise WireError(position, f"the file has more than {_MOST_BLOCKS:,} blocks")
         block = _block(data, position)
         yield block
+        count += 1
         position = block.payload.end
 
 
-def items(data: bytes, block: Block) -> Iterator[Span]:
+def items(data: Data, block: Block) -> Iterator[Span]:
     """The messages of a block's payload: sources, then kernels, then ranges.
 
     Raises:
@@ -113,21 +152,21 @@ def items(data: bytes, block: Block) -> Iterator[Span]:
         yield span
         count += 1
         position = span.end
-    promised = block.sources + block.kernels + block.ranges
+    promised = block.sources + block.results
     if count != promised:
         raise WireError(block.header.start, f"the block holds {count:,} items, its header says {promised:,}")
 
 
-def fields(data: bytes, span: Span) -> Iterator[Field]:
+def fields(data: Data, span: Span) -> Iterator[Field]:
     """The fields of one message.
 
     Raises:
-        WireError: The bytes are no message.
+        WireError: The bytes are no message, or one of very many fields.
     """
-    return map(Field._make, _scan(data, span))
+    return map(Field._make, _bounded(data, span))
 
 
-def contents(data: bytes, span: Span, number: int, *inner: int) -> Iterator[Span]:
+def contents(data: Data, span: Span, number: int, *inner: int) -> Iterator[Span]:
     """The values of the fields of this number, or of those at a path of numbers into the messages that they hold.
 
     Raises:
@@ -141,13 +180,16 @@ def contents(data: bytes, span: Span, number: int, *inner: int) -> Iterator[Span
                 yield field.content
 
 
-def outline(data: bytes, span: Span) -> dict[int, Field]:
-    """The last field of each number, in half the time that it takes to name them all.
+def outline(data: Data, span: Span) -> Outline:
+    """All fields of one message, in half the time that it takes to name them.
 
     Raises:
-        WireError: The bytes are no message.
+        WireError: The bytes are no message, or one of very many fields.
     """
-    return {field[0]: Field._make(field) for field in {field[0]: field for field in _scan(data, span)}.values()}
+    rows = list(islice(_scan(data, span), _MOST_FIELDS + 1))
+    if len(rows) > _MOST_FIELDS:
+        raise _too_many_fields(span)
+    return Outline({row[0]: Field._make(row) for row in {row[0]: row for row in rows}.values()}, rows)
 
 
 def encode_varint(value: int) -> bytes:
@@ -180,8 +222,8 @@ def encode_report(contents: Iterable[tuple[bytes, bytes]]) -> bytes:
     return b"".join(parts)
 
 
-def _file_header(data: bytes) -> Span:
-    if not data.startswith(MAGIC):
+def _file_header(data: Data) -> Span:
+    if data[: len(MAGIC)] != MAGIC:
         raise WireError(0, "the file does not start like a report")
     span = _framed(data, len(MAGIC), len(data))
     if span.end - span.start > _LONGEST_FILE_HEADER:
@@ -189,23 +231,27 @@ def _file_header(data: bytes) -> Span:
     return span
 
 
-def _block(data: bytes, position: int) -> Block:
+def _block(data: Data, position: int) -> Block:
     header = _framed(data, position, len(data))
     if header.start == header.end:
         raise WireError(position, "a block has no header")
     numbers = dict.fromkeys(_NUMBERS_OF_HEADER, 0)
-    for field in fields(data, header):
-        if field.number in numbers:
-            if field.wire_type != VARINT:
-                raise WireError(field.start, "a count in a block's header is no number")
-            numbers[field.number] = field.value
+    sessions = []
+    for number, wire_type, value, start, body, end in _bounded(data, header):
+        if number in numbers:
+            if wire_type != VARINT:
+                raise WireError(start, "a count in a block's header is no number")
+            numbers[number] = value
+        elif number == _SESSION:
+            sessions.append(Span(body, end))
     payload = Span(header.end, header.end + numbers[_PAYLOAD_SIZE])
     if payload.end > len(data):
         raise WireError(header.end, "a block runs past the end of the file")
-    return Block(header, payload, numbers[_SOURCES], numbers[_KERNELS], sum(numbers[number] for number in _RANGES))
+    ranges = sum([numbers[number] for number in _RANGES])
+    return Block(header, payload, tuple(sessions), numbers[_SOURCES], numbers[_KERNELS], ranges)
 
 
-def _framed(data: bytes, position: int, end: int) -> Span:
+def _framed(data: Data, position: int, end: int) -> Span:
     start = position + 4
     if start > end:
         raise WireError(position, "a length is cut off")
@@ -215,7 +261,18 @@ def _framed(data: bytes, position: int, end: int) -> Span:
     return span
 
 
-def _scan(data: bytes, span: Span) -> Iterator[tuple[int, int, int, int, int, int]]:
+def _bounded(data: Data, span: Span) -> Iterator[Row]:
+    for count, row in enumerate(_scan(data, span)):
+        if count == _MOST_FIELDS:
+            raise _too_many_fields(span)
+        yield row
+
+
+def _too_many_fields(span: Span) -> WireError:
+    return WireError(span.start, f"a message has more than {_MOST_FIELDS:,} fields")
+
+
+def _scan(data: Data, span: Span) -> Iterator[Row]:
     position, end = span
     while position < end:
         start = position
@@ -246,7 +303,7 @@ def _scan(data: bytes, span: Span) -> Iterator[tuple[int, int, int, int, int, in
         yield number, wire_type, value, start, body, position
 
 
-def _varint(data: bytes, position: int, end: int) -> tuple[int, int]:
+def _varint(data: Data, position: int, end: int) -> tuple[int, int]:
     start = position
     value = shift = 0
     while position < end and shift < _VARINT_BITS:

@@ -1,8 +1,9 @@
 """The arithmetic of rule and kernel files: parsed, checked against what is allowed, run on NumPy columns.
 
-Every value is a float64 column with one entry per launch. A truth value is 1.0 or 0.0. NaN means "not known" and
-stays so: a comparison with an unknown is unknown, a division by zero is unknown, and ``and``/``or`` follow Kleene's
-logic (``false and unknown`` is false). So a missing counter can never read as a number, nor as a pass.
+Every value is a float64 column with one entry per launch, finite or NaN. A truth value is 1.0 or 0.0. NaN means "not
+known" and stays so: a comparison with an unknown is unknown, so are a division by zero and what is too large for a
+number, and ``and``/``or`` follow Kleene's logic (``false and unknown`` is false). So a missing counter can never read
+as a number, nor as a pass.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -28,6 +30,12 @@ if TYPE_CHECKING:
 
 MAX_LENGTH = 4096
 MAX_DEPTH = 32
+MAX_PARTS = 256
+"""Numbers, names and operations; the longest expression of ours has 54."""
+_LETTERS = re.compile(r"[\w\s.+\-*/<>=!(),]*+")
+"""What arithmetic is written in; all else is refused before Python's parser takes its time over it."""
+_SHOWN = 80
+"""Characters of an expression that a message repeats."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +66,13 @@ def compile_expression(text: str, names: Iterable[str] | None = None, *, dotted:
         dotted: Whether names may be Nsight Compute's own, with dots (``sm__warps_active.avg``).
 
     Raises:
-        UnsafeExpression: Anything else stands in it, a name is unknown, or it is too long or too deep.
+        UnsafeExpression: Anything else stands in it, a name is unknown, or there is too much of it.
     """
     if len(text) > MAX_LENGTH:
         raise UnsafeExpression(f"expression of {len(text)} characters; at most {MAX_LENGTH} are allowed")
+    end = _LETTERS.match(text).end()  # type: ignore[union-attr]  # matches nothing at least
+    if end < len(text):
+        raise UnsafeExpression(f"{text[end]!r} is not allowed in an expression: {_shown(text)}")
     compiler = _Compiler(text, None if names is None else frozenset(names), dotted)
     try:
         with warnings.catch_warnings():
@@ -76,8 +87,16 @@ def compile_expression(text: str, names: Iterable[str] | None = None, *, dotted:
         RecursionError,
         MemoryError,
     ) as error:
-        raise UnsafeExpression(f"not an expression: {text!r}") from error
+        raise UnsafeExpression(f"not an expression: {_shown(text)}") from error
     return Expression(text, frozenset(compiler.used), step)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+
+
+def _finite(column: Column) -> Column:
+    return np.where(np.isfinite(column), column, np.nan)
 
 
 def _known(step: Callable[..., Column]) -> Callable[..., Column]:
@@ -90,9 +109,9 @@ def _known(step: Callable[..., Column]) -> Callable[..., Column]:
     return compare
 
 
-def _divide(left: Column, right: Column) -> Column:
-    quotient = np.divide(left, right)
-    return np.where(np.isfinite(quotient), quotient, np.nan)
+def _bounded(step: Callable[..., Column]) -> Callable[..., Column]:
+    """Wrap an operation so that it is NaN where its result is no number."""
+    return lambda left, right: _finite(step(left, right))
 
 
 def _both(left: Column, right: Column) -> Column:
@@ -112,10 +131,10 @@ def _where(condition: Column, then: Column, otherwise: Column) -> Column:
 
 
 _ARITHMETIC: Mapping[type[ast.operator], Callable[..., Column]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: _divide,
+    ast.Add: _bounded(operator.add),
+    ast.Sub: _bounded(operator.sub),
+    ast.Mult: _bounded(operator.mul),
+    ast.Div: _bounded(np.divide),
 }
 _COMPARISONS: Mapping[type[ast.cmpop], Callable[..., Column]] = {
     ast.Lt: _known(operator.lt),
@@ -145,11 +164,15 @@ class _Compiler:
         self._text = text
         self._allowed = allowed
         self._dotted = dotted
+        self._parts = 0
         self.used: set[str] = set()
 
     def step(self, node: ast.expr, depth: int) -> Step:
         if depth > MAX_DEPTH:
-            raise UnsafeExpression(f"nested more than {MAX_DEPTH} deep: {self._text!r}")
+            raise UnsafeExpression(f"nested more than {MAX_DEPTH} deep: {_shown(self._text)}")
+        self._parts += 1
+        if self._parts > MAX_PARTS:
+            raise UnsafeExpression(f"more than {MAX_PARTS} parts: {_shown(self._text)}")
         match node:
             case ast.Constant(value=bool()):
                 pass
@@ -171,7 +194,10 @@ class _Compiler:
                 function, arity = _FUNCTIONS[name]
                 if len(arguments) in arity:
                     return self._apply(function, arguments, depth)
-        raise UnsafeExpression(f"{ast.unparse(node)!r} is not allowed in an expression: {self._text!r}")
+        raise self._not_allowed(ast.unparse(node))
+
+    def _not_allowed(self, part: str) -> UnsafeExpression:
+        return UnsafeExpression(f"{_shown(part)} is not allowed in an expression: {_shown(self._text)}")
 
     def _apply(self, function: Callable[..., Column], operands: list[ast.expr], depth: int) -> Step:
         steps = [self.step(operand, depth + 1) for operand in operands]
@@ -181,7 +207,7 @@ class _Compiler:
         terms = [self.step(term, depth + 1) for term in (node.left, *node.comparators)]
         compares = [_COMPARISONS.get(type(op)) for op in node.ops]
         if None in compares:
-            raise UnsafeExpression(f"{ast.unparse(node)!r} is not allowed in an expression: {self._text!r}")
+            raise self._not_allowed(ast.unparse(node))
 
         def chain(values: Mapping[str, Column]) -> Column:
             columns = [term(values) for term in terms]
@@ -193,10 +219,10 @@ class _Compiler:
         name = ast.unparse(node)
         plain = isinstance(node, ast.Name) or (self._dotted and all(part.isidentifier() for part in name.split(".")))
         if not plain:
-            raise UnsafeExpression(f"{name!r} is not allowed in an expression: {self._text!r}")
+            raise self._not_allowed(name)
         if self._allowed is not None and name not in self._allowed:
             raise UnsafeExpression(
-                f"unknown name {name!r} in {self._text!r}; known here: {', '.join(sorted(self._allowed))}"
+                f"unknown name {_shown(name)} in {_shown(self._text)}; known here: {', '.join(sorted(self._allowed))}"
             )
         self.used.add(name)
-        return operator.itemgetter(name)
+        return lambda values: _finite(values[name])

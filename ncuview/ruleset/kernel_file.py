@@ -8,7 +8,6 @@ own file, name, launch, arguments and sizes are enough.
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -16,12 +15,16 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ncuview.errors import KernelFileError
+from ncuview.toml_file import LARGEST, beginning_of, parse_toml
 
 _FRONT_MATTER = re.compile(r"\A/\*--- ncuview\n(?P<toml>.*?)^---\*/$", re.DOTALL | re.MULTILINE)
 
 
+Size = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+
+
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class LaunchTexts(_Part):
@@ -93,7 +96,7 @@ class Variant(_Part):
     """The same kernel at other sizes, as a rung of its own."""
 
     rung: int
-    sizes: dict[str, int]
+    sizes: dict[str, Size]
     teaches: str | None = None
     better: str | None = None
     step: Step | None = None
@@ -115,7 +118,7 @@ class KernelText(_Part):
     better: str | None = None
     oracle: str | None = None
     tolerance: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    sizes: dict[str, int] = {}
+    sizes: dict[str, Size] = {}
     launch: LaunchTexts
     args: list[Argument] = []
     useful: Useful = Useful()
@@ -137,7 +140,7 @@ class FrontMatter(KernelText):
     section: str
     teaches: str
     oracle: str
-    sizes: dict[str, int]
+    sizes: dict[str, Size]
     args: list[Argument]
     useful: Useful
     expect: Expect
@@ -201,7 +204,7 @@ def has_front_matter(path: Path) -> bool:
     Raises:
         KernelFileError: It cannot be read.
     """
-    return bool(_FRONT_MATTER.match(_source(path)))
+    return bool(_FRONT_MATTER.match(_head(path)))
 
 
 def read_front_matter(path: Path) -> KernelText:
@@ -217,25 +220,28 @@ Text = TypeVar("Text", bound=KernelText)
 
 
 def _front_matter(path: Path, model: type[Text]) -> Text:
-    match = _FRONT_MATTER.match(_source(path))
+    match = _FRONT_MATTER.match(_head(path))
     if not match:
         raise KernelFileError(f"{path}: no front matter", hint="A kernel file begins with `/*--- ncuview` and TOML.")
     try:
-        return model.model_validate(tomllib.loads(match["toml"]))
-    except tomllib.TOMLDecodeError as error:
-        raise KernelFileError(f"{path}: {error}") from error
-    except ValidationError as error:
+        return model.model_validate(parse_toml(match["toml"]))
+    except ValidationError as error:  # a ValueError too
         problem = error.errors()[0]
         key = ".".join(str(part) for part in problem["loc"])
         raise KernelFileError(f"{path}: {key}: {problem['msg']}") from error
+    except ValueError as error:
+        raise KernelFileError(f"{path}: {error}") from error
 
 
-def _source(path: Path) -> str:
+def _head(path: Path) -> str:
+    """The beginning of a source, in which the front matter must end."""
     try:
         # A source may be in any encoding; the front matter's own letters are those of UTF-8.
-        return path.read_text(encoding="utf-8", errors="replace")
+        return beginning_of(path, LARGEST).decode("utf-8", errors="replace").replace("\r\n", "\n")
     except OSError as error:
         raise KernelFileError(f"{path} cannot be read: {error.strerror}", hint="Check its path.") from error
+    except ValueError as error:
+        raise KernelFileError(f"{path}: {error}", hint="Check its path.") from error
 
 
 def _variant(kernel: Kernel, variant: Variant) -> Kernel:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ncuview.errors import RuleFileError
 from ncuview.paths import shipped
+from ncuview.toml_file import text_of
 
 _MARK = re.compile(r"^\s*(?://|#) ncuview: (?P<edge>begin|end) (?P<name>\S+)$")
 
@@ -25,9 +26,10 @@ def region(reference: str, beside: Path) -> str:
     path, _, name = reference.partition("#")
     file = shipped("kernels") / path.removeprefix("kernels/") if path.startswith("kernels/") else beside.parent / path
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise RuleFileError(f"{beside}: fix: {path}: {error.strerror}") from error
+        lines = text_of(file).splitlines()
+    except (OSError, ValueError) as error:
+        problem = error.strerror if isinstance(error, OSError) else error
+        raise RuleFileError(f"{beside}: fix: {path}: {problem}") from error
     marks = {(mark["edge"], mark["name"]): at for at, line in enumerate(lines) if (mark := _MARK.match(line))}
     try:
         begin, end = marks["begin", name], marks["end", name]

@@ -6,7 +6,6 @@ messages are compiled by ``expression`` and ``template``, which refuse everythin
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from ncuview.report.derive import DERIVED
 from ncuview.report.units import UNITS, WALLS, members
 from ncuview.ruleset.expression import Expression, compile_expression
 from ncuview.ruleset.template import Template, compile_template
+from ncuview.toml_file import toml_of
 
 Optimization = Literal[
     "coalescing",
@@ -57,7 +57,7 @@ DERIVED_PREFIX = "derived:"
 class _Part(BaseModel):
     """A table of a rule file: every key is known and has its type."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class Docs(_Part):
@@ -220,8 +220,8 @@ def load_rule(path: Path) -> Rule:
         RuleFileError: The file cannot be used; the message names file and key.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        content = toml_of(path)
+    except (OSError, ValueError) as error:
         raise RuleFileError(f"{path}: {error}", hint="A rule file is TOML in UTF-8.") from error
     try:
         text = RuleFile.model_validate(content)

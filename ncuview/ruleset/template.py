@@ -9,6 +9,7 @@ from string import Formatter
 
 from ncuview.errors import UnsafeTemplate
 
+MAX_LENGTH = 4096
 _FORMAT = re.compile(r",?(\.\d{1,2})?[fg%]?")
 
 
@@ -28,8 +29,11 @@ def compile_template(text: str, names: Iterable[str]) -> Template:
     """Check that every replacement field is a known name with a plain number format.
 
     Raises:
-        UnsafeTemplate: A field is unknown, empty, indexed, has attributes, a conversion or a nested format.
+        UnsafeTemplate: It is too long, or a field is unknown, empty, indexed, has attributes, a conversion or a nested
+            format.
     """
+    if len(text) > MAX_LENGTH:
+        raise UnsafeTemplate(f"message of {len(text)} characters; at most {MAX_LENGTH} are allowed")
     allowed = frozenset(names)
     try:
         fields = [(name, spec, conversion) for _, name, spec, conversion in Formatter().parse(text) if name is not None]

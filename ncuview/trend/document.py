@@ -15,6 +15,7 @@ from ncuview.model import (
     Broken,
     Configuration,
     Diagnosis,
+    Failure,
     Finding,
     LaunchDiagnosis,
     NotApplicable,
@@ -23,7 +24,7 @@ from ncuview.model import (
     ReportInfo,
     Skipped,
 )
-from ncuview.report.precheck import read_regular_file
+from ncuview.report.regular_file import read_regular_file
 
 SCHEMA = "ncuview.diagnosis/1"
 
@@ -37,6 +38,7 @@ _REJECTED = {
 """What the document does not say of a finding that is no advice."""
 
 _LAUNCH, _REPORTS = TypeAdapter(LaunchDiagnosis), TypeAdapter(tuple[ReportInfo, ...])
+_FAILURE: TypeAdapter[Failure | None] = TypeAdapter(Failure | None)
 _KINDS: dict[str, TypeAdapter[Outcome]] = {
     "finding": TypeAdapter(Finding),
     "passed": TypeAdapter(Passed),
@@ -82,6 +84,7 @@ def diagnosis_of(content: dict[str, Any]) -> Diagnosis:
         reports=_REPORTS.validate_python(content["reports"]),
         remark=str(content["remark"]),
         launched=_launched(content["priorities"]["groups"]),
+        failure=_FAILURE.validate_python(content.get("error")),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from itertools import chain
 from math import fsum, isfinite, nan
@@ -12,7 +12,7 @@ from statistics import median
 
 from ncuview.diagnose.compare import Pair, compare
 from ncuview.gate.works import works_of
-from ncuview.model import Configuration, Device, Diagnosis, Extent, LaunchDiagnosis, ReportInfo
+from ncuview.model import Configuration, Device, Diagnosis, Extent, Failure, LaunchDiagnosis, ReportInfo
 from ncuview.report.settings import Settings
 from ncuview.trend.members import in_order
 from ncuview.trend.steps import Change, changes, noise_of_median
@@ -173,16 +173,21 @@ class History:
 
     series: tuple[Series, ...]
     """The one with the most points first."""
+    failures: tuple[Failure, ...] = ()
+    """Why launches of some reports are missing, or all of them."""
 
 
 def history_of(reported: Iterable[Reported]) -> History:
     """Put diagnosed reports in order, by when they were written or by name where one does not say, and compare them."""
     by_device: defaultdict[Device, list[tuple[Reported, LaunchDiagnosis]]] = defaultdict(list)
+    failures = []
     for report in reported:
+        if failure := report.diagnosis.failure:
+            failures.append(replace(failure, message=f"{report.point}: {failure.message}"))
         for launch in report.diagnosis.launches:
             by_device[launch.device].append((report, launch))
     series = (_series(device, launches) for device, launches in by_device.items())
-    return History(tuple(sorted(series, key=lambda each: -len(each.points))))
+    return History(tuple(sorted(series, key=lambda each: -len(each.points))), tuple(failures))
 
 
 _Placed = tuple[Reported, LaunchDiagnosis]

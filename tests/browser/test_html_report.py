@@ -18,7 +18,7 @@ import pytest
 from ncuview.model import Diagnosis, Gate, Ladder
 from ncuview.render.html_report import html_report
 from tests.hostile import HOSTILE, poisoned
-from tests.render.report_pages import gate, recorded, recorded_page, sample_page
+from tests.render.report_pages import gate, page_of_very_many, recorded, recorded_page, sample_page
 from tests.render.sample import diagnosis, ladder, launch_near_peak, launch_with_advice
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'ncuview[browser]'")
@@ -126,6 +126,18 @@ def test_a_search_finds_the_next_step_of_a_kernel(shown: Shown) -> None:
     assert tab.get_by_text("No kernel matches.").is_visible()
     tab.get_by_role("button", name="Clear").click()
     tab.get_by_role("status").get_by_text("All 30").wait_for()
+
+
+def test_of_very_many_kernels_all_that_are_listed_are_found_and_open(shown: Shown) -> None:
+    tab = shown(page_of_very_many())
+    assert tab.get_by_role("status").inner_text() == "All 1000"
+    for row, lines in (("k300", 1), ("k301", 0), ("k1000", 0)):
+        tab.locator(f"#{row} > tr").first.click()
+        assert tab.locator(f"#{row} .details").is_visible()
+        assert tab.locator(f"#{row} .lines").count() == lines
+    assert "The rest is not on this page." in tab.locator("#k1000 .details").inner_text()
+    tab.get_by_role("searchbox").fill("transposecoalesced")
+    assert set(names_shown(tab)) == {"transposeCoalesced"}
 
 
 def test_filters_narrow_together(shown: Shown) -> None:

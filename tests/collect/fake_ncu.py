@@ -6,12 +6,21 @@
 ``say``            pieces to print, in order: [stream ("stdout" or "stderr"), text]; none ends with a newline of its own
 ``flood_bytes``    how much to print to stdout before the last piece
 ``report``         whether the file of ``--export`` is written, and said
+``content``        a file with what a report holds
 ``ranks``          values of the variable RANK: the file of ``--export`` is written for each, as by several ncu
+``cuts``           the one of these ranks whose report is cut
+``makes``          a file to make meanwhile
+``notes_mode``     a file for the permissions of the report's folder
 ``then``           the scenario of the next run; without it, every run plays this one
 ``words``          a file that the arguments of each run are appended to, one JSON list a line
 ``returncode``     the exit status
 ``child``          a file for the process ids of this process and of a child, which outlives it
+``leaves``         that child is the child of one that has ended, in a session of its own
 ``deaf``           both ignore SIGINT and SIGTERM
+``saves``          SIGINT has it write the report and leave with 9, as ncu does that was at work
+``floods_when_asked``  SIGINT has it print more than a pipe holds, then make this file, and leave with 9
+``tracker``        a file in the folder for temporary files, which only a good end removes
+``dies``           it is killed after the last piece
 ``sleep_s``        how long to stay after the last piece
 """
 
@@ -23,6 +32,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any, NoReturn
@@ -48,7 +58,8 @@ OPTIONAL = {
 REPEATABLE = {"nvtx-include"}
 FLAGS = {"--nvtx"}
 
-LINGER = "import signal, time; {ignore} time.sleep(600)"
+LINGER = "import os, signal, time; {leave} {ignore} print(os.getpid(), flush=True); time.sleep(600)"
+LEAVE = "os.fork() and os._exit(0); os.setsid();"
 IGNORE = "signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN);"
 
 
@@ -116,7 +127,54 @@ def scenario_of_this_run() -> dict[str, Any]:
     return scenario
 
 
+def start_child(scenario: dict[str, Any], ignore: str) -> None:
+    """Start a process that outlives this one, and say both numbers once it is ready."""
+    code = LINGER.format(ignore=ignore, leave=LEAVE if scenario.get("leaves") else "")
+    child = subprocess.Popen([sys.executable, "-I", "-S", "-c", code], stdout=subprocess.PIPE)
+    assert child.stdout
+    number = int(child.stdout.readline())
+    ready = Path(scenario["child"] + ".part")
+    ready.write_text(f"{os.getpid()} {number}")
+    ready.rename(scenario["child"])
+
+
+def play_requests(scenario: dict[str, Any], reports: list[Path]) -> None:
+    """Do what the scenario says when SIGINT comes."""
+
+    def save(*_: object) -> None:
+        write_reports(scenario, reports)
+        os._exit(9)
+
+    def talk(*_: object) -> None:
+        flood(1 << 21)
+        Path(scenario["floods_when_asked"]).touch()
+        os._exit(9)
+
+    if scenario.get("deaf"):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if scenario.get("saves"):
+        signal.signal(signal.SIGINT, save)
+    if scenario.get("floods_when_asked"):
+        signal.signal(signal.SIGINT, talk)
+
+
+def write_reports(scenario: dict[str, Any], reports: list[Path]) -> None:
+    if "notes_mode" in scenario:
+        Path(scenario["notes_mode"]).write_text(f"{reports[0].parent.stat().st_mode & 0o777:o}")
+    if "makes" in scenario:
+        Path(scenario["makes"]).touch()
+    for rank, report in zip(scenario.get("ranks", [""]), reports, strict=False):
+        data = Path(scenario["content"]).read_bytes()
+        report.write_bytes(data[:-40] if rank and rank == scenario.get("cuts") else data)
+        if scenario.get("report"):
+            say("stdout", f"==PROF== Report: {report}\n")
+
+
 def main() -> None:
+    if sys.argv[1:] == ["--clock-control=reset"]:
+        scenario_of_this_run()
+        return
     options = parsed(sys.argv[1:])
     check_surroundings()
     scenario = scenario_of_this_run()
@@ -124,25 +182,22 @@ def main() -> None:
     reports = [expanded(options["export"], rank) for rank in ranks]
     if existing := [report for report in reports if report.exists()]:
         refuse(f"{existing} exist")
-    ignore = IGNORE if scenario.get("deaf") else ""
-    if ignore:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    tracker = Path(tempfile.gettempdir()) / f"NVIDIA-treetracker-{os.getpid()}"
+    if scenario.get("tracker"):
+        tracker.touch()
+    play_requests(scenario, reports)
     *first, last = scenario.get("say") or [["stdout", ""]]
     for stream, text in first:
         say(stream, text)
     flood(scenario.get("flood_bytes", 0))
     say(*last)
     if "child" in scenario:
-        child = subprocess.Popen([sys.executable, "-c", LINGER.format(ignore=ignore)])
-        ready = Path(scenario["child"] + ".part")
-        ready.write_text(f"{os.getpid()} {child.pid}")
-        ready.rename(scenario["child"])
+        start_child(scenario, IGNORE if scenario.get("deaf") else "")
+    if scenario.get("dies"):
+        os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(scenario.get("sleep_s", 0))
-    for report in reports:
-        report.write_bytes(b"NVR\0")
-        if scenario.get("report"):
-            say("stdout", f"==PROF== Report: {report}\n")
+    write_reports(scenario, reports)
+    tracker.unlink(missing_ok=True)
     sys.exit(scenario.get("returncode", 0))
 
 

@@ -134,6 +134,15 @@ def test_a_source_folder_with_a_comma_would_be_two(tmp_path: Path) -> None:
         "--import x.ncu-rep",
         "--metrics=a",
         "--injection-path-64=/evil.so",
+        "--injection-path-32 /evil.so",
+        "--inj=/evil.so",
+        "--preload-library=/evil.so",
+        "--section-folder=/evil",
+        "--section-folder-recursive=/evil",
+        "--section-fold=/evil",
+        "--config-file-path=/evil.cfg",
+        "--conf=on",
+        "--log=x",
         "--list-sets",
         "--query-metrics",
         "--config-file=on",
@@ -160,6 +169,10 @@ def test_what_would_take_the_report_or_the_program_away_is_not_passed_on(args: s
     with pytest.raises(UsageError, match="--ncu-args") as refusal:
         NcuOptions(ncu_args=args)
     assert refusal.value.hint
+
+
+def test_sections_may_be_asked_for() -> None:
+    assert NcuOptions(ncu_args="--section Occupancy").argv()[-1] == "--section=Occupancy"
 
 
 @given(st.text())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -11,16 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from ncuview.collect import machine
+from ncuview.collect import export, machine, profiling
 from ncuview.collect.ncu_output import Progress
-from ncuview.collect.options import NcuOptions
-from ncuview.collect.program import profile_program, python_script
-from ncuview.errors import GpuNotFound, NcuNotFound, NothingProfiled, ProgramFailed, UsageError
+from ncuview.collect.options import ClockControl, NcuOptions
+from ncuview.collect.profiling import Profiled
+from ncuview.collect.program import profile_program, python_script, run_program
+from ncuview.errors import GpuNotFound, NcuNotFound, NothingProfiled, ProgramFailed, ReportDamaged, UsageError
+from tests.collect.played import AS_NCU, BEGUN, BROKEN_OFF, CONNECTED, DONE, NOTHING, arrange, returned
 from tests.collect.test_machine import Machine, gpu
-from tests.collect.test_ncu import BEGUN, CONNECTED, DONE, NOTHING, returned
+from tests.report.builder import report as made_report
 
 METRICS = ["sm__cycles_active.avg"]
+PROGRAM = [sys.executable, "--its-own", "-k", "flags"]
 SECOND = '==PROF== Profiling "void scale<float>(float *)" - 1: 0%....50%....100% - 1 pass\n'
 
 
@@ -29,8 +35,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """A machine with a GPU and a played ncu, in whose folder ncuview runs."""
     here = Machine(tmp_path, monkeypatch)
     here.answer_nvidia_smi(gpu())
-    script = Path(__file__).with_name("fake_ncu.py")
-    here.install("path/ncu", f"exec '{sys.executable}' -I -S '{script}' \"$@\"")
+    here.install("path/ncu", AS_NCU)
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path)
     return here
@@ -44,13 +49,26 @@ def profile(here: Machine, monkeypatch: pytest.MonkeyPatch) -> Profile:
     """Profile this Python with ``--its-own -k flags`` in a scenario of the played ncu."""
 
     def run(options: NcuOptions | None = None, *, export: Path | None = None, **scenario: Any) -> tuple[Path, ...]:
-        file = here.root / "scenario.json"
-        file.write_text(json.dumps({"words": str(here.root / "words"), **scenario}))
-        monkeypatch.setenv("FAKE_NCU", str(file))
-        program = [sys.executable, "--its-own", "-k", "flags"]
-        return profile_program(program, METRICS, here.root / "work", options, export=export)
+        play(here, monkeypatch, **scenario)
+        return profile_program(PROGRAM, METRICS, here.root / "work", options, export=export)
 
     return run
+
+
+@pytest.fixture
+def partly(here: Machine, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Profiled]:
+    """The same, for who takes some of the launches."""
+
+    def run(options: NcuOptions | None = None, *, export: Path | None = None, **scenario: Any) -> Profiled:
+        play(here, monkeypatch, **scenario)
+        return run_program(PROGRAM, METRICS, here.root / "work", options, export=export)
+
+    return run
+
+
+def play(here: Machine, monkeypatch: pytest.MonkeyPatch, **scenario: Any) -> None:
+    variables = arrange(here.root / "scenario.json", words=str(here.root / "words"), **scenario)
+    monkeypatch.setenv("FAKE_NCU", variables["FAKE_NCU"])
 
 
 def words_of(here: Machine) -> list[list[str]]:
@@ -88,6 +106,186 @@ def test_an_exported_report_is_found_under_the_name_that_ncu_gave_it(here: Machi
 def test_an_exported_report_is_found_though_its_name_was_not_said(here: Machine, profile: Profile) -> None:
     found = profile(export=here.root / "mine", say=[["stdout", BEGUN + DONE]], ranks=[""])
     assert found == (here.root / "mine.ncu-rep",)
+
+
+def test_an_exported_report_is_sealed_and_nothing_else_is_left(here: Machine, profile: Profile) -> None:
+    out = here.root / "out"
+    out.mkdir()
+    profile(export=out / "mine", say=[["stdout", BEGUN + DONE]], report=True)
+    assert sorted(file.name for file in out.iterdir()) == ["mine.ncu-rep", "mine.ncu-rep.sha256"]
+    done = subprocess.run(
+        ["/usr/bin/sha256sum", "--check", "mine.ncu-rep.sha256"], cwd=out, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done
+    assert not list((here.root / "work").iterdir())
+
+
+def test_ncu_writes_into_a_folder_that_nobody_else_can_enter(here: Machine, profile: Profile) -> None:
+    profile(export=here.root / "mine", say=[["stdout", BEGUN + DONE]], report=True, notes_mode=str(here.root / "mode"))
+    assert (here.root / "mode").read_text() == "700"
+    (words,) = words_of(here)
+    (target,) = [Path(word.partition("=")[2]) for word in words if word.startswith("--export=")]
+    assert (target.parent.parent, target.name) == (here.root, "mine.ncu-rep")
+
+
+def test_a_report_that_appears_meanwhile_is_not_overwritten(here: Machine, profile: Profile) -> None:
+    taken = here.root / "mine.ncu-rep"
+    with pytest.raises(UsageError, match="exists already") as refusal:
+        profile(export=here.root / "mine", say=[["stdout", BEGUN + DONE]], report=True, makes=str(taken))
+    assert refusal.value.id == "NCU-EXISTS"
+    assert taken.read_bytes() == b""
+
+
+@pytest.mark.parametrize("name", ["none/mine", "file/mine"])
+def test_a_report_in_no_folder_is_refused_with_its_whole_path(here: Machine, profile: Profile, name: str) -> None:
+    (here.root / "file").touch()
+    with pytest.raises(UsageError, match=f"{here.root}/{name}.ncu-rep cannot be written") as refusal:
+        profile(export=here.root / name)
+    assert (refusal.value.id, refusal.value.exit_code) == ("NCU-WRITE", 2)
+    assert not (here.root / "words").exists()
+
+
+def test_a_folder_that_may_not_be_written_to(here: Machine, profile: Profile) -> None:
+    with pytest.raises(UsageError, match="cannot be written") as refusal:
+        profile(export=Path("/proc/mine"))
+    assert refusal.value.id == "NCU-WRITE"
+
+
+def test_a_full_disk_is_named_with_its_free_bytes(
+    here: Machine, profile: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "free_bytes", lambda _: 4096)
+    with pytest.raises(NothingProfiled, match="4,096 bytes are free") as failure:
+        profile()
+    assert (failure.value.id, failure.value.exit_code) == ("NCU-FULL", 3)
+    assert not (here.root / "words").exists()
+
+
+def test_a_file_system_without_links(here: Machine, profile: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_links(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", no_links)
+    taken = here.root / "mine.ncu-rep"
+    with pytest.raises(UsageError, match="exists already"):
+        profile(export=here.root / "mine", say=[["stdout", BEGUN + DONE]], report=True, makes=str(taken))
+    taken.unlink()
+    assert profile(export=here.root / "mine", say=[["stdout", BEGUN + DONE]], report=True) == (taken,)
+
+
+def test_a_report_that_cannot_be_sealed_is_not_kept(
+    here: Machine, profile: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: Path) -> Path:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(export, "seal", full)
+    (here.root / "out").mkdir()
+    with pytest.raises(UsageError, match="No space left on device") as failure:
+        profile(export=here.root / "out" / "mine", say=[["stdout", BEGUN + DONE]], report=True)
+    assert failure.value.id == "NCU-WRITE"
+    assert not list((here.root / "out").iterdir())
+
+
+# Some launches are better than none
+
+
+def test_a_program_that_fails_after_some_launches_leaves_them(
+    here: Machine, partly: Callable[..., Profiled], profile: Profile
+) -> None:
+    scenario: dict[str, Any] = {
+        "say": [["stdout", CONNECTED + BEGUN + DONE + SECOND + returned(3)]],
+        "returncode": 3,
+        "report": True,
+    }
+    made = partly(export=here.root / "mine", **scenario)
+    assert made.reports == (here.root / "mine.ncu-rep",)
+    assert made.failure is not None
+    assert (made.failure.id, made.failure.exit_code) == ("NCU-APP", 6)
+    assert str(made.failure).endswith("\nLaunches that are shown: 2.")
+    with pytest.raises(ProgramFailed):
+        made.whole()
+
+
+def test_an_interrupted_launch_leaves_the_others(partly: Callable[..., Profiled]) -> None:
+    said = CONNECTED + BEGUN + DONE + BEGUN + "\n" + BROKEN_OFF + returned(9)
+    made = partly(say=[["stdout", said]], returncode=9, report=True)
+    assert made.reports
+    assert made.failure is not None
+    assert (made.failure.id, made.failure.exit_code) == ("NCU-PART", 3)
+    assert "Launches that are shown: 1, of 2 that were begun." in str(made.failure)
+
+
+def test_launches_that_ncu_began_and_lost_are_missed(partly: Callable[..., Profiled]) -> None:
+    made = partly(say=[["stdout", CONNECTED + BEGUN + DONE + SECOND]], report=True, launches=1)
+    assert made.failure is not None
+    assert (made.failure.id, made.failure.exit_code) == ("NCU-PART", 3)
+
+
+def test_a_launch_that_faulted_is_not_shown(partly: Callable[..., Profiled]) -> None:
+    said = CONNECTED + BEGUN + "==ERROR== LaunchFailed\n" + returned(9)
+    with pytest.raises(ProgramFailed) as failure:
+        partly(say=[["stdout", said]], returncode=9, report=True)
+    assert failure.value.id == "NCU-LAUNCH"
+
+
+def test_a_damaged_report_is_read_but_never_kept(here: Machine, partly: Callable[..., Profiled]) -> None:
+    cut = made_report(2)[:-40]
+    made = partly(export=here.root / "mine", say=[["stdout", CONNECTED + BEGUN + DONE]], report=True, data=cut)
+    assert made.reports == (here.root / "work/mine.ncu-rep",)
+    assert isinstance(made.failure, ReportDamaged)
+    assert not (here.root / "mine.ncu-rep").exists()
+
+
+def test_of_several_ranks_the_whole_ones_are_taken(here: Machine, partly: Callable[..., Profiled]) -> None:
+    made = partly(
+        export=here.root / "rank%q{RANK}",
+        say=[["stdout", BEGUN + DONE + SECOND]],
+        ranks=["0", "1", "2"],
+        cuts="1",
+        launches=1,
+    )
+    assert [report.name for report in made.reports] == ["rank0.ncu-rep", "rank2.ncu-rep"]
+    assert isinstance(made.failure, ReportDamaged)
+
+
+# Trying again
+
+
+BUSY = "==ERROR== Profiling failed because a driver resource was unavailable.\n"
+MIG = "==ERROR== Cannot lock GPU clock frequencies on MIG!\n"
+
+
+def failing(text: str) -> dict[str, Any]:
+    return {"say": [["stdout", CONNECTED + BEGUN + "\n" + text + BROKEN_OFF + returned(9)]], "returncode": 9}
+
+
+def test_counters_that_become_free_are_waited_for(
+    here: Machine, partly: Callable[..., Profiled], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(profiling.profile, "__kwdefaults__", {"sleep": waited.append})
+    good = {"say": [["stdout", CONNECTED + BEGUN + DONE]], "report": True}
+    content = {"content": str(here.root / "scenario.report")}
+    made = partly(**failing(BUSY), then={**failing(BUSY), "report": True, **content, "then": {**good, **content}})
+    assert waited == [5.0, 15.0]
+    assert made.failure is None
+    assert [note.id for note in made.notes] == ["NCU-BUSY"]
+
+
+def test_clocks_that_cannot_be_locked_are_left_alone_and_that_is_said(
+    here: Machine, partly: Callable[..., Profiled]
+) -> None:
+    good = {"say": [["stdout", CONNECTED + BEGUN + DONE]], "report": True, "words": str(here.root / "words")}
+    asked = NcuOptions(clock_control=ClockControl.BASE)
+    made = partly(asked, **failing(MIG), then={**good, "content": str(here.root / "scenario.report")})
+    assert made.failure is None
+    assert [note.id for note in made.notes] == ["NCU-MIG-CLK"]
+    assert made.options.clock_control is ClockControl.NONE
+    assert [["--clock-control=none" in words, "--clock-control=base" in words] for words in words_of(here)] == [
+        [False, True],
+        [True, False],
+    ]
 
 
 def test_a_report_that_exists_is_neither_overwritten_nor_taken_for_the_new_one(here: Machine, profile: Profile) -> None:
@@ -185,8 +383,7 @@ def test_neither_nvcc_nor_pycuda_is_needed(profile: Profile, monkeypatch: pytest
 
 
 def test_progress_is_told(here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    (here.root / "scenario.json").write_text(json.dumps({"say": [["stdout", BEGUN + DONE]], "report": True}))
-    monkeypatch.setenv("FAKE_NCU", str(here.root / "scenario.json"))
+    play(here, monkeypatch, say=[["stdout", BEGUN + DONE]], report=True)
     seen: list[Progress] = []
     profile_program([sys.executable], METRICS, here.root / "work", progress=seen.append)
     assert [(news.kernel, news.passes) for news in seen] == [("copy", None), ("copy", 8)]
@@ -208,3 +405,47 @@ def test_a_python_file_is_run_by_this_python_as_python_runs_files(tmp_path: Path
 def test_a_python_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no Python file"):
         python_script(tmp_path / "train.py")
+
+
+# What ncu is told is what was meant
+
+TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
+OPTIONS = st.sampled_from(
+    [
+        "--export=/etc/x",
+        "-o",
+        "--import",
+        "-f",
+        "--injection-path-64=/evil.so",
+        "--mode=attach",
+        "--",
+        "-",
+        "",
+        "-k",
+        "%p",
+    ]
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(program=st.lists(st.one_of(OPTIONS, TEXTS), max_size=6))
+def test_ncu_sees_exactly_the_program_s_words(here: Machine, program: list[str]) -> None:
+    (here.root / "words").unlink(missing_ok=True)
+    for left in (here.root / "work").iterdir():
+        left.unlink()
+    with pytest.MonkeyPatch.context() as environment:
+        play(here, environment, say=[["stdout", BEGUN + DONE]], report=True)
+        profile_program([sys.executable, *program], METRICS, here.root / "work")
+    (words,) = words_of(here)
+    at = words.index(sys.executable)
+    assert words[at + 1 :] == program
+    assert [word.partition("=")[0] for word in words[:at]] == [
+        "--config-file",
+        "--target-processes",
+        "--apply-rules",
+        "--import-source",
+        "--clock-control",
+        "--cache-control",
+        "--metrics",
+        "--export",
+    ]

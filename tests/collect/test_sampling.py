@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ncuview.collect.sampling import (
     ALIKE,
-    Configuration,
+    ExecutionConfiguration,
     Sample,
     caught,
     configurations_of,
@@ -30,12 +30,14 @@ from tests.builders import Launch, make_profile
 
 NAMES = st.from_regex(r"[A-Za-z_]\w{0,8}", fullmatch=True)
 CONFIGURATIONS = [
-    Configuration(kernel, (grid, 1, 1), (256, 1, 1), 0) for kernel in ("add", "scale", "sum") for grid in (64, 128)
+    ExecutionConfiguration(kernel, (grid, 1, 1), (256, 1, 1), 0)
+    for kernel in ("add", "scale", "sum")
+    for grid in (64, 128)
 ]
 PROGRAMS = st.dictionaries(st.sampled_from(CONFIGURATIONS), st.integers(1, 3000), min_size=1)
 
 
-def ncu_picks(kernel_id: str, configuration: Configuration, invocation: int) -> bool:
+def ncu_picks(kernel_id: str, configuration: ExecutionConfiguration, invocation: int) -> bool:
     """What ncu does with CONTEXT:STREAM:[regex:]NAME:INVOCATION; numbers are matched as a whole."""
     context, stream, rest = kernel_id.split(":", 2)
     name, _, number = rest.rpartition(":")
@@ -47,7 +49,7 @@ def ncu_picks(kernel_id: str, configuration: Configuration, invocation: int) -> 
     return named and bool(re.fullmatch(number, str(invocation)))
 
 
-def ran(program: dict[Configuration, int], seed: int = 0) -> list[tuple[Configuration, int]]:
+def ran(program: dict[ExecutionConfiguration, int], seed: int = 0) -> list[tuple[ExecutionConfiguration, int]]:
     """The launches of a program in some order, each with its number among its kernel's, as ncu 2025.3.1 counts."""
     order = [configuration for configuration, times in program.items() for _ in range(times)]
     random.Random(seed).shuffle(order)
@@ -59,7 +61,7 @@ def ran(program: dict[Configuration, int], seed: int = 0) -> list[tuple[Configur
     return launches
 
 
-def first_run_of(program: dict[Configuration, int], seed: int = 0) -> list[tuple[Configuration, int]]:
+def first_run_of(program: dict[ExecutionConfiguration, int], seed: int = 0) -> list[tuple[ExecutionConfiguration, int]]:
     return [launch for launch in ran(program, seed) if ncu_picks(first_run(), *launch)]
 
 
@@ -78,7 +80,9 @@ def test_ncu_picks_exactly_these_numbers(number: int) -> None:
 
 
 @given(program=PROGRAMS, seed=st.integers(0, 9))
-def test_samples_know_their_numbers_and_stand_for_the_program(program: dict[Configuration, int], seed: int) -> None:
+def test_samples_know_their_numbers_and_stand_for_the_program(
+    program: dict[ExecutionConfiguration, int], seed: int
+) -> None:
     profiled = first_run_of(program, seed)
     seen = samples([configuration for configuration, _ in profiled])
     assert [(sample.configuration, sample.invocation) for sample in seen] == profiled
@@ -94,13 +98,13 @@ def test_samples_know_their_numbers_and_stand_for_the_program(program: dict[Conf
 
 
 @given(program=PROGRAMS)
-def test_few_launches_are_profiled_however_often_a_loop_turns(program: dict[Configuration, int]) -> None:
+def test_few_launches_are_profiled_however_often_a_loop_turns(program: dict[ExecutionConfiguration, int]) -> None:
     assert len(first_run_of(program)) <= sum(9 * len(str(times)) for times in program.values())
 
 
 @given(program=PROGRAMS, seed=st.integers(0, 9), data=st.data())
 def test_the_second_run_picks_one_launch_of_each_wanted_configuration_at_least(
-    program: dict[Configuration, int], seed: int, data: st.DataObject
+    program: dict[ExecutionConfiguration, int], seed: int, data: st.DataObject
 ) -> None:
     seen = samples([configuration for configuration, _ in first_run_of(program, seed)])
     durations = data.draw(st.lists(st.floats(1, 1e6), min_size=len(seen), max_size=len(seen)))
@@ -167,7 +171,7 @@ def test_configurations_tell_launches_apart_by_grid_and_shared_memory() -> None:
         Launch(kernel="other"),
     )
     first, second, *others = configurations_of(profile)
-    assert first == second == Configuration("kernel", (8192, 1, 1), (256, 1, 1), 5120)
+    assert first == second == ExecutionConfiguration("kernel", (8192, 1, 1), (256, 1, 1), 5120)
     assert len({first, *others}) == 4
 
 

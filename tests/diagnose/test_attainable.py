@@ -143,6 +143,7 @@ def test_a_user_without_a_home_has_none(monkeypatch: pytest.MonkeyPatch) -> None
         ("[GPU]\ndram_write_cost = 1.0\n", "GPU.dram_write_cost"),
         ("[GPU]\nmeasured = '''a\n[b]\n'''\n", "GPU.measured"),
         ("[[GPU]]\nlaunch_ns = 3\n", "GPU"),
+        ("GPU = " + "[" * 100_000, "recursion"),
     ],
 )
 def test_it_is_an_error_that_names_file_and_key(write: Write, text: str, says: str) -> None:
@@ -202,6 +203,7 @@ def test_what_was_measured_is_kept_and_nothing_else(tmp_path: Path) -> None:
         }
     }
     assert "# dramRead" in path.read_text(encoding="utf-8")
+    assert path.stat().st_mode & 0o077 == 0
     assert list(path.parent.iterdir()) == [path]
 
 
@@ -266,7 +268,7 @@ def test_readers_never_see_half_a_table(tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(os, "fsync", on_disk)
     keep(measured(best=0.82), path)
-    assert seen[0] == (0.81, True)  # the folder's entry comes after
+    assert seen == [(0.81, True), (0.82, True)]  # the file's bytes, then the folder's entry
     assert read_table(path)[OTHER]["dram"]["best"] == 0.82
 
 

@@ -62,5 +62,12 @@ def diagnosis(*launches: LaunchDiagnosis) -> Diagnosis:
 
 def profile(*launches: LaunchDiagnosis, **metrics: list[float]) -> Profile:
     """The profile of these launches, with nothing but these of ncu's metrics."""
-    frame = pd.DataFrame({"report": [each.report for each in launches], "index": [each.index for each in launches]})
-    return Profile((REPORT,), frame, pd.DataFrame(metrics, index=frame.index), {}, pd.DataFrame(), {})
+    frame = pd.DataFrame(
+        {
+            "report": [each.report for each in launches],
+            "index": [each.index for each in launches],
+            "duration_ns": [each.duration_ns for each in launches],
+        }
+    )
+    instructions = pd.DataFrame({name: [] for name in ("launch", "address", "sass", "file", "line")})
+    return Profile((REPORT,), frame, pd.DataFrame(metrics, index=frame.index), {}, instructions, {})

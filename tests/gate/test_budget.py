@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ncuview.errors import BudgetError
-from ncuview.gate.budget import check_rules_exist, read_budget
+from ncuview.gate.budget import Entry, check_rules_exist, read_budget
 from tests.gate.made import launch
 
 GOOD = """
@@ -122,3 +122,14 @@ def test_grid_and_block_narrow_it_down(tmp_path: Path) -> None:
     entry_ = read_budget(write(tmp_path, text)).entries[0]
     assert entry_.is_about(launch())
     assert not entry_.is_about(launch(grid=(8, 2, 1)))
+
+
+def test_a_metric_that_ncu_cannot_count_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "b.toml"
+    path.write_text('[[budget]]\nkernel = "*"\nmetric = "nvlink_data_receive_efficiency"\nmax = 1\n', encoding="utf-8")
+    with pytest.raises(BudgetError, match="has no equivalent of nvlink_data_receive_efficiency"):
+        read_budget(path)
+
+
+def test_an_entry_of_a_program_may_say_that_it_has_no_metric() -> None:
+    assert Entry(kernel="*", metric=None, promised=True, max=1).metric is None

@@ -155,6 +155,24 @@ def test_what_closes_the_gate_can_be_chosen(run: Run, tmp_path: Path, options: t
     assert run("check", REPORT, "--budget", path, *options).code == code
 
 
+@pytest.mark.parametrize(
+    ("text", "missing", "code", "says"),
+    [
+        (UNKNOWN, "fail", 1, "could not be judged"),
+        (UNKNOWN, "skip", 0, "gate: open"),
+        (UNKNOWN + CLOSED, "skip", 1, "gate: closed, 1 of"),
+        (RENAMED, "skip", 3, "for want of data"),
+        (RENAMED, "fail", 1, "no launch is called noLongerThere"),
+    ],
+)
+def test_what_has_no_number_can_fail_or_be_passed_over(
+    run: Run, tmp_path: Path, text: str, missing: str, code: int, says: str
+) -> None:
+    ended = run("check", REPORT, "--budget", budget(tmp_path, text), "--on-missing", missing)
+    assert (ended.code, ended.err) == (code, "")
+    assert says in " ".join(ended.out.split()) or (missing == "fail" and "FAIL" in ended.out)
+
+
 def test_a_pyproject_holds_budgets_too(run: Run, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(
         "[[tool.ncuview.budget]]" + CLOSED.removeprefix("[[budget]]"), encoding="utf-8"

@@ -43,3 +43,8 @@ def test_real_launches_with_other_strides_are_other_work() -> None:
     report = shipped("kernels") / "bank_patterns" / "h200.ncu-repz"
     works = works_of(diagnose(read(report, kernel_name="bank_strided")).launches)
     assert max(len(kinds) for kinds in works.values()) == 5
+
+
+def test_where_every_launch_does_something_else_they_are_taken_together() -> None:
+    assert counts(*(launch(counts={"inst_executed": 1000.0 * 2**kind}) for kind in range(16))) == [1] * 16
+    assert counts(*(launch(counts={"inst_executed": 1000.0 * 2**kind}) for kind in range(17))) == [17]

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.model import Check, CheckResult, Diagnosis, Gate, Level, Origin, Verdict
+from ncuview.model import Check, CheckResult, Diagnosis, Gate, Ladder, Level, Origin, Verdict
 from ncuview.render import render
-from ncuview.render.document import _OUTCOME_WORDS, DIAGNOSIS_SCHEMA, as_json
+from ncuview.render.document import _OUTCOME_WORDS, DIAGNOSIS_SCHEMA, as_json, json_parts
 from ncuview.ruleset.spec import OPTIMIZATIONS
 from tests.hostile import HOSTILE, poisoned
 from tests.render.gate_sample import failed_error, gate, poisoned_gate
@@ -50,6 +50,21 @@ def parts(node: Any) -> Iterator[dict[str, Any]]:
 def test_documents_stay_as_they_are(name: str, golden: Callable[[str, str], None]) -> None:
     answer = diagnosis() if name == "diagnosis" else ladder()
     golden(f"{name}.json", render(answer, "json"))
+
+
+@pytest.mark.parametrize("answer", [diagnosis(), ladder(), Diagnosis((), ())], ids=["diagnosis", "ladder", "nothing"])
+def test_the_document_looks_as_any_json_with_two_spaces(answer: Diagnosis | Ladder) -> None:
+    text = as_json(answer, gate())
+    assert text == json.dumps(json.loads(text), indent=2) + "\n"
+
+
+def test_a_launch_is_a_part_and_made_when_it_is_asked_for() -> None:
+    launch = launch_with_advice()
+    bad = replace(launch, textbook=(nan,))  # type: ignore[arg-type]
+    made: list[str] = []
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        made.extend(json_parts(Diagnosis((launch, launch, bad), ())))
+    assert sum('"source": "recorded"' in part for part in made) == 2
 
 
 def test_the_sample_is_as_the_schema_says() -> None:

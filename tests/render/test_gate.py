@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ncuview.model import Check, CheckResult, Gate, Level, SourceLine
-from ncuview.render.gate import gate_page, verdict_sentence
+from ncuview.render.gate import gate_page
 from tests.hostile import HOSTILE
 
 LINE = SourceLine("transpose/naive.cu", 12, 1.0, "out[x * n + y] = in[y * n + x];")
@@ -45,24 +45,6 @@ def test_failures_come_first_with_their_line_and_their_condition() -> None:
 def test_every_check_is_a_line() -> None:
     page = gate_page(Gate((check("passed"),) * 40, "error"), width=200)
     assert page.count("  ok  ") == 40
-
-
-@pytest.mark.parametrize(
-    ("results", "said"),
-    [
-        ([], "gate: open, nothing was checked"),
-        (["passed"], "gate: open, 1 check passed"),
-        (["passed", "passed"], "gate: open, 2 checks passed"),
-        (["failed", "failed", "passed"], "gate: closed, 2 of 3 checks failed (exit code 1)"),
-        (
-            ["inconclusive", "failed"],
-            "gate: closed, since it cannot tell, 1 of 2 checks failed, 1 inconclusive (exit code 4)",
-        ),
-        (["not judged"], "gate: closed, for want of data, 1 of 1 checks could not be judged (exit code 3)"),
-    ],
-)
-def test_the_verdict_is_one_sentence(results: list[CheckResult], said: str) -> None:
-    assert verdict_sentence(Gate(tuple(map(check, results)), "error")) == said
 
 
 def test_a_remark_stands_above_all() -> None:

@@ -38,7 +38,24 @@ def test_the_sentence_counts_what_did_not_pass() -> None:
         "gate: closed, for want of data, 3 of 6 checks failed, 1 could not be judged, 1 inconclusive; 2 of these only"
         " warn (exit code 3)"
     )
-    assert gate_sentence(Gate((), "error")) == "gate: open, nothing was checked"
+
+
+@pytest.mark.parametrize(
+    ("checks", "said"),
+    [
+        ([], "gate: open, nothing was checked"),
+        ([passed()], "gate: open, 1 check passed"),
+        ([passed(), passed()], "gate: open, 2 checks passed"),
+        ([failed_error(), failed_error(), passed()], "gate: closed, 2 of 3 checks failed (exit code 1)"),
+        (
+            [inconclusive(), failed_error()],
+            "gate: closed, since it cannot tell, 1 of 2 checks failed, 1 inconclusive (exit code 4)",
+        ),
+        ([not_judged()], "gate: closed, for want of data, 1 of 1 checks could not be judged (exit code 3)"),
+    ],
+)
+def test_the_verdict_is_one_sentence(checks: list[Check], said: str) -> None:
+    assert gate_sentence(Gate(tuple(checks), "error")) == said
 
 
 def test_errors_weigh_most_and_what_passed_is_left_out() -> None:

@@ -24,11 +24,21 @@ from ncuview.render.html_report.lines import Heat
 from ncuview.render.html_report.numbers import amount
 from ncuview.render.html_report.page import page
 from ncuview.render.html_report.roofline import counted_operations, rooflines
-from ncuview.render.html_report.rows import rows_of
+from ncuview.render.html_report.rows import DETAILED, LISTED, rows_of
 from ncuview.render.html_report.walls import attainable_bounds
 from tests.builders import Instruction, Launch, make_profile
 from tests.hostile import HOSTILE, poisoned
-from tests.render.report_pages import catalogue, catalogue_page, gate, recorded, recorded_page, sample_page
+from tests.render.report_pages import (
+    catalogue,
+    catalogue_page,
+    check,
+    gate,
+    page_of_very_many,
+    recorded,
+    recorded_page,
+    sample_page,
+    very_many,
+)
 from tests.render.sample import diagnosis, ladder, launch_near_peak, launch_unclear, launch_with_advice
 
 MEGABYTE = 1 << 20
@@ -81,14 +91,17 @@ def data_of(tree: Any) -> Any:
     return json.loads(tree.get_element_by_id("data").text)
 
 
-def check_inert(text: str) -> Any:
-    """Only what the report itself writes is markup, nothing is fetched, and only its own script and style may run."""
+def check_inert(text: str, more: frozenset[str] = frozenset()) -> Any:
+    """Only what the report itself writes is markup, nothing is fetched, and only its own script and style may run.
+
+    ``more`` are attributes that another page of ours has.
+    """
     assert not UNSEEN.search(text)
     text.encode("utf-8")
     tree = parsed(text)
     elements = [each for each in tree.iter() if isinstance(each.tag, str)]
     assert {each.tag for each in elements} <= TAGS
-    assert {name.lower() for each in elements for name in each.attrib} <= ATTRIBUTES
+    assert {name.lower() for each in elements for name in each.attrib} <= ATTRIBUTES | more
     assert len(tree.xpath("//script")) == 2
     assert len(tree.xpath("//style")) == 1
     hrefs = [each.get("href") for each in elements if each.get("href")]
@@ -286,6 +299,40 @@ def test_every_kernel_of_the_catalogue_is_on_its_page_which_is_not_too_large() -
     assert len(html_report(Diagnosis((), ())).encode()) < MEGABYTE / 10, "before data"
 
 
+def test_of_very_many_kernels_the_page_has_those_that_matter_most_and_says_so() -> None:
+    tree = check_inert(page_of_very_many())
+    table = tree.get_element_by_id("kernels-table")
+    assert [body.get("id") for body in table.xpath("tbody")] == [f"k{number}" for number in range(1, LISTED + 1)]
+    assert len(table.xpath(".//div[@class='lines']")) == DETAILED
+    assert data_of(tree)["kernels"].keys() == {f"k{number}" for number in range(1, DETAILED + 1)}
+    saved = [float(value) for value in table.xpath("tbody/tr[1]/td[3]/@data-value")]
+    assert saved == sorted(saved, reverse=True)
+    told = words(tree)
+    assert "in 1,500 launches of 1,500 kernels" in told
+    assert "The first 300 of 1,500 kernels, by the time that their advice saves and then by their own, open" in told
+    assert "and 500 more kernels that are not on this page. The same command with --output FILE.json" in told
+    last = tree.xpath("string(//tbody[@id='k1000'])")
+    assert last.endswith("The rest is not on this page.")
+    assert "h200.ncu-repz, launch " in last
+    assert len(page_of_very_many().encode()) < 6 * MEGABYTE
+
+
+@pytest.mark.parametrize(("kernels", "is_said"), [(DETAILED, False), (DETAILED + 1, True)])
+def test_a_page_that_has_everything_says_nothing_of_limits(kernels: int, is_said: bool) -> None:
+    told = words(parsed(html_report(Diagnosis(very_many().launches[:kernels], ()))))
+    assert ("The first 300 of" in told) is ("The rest is not on this page" in told) is is_said
+    assert "more kernels that are not on this page" not in told
+
+
+def test_what_failed_a_gate_is_named_though_its_row_is_not_on_the_page() -> None:
+    found = very_many()
+    last = priorities(found).groups[-1].example
+    tree = check_inert(html_report(found, Gate((check(last, "failed"),), "error")))
+    (row,) = tree.xpath("//section[@id='gate']//tbody/tr")
+    assert last.demangled in " ".join(row.itertext())
+    assert not row.xpath(".//a")
+
+
 def test_every_line_of_a_recorded_kernel_has_its_shares() -> None:
     profile, found = recorded("transpose")
     row = next(row for row in rows_of(found, priorities(found), None) if row.group.kernel == "transposeCoalesced")
@@ -300,6 +347,13 @@ def test_every_line_of_a_recorded_kernel_has_its_shares() -> None:
     assert worst[1] == round(1000 * row.shown.findings[0].where[0].share)
     assert all(str(at) in texts for first, last in ranges for at in range(first, last + 1))
     assert all(any(first <= line[0] <= last for first, last in ranges) for line in lines)
+
+
+def test_without_source_texts_a_kernel_has_no_lines() -> None:
+    profile, found = recorded("transpose")
+    data = data_of(parsed(html_report(found, profile=replace(profile, sources={}))))
+    assert data["files"] == {}
+    assert all(kernel.keys() == {"metrics"} for kernel in data["kernels"].values())
 
 
 def test_operations_are_counted_by_what_instructions_do() -> None:

@@ -123,7 +123,7 @@ def test_a_launch_near_its_peak_is_told_to_stop() -> None:
 def test_what_could_not_be_judged_is_said() -> None:
     text = Page(launch_html(launch_unclear())).text
     assert "Unclear" in text
-    assert "shared-bank-conflict: metrics that they need were not collected" in text
+    assert "shared-bank-conflict: metrics that they need have no value here" in text
     assert "share is not a number" in text
 
 

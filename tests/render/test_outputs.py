@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
+import tracemalloc
 from dataclasses import replace
 from io import BytesIO
 from math import inf, nan
@@ -14,11 +16,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ncuview.diagnose.compare import compare
+from ncuview.diagnose.compare import Comparison, compare
 from ncuview.errors import UsageError
 from ncuview.model import Diagnosis, TextbookMetric
 from ncuview.render import outputs
-from ncuview.render.outputs import FORMATS, destination, format_of, output_text, write_output
+from ncuview.render.outputs import FORMATS, destination, format_of, output_parts, output_text, write_output
 from tests.hostile import HOSTILE, poisoned
 from tests.render.gate_sample import gate, poisoned_gate
 from tests.render.sample import diagnosis, ladder, launch_with_advice
@@ -90,6 +92,14 @@ def test_every_format_shows_a_diagnosis_a_ladder_and_nothing(to: str) -> None:
     for answer in (diagnosis(), ladder(), Diagnosis((), ())):
         content = output_text(answer, None, to)
         assert isinstance(content, bytes) == FORMATS[to].binary
+
+
+def test_a_page_for_browsers_is_of_any_answer() -> None:
+    for answer in (diagnosis(), ladder(), compare(diagnosis(), diagnosis())):
+        page = output_text(answer, None, "html")
+        assert isinstance(page, str)
+        assert page.startswith("<!DOCTYPE html>")
+        assert ('id="ladders"' in page, 'id="changes"' in page) == (answer == ladder(), isinstance(answer, Comparison))
 
 
 @each_format
@@ -195,8 +205,44 @@ def test_a_new_file_has_the_permissions_of_any_other(tmp_path: Path) -> None:
     assert (tmp_path / "a.json").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
-def test_what_is_no_regular_file_is_written_directly() -> None:
-    write_output(Path(os.devnull), "new")
+@each_format
+def test_the_parts_are_the_whole(to: str, tmp_path: Path) -> None:
+    whole, parts = output_text(diagnosis(), gate(), to), output_parts(diagnosis(), gate(), to)
+    write_output(tmp_path / "a", parts)
+    assert (tmp_path / "a").read_bytes() == (whole if isinstance(whole, bytes) else whole.encode())
+
+
+def test_json_of_many_launches_is_never_whole_in_memory(tmp_path: Path) -> None:
+    many = Diagnosis(tuple(replace(launch_with_advice(), index=index) for index in range(500)), diagnosis().reports)
+    write_output(tmp_path / "warm.json", output_parts(diagnosis(), None, "json"))
+    tracemalloc.start()
+    try:
+        write_output(tmp_path / "a.json", output_parts(many, None, "json"))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < (tmp_path / "a.json").stat().st_size / 4
+    assert len(json.loads((tmp_path / "a.json").read_text())["launches"]) == 500
+
+
+def test_text_that_fails_half_way_leaves_what_was_there(tmp_path: Path) -> None:
+    target = tmp_path / "a.json"
+    target.write_text("old")
+    bad = replace(launch_with_advice(), walls={"dram": 0.5}, textbook=(nan,))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_output(target, output_parts(Diagnosis((launch_with_advice(), bad), ()), None, "json"))
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("content", ["new", b"new", ("n", "ew")], ids=["text", "bytes", "parts"])
+def test_what_is_no_regular_file_is_written_directly(content: str | bytes | tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    write_output(Path(f"/dev/fd/{writing}"), content)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        assert pipe.read() == b"new"
+    write_output(Path(os.devnull), content)
     assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
 
 

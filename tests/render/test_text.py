@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import unicodedata
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ncuview.model import Fix
-from ncuview.render.text import safe_copy, safe_lines, safe_text
+from ncuview.render.text import json_text, safe_copy, safe_lines, safe_text, without_orders
 from tests.hostile import HOSTILE
 
 EVERY_CHARACTER = [chr(code) for code in range(sys.maxunicode + 1)]
@@ -63,3 +66,43 @@ def test_code_keeps_its_lines_and_its_indentation() -> None:
 def test_a_fix_keeps_its_lines_and_nothing_else_does() -> None:
     safe = safe_copy(Fix("a\nb", "x\ny", "f\n", "x\n\tz", "g\x07"))
     assert safe == Fix("a\\x0ab", "x\ny", "f\\x0a", "x\n    z", "g\\x07")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("##[error]x", "##\\x5berror]x"),
+        ("a ##vso[task.x]y", "a ##vso\\x5btask.x]y"),
+        ("###[x", "###\\x5bx"),
+        ("a#[0] ## [x]", "a#[0] ## [x]"),
+        ("::error::x", "::error::x"),
+    ],
+)
+def test_an_order_anywhere_in_a_line_is_taken_apart(text: str, shown: str) -> None:
+    assert safe_text(text) == shown
+    assert safe_text(shown) == shown
+
+
+def test_an_order_at_the_beginning_of_a_line_is_taken_apart_on_pages() -> None:
+    page = "::error::x\n  ::warning::y\n\u3000::z\na ::b::c\n\n::\n##[group]\n"
+    assert without_orders(page) == "∷error::x\n  ∷warning::y\n\u3000∷z\na ::b::c\n\n∷\n##\\x5bgroup]\n"
+    assert len(without_orders("::a")) == len("::a") - 1, "no wider than it was"
+
+
+def test_pages_of_blanks_take_no_time() -> None:
+    assert without_orders("\n" * 200_000 + " " * 200_000) == "\n" * 200_000 + " " * 200_000
+
+
+@given(st.recursive(st.none() | st.text(), lambda parts: st.lists(parts) | st.dictionaries(st.text(), parts)))
+def test_json_is_inert_and_says_the_same(value: object) -> None:
+    text = json_text(value)
+    assert json.loads(text) == value
+    assert text.isascii()
+    assert without_orders(text) == text
+    assert not [letter for letter in text if letter < " " and letter != "\n"]
+
+
+def test_orders_in_json_are_escaped() -> None:
+    assert json_text(["##[error]x", "##vso[y]"]) == '[\n  "\\u0023\\u0023[error]x",\n  "\\u0023\\u0023vso[y]"\n]\n'
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        json_text(float("nan"))

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ncuview.api import load_rules
 from ncuview.diagnose.rank import diagnose
-from ncuview.errors import ReportDamaged, ReportEmpty, ReportUnreadable
+from ncuview.errors import ReportDamaged, ReportEmpty, ReportError, ReportUnreadable
 from ncuview.model import Broken, Finding, Profile
 from ncuview.paths import shipped
+from ncuview.report import csv_export
 from ncuview.report.csv_export import base_unit, function_name, read_csv
 from ncuview.report.reader import read
 from tests.report.exports import ABOUT, OLDER, Row, details_page, raw_page
@@ -276,3 +279,50 @@ def test_a_cut_export_gives_no_other_numbers(tmp_path_factory: pytest.TempPathFa
         return
     values = np.reshape(launches.values, (len(launches.index), len(launches.metrics)))
     assert values[:, : len(BASE)].tolist() == [[1.0, 2.0], [3.0, 4.0]][: len(launches.index)]
+
+
+@given(st.text(alphabet="ab<>-: (", max_size=30))
+@settings(deadline=None)
+def test_what_stands_between_angles_is_no_part_of_a_bare_name(name: str) -> None:
+    rest, shorter = "", name.replace("->", "")
+    while rest != shorter:
+        rest, shorter = shorter, re.sub(r"<[^<>]*>", "", shorter)
+    words = rest.partition("(")[0].rpartition("::")[2].split()
+    assert function_name(name) == (words[-1] if words else name)
+
+
+def test_deeply_nested_angles_are_read_once() -> None:
+    assert function_name("<" * 60_000 + ">" * 60_000 + "k<" * 1_000 + "(x)") == "k<" * 1_000
+
+
+@pytest.mark.parametrize("number", ["9" * 30, "9" * 5_000])
+def test_numbers_beyond_all_counting_are_no_indices_and_no_sizes(export: Export, number: str) -> None:
+    text = raw_page([Row({TIME: 1.0}, grid=(1, 2, 3))], {TIME: "ns"})
+    profile = read([export(text.replace('"0","3411"', f'"{number}","3411"').replace("(1, 2, 3)", f"({number}, 2, 3)"))])
+    assert profile.launches[["index", "grid_x"]].to_numpy().tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize("hostile", [b"\0", b"\xff\xfe", b'"', b"\r", b"\x1b]0;x\x07", b"," * 200_000, b"a" * 200_000])
+def test_hostile_bytes_are_read_or_refused(export: Export, hostile: bytes) -> None:
+    path = export(WHOLE)
+    for place in range(0, len(WHOLE), 7):
+        path.write_bytes(WHOLE[:place].encode() + hostile + WHOLE[place:].encode())
+        with suppress(ReportError):
+            assert len(read_csv(path).launches.index) <= 2
+
+
+def test_an_export_larger_than_a_table_of_launches_is_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "huge.csv"
+    with path.open("wb") as sparse:
+        sparse.truncate(1 << 30)
+    with pytest.raises(ReportUnreadable, match="larger than 256 MiB"):
+        read([path])
+
+
+def test_an_export_that_does_not_fit_into_memory_is_refused(export: Export, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(csv_export, "_reading", full)
+    with pytest.raises(ReportUnreadable, match="does not fit into memory"):
+        read([export(WHOLE)])

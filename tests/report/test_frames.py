@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+import weakref
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ncuview.model import ReportInfo
 from ncuview.report.frames import profile_of
 from tests.builders import COPY, WARPS, Instruction, Launch, make_profile
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 A, B = ReportInfo("a.ncu-rep", "2025.3.1", None), ReportInfo("b.ncu-rep", "2024.1.0", None)
 
@@ -84,6 +82,31 @@ def test_launches_of_several_reports_are_numbered_through_and_keep_their_own_ind
     assert profile.launches["index"].tolist() == [0, 1, 7]
     assert profile.reports == (A, B)
     assert profile.sources == {("a.ncu-rep", "x.cu"): "text", ("b.ncu-rep", "x.cu"): "text"}
+
+
+def test_parts_with_other_metrics_and_instructions_are_put_beside_each_other() -> None:
+    extra = [Instruction("EXIT", metrics={"more": 3.0})]
+    launches = (Launch(metrics={"a": 1.0}), Launch(metrics={"b": 2.0}, instructions=extra), Launch(instructions=[]))
+    profile = profile_of([(A, [launch.columns(at) for at, launch in enumerate(launches)])])
+    for launch in launches:
+        alone = make_profile(launch)
+        at = launches.index(launch)
+        row = profile.metrics.iloc[[at]].reset_index(drop=True)
+        pd.testing.assert_frame_equal(row[alone.metrics.columns], alone.metrics)
+        assert row.drop(columns=alone.metrics.columns).isna().all(axis=None)
+        rows = profile.instructions[profile.instructions["launch"] == at].reset_index(drop=True)
+        known = alone.instructions.columns.drop("launch")
+        pd.testing.assert_frame_equal(rows[known], alone.instructions[known])
+        assert rows.drop(columns=alone.instructions.columns).isna().all(axis=None)
+
+
+def test_a_part_is_let_go_when_it_is_in_the_frames() -> None:
+    parts = [Launch().columns(0), Launch().columns(1)]
+    gone = [weakref.ref(part) for part in parts]
+    profile = profile_of([(A, parts)])
+    assert not parts
+    assert [part() for part in gone] == [None, None]
+    assert len(profile.launches) == 2
 
 
 def test_no_launches_make_an_empty_profile() -> None:

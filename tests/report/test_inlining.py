@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,9 @@ import pytest
 from ncuview.model import Profile
 from ncuview.paths import shipped
 from ncuview.report.inlining import with_call_sites
+from ncuview.report.precheck import read_report
 from ncuview.report.reader import read
+from ncuview.report.snapshot import Snapshot
 from ncuview.report.source import source_text
 from tests.builders import make_profile
 
@@ -67,9 +69,33 @@ def test_a_table_that_says_something_else_than_ncu_is_not_believed() -> None:
     assert not with_call_sites(replace(profile, instructions=moved)).call_sites
 
 
+def test_where_there_is_no_room_for_the_report_the_profile_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = read([ACCURACY / "p12.ncu-repz"], "k12a")
+
+    def full(*_: object) -> Snapshot:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Snapshot, "of", full)
+    assert with_call_sites(profile).call_sites == {}
+
+
+def test_a_report_that_was_cut_since_has_the_call_sites_of_what_is_left(tmp_path: Path) -> None:
+    report = tmp_path / "cut.ncu-rep"
+    whole = read_report(ACCURACY / "p12.ncu-repz")
+    report.write_bytes(whole)
+    profile = read([report])
+    before = {each.name for each in Path("/proc/self/fd").iterdir()}
+    report.write_bytes(whole[:-9])
+    assert with_call_sites(profile).call_sites == with_call_sites(read([ACCURACY / "p12.ncu-repz"])).call_sites
+    assert {each.name for each in Path("/proc/self/fd").iterdir()} == before
+
+
 def test_a_report_that_is_gone_or_no_report_leaves_the_profile_as_it_is(tmp_path: Path) -> None:
     other = tmp_path / "other.ncu-rep"
     other.write_bytes(b"something else")
     for path in (tmp_path / "gone.ncu-rep", other):
         profile = make_profile(report=str(path))
-        assert with_call_sites(profile).call_sites == {}
+        result = with_call_sites(profile)
+        assert result.call_sites == {}
+        others = [each.name for each in fields(profile) if each.name != "call_sites"]
+        assert [name for name in others if getattr(result, name) is not getattr(profile, name)] == []

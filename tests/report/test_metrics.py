@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
+from collections.abc import Mapping
 from importlib.resources import files
 
 import numpy as np
@@ -46,7 +47,7 @@ def profile_with(columns: dict[str, list[float]]) -> Profile:
     return Profile((), pd.DataFrame(index=metrics.index), metrics, {}, pd.DataFrame(), {})
 
 
-def only_launch(metrics: dict[str, float]) -> dict[str, TextbookMetric]:
+def only_launch(metrics: dict[str, float]) -> Mapping[str, TextbookMetric]:
     [launch] = textbook_metrics(profile_with({name: [value] for name, value in metrics.items()}))
     return launch
 
@@ -161,6 +162,20 @@ def test_a_launch_takes_the_first_expression_that_it_has_metrics_for() -> None:
     first, second = textbook_metrics(profile)
     assert first["gld_transactions_per_request"] == TextbookMetric(32.0, "sector/request", f"{SECTORS} / {LOADS}")
     assert second["gld_transactions_per_request"] == TextbookMetric(8.0, "sector/request", AVERAGE_SECTORS)
+
+
+def test_the_metrics_of_a_launch_are_a_mapping_of_what_it_has() -> None:
+    profile = profile_with({SECTORS: [32.0, np.nan], LOADS: [1.0, 1.0]})
+    first, second = textbook_metrics(profile)
+    assert len(first) == len(list(first)) == len(dict(first)) > len(second)
+    assert first == {name: first[name] for name in first}
+    assert "gld_transactions_per_request" in first
+    assert "gld_transactions_per_request" not in second
+    assert second.get("gld_transactions_per_request") is None
+    assert "no such metric" not in first
+    with pytest.raises(KeyError, match="gld_transactions_per_request"):
+        second["gld_transactions_per_request"]
+    assert repr(first) == repr(dict(first))
 
 
 @pytest.mark.parametrize(

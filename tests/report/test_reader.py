@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-import sys
+import random
+import re
+import shutil
+import weakref
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,13 +15,18 @@ import pandas as pd
 import pytest
 
 from benchmarks.reading import repeated
-from ncuview.errors import ReportDamaged, ReportEmpty, ReportError, ReportUnreadable
+from ncuview.errors import ReportDamaged, ReportEmpty, ReportUnreadable
 from ncuview.model import Profile
 from ncuview.paths import shipped
-from ncuview.report import reader
-from ncuview.report.columns import LaunchColumns, Reading, encode
-from ncuview.report.precheck import LaunchHeader, ReportHeader, precheck, read_report
+from ncuview.report import frames, reader, wire
+from ncuview.report.approved import Approved, approve
+from ncuview.report.child import Answer, Children, Failure, Shard
+from ncuview.report.columns import LaunchColumns
+from ncuview.report.framing import LaunchHeader
+from ncuview.report.packing import packed
+from ncuview.report.precheck import precheck, read_report
 from ncuview.report.reader import read
+from ncuview.report.snapshot import Snapshot
 from tests.report import builder
 from tests.report.test_frames import INSTRUCTION_TYPES, LAUNCH_TYPES, types
 
@@ -119,18 +128,42 @@ def test_shards_of_any_size_make_the_same_profile(
 ) -> None:
     monkeypatch.setattr(reader, "LEAST_SHARD", size)
     monkeypatch.setattr(reader, "LARGEST_SHARD", size)
-    shards = list(reader._shards(TRANSPOSE, precheck(TRANSPOSE), workers=2))
+    approved = approve(TRANSPOSE)
+    shards = list(reader._shards(approved.snapshot, approved.header.launches, workers=2))
+    approved.snapshot.close()
     assert len(shards) > 2
-    assert [shard.start for shard in shards[1:]] == [shard.start + len(shard.launches) for shard in shards[:-1]]
+    assert [shard.start for shard in shards[1:]] == [shard.stop for shard in shards[:-1]]
     same(read([TRANSPOSE]), transpose)
 
 
+def test_a_part_that_is_in_the_frames_is_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    put: list[weakref.ref[LaunchColumns]] = []
+    alive: list[int] = []
+
+    class Watched(frames._Instructions):
+        def put(self, part: LaunchColumns) -> None:
+            alive.append(sum(each() is not None for each in put))
+            put.append(weakref.ref(part))
+            super().put(part)
+
+    monkeypatch.setattr(frames, "_Instructions", Watched)
+    monkeypatch.setattr(reader, "LEAST_SHARD", 1 << 17)
+    monkeypatch.setattr(reader, "LARGEST_SHARD", 1 << 17)
+    read([SMALL, SMALL])
+    assert len(alive) >= 4
+    assert alive == [0] * len(alive)
+    assert not any(each() for each in put)
+
+
 def test_code_that_several_launches_share_is_that_of_each(transpose: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
-    header = precheck(TRANSPOSE)
-    shared = {launch.code for launch in header.launches}
-    assert -1 not in shared
-    alone = [launch._replace(code=-1) for launch in header.launches]
-    monkeypatch.setattr(reader, "precheck", lambda _: replace(header, launches=tuple(alone)))
+    def each_its_own(path: Path) -> Approved:
+        approved = approve(path)
+        launches = approved.header.launches
+        assert -1 not in {launch.code for launch in launches}
+        alone = tuple(launch._replace(code=-1) for launch in launches)
+        return replace(approved, header=replace(approved.header, launches=alone))
+
+    monkeypatch.setattr(reader, "approve", each_its_own)
     same(read([TRANSPOSE]), transpose)
 
 
@@ -152,70 +185,228 @@ def test_the_launches_of_a_large_report_are_those_that_it_repeats(transpose: Pro
 
 def test_a_shard_for_each_worker_within_the_bounds() -> None:
     launches = tuple(LaunchHeader(40_000, "k", 0) for _ in range(1_000))
-    header = ReportHeader("", None, 1_000, launches)
-    assert len(list(reader._shards(Path("x"), header, workers=1))) == 3  # 40 MB, a child reads at most 16 MiB
-    assert len(list(reader._shards(Path("x"), header, workers=2))) == 4  # as many for each
-    assert len(list(reader._shards(Path("x"), header, workers=5))) == 5
-    assert len(list(reader._shards(Path("x"), header, workers=64))) == 19  # nor less than 2 MiB
+    snapshot = Snapshot.of([b"x"])
+
+    def shards(workers: int) -> list[Shard]:
+        return list(reader._shards(snapshot, launches, workers))
+
+    assert len(shards(1)) == 3  # 40 MB, a child reads at most 16 MiB
+    assert len(shards(2)) == 4  # as many for each
+    assert len(shards(5)) == 5
+    assert len(shards(64)) == 19  # nor less than 2 MiB
+    snapshot.close()
 
 
-def test_a_report_that_crashes_nvidias_reader_is_damaged(tmp_path: Path) -> None:
-    path = tmp_path / "crash.ncu-rep"
-    path.write_bytes(builder.report())
-    assert precheck(path).results == 2
-    with pytest.raises(ReportError, match=r"crash\.ncu-rep"):
-        read([path])
+def items_changed(report: bytes, change: Callable[[int, bytes], bytes]) -> bytes:
+    """A report whose launches are these, each made of its number and what it was."""
+    blocks, launch = [], 0
+    for block in wire.blocks(report):
+        items = [report[slice(*item)] for item in wire.items(report, block)]
+        for place in range(block.sources, len(items)):
+            items[place] = change(launch, items[place])
+            launch += 1
+        kept = [field for field in wire.fields(report, block.header) if field.number != 5]
+        header = b"".join(report[field.start : field.end] for field in kept)
+        blocks.append((header, b"".join(map(wire.encode_item, items))))
+    return wire.encode_report(blocks)
 
 
-def sent(total: int, launches: int) -> str:
-    """The program that sends so many launches without metrics."""
-    texts = ["x"] * launches
-    nothing = LaunchColumns(list(range(launches)), texts, texts, texts, (), (), (), [0] * launches, [()] * launches)
-    document = b"".join(encode(Reading(total, ["x"], nothing)))
-    return f"import sys; sys.stdout.buffer.write({document!r})"
+def damage_of(profile: Profile) -> str:
+    [info] = profile.reports
+    return info.damage
 
 
-def pretend(monkeypatch: pytest.MonkeyPatch, folder: Path, program: str) -> None:
-    """Let the child process run this instead of the reader."""
-    script = folder / "child"
-    script.write_text(f"#!{sys.executable}\n{program}\n")
-    script.chmod(0o755)
-    monkeypatch.setattr("ncuview.report.reader.sys.executable", str(script))
+def only(profile: Profile, launches: list[int]) -> pd.DataFrame:
+    return profile.metrics.iloc[launches].reset_index(drop=True)
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Callable[[bytes], Path]:
+    def write(data: bytes) -> Path:
+        path = tmp_path / "x.ncu-rep"
+        path.write_bytes(data)
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def small() -> Profile:
+    """The recorded launches of the smallest family that several damaged reports are made of."""
+    return read([SMALL])
+
+
+File = Callable[[bytes], Path]
+
+
+def test_a_whole_report_has_no_damage(small: Profile) -> None:
+    assert damage_of(small) == ""
+
+
+def test_a_cut_report_is_read_up_to_the_cut_and_says_so(small: Profile, report: File) -> None:
+    data = read_report(SMALL)
+    profile = read([report(data[: len(data) // 2])])
+    count = len(profile.launches)
+    assert 1 < count < len(small.launches)
+    pd.testing.assert_frame_equal(profile.metrics, only(small, list(range(count)))[profile.metrics.columns])
+    place = rf"block \d+ is damaged at byte [\d,]+ of {len(data) // 2:,}: a block runs past the end of the file"
+    assert re.fullmatch(rf"launches 0 to {count - 1} were read; {place}", damage_of(profile))
+
+
+def test_a_compressed_report_that_is_cut_is_read_up_to_the_cut(small: Profile, tmp_path: Path) -> None:
+    path = tmp_path / "x.ncu-repz"
+    whole = packed(read_report(SMALL))
+    path.write_bytes(whole[: len(whole) * 4 // 5])
+    profile = read([path])
+    assert 0 < len(profile.launches) < len(small.launches)
+    assert "unpacked" in damage_of(profile)
+
+
+def test_a_report_that_is_cut_in_its_first_launch_is_refused(report: File) -> None:
+    data = read_report(SMALL)
+    first = next(block for block in wire.blocks(data) if block.kernels)
+    with pytest.raises(ReportDamaged, match=r"block \d+ is damaged at byte") as refused:
+        read([report(data[: first.payload.end - 1])])
+    assert refused.value.id == "NCU-CORRUPT"
+
+
+def test_launches_behind_a_broken_one_keep_their_numbers(small: Profile, report: File) -> None:
+    data = items_changed(read_report(SMALL), lambda launch, item: b"\xff\xff" if launch == 4 else item)
+    profile = read([report(data)])
+    others = [launch for launch in range(len(small.launches)) if launch != 4]
+    assert profile.launches["index"].tolist() == others
+    pd.testing.assert_frame_equal(profile.metrics, only(small, others)[profile.metrics.columns])
+    assert damage_of(profile).startswith(f"launches 0 to 3 and 5 to 12 of {len(small.launches)} were read; block ")
 
 
 @pytest.mark.parametrize(
-    ("program", "said"),
+    ("field", "said"),
     [
-        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "signal 11"),
-        ("raise MemoryError('no room')", "no room"),
-        ("import sys; sys.exit(3)", "failed on it"),
-        ("import sys; sys.stderr.buffer.write(b'\\xff'); sys.exit(1)", r"\\xff"),
-        ("", "Expecting value"),
-        ("print('[]')", "TypeError"),
-        (sent(1, launches=0), "announces 13 launches and 1 can be read"),
-        (sent(13, launches=1), "launch 0 has no metrics"),
-        (f"{sent(13, launches=1)}; sys.stdout.buffer.write(b'more')", "4 bytes of numbers, not 0"),
+        pytest.param(wire.encode_field(6, b"\xff\xfe"), "has names that are no text", id="name"),
+        pytest.param(wire.encode_field(13, b"\xff"), "has a metric without a value", id="metric that is no message"),
+        pytest.param(
+            wire.encode_field(13, wire.encode_field(1, 1) + wire.encode_field(2, wire.encode_field(5, 1)) + b"\xff"),
+            r"has 0 metrics, not \d+",
+            id="metric that the reader refuses",
+        ),
+        pytest.param(
+            wire.encode_field(13, wire.encode_field(1, 99_999) + wire.encode_field(2, wire.encode_field(5, 1))),
+            "has metrics without a name",
+            id="metric without a name",
+        ),
     ],
 )
-def test_whatever_the_child_dies_of_the_report_is_damaged(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str, said: str
-) -> None:
-    pretend(monkeypatch, tmp_path, program)
-    with pytest.raises(ReportDamaged, match=said):
+def test_a_launch_with_something_missing_is_not_read(small: Profile, report: File, field: bytes, said: str) -> None:
+    profile = read([report(items_changed(read_report(SMALL), lambda at, item: item + field if at == 2 else item))])
+    assert profile.launches["index"].tolist() == [at for at in range(len(small.launches)) if at != 2]
+    assert re.fullmatch(rf"launches 0 to 1 and 3 to 12 of 13 were read; launch 2 {said}", damage_of(profile))
+
+
+def test_a_damaged_report_is_damaged_beside_a_whole_one(small: Profile, report: File) -> None:
+    data = read_report(SMALL)
+    profile = read([report(data[:-1]), SMALL])
+    assert [bool(info.damage) for info in profile.reports] == [True, False]
+    assert len(profile.launches) == 2 * len(small.launches) - 1
+
+
+def test_only_a_kernel_of_a_damaged_report_is_asked_for_and_the_damage_is_told(small: Profile, report: File) -> None:
+    kernel = small.launches["kernel"].iloc[0]
+    profile = read([report(read_report(SMALL)[:-1])], kernel=kernel)
+    assert set(profile.launches["kernel"]) == {kernel}
+    assert damage_of(profile)
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, fails: Callable[[Shard, bool], Failure | None]) -> None:
+    """Let the child fail on some shards."""
+    whole = Children.read
+
+    def read_shard(children: Children, shard: Shard, *, with_code: bool) -> Answer | Failure:
+        return fails(shard, with_code) or whole(children, shard, with_code=with_code)
+
+    monkeypatch.setattr(Children, "read", read_shard)
+
+
+def test_a_launch_that_crashes_nvidias_reader_is_left_out(small: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
+    crash = Failure(4, "crashed NVIDIA's reader (signal 11)")
+    failing(monkeypatch, lambda shard, _: crash if shard.start <= 4 < shard.stop else None)
+    profile = read([SMALL])
+    others = [launch for launch in range(len(small.launches)) if launch != 4]
+    assert profile.launches["index"].tolist() == others
+    assert (
+        damage_of(profile)
+        == "launches 0 to 3 and 5 to 12 of 13 were read; launch 4 crashed NVIDIA's reader (signal 11)"
+    )
+
+
+def test_code_that_crashes_nvidias_reader_is_left_out(small: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
+    crash = Failure(4, "crashed NVIDIA's reader (signal 11)")
+    failing(monkeypatch, lambda _, with_code: crash if with_code else None)
+    profile = read([SMALL])
+    pd.testing.assert_frame_equal(profile.metrics, small.metrics)
+    assert profile.instructions.empty
+    assert damage_of(profile) == (
+        "launches 0 to 12 of 13 were read, launches 0 to 12 were read without sources and machine code; launch 4 "
+        "crashed NVIDIA's reader (signal 11)"
+    )
+
+
+def test_where_no_launch_can_be_read_the_report_is_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, lambda shard, _: Failure(None, "crashed NVIDIA's reader (signal 6)"))
+    with pytest.raises(ReportDamaged, match=r"the report crashed NVIDIA's reader \(signal 6\)") as refused:
         read([SMALL])
+    assert refused.value.id == "NCU-CORRUPT"
 
 
-def test_a_child_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    pretend(monkeypatch, tmp_path, "import time; time.sleep(60)")
-    monkeypatch.setattr(reader, "READ_TIMEOUT_S", 0.2)
-    with pytest.raises(ReportDamaged, match=r"could not be read within 0\.2 s"):
-        read([SMALL])
+def test_reports_wait_until_there_is_room_for_them(small: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[Snapshot] = []
+    most = 0
+
+    def counted(path: Path) -> Approved:
+        nonlocal most
+        held.append(approve(path).snapshot)
+        most = max(most, sum(1 for snapshot in held if snapshot.size))
+        return replace(approve(path), snapshot=held[-1])
+
+    monkeypatch.setattr(reader, "MOST_HELD", 1)
+    monkeypatch.setattr(reader, "approve", counted)
+    profile = read([SMALL] * 3)
+    assert most == 1
+    assert len(profile.launches) == 3 * len(small.launches)
+    assert not any(snapshot.size for snapshot in held)
 
 
-def test_without_nvidias_reader_the_message_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    pretend(monkeypatch, tmp_path, "import sys; sys.exit(\"ModuleNotFoundError: No module named 'ncu_report'\")")
-    with pytest.raises(ReportUnreadable) as refusal:
-        read([SMALL])
-    assert refusal.value.hint == "pip install ncu-report"
+def test_whatever_fails_no_report_is_kept_open(tmp_path: Path) -> None:
+    before = {file.name for file in Path("/proc/self/fd").iterdir()}
+    with pytest.raises(ReportUnreadable):
+        read([SMALL, tmp_path / "missing.ncu-rep"])
+    assert {file.name for file in Path("/proc/self/fd").iterdir()} == before
+
+
+def test_a_report_under_another_name_is_read_as_it_is_there(small: Profile, tmp_path: Path) -> None:
+    path = tmp_path / "naïve 'report' $(x).ncu-repz"
+    shutil.copy(SMALL, path)
+    same(read([path]), small)
+
+
+def test_launches_that_nvidias_reader_finds_empty_are_damage(tmp_path: Path) -> None:
+    path = tmp_path / "made.ncu-rep"
+    path.write_bytes(builder.report(launches=2))
+    assert precheck(path).results == 2
+    with pytest.raises(ReportDamaged, match=r"made\.ncu-rep: launch 0 has 0 metrics, not 4"):
+        read([path])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_changed_report_never_gives_a_launch_less_than_it_had(small: Profile, report: File, seed: int) -> None:
+    chance = random.Random(seed)
+    data = bytearray(read_report(SMALL))
+    for _ in range(8):
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    try:
+        profile = read([report(bytes(data))])
+    except ReportDamaged:
+        return
+    assert len(profile.launches) == len(small.launches) or damage_of(profile)
+    known = small.metrics.notna().sum(axis=1)
+    for row, index in enumerate(profile.launches["index"]):
+        assert profile.metrics.iloc[row].notna().sum() == known.iloc[index]

@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from hypothesis import given
@@ -14,8 +15,11 @@ from hypothesis import strategies as st
 from ncuview.errors import UsageError
 from ncuview.model import Profile
 from ncuview.report import source
-from ncuview.report.source import LARGEST, NOT_HERE, lines_of, source_text, with_local_sources
+from ncuview.report.source import LARGEST, NOT_HERE, lines_of, local_file, source_text, with_local_sources
 from tests.builders import Instruction, Launch, make_profile
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 REPORT = "made.ncu-rep"
 MADE = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -69,6 +73,25 @@ def test_the_text_of_one_file_is_not_shown_for_another_of_its_name() -> None:
     assert source_text(profile, REPORT, "one/a.h") == "x"
     assert not source_text(profile, REPORT, "two/a.h")
     assert not source_text(profile, "other.ncu-rep", "one/a.h")
+
+
+def test_all_files_are_looked_through_once_however_often_is_asked() -> None:
+    profile = profile_of("/__3/_0/__1/a.h", "b.h", sources={"/__3/a.h": "x"})
+    columns = profile.instructions
+
+    class Once:
+        def __getitem__(self, name: str) -> pd.Series[str]:
+            assert name not in asked
+            asked.append(name)
+            return columns[name]
+
+    asked: list[str] = []
+    watched = replace(profile, instructions=cast("pd.DataFrame", Once()))
+    for _ in range(3):
+        assert source_text(watched, REPORT, "/__3/_0/__1/a.h") == "x"
+        assert not source_text(watched, REPORT, "gone.h")
+        assert not source_text(watched, "other.ncu-rep", "/__3/_0/__1/a.h")
+    assert asked == ["file"]
 
 
 def local(file: str | Path, folders: tuple[Path, ...] = (), line: int = 3) -> tuple[str, str]:
@@ -172,6 +195,15 @@ def test_a_folder_that_is_none_or_that_holds_too_much_is_refused(
         written(tmp_path / name)
     with pytest.raises(UsageError, match="too much"):
         local("a.cu", (tmp_path,))
+
+
+def test_a_file_that_is_to_be_changed_comes_with_its_bytes_as_they_are(tmp_path: Path) -> None:
+    file = written(tmp_path / "a.cu", b"caf\xe9\r\n")
+    written(tmp_path / "notes.txt")
+    assert local_file("/build/a.cu", (tmp_path,)) == (file.resolve(), "caf\udce9\r\n")
+    assert local_file(str(file)) == (file, "caf\udce9\r\n")
+    assert local_file("gone.cu", (tmp_path,)) is None
+    assert local_file("/etc/passwd") is None
 
 
 def test_hidden_folders_are_left_out(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import ncuview
 from ncuview.errors import UnsafeExpression
-from ncuview.ruleset.expression import MAX_DEPTH, MAX_LENGTH, compile_expression
+from ncuview.ruleset.expression import MAX_DEPTH, MAX_LENGTH, MAX_PARTS, compile_expression
 
 NAMES = ("a", "b", "c")
 UNKNOWN = math.nan
@@ -67,6 +67,35 @@ def test_a_quotient_is_pythons_or_unknown(a: float, b: float) -> None:
 @pytest.mark.parametrize("text", ["a / 0", "-a / 0", "0 / 0", "a / (b - b)", "1e308 / 1e-308"])
 def test_a_division_that_has_no_result_is_unknown_and_never_infinite(text: str) -> None:
     assert math.isnan(value(text, a=1, b=2))
+
+
+@pytest.mark.parametrize(
+    "text", ["a + a", "a * 10", "-a - a", "a / 1e-9", "max(a, a * a)", "a * 10 > 1", "a + a == a + a"]
+)
+def test_what_is_too_large_for_a_number_is_unknown(text: str) -> None:
+    assert math.isnan(value(text, a=1.7e308))
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "a > 1", "a == a", "-a < 0", "min(a, 1)", "a and 1", "a or 0", "not a", "where(a, 1, 2)"]
+)
+@pytest.mark.parametrize("infinite", [math.inf, -math.inf])
+def test_infinity_is_unknown(text: str, infinite: float) -> None:
+    assert math.isnan(value(text, a=infinite))
+
+
+@given(st.text("ab01.+-*/<>=!(),minaxbswheredotr \n\\", max_size=200) | st.text(max_size=60))
+def test_any_text_is_refused_or_gives_a_number_or_nothing_known(text: str) -> None:
+    with suppress(UnsafeExpression):
+        result = compile_expression(text, NAMES).evaluate({name: np.array([1.0, 0.0, UNKNOWN]) for name in NAMES})
+        assert not np.isinf(result).any()
+
+
+def test_a_message_repeats_only_the_beginning_of_a_long_text() -> None:
+    for text in ("a" + "+a" * 2000, "[" + "a," * 2000 + "]", "(" * 4000, "x" * 4000):
+        with pytest.raises(UnsafeExpression) as refused:
+            compile_expression(text, NAMES)
+        assert len(str(refused.value)) < 300
 
 
 @pytest.mark.parametrize("text", ["a + 1", "1 - a", "a * 0", "a / 1", "-a", "+a", "abs(a)", "min(a, 1)", "max(1, a)"])
@@ -199,6 +228,8 @@ HOSTILE = [
     "a" + "+a" * 2000,
     "a" + "[0]" * 900,
     "not " * 1000 + "a",
+    "a" + " < a" * MAX_PARTS,
+    "a" + " and a" * MAX_PARTS,
 ]
 
 

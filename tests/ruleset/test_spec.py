@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -211,3 +212,55 @@ def test_a_rule_needs_the_metrics_under_its_derived_quantities_and_its_lines() -
 
 def test_the_closed_list_of_optimizations_has_24_words() -> None:
     assert len(set(OPTIMIZATIONS)) == len(OPTIMIZATIONS) == 24
+
+
+BOMBS = {
+    "nested arrays": b"a = " + b"[" * 10_000,
+    "a long dotted key": b"a." * 40_000 + b"a = 1",
+    "too large": b"# " + b"x" * (1 << 19),
+    "a number": b"schema = " + b"9" * 10_000,
+    "no text": b"\xff\xfe\0\0",
+    "no rule": b"x = 1",
+    "not a number": b"thresholds.ways.value = nan",
+}
+
+
+@pytest.mark.parametrize("content", BOMBS.values(), ids=BOMBS)
+def test_a_bomb_is_refused_with_a_sentence(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / f"{NAME}.toml"
+    path.write_bytes(content)
+    with pytest.raises(RuleFileError) as refused:
+        load_rule(path)
+    assert refused.value.exit_code == 2
+    assert len(str(refused.value)) < 1000
+
+
+def test_a_hundred_megabytes_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / f"{NAME}.toml"
+    with path.open("wb") as large:
+        large.truncate(100 << 20)
+    with pytest.raises(RuleFileError, match="larger than"):
+        load_rule(path)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_threshold_is_a_number(tmp_path: Path, value: float) -> None:
+    content = changed(lambda rule: rule["thresholds"]["ways"].update(value=value))
+    with pytest.raises(RuleFileError, match=r"thresholds\.ways\.value"):
+        load_rule(written(tmp_path, content))
+
+
+def test_a_rule_names_the_metrics_that_it_reads() -> None:
+    rule = load_rule(SHIPPED)
+    names = rule.metric_names()
+    assert "memory_l1_wavefronts_shared" in names
+    assert not any(name.startswith("derived:") for name in names)
+    plain = replace(rule, text=rule.text.model_copy(update={"metrics": {"a": ["first", "second"]}}), waste=None)
+    assert plain.metric_names() == {"first", "second"}
+
+
+def test_a_folder_without_rules_and_what_is_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(RuleFileError, match="holds no rules"):
+        load_rules([tmp_path])
+    with pytest.raises(RuleFileError, match="is no folder"):
+        load_rules([tmp_path / "missing"])

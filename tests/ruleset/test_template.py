@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.errors import UnsafeTemplate
-from ncuview.ruleset.template import compile_template
+from ncuview.ruleset.template import MAX_LENGTH, compile_template
 
 NAMES = ("a", "b")
 
@@ -59,6 +59,12 @@ def test_values_are_formatted_as_pythons_format_does(text: str, want: str) -> No
 def test_a_field_that_is_more_than_a_formatted_value_is_refused(text: str) -> None:
     with pytest.raises(UnsafeTemplate):
         compile_template(text, NAMES)
+
+
+def test_a_long_message_is_refused() -> None:
+    assert compile_template("x" * MAX_LENGTH, NAMES).fill({}) == "x" * MAX_LENGTH
+    with pytest.raises(UnsafeTemplate, match="4097 characters"):
+        compile_template("x" * (MAX_LENGTH + 1), NAMES)
 
 
 @given(st.one_of(st.text(max_size=40), st.text("ab{}[]:!.,%fgd019 ", max_size=40)), st.floats(), st.floats())

@@ -3,13 +3,15 @@
 ``python -m ncuview.collect.host JOB RESULT`` reads the launches to make from the JSON file JOB, makes each exactly
 once, compares every output with the NumPy oracle, where there is one, and writes what it saw to the JSON file RESULT.
 Under ncu, the report then has one launch for each entry of the job. A job that asks for the times of transfers is run
-without ncu, which would serialise what overlaps.
+without ncu, which would serialise what overlaps. ``JOB RESULT times`` also makes each launch many times more, and times
+them with events; that too is for a run without ncu.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,10 @@ from typing import Any
 import numpy as np
 import pycuda.driver as cuda
 
-from ncuview.collect.host.data import Input, Shape, input_of, place, poisoned, seeded, zeroed
+from ncuview.collect.host.data import Input, Shape, input_of, place, poisoned, seeded, words_of, zeroed
+from ncuview.collect.host.launch_times import device_words, time_launch
 from ncuview.collect.host.times import time_transfers
-from ncuview.collect.oracle import ORACLES, Array, Problem
+from ncuview.collect.oracle import ORACLES, POISON, Array, Problem
 
 _KEPT = 8
 """Answers kept for the next launches; each is up to a few hundred megabytes."""
@@ -57,8 +60,49 @@ def wrong_elements(got: Array, want: Array, tolerance: float) -> int:
     return sum(int(np.count_nonzero(words[at : at + _PIECE] != wanted[at : at + _PIECE])) for at in pieces)
 
 
-def launch(entry: dict[str, Any]) -> dict[str, Any]:
-    """Make one launch of the job and count the elements that it got wrong; None where no oracle knows them."""
+@dataclass(frozen=True)
+class Prepared:
+    """A kernel with everything that its launch needs on the device.
+
+    Attributes:
+        entry: Of the job.
+        function: The kernel.
+        arguments: In order.
+        outputs: Memory, shape and dtype of each.
+        inputs: What it is given.
+    """
+
+    entry: dict[str, Any]
+    function: Any
+    arguments: list[Any]
+    outputs: list[tuple[Any, Shape, str]]
+    inputs: tuple[Input, ...]
+
+    def launch(self, **how: Any) -> None:
+        """Make the launch, on a ``stream`` if one is given."""
+        extents = {"grid": tuple(self.entry["grid"]), "block": tuple(self.entry["block"])}
+        self.function(*self.arguments, **extents, shared=self.entry["shared"], **how)
+
+    def wrong(self) -> int | None:
+        """How many elements the launch got wrong; None where no oracle knows them."""
+        if self.entry["oracle"] is None:
+            return None
+        wrong = 0
+        for memory, shape, dtype in self.outputs:
+            got = _landing(shape, dtype)
+            cuda.memcpy_dtoh(got, memory)
+            want = expected(self.entry["oracle"], self.inputs, shape, dtype, tuple(self.entry["sizes"].items()))
+            wrong += wrong_elements(got, want, self.entry["tolerance"])
+        return wrong
+
+    def free(self) -> None:
+        """Give up the outputs; inputs stay for the next launch."""
+        for memory, _, _ in self.outputs:
+            memory.free()
+
+
+def prepared(entry: dict[str, Any]) -> Prepared:
+    """Load a kernel of the job and put its data where it expects them."""
     module = cuda.module_from_file(entry["cubin"])
     arguments: list[Any] = []
     outputs: list[tuple[Any, Shape, str]] = []
@@ -74,30 +118,48 @@ def launch(entry: dict[str, Any]) -> dict[str, Any]:
         else:
             inputs.append(input_of(argument, stream=len(inputs)))
             arguments += place(inputs[-1], argument, module)
-
     function = module.get_function(entry["symbol"])
     if entry["shared"] > _SHARED_WITHOUT_ASKING:
         function.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, entry["shared"])
-    function(*arguments, grid=tuple(entry["grid"]), block=tuple(entry["block"]), shared=entry["shared"])
-    cuda.Context.synchronize()
+    return Prepared(entry, function, arguments, outputs, tuple(inputs))
 
-    wrong = None if entry["oracle"] is None else 0
-    for memory, shape, dtype in outputs:
-        if wrong is not None:
-            got = _landing(shape, dtype)
-            cuda.memcpy_dtoh(got, memory)
-            want = expected(entry["oracle"], tuple(inputs), shape, dtype, tuple(entry["sizes"].items()))
-            wrong += wrong_elements(got, want, entry["tolerance"])
-        memory.free()
+
+def launch(entry: dict[str, Any]) -> dict[str, Any]:
+    """Make one launch of the job and count the elements that it got wrong; None where no oracle knows them."""
+    made = prepared(entry)
+    made.launch()
+    cuda.Context.synchronize()
+    wrong = made.wrong()
+    made.free()
     return {"kernel": entry["kernel"], "wrong_elements": wrong}
 
 
-def main(job_file: str, result_file: str) -> None:
-    """Make all launches of the job, or time what the host transfers for them."""
+def launch_and_time(entry: dict[str, Any]) -> dict[str, Any]:
+    """As ``launch``, and the times of further launches with the same data, in ns."""
+    made = prepared(entry)
+    made.launch()
+    cuda.Context.synchronize()
+    wrong = made.wrong()
+    times = time_launch(made.launch, _refills(made)) if not wrong else []
+    made.free()
+    return {"kernel": entry["kernel"], "wrong_elements": wrong, "times_ns": times, **device_words()}
+
+
+def _refills(made: Prepared) -> list[tuple[Any, int, int]]:
+    """Memory, word and number of words that put each output into the state which the first launch found."""
+    roles = [argument["role"] for argument in made.entry["args"] if argument["role"] in {"out", "zeroed"}]
+    return [
+        (memory, int(POISON) if role == "out" else 0, words_of(shape, dtype))
+        for role, (memory, shape, dtype) in zip(roles, made.outputs, strict=True)
+    ]
+
+
+def main(job_file: str, result_file: str, *how: str) -> None:
+    """Make all launches of the job, or time what the host transfers for them, or with ``times`` the launches."""
     import pycuda.autoinit  # noqa: F401  (makes the context)
 
     job = json.loads(Path(job_file).read_text(encoding="utf-8"))
-    make = time_transfers if job["times_transfers"] else launch
+    make = launch_and_time if how == ("times",) else time_transfers if job["times_transfers"] else launch
     Path(result_file).write_text(json.dumps({"launches": [make(entry) for entry in job["launches"]]}), encoding="utf-8")
 
 

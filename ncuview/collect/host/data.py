@@ -120,10 +120,15 @@ def zeroed(shape: Shape, dtype: str) -> Any:
 
 
 def _filled(shape: Shape, dtype: str, word: int) -> Any:
-    words = -(-int(np.prod(shape)) * np.dtype(dtype).itemsize // POISON.itemsize)
+    words = words_of(shape, dtype)
     memory = cuda.mem_alloc(words * POISON.itemsize)
     cuda.memset_d32(memory, word, words)
     return memory
+
+
+def words_of(shape: Shape, dtype: str) -> int:
+    """How many words of 32 bits hold an output."""
+    return -(-int(np.prod(shape)) * np.dtype(dtype).itemsize // POISON.itemsize)
 
 
 class _Resource(ctypes.Structure):

@@ -11,16 +11,16 @@ from ncuview.model import Diagnosis, Gate, Ladder
 from ncuview.render.html_report.changes import changes_section
 from ncuview.render.html_report.checks import Ids, checks_section
 from ncuview.render.html_report.data import report_data
-from ncuview.render.html_report.elements import dim
+from ncuview.render.html_report.elements import dim, element
 from ncuview.render.html_report.kernels import kernels_section
 from ncuview.render.html_report.ladders import ladders_section
 from ncuview.render.html_report.meaning import meaning_section
 from ncuview.render.html_report.page import page, shipped
 from ncuview.render.html_report.roofline import counted_operations, rooflines
 from ncuview.render.html_report.roofline_chart import roofline_section
-from ncuview.render.html_report.rows import rows_of
+from ncuview.render.html_report.rows import LISTED, rows_of
 from ncuview.render.html_report.summary import summary_section
-from ncuview.render.words import provenance
+from ncuview.render.words import failure_sentence, provenance
 
 if TYPE_CHECKING:
     from ncuview.diagnose.compare import Comparison
@@ -47,7 +47,8 @@ def html_report(
     """
     ranked = priorities(diagnosis)
     rows = rows_of(diagnosis, ranked, gate)
-    ids: Ids = {(row.group.demangled, row.group.grid, row.group.block): row.id for row in reversed(rows)}
+    listed = rows[:LISTED]
+    ids: Ids = {(row.group.demangled, row.group.grid, row.group.block): row.id for row in reversed(listed)}
     heat = None
     if profile is not None:
         from ncuview.render.html_report.lines import Heat
@@ -56,6 +57,9 @@ def html_report(
 
     def parts() -> Iterator[ET.Element]:
         yield dim(provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark))
+        failure = comparison.failure if comparison else diagnosis.failure
+        if missing := failure_sentence(failure):
+            yield element("p", missing, css="warn", role="alert")
         yield summary_section(rows, ranked, gate)
         if gate:
             yield checks_section(gate, ids)
@@ -63,7 +67,7 @@ def html_report(
             yield changes_section(comparison, ids)
         if rows:
             yield kernels_section(rows)
-        if lines := rooflines(rows, counted_operations(profile) if profile is not None else {}):
+        if lines := rooflines(listed, counted_operations(profile) if profile is not None else {}):
             yield roofline_section(lines)
         if ladders:
             yield ladders_section(ladders, ids)

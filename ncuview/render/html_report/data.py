@@ -37,15 +37,16 @@ class Texts:
 
 
 def report_data(rows: Sequence[KernelRow], heat: Heat | None) -> Mapping[str, Any]:
-    """``texts``; ``kernels``, by the id of their row; ``files``.
+    """``texts``; ``kernels`` that have details, by the id of their row; ``files``.
 
     Of a kernel, ``metrics`` is a flat list with four texts for each metric: name, value, definition and source.
     ``lines`` is what ``Heat.of`` says.
     """
     texts = Texts()
-    kernels = {row.id: {"metrics": list(_metrics(row.shown, texts))} for row in rows}
+    detailed = [row for row in rows if row.detailed]
+    kernels = {row.id: {"metrics": list(_metrics(row.shown, texts))} for row in detailed}
     if heat:
-        for row in rows:
+        for row in detailed:
             if lines := heat.of(row):
                 kernels[row.id]["lines"] = lines
     return {"texts": texts.all(), "kernels": kernels, "files": heat.files() if heat else {}}

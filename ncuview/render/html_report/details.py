@@ -38,6 +38,8 @@ Labelled = tuple[str, Sequence[Part]]
 
 def kernel_details(row: KernelRow) -> ET.Element:
     """The part for one row, of the launch that stands for it."""
+    if not row.detailed:
+        return element("div", *_identity(row), dim("The rest is not on this page."), css="details")
     launch = row.shown
     said = [*_checks(row.checks), *(_advice(launch, launch.findings[0]) if launch.findings else _verdict(launch))]
     made = element("div", _list(said), element("div", walls_table(launch), *_launches(row), css="aside"), css="columns")

@@ -18,7 +18,7 @@ from ncuview.render.trend_words import (
     step_sentence,
     summary_words,
 )
-from ncuview.render.words import duration, factor, step_words, wall_words
+from ncuview.render.words import duration, factor, failure_sentence, step_words, wall_words
 from ncuview.trend.series import History, KernelTrend, Point, Reading, Series, Step
 
 _WIDTH, _HEIGHT = 100.0, 100.0
@@ -38,7 +38,8 @@ _COLUMNS = (
 def history_html(history: History) -> str:
     """One self-contained page."""
     several = len(history.series) > 1
-    body = [part for at, series in enumerate(history.series, start=1) for part in _parts(series, at, several=several)]
+    body = [element("p", failure_sentence(each), css="warn", role="alert") for each in history.failures]
+    body += [part for at, series in enumerate(history.series, start=1) for part in _parts(series, at, several=several)]
     return page("Kernels over time", body, style=shipped("report.css") + shipped("history.css"))
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 from xml.etree import ElementTree as ET
 
 from ncuview.model import LaunchDiagnosis
 from ncuview.render.html_report.details import kernel_details
 from ncuview.render.html_report.elements import Part, dim, element, section
-from ncuview.render.html_report.rows import KernelRow
+from ncuview.render.html_report.rows import DETAILED, LISTED, KernelRow
 from ncuview.render.words import duration, factor, shown_file, wall_words
 
 VERDICTS = {"advice": "advice", "near-peak": "near its peak", "unclear": "unclear"}
+
+_EVERYTHING = "The same command with --output FILE.json writes everything, with FILE.csv a row for each launch."
 
 _COLUMNS = (
     ("kernel", "rising", ""),
@@ -27,7 +29,8 @@ _COLUMNS = (
 
 
 def kernels_section(rows: Sequence[KernelRow]) -> ET.Element:
-    """The filters, and a part of the table for each kernel."""
+    """The filters, and a part of the table for each kernel, of very many for those that are ``LISTED``."""
+    listed = rows[:LISTED]
     head = element(
         "tr",
         *(element("th", name, css=css, scope="col", data_sort=order) for name, order, css in _COLUMNS),
@@ -37,13 +40,27 @@ def kernels_section(rows: Sequence[KernelRow]) -> ET.Element:
         "table",
         element("caption", "Kernels, by the time that their first advice saves", css="hidden"),
         element("thead", head),
-        *(_row(row) for row in rows),
+        *map(_row, listed),
         id="kernels-table",
         css="kernels",
         data_sortable="",
     )
     nothing = element("p", "No kernel matches.", id="kernels-table-none", hidden="")
-    return section("kernels", "Kernels", _filters(rows), table, nothing)
+    return section("kernels", "Kernels", *_limits(rows), _filters(listed), table, nothing, *_further(rows))
+
+
+def _limits(rows: Sequence[KernelRow]) -> Iterator[Part]:
+    """How many kernels the page has all about, where that is not all of them."""
+    if len(rows) > DETAILED:
+        yield dim(
+            f"The first {DETAILED:,} of {len(rows):,} kernels, by the time that their advice saves and then by their"
+            f" own, open in full. {_EVERYTHING}"
+        )
+
+
+def _further(rows: Sequence[KernelRow]) -> Iterator[Part]:
+    if rows[LISTED:]:
+        yield element("p", f"and {len(rows) - LISTED:,} more kernels that are not on this page. {_EVERYTHING}")
 
 
 def _filters(rows: Sequence[KernelRow]) -> ET.Element:

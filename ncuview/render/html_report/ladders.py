@@ -10,8 +10,8 @@ from ncuview.model import Ladder, Rung
 from ncuview.render.html_report.checks import Ids
 from ncuview.render.html_report.details import scrolled
 from ncuview.render.html_report.elements import Part, dim, element, section
-from ncuview.render.ladder import rate
-from ncuview.render.words import LADDER_MEANING, duration, factor, provenance, textbook_notes, wall_words
+from ncuview.render.ladder import rung_cells
+from ncuview.render.words import LADDER_MEANING, provenance, textbook_notes
 
 _COLUMNS = ("#", "kernel", "time", "rate", "wall", "first advice", "promised", "low to high", "got", "by")
 _NUMBERS = frozenset({"#", "time", "rate", "promised", "low to high", "got", "by"})
@@ -61,26 +61,15 @@ def _ladder(ladder: Ladder, ids: Ids) -> Iterator[Part]:
 
 def _row(rung: Rung, numbers: dict[str, int], ids: Ids) -> ET.Element:
     launch = rung.diagnosis
-    advice = launch.findings[0] if launch.findings else None
-    gain = advice.predicted_speedup if advice else None
     row = ids.get((launch.demangled, launch.grid, launch.block))
-    cells: list[Part] = [
-        str(rung.rung),
-        element("a", rung.kernel, href=f"#{row}") if row else rung.kernel,
-        duration(launch.whole_ns),
-        rate(rung),
-        wall_words(launch),
-        advice.optimization if advice else launch.verdict,
-        factor(gain.best) if gain else "",
-        f"{factor(gain.low)} to {factor(gain.high)}" if gain else "",
-        factor(rung.measured_speedup) if rung.measured_speedup else "",
-        f"#{numbers[rung.better]}" if rung.better in numbers else rung.better,
-    ]
+    cells: dict[str, Part] = {**rung_cells(rung, numbers)}
+    if row:
+        cells["kernel"] = element("a", rung.kernel, href=f"#{row}")
     return element(
         "tr",
         *(
-            element("td", cell, css="number" if name in _NUMBERS else "short" if name == "wall" else "")
-            for name, cell in zip(_COLUMNS, cells, strict=True)
+            element("td", cells[name], css="number" if name in _NUMBERS else "short" if name == "wall" else "")
+            for name in _COLUMNS
         ),
     )
 

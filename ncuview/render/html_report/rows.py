@@ -10,6 +10,9 @@ from ncuview.diagnose.compare import extent_words
 from ncuview.diagnose.priority import Priorities, Priority
 from ncuview.model import Check, Device, Diagnosis, Extent, Gate, LaunchDiagnosis
 
+DETAILED, LISTED = 300, 1_000
+"""Kernels that open in full, and kernels in the table; a browser takes long for more, and nobody reads them."""
+
 Key = tuple[str, str, Extent, Extent, Device]
 
 
@@ -26,6 +29,8 @@ class KernelRow:
     """In the order of the reports."""
     checks: tuple[Check, ...]
     """What the gate says of it."""
+    detailed: bool
+    """Whether the page holds all about it."""
 
     @property
     def shown(self) -> LaunchDiagnosis:
@@ -54,6 +59,7 @@ def rows_of(diagnosis: Diagnosis, ranked: Priorities, gate: Gate | None) -> tupl
             group=group,
             launches=tuple(members[key_of(group.example)]),
             checks=tuple(checks[group.demangled, group.grid, group.block]),
+            detailed=number <= DETAILED,
         )
         for number, group in enumerate(ranked.groups, start=1)
     )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-NS_PER_BYTE_THERE, NS_PER_BYTE_BACK = 1.0, 2.0
+NS_PER_BYTE_THERE, NS_PER_BYTE_BACK, NS_PER_BYTE_SET = 1.0, 2.0, 0.5
 PAGE_LOCKED = 4
 """Copies from and to page-locked memory are so many times as fast."""
 
@@ -210,15 +210,29 @@ class CudaArray:
         self.device.log.append(("free array", self.matrix.nbytes))
 
 
+class PhysicalDevice:
+    """What the driver says of the GPU."""
+
+    def name(self) -> str:
+        return "NVIDIA Fake"
+
+    def compute_capability(self) -> tuple[int, int]:
+        return 9, 0
+
+    def get_attribute(self, attribute: str) -> int:
+        return {"multiprocessors": 132}[attribute]
+
+
 class Driver(ModuleType):
     """What stands in for ``pycuda.driver``."""
 
     function_attribute = SimpleNamespace(MAX_DYNAMIC_SHARED_SIZE_BYTES="dynamic shared")
+    device_attribute = SimpleNamespace(MULTIPROCESSOR_COUNT="multiprocessors")
 
     def __init__(self, device: Device) -> None:
         super().__init__("pycuda.driver")
         self.device = device
-        self.Context = SimpleNamespace(synchronize=self._synchronize)
+        self.Context = SimpleNamespace(synchronize=self._synchronize, get_device=PhysicalDevice)
 
     def Event(self) -> FakeEvent:  # noqa: N802
         return FakeEvent(self.device)
@@ -238,6 +252,11 @@ class Driver(ModuleType):
     def memset_d32(self, there: Memory, word: int, count: int) -> None:
         self.device.log.append(("memset", word, count))
         self.device.array(there, count, "uint32")[:] = word
+
+    def memset_d32_async(self, there: Memory, word: int, count: int, stream: FakeStream) -> None:
+        self.device.log.append(("memset", word, count, self.device.streams.index(stream)))
+        self.device.array(there, count, "uint32")[:] = word
+        stream.now += NS_PER_BYTE_SET * 4 * count
 
     def memcpy_htod(self, there: Any, array: Array) -> None:
         self.device.log.append(("there", array.nbytes))

@@ -1,0 +1,32 @@
+"""``ncuview doctor``: what of this machine stands in the way of profiling."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ncuview.cli.outputs import ListFormat, ListFormatOption
+from ncuview.cli.printing import ShownProgress, color, print_text, width
+from ncuview.errors import ToolError
+
+
+def doctor(
+    to: ListFormatOption = ListFormat.TERMINAL,
+    live: Annotated[bool, typer.Option("--live", help="Also profile a tiny kernel, twice.")] = False,
+) -> None:
+    """Check this machine for what profiling needs, and say how to mend what is missing; 5 when something is."""
+    from dataclasses import replace
+
+    from ncuview.doctor.checkup import examine_this_machine
+    from ncuview.render.doctor_page import doctor_json, doctor_page
+
+    found = examine_this_machine()
+    if live:
+        from ncuview.doctor.live import live_checks
+
+        with ShownProgress() as progress:
+            found = replace(found, live=live_checks(progress.show))
+    print_text(doctor_json(found) if to is ListFormat.JSON else doctor_page(found, width=width(), color=color()))
+    if found.failed:
+        raise typer.Exit(ToolError.exit_code)

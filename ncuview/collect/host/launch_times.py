@@ -1,0 +1,57 @@
+"""How long a kernel takes by CUDA events, launch after launch: what a GPU tells also where its counters are closed.
+
+Before each launch outputs are put back into their first state and the L2 cache is filled with something else, so that
+every launch finds what the first one found. All of this is in one stream, and the filling takes longer than Python
+needs to put the launch behind it: no gap of the host's lies between the events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pycuda.driver as cuda
+
+MOST, LEAST = 21, 3
+"""Launches that are timed: the most, and the least where they take long."""
+LONG_NS = 2e9
+"""After so much time in launches there are no more than the least."""
+FILL_BYTES = 256 << 20
+"""More than any GPU's L2 cache holds, and what takes even an H200 more than 50 us."""
+_WORD = 4
+
+Refill = tuple[Any, int, int]
+"""Memory, the word it is filled with, and how many."""
+
+
+def time_launch(launch: Callable[..., None], refills: Sequence[Refill]) -> list[float]:
+    """The time of each further launch in ns, in order; the first, which loads the kernel, has been made before.
+
+    Args:
+        launch: Makes one, on the ``stream`` that it is given.
+        refills: What to do with the outputs before each.
+    """
+    stream = cuda.Stream()
+    filling = cuda.mem_alloc(FILL_BYTES)
+    times: list[float] = []
+    while len(times) < (MOST if sum(times) < LONG_NS else LEAST):
+        for memory, word, count in (*refills, (filling, 0, FILL_BYTES // _WORD)):
+            cuda.memset_d32_async(memory, word, count, stream)
+        start, end = cuda.Event(), cuda.Event()
+        start.record(stream)
+        launch(stream=stream)
+        end.record(stream)
+        end.synchronize()
+        times.append(start.time_till(end) * 1e6)
+    filling.free()
+    return times
+
+
+def device_words() -> dict[str, Any]:
+    """The GPU's name, its compute capability as ``9.0``, and how many multiprocessors it has."""
+    device = cuda.Context.get_device()
+    return {
+        "device": device.name(),
+        "compute_capability": "{}.{}".format(*device.compute_capability()),
+        "multiprocessors": device.get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT),
+    }

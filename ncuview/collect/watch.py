@@ -1,0 +1,42 @@
+"""How long a run may take, and how long it may show no progress."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Literal
+
+NO_PROGRESS_S = 1800.0
+"""Without a sign of progress for so long, a run is taken to hang: fifteen times what the slowest launch of the
+catalogue takes in all its passes, and less than the hour after which pipelines often end a job without a word."""
+
+Overdue = Literal["", "time", "silence"]
+"""Not overdue, over the whole time, or without progress for too long."""
+
+
+class Watch:
+    """The time of one run, from when this is made."""
+
+    def __init__(self, timeout_s: float, no_progress_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._started = clock()
+        self._moved = self._started
+        self._timeout_s = timeout_s
+        self._no_progress_s = no_progress_s
+
+    def moved(self) -> None:
+        """There was progress."""
+        self._moved = self._clock()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Since the run began."""
+        return self._clock() - self._started
+
+    @property
+    def overdue(self) -> Overdue:
+        """Whether the run must be stopped, and why."""
+        now = self._clock()
+        if now - self._started >= self._timeout_s:
+            return "time"
+        return "silence" if now - self._moved >= self._no_progress_s else ""

@@ -1,0 +1,128 @@
+"""The CUDA driver: whether it loads and starts, which library that is, and which GPUs it gives to programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path, PurePath
+
+from pydantic import BaseModel, ValidationError
+
+from ncuview.doctor.commands import Answer
+from ncuview.doctor.machine import Machine
+from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, fail, ok, warn
+
+PROBE = (sys.executable, "-I", str(Path(__file__).with_name("driver_probe.py")))
+"""What is run to try the driver."""
+_TRIED = "libcuda.so.1 in a child process"
+
+_FIXES = {
+    34: "Take folders named stubs out of LD_LIBRARY_PATH.",
+    100: "Pass the GPU into the container (docker run --gpus all), and see that CUDA_VISIBLE_DEVICES names one.",
+    802: "Start NVIDIA's fabric manager (systemctl start nvidia-fabricmanager), in the release of the driver.",
+    803: "The kernel's module and libcuda are of two releases: reboot after an update of the driver, or mount the "
+    "host's libcuda into the container.",
+    804: "Take CUDA's compat folder out of LD_LIBRARY_PATH: this GPU does not serve it.",
+}
+"""By what cuInit gives."""
+_ELSE = "See that nvidia-smi works and that /dev/nvidia* may be read and written; dmesg tells of driver errors."
+
+
+class Device(BaseModel):
+    """A GPU as CUDA programs see it."""
+
+    name: str
+    compute_capability: str
+
+
+class Driver(BaseModel):
+    """What the child process said; see ``driver_probe``."""
+
+    error: str = ""
+    library: str = ""
+    init: int = 0
+    init_name: str = ""
+    driver: int | None = None
+    devices: tuple[Device, ...] = ()
+
+    @property
+    def cuda(self) -> str:
+        """The newest CUDA that it serves, as in ``13.0``; empty when it does not say."""
+        return f"{self.driver // 1000}.{self.driver % 1000 // 10}" if self.driver else ""
+
+
+def driver_of(machine: Machine) -> Driver:
+    """What a child process found.
+
+    Raises:
+        NotKnown: It crashed, hung, or said nothing that can be read.
+    """
+    answer = _probed(machine)
+    if answer.status:
+        raise NotKnown(f"the child process that loads libcuda ended with {answer.status}: {answer.last_words}")
+    try:
+        return Driver.model_validate(json.loads(answer.stdout))
+    except (ValueError, ValidationError) as error:
+        raise NotKnown("the child process that loads libcuda said nothing that can be read") from error
+
+
+def devices_of(machine: Machine) -> tuple[Device, ...]:
+    """The GPUs that CUDA programs see, in CUDA's order.
+
+    Raises:
+        NotKnown: The driver does not start.
+    """
+    driver = driver_of(machine)
+    if driver.error or driver.init:
+        raise NotKnown("the CUDA driver does not start")
+    return driver.devices
+
+
+def cuda_driver(machine: Machine) -> Verdict:
+    """Whether libcuda can be loaded and started."""
+    answer = _probed(machine)
+    if answer.status < 0:
+        return fail(
+            f"libcuda crashes (signal {-answer.status})",
+            Evidence(_TRIED, f"ended by signal {-answer.status}"),
+            fix="Reinstall the NVIDIA driver; take other libraries named libcuda.so out of LD_LIBRARY_PATH.",
+        )
+    driver = driver_of(machine)
+    if driver.error:
+        return fail(
+            "there is no NVIDIA driver for programs (libcuda.so.1)",
+            Evidence(_TRIED, driver.error),
+            fix="Install the NVIDIA driver; in a container, pass the GPU in (docker run --gpus all). "
+            "Reports and recorded profiles need no GPU.",
+        )
+    loaded = Evidence(_TRIED, driver.library or "loaded")
+    if driver.init:
+        tried = Evidence("cuInit", f"{driver.init} {driver.init_name}".strip())
+        return fail(f"the CUDA driver does not start ({tried.what})", loaded, tried, fix=_FIXES.get(driver.init, _ELSE))
+    return ok(f"the CUDA driver starts and serves CUDA {driver.cuda}", loaded)
+
+
+def stub_library(machine: Machine) -> Verdict:
+    """Whether a stub that only serves linking takes the place of the driver."""
+    folders = [
+        folder
+        for folder in machine.environment.get("LD_LIBRARY_PATH", "").split(":")
+        if "stubs" in PurePath(folder).parts
+    ]
+    seen = [Evidence("LD_LIBRARY_PATH", folder) for folder in folders]
+    fix = "Take folders named stubs out of LD_LIBRARY_PATH; they are for linking only (-L)."
+    if any(machine.exists(f"{folder}/libcuda.so.1") for folder in folders):
+        return fail("a stub takes the place of the CUDA driver", *seen, fix=fix)
+    if folders:
+        return warn("LD_LIBRARY_PATH names a folder of stubs", *seen, fix=fix)
+    library = driver_of(machine).library
+    if "stubs" in PurePath(library).parts:
+        return fail("a stub takes the place of the CUDA driver", Evidence(_TRIED, library), fix=fix)
+    return ok("no stub takes the place of the CUDA driver", Evidence("LD_LIBRARY_PATH", "names no folder of stubs"))
+
+
+def _probed(machine: Machine) -> Answer:
+    try:
+        return machine.run(*PROBE)
+    except OSError as error:
+        raise NotKnown(f"no child process can be started: {error.strerror}") from error

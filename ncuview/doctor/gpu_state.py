@@ -1,0 +1,135 @@
+"""The state of the GPUs: which of them a program sees, how they are divided, and what decides their timings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from ncuview.doctor.gpus import COMMAND, Gpu, chosen, smi_log, visible_gpus
+from ncuview.doctor.machine import Machine
+from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, fail, ok, warn
+
+_SHOWN = 60
+_HOT_C = 80
+"""A judgement, not a measurement: data-centre GPUs slow down somewhat above, and idle ones stay below 50."""
+
+
+def visible_devices(machine: Machine) -> Verdict:
+    """Which of the machine's GPUs a CUDA program sees, and as which number."""
+    gpus = smi_log(machine).gpus
+    if not gpus:
+        raise NotKnown("nvidia-smi lists no GPU")
+    wanted = machine.environment.get("CUDA_VISIBLE_DEVICES")
+    order = machine.environment.get("CUDA_DEVICE_ORDER", "")
+    seen = Evidence("CUDA_VISIBLE_DEVICES", "not set" if wanted is None else repr(wanted[:_SHOWN]))
+    found = gpus if wanted is None else chosen(wanted, gpus)
+    mapped = Evidence(COMMAND, ", ".join(f"CUDA device {at} is {gpu.label}" for at, gpu in enumerate(found)))
+    if not found:
+        fix = f"unset CUDA_VISIBLE_DEVICES, or name GPUs of 0 to {len(gpus) - 1}."
+        return fail("CUDA_VISIBLE_DEVICES hides every GPU", seen, fix=fix)
+    if wanted is not None and len(found) < len(wanted.split(",")):
+        message = "CUDA_VISIBLE_DEVICES names a GPU that does not exist; it and all behind it are hidden"
+        return warn(message, seen, mapped, fix=f"Name GPUs of 0 to {len(gpus) - 1}.")
+    if len({gpu.name for gpu in gpus}) > 1 and order != "PCI_BUS_ID":
+        return warn(
+            "the GPUs differ, and CUDA numbers them by speed where nvidia-smi goes by the bus",
+            seen,
+            Evidence("CUDA_DEVICE_ORDER", "PCI_BUS_ID" if order == "PCI_BUS_ID" else "not PCI_BUS_ID"),
+            fix="export CUDA_DEVICE_ORDER=PCI_BUS_ID",
+        )
+    return ok(f"CUDA programs see {len(found)} of {len(gpus)} GPUs", seen, mapped)
+
+
+def mig(machine: Machine) -> Verdict:
+    """Whether a GPU is cut into instances."""
+    gpus = visible_gpus(machine)
+    seen = _each(gpus, lambda gpu: f"MIG {gpu.mig or 'N/A'}, after a reset {gpu.mig_pending or 'N/A'}")
+    if any(gpu.mig == "Enabled" for gpu in gpus):
+        return warn(
+            "the GPU is cut into instances (MIG): clocks cannot be locked, and shared units have no metrics",
+            *seen,
+            fix="Profile with --clock-control none, or on a whole GPU.",
+        )
+    return ok("the GPU is whole (no MIG)", *seen)
+
+
+def virtualization(machine: Machine) -> Verdict:
+    """Whether something stands between programs and the GPU: a virtual GPU, Windows, or confidential computing."""
+    kernel = machine.text_if_there("/proc/version").strip()
+    if "microsoft" in kernel.lower():
+        return warn(
+            "this is WSL: Windows decides who may read the GPU's counters",
+            Evidence("/proc/version", kernel),
+            fix="In Windows: NVIDIA Control Panel, Developer, Manage GPU Performance Counters, allow all users.",
+        )
+    gpus = visible_gpus(machine)
+    seen = _each(gpus, lambda gpu: f"virtualization {gpu.virtualization or 'N/A'}")
+    if any("vgpu" in gpu.virtualization.lower() for gpu in gpus):
+        return warn(
+            "this is a virtual GPU: its host decides whether it has counters",
+            *seen,
+            fix="Have the host's administrator set the vGPU's parameter enable_profiling=1.",
+        )
+    confidential = _confidential(machine)
+    if confidential.what == "ON":
+        return warn(
+            "confidential computing is on, which keeps counters from being read",
+            confidential,
+            fix="Profile with confidential computing off, or in its developer-tools mode.",
+        )
+    return ok("programs use the GPU directly", *seen, confidential)
+
+
+def clocks(machine: Machine) -> Verdict:
+    """What makes times differ between runs: clocks that are held down or set, heat, a driver that unloads."""
+    gpus = visible_gpus(machine)
+    seen = _each(gpus, _clock_words)
+    held = sorted({reason for gpu in gpus for reason in gpu.throttle_reasons})
+    if held:
+        fix = "Wait until the GPU is cool and idle; compare counters rather than times."
+        return warn(f"the clocks are held down ({', '.join(held)})", *seen, fix=fix)
+    if any(gpu.clock_setting_mhz != gpu.default_clock_setting_mhz for gpu in gpus):
+        fix = "If a killed ncu left them: `ncu --clock-control reset`; else `nvidia-smi --reset-applications-clocks`."
+        return warn("somebody has set the clocks", *seen, fix=fix)
+    if any((gpu.temperature_c or 0) >= _HOT_C for gpu in gpus):
+        return warn("the GPU is hot", *seen, fix="Wait until it has cooled down; hot GPUs lower their clocks.")
+    if any(gpu.persistence == "Disabled" for gpu in gpus):
+        fix = "As administrator: nvidia-smi --persistence-mode=1"
+        return warn("the driver unloads when nobody uses the GPU, and every first start is slow", *seen, fix=fix)
+    return ok("nothing holds the clocks down", *seen)
+
+
+def ecc(machine: Machine) -> Verdict:
+    """Whether the memory's error correction is as other runs had it, and had nothing to do."""
+    gpus = visible_gpus(machine)
+    seen = _each(gpus, lambda gpu: f"ECC {gpu.ecc or 'N/A'}, {gpu.uncorrectable_errors} uncorrectable errors")
+    if any(gpu.uncorrectable_errors for gpu in gpus):
+        return warn(
+            "the GPU's memory has had uncorrectable errors", *seen, fix="Have the GPU checked: nvidia-smi -q -d ECC"
+        )
+    if any(gpu.ecc_pending != gpu.ecc for gpu in gpus):
+        fix = "Reboot before you take a baseline: error correction takes memory bandwidth."
+        return warn("the next reboot changes ECC, and with it how fast memory is", *seen, fix=fix)
+    kinds = sorted({gpu.ecc or "N/A" for gpu in gpus})
+    return ok(f"ECC {', '.join(kinds)}: compare with baselines of the same", *seen)
+
+
+def _each(gpus: Sequence[Gpu], words: Callable[[Gpu], str]) -> list[Evidence]:
+    return [Evidence(COMMAND, f"{gpu.label}: {words(gpu)}") for gpu in gpus]
+
+
+def _clock_words(gpu: Gpu) -> str:
+    clock = "unknown clock" if gpu.sm_clock_mhz is None else f"{gpu.sm_clock_mhz:,} MHz"
+    heat = "" if gpu.temperature_c is None else f", {gpu.temperature_c} C"
+    return f"{clock}{heat}, persistence {gpu.persistence or 'N/A'}"
+
+
+def _confidential(machine: Machine) -> Evidence:
+    """What nvidia-smi says of confidential computing; older ones do not know the question."""
+    where = "nvidia-smi conf-compute -f"
+    try:
+        answer = machine.run(machine.which("nvidia-smi") or "nvidia-smi", "conf-compute", "-f")
+    except (OSError, NotKnown):
+        return Evidence(where, "no answer")
+    status = re.search(r"CC status\s*:\s*(ON|OFF)", answer.stdout, re.IGNORECASE)
+    return Evidence(where, status[1].upper() if status else "no answer")

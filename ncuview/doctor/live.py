@@ -1,0 +1,73 @@
+"""The last word: profile a tiny kernel of the catalogue, with one metric and with several passes."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ncuview.collect.catalogue import find_kernel, launch_of
+from ncuview.collect.live import profile_live
+from ncuview.collect.ncu_output import Progress
+from ncuview.doctor.verdict import Checked, Evidence, Verdict, fail, ok, unknown
+from ncuview.errors import CompilerNotFound, LauncherNotFound, NcuviewError
+from ncuview.report.reader import read
+
+KERNEL = "emptyKernel"
+ONE_PASS = ("gpu__time_duration.sum",)
+SEVERAL_PASSES = ("gpu__time_duration.sum", "inst_executed")
+"""A hardware counter and a counter of instructions: they never share a pass; three passes on an H200."""
+
+
+def live_checks(progress: Callable[[Progress], object] | None = None) -> tuple[Checked, ...]:
+    """Profile twice; what fails becomes a FAIL with its own id, message and fix, and what lacks a kernel UNKNOWN."""
+    return (
+        _tried("live-one-metric", "Live, one metric", ONE_PASS, 1, progress),
+        _tried("live-several-passes", "Live, several passes", SEVERAL_PASSES, 2, progress),
+    )
+
+
+def _tried(
+    name: str,
+    title: str,
+    metrics: Sequence[str],
+    least_passes: int,
+    progress: Callable[[Progress], object] | None,
+) -> Checked:
+    run = f"ncu --metrics={','.join(metrics)} on {KERNEL}"
+    try:
+        passes, missing = _profile(metrics, progress)
+    except (CompilerNotFound, LauncherNotFound) as error:
+        # A program of the user's needs neither.
+        return Checked(name, title, (error.id,), unknown(f"it could not be tried: {error}", fix=error.hint))
+    except NcuviewError as error:
+        seen = Evidence(run, f"{error.id}, exit code {error.exit_code}")
+        return Checked(name, title, (error.id,), fail(str(error), seen, fix=error.hint))
+    except Exception as error:  # noqa: BLE001  (what the other checks found must be shown all the same)
+        return Checked(name, title, (), unknown(f"the check itself failed: {type(error).__name__}: {error}"))
+    return Checked(name, title, (), _judged(Evidence(run, f"passes: {passes}"), passes, missing, least_passes))
+
+
+def _judged(seen: Evidence, passes: int, missing: Sequence[str], least_passes: int) -> Verdict:
+    if missing:
+        fix = "Compare with `ncu --query-metrics`; see which other checks are not OK."
+        return fail(f"ncu gave no value of {', '.join(missing)}", seen, fix=fix)
+    if passes < least_passes:
+        return unknown(f"ncu took {passes} pass, so more were not tried", seen)
+    return ok(f"profiled in {passes} {'passes' if passes > 1 else 'pass'}", seen)
+
+
+def _profile(metrics: Sequence[str], progress: Callable[[Progress], object] | None) -> tuple[int, list[str]]:
+    """The passes that ncu took, and the metrics of which it gave no value."""
+    passes = 0
+
+    def hear(news: Progress) -> None:
+        nonlocal passes
+        passes = news.passes or passes
+        if progress is not None:
+            progress(news)
+
+    with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
+        report = profile_live([launch_of(find_kernel(KERNEL))], metrics, Path(folder), hear)
+        found = read([report]).metrics
+    return passes, [name for name in metrics if name not in found or found[name].isna().any()]

@@ -1,0 +1,165 @@
+"""What the checks look at: files below a root folder, variables, and what programs answer."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from ncuview.collect.machine import find_ncu
+from ncuview.doctor.commands import Answer, Commands
+
+_MOST_CHARACTERS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Owned:
+    """Whom a file or folder belongs to, and who may write it."""
+
+    uid: int
+    gid: int
+    mode: int
+
+    @property
+    def is_sticky_and_shared(self) -> bool:
+        """Whether everybody may create files in it and only their owners may remove them, as in /tmp."""
+        return bool(self.mode & stat.S_ISVTX and self.mode & stat.S_IWOTH)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One machine, real or made for a test."""
+
+    root: Path
+    """What absolute paths are below; the file system's root on a real machine."""
+    environment: Mapping[str, str]
+    uid: int
+    groups: frozenset[int]
+    pid: int
+    """Of this process."""
+    folder: str
+    """The working folder; empty when it has been removed."""
+    homes: tuple[str, ...]
+    """Folders that are shown as ``~``, since their names say whose they are."""
+    run: Callable[..., Answer]
+    """Called with the words of a command line; see ``Commands``."""
+    find_ncu: Callable[[], Path | None]
+    """The Nsight Compute that ncuview would use."""
+
+    def at(self, path: str | PurePath) -> Path:
+        """Where an absolute path of this machine really is."""
+        return self.root / str(path).lstrip("/")
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file or folder, as far as this user may look."""
+        return os.path.exists(self.at(path))  # noqa: PTH110  (pathlib raises where a folder may not be entered)
+
+    def text(self, path: str) -> str:
+        """The beginning of a file.
+
+        Raises:
+            OSError: It cannot be read.
+        """
+        with self.at(path).open(encoding="utf-8", errors="replace") as file:
+            return file.read(_MOST_CHARACTERS)
+
+    def text_if_there(self, path: str) -> str:
+        """The beginning of a file; empty when there is none or it may not be read."""
+        try:
+            return self.text(path)
+        except OSError:
+            return ""
+
+    def owned(self, path: str) -> Owned:
+        """Whom a file or folder belongs to.
+
+        Raises:
+            OSError: There is none, or it may not be looked at.
+        """
+        found = self.at(path).stat()
+        return Owned(found.st_uid, found.st_gid, found.st_mode)
+
+    def may_write(self, file: Owned) -> bool:
+        """Whether the permissions of a file let this user write it."""
+        if file.uid == self.uid:
+            return bool(self.uid == 0 or file.mode & stat.S_IWUSR)
+        bit = stat.S_IWGRP if file.gid in self.groups else stat.S_IWOTH
+        return bool(self.uid == 0 or file.mode & bit)
+
+    def try_to_write(self, folder: str) -> None:
+        """Write into a folder and leave nothing there: permissions alone do not tell of file systems and quotas.
+
+        Raises:
+            OSError: It cannot be done.
+        """
+        with tempfile.TemporaryFile(dir=self.at(folder)) as file:
+            file.write(b"ncuview")
+
+    def free_bytes(self, folder: str) -> int:
+        """The room that is left for this user's files.
+
+        Raises:
+            OSError: The folder cannot be looked at.
+        """
+        return shutil.disk_usage(self.at(folder)).free
+
+    def which(self, program: str) -> str | None:
+        """A program on PATH."""
+        for folder in self.environment.get("PATH", os.defpath).split(os.pathsep):
+            if folder and self.is_program(f"{folder.rstrip('/')}/{program}"):
+                return f"{folder.rstrip('/')}/{program}"
+        return None
+
+    def is_program(self, path: str) -> bool:
+        """Whether there is a file that can be started."""
+        found = self.at(path)
+        # pathlib raises where a folder may not be entered.
+        return os.path.isfile(found) and os.access(found, os.X_OK)  # noqa: PTH113
+
+    @property
+    def folder_for_temporary_files(self) -> str:
+        """What ncu takes: TMPDIR, else /tmp."""
+        return self.environment.get("TMPDIR") or "/tmp"  # noqa: S108  (the default of ncu)  # nosec B108
+
+    def shown(self, text: str) -> str:
+        """The text without the names of home folders."""
+        for home in self.homes:
+            text = re.sub(rf"(?<![\w/.-]){re.escape(home)}(?![\w.-])", "~", text)
+        return text
+
+
+def this_machine(commands: Commands) -> Machine:
+    """The machine that this process runs on."""
+    return Machine(
+        root=Path("/"),
+        environment=os.environ,
+        uid=os.geteuid(),
+        groups=frozenset({os.getegid(), *os.getgroups()}),
+        pid=os.getpid(),
+        folder=_working_folder(),
+        homes=_homes(),
+        run=commands,
+        find_ncu=find_ncu,
+    )
+
+
+def _working_folder() -> str:
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return ""
+
+
+def _homes() -> tuple[str, ...]:
+    try:
+        registered = pwd.getpwuid(os.geteuid()).pw_dir
+    except KeyError:
+        registered = ""
+    homes = {os.environ.get("HOME", "").rstrip("/"), registered.rstrip("/")}
+    return tuple(sorted(homes - {""}, key=len, reverse=True))

@@ -1,0 +1,125 @@
+"""Who may read the GPU's counters: the driver's setting, this process's capabilities, and the container around it."""
+
+from __future__ import annotations
+
+import re
+
+from ncuview.doctor.machine import Machine
+from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, fail, ok, unknown, warn
+
+_PARAMETERS = "/proc/driver/nvidia/params"
+_STATUS = "/proc/self/status"
+_USERS = "/proc/self/uid_map"
+_CAP_SYS_ADMIN = 21
+_ALL_USERS = ["0", "0", str(2**32 - 1)]
+
+_FOR_ADMINISTRATORS = (
+    "On a machine of your own, as administrator: put `options nvidia NVreg_RestrictProfilingToAdminUsers=0` into a "
+    "file in /etc/modprobe.d, rebuild the initrd (update-initramfs -u, or dracut -f) and reboot."
+)
+_IN_CONTAINERS = (
+    " In a container, start it with --cap-add=SYS_ADMIN, or have that set on the host. Many rented GPUs offer neither."
+)
+
+_GVISOR = re.compile(r"Linux version 4\.4\.0 .*Sun Jan 10 15:06:54 PST 2016")
+"""The kernel that gVisor pretends to be."""
+_CGROUPS = re.compile(r"\b(docker|kubepods|containerd|libpod|lxc|garden)\b")
+
+
+def counter_permission(machine: Machine) -> Verdict:
+    """Whether the driver lets this process read counters."""
+    if _is_administrator(machine):
+        seen = Evidence(_STATUS, "CapEff has CAP_SYS_ADMIN")
+        return ok("administrators may read the GPU's counters, and this process is one", seen)
+    only_administrators = _only_administrators(machine)
+    seen = Evidence(_PARAMETERS, f"RmProfilingAdminOnly: {int(only_administrators)}")
+    if only_administrators:
+        message = "the driver lets only administrators read the GPU's counters"
+        return fail(message, seen, fix=_FOR_ADMINISTRATORS + _IN_CONTAINERS)
+    return ok("every user may read the GPU's counters", seen)
+
+
+def administrator(machine: Machine) -> Verdict:
+    """Whether this process has CAP_SYS_ADMIN on the machine itself, where that is needed."""
+    capable, whole = _has_capability(machine), _is_of_whole_machine(machine)
+    seen = (
+        Evidence(_STATUS, f"CapEff {'has' if capable else 'lacks'} CAP_SYS_ADMIN"),
+        Evidence(_USERS, "the machine's own users" if whole else "users of a namespace"),
+    )
+    if capable and whole:
+        return ok("this process has CAP_SYS_ADMIN", *seen)
+    lacks = "has CAP_SYS_ADMIN within its namespace only" if capable else "lacks CAP_SYS_ADMIN"
+    try:
+        needed = _only_administrators(machine)
+    except NotKnown as reason:
+        return unknown(f"this process {lacks}; whether it needs it is not known: {reason}", *seen)
+    if not needed:
+        return ok(f"this process {lacks}, and needs none", *seen)
+    return warn(f"this process {lacks}", *seen, fix=_IN_CONTAINERS.strip())
+
+
+def container(machine: Machine) -> Verdict:
+    """Which container this is, and whether the GPU was passed into it."""
+    kind, seen = _container(machine)
+    if not kind:
+        return ok(
+            "this is no container", Evidence("/.dockerenv, /run/.containerenv, /proc/1/cgroup", "no trace of one")
+        )
+    if kind == "gVisor":
+        return warn(
+            "this container runs under gVisor, where ncu does not reach the counters",
+            seen,
+            fix="Run it with another runtime (docker run --runtime=runc).",
+        )
+    if machine.text_if_there("/proc/driver/nvidia/version") and not machine.exists("/dev/nvidiactl"):
+        return fail(
+            f"the GPU is not passed into this container ({kind})",
+            seen,
+            Evidence("/proc/driver/nvidia/version", "the host has the driver"),
+            Evidence("/dev/nvidiactl", "missing"),
+            fix="Start the container with --gpus all (NVIDIA Container Toolkit).",
+        )
+    return ok(f"this is a container ({kind}): profilers outside of it cannot be seen from here", seen)
+
+
+def _container(machine: Machine) -> tuple[str, Evidence]:
+    """The kind of container, empty for none, and what shows it."""
+    version = machine.text_if_there("/proc/version").strip()
+    if _GVISOR.search(version):
+        return "gVisor", Evidence("/proc/version", version)
+    for kind, file in (("Docker", "/.dockerenv"), ("Podman", "/run/.containerenv")):
+        if machine.exists(file):
+            return kind, Evidence(file, "exists")
+    if "KUBERNETES_SERVICE_HOST" in machine.environment:
+        return "Kubernetes", Evidence("KUBERNETES_SERVICE_HOST", "is set")
+    named = _CGROUPS.search(machine.text_if_there("/proc/1/cgroup"))
+    return (named[0], Evidence("/proc/1/cgroup", named[0])) if named else ("", Evidence("", ""))
+
+
+def _only_administrators(machine: Machine) -> bool:
+    # The setting and what the driver shows of it bear two names; some releases show the first.
+    try:
+        text = machine.text(_PARAMETERS)
+    except OSError as error:
+        raise NotKnown(f"{_PARAMETERS} cannot be read: {error.strerror}") from error
+    setting = re.search(r"^(?:RmProfilingAdminOnly|RestrictProfilingToAdminUsers):\s*(\d+)", text, re.MULTILINE)
+    if setting is None:
+        raise NotKnown(f"{_PARAMETERS} does not say who may read counters")
+    return setting[1] != "0"
+
+
+def _is_administrator(machine: Machine) -> bool:
+    return _has_capability(machine) and _is_of_whole_machine(machine)
+
+
+def _has_capability(machine: Machine) -> bool:
+    capabilities = re.search(r"^CapEff:\s*([0-9a-f]+)", machine.text_if_there(_STATUS), re.MULTILINE)
+    if capabilities is None:
+        raise NotKnown(f"{_STATUS} does not say what this process may do")
+    return bool(int(capabilities[1], 16) >> _CAP_SYS_ADMIN & 1)
+
+
+def _is_of_whole_machine(machine: Machine) -> bool:
+    # In a user namespace of its own, as in rootless containers, a capability does not reach the driver.
+    users = machine.text_if_there(_USERS).split()
+    return not users or users == _ALL_USERS

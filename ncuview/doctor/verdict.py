@@ -1,0 +1,126 @@
+"""What a check says: OK, WARN, FAIL or UNKNOWN, what that rests on, and the fix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ncuview.errors import ToolError
+
+Status = Literal["OK", "WARN", "FAIL", "UNKNOWN"]
+STATUSES: tuple[Status, ...] = ("FAIL", "WARN", "UNKNOWN", "OK")
+"""Worst first."""
+
+_REASONS = 3
+_DECIDE = ("ncu", "cuda-driver", "gpu", "counter-permission")
+"""Checks without whose answer nobody knows whether a program can be profiled."""
+_READER = "ncu-report"
+"""The check that decides whether reports can be read; profiling needs all."""
+
+
+class NotKnown(ToolError):
+    """What a check needs cannot be found out here; the message says why."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One thing that was looked at."""
+
+    where: str
+    """A file, a variable or a command."""
+    what: str
+    """What it said."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found out; the message is a clause without a full stop, the fix one or more sentences."""
+
+    status: Status
+    message: str
+    evidence: tuple[Evidence, ...] = ()
+    fix: str = ""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A check and its verdict."""
+
+    name: str
+    """Stable, for programs: ``counter-permission``."""
+    title: str
+    ids: tuple[str, ...]
+    """The failures of the catalogue that it foresees, such as ``NCU-PERM``."""
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Examination:
+    """All checks in their order, those of ``--live`` last."""
+
+    checks: tuple[Checked, ...]
+    live: tuple[Checked, ...] = ()
+    """Empty where nothing was profiled."""
+
+    @property
+    def all(self) -> tuple[Checked, ...]:
+        """Every check that was made."""
+        return self.checks + self.live
+
+    @property
+    def failed(self) -> bool:
+        """Whether any check found something that must be mended."""
+        return any(each.verdict.status == "FAIL" for each in self.all)
+
+    def with_status(self, status: Status) -> tuple[Checked, ...]:
+        """The checks with this verdict, in their order."""
+        return tuple(each for each in self.all if each.verdict.status == status)
+
+    @property
+    def summary(self) -> str:
+        """What works here, in one or two sentences."""
+        return f"{self._reading()}{self._profiling()}"
+
+    def _reading(self) -> str:
+        reader = next((each.verdict for each in self.checks if each.name == _READER), None)
+        if reader is None or reader.status == "UNKNOWN":
+            return "Whether reports can be read is not known. "
+        return f"Reports cannot be read: {reader.message}. " if reader.status == "FAIL" else "Reports can be read. "
+
+    def _profiling(self) -> str:
+        if failed := self.with_status("FAIL"):
+            return f"Programs cannot be profiled: {_reasons(failed)}."
+        if self.live and all(each.verdict.status == "OK" for each in self.live):
+            return "Programs can be profiled: it was tried."
+        trial = _reasons([each for each in self.live if each.verdict.status != "OK"]) or "--live tries it"
+        unknown = [each for each in self.checks if each.name in _DECIDE and each.verdict.status == "UNKNOWN"]
+        if unknown:
+            return f"Whether programs can be profiled is not known: {_reasons(unknown)}; {trial}."
+        return f"Nothing was found that keeps programs from being profiled; {trial}."
+
+
+def ok(message: str, *evidence: Evidence) -> Verdict:
+    """All is as it should be."""
+    return Verdict("OK", message, evidence)
+
+
+def warn(message: str, *evidence: Evidence, fix: str) -> Verdict:
+    """It works, but not well, or not in every case."""
+    return Verdict("WARN", message, evidence, fix)
+
+
+def fail(message: str, *evidence: Evidence, fix: str) -> Verdict:
+    """Profiling, or reading, will not work."""
+    return Verdict("FAIL", message, evidence, fix)
+
+
+def unknown(message: str, *evidence: Evidence, fix: str = "") -> Verdict:
+    """It could not be found out, and the message says why."""
+    return Verdict("UNKNOWN", message, evidence, fix)
+
+
+def _reasons(checks: Sequence[Checked]) -> str:
+    messages = list(dict.fromkeys(each.verdict.message for each in checks))
+    more = len(messages) - _REASONS
+    return "; ".join([*messages[:_REASONS], *([f"and {more} more"] if more > 0 else [])])

@@ -1,0 +1,91 @@
+"""What the checks of a machine found: for people, what must be mended first; for programs, all of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from ncuview import __version__
+from ncuview.doctor.verdict import STATUSES, Checked, Examination
+from ncuview.render.terminal import page_console, page_text, row
+from ncuview.render.text import safe_copy
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STYLES: Mapping[str, str] = {"FAIL": "red", "WARN": "yellow"}
+
+
+def doctor_page(examination: Examination, *, width: int, color: bool) -> str:
+    """What works in a sentence; then each trouble, worst first, with what was seen and its fix; last, what is well."""
+    examination = safe_copy(examination)
+    console = page_console(width, color=color)
+    console.print(Text(examination.summary, style="bold"))
+    for status in ("FAIL", "WARN"):
+        for checked in examination.with_status(status):
+            console.print()
+            _trouble(console, checked)
+    _unknown(console, examination.with_status("UNKNOWN"))
+    fine = examination.with_status("OK")
+    if fine:
+        console.print()
+        row(console, "OK", Text("; ".join(each.verdict.message for each in fine)))
+    console.print()
+    counts = ", ".join(f"{len(examination.with_status(each))} {each}" for each in STATUSES)
+    console.print(Text(f"{counts}; --format json has what every check saw.", style="dim"))
+    return page_text(console)
+
+
+def doctor_json(examination: Examination) -> str:
+    """Everything, as doctor.schema.json describes it."""
+    document = {
+        "schema": "ncuview.doctor/1",
+        "ncuview": __version__,
+        "summary": examination.summary,
+        "failed": examination.failed,
+        "counts": {status: len(examination.with_status(status)) for status in STATUSES},
+        "checks": [_entry(each) for each in examination.checks],
+        "live": [_entry(each) for each in examination.live],
+    }
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def _trouble(console: Console, checked: Checked) -> None:
+    verdict = checked.verdict
+    heading = Text(f"{checked.title}: {verdict.message}", style=_STYLES[verdict.status])
+    row(console, verdict.status, heading.append(f" [{', '.join(checked.ids)}]" if checked.ids else "", style="dim"))
+    for seen in verdict.evidence:
+        row(console, "Seen", Text(f"{seen.where}: {seen.what}"))
+    row(console, "Fix", Text(verdict.fix))
+
+
+def _unknown(console: Console, checks: tuple[Checked, ...]) -> None:
+    """One line for all checks that have the same reason, which often is a trouble that stands above."""
+
+    def reason(checked: Checked) -> str:
+        return checked.verdict.message
+
+    order = list(dict.fromkeys(map(reason, checks)))
+    for message, same in groupby(sorted(checks, key=lambda each: order.index(reason(each))), reason):
+        found = list(same)
+        console.print()
+        row(console, "UNKNOWN", Text(f"{', '.join(each.title for each in found)}: {message}"))
+        for fix in dict.fromkeys(each.verdict.fix for each in found if each.verdict.fix):
+            row(console, "Fix", Text(fix))
+
+
+def _entry(checked: Checked) -> dict[str, object]:
+    verdict = checked.verdict
+    return {
+        "name": checked.name,
+        "title": checked.title,
+        "status": verdict.status,
+        "message": verdict.message,
+        "evidence": [{"where": seen.where, "what": seen.what} for seen in verdict.evidence],
+        "fix": verdict.fix,
+        "ids": list(checked.ids),
+    }

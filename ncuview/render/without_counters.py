@@ -1,0 +1,224 @@
+"""What can be said without counters: the page, remedy first, and the JSON ``ncuview.without_counters/1``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from ncuview.render.document import as_json
+from ncuview.render.ladder import ladder_page
+from ncuview.render.terminal import page_console, page_text, row
+from ncuview.render.text import json_text, safe_copy, safe_text
+from ncuview.render.words import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from ncuview.model import Failure, Ladder
+    from ncuview.without_counters import KernelFacts, LaunchFacts, RuleSubject, WithoutCounters
+
+SCHEMA = "ncuview.without_counters/1"
+_DOCTOR = "`ncuview doctor` says which of these applies here."
+_NO_GAIN = "No gain is promised: only counters say what these cost."
+_KNOWN = "9.0"
+_ELSEWHERE = "Divisions and precise functions are known by what nvcc 13 writes for 9.0; here they may go unseen."
+_WHOLE_FROM = 100
+_KERNELS = 10
+"""More kernels of a program than this are named, and not shown."""
+
+
+def without_counters_page(told: WithoutCounters, *, width: int, color: bool) -> str:
+    """The page that a terminal shows."""
+    console = page_console(width, color=color)
+    console.print(Text(safe_text(_provenance(told)), style="dim"))
+    console.print()
+    failures = [(part.what, part.failure) for part in told.untold]
+    _refusal(console, told.refusal)
+    told = safe_copy(told)
+    if told.launch:
+        console.print(_heading(told.launch))
+        _times(console, told)
+    for kernel in told.kernels[:_KERNELS]:
+        _kernel(console, kernel, named=told.launch is None)
+    if more := told.kernels[_KERNELS:]:
+        row(
+            console, "More", Text(", ".join(kernel.name for kernel in more) + ": --format json shows them"), style="dim"
+        )
+    for what, failure in failures:
+        row(console, "Untold", Text(f"{safe_text(what)}: {_said(failure)}. {safe_text(failure.hint)}"), style="yellow")
+    if told.remark:
+        row(console, "Note", Text(f"{told.remark}."), style="dim")
+    if told.ladder:
+        console.print()
+        console.print(Text("The same kernel where it was recorded:", style="bold"))
+        shown = _beside(told.ladder, told.subject)
+        console.print(Text(ladder_page(shown, width=width, color=False).rstrip("\n")))
+        row(console, "More", Text(f"ncuview ladder {told.ladder.family} --recorded"), style="dim")
+    return page_text(console)
+
+
+def without_counters_document(told: WithoutCounters) -> str:
+    """The JSON document, described by without_counters.schema.json."""
+    content = {
+        "schema": SCHEMA,
+        "subject": told.subject,
+        "error": asdict(told.refusal) if told.refusal else None,
+        "remark": told.remark,
+        "launch": asdict(told.launch) if told.launch else None,
+        "times": _times_content(told),
+        "kernels": [_kernel_content(kernel) for kernel in told.kernels],
+        "untold": [asdict(part) for part in told.untold],
+        "recorded_ladder": _ladder_content(told.ladder) if told.ladder else None,
+    }
+    return json_text(content)
+
+
+def _provenance(told: WithoutCounters) -> str:
+    where = [told.times.device] if told.times else []
+    built = dict.fromkeys(f"compiled for {kernel.capability}" for kernel in told.kernels)
+    return ", ".join([f"without counters: {told.subject}", *where, *built])
+
+
+def _refusal(console: Console, refusal: Failure | None) -> None:
+    if refusal is None:
+        console.print(Text("ncu was not started, as asked for: what follows needs no counters.", style="bold"))
+    else:
+        console.print(Text(f"No counters: {_said(refusal)} [{safe_text(refusal.id)}].", style="bold red"))
+        row(console, "Remedy", Text(f"{safe_text(refusal.hint)} {_DOCTOR}"))
+        console.print()
+        console.print(Text("What can be said without them:", style="bold"))
+    console.print()
+
+
+def _heading(launch: LaunchFacts) -> Text:
+    grid, block = ("x".join(str(n) for n in extent if n > 1) or "1" for extent in (launch.grid, launch.block))
+    heading = Text(launch.kernel, style="bold")
+    heading.append(f"  grid {grid}, block {block}", style="not bold")
+    if launch.shared:
+        heading.append(f", {launch.shared:,} bytes of dynamic shared memory", style="not bold")
+    if launch.waves is not None:
+        heading.append(f", {launch.waves:.3g} waves", style="not bold")
+    return heading
+
+
+def _times(console: Console, told: WithoutCounters) -> None:
+    if told.times is None:
+        return
+    low, high = told.times.bounds_ns
+    count = len(told.times.times_ns)
+    words = f"{duration(told.times.median_ns)}, the median of {count} launches ({duration(low)} to {duration(high)})"
+    if told.launch and told.launch.useful_rate is not None:
+        digits = ",.0f" if told.launch.useful_rate >= _WHOLE_FROM else ",.3g"
+        words += f", {told.launch.useful_rate:{digits}} {told.launch.rate_unit} useful"
+    row(console, "Time", Text(words))
+    row(console, "", Text("by CUDA events, with cold caches; a launch adds some microseconds"), style="dim")
+
+
+def _kernel(console: Console, kernel: KernelFacts, *, named: bool) -> None:
+    if named:
+        console.print(Text(kernel.name, style="bold"))
+    row(console, "Code", Text(_code_words(kernel)))
+    row(console, "Occupied", Text(_occupancy_words(kernel, launched=not named)))
+    for place, subject in enumerate(kernel.subjects):
+        row(console, "" if place else "Shows", _subject_words(subject))
+    if kernel.subjects:
+        elsewhere = "" if kernel.capability == _KNOWN else f" {_ELSEWHERE}"
+        row(console, "", Text(_NO_GAIN + elsewhere), style="dim")
+
+
+def _code_words(kernel: KernelFacts) -> str:
+    parts = [f"{kernel.instructions:,} instructions", f"{kernel.registers} registers per thread", _spill_words(kernel)]
+    if kernel.stack:
+        parts.append(f"{kernel.stack:,} bytes of local memory per thread")
+    if kernel.shared:
+        parts.append(f"{kernel.shared:,} bytes of static shared memory")
+    if kernel.barriers:
+        parts.append(f"{kernel.barriers} barrier{'s' if kernel.barriers > 1 else ''}")
+    return ", ".join(parts)
+
+
+def _spill_words(kernel: KernelFacts) -> str:
+    if kernel.spilled is None:
+        return "spills that cannot be told from arrays in local memory"
+    stored, loaded = kernel.spilled
+    return f"{stored:,} bytes of spill stores and {loaded:,} of loads" if stored or loaded else "no spills"
+
+
+def _occupancy_words(kernel: KernelFacts, *, launched: bool) -> str:
+    filled = kernel.occupancy
+    if filled is None:
+        return f"unknown: the limits of compute capability {kernel.capability} are not"
+    if filled.blocks == 0:
+        return f"no block of {kernel.threads} threads fits: too much of {_listed(filled.limited_by)}"
+    fit = "one block fits" if filled.blocks == 1 else f"{filled.blocks} blocks fit"
+    how = fit if launched else f"with blocks of {kernel.threads} threads"
+    limited = f", limited by {_listed(filled.limited_by)}" if filled.share < 1 else ""
+    return f"{filled.share:.0%} of the warp slots at most: {how}{limited}"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def _subject_words(subject: RuleSubject) -> Text:
+    words = Text(subject.says)
+    words.append(f"  ({subject.rule.name}, {subject.rule.code})", style="dim")
+    for place in subject.where[:1]:
+        words.append(f"\n{place.file}:{place.line}  {place.code}", style="cyan")
+    return words
+
+
+def _beside(ladder: Ladder, kernel: str) -> Ladder:
+    """The rung of the kernel, and those that it leads to."""
+    own = next(rung for rung in ladder.rungs if rung.kernel == kernel)
+    reached = {own.better, *(step.kernel for step in own.steps)}
+    others = {
+        rung.kernel: replace(rung, better="", measured_speedup=None, steps=())
+        for rung in ladder.rungs
+        if rung.kernel in reached
+    }
+    others[kernel] = own
+    return replace(
+        ladder, remark="", rungs=tuple(others[rung.kernel] for rung in ladder.rungs if rung.kernel in others)
+    )
+
+
+def _said(failure: Failure) -> str:
+    """A failure's message on one line, without its full stop."""
+    return safe_text(" ".join(failure.message.split())).removesuffix(".")
+
+
+def _times_content(told: WithoutCounters) -> dict[str, Any] | None:
+    if told.times is None:
+        return None
+    low, high = told.times.bounds_ns
+    return {
+        "device": {"name": told.times.device, "compute_capability": told.times.capability},
+        "multiprocessors": told.times.multiprocessors,
+        "median_ns": told.times.median_ns,
+        "low_ns": low,
+        "high_ns": high,
+        "times_ns": list(told.times.times_ns),
+    }
+
+
+def _kernel_content(kernel: KernelFacts) -> dict[str, Any]:
+    content = asdict(kernel)
+    if kernel.spilled is not None:
+        content["spilled"] = dict(zip(("store_bytes", "load_bytes"), kernel.spilled, strict=True))
+    if kernel.occupancy is not None:
+        content["occupancy"]["limited_by"] = list(kernel.occupancy.limited_by)
+    content["subjects"] = [
+        {**asdict(subject), "rule": subject.rule.code, "name": subject.rule.name} for subject in kernel.subjects
+    ]
+    return content
+
+
+def _ladder_content(ladder: Ladder) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(as_json(ladder))
+    return content

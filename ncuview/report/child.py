@@ -1,0 +1,229 @@
+"""Run the reader's child process: with little of our surroundings, for a limited time, and with bounded output."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from math import ceil
+from pathlib import Path
+from typing import IO, cast
+
+from ncuview.errors import ReportUnreadable
+from ncuview.report.columns import Reading, decode
+from ncuview.report.framing import LaunchHeader
+from ncuview.report.snapshot import Snapshot
+from ncuview.report.task import Task, has_begun, last_launch, last_words, lost_launches
+from ncuview.report.wanted import PREFIX
+
+START_S = 60
+"""What a child may take until it can read: importing NVIDIA's reader from a slow disk."""
+LEAST_S, S_PER_MB = 12, 4
+"""And then to get on by one launch, 30 times as long as it takes. Processor time is limited to the same for all."""
+_MEMORY, _MEMORY_PER_BYTE, _MOST_MEMORY = 2 << 30, 100, 16 << 30
+"""Bytes of address space; reading takes 0.4 GB, and 20 to 40 times the launches' bytes."""
+_OUTPUT, _OUTPUT_PER_BYTE = 64 << 20, 16
+"""Bytes; launches take about as much of it as of the report."""
+_MOST_SAID = 1 << 20
+_CHUNK = 1 << 20
+_MB = 1e6
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Launches of one report that follow each other."""
+
+    report: Snapshot
+    start: int
+    """The first of them, 0-based."""
+    launches: tuple[LaunchHeader, ...]
+    results: int
+    """How many launches the whole report holds."""
+
+    @property
+    def stop(self) -> int:
+        """The launch behind the last one."""
+        return self.start + len(self.launches)
+
+    def part(self, start: int, stop: int) -> Shard:
+        """Only the launches from ``start`` to ``stop``."""
+        return Shard(self.report, start, self.launches[start - self.start : stop - self.start], self.results)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a child gave."""
+
+    reading: Reading
+    lost: Mapping[int, str]
+    """Launches that it left out since they are damaged, and why."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How a child failed."""
+
+    launch: int | None
+    """At which launch; None where it failed on the report as a whole."""
+    why: str
+    """Such as ``crashed NVIDIA's reader (signal 11)``."""
+
+
+class Children:
+    """The processes that read reports now, all to be killed when one fails for good or the user gives up."""
+
+    def __init__(self, kernel: str) -> None:
+        self._kernel = kernel
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._given_up = threading.Event()
+
+    def read(self, shard: Shard, *, with_code: bool) -> Answer | Failure:
+        """Read the launches of a shard that are of the kernel.
+
+        Raises:
+            ReportUnreadable: NVIDIA's reader is not installed or cannot start.
+        """
+        size = sum(launch.size for launch in shard.launches)
+        task = Task(
+            str(shard.report.name),
+            self._kernel,
+            shard.start,
+            [(launch.mangled, launch.code, launch.metrics) for launch in shard.launches],
+            with_code=with_code,
+            memory=min(_MEMORY + _MEMORY_PER_BYTE * size, _MOST_MEMORY),
+            cpu_s=ceil(LEAST_S + S_PER_MB * size / _MB),
+        )
+        largest = max(launch.size for launch in shard.launches)
+        run = _Run(LEAST_S + S_PER_MB * largest / _MB, _OUTPUT + _OUTPUT_PER_BYTE * size)
+        with self._started(task, shard.report) as child:
+            self._running.add(child)
+            if self._given_up.is_set():
+                child.kill()
+            try:
+                run.follow(child)
+            except BaseException:
+                child.kill()
+                raise
+            finally:
+                self._running.discard(child)
+        return _outcome(run, child.returncode, shard)
+
+    @cached_property
+    def _environment(self) -> dict[str, str]:
+        return _environment("ncuview", "ncu_report", *(["re2"] if self._kernel.startswith(PREFIX) else []))
+
+    def _started(self, task: Task, report: Snapshot) -> subprocess.Popen[bytes]:
+        try:
+            told = Snapshot.of([task.to_json()])
+            try:
+                # Its folder is gone when it begins: there it can leave nothing.
+                with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
+                    return subprocess.Popen(
+                        [sys.executable, "-P", "-s", "-B", "-m", "ncuview.report.native"],
+                        stdin=told.descriptor,
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.PIPE,
+                        cwd=folder,
+                        env={**self._environment, "HOME": folder, "TMPDIR": folder},
+                        pass_fds=[report.descriptor],
+                    )
+            finally:
+                told.close()
+        except OSError as error:
+            raise _cannot_start(str(error)) from error
+
+    def kill(self) -> None:
+        """End all that run, and those that are about to."""
+        self._given_up.set()
+        for child in tuple(self._running):
+            child.kill()
+
+
+class _Run:
+    """What one child writes, as long as it gets on."""
+
+    def __init__(self, quiet_s: float, most_output: int) -> None:
+        self._quiet_s, self._most_output = quiet_s, most_output
+        self.written, self.said = bytearray(), bytearray()
+        self.stopped = ""
+
+    def follow(self, child: subprocess.Popen[bytes]) -> None:
+        """Take in its output until it ends, or kill it where it takes too long or writes too much."""
+        quiet_since = time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            for stream, held in ((child.stdout, self.written), (child.stderr, self.said)):
+                selector.register(cast("IO[bytes]", stream), selectors.EVENT_READ, held)
+            while selector.get_map() and not self.stopped:
+                limit = self._quiet_s if has_begun(self.said) else START_S
+                ready = selector.select(quiet_since + limit - time.monotonic())
+                if not ready:
+                    self.stopped = f"took NVIDIA's reader more than {limit:.0f} s"
+                for key, _ in ready:
+                    quiet_since = time.monotonic()
+                    chunk = os.read(key.fd, _CHUNK)
+                    key.data.extend(chunk)
+                    if not chunk:
+                        selector.unregister(key.fileobj)
+                if len(self.written) > self._most_output or len(self.said) > _MOST_SAID:
+                    self.stopped = "made NVIDIA's reader give more than a report can hold"
+        try:
+            child.wait(0 if self.stopped else self._quiet_s)
+        except subprocess.TimeoutExpired:
+            child.kill()
+
+
+def _outcome(run: _Run, code: int, shard: Shard) -> Answer | Failure:
+    said = bytes(run.said)
+    if not has_begun(said):
+        raise _cannot_start(run.stopped or last_words(said) or _ended(code))
+    at = last_launch(said)
+    if run.stopped:
+        return Failure(at, run.stopped)
+    if code < 0:
+        return Failure(at, f"crashed NVIDIA's reader ({_ended(code)})")
+    if code:
+        return Failure(at, f"made NVIDIA's reader fail ({last_words(said) or _ended(code)})")
+    try:
+        reading = decode(bytes(run.written))
+    except ValueError as error:
+        return Failure(None, f"made NVIDIA's reader give no answer ({error})")
+    if reading.total != shard.results:
+        return Failure(None, f"announces {shard.results:,} launches, of which NVIDIA's reader finds {reading.total:,}")
+    return Answer(reading, lost_launches(said))
+
+
+def _cannot_start(why: str) -> ReportUnreadable:
+    return ReportUnreadable(
+        f"NVIDIA's reader of reports cannot start: {why}", hint="pip install --force-reinstall ncu-report"
+    )
+
+
+def _ended(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+
+def _environment(*modules: str) -> dict[str, str]:
+    """Where the child finds these modules, and nothing else of ours."""
+    found = {"PYTHONPATH": os.pathsep.join(dict.fromkeys(map(_folder_of, modules))), "LC_ALL": "C.UTF-8"}
+    if sysconfig.get_config_var("Py_ENABLE_SHARED"):  # else Python itself may not be found
+        found["LD_LIBRARY_PATH"] = str(sysconfig.get_config_var("LIBDIR"))
+    return found
+
+
+def _folder_of(module: str) -> str:
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        raise ReportUnreadable(
+            "ncu-report, NVIDIA's reader of reports, is not installed", hint="pip install ncu-report"
+        )
+    file = Path(spec.origin).resolve()
+    return str(file.parents[1] if spec.submodule_search_locations else file.parent)

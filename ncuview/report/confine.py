@@ -1,0 +1,59 @@
+"""What a process gives up before it reads what nobody vouches for: rights, memory, time, and to write files."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+from errno import EINVAL, EPERM
+from math import ceil
+
+_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
+_NOBODY = 65534
+_MOST_FILES = 64
+
+
+def confine(memory: int, cpu_s: int) -> None:
+    """Give them up for good: bytes of address space, and seconds of processor time from now on, are limited.
+
+    As root the process becomes the user nobody, so everything that it will import or load later must be there already.
+    It dies with the process that started it.
+
+    Raises:
+        OSError: The system does not let it.
+    """
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = ceil(used.ru_utime + used.ru_stime) + cpu_s
+    limits = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_NOFILE: _MOST_FILES,
+        resource.RLIMIT_AS: memory,
+        resource.RLIMIT_CPU: seconds,
+    }
+    for what, wanted in limits.items():
+        _, hard = resource.getrlimit(what)
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(what, (most, most))
+    if os.geteuid() == 0:
+        _become_nobody()
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a change of user takes it back
+
+
+def _become_nobody() -> None:
+    try:
+        os.setgroups([])
+        os.setresgid(_NOBODY, _NOBODY, _NOBODY)
+        os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+    except OSError as error:
+        # In a container whose root is a user like others outside, there may be nobody to become, and no right to.
+        if error.errno not in {EPERM, EINVAL}:
+            raise
+
+
+def _prctl(option: int, value: int) -> None:
+    if ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))

@@ -1,0 +1,71 @@
+"""Open files that may be anything: pipes, devices and folders are refused at once, and nothing is waited for."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+
+from ncuview.errors import ReportUnreadable
+
+LARGEST = 4 << 30
+"""Bytes of a report."""
+NAME_A_REPORT = "Name one of the .ncu-rep or .ncu-repz files that ncu --export writes."
+
+
+@contextmanager
+def regular_file(path: Path, largest: int = LARGEST) -> Iterator[BufferedReader]:
+    """A file opened for reading. Errors of the system while it is read become ``ReportUnreadable`` too.
+
+    Raises:
+        ReportUnreadable: It cannot be opened or read, is no regular file, or is larger than ``largest`` bytes.
+    """
+    try:
+        descriptor = _opened(path)
+        try:
+            _check(path, os.fstat(descriptor), largest)
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                yield file
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError as error:
+        raise ReportUnreadable(
+            f"{path} does not exist", hint="ncu adds .ncu-rep to its --export name, and writes no report of nothing."
+        ) from error
+    except PermissionError as error:
+        raise ReportUnreadable(
+            f"{path} may not be read by this user", hint="Reports written by sudo ncu belong to root: sudo chown them."
+        ) from error
+    except OSError as error:
+        raise ReportUnreadable(f"{path} cannot be read: {error.strerror}", hint=NAME_A_REPORT) from error
+
+
+def read_regular_file(path: Path, largest: int = LARGEST) -> bytes:
+    """The bytes of a file of any format.
+
+    Raises:
+        ReportUnreadable: As for ``regular_file``.
+    """
+    with regular_file(path, largest) as file:
+        return file.read(os.fstat(file.fileno()).st_size)
+
+
+def _opened(path: Path) -> int:
+    try:
+        # Without O_NONBLOCK opening a pipe waits for a writer, for ever if there is none.
+        return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    except ValueError as error:  # a NUL in the name
+        raise ReportUnreadable(f"{str(path)!r} cannot be read: {error}", hint=NAME_A_REPORT) from error
+
+
+def _check(path: Path, status: os.stat_result, largest: int) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe or device"
+        raise ReportUnreadable(f"{path} is {kind}, not a file", hint=NAME_A_REPORT)
+    if status.st_size > largest:
+        raise ReportUnreadable(
+            f"{path} is larger than {largest >> 20:,} MiB", hint="Profile fewer launches, say with --launch-count."
+        )

@@ -1,0 +1,81 @@
+"""What a child process is told to read, and what it says meanwhile; see native.py."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Self
+
+_MARK = "ncuview: "
+_READING = _MARK + "reading"
+_LAUNCH = re.compile(rb"^ncuview: launch (\d+)$", re.MULTILINE)
+_LOST = re.compile(rb"^ncuview: lost (\d+) (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Some launches of one report that follow each other, and what reading them may take."""
+
+    report: str
+    """The report's path. It is plain where it does not end in .ncu-repz."""
+    kernel: str
+    """Only launches of this kernel, or ``regex:`` and a pattern; empty for all."""
+    start: int
+    """The first launch, 0-based."""
+    launches: Sequence[tuple[str, int, int | None]]
+    """Of each the kernel's name as the linker knows it, the number of its code and how many metrics it has, as in
+    ``framing.LaunchHeader``."""
+    with_code: bool
+    """Whether sources and machine code are read too."""
+    memory: int
+    """Bytes of address space."""
+    cpu_s: int
+    """Seconds of processor time."""
+
+    def to_json(self) -> bytes:
+        """The task as the child's stdin holds it."""
+        return json.dumps(asdict(self)).encode("ascii")
+
+    @classmethod
+    def from_json(cls, text: bytes) -> Self:
+        """The task as it was before."""
+        return cls(**json.loads(text))
+
+
+def reading() -> str:
+    """The line that says that the child can read reports, has given up its rights, and begins."""
+    return _READING + "\n"
+
+
+def at_launch(index: int) -> str:
+    """The line that says which launch is read now."""
+    return f"{_MARK}launch {index}\n"
+
+
+def lost_launch(index: int, why: str) -> str:
+    """The line that says that a launch is left out."""
+    return f"{_MARK}lost {index} {why}\n"
+
+
+def has_begun(said: bytes | bytearray) -> bool:
+    """Whether the child got so far."""
+    return reading().encode() in said
+
+
+def last_launch(said: bytes) -> int | None:
+    """The launch at which the child was last; None before the first."""
+    found = _LAUNCH.findall(said)
+    return int(found[-1]) if found else None
+
+
+def lost_launches(said: bytes) -> Mapping[int, str]:
+    """The launches that were left out, and why."""
+    return {int(index): why.decode("ascii", "backslashreplace") for index, why in _LOST.findall(said)}
+
+
+def last_words(said: bytes) -> str:
+    """What the child, or Python on its behalf, said last that is none of these lines; empty when nothing."""
+    lines = [line for line in said.splitlines() if line.strip() and not line.startswith(_MARK.encode())]
+    return lines[-1].decode("utf-8", "backslashreplace").strip() if lines else ""

@@ -1,0 +1,28 @@
+"""Every hostile text in every place and every output: no script, no request, no control byte, and sound to readers."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.hostile import PAYLOADS
+from tests.hostility.outputs import outputs_of
+from tests.hostility.places import OF_THE_WHOLE, PLACES, answers_in
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_hostile_text_does_nothing(place: str) -> None:
+    texts = list(PAYLOADS.values())
+    if place in OF_THE_WHOLE:  # a third of them, another for each place; benchmarks/hostile_text.py takes all
+        texts = texts[sorted(OF_THE_WHOLE).index(place) % 3 :: 3]
+    for answers in answers_in(place, texts):
+        for name, content, judge in outputs_of(answers):
+            try:
+                judge(content)
+            except Exception as error:
+                error.add_note(f"in the output {name}")
+                raise
+
+
+def test_there_are_as_many_texts_and_places_as_are_promised() -> None:
+    assert len(set(PAYLOADS.values())) >= 60
+    assert len(PLACES.keys() - OF_THE_WHOLE) >= 12

@@ -1,0 +1,268 @@
+"""The child that reads has little of our surroundings, and however it ends, it is known how."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from ncuview.errors import ReportUnreadable
+from ncuview.paths import shipped
+from ncuview.report import child as module
+from ncuview.report.approved import approve
+from ncuview.report.child import Answer, Children, Failure, Shard
+from ncuview.report.columns import LaunchColumns, Reading, encode
+from ncuview.report.task import at_launch, lost_launch, reading
+
+RECORDED = shipped("kernels") / "transfers" / "h200.ncu-repz"
+LAUNCHES = 8
+BEGUN = f"import os, signal, sys, time; sys.stderr.write({reading() + at_launch(3)!r}); sys.stderr.flush()"
+
+Pretend = Callable[[str], None]
+
+
+@pytest.fixture(scope="module")
+def shard() -> Iterator[Shard]:
+    """All launches of a recorded report."""
+    approved = approve(RECORDED)
+    yield Shard(approved.snapshot, 0, approved.header.launches, approved.header.results)
+    approved.snapshot.close()
+
+
+@pytest.fixture
+def pretend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Pretend:
+    """Let the child process run this instead of the reader."""
+
+    def write(program: str) -> None:
+        script = tmp_path / "child"
+        script.write_text(f"#!{sys.executable}\n{program}\n")
+        script.chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(script))
+
+    return write
+
+
+def failure(shard: Shard) -> Failure:
+    found = Children("").read(shard, with_code=True)
+    assert isinstance(found, Failure)
+    return found
+
+
+def answer(shard: Shard, kernel: str = "", *, with_code: bool = True) -> Answer:
+    found = Children(kernel).read(shard, with_code=with_code)
+    assert isinstance(found, Answer), found
+    return found
+
+
+def sent(total: int) -> str:
+    """A program that begins, and sends an answer without launches."""
+    document = b"".join(encode(Reading(total, ["x"], LaunchColumns((), (), (), (), (), (), ()))))
+    return f"{BEGUN}; sys.stdout.buffer.write({document!r})"
+
+
+def test_a_shard_is_read_with_the_indices_of_its_report(shard: Shard) -> None:
+    part = shard.part(2, 5)
+    assert (part.start, part.stop) == (2, 5)
+    found = answer(part)
+    assert (found.reading.launches.index, found.reading.total, found.lost) == ([2, 3, 4], LAUNCHES, {})
+
+
+@pytest.mark.parametrize("kernel", ["pinnedCopies", "regex:^pinned"])
+def test_only_launches_of_the_kernel_are_read(shard: Shard, kernel: str) -> None:
+    assert set(answer(shard, kernel).reading.launches.kernel) == {"pinnedCopies"}
+
+
+def test_without_code_there_are_all_metrics_and_nothing_else(shard: Shard) -> None:
+    whole, numbers = answer(shard).reading.launches, answer(shard, with_code=False).reading.launches
+    assert whole.sass
+    assert whole.sources
+    assert (numbers.sass, numbers.sources, list(numbers.counts)) == ([], {}, [0] * LAUNCHES)
+    assert (numbers.index, numbers.metrics, bytes(numbers.values)) == (  # type: ignore[arg-type]
+        whole.index,
+        whole.metrics,
+        bytes(whole.values),  # type: ignore[arg-type]
+    )
+
+
+def test_launches_whose_metrics_are_not_all_there_are_left_out(shard: Shard) -> None:
+    launches = list(shard.launches)
+    launches[2] = launches[2]._replace(metrics=5)
+    found = answer(Shard(shard.report, 0, tuple(launches), LAUNCHES))
+    assert found.lost == {2: f"has {launches[1].metrics} metrics, not 5"}
+    assert found.reading.launches.index == [0, 1, 3, 4, 5, 6, 7]
+
+
+def test_a_report_with_other_launches_than_it_announces_fails(shard: Shard) -> None:
+    found = failure(Shard(shard.report, 0, (*shard.launches, shard.launches[0]), LAUNCHES + 1))
+    assert found == Failure(None, "announces 9 launches, of which NVIDIA's reader finds 8")
+
+
+def test_nothing_of_our_surroundings_is_there(
+    shard: Shard, pretend: Pretend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "told"
+    for name in ("LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONSTARTUP", "PYTHONINSPECT", "SECRET_TOKEN"):
+        monkeypatch.setenv(name, "/nowhere")
+    pretend(
+        "import json, os, time\n"
+        "while os.path.exists(os.environ['HOME']): time.sleep(0.01)\n"
+        "try: folder = os.getcwd()\n"
+        "except FileNotFoundError: folder = None\n"
+        "links = [f'/proc/self/fd/{file}' for file in range(3, 1000)]\n"
+        "files = [os.readlink(link) for link in links if os.path.islink(link)]\n"
+        "found = {'folder': folder, 'environment': dict(os.environ), 'files': files}\n"
+        f"open({str(told)!r}, 'w').write(json.dumps(found))\n"
+    )
+    with pytest.raises(ReportUnreadable):
+        Children("").read(shard, with_code=True)
+    found = json.loads(told.read_text())
+    assert found["folder"] is None
+    environment = found["environment"]
+    assert environment.keys() - {"LD_LIBRARY_PATH"} == {"PYTHONPATH", "LC_ALL", "HOME", "TMPDIR"}
+    assert "/nowhere" not in environment.values()
+    assert str(shard.report.name.readlink()) in found["files"]
+    assert not [file for file in found["files"] if "memfd:report" not in file and not file.startswith(str(tmp_path))]
+
+
+def test_python_finds_its_own_library_where_it_is_a_shared_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {"Py_ENABLE_SHARED": 1, "LIBDIR": "/opt/python/lib"}
+    monkeypatch.setattr(sysconfig, "get_config_var", known.__getitem__)
+    assert Children("")._environment["LD_LIBRARY_PATH"] == "/opt/python/lib"
+    known["Py_ENABLE_SHARED"] = 0
+    assert "LD_LIBRARY_PATH" not in Children("")._environment
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has rights to give up")
+def test_root_reads_as_nobody(shard: Shard, pretend: Pretend) -> None:
+    pretend(
+        "import os, sys\n"
+        "import ncuview.report.native as native\n"
+        "def columns(*_): sys.exit(f'users {os.getresuid()} groups {os.getgroups()}')\n"
+        "native.Columns = columns\n"
+        "native.main()\n"
+    )
+    assert "users (65534, 65534, 65534) groups []" in failure(shard).why
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has rights to give up")
+def test_what_only_root_may_look_for_is_there_when_nobody_reads(
+    shard: Shard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = find_spec("ncu_report")
+    assert installed
+    assert installed.origin
+    folder = tmp_path / "private"
+    folder.mkdir(mode=0o700)
+    shutil.copytree(Path(installed.origin).parent, folder / "ncu_report")
+    expected = answer(shard).reading.launches
+    monkeypatch.syspath_prepend(folder)
+    children = Children("")
+    assert str(folder) in children._environment["PYTHONPATH"]
+    found = children.read(shard, with_code=True)
+    assert isinstance(found, Answer), found
+    assert found.reading.launches.sass == expected.sass != []
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("os.kill(os.getpid(), signal.SIGSEGV)", Failure(3, "crashed NVIDIA's reader (signal 11)")),
+        ("raise MemoryError('no room')", Failure(3, "made NVIDIA's reader fail (MemoryError: no room)")),
+        ("sys.exit(4)", Failure(3, "made NVIDIA's reader fail (exit code 4)")),
+        ("sys.exit(b'\\xff'.decode(errors='replace'))", Failure(3, "made NVIDIA's reader fail (\ufffd)")),
+        ("", Failure(None, "made NVIDIA's reader give no answer (Expecting value: line 1 column 1 (char 0))")),
+        ("time.sleep(60)", Failure(3, "took NVIDIA's reader more than 1 s")),
+        ("os.close(1); os.close(2); time.sleep(60)", Failure(3, "crashed NVIDIA's reader (signal 9)")),
+        (
+            "os.write(2, b'x' * 3000000)",
+            Failure(3, "made NVIDIA's reader give more than a report can hold"),
+        ),
+        (
+            "sys.stdout.write('x' * 5000000)",
+            Failure(3, "made NVIDIA's reader give more than a report can hold"),
+        ),
+    ],
+)
+def test_it_is_known_how_a_child_failed(
+    shard: Shard, pretend: Pretend, monkeypatch: pytest.MonkeyPatch, program: str, expected: Failure
+) -> None:
+    monkeypatch.setattr(module, "LEAST_S", 0.5)
+    monkeypatch.setattr(module, "_OUTPUT", 1 << 20)
+    pretend(f"{BEGUN}\n{program}")
+    assert failure(shard) == expected
+
+
+def test_what_a_child_leaves_out_is_told_with_its_answer(shard: Shard, pretend: Pretend) -> None:
+    pretend(f"{sent(LAUNCHES)}; sys.stderr.write({lost_launch(5, 'has 0 metrics')!r})")
+    assert answer(shard).lost == {5: "has 0 metrics"}
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("raise ImportError('no such library')", "ImportError: no such library"),
+        ("import time; time.sleep(60)", "took NVIDIA's reader more than 0 s"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "signal 9"),
+    ],
+)
+def test_a_child_that_never_begins_says_nothing_about_the_report(
+    shard: Shard, pretend: Pretend, monkeypatch: pytest.MonkeyPatch, program: str, said: str
+) -> None:
+    if "sleep" in program:
+        monkeypatch.setattr(module, "START_S", 0.2)
+    pretend(program)
+    with pytest.raises(ReportUnreadable, match=f"NVIDIA's reader of reports cannot start: .*{said}") as refused:
+        Children("").read(shard, with_code=True)
+    assert refused.value.hint
+
+
+def test_a_python_that_is_gone_is_no_damage(shard: Shard, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
+    with pytest.raises(ReportUnreadable, match=r"cannot start: .*No such file"):
+        Children("").read(shard, with_code=True)
+
+
+def test_without_nvidias_reader_the_message_says_what_to_install(shard: Shard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(ReportUnreadable, match="is not installed") as refused:
+        Children("").read(shard, with_code=True)
+    assert refused.value.hint == "pip install ncu-report"
+
+
+def test_what_is_given_up_is_killed_and_so_is_what_starts_later(
+    shard: Shard, pretend: Pretend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    children = Children("")
+    begun = module._Run.follow
+
+    def follow(run: module._Run, process: subprocess.Popen[bytes]) -> None:
+        children.kill()
+        begun(run, process)
+
+    monkeypatch.setattr(module._Run, "follow", follow)
+    pretend(f"{BEGUN}\ntime.sleep(60)")
+    for _ in range(2):
+        with pytest.raises(ReportUnreadable, match="signal 9"):
+            children.read(shard, with_code=True)
+
+
+def test_a_child_does_not_outlive_an_interrupt(shard: Shard, pretend: Pretend, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def interrupt(_: object, process: subprocess.Popen[bytes]) -> None:
+        started.append(process)
+        raise KeyboardInterrupt
+
+    pretend(f"{BEGUN}\ntime.sleep(60)")
+    monkeypatch.setattr(module._Run, "follow", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        Children("").read(shard, with_code=True)
+    assert started[0].wait() == -9

@@ -1,0 +1,293 @@
+"""What is said without counters: put together from parts of which each may be missing, and on compiled kernels."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ncuview import without_counters as module
+from ncuview.collect import compiler, event_times, live, machine, static_facts
+from ncuview.collect.event_times import EventTimes
+from ncuview.collect.machine import find_nvcc
+from ncuview.collect.user_kernel import LaunchWords
+from ncuview.errors import (
+    CompilerNotFound,
+    KernelFileError,
+    NcuRefused,
+    NcuviewError,
+    ProgramFailed,
+    ReportDamaged,
+    ReportEmpty,
+    ToolError,
+    UnknownKernel,
+    UsageError,
+    WrongResult,
+)
+from ncuview.without_counters import kernel_without_counters, program_without_counters, source_without_counters
+
+NVCC = find_nvcc()
+PERM = NcuRefused("counters are closed", hint="Open them.", id="NCU-PERM")
+NO_GPU = ToolError("no GPU here", hint="Go where one is.", id="GpuNotFound")
+TIMES = EventTimes("NVIDIA Fake", "9.0", 132, (2e6, 1e6, 4e6))
+SOURCE = """
+__global__ void halve(const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int r = 0; r < n; r++)
+        y[i] = x[i] * 0.5 + r;
+}
+"""
+WORDS = LaunchWords(
+    kernel="halve",
+    grid="n / 128",
+    block="128",
+    args=("in float32[n]", "out float32[n]", "int32 = 100"),
+    sizes=("n=4096",),
+    nvcc_args="-arch=sm_90",
+)
+
+
+def _has_tools() -> bool:
+    try:
+        static_facts._tools()
+    except ToolError:
+        return False
+    return NVCC is not None
+
+
+pytestmark = pytest.mark.skipif(not _has_tools(), reason="nvcc or cuobjdump is not installed")
+
+
+@pytest.fixture(autouse=True)
+def hopper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels of the catalogue are compiled for what they were recorded on, and nothing here is launched."""
+    compile_kernel = compiler.compile_kernel
+    monkeypatch.setattr(live, "compile_kernel", lambda nvcc, kernel, to: compile_kernel(nvcc, kernel, to, "sm_90"))
+    answers(monkeypatch, NO_GPU)
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, with_: EventTimes | NcuviewError) -> None:
+    """What the launch that is timed gives."""
+
+    def timed(*_: object) -> EventTimes:
+        if isinstance(with_, NcuviewError):
+            raise with_
+        return with_
+
+    monkeypatch.setattr(event_times, "event_times", timed)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    file = tmp_path / "halve.cu"
+    file.write_text(SOURCE, encoding="utf-8")
+    return file
+
+
+def test_a_catalogue_kernel_has_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers(monkeypatch, TIMES)
+    told = kernel_without_counters("transposeCoalesced", PERM)
+    assert (told.subject, told.times, told.untold, told.remark) == ("transposeCoalesced", TIMES, (), "")
+    assert told.refusal
+    assert (told.refusal.id, told.refusal.hint, told.exit_code) == ("NCU-PERM", "Open them.", 5)
+    (kernel,) = told.kernels
+    assert (kernel.registers, kernel.shared, kernel.barriers, kernel.spilled) == (28, 4096, 1, (0, 0))
+    assert kernel.occupancy
+    assert (kernel.threads, kernel.occupancy.blocks, kernel.occupancy.share) == (256, 8, 1.0)
+    assert told.launch
+    assert (told.launch.grid, told.launch.block) == ((256, 256, 1), (32, 8, 1))
+    assert told.launch.waves == pytest.approx(65536 / (8 * 132))
+    assert told.launch.useful_rate == pytest.approx(2 * 4 * 8192**2 / 2e6)
+    assert told.launch.rate_unit == "GB/s"
+    assert told.ladder
+    assert "transposeCoalesced" in {rung.kernel for rung in told.ladder.rungs}
+
+
+def test_of_a_kernel_that_computes_the_rate_is_that_of_its_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers(monkeypatch, TIMES)
+    told = kernel_without_counters("doubleLiteral")
+    assert told.launch
+    assert told.launch.rate_unit == "GFLOP/s"
+    first = told.kernels[0].subjects[0]
+    assert (first.rule.name, first.rule.code) == ("double-in-float-code", "INST004")
+    assert (first.optimization, first.in_loop) == ("lower_precision", True)
+    assert first.where[0].code == "x = x * 0.999 + 0.001;"
+
+
+def test_a_file_of_the_users_is_told_with_its_lines(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers(monkeypatch, TIMES)
+    told = source_without_counters(source, WORDS)
+    (kernel,) = told.kernels
+    conversions = next(each for each in kernel.subjects if each.rule.name == "double-in-float-code")
+    assert conversions.in_loop
+    assert {(place.line, place.code) for place in conversions.where} == {(5, "y[i] = x[i] * 0.5 + r;")}
+    assert told.launch
+    assert (told.launch.sizes, told.launch.useful_rate, told.ladder) == ({"n": 4096}, None, None)
+    assert told.remark == "the results of halve are not checked, for there is no oracle that knows them"
+    assert (told.refusal, told.exit_code) == (None, 0)
+
+
+def test_arguments_that_do_not_fit_are_refused_before_a_launch(source: Path) -> None:
+    with pytest.raises(KernelFileError, match="halve takes 3 arguments"):
+        source_without_counters(source, replace(WORDS, args=WORDS.args[:2]))
+
+
+def test_what_cannot_be_timed_is_named_and_the_rest_is_told(source: Path) -> None:
+    told = source_without_counters(source, WORDS, PERM)
+    assert told.times is None
+    assert [(part.what, part.failure.message) for part in told.untold] == [("times", "no GPU here")]
+    assert told.kernels
+    assert told.launch
+    assert (told.launch.waves, told.exit_code) == (None, 5)
+
+
+def test_what_cannot_be_taken_apart_is_named_and_the_rest_is_told(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers(monkeypatch, TIMES)
+    monkeypatch.setattr(static_facts, "find_nvcc", lambda: None)
+    monkeypatch.setattr(static_facts, "_of_packages", list)
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(machine, "find_nvcc", lambda: NVCC)
+    monkeypatch.setattr(live, "compile_all", fake_compile(source))
+    told = source_without_counters(source, WORDS)
+    assert [(part.what, part.failure.id) for part in told.untold] == [("machine code", "CuobjdumpNotFound")]
+    assert (told.kernels, told.times, told.exit_code) == ((), TIMES, 0)
+
+
+def fake_compile(source: Path) -> object:
+    """Compiled by hand, where PATH holds no host compiler."""
+
+    def compile_all(nvcc: Path, kernels: list[object], folder: Path) -> dict[str, compiler.Compiled]:
+        (kernel,) = kernels
+        pointer, number = compiler.Parameter(8, "i"), compiler.Parameter(4, "i")
+        cubin = source.with_suffix(".cubin")
+        return {"halve": compiler.Compiled(cubin, kernel, "_Z5halve", (pointer, pointer, number))}  # type: ignore[arg-type]
+
+    return compile_all
+
+
+def test_where_nothing_can_be_told_the_first_reason_is_raised(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_code(_: Path) -> tuple[static_facts.KernelCode, ...]:
+        raise ToolError("no cuobjdump here", id="CuobjdumpNotFound")
+
+    monkeypatch.setattr(static_facts, "code_of_cubin", no_code)
+    with pytest.raises(ToolError, match="no cuobjdump here"):
+        source_without_counters(source, WORDS)
+    told = source_without_counters(source, WORDS, PERM)
+    assert [part.what for part in told.untold] == ["machine code", "times"]
+    assert told.exit_code == 5
+
+
+@pytest.mark.parametrize("failure", [WrongResult("computes 3 wrong elements"), ProgramFailed("an illegal access")])
+def test_a_kernel_that_fails_ends_with_6_where_ncu_was_not_asked(
+    source: Path, monkeypatch: pytest.MonkeyPatch, failure: NcuviewError
+) -> None:
+    answers(monkeypatch, failure)
+    assert source_without_counters(source, WORDS).exit_code == 6
+    assert source_without_counters(source, WORDS, PERM).exit_code == 5
+
+
+def test_without_a_compiler_there_is_nothing(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "find_nvcc", lambda: None)
+    with pytest.raises(CompilerNotFound):
+        source_without_counters(source, WORDS)
+
+
+def test_a_launch_that_is_not_told_is_refused(source: Path) -> None:
+    with pytest.raises(UsageError, match="does not say how its kernel is launched"):
+        source_without_counters(source, LaunchWords())
+
+
+def test_a_kernel_that_the_catalogue_lacks_is_refused() -> None:
+    with pytest.raises(UnknownKernel):
+        kernel_without_counters("transposeColaesced")
+
+
+def test_a_recorded_profile_that_cannot_be_read_takes_nothing_else_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(*_: object, **__: object) -> None:
+        raise ReportDamaged("the recorded profile is damaged")
+
+    monkeypatch.setattr("ncuview.api.ladder", damaged)
+    told = kernel_without_counters("copyRow", PERM)
+    assert told.ladder is None
+    assert [part.what for part in told.untold] == ["times", "recorded ladder"]
+    assert told.kernels
+
+
+@pytest.fixture
+def program(source: Path) -> str:
+    source.write_text(SOURCE + "int main() { return 0; }\n", encoding="utf-8")
+    subprocess.run([str(NVCC), "-arch=sm_90", "-o", "halve", source.name], cwd=source.parent, check=True)
+    return str(source.with_suffix(""))
+
+
+def test_a_program_is_looked_into_and_not_run(program: str) -> None:
+    told = program_without_counters([program, "--size", "10"], PERM)
+    (kernel,) = told.kernels
+    assert kernel.symbol == "_Z5halvePKfPfi"
+    assert kernel.occupancy
+    assert (kernel.threads, kernel.occupancy.share) == (64, 1.0)
+    assert "double-in-float-code" in {subject.rule.name for subject in kernel.subjects}
+    assert all(subject.where == () for subject in kernel.subjects)
+    assert (told.times, told.launch, told.ladder, told.untold) == (None, None, None, ())
+    assert "nsys profile" in told.remark
+    assert told.exit_code == 5
+
+
+def test_of_a_program_with_very_many_kernels_it_is_said_that_some_are_missing(
+    program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(static_facts, "KERNELS_AT_MOST", 1)
+    assert "the first 1 kernels" in program_without_counters([program]).remark
+
+
+def test_of_a_python_program_only_the_remedy_is_left() -> None:
+    told = program_without_counters(["python3", "train.py"], PERM)
+    assert told.kernels == ()
+    assert [part.what for part in told.untold] == ["machine code"]
+    assert "nothing can be told of a Python program" in told.untold[0].failure.message
+    with pytest.raises(ReportEmpty):
+        program_without_counters(["python3", "train.py"])
+
+
+def smi(folder: Path, script: str) -> None:
+    file = folder / "nvidia-smi"
+    file.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    file.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("script", "visible", "found"),
+    [
+        ('[ "$*" = "--query-gpu=compute_cap --format=csv,noheader --id=0" ] && echo 9.0', None, "9.0"),
+        ('[ "$3" = "--id=GPU-1234" ] && echo " 12.0 "', "GPU-1234,1", "12.0"),
+        ("echo 'No devices were found'; exit 6", None, ""),
+        ("exec /nowhere/at/all", "1", ""),
+    ],
+)
+def test_the_first_visible_gpu_says_what_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, visible: str | None, found: str
+) -> None:
+    smi(tmp_path, script)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert module._capability_here() == found
+
+
+def test_a_driver_that_hangs_or_is_missing_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert module._capability_here() == ""
+    smi(tmp_path, "while :; do :; done")
+    monkeypatch.setattr(module, "_SMI_TIMEOUT_S", 0.2)
+    assert module._capability_here() == ""
+
+
+def test_a_line_that_the_source_does_not_have_has_no_text(source: Path) -> None:
+    assert module._line(source, 3) == "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+    assert module._line(source, 300) == ""
+    assert module._line(source.with_name("gone.cu"), 3) == ""
