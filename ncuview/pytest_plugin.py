@@ -128,7 +128,8 @@ class Profiler:
         """Leave the test with the reason, or fail it where a GPU is required."""
         if self._required:
             raise error
-        pytest.skip(" ".join(filter(None, [f"ncuview: {error} [{error.id}].", error.hint])))
+        name = f"{error.id}: " if error.id.startswith("NCU-") else ""
+        pytest.skip(" ".join(filter(None, [f"ncuview: {name}{error}.", error.hint])))
 
     def _report(self) -> Path | None:
         """The file that the next report is to stay in; that of an earlier run makes room for it."""

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -200,14 +200,19 @@ def test_a_bad_report_leaves_with_3(tmp_path: Path, make: Callable[[Path], objec
     report = tmp_path / "bad.ncu-rep"
     make(report)
     ended = ncuview("analyze", report)
-    assert_failed(ended, 3, str(report), says)
+    if ended.out:  # of what was whole, which says first that it is not all
+        assert f"Incomplete: {report}" in "".join(ended.out.splitlines()[:3]).replace("  ", " ")
+        assert "damaged" in says
+    assert_failed(replace(ended, out=""), 3, str(report), says)
     assert ended.err.count("\n") == 2, "a message and a hint"
 
 
 def test_one_bad_report_among_good_ones_is_not_passed_over(tmp_path: Path) -> None:
     bad = tmp_path / "bad.ncu-rep"
     bad.write_bytes(whole_report()[:-1])
-    assert_failed(ncuview("analyze", DIVERGENCE, bad), 3, str(bad))
+    ended = ncuview("analyze", DIVERGENCE, bad)
+    assert "Incomplete: " in ended.out
+    assert_failed(replace(ended, out=""), 3, str(bad))
 
 
 def test_a_kernel_that_a_report_does_not_hold_is_no_empty_answer() -> None:
@@ -745,7 +750,7 @@ def test_top_ranks_kernels_and_shows_so_many() -> None:
         (["analyze", RECORDED, "--dry-run"], "--dry-run is for programs"),
         (["analyze", RECORDED, "--top", "-1"], "--top takes a number"),
         (["analyze", RECORDED, "--export", "kept"], "--export keeps the report of a program"),
-        (["analyze", RECORDED, "--timeout", "3"], "--timeout is for programs"),
+        (["analyze", RECORDED, "--timeout", "3"], "--timeout and --no-progress-timeout are for programs"),
         (["analyze", RECORDED, "-c", "3"], "options of ncu are for programs"),
         (["analyze", RECORDED, "--grid", "4"], "are for .cu files"),
         (["analyze", RECORDED, "--select", "NOSUCH"], "NOSUCH"),

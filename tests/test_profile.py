@@ -12,9 +12,13 @@ from pathlib import Path
 import pytest
 
 import ncuview
+from ncuview import api
+from ncuview.collect.ncu import NcuRun
 from ncuview.collect.options import NcuOptions
 from ncuview.collect.plan import metrics_for
-from ncuview.errors import ProgramFailed
+from ncuview.collect.profiling import Profiled
+from ncuview.collect.watch import NO_PROGRESS_S
+from ncuview.errors import NcuviewError, ProgramFailed
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORT = ROOT / "kernels" / "bank_patterns" / "h200.ncu-repz"
@@ -28,6 +32,7 @@ class PlayedNcu:
         self.options = NcuOptions()
         self.folder = Path()
         self.failing = False
+        self.lost: NcuviewError | None = None
 
     def __call__(
         self,
@@ -38,10 +43,12 @@ class PlayedNcu:
         *,
         export: Path | None,
         timeout_s: float,
+        no_progress_s: float,
         progress: Callable[..., object] | None,
-    ) -> tuple[Path, ...]:
+    ) -> Profiled:
         assert metrics == metrics_for(ncuview.load_rules())
-        assert not list(folder.iterdir())
+        assert {path.name for path in folder.iterdir()} <= {"sent"}
+        assert no_progress_s == NO_PROGRESS_S
         assert progress is None
         assert timeout_s == math.inf
         assert all(Path(word).is_file() for word in program[2:] if program[0] == sys.executable)
@@ -50,18 +57,27 @@ class PlayedNcu:
             raise ProgramFailed("it failed")
         report = export or folder / "profile.ncu-repz"
         shutil.copy(REPORT, report)
-        return (report,)
+        return Profiled((report,), options, NcuRun(0, "", "", 1, ()), self.lost)
 
 
 @pytest.fixture
 def ncu(monkeypatch: pytest.MonkeyPatch) -> PlayedNcu:
     played = PlayedNcu()
-    monkeypatch.setattr("ncuview.collect.program.profile_program", played)
+    monkeypatch.setattr("ncuview.collect.program.run_program", played)
     return played
 
 
 def step() -> None:
     """What a user would profile."""
+
+
+def test_what_was_profiled_before_a_failure_is_kept_and_marked(ncu: PlayedNcu) -> None:
+    ncu.lost = ProgramFailed("The program crashed", id="NCU-CRASH")
+    made = ncuview.profile("./program")
+    assert {report.damage for report in made.reports} == {"The program crashed"}
+    failure = api.examine_program(["./program"]).diagnosis.failure
+    assert failure is not None
+    assert (failure.id, failure.exit_code) == ("NCU-CRASH", 6)
 
 
 def test_a_command_is_profiled_and_can_be_diagnosed(ncu: PlayedNcu) -> None:
