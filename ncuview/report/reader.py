@@ -24,7 +24,7 @@ from ncuview.report.wanted import check_wanted
 
 MOST_CHILDREN = 8
 """Shards read at once; each child holds 220 MB and 20 times its shard's bytes."""
-LEAST_SHARD, LARGEST_SHARD = 2 << 20, 16 << 20
+LEAST_SHARD, LARGEST_SHARD = 2 << 20, 24 << 20
 """Bytes of a report that one child reads. To start NVIDIA's disassembler takes a child as long as to read 4 MB; what it
 has read it never frees, so that the largest shard bounds its memory."""
 MOST_HELD = 1 << 30
