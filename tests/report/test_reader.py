@@ -190,8 +190,8 @@ def test_a_shard_for_each_worker_within_the_bounds() -> None:
     def shards(workers: int) -> list[Shard]:
         return list(reader._shards(snapshot, launches, workers))
 
-    assert len(shards(1)) == 3  # 40 MB, a child reads at most 16 MiB
-    assert len(shards(2)) == 4  # as many for each
+    assert len(shards(1)) == 2  # 40 MB, a child reads at most 24 MiB
+    assert len(shards(2)) == 2  # as many for each
     assert len(shards(5)) == 5
     assert len(shards(64)) == 19  # nor less than 2 MiB
     snapshot.close()
