@@ -143,7 +143,7 @@ def test_a_user_without_a_home_has_none(monkeypatch: pytest.MonkeyPatch) -> None
         ("[GPU]\ndram_write_cost = 1.0\n", "GPU.dram_write_cost"),
         ("[GPU]\nmeasured = '''a\n[b]\n'''\n", "GPU.measured"),
         ("[[GPU]]\nlaunch_ns = 3\n", "GPU"),
-        ("GPU = " + "[" * 100_000, "recursion"),
+        ("GPU = " + "[" * 100_000, "nested too deep"),
     ],
 )
 def test_it_is_an_error_that_names_file_and_key(write: Write, text: str, says: str) -> None:

@@ -71,7 +71,7 @@ def machine(
         uid=uid,
         groups=frozenset({uid}),
         pid=PID,
-        folder="/work",
+        folder="/data",
         homes=("/home/ada",),
         run=answering(answers or {}),
         find_ncu=lambda: Path(ncu) if ncu else None,

@@ -230,7 +230,7 @@ class Disk(FakeMachine):
 
 
 def with_folders(root: Path, **environment: str) -> Disk:
-    files = {"/tmp/": "", "/home/ada/": "", "/work/": ""}
+    files = {"/tmp/": "", "/home/ada/": "", "/data/": ""}
     return Disk(**vars(machine(root, files=files, absent=["/gone"], environment={"HOME": "/home/ada", **environment})))
 
 
@@ -244,8 +244,8 @@ def with_folders(root: Path, **environment: str) -> Disk:
         ({"FREE": str(100 << 20)}, "WARN", "little room"),
         ({"HOME": ""}, "WARN", "HOME cannot be written"),
         ({"HOME": "/gone"}, "WARN", "HOME cannot be written"),
-        ({"CLOSED": "/work"}, "WARN", "working folder cannot be written"),
-        ({"CLOSED": "/work,/home/ada"}, "WARN", "HOME and working folder cannot be written"),
+        ({"CLOSED": "/data"}, "WARN", "working folder cannot be written"),
+        ({"CLOSED": "/data,/home/ada"}, "WARN", "HOME and working folder cannot be written"),
     ],
 )
 def test_folders(tmp_path: Path, environment: dict[str, str], expected: str, words: str) -> None:

@@ -105,7 +105,7 @@ def test_files_of_different_folders_stay_different(scrubbed: Scrub) -> None:
     assert len(set(values_of(copy, SOURCE_NAME))) == len(folders)
 
 
-@pytest.mark.parametrize("folder", [b"/work", b"/srv/projects/kernels", b"/home/carol/src"])
+@pytest.mark.parametrize("folder", [b"/data", b"/srv/projects/kernels", b"/home/carol/src"])
 def test_the_folder_of_a_source_file_is_overwritten_even_if_the_session_does_not_name_it(
     scrubbed: Scrub, folder: bytes
 ) -> None:
