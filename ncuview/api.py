@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ncuview.errors import NcuviewError, ReportEmpty, ReportError, UsageError
+from ncuview.errors import Incomplete, NcuviewError, ReportEmpty, ReportError, UsageError
 from ncuview.masking import masked
 from ncuview.model import (
     Calibration,
@@ -100,8 +100,8 @@ def profile(
 ) -> Profile:
     """Run a command or a Python function under ncu; its launches, as ``read`` gives them.
 
-    Where the program failed, or the time was over, after some launches, these are returned, and ``damage`` of their
-    report says what is missing.
+    Where the program failed, or the time was over, after some launches, these are returned, and their ``failure`` says
+    what is missing.
 
     A function is called once, in a new Python, and only what that call launches is profiled. It takes no arguments
     (``functools.partial`` gives it some), and what it returns or changes here is lost. One that can be imported by its
@@ -124,11 +124,18 @@ def profile(
         NothingProfiled: No launch was profiled.
     """
     rules = load_rules() if rules is None else rules
-    found, made = _profiled_program(target, rules, options, Path(export) if export else None, timeout_s, None, progress)
-    if made.failure is None:
-        return found
-    said = str(made.failure)
-    return replace(found, reports=tuple(replace(report, damage=report.damage or said) for report in found.reports))
+    return _profiled_program(target, rules, options, Path(export) if export else None, timeout_s, None, progress)[0]
+
+
+def whole(profile: Profile) -> Profile:
+    """The same profile, for who can do nothing with some of its launches.
+
+    Raises:
+        Incomplete: Launches are missing.
+    """
+    if profile.failure:
+        raise Incomplete(profile.failure.message, hint=profile.failure.hint, id=profile.failure.id)
+    return profile
 
 
 def _profiled_program(
@@ -160,9 +167,10 @@ def _profiled_program(
             progress=progress,
         )
         try:
-            return read(*made.reports, source_folders=chosen.source_folders), made
+            found = read(*made.reports, source_folders=chosen.source_folders)
         except ReportError as unreadable:
             raise made.failure or unreadable from unreadable
+    return replace(found, failure=failure_of(made.failure)) if made.failure else found, made
 
 
 def diagnose(profile: Profile, rules: Sequence[Rule] | None = None) -> Diagnosis:
@@ -268,10 +276,7 @@ def examine_program(
     diagnosis = edited(rank(found, rules, "live"), options.source_folders if options else ())
     missing = without_values(metrics_for(rules), found)
     notes = [diagnosis.remark, *(note.what for note in made.notes), str(missing) if missing else ""]
-    diagnosis = replace(diagnosis, remark="; ".join(filter(None, notes)))
-    if made.failure:
-        diagnosis = replace(diagnosis, failure=failure_of(made.failure))
-    return Examined(diagnosis, found, _told(made.options))
+    return Examined(replace(diagnosis, remark="; ".join(filter(None, notes))), found, _told(made.options))
 
 
 def examine_source(
@@ -397,12 +402,14 @@ def keep_baseline(examined: Examined, path: Path) -> Baseline:
     Raises:
         BaselineError: The file cannot be written.
         NothingProfiled: There is no launch.
+        Incomplete: Launches are missing.
     """
     from ncuview import __version__
     from ncuview.gate.baseline import baseline_of, save_baseline
     from ncuview.gate.spread import read_spreads
     from ncuview.paths import users_spreads
 
+    whole(examined.profile)
     settings = _settings_of(examined).values()
     made = baseline_of(examined.diagnosis, settings, read_spreads(users_spreads()), __version__)
     save_baseline(made, path)
@@ -456,12 +463,13 @@ def calibrate(*reports: str | Path, progress: Progressed | None = None) -> Calib
 
     Raises:
         NothingProfiled: The reports show nothing of what is attainable.
+        Incomplete: Launches are missing from a report.
         NcuviewError: See ``analyze``.
     """
     from ncuview.diagnose import calibrate as measure
 
     if reports:
-        return measure.calibrate([_with_host_times(read(report), Path(report)) for report in reports])
+        return measure.calibrate([_with_host_times(whole(read(report)), Path(report)) for report in reports])
     from ncuview.collect.catalogue import find_kernel, launch_of
 
     launches = [launch_of(find_kernel(name)) for name in measure.KERNELS]
@@ -487,23 +495,26 @@ def measure_spreads(
 
     Raises:
         NothingProfiled: No kernel was launched twice with the same work.
+        Incomplete: Launches are missing from a report, or from a run.
         NcuviewError: See errors.py.
     """
     from ncuview.gate.spread import measured_spreads
 
     rules = load_rules()
-    found: list[Diagnosis] = []
+    found: list[Examined] = []
     if reports:
-        found.append(examine(*reports, rules=rules).diagnosis)
+        found.append(examine(*reports, rules=rules))
     elif program:
-        found += [examine_program(program, rules, progress=progress).diagnosis for _ in range(repeats)]
+        found += [examine_program(program, rules, progress=progress) for _ in range(repeats)]
     else:
         from ncuview.collect.catalogue import find_kernel, launch_of
 
         launches = [launch_of(find_kernel(name)) for name in kernels]
-        found += [_examine_launches(launches, rules, live=True, progress=progress).diagnosis for _ in range(repeats)]
-    launched = tuple(launch for each in found for launch in each.launches)
-    return measured_spreads(Diagnosis(launched, tuple(report for each in found for report in each.reports)))
+        found += [_examine_launches(launches, rules, live=True, progress=progress) for _ in range(repeats)]
+    launched = tuple(launch for each in found for launch in each.diagnosis.launches)
+    return measured_spreads(
+        Diagnosis(launched, tuple(report for each in found for report in whole(each.profile).reports))
+    )
 
 
 def _examine_launches(
@@ -543,7 +554,7 @@ def _profiled(
 
     with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
         report = profile_live(launches, metrics_for(rules), Path(folder), progress, options)
-        return _with_host_times(read(report), report)
+        return _with_host_times(whole(read(report)), report)
 
 
 def _recorded(launches: Sequence[Launch]) -> Profile:
@@ -553,7 +564,7 @@ def _recorded(launches: Sequence[Launch]) -> Profile:
 
     report = recorded_report(launches[0].kernel.text.family)
     only = launches[0].kernel.function if len(launches) == 1 else ""
-    return _with_host_times(with_call_sites(read_reports([report], kernel=only)), report)
+    return _with_host_times(with_call_sites(whole(read_reports([report], kernel=only))), report)
 
 
 def _with_host_times(profile: Profile, report: Path) -> Profile:

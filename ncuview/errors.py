@@ -6,7 +6,8 @@
       ├ UsageError              2   what the user typed: UnknownKernel, UnknownFamily, UnknownRule, UnknownMetric,
       │                             TableError, BudgetError, BaselineError
       ├ RuleFileError           2   a rule file or kernel file: UnsafeExpression, UnsafeTemplate, KernelFileError
-      ├ ReportError             3   no usable data: ReportUnreadable, ReportDamaged, ReportEmpty, NothingProfiled
+      ├ ReportError             3   no usable data: ReportUnreadable, ReportDamaged, ReportEmpty, NothingProfiled,
+      │                             Incomplete
       ├ NotComparable           4   two profiles that cannot be set beside each other: BaselineMissing
       ├ ToolError               5   this machine: GpuNotFound, NcuNotFound, NcuRefused, CompilerNotFound,
       │                             LauncherNotFound
@@ -109,6 +110,10 @@ class ReportEmpty(ReportError):
 
 class NothingProfiled(ReportError):
     """ncu ran and recorded no launch, or not the metrics that it was asked for."""
+
+
+class Incomplete(ReportError):
+    """Launches are missing from a profile, and what was asked for needs all of them."""
 
 
 class NotComparable(NcuviewError):

@@ -83,6 +83,8 @@ class Profile:
     sources: Mapping[tuple[str, str], str]
     source_remarks: Mapping[tuple[str, str], str] = field(default_factory=dict)
     call_sites: Mapping[int, Mapping[int, CallSite]] = field(default_factory=dict)
+    failure: Failure | None = None
+    """Why launches are missing, or what of a report could not be read; None when the profile is whole."""
 
     def __repr__(self) -> str:
         kernels, metrics = self.launches["demangled"].nunique(), len(self.metrics.columns)

@@ -21,6 +21,7 @@ from ncuview.kernel_result import KernelResult, Measured, with_note
 if TYPE_CHECKING:
     from ncuview.collect.callable import Target
     from ncuview.errors import ToolError
+    from ncuview.model import Profile
     from ncuview.ruleset.spec import Rule
 
 _MARKER = (
@@ -93,7 +94,7 @@ class Profiler:
             options: The fields of ``ncuview.NcuOptions``, and ``timeout_s``; they override those of the marker.
 
         Raises:
-            NcuviewError: The options, the program or the profile are wrong.
+            NcuviewError: The options, the program or the profile are wrong; Incomplete where launches are missing.
         """
         from ncuview import api
         from ncuview.collect.machine import missing_for_ncu
@@ -107,7 +108,7 @@ class Profiler:
                 profile = api.profile(target, options=chosen, export=self._report(), timeout_s=timeout_s)
             except ToolError as error:
                 self._skip(error)
-            return KernelResult(profile, api.diagnose(profile, _rules()))
+            return _result(profile)
 
     def read(self, *reports: str | Path) -> KernelResult:
         """Diagnose stored reports, without a GPU.
@@ -116,13 +117,12 @@ class Profiler:
             reports: Report files, folders of them, or CSV exports.
 
         Raises:
-            ReportError: A report is unreadable, damaged or empty.
+            ReportError: A report is unreadable, damaged or empty; Incomplete where launches are missing.
         """
         from ncuview import api
 
         with _hints():
-            profile = api.read(*reports)
-            return KernelResult(profile, api.diagnose(profile, _rules()))
+            return _result(api.read(*reports))
 
     def _skip(self, error: ToolError) -> NoReturn:
         """Leave the test with the reason, or fail it where a GPU is required."""
@@ -149,6 +149,13 @@ def _rules() -> tuple[Rule, ...]:
     from ncuview import api
 
     return api.load_rules()
+
+
+def _result(profile: Profile) -> KernelResult:
+    """What a test asks; a profile without some of its launches would pass tests that these fail."""
+    from ncuview import api
+
+    return KernelResult(api.whole(profile), api.diagnose(profile, _rules()))
 
 
 def _file_name(test: str) -> str:

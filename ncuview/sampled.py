@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ncuview.api import Progressed, edited, load_rules, read
+from ncuview.api import Progressed, edited, load_rules, read, whole
 from ncuview.collect.callable import program_of
 from ncuview.collect.machine import find_ncu
 from ncuview.collect.ncu import ncu_command
@@ -79,7 +79,7 @@ def analyze_sampled(
                 no_progress_s=NO_PROGRESS_S if no_progress_s is None else no_progress_s,
                 progress=progress,
             )
-            return read(*made, source_folders=chosen.source_folders)
+            return whole(read(*made, source_folders=chosen.source_folders))
 
     first = profiled(sampling_metrics(), first_options)
     seen = samples(configurations_of(first))

@@ -74,10 +74,11 @@ def step() -> None:
 def test_what_was_profiled_before_a_failure_is_kept_and_marked(ncu: PlayedNcu) -> None:
     ncu.lost = ProgramFailed("The program crashed", id="NCU-CRASH")
     made = ncuview.profile("./program")
-    assert {report.damage for report in made.reports} == {"The program crashed"}
-    failure = api.examine_program(["./program"]).diagnosis.failure
-    assert failure is not None
-    assert (failure.id, failure.exit_code) == ("NCU-CRASH", 6)
+    examined = api.examine_program(["./program"])
+    for failure in (made.failure, ncuview.diagnose(made).failure, examined.diagnosis.failure):
+        assert failure is not None
+        assert (failure.id, failure.message, failure.exit_code) == ("NCU-CRASH", "The program crashed", 6)
+    assert {report.damage for report in made.reports} == {""}, "the report is not to blame"
 
 
 def test_a_command_is_profiled_and_can_be_diagnosed(ncu: PlayedNcu) -> None:

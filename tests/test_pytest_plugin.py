@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import entry_points
 from math import inf
@@ -20,8 +21,9 @@ from ncuview.collect import machine
 from ncuview.collect.options import NcuOptions
 from ncuview.errors import GpuNotFound, NcuRefused, ProgramFailed
 from ncuview.kernel_result import KernelResult
-from ncuview.model import Diagnosis, Profile
+from ncuview.model import Diagnosis, Failure, Profile
 from ncuview.paths import shipped
+from ncuview.report.precheck import read_report
 from tests.collect.test_machine import Machine, gpu
 
 pytest_plugins = ["pytester"]
@@ -197,6 +199,22 @@ def test_a_program_that_fails_fails_the_test_with_the_hint(
     """)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["E *ProgramFailed: ./app left with 3", "E *Run it alone."])
+
+
+@pytest.mark.parametrize("call", ["profile('./app')", "read('cut.ncu-rep')"])
+def test_a_profile_without_some_of_its_launches_passes_no_test(
+    run: Run, monkeypatch: pytest.MonkeyPatch, profiled: Profiled, pytester: pytest.Pytester, call: str
+) -> None:
+    crashed = Failure("NCU-CRASH", "./app died of SIGSEGV", "Run it alone.", 6)
+    monkeypatch.setattr(api, "profile", lambda *_, **__: replace(recorded(), failure=crashed))
+    (pytester.path / "cut.ncu-rep").write_bytes(read_report(REPORT)[:-1])
+    result = run(f"""
+        def test_program(ncuview):
+            ncuview.{call}
+    """)
+    result.assert_outcomes(failed=1)
+    said = "*./app died of SIGSEGV" if call.startswith("profile") else "*launches 0 to * were read; block * is damaged*"
+    result.stdout.fnmatch_lines([f"E *Incomplete: {said}"])
 
 
 def test_counters_that_the_driver_forbids_skip_the_test(

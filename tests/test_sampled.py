@@ -18,8 +18,8 @@ from ncuview.api import load_rules, read
 from ncuview.collect.options import NcuOptions
 from ncuview.diagnose.priority import priorities
 from ncuview.diagnose.rank import diagnose
-from ncuview.errors import NothingProfiled
-from ncuview.model import Diagnosis, Profile
+from ncuview.errors import Incomplete, NothingProfiled
+from ncuview.model import Diagnosis, Failure, Profile
 from ncuview.paths import shipped
 
 Run = tuple[tuple[str, ...], str]
@@ -57,9 +57,12 @@ def picked(program: Sequence[int], kernel_id: str) -> list[int]:
 
 
 def diagnosed(
-    monkeypatch: pytest.MonkeyPatch, program: Sequence[int], second_grid: int | None = None
+    monkeypatch: pytest.MonkeyPatch, program: Sequence[int], second_grid: int | None = None, damaged: int = 0
 ) -> tuple[Diagnosis, list[Run]]:
-    """The diagnosis of a program that launches these recorded launches, in its second run perhaps with this grid."""
+    """The diagnosis of a program that launches these recorded launches, in its second run perhaps with this grid.
+
+    The report of the run ``damaged`` lacks launches.
+    """
     runs: list[Run] = []
 
     def profile_program(_: object, metrics: Sequence[str], __: Path, options: NcuOptions, **___: Any) -> list[int]:
@@ -72,7 +75,8 @@ def diagnosed(
         if number == 2 and second_grid:
             found = replace(found, launches=found.launches.assign(grid_x=second_grid))
         kept = [name for name in found.metrics if name in metrics or str(name).startswith(("launch__", "device__"))]
-        return replace(found, metrics=found.metrics[kept])
+        lost = Failure("NCU-CORRUPT", "block 3 is damaged", "", 3) if number == damaged else None
+        return replace(found, metrics=found.metrics[kept], failure=lost)
 
     monkeypatch.setattr(sampled, "profile_program", profile_program)
     monkeypatch.setattr(sampled, "read", read_run)
@@ -117,3 +121,9 @@ def test_few_launches_are_counted_exactly(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_program_that_launches_something_else_the_second_time_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NothingProfiled, match="something else in its second run"):
         diagnosed(monkeypatch, [0, 0, 1], second_grid=7)
+
+
+@pytest.mark.parametrize("run", [1, 2])
+def test_a_run_without_some_of_its_launches_cannot_be_sampled_from(monkeypatch: pytest.MonkeyPatch, run: int) -> None:
+    with pytest.raises(Incomplete, match="block 3 is damaged"):
+        diagnosed(monkeypatch, [0, 0, 1], damaged=run)

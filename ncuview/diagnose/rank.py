@@ -12,19 +12,16 @@ from ncuview.diagnose import whole
 from ncuview.diagnose.attainable import is_assumed
 from ncuview.diagnose.outcome import outcomes_of
 from ncuview.diagnose.whatif import WALL_SHARE, Load, load_of, walls_now
-from ncuview.errors import ReportDamaged
 from ncuview.model import (
     Broken,
     Device,
     Diagnosis,
     Extent,
-    Failure,
     Finding,
     LaunchDiagnosis,
     Origin,
     Outcome,
     Profile,
-    ReportInfo,
     Skipped,
     Verdict,
 )
@@ -81,20 +78,7 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
                 host=hosts[launch],
             )
         )
-    return Diagnosis(tuple(launches), profile.reports, _remark(profile), failure=_damage(profile.reports))
-
-
-def _damage(reports: Iterable[ReportInfo]) -> Failure | None:
-    """What of the reports could not be read."""
-    found = [f"{report.path}: {report.damage}" for report in reports if report.damage]
-    if not found:
-        return None
-    return Failure(
-        "NCU-CORRUPT",
-        "; ".join(found),
-        "What is shown is of the launches that could be read. Copy the report again, or profile again.",
-        ReportDamaged.exit_code,
-    )
+    return Diagnosis(tuple(launches), profile.reports, _remark(profile), failure=profile.failure)
 
 
 def _remark(profile: Profile) -> str:

@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
 from ncuview.errors import ReportDamaged, ReportEmpty
-from ncuview.model import Profile, ReportInfo
+from ncuview.model import Failure, Profile, ReportInfo
 from ncuview.report.approved import Approved, approve
 from ncuview.report.child import Children, Shard
 from ncuview.report.columns import Reading
@@ -35,7 +36,8 @@ _NAMED = 12
 def read(paths: Sequence[str | Path], kernel: str = "") -> Profile:
     """Read one or more reports, or CSV exports of reports, into a Profile.
 
-    Of a damaged report the launches that can be read whole are read, and ``ReportInfo.damage`` says which those are.
+    Of a damaged report the launches that can be read whole are read; ``ReportInfo.damage`` says which those are, and
+    ``Profile.failure`` that there are others.
 
     Args:
         paths: The report files, and files that end in .csv.
@@ -71,7 +73,8 @@ def read(paths: Sequence[str | Path], kernel: str = "") -> Profile:
         raise ReportEmpty(f"no launch of a kernel {kernel!r}", hint=f"There are: {', '.join(known[:_NAMED])}.")
     parts = [(info, [reading.launches for reading in readings]) for info, readings in found]
     del running, held, found, everything  # a part that is in the frames is to be nowhere else
-    return profile_of(parts)
+    made = profile_of(parts)
+    return replace(made, failure=_failure(made.reports))
 
 
 def _wait_for_room(running: Sequence[_File]) -> None:
@@ -137,6 +140,19 @@ def _shards(report: Snapshot, launches: tuple[LaunchHeader, ...], workers: int) 
         if held >= limit or place + 1 == len(launches):
             yield Shard(report, start, launches[start : place + 1], len(launches))
             start, held = place + 1, 0
+
+
+def _failure(reports: Sequence[ReportInfo]) -> Failure | None:
+    """What of the reports could not be read."""
+    found = [f"{report.path}: {report.damage}" for report in reports if report.damage]
+    if not found:
+        return None
+    return Failure(
+        CORRUPT,
+        "; ".join(found),
+        "What is shown is of the launches that could be read. Copy the report again, or profile again.",
+        ReportDamaged.exit_code,
+    )
 
 
 def _damage(report: Approved, parts: Sequence[Salvaged]) -> Damage | None:
