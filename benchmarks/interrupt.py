@@ -28,7 +28,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PATIENCE_S = 25.0
-MARK = "NCUVIEW_INTERRUPTED_RUN"
+MARK = "NCUVIEW_MARKED_RUN"
+"""The variable of the environment by which the processes of a run are known."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 NVIDIA_SMI = """#!/bin/sh
@@ -152,7 +153,7 @@ def _interrupted(number: int, how: signal.Signals, after_s: float, deaf: bool, u
 
 
 def marked(mark: str) -> dict[int, str]:
-    """The running processes of a run, and what they run."""
+    """The running processes of a run, whoever their parent is by now, and what they run."""
     found = {}
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.interrupt import MARK, marked
 from ncuview.collect.guard import descendants
 from ncuview.collect.machine import find_ncu, find_nvcc, gpu_state, ncu_version
 from ncuview.paths import shipped
@@ -31,7 +32,6 @@ from ncuview.paths import shipped
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = Path(__file__).parent / "faulty_programs" / "app.cu"
 LIMIT_S = 60.0
-MARK = "NCUVIEW_FAULT"
 
 
 @dataclass(frozen=True)
@@ -207,10 +207,10 @@ def provoke(case: Case) -> Told:
             ncuview.kill()
         finally:
             took = time.monotonic() - started
-            left = _marked(mark)
+            left = marked(mark)
             while left and time.monotonic() - started < took + 25:
                 time.sleep(0.2)
-                left = _marked(mark)
+                left = marked(mark)
             for process in left:
                 with suppress(OSError):
                     os.kill(process, signal.SIGKILL)
@@ -265,17 +265,6 @@ def _head(right: int, wrong: int) -> list[str]:
         "| fault | expected, and exit code | told | exit code | s | left | ncuview's sentence |",
         "| --- | --- | --- | ---: | ---: | ---: | --- |",
     ]
-
-
-def _marked(mark: str) -> list[int]:
-    """The running processes of a run, whoever their parent is by now."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            ended = (entry / "stat").read_bytes().rpartition(b")")[2].split()[0] in b"ZX"
-            if not ended and f"{MARK}={mark}".encode() in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
-    return found
 
 
 def _when_ncu_runs(number: signal.Signals, after_s: float) -> Callable[[subprocess.Popen[bytes]], None]:

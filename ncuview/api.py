@@ -134,7 +134,8 @@ def whole(profile: Profile) -> Profile:
         Incomplete: Launches are missing.
     """
     if profile.failure:
-        raise Incomplete(profile.failure.message, hint=profile.failure.hint, id=profile.failure.id)
+        why = profile.failure
+        raise Incomplete(why.message, hint=why.hint, id=why.id, exit_code=why.exit_code)
     return profile
 
 
@@ -152,7 +153,6 @@ def _profiled_program(
     from ncuview.collect.options import NcuOptions
     from ncuview.collect.plan import metrics_for
     from ncuview.collect.program import run_program
-    from ncuview.collect.watch import NO_PROGRESS_S
 
     with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
         program, chosen = program_of(target, options or NcuOptions(), Path(folder))
@@ -163,7 +163,7 @@ def _profiled_program(
             chosen,
             export=export,
             timeout_s=timeout_s,
-            no_progress_s=NO_PROGRESS_S if no_progress_s is None else no_progress_s,
+            no_progress_s=no_progress_s,
             progress=progress,
         )
         try:

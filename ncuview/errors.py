@@ -6,12 +6,12 @@
       ├ UsageError              2   what the user typed: UnknownKernel, UnknownFamily, UnknownRule, UnknownMetric,
       │                             TableError, BudgetError, BaselineError
       ├ RuleFileError           2   a rule file or kernel file: UnsafeExpression, UnsafeTemplate, KernelFileError
-      ├ ReportError             3   no usable data: ReportUnreadable, ReportDamaged, ReportEmpty, NothingProfiled,
-      │                             Incomplete
+      ├ ReportError             3   no usable data: ReportUnreadable, ReportDamaged, ReportEmpty, NothingProfiled
       ├ NotComparable           4   two profiles that cannot be set beside each other: BaselineMissing
       ├ ToolError               5   this machine: GpuNotFound, NcuNotFound, NcuRefused, CompilerNotFound,
       │                             LauncherNotFound
-      └ ProgramError            6   the profiled program: CompileFailed, WrongResult, ProgramFailed
+      ├ ProgramError            6   the profiled program: CompileFailed, WrongResult, ProgramFailed
+      └ Incomplete   2, 3, 5, 6     what was profiled is not all, for one of these four reasons
 
 A missing metric is no error but an outcome (``model.Skipped``). ``cli.main`` is the one place that turns an error
 into a message and an exit code; anything that is not a ``NcuviewError`` leaves with 70, never with 0 or 1. A gate
@@ -112,8 +112,20 @@ class NothingProfiled(ReportError):
     """ncu ran and recorded no launch, or not the metrics that it was asked for."""
 
 
-class Incomplete(ReportError):
-    """Launches are missing from a profile, and what was asked for needs all of them."""
+class Incomplete(NcuviewError):
+    """A profile has a ``failure``, and what was asked for needs a whole one; the exit code is the failure's."""
+
+    def __init__(self, message: str, *, hint: str = "", id: str = "", exit_code: int = 3) -> None:  # noqa: A002
+        """Say what is missing.
+
+        Args:
+            message: As for all errors.
+            hint: As for all errors.
+            id: As for all errors.
+            exit_code: That of the failure: of the report, its name, ncu or the program.
+        """
+        super().__init__(message, hint=hint, id=id)
+        self.exit_code = exit_code
 
 
 class NotComparable(NcuviewError):

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and files opened that may be anything."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import hashlib
 import os
 import re
 import secrets
+import stat
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
 
 _LONGEST_NAME = 180
@@ -16,6 +18,50 @@ _LONGEST_NAME = 180
 _ABANDONED_AFTER_S = 3600.0
 """So long nobody writes one file. It counts where nobody can tell whether the writer still runs."""
 _REST_OF_NAME = r"(?P<machine>[0-9a-f]{8})\.(?P<writer>[1-9][0-9]{0,6})\.[0-9a-f]{16}\.tmp"
+
+
+class NoRegularFile(ValueError):
+    """A folder, pipe or device bears the name."""
+
+    def __init__(self, *, is_folder: bool) -> None:
+        super().__init__("is no regular file")
+        self.is_folder = is_folder
+
+
+class TooLarge(ValueError):
+    """The file has more bytes than it may have."""
+
+
+def open_regular(path: Path, largest: int | None = None, *, follow: bool = True) -> BufferedReader:
+    """Open a file to read it without waiting for anything; what was opened is checked, not what bore the name before.
+
+    Args:
+        path: The file.
+        largest: The bytes that it may have; None for any number.
+        follow: Whether the name may be a link.
+
+    Raises:
+        OSError: It cannot be opened.
+        NoRegularFile: It is something else.
+        TooLarge: It has more bytes.
+        ValueError: No file can have this name.
+    """
+    # Without O_NONBLOCK opening a pipe waits for a writer, for ever if there is none.
+    how = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | (0 if follow else os.O_NOFOLLOW)
+    descriptor = os.open(path, how)
+    try:
+        _check(os.fstat(descriptor), largest)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _check(status: os.stat_result, largest: int | None) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise NoRegularFile(is_folder=stat.S_ISDIR(status.st_mode))
+    if largest is not None and status.st_size > largest:
+        raise TooLarge(f"is larger than {largest:,} bytes")
 
 
 def replace_file(target: Path, data: bytes | Iterable[bytes], *, mode: int = 0o666) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ncuview import api
 from ncuview.errors import ReportEmpty, ReportUnreadable
 from ncuview.model import Diagnosis, LaunchDiagnosis
+from ncuview.report.reader import damage_of
 from ncuview.report.settings import Settings, settings_of
 from ncuview.trend.document import read_document
 from ncuview.trend.members import Member, members
@@ -84,5 +85,7 @@ def _judged(reports: Sequence[Member], rules: Sequence[Rule] | None) -> dict[str
     launches: defaultdict[str, list[LaunchDiagnosis]] = defaultdict(list)
     for launch in together.launches:
         launches[launch.report].append(launch)
-    infos = {info.path: info for info in together.reports}
-    return {path: replace(together, launches=tuple(launches[path]), reports=(infos[path],)) for path in infos}
+    return {
+        info.path: replace(together, launches=tuple(launches[info.path]), reports=(info,), failure=damage_of([info]))
+        for info in together.reports
+    }

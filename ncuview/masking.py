@@ -14,7 +14,7 @@ MASK = "***"
 
 _NAME = r"[\w.-]*(?:token|secret|passw(?:or)?d|passphrase|credentials?|key|auth)"
 _OPTION = re.compile(rf"--?{_NAME}", re.IGNORECASE)
-_ASSIGNED = re.compile(rf"(?P<named>(?:^|[^\w.-])-*{_NAME}=).*", re.IGNORECASE | re.DOTALL)
+_ASSIGNED = re.compile(rf"(?P<named>(?:^|[^\w.-]){_NAME}=).*", re.IGNORECASE | re.DOTALL)
 _VALUE = r"""(?:"[^"]*"|'[^']*'|[^\s"',;)]+)"""
 _IN_TEXT = re.compile(rf"(?P<named>(?<![\w.-])(?:--?{_NAME}(?:=|[ \t]+)|{_NAME}=)){_VALUE}", re.IGNORECASE)
 _IN_ADDRESS = re.compile(r"(?P<named>(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*+://)[^\s/@'\"]+@", re.IGNORECASE)

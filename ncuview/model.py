@@ -84,7 +84,7 @@ class Profile:
     source_remarks: Mapping[tuple[str, str], str] = field(default_factory=dict)
     call_sites: Mapping[int, Mapping[int, CallSite]] = field(default_factory=dict)
     failure: Failure | None = None
-    """Why launches are missing, or what of a report could not be read; None when the profile is whole."""
+    """Why launches are missing, what of a report could not be read, or why it is not kept; None when all is well."""
 
     def __repr__(self) -> str:
         kernels, metrics = self.launches["demangled"].nunique(), len(self.metrics.columns)
@@ -349,8 +349,8 @@ class Diagnosis:
     """How often the program launched each configuration, where only some of its launches were profiled. What is not in
     it was launched as often as it was profiled."""
     failure: Failure | None = None
-    """Why launches are missing, or all of them; None when the answer is whole. Every page and format says it, no gate
-    is open, and the run does not end with exit code 0."""
+    """Why launches are missing, or all of them; None when the answer is whole. Every page and format says it, each gate
+    has a check that could not be judged, and the run does not end with exit code 0."""
 
 
 Level = Literal["off", "warn", "error"]

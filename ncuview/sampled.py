@@ -17,7 +17,7 @@ from ncuview.collect.ncu import ncu_command
 from ncuview.collect.options import NcuOptions
 from ncuview.collect.passes import Forecast, forecast
 from ncuview.collect.plan import metrics_for, sampling_metrics
-from ncuview.collect.program import profile_program
+from ncuview.collect.program import run_program
 from ncuview.collect.sampling import (
     Sample,
     caught,
@@ -27,7 +27,6 @@ from ncuview.collect.sampling import (
     samples,
     second_run,
 )
-from ncuview.collect.watch import NO_PROGRESS_S
 from ncuview.diagnose.first_look import joined, second_look
 from ncuview.diagnose.rank import diagnose as rank
 from ncuview.errors import NothingProfiled
@@ -70,16 +69,16 @@ def analyze_sampled(
     def profiled(metrics: Sequence[str], chosen: NcuOptions) -> Profile:
         with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
             words, chosen = program_of(program, chosen, Path(folder))
-            made = profile_program(
+            made = run_program(
                 words,
                 metrics,
                 Path(folder),
                 chosen,
                 timeout_s=timeout_s,
-                no_progress_s=NO_PROGRESS_S if no_progress_s is None else no_progress_s,
+                no_progress_s=no_progress_s,
                 progress=progress,
             )
-            return whole(read(*made, source_folders=chosen.source_folders))
+            return whole(read(*made.whole(), source_folders=chosen.source_folders))
 
     first = profiled(sampling_metrics(), first_options)
     seen = samples(configurations_of(first))

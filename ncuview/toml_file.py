@@ -7,6 +7,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from ncuview.files import open_regular
+
 LARGEST = 1 << 18
 """Bytes of a file; the largest of ours has 8,000."""
 DEEPEST = 32
@@ -46,9 +48,7 @@ def beginning_of(path: Path, most: int) -> bytes:
         OSError: It cannot be read.
         ValueError: It is no regular file.
     """
-    if path.exists() and not path.is_file():  # a pipe would never end, or never begin
-        raise ValueError("is no regular file")
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return file.read(most)
 
 

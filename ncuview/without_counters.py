@@ -6,14 +6,11 @@ promises a gain, because only counters say what a thing costs.
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +32,11 @@ _NOT_TIMED = (
     "The program was not run, for its time from start to end says little of its kernels. Nsight Systems times them "
     "without counters: nsys profile --stats=true"
 )
-_SMI_TIMEOUT_S = 60
+_FILES_KEPT = 16
+"""Texts of sources that are held at a time: a stranger's program may name any number of them."""
+
+LineReader = Callable[[str, int], str]
+"""Gives the text of a line of a file."""
 
 
 @dataclass(frozen=True)
@@ -186,14 +187,16 @@ def program_without_counters(program: Sequence[str], refusal: NcuviewError | Non
     Raises:
         NcuviewError: Nothing could be told and there is no refusal to tell of.
     """
+    from ncuview.collect.machine import compute_capability
     from ncuview.collect.static_facts import KERNELS_AT_MOST, code_of_program
 
     untold: tuple[Untold, ...] = ()
     kernels: tuple[KernelFacts, ...] = ()
     try:
         with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
-            codes = code_of_program(program[0], Path(folder), _capability_here())
-        kernels = tuple(_facts(code, None, Path.cwd()) for code in codes)
+            codes = code_of_program(program[0], Path(folder), compute_capability())
+        line = _line_reader(Path.cwd())
+        kernels = tuple(_facts(code, None, line) for code in codes)
     except NcuviewError as failure:
         if refusal is None:
             raise
@@ -255,10 +258,10 @@ def _code_of(launch: Launch, compiled: Compiled) -> KernelFacts:
 
     symbol = compiled.symbol(launch.template)
     (code,) = (each for each in code_of_cubin(compiled.cubin) if each.symbol == symbol)
-    return _facts(code, launch, launch.kernel.root)
+    return _facts(code, launch, _line_reader(launch.kernel.root))
 
 
-def _facts(code: KernelCode, launch: Launch | None, root: Path) -> KernelFacts:
+def _facts(code: KernelCode, launch: Launch | None, line: LineReader) -> KernelFacts:
     from ncuview.report.code_facts import spilled_bytes
     from ncuview.report.occupancy import best_occupancy, occupancy
 
@@ -281,11 +284,11 @@ def _facts(code: KernelCode, launch: Launch | None, root: Path) -> KernelFacts:
         instructions=len(code.code.texts),
         threads=threads,
         occupancy=filled,
-        subjects=_subjects(code, root),
+        subjects=_subjects(code, line),
     )
 
 
-def _subjects(code: KernelCode, root: Path) -> tuple[RuleSubject, ...]:
+def _subjects(code: KernelCode, line: LineReader) -> tuple[RuleSubject, ...]:
     """The facts of the code beside the rules that would judge them."""
     from ncuview.api import load_rules
     from ncuview.report.code_facts import code_facts
@@ -297,23 +300,34 @@ def _subjects(code: KernelCode, root: Path) -> tuple[RuleSubject, ...]:
             optimization=rules[fact.rule].optimization,
             says=fact.says,
             in_loop=fact.in_loop,
-            where=_where([code.places[at] for at in fact.positions], root),
+            where=_where([code.places[at] for at in fact.positions], line),
         )
         for fact in code_facts(code.code, code.places)
     )
 
 
-def _where(places: Sequence[tuple[str, int]], root: Path) -> tuple[CodePlace, ...]:
+def _where(places: Sequence[tuple[str, int]], line: LineReader) -> tuple[CodePlace, ...]:
     most = Counter(place for place in places if place[1]).most_common(_PLACES)
-    return tuple(CodePlace(file, line, _line(root / file, line)) for (file, line), _ in most)
+    return tuple(CodePlace(file, number, line(file, number)) for (file, number), _ in most)
 
 
-def _line(file: Path, line: int) -> str:
-    try:
-        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
-    return lines[line - 1].strip() if line <= len(lines) else ""
+def _line_reader(root: Path) -> LineReader:
+    """Reads lines without indentation, empty where the source is not there; relative names begin in ``root``.
+
+    The names are a line table's, and whoever made the program chose them: ``local_file`` opens what is source code.
+    """
+    from ncuview.report.source import lines_of, local_file
+
+    @lru_cache(maxsize=_FILES_KEPT)
+    def lines(file: str) -> list[str]:
+        # The folder is part of the name, not one to search: it may be a home folder.
+        found = local_file(str(root / file))
+        return lines_of(found[1].encode("utf-8", "surrogateescape").decode("utf-8", "replace")) if found else []
+
+    def line(file: str, number: int) -> str:
+        return lines(file)[number - 1].strip() if number <= len(lines(file)) else ""
+
+    return line
 
 
 def _launch_facts(launch: Launch, occupancy: Occupancy | None, times: EventTimes | None) -> LaunchFacts:
@@ -330,24 +344,3 @@ def _launch_facts(launch: Launch, occupancy: Occupancy | None, times: EventTimes
         useful_rate=work / times.median_ns if work and times else None,
         rate_unit="GFLOP/s" if launch.useful_flops else "GB/s",
     )
-
-
-def _capability_here() -> str:
-    """The compute capability of the first visible GPU; empty where none answers."""
-    nvidia_smi = shutil.which("nvidia-smi")
-    if nvidia_smi is None:
-        return ""
-    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
-    question = [nvidia_smi, "--query-gpu=compute_cap", "--format=csv,noheader", f"--id={first}"]
-    try:
-        said = subprocess.run(
-            question,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_SMI_TIMEOUT_S,
-            check=False,
-        ).stdout.strip()
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return said if re.fullmatch(r"\d+\.\d", said) else ""

@@ -13,6 +13,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="Write the golden files anew instead of comparing.")
+    parser.addoption("--exhaustive", action="store_true", help="Test on every recorded report, not on a part of them.")
 
 
 def pytest_configure() -> None:
@@ -20,8 +21,12 @@ def pytest_configure() -> None:
     os.environ["XDG_CONFIG_HOME"] = str(GOLDEN / "no-such-folder")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs a GPU where this machine lacks something, and say what."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes long, and skip what needs a GPU where this machine lacks something, and say what."""
+    if not config.getoption("--exhaustive"):
+        long = [item for item in items if item.get_closest_marker("exhaustive")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if not marked:
         return

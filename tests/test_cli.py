@@ -187,12 +187,15 @@ BAD_REPORTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "pipe without writer": (make_pipe, "a pipe or device"),
     "device": (lambda path: path.symlink_to("/dev/zero"), "a pipe or device"),
     "header only": (partial(write, content=lambda: whole_report()[:4]), "damaged"),
-    "cut after a quarter": (partial(write, content=lambda: whole_report()[: len(whole_report()) // 4]), "damaged"),
-    "cut in the middle": (partial(write, content=lambda: whole_report()[: len(whole_report()) // 2]), "damaged"),
-    "last byte missing": (partial(write, content=lambda: whole_report()[:-1]), "damaged"),
-    "one byte more": (partial(write, content=lambda: whole_report() + b"\n"), "damaged"),
-    "two reports joined": (partial(write, content=lambda: whole_report() * 2), "damaged"),
 }
+PARTIAL_REPORTS: dict[str, tuple[Callable[[], bytes], int]] = {
+    "cut after a quarter": (lambda: whole_report()[: len(whole_report()) // 4], 2),
+    "cut in the middle": (lambda: whole_report()[: len(whole_report()) // 2], 5),
+    "last byte missing": (lambda: whole_report()[:-1], 12),
+    "one byte more": (lambda: whole_report() + b"\n", 13),
+    "two reports joined": (lambda: whole_report() * 2, 13),
+}
+"""What each holds, and how many of its launches are whole."""
 
 
 @pytest.mark.parametrize(("make", "says"), BAD_REPORTS.values(), ids=BAD_REPORTS)
@@ -200,10 +203,21 @@ def test_a_bad_report_leaves_with_3(tmp_path: Path, make: Callable[[Path], objec
     report = tmp_path / "bad.ncu-rep"
     make(report)
     ended = ncuview("analyze", report)
-    if ended.out:  # of what was whole, which says first that it is not all
-        assert f"Incomplete: {report}" in "".join(ended.out.splitlines()[:3]).replace("  ", " ")
-        assert "damaged" in says
-    assert_failed(replace(ended, out=""), 3, str(report), says)
+    assert_failed(ended, 3, str(report), says)
+    assert ended.err.count("\n") == 2, "a message and a hint"
+
+
+@pytest.mark.parametrize(("content", "whole"), PARTIAL_REPORTS.values(), ids=PARTIAL_REPORTS)
+def test_of_a_partial_report_the_whole_launches_are_shown_and_it_leaves_with_3(
+    tmp_path: Path, content: Callable[[], bytes], whole: int
+) -> None:
+    report, answer = tmp_path / "bad.ncu-rep", tmp_path / "answer.json"
+    report.write_bytes(content())
+    ended = ncuview("analyze", report, "--output", answer)
+    assert f"Incomplete: {report}" in " ".join(" ".join(ended.out.splitlines()[:3]).split())
+    assert f"launches 0 to {whole - 1} were read" in ended.err
+    assert [launch["index"] for launch in json.loads(answer.read_text())["launches"]] == list(range(whole))
+    assert_failed(replace(ended, out=""), 3, str(report), "damaged")
     assert ended.err.count("\n") == 2, "a message and a hint"
 
 

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from ncuview import analyze
+from ncuview import analyze, api
 from ncuview.errors import ReportDamaged, ReportEmpty, ReportUnreadable
 from ncuview.history import history, render_history
 from ncuview.model import Diagnosis
 from ncuview.paths import shipped
 from ncuview.render import render
+from ncuview.report.precheck import read_report
 
 RECORDED = shipped("kernels") / "bank_patterns" / "h200.ncu-repz"
 
@@ -115,3 +116,23 @@ def test_a_damaged_member_is_named(tmp_path: Path, judged: Diagnosis) -> None:
     (tmp_path / "b.json").write_text(json.dumps(content))
     with pytest.raises(ReportDamaged, match=r"b\.json is damaged: grid"):
         history(tmp_path)
+
+
+def test_only_the_damaged_one_of_several_reports_is_called_so(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        shutil.copy(RECORDED, tmp_path / f"{name}.ncu-repz")
+    (tmp_path / "c.ncu-rep").write_bytes(read_report(RECORDED)[:-1])
+    found = history(tmp_path)
+    (lost,) = found.failures
+    assert lost.id == "NCU-CORRUPT"
+    assert lost.message.startswith(f"c: {tmp_path / 'c.ncu-rep'}: launches 0 to ")
+    assert [point.name for point in found.series[0].points] == ["a", "b", "c"]
+
+
+def test_a_damaged_report_is_compared_and_the_damage_of_both_is_said(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.ncu-rep").write_bytes(read_report(RECORDED)[:-1])
+    compared = api.compare(tmp_path / "a.ncu-rep", tmp_path / "b.ncu-rep")
+    assert compared.pairs
+    assert compared.failure is not None
+    assert [name in compared.failure.message for name in ("a.ncu-rep: ", "b.ncu-rep: ")] == [True, True]

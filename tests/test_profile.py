@@ -17,7 +17,6 @@ from ncuview.collect.ncu import NcuRun
 from ncuview.collect.options import NcuOptions
 from ncuview.collect.plan import metrics_for
 from ncuview.collect.profiling import Profiled
-from ncuview.collect.watch import NO_PROGRESS_S
 from ncuview.errors import NcuviewError, ProgramFailed
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -43,12 +42,12 @@ class PlayedNcu:
         *,
         export: Path | None,
         timeout_s: float,
-        no_progress_s: float,
+        no_progress_s: float | None,
         progress: Callable[..., object] | None,
     ) -> Profiled:
         assert metrics == metrics_for(ncuview.load_rules())
         assert {path.name for path in folder.iterdir()} <= {"sent"}
-        assert no_progress_s == NO_PROGRESS_S
+        assert no_progress_s is None, "which means the default"
         assert progress is None
         assert timeout_s == math.inf
         assert all(Path(word).is_file() for word in program[2:] if program[0] == sys.executable)

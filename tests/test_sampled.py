@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +16,9 @@ import pytest
 
 from ncuview import sampled
 from ncuview.api import load_rules, read
+from ncuview.collect.ncu import NcuRun
 from ncuview.collect.options import NcuOptions
+from ncuview.collect.profiling import Profiled
 from ncuview.diagnose.priority import priorities
 from ncuview.diagnose.rank import diagnose
 from ncuview.errors import Incomplete, NothingProfiled
@@ -65,11 +68,13 @@ def diagnosed(
     """
     runs: list[Run] = []
 
-    def profile_program(_: object, metrics: Sequence[str], __: Path, options: NcuOptions, **___: Any) -> list[int]:
+    def run_program(_: object, metrics: Sequence[str], __: Path, options: NcuOptions, **limits: Any) -> Profiled:
+        assert limits == {"timeout_s": math.inf, "no_progress_s": None, "progress": None}
         runs.append((tuple(metrics), options.kernel_id))
-        return [len(runs)]
+        return Profiled((Path(str(len(runs))),), options, NcuRun(0, "", "", 1, ()))
 
-    def read_run(number: int, **_: object) -> Profile:
+    def read_run(report: Path, **_: object) -> Profile:
+        number = int(report.name)
         metrics, kernel_id = runs[number - 1]
         found = repeated(picked(program, kernel_id))
         if number == 2 and second_grid:
@@ -78,7 +83,7 @@ def diagnosed(
         lost = Failure("NCU-CORRUPT", "block 3 is damaged", "", 3) if number == damaged else None
         return replace(found, metrics=found.metrics[kept], failure=lost)
 
-    monkeypatch.setattr(sampled, "profile_program", profile_program)
+    monkeypatch.setattr(sampled, "run_program", run_program)
     monkeypatch.setattr(sampled, "read", read_run)
     return sampled.analyze_sampled(["./app"], load_rules()), runs
 

@@ -78,6 +78,21 @@ def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path: Path) -> None
         text_of(tmp_path / "missing.toml")
 
 
+def test_what_becomes_a_device_once_it_was_looked_at_is_refused_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = tmp_path / "changed.toml"
+    changed.symlink_to("/dev/zero")
+    monkeypatch.setattr(Path, "is_file", lambda _: True)
+    with pytest.raises(ValueError, match="no regular file"):
+        beginning_of(changed, 10)
+
+
+def test_a_name_that_no_file_can_have_is_refused() -> None:
+    with pytest.raises(ValueError, match="null"):
+        beginning_of(Path("a\0b"), 10)
+
+
 def test_what_is_no_utf_8_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "a.toml"
     file.write_bytes(b"a = '\xff'")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from ncuview.errors import (
     UsageError,
     WrongResult,
 )
+from ncuview.report import source as module_of_sources
 from ncuview.without_counters import kernel_without_counters, program_without_counters, source_without_counters
 
 NVCC = find_nvcc()
@@ -253,41 +255,76 @@ def test_of_a_python_program_only_the_remedy_is_left() -> None:
         program_without_counters(["python3", "train.py"])
 
 
-def smi(folder: Path, script: str) -> None:
-    file = folder / "nvidia-smi"
-    file.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-    file.chmod(0o755)
-
-
-@pytest.mark.parametrize(
-    ("script", "visible", "found"),
-    [
-        ('[ "$*" = "--query-gpu=compute_cap --format=csv,noheader --id=0" ] && echo 9.0', None, "9.0"),
-        ('[ "$3" = "--id=GPU-1234" ] && echo " 12.0 "', "GPU-1234,1", "12.0"),
-        ("echo 'No devices were found'; exit 6", None, ""),
-        ("exec /nowhere/at/all", "1", ""),
-    ],
-)
-def test_the_first_visible_gpu_says_what_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, visible: str | None, found: str
+@pytest.mark.parametrize("capability", ["9.0", "12.0", ""])
+def test_the_machine_code_is_that_for_the_gpu_of_the_machine(
+    monkeypatch: pytest.MonkeyPatch, program: str, capability: str
 ) -> None:
-    smi(tmp_path, script)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    if visible:
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert module._capability_here() == found
+    asked = []
 
+    def code_of_program(name: str, folder: Path, for_: str) -> tuple[static_facts.KernelCode, ...]:
+        asked.append((name, for_))
+        return ()
 
-def test_a_driver_that_hangs_or_is_missing_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert module._capability_here() == ""
-    smi(tmp_path, "while :; do :; done")
-    monkeypatch.setattr(module, "_SMI_TIMEOUT_S", 0.2)
-    assert module._capability_here() == ""
+    monkeypatch.setattr(machine, "compute_capability", lambda: capability)
+    monkeypatch.setattr(static_facts, "code_of_program", code_of_program)
+    program_without_counters([program])
+    assert asked == [(program, capability)]
 
 
 def test_a_line_that_the_source_does_not_have_has_no_text(source: Path) -> None:
-    assert module._line(source, 3) == "int i = blockIdx.x * blockDim.x + threadIdx.x;"
-    assert module._line(source, 300) == ""
-    assert module._line(source.with_name("gone.cu"), 3) == ""
+    line = module._line_reader(source.parent)
+    assert line(source.name, 3) == line(str(source), 3) == "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+    assert line(source.name, 300) == ""
+    assert line("gone.cu", 3) == ""
+
+
+def test_lines_are_counted_as_the_compiler_counts_them(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_bytes(b"// one \x0c still one\r\n  // caf\xe9 \xc2\x85 two\n")
+    assert module._line_reader(tmp_path)("a.cu", 2) == "// caf\N{REPLACEMENT CHARACTER} \x85 two"
+
+
+@pytest.mark.parametrize(
+    "named", ["/etc/passwd", "/dev/zero", "secret.txt", "pipe.cu", "link.cu", "folder.cu", "a\0.cu", ""]
+)
+def test_what_is_no_source_file_is_not_opened(tmp_path: Path, named: str) -> None:
+    """The names come from the line table of a program that may be a stranger's."""
+    os.mkfifo(tmp_path / "pipe.cu")
+    (tmp_path / "folder.cu").mkdir()
+    (tmp_path / "link.cu").symlink_to("/etc/passwd")
+    (tmp_path / "secret.txt").write_text("secret\n")
+    assert module._line_reader(tmp_path)(named, 1) == ""
+
+
+def test_a_file_is_read_once(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+    local_file = module_of_sources.local_file
+
+    def opening(file: str) -> tuple[Path, str] | None:
+        opened.append(file)
+        return local_file(file)
+
+    monkeypatch.setattr(module_of_sources, "local_file", opening)
+    line = module._line_reader(source.parent)
+    assert [line(source.name, at)[:4] for at in (3, 4, 5)] == ["int ", "for ", "y[i]"]
+    assert opened == [str(source)]
+
+
+def test_the_folder_is_not_searched(tmp_path: Path) -> None:
+    """It may be a home folder, or the root of a file system."""
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "a.cu").write_text("__global__ void a() {}\n")
+    assert module._line_reader(tmp_path)("a.cu", 1) == ""
+
+
+def test_a_program_whose_line_table_names_a_pipe_is_told_all_the_same(program: str, source: Path) -> None:
+    text = source.read_text(encoding="utf-8")
+    for name in ("pipe.cu", "/etc/passwd"):
+        source.write_text(f'#line 1 "{name}"\n{text}', encoding="utf-8")
+        words = [str(NVCC), "-arch=sm_90", "-lineinfo", "-o", "halve", source.name]
+        subprocess.run(words, cwd=source.parent, check=True)
+        pipe = source.with_name("pipe.cu")
+        if not pipe.exists():
+            os.mkfifo(pipe)
+        (kernel,) = program_without_counters([program]).kernels
+        places = [place for subject in kernel.subjects for place in subject.where]
+        assert {(place.file.rpartition("/")[2], place.code) for place in places} == {(name.rpartition("/")[2], "")}

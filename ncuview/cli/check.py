@@ -87,7 +87,7 @@ def check(
     code = exit_code(gate)
     failure = examined.diagnosis.failure
     if save and failure:
-        complain(f"{save} was not written: launches are missing")
+        complain(f"{save} was not written: the profile is incomplete")
     elif save and (code == 0 or exit_zero):
         api.keep_baseline(examined, save)
         say(f"{save}: written")

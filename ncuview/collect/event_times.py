@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import statistics
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -13,11 +10,9 @@ from pathlib import Path
 
 from ncuview.collect.catalogue import Launch
 from ncuview.collect.compiler import Compiled
-from ncuview.collect.live import SECONDS_PER_LAUNCH, check_results, host_environment, host_program
+from ncuview.collect.live import SECONDS_PER_LAUNCH, check_results, host_program, results_of, run_host
 from ncuview.collect.machine import gpu_state
-from ncuview.errors import GpuNotFound, LauncherNotFound, ProgramFailed
-
-_LAST_WORDS = 5
+from ncuview.errors import GpuNotFound, LauncherNotFound
 
 
 @dataclass(frozen=True)
@@ -53,7 +48,7 @@ def event_times(launch: Launch, compiled: Mapping[str, Compiled], folder: Path) 
     Args:
         launch: What to launch.
         compiled: Function -> machine code, as ``live.compile_all`` gives it.
-        folder: A private folder for the files of this run.
+        folder: A private folder with the machine code, for the files of this run; under sudo it becomes the user's.
 
     Raises:
         ToolError: There is no GPU or no PyCUDA.
@@ -63,26 +58,8 @@ def event_times(launch: Launch, compiled: Mapping[str, Compiled], folder: Path) 
         raise GpuNotFound("no NVIDIA GPU here: nvidia-smi is missing or lists none", hint="Run it where the GPU is.")
     if find_spec("pycuda") is None:
         raise LauncherNotFound("no PyCUDA here: it is not installed", hint="pip install 'ncuview[gpu]'")
-    program, result = host_program([launch], compiled, folder)
-    try:
-        done = subprocess.run(
-            [*program, "times"],
-            cwd=launch.kernel.root,
-            env={**os.environ, **host_environment()},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=SECONDS_PER_LAUNCH,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as late:
-        raise ProgramFailed(
-            f"{launch.kernel.name} did not end within {SECONDS_PER_LAUNCH} s", hint="Give it a smaller problem."
-        ) from late
-    if done.returncode:
-        words = "\n".join(done.stderr.strip().splitlines()[-_LAST_WORDS:])
-        raise ProgramFailed(f"the host process failed while it timed {launch.kernel.name}:\n{words}")
+    program, result = host_program([launch], compiled, folder, timed="launches")
+    run_host(program, folder, launch.kernel.root, SECONDS_PER_LAUNCH, launch.kernel.name)
     check_results(result)
-    (found,) = json.loads(result.read_text(encoding="utf-8"))["launches"]
+    (found,) = results_of(result)
     return EventTimes(found["device"], found["compute_capability"], found["multiprocessors"], tuple(found["times_ns"]))

@@ -13,7 +13,7 @@ from pathlib import Path
 from ncuview.collect.ncu_failures import failure
 from ncuview.collect.rights import invoking_user
 from ncuview.report.inputs import REPORT_ENDINGS
-from ncuview.report.seal import seal
+from ncuview.report.seal import seal, sidecar
 
 ROOM_FOR_A_REPORT = 1 << 20
 """Bytes that the smallest reports with source and machine code take; with fewer, ncu need not be started."""
@@ -23,14 +23,15 @@ def report_to_write(named: Path) -> Path:
     """The file that is named, with the ending that ncu would add, once it is known that it can be written.
 
     Raises:
-        UsageError: It exists, or its folder is missing or may not be written to.
+        UsageError: It or its checksum exists, or its folder is missing or may not be written to.
         NothingProfiled: The disk is full.
     """
     report = named.absolute()
     if report.suffix != REPORT_ENDINGS[0]:
         report = report.with_name(report.name + REPORT_ENDINGS[0])
-    if os.path.lexists(report):  # a link that leads nowhere would be followed
-        raise failure("NCU-EXISTS").as_error(f"{report} exists already")
+    for taken in (report, sidecar(report)):
+        if os.path.lexists(taken):  # a link that leads nowhere would be followed
+            raise failure("NCU-EXISTS").as_error(f"{taken} exists already")
     if not report.parent.is_dir():
         raise failure("NCU-WRITE").as_error(f"{report} cannot be written: there is no folder {report.parent}")
     check_room(report.parent)
@@ -71,10 +72,11 @@ def private_folder(beside: Path) -> Iterator[Path]:
 
 
 def keep(report: Path, folder: Path) -> Path:
-    """Give a report its place: on the disk, sealed, under its own name, and only if nothing has that name.
+    """Give a report its place: on the disk, sealed, and only if nothing has its name or its checksum's.
 
     Raises:
-        UsageError: Something has that name by now, or the report cannot be written.
+        UsageError: Something has one of these names by now, or the report cannot be written.
+        ReportUnreadable: It cannot be read any more.
     """
     target, user = folder / report.name, invoking_user()
     try:
@@ -83,10 +85,15 @@ def keep(report: Path, folder: Path) -> Path:
         if user:
             user.hand_over([report, sealed])
         # The seal first: a report without one is believed as it is.
-        sealed.replace(folder / sealed.name)
-        _name(report, target)
+        _name(sealed, sidecar(target))
+        try:
+            _name(report, target)
+        except BaseException:
+            sidecar(target).unlink()
+            raise
     except FileExistsError as error:
-        raise failure("NCU-EXISTS").as_error(f"{target} exists already") from error
+        taken = target if os.path.lexists(target) else sidecar(target)
+        raise failure("NCU-EXISTS").as_error(f"{taken} exists already") from error
     except OSError as error:
         raise failure("NCU-WRITE").as_error(f"{target} cannot be written: {error.strerror}") from error
     _write_to_disk(folder)

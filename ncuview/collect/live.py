@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ncuview.collect.catalogue import Launch
 from ncuview.collect.compiler import Compiled, compile_kernel, compile_user_kernel
@@ -18,7 +18,7 @@ from ncuview.collect.machine import find_ncu, find_nvcc, missing_for_live
 from ncuview.collect.ncu_output import Progress
 from ncuview.collect.options import NcuOptions
 from ncuview.collect.profiling import Job, profile
-from ncuview.collect.rights import invoking_user
+from ncuview.collect.rights import invoking_user, variables_for_ncu
 from ncuview.collect.user_kernel import check_arguments
 from ncuview.errors import NcuNotFound, ProgramFailed, UsageError, WrongResult
 from ncuview.report.host_times import host_times_of
@@ -26,6 +26,10 @@ from ncuview.ruleset.kernel_file import Kernel
 
 SECONDS_PER_LAUNCH = 120
 """More than any catalogue kernel takes in all its passes; a run beyond it hangs."""
+_LAST_WORDS = 5
+
+Timed = Literal["", "launches", "transfers"]
+"""What the host process times: nothing, many more launches like each, or what the host copies for each."""
 
 
 def profile_live(
@@ -85,40 +89,79 @@ def profile_live(
     )
     report = profile(job, folder).whole()[0]
     check_results(result)
-    _time_transfers(launches, compiled, host, report)
+    _time_transfers(launches, compiled, folder / "transfers", report)
     return report
 
 
 def _time_transfers(launches: Sequence[Launch], compiled: Mapping[str, Compiled], folder: Path, report: Path) -> None:
     """Run the launches whose transfers matter once more, without ncu, and leave their times beside the report.
 
+    The folder is made: what the first host process was given belongs to the user, who may have changed it.
+
     Raises:
-        ProgramFailed: The host process failed.
+        ProgramFailed: The host process failed or took too long.
     """
     indices = [index for index, launch in enumerate(launches) if launch.kernel.text.transfers]
     if not indices:
         return
     timed = [launches[index] for index in indices]
-    program, result = host_program(timed, compiled, folder, times_transfers=True)
-    if user := invoking_user():
-        program = user.runs(program, host_environment())
-        user.hand_over(folder.iterdir())
-    done = subprocess.run(
-        program,
-        cwd=timed[0].kernel.root,
-        env={**os.environ, **host_environment()},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS_PER_LAUNCH * len(timed),
-        check=False,
-    )
-    if done.returncode:
-        words = "\n".join(done.stderr.strip().splitlines()[-5:])
-        raise ProgramFailed(f"the host process failed while it timed transfers:\n{words}")
-    times = json.loads(result.read_text(encoding="utf-8"))["launches"]
+    folder.mkdir()
+    program, result = host_program(timed, compiled, folder, timed="transfers")
+    run_host(program, folder, timed[0].kernel.root, SECONDS_PER_LAUNCH * len(timed), "transfers")
+    times = results_of(result)
     numbered = [{"index": index, **entry} for index, entry in zip(indices, times, strict=True)]
     host_times_of(report).write_text(json.dumps({"launches": numbered}, indent=1) + "\n", encoding="utf-8")
+
+
+def run_host(program: Sequence[str], folder: Path, root: Path, seconds: float, timed: str) -> None:
+    """Run the host process without ncu, with the rights of whoever called sudo.
+
+    Args:
+        program: What ``host_program`` made.
+        folder: The private folder that it made it in. Under sudo it and its files become the user's.
+        root: The folder that the process runs in.
+        seconds: How long it may take.
+        timed: What it times, for messages.
+
+    Raises:
+        ProgramFailed: It failed or took too long.
+    """
+    variables = host_environment()
+    if user := invoking_user():
+        user.hand_over([folder, *folder.iterdir()])
+        program, variables = user.runs(program, variables), {}
+    try:
+        done = subprocess.run(
+            program,
+            cwd=root,
+            env={**variables_for_ncu(), **variables},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as late:
+        raise ProgramFailed(
+            f"the host process did not end within {seconds:g} s while it timed {timed}",
+            hint="Give it a smaller problem.",
+        ) from late
+    if done.returncode:
+        words = "\n".join(done.stderr.strip().splitlines()[-_LAST_WORDS:]) or f"exit code {done.returncode}"
+        raise ProgramFailed(f"the host process failed while it timed {timed}:\n{words}")
+
+
+def results_of(result: Path) -> list[dict[str, Any]]:
+    """What the host process says of each launch.
+
+    Raises:
+        ProgramFailed: It left no results.
+    """
+    if not result.exists():
+        raise ProgramFailed("the host process ended without results", hint="Run it without ncu to see its error.")
+    launches: list[dict[str, Any]] = json.loads(result.read_text(encoding="utf-8"))["launches"]
+    return launches
 
 
 def check_results(result: Path) -> None:
@@ -128,9 +171,7 @@ def check_results(result: Path) -> None:
         WrongResult: At least one element differs from the oracle.
         ProgramFailed: The host process left no results.
     """
-    if not result.exists():
-        raise ProgramFailed("the host process ended without results", hint="Run it without ncu to see its error.")
-    for launch in json.loads(result.read_text(encoding="utf-8"))["launches"]:
+    for launch in results_of(result):
         if launch["wrong_elements"]:
             raise WrongResult(
                 f"{launch['kernel']} computes {launch['wrong_elements']:,} wrong elements; its profile is not shown",
@@ -152,11 +193,10 @@ def _compiled(nvcc: Path, kernel: Kernel, folder: Path) -> Compiled:
 
 
 def host_program(
-    launches: Sequence[Launch], compiled: Mapping[str, Compiled], folder: Path, *, times_transfers: bool = False
+    launches: Sequence[Launch], compiled: Mapping[str, Compiled], folder: Path, *, timed: Timed = ""
 ) -> tuple[list[str], Path]:
-    """The command that makes the launches or times their transfers, and the file that it will leave its results in."""
-    what = "transfers" if times_transfers else "launches"
-    job, result = folder / f"{what}.job.json", folder / f"{what}.json"
+    """The command that makes the launches or times something of them, and the file with what it will find."""
+    job, result = folder / "launches.job.json", folder / "launches.json"
     entries = [
         {
             "kernel": launch.kernel.name,
@@ -173,7 +213,7 @@ def host_program(
         }
         for launch in launches
     ]
-    job.write_text(json.dumps({"launches": entries, "times_transfers": times_transfers}), encoding="utf-8")
+    job.write_text(json.dumps({"launches": entries, "timed": timed}), encoding="utf-8")
     return host_command(job, result), result
 
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from lxml import etree
-
+from ncuview.collect.nvidia_smi import Gpu, SmiLog, read_log, visible
 from ncuview.errors import CompilerNotFound, GpuNotFound, LauncherNotFound, NcuNotFound, NcuRefused, ToolError
 
 _NSIGHT_COMPUTE = Path("/opt/nvidia/nsight-compute")
@@ -74,33 +73,30 @@ def ncu_version(ncu: Path) -> str:
 
 def gpu_state() -> GpuState | None:
     """The state of the first visible GPU, or None where no driver or GPU answers."""
-    nvidia_smi = shutil.which("nvidia-smi")
-    if nvidia_smi is None:
+    found = _first_visible()
+    if found is None:
         return None
-    try:
-        answer = subprocess.run(
-            [nvidia_smi, "-q", "-x"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_NVIDIA_SMI_TIMEOUT_S,
-            check=True,
-        ).stdout
-        log = etree.fromstring(answer, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False))
-    except (OSError, subprocess.SubprocessError, etree.XMLSyntaxError):
-        return None
-    gpu = _first_visible(log.findall("gpu"))
-    if gpu is None:
-        return None
+    log, gpu = found
     return GpuState(
-        name=gpu.findtext("product_name", ""),
-        driver_version=log.findtext("driver_version", ""),
-        cuda_version=log.findtext("cuda_version", ""),
-        sm_clock_mhz=_number(gpu, "clocks/sm_clock"),
-        max_sm_clock_mhz=_number(gpu, "max_clocks/sm_clock"),
-        temperature_c=_number(gpu, "temperature/gpu_temp"),
-        throttle_reasons=_throttle_reasons(gpu),
-        mig=_in_mig_mode(gpu),
+        name=gpu.name,
+        driver_version=log.driver,
+        cuda_version=log.cuda,
+        sm_clock_mhz=gpu.sm_clock_mhz,
+        max_sm_clock_mhz=gpu.max_sm_clock_mhz,
+        temperature_c=gpu.temperature_c,
+        throttle_reasons=gpu.throttle_reasons,
+        mig=gpu.in_mig_mode,
     )
+
+
+def compute_capability() -> str:
+    """The compute capability of the first visible GPU, such as ``9.0``; empty where none answers."""
+    found = _first_visible()
+    if found is None:
+        return ""
+    question = ("--query-gpu=compute_cap", "--format=csv,noheader", f"--id={found[1].uuid}")
+    said = _nvidia_smi(*question).decode("utf-8", "replace").strip()
+    return said if re.fullmatch(r"\d+\.\d", said) else ""
 
 
 def missing_for_ncu() -> ToolError | None:
@@ -133,6 +129,30 @@ def missing_for_live() -> ToolError | None:
     return None
 
 
+def _first_visible() -> tuple[SmiLog, Gpu] | None:
+    """What nvidia-smi says of the machine, and the first GPU that a program sees; None where there is none."""
+    log = read_log(_nvidia_smi("-q", "-x"))
+    gpus = visible(log.gpus, os.environ.get("CUDA_VISIBLE_DEVICES")) if log else ()
+    return (log, gpus[0]) if log and gpus else None
+
+
+def _nvidia_smi(*words: str) -> bytes:
+    """What nvidia-smi answers; nothing where it is missing, fails or hangs."""
+    nvidia_smi = shutil.which("nvidia-smi")
+    if nvidia_smi is None:
+        return b""
+    try:
+        return subprocess.run(
+            [nvidia_smi, *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_NVIDIA_SMI_TIMEOUT_S,
+            check=True,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return b""
+
+
 def _find(program: str, folders: list[Path]) -> Path | None:
     found = shutil.which(program) or shutil.which(program, path=os.pathsep.join(map(str, folders)))
     return Path(found).absolute() if found else None
@@ -145,33 +165,3 @@ def _cuda_folders() -> list[Path]:
 
 def _version(text: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", text))
-
-
-def _first_visible(gpus: list[etree._Element]) -> etree._Element | None:
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if visible is None:
-        return gpus[0] if gpus else None
-    first = visible.split(",")[0].strip()
-    for place, gpu in enumerate(gpus):
-        if first == str(place) or (first.startswith("GPU-") and gpu.findtext("uuid", "").startswith(first)):
-            return gpu
-        # An instance's own UUID is not listed, only that its GPU is in MIG mode.
-        if first.startswith("MIG-") and _in_mig_mode(gpu):
-            return gpu
-    return None
-
-
-def _in_mig_mode(gpu: etree._Element) -> bool:
-    return gpu.findtext("mig_mode/current_mig") == "Enabled"
-
-
-def _throttle_reasons(gpu: etree._Element) -> tuple[str, ...]:
-    # Older drivers call the same list "throttle" instead of "event"; an idle GPU is not held down.
-    reasons = [*gpu.findall("clocks_event_reasons/*"), *gpu.findall("clocks_throttle_reasons/*")]
-    active = (re.sub(r"^clocks_(event|throttle)_reason_", "", str(r.tag)) for r in reasons if r.text == "Active")
-    return tuple(reason for reason in active if reason != "gpu_idle")
-
-
-def _number(gpu: etree._Element, path: str) -> int | None:
-    number = re.match(r"-?\d+", gpu.findtext(path, ""))
-    return int(number[0]) if number else None

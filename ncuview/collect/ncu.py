@@ -126,20 +126,25 @@ def run_ncu(
     watch = Watch(timeout_s, no_progress_s)
     launches = ProgressReader(clock=lambda: watch.elapsed_s)
     stdout, stderr = Transcript(), Transcript()
+    signs = 0
+
+    def watch_signs() -> None:
+        nonlocal signs
+        if launches.signs > signs:
+            signs = launches.signs
+            watch.moved()
 
     def hear(chunk: bytes) -> None:
         stdout.add(chunk)
-        signs = launches.signs
         for news in launches.feed(chunk):
             if progress is not None:
                 progress(news)
-        if launches.signs > signs:
-            watch.moved()
+        watch_signs()
 
     def hear_errors(chunk: bytes) -> None:
         stderr.add(chunk)
-        if launches.unfinished is None:
-            watch.moved()
+        launches.heard()
+        watch_signs()
 
     ended = supervise(
         argv,

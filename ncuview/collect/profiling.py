@@ -19,7 +19,7 @@ from ncuview.collect.ncu_output import Progress
 from ncuview.collect.options import ClockControl, NcuOptions
 from ncuview.collect.rights import invoking_user
 from ncuview.collect.watch import NO_PROGRESS_S
-from ncuview.errors import NcuviewError, ProgramFailed, ReportDamaged, ReportEmpty, ReportError
+from ncuview.errors import NcuviewError, ProgramFailed, ReportDamaged, ReportEmpty, ReportError, UsageError
 from ncuview.report.inputs import REPORT_ENDINGS, report_files
 from ncuview.report.precheck import precheck
 
@@ -78,9 +78,10 @@ class Profiled:
 
     Attributes:
         reports: Reports that can be read: all launches, or those that were profiled before the failure.
+        damaged: Only a part of each can be read.
         options: What ncu was told in the end, which may be less than it was asked to be told.
         run: How the last run of ncu ended.
-        failure: Why launches are missing; None when the reports are whole.
+        failure: Why launches are missing, or a report that was to stay is not kept; None where all is well.
         notes: What whoever sees the result should know.
     """
 
@@ -89,9 +90,10 @@ class Profiled:
     run: NcuRun
     failure: NcuviewError | None = None
     notes: tuple[Note, ...] = ()
+    damaged: bool = False
 
     def whole(self) -> tuple[Path, ...]:
-        """The reports, where no launch is missing.
+        """The reports, where nothing failed.
 
         Raises:
             NcuviewError: The failure.
@@ -121,20 +123,34 @@ def profile(
         return _attempts(job, folder / f"profile{REPORT_ENDINGS[0]}", [folder], sleep)
     target = report_to_write(export)
     with private_folder(target) as private:
-        made = _attempts(job, private / target.name, [private, folder], sleep)
-        return replace(made, reports=tuple(_moved(made.reports, target.parent, folder)))
+        return _moved(_attempts(job, private / target.name, [private, folder], sleep), target.parent, folder)
 
 
-def _moved(reports: Sequence[Path], to: Path, folder: Path) -> Iterator[Path]:
-    """Whole reports under the names that the user gave; damaged ones stay private, to be read and no more."""
-    for report in reports:
+def _moved(made: Profiled, to: Path, folder: Path) -> Profiled:
+    """Whole reports under the names that the user gave; others stay private, to be read and no more."""
+    shown: list[Path] = []
+    failed = made.failure
+    for report in made.reports:
         try:
-            precheck(report)
-        except ReportError:
-            with suppress(OSError):  # that disk may be full as well
-                yield copyfile(report, folder / report.name)
-        else:
-            yield keep(report, to)
+            place = _copied(report, folder) if made.damaged else keep(report, to)
+        except (UsageError, ReportError) as refused:
+            place = _copied(report, folder)
+            failed = _and_not_kept(failed, refused, shown=place is not None)
+        shown += [place] if place else []
+    return replace(made, reports=tuple(shown), failure=failed)
+
+
+def _copied(report: Path, folder: Path) -> Path | None:
+    """A copy in the folder of this run; None where that disk is full as well."""
+    with suppress(OSError):
+        return Path(copyfile(report, folder / report.name))
+    return None
+
+
+def _and_not_kept(failed: NcuviewError | None, refused: NcuviewError, *, shown: bool) -> NcuviewError:
+    """Why launches are missing, if any are, and why a report is not kept."""
+    said = f"{refused}; what was profiled is shown and not kept" if shown else str(refused)
+    return _reworded(failed, f"{failed}\n{said}") if failed else _reworded(refused, said)
 
 
 def _attempts(job: Job, report: Path, folders: Sequence[Path], sleep: Callable[[float], object]) -> Profiled:
@@ -170,7 +186,7 @@ def _attempt(job: Job, report: Path, folders: Sequence[Path]) -> Profiled:
         failed = failure("NCU-PART").as_error("ncu ended well, and launches that it began are missing")
     if failed and held.launches:
         failed = _with_what_is_left(failed, held.launches, run)
-    return Profiled(held.readable, job.options, run, failed)
+    return Profiled(held.readable, job.options, run, failed, damaged=not held.launches)
 
 
 class _Held(NamedTuple):
@@ -230,7 +246,11 @@ def _damaged(error: ReportError, folder: Path) -> NcuviewError:
 def _with_what_is_left(failed: NcuviewError, launches: int, run: NcuRun) -> NcuviewError:
     """The same failure, which also says how many launches are shown all the same."""
     of_all = f", of {run.launches} that were begun" if launches < run.launches else ""
-    return type(failed)(f"{failed}\nLaunches that are shown: {launches}{of_all}.", hint=failed.hint, id=failed.id)
+    return _reworded(failed, f"{failed}\nLaunches that are shown: {launches}{of_all}.")
+
+
+def _reworded(failed: NcuviewError, message: str) -> NcuviewError:
+    return type(failed)(message, hint=failed.hint, id=failed.id)
 
 
 def _notes(made: Profiled) -> Iterator[Note]:

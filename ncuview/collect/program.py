@@ -32,34 +32,6 @@ def python_script(script: Path, arguments: Sequence[str] = ()) -> list[str]:
     return [sys.executable, str(script), *arguments]
 
 
-def profile_program(
-    program: Sequence[str],
-    metrics: Sequence[str],
-    folder: Path,
-    options: NcuOptions | None = None,
-    *,
-    export: Path | None = None,
-    timeout_s: float = math.inf,
-    no_progress_s: float = NO_PROGRESS_S,
-    progress: Callable[[Progress], object] | None = None,
-) -> tuple[Path, ...]:
-    """The reports of a program, for who can do nothing with some of its launches; see ``run_program``.
-
-    Raises:
-        NcuviewError: As ``run_program``, and where launches are missing.
-    """
-    return run_program(
-        program,
-        metrics,
-        folder,
-        options,
-        export=export,
-        timeout_s=timeout_s,
-        no_progress_s=no_progress_s,
-        progress=progress,
-    ).whole()
-
-
 def run_program(
     program: Sequence[str],
     metrics: Sequence[str],
@@ -68,7 +40,7 @@ def run_program(
     *,
     export: Path | None = None,
     timeout_s: float = math.inf,
-    no_progress_s: float = NO_PROGRESS_S,
+    no_progress_s: float | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Profiled:
     """Run a program under ncu, in the folder that ncuview runs in, and return what was profiled.
@@ -83,7 +55,8 @@ def run_program(
         export: Where a report is to stay, as ncu's option of this name: ``%p``, ``%h``, ``%i`` and ``%q{NAME}`` in its
             name are ncu's. None leaves the reports in ``folder``. Files under its name are whole or not there.
         timeout_s: How long the program may take under ncu, in seconds.
-        no_progress_s: How long ncu may be at work on one launch without a sign, or the program say and launch nothing.
+        no_progress_s: How long ncu may be at work on one launch without a sign, or the program say and launch nothing;
+            None for ``collect.watch.NO_PROGRESS_S``.
         progress: Told about every kernel that ncu starts and finishes.
 
     Raises:
@@ -105,7 +78,7 @@ def run_program(
         Path.cwd(),
         options,
         timeout_s=timeout_s,
-        no_progress_s=no_progress_s,
+        no_progress_s=NO_PROGRESS_S if no_progress_s is None else no_progress_s,
         progress=progress,
     )
     made = profile(job, folder, export)

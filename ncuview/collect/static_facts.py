@@ -274,12 +274,22 @@ def _place(table: LineTable, address: int) -> Place:
 
 
 def _demangled(symbols: Sequence[str]) -> dict[str, str]:
-    """What C++ calls the functions; nothing where no demangler is installed."""
+    """What C++ calls the functions; nothing where no demangler is installed or it does not answer."""
     demangler = shutil.which("cu++filt") or shutil.which("c++filt")
     if demangler is None:
         return {}
-    done = subprocess.run(
-        [demangler], input="\n".join(symbols), capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-    )
+    try:
+        done = subprocess.run(
+            [demangler],
+            env={"PATH": os.environ.get("PATH", os.defpath)},
+            input="\n".join(symbols),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except (subprocess.TimeoutExpired, OSError):
+        return {}
     names = done.stdout.splitlines()
     return dict(zip(symbols, names, strict=True)) if len(names) == len(symbols) else {}

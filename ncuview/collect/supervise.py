@@ -140,7 +140,8 @@ def _hear_the_rest(listeners: Mapping[IO[bytes], _Listener]) -> None:
     for stream, listener in listeners.items():
         os.set_blocking(stream.fileno(), False)
         with suppress(BlockingIOError):
-            listener(os.read(stream.fileno(), _LARGEST_PIPE))
+            if rest := os.read(stream.fileno(), _LARGEST_PIPE):
+                listener(rest)
 
 
 def _stop(guard: subprocess.Popen[bytes], listeners: Mapping[IO[bytes], _Listener]) -> None:

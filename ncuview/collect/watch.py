@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Literal
 
 NO_PROGRESS_S = 1800.0
-"""Without a sign of progress for so long, a run is taken to hang: fifteen times what the slowest launch of the
-catalogue takes in all its passes, and less than the hour after which pipelines often end a job without a word."""
+"""Without a sign of progress for so long, a run is taken to hang: fifteen times what a launch of the catalogue
+may take (``live.SECONDS_PER_LAUNCH``), and less than the hour after which pipelines often end a job without a word."""
 
 Overdue = Literal["", "time", "silence"]
 """Not overdue, over the whole time, or without progress for too long."""

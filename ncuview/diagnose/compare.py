@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import fsum, isfinite, nan
 
 from ncuview.diagnose.kept import PromiseKept, promise_kept, spread
@@ -71,8 +71,9 @@ class Comparison:
 
     @property
     def failure(self) -> Failure | None:
-        """Why launches of one side are missing; None when both are whole."""
-        return self.before.failure or self.after.failure
+        """Why launches are missing on a side, or on both; None when both are whole."""
+        lost = [side.failure for side in (self.before, self.after) if side.failure]
+        return replace(lost[0], message="; ".join(each.message for each in lost)) if lost else None
 
 
 def compare(
@@ -203,6 +204,8 @@ def _changed(before: LaunchDiagnosis, after: LaunchDiagnosis) -> Iterator[str]:
 
 
 def extent_words(extent: Extent) -> str:
-    """A grid or block without the dimensions at its end that are 1: ``256x256``."""
+    """A grid or block without the dimensions at its end that are 1, ``256x256``; of a size that is not known, so."""
+    if not all(extent):
+        return "unknown"
     used = max((place for place, size in enumerate(extent, start=1) if size != 1), default=1)
     return "x".join(map(str, extent[:used]))

@@ -106,13 +106,23 @@ def _outcome(
 
 
 def _why_missing(missing: tuple[str, ...], profile: Profile, launch: int) -> str:
-    """Why there is no value of these metrics, and what helps."""
-    told = refused(profile, launch)
-    if wrong := [f"{name} is {told[name]:g}" for name in missing if name in told]:
-        return f"the report says that {', '.join(wrong)}, which cannot be. Profile again"
-    collected = any(name in profile.metrics.columns for name in missing)
-    what = "no value in the report" if collected else "not collected"
-    return f"{what}. Collect with: ncu --metrics {','.join(missing)}"
+    """Why there is no value of these metrics, each cause with its metrics where there are several, and what helps."""
+    told, row = refused(profile, launch), profile.metrics.iloc[launch]
+    # Of metrics that only serve together, some may be there.
+    unknown = [name for name in missing if not np.isfinite(row.get(name, np.nan))] or missing
+    wrong = [f"{name} is {told[name]:g}" for name in unknown if name in told]
+    lacking: dict[str, list[str]] = {}
+    for name in unknown:
+        if name not in told:
+            cause = "no value in the report" if name in profile.metrics.columns else "not collected"
+            lacking.setdefault(cause, []).append(name)
+    causes = [f"the report says that {', '.join(wrong)}, which cannot be"] if wrong else []
+    if not lacking:
+        return f"{causes[0]}. Profile again"
+    is_only_cause = len(causes) + len(lacking) == 1
+    for cause, names in sorted(lacking.items()):
+        causes.append(cause if is_only_cause else f"{cause}: {', '.join(names)}")
+    return f"{'; '.join(causes)}. Collect with: ncu --metrics {','.join(missing)}"
 
 
 def _why_unknown(rule: Rule, values: dict[str, float], profile: Profile, launch: int) -> str:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ncuview.model import CallSite, CodeLine, HotInstruction, Profile, SourceLine
 from ncuview.report.derive import ACCESSES, matches
 from ncuview.report.executed import Executed, executed_by_launch
-from ncuview.report.source import lines_of, source_text
+from ncuview.report.source import source_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from ncuview.ruleset.spec import Rule
@@ -30,6 +33,9 @@ HOW_TO_GET_LINES = (
     "no source line is known of it. Lines come with nvcc -lineinfo; PyTorch extensions:"
     ' extra_cuda_cflags=["-lineinfo"]; Numba: @cuda.jit(lineinfo=True); Triton: unset TRITON_DISABLE_LINE_INFO'
 )
+
+_shown: WeakKeyDictionary[Profile, dict[tuple[str, str, int], tuple[CodeLine, ...]]] = WeakKeyDictionary()
+"""Launches of one kernel have their waste in the same few lines, which they share."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,7 @@ class _Source:
         self._executed = executed
         self._report = str(profile.launches["report"].iloc[launch])
         self._calls = profile.call_sites.get(launch)
+        self._known = _shown.setdefault(profile, {})
 
     def worst(self, share: NDArray[np.float64]) -> tuple[SourceLine, ...]:
         """The worst lines; at least one, where there is any."""
@@ -137,13 +144,13 @@ class _Source:
 
     def _around(self, file: str, line: int) -> tuple[CodeLine, ...]:
         """The line, and those before and after it; nothing where the text does not reach so far."""
-        return _lines_around(source_text(self._profile, self._report, file) or "", line)
+        place = (self._report, file, line)
+        if place not in self._known:
+            self._known[place] = _lines_around(source_lines(self._profile, self._report, file), line)
+        return self._known[place]
 
 
-@lru_cache(maxsize=1 << 10)
-def _lines_around(source: str, line: int) -> tuple[CodeLine, ...]:
-    """Launches of one kernel have their waste in the same few lines, which they share."""
-    texts = lines_of(source) if source else []
+def _lines_around(texts: Sequence[str], line: int) -> tuple[CodeLine, ...]:
     if line > len(texts):
         return ()
     numbers = range(max(1, line - CONTEXT), min(len(texts), line + CONTEXT) + 1)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from ncuview.doctor.gpus import COMMAND, Gpu, chosen, smi_log, visible_gpus
+from ncuview.collect.nvidia_smi import Gpu, visible
+from ncuview.doctor.gpus import COMMAND, smi_log, visible_gpus
 from ncuview.doctor.machine import Machine
-from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, fail, ok, warn
+from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, fail, ok, unknown, warn
 
 _SHOWN = 60
 _HOT_C = 80
@@ -22,7 +23,7 @@ def visible_devices(machine: Machine) -> Verdict:
     wanted = machine.environment.get("CUDA_VISIBLE_DEVICES")
     order = machine.environment.get("CUDA_DEVICE_ORDER", "")
     seen = Evidence("CUDA_VISIBLE_DEVICES", "not set" if wanted is None else repr(wanted[:_SHOWN]))
-    found = gpus if wanted is None else chosen(wanted, gpus)
+    found = visible(gpus, wanted)
     mapped = Evidence(COMMAND, ", ".join(f"CUDA device {at} is {gpu.label}" for at, gpu in enumerate(found)))
     if not found:
         fix = f"unset CUDA_VISIBLE_DEVICES, or name GPUs of 0 to {len(gpus) - 1}."
@@ -44,7 +45,7 @@ def mig(machine: Machine) -> Verdict:
     """Whether a GPU is cut into instances."""
     gpus = visible_gpus(machine)
     seen = _each(gpus, lambda gpu: f"MIG {gpu.mig or 'N/A'}, after a reset {gpu.mig_pending or 'N/A'}")
-    if any(gpu.mig == "Enabled" for gpu in gpus):
+    if any(gpu.in_mig_mode for gpu in gpus):
         return warn(
             "the GPU is cut into instances (MIG): clocks cannot be locked, and shared units have no metrics",
             *seen,
@@ -88,7 +89,7 @@ def clocks(machine: Machine) -> Verdict:
     if held:
         fix = "Wait until the GPU is cool and idle; compare counters rather than times."
         return warn(f"the clocks are held down ({', '.join(held)})", *seen, fix=fix)
-    if any(gpu.clock_setting_mhz != gpu.default_clock_setting_mhz for gpu in gpus):
+    if any(_differ(gpu.clock_setting_mhz, gpu.default_clock_setting_mhz) for gpu in gpus):
         fix = "If a killed ncu left them: `ncu --clock-control reset`; else `nvidia-smi --reset-applications-clocks`."
         return warn("somebody has set the clocks", *seen, fix=fix)
     if any((gpu.temperature_c or 0) >= _HOT_C for gpu in gpus):
@@ -102,14 +103,16 @@ def clocks(machine: Machine) -> Verdict:
 def ecc(machine: Machine) -> Verdict:
     """Whether the memory's error correction is as other runs had it, and had nothing to do."""
     gpus = visible_gpus(machine)
-    seen = _each(gpus, lambda gpu: f"ECC {gpu.ecc or 'N/A'}, {gpu.uncorrectable_errors} uncorrectable errors")
+    seen = _each(gpus, _ecc_words)
     if any(gpu.uncorrectable_errors for gpu in gpus):
         return warn(
             "the GPU's memory has had uncorrectable errors", *seen, fix="Have the GPU checked: nvidia-smi -q -d ECC"
         )
-    if any(gpu.ecc_pending != gpu.ecc for gpu in gpus):
+    if any(_differ(_mode(gpu.ecc), _mode(gpu.ecc_pending)) for gpu in gpus):
         fix = "Reboot before you take a baseline: error correction takes memory bandwidth."
         return warn("the next reboot changes ECC, and with it how fast memory is", *seen, fix=fix)
+    if any(gpu.ecc == "Enabled" and gpu.uncorrectable_errors is None for gpu in gpus):
+        return unknown("ECC is on, and nvidia-smi does not say how many uncorrectable errors there were", *seen)
     kinds = sorted({gpu.ecc or "N/A" for gpu in gpus})
     return ok(f"ECC {', '.join(kinds)}: compare with baselines of the same", *seen)
 
@@ -118,10 +121,32 @@ def _each(gpus: Sequence[Gpu], words: Callable[[Gpu], str]) -> list[Evidence]:
     return [Evidence(COMMAND, f"{gpu.label}: {words(gpu)}") for gpu in gpus]
 
 
+def _differ(one: object, other: object) -> bool:
+    """Whether both are known and are not the same."""
+    return one is not None and other is not None and one != other
+
+
 def _clock_words(gpu: Gpu) -> str:
     clock = "unknown clock" if gpu.sm_clock_mhz is None else f"{gpu.sm_clock_mhz:,} MHz"
     heat = "" if gpu.temperature_c is None else f", {gpu.temperature_c} C"
-    return f"{clock}{heat}, persistence {gpu.persistence or 'N/A'}"
+    return f"{clock}, {_setting_words(gpu)}{heat}, persistence {gpu.persistence or 'N/A'}"
+
+
+def _setting_words(gpu: Gpu) -> str:
+    setting, default = gpu.clock_setting_mhz, gpu.default_clock_setting_mhz
+    if setting is None or default is None:
+        return "unknown whether clocks are set"
+    return "clocks not set" if setting == default else f"clocks set to {setting:,} MHz instead of {default:,} MHz"
+
+
+def _mode(word: str) -> str | None:
+    """A mode that nvidia-smi names, None where it names none."""
+    return None if word in {"", "N/A"} else word
+
+
+def _ecc_words(gpu: Gpu) -> str:
+    errors = "not counted" if gpu.uncorrectable_errors is None else str(gpu.uncorrectable_errors)
+    return f"ECC {gpu.ecc or 'N/A'}, uncorrectable errors: {errors}"
 
 
 def _confidential(machine: Machine) -> Evidence:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ncuview.collect.ncu_failures import failure
 from ncuview.doctor.machine import Machine
 from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, fail, ok, unknown, warn
 
@@ -12,14 +13,6 @@ _STATUS = "/proc/self/status"
 _USERS = "/proc/self/uid_map"
 _CAP_SYS_ADMIN = 21
 _ALL_USERS = ["0", "0", str(2**32 - 1)]
-
-_FOR_ADMINISTRATORS = (
-    "On a machine of your own, as administrator: put `options nvidia NVreg_RestrictProfilingToAdminUsers=0` into a "
-    "file in /etc/modprobe.d, rebuild the initrd (update-initramfs -u, or dracut -f) and reboot."
-)
-_IN_CONTAINERS = (
-    " In a container, start it with --cap-add=SYS_ADMIN, or have that set on the host. Many rented GPUs offer neither."
-)
 
 _GVISOR = re.compile(r"Linux version 4\.4\.0 .*Sun Jan 10 15:06:54 PST 2016")
 """The kernel that gVisor pretends to be."""
@@ -35,7 +28,7 @@ def counter_permission(machine: Machine) -> Verdict:
     seen = Evidence(_PARAMETERS, f"RmProfilingAdminOnly: {int(only_administrators)}")
     if only_administrators:
         message = "the driver lets only administrators read the GPU's counters"
-        return fail(message, seen, fix=_FOR_ADMINISTRATORS + _IN_CONTAINERS)
+        return fail(message, seen, fix=failure("NCU-PERM").fix)
     return ok("every user may read the GPU's counters", seen)
 
 
@@ -55,7 +48,7 @@ def administrator(machine: Machine) -> Verdict:
         return unknown(f"this process {lacks}; whether it needs it is not known: {reason}", *seen)
     if not needed:
         return ok(f"this process {lacks}, and needs none", *seen)
-    return warn(f"this process {lacks}", *seen, fix=_IN_CONTAINERS.strip())
+    return warn(f"this process {lacks}", *seen, fix=failure("NCU-PERM").fix)
 
 
 def container(machine: Machine) -> Verdict:

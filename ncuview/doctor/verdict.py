@@ -17,6 +17,9 @@ _DECIDE = ("ncu", "cuda-driver", "gpu", "counter-permission")
 """Checks without whose answer nobody knows whether a program can be profiled."""
 _READER = "ncu-report"
 """The check that decides whether reports can be read; profiling needs all."""
+_BEYOND_LIVE = ("ncu", "gpu", "folders")
+"""Checks whose FAIL may stand although a tiny kernel was profiled and its report read: an ncu too old for options that
+it was not given, another GPU than the first, no room for a larger report."""
 
 
 class NotKnown(ToolError):
@@ -71,7 +74,14 @@ class Examination:
     @property
     def failed(self) -> bool:
         """Whether any check found something that must be mended."""
-        return any(each.verdict.status == "FAIL" for each in self.all)
+        return bool(self._standing)
+
+    @property
+    def contradicted(self) -> tuple[Checked, ...]:
+        """The checks that say FAIL of what went well when it was tried."""
+        if not self._profiled:
+            return ()
+        return tuple(each for each in self.checks if each.verdict.status == "FAIL" and each.name not in _BEYOND_LIVE)
 
     def with_status(self, status: Status) -> tuple[Checked, ...]:
         """The checks with this verdict, in their order."""
@@ -82,22 +92,43 @@ class Examination:
         """What works here, in one or two sentences."""
         return f"{self._reading()}{self._profiling()}"
 
+    @property
+    def _profiled(self) -> bool:
+        """Whether a kernel was profiled here, and its report read."""
+        return any(each.verdict.status == "OK" for each in self.live)
+
+    @property
+    def _standing(self) -> tuple[Checked, ...]:
+        """The checks that say FAIL and are not contradicted."""
+        return tuple(each for each in self.with_status("FAIL") if each not in self.contradicted)
+
     def _reading(self) -> str:
+        if self._profiled:
+            return "Reports can be read. "
         reader = next((each.verdict for each in self.checks if each.name == _READER), None)
         if reader is None or reader.status == "UNKNOWN":
             return "Whether reports can be read is not known. "
         return f"Reports cannot be read: {reader.message}. " if reader.status == "FAIL" else "Reports can be read. "
 
     def _profiling(self) -> str:
-        if failed := self.with_status("FAIL"):
-            return f"Programs cannot be profiled: {_reasons(failed)}."
-        if self.live and all(each.verdict.status == "OK" for each in self.live):
-            return "Programs can be profiled: it was tried."
-        trial = _reasons([each for each in self.live if each.verdict.status != "OK"]) or "--live tries it"
+        live_failed = any(each.verdict.status == "FAIL" for each in self.live)
+        if self._profiled and not live_failed:
+            return self._tried()
+        if self._standing:
+            return f"Programs cannot be profiled: {_reasons(self._standing)}."
+        trial = _reasons(self.live) or "--live tries it"
         unknown = [each for each in self.checks if each.name in _DECIDE and each.verdict.status == "UNKNOWN"]
         if unknown:
             return f"Whether programs can be profiled is not known: {_reasons(unknown)}; {trial}."
         return f"Nothing was found that keeps programs from being profiled; {trial}."
+
+    def _tried(self) -> str:
+        names = ", ".join(each.title for each in self.contradicted)
+        although = f", although these checks failed: {names}" if names else ""
+        doubts = [*self._standing, *(each for each in self.live if each.verdict.status != "OK")]
+        if doubts:
+            return f"A tiny kernel was profiled{although}; programs may fail all the same: {_reasons(doubts)}."
+        return f"Programs can be profiled: it was tried{although}."
 
 
 def ok(message: str, *evidence: Evidence) -> Verdict:

@@ -17,7 +17,7 @@ from ncuview.gate.files import read_text
 from ncuview.gate.times import FLOOR_NS, TOLERANCE
 from ncuview.model import Extent, LaunchDiagnosis, Level
 from ncuview.report.metrics import definitions
-from ncuview.toml_file import parse_toml
+from ncuview.toml_file import LARGEST, parse_toml
 
 _PYPROJECT = "pyproject.toml"
 _HINT = "docs/gates.md lists the keys of a budget."
@@ -128,7 +128,7 @@ def read_budget(path: Path) -> Budget:
     Raises:
         BudgetError: It cannot be used; the message names file, entry and key.
     """
-    text = read_text(path, BudgetError, _HINT)
+    text = read_text(path, BudgetError, _HINT, LARGEST)
     if text is None:
         raise BudgetError(f"there is no budget file {path}", hint="Check its path.")
     try:

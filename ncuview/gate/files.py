@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from ncuview.errors import NcuviewError
 from ncuview.files import replace_file
+from ncuview.toml_file import text_of
 
 MOST_BYTES = 64 * 2**20
 MOST_VALUES = 1_000_000
@@ -18,21 +19,18 @@ MOST_VALUES = 1_000_000
 _Form = TypeVar("_Form", bound=BaseModel)
 
 
-def read_text(path: Path, error: type[NcuviewError], hint: str) -> str | None:
+def read_text(path: Path, error: type[NcuviewError], hint: str, most: int = MOST_BYTES) -> str | None:
     """What a file holds; None where there is none.
 
     Raises:
-        NcuviewError: It is there and cannot be read, or is larger than 64 MB; of the type that is given.
+        NcuviewError: It is there and cannot be read, is no file, or is larger than ``most`` bytes; of the type that is
+            given.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-        if len(data) > MOST_BYTES:
-            raise error(f"{path} is larger than {MOST_BYTES >> 20} MB", hint=hint)
-        return data.decode("utf-8")
+        return text_of(path, most)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, UnicodeDecodeError) as problem:
+    except (OSError, ValueError) as problem:
         if isinstance(problem, PermissionError) and not os.access(path.parent, os.X_OK):
             return None  # another user's home: nothing of ours is there
         raise error(f"{path} cannot be read: {problem}", hint=hint) from problem

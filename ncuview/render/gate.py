@@ -8,9 +8,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ncuview.diagnose.compare import extent_words
 from ncuview.gate.verdict import counts
 from ncuview.model import Check, CheckResult, Gate
-from ncuview.render.gate_words import gate_sentence, is_closed
+from ncuview.render.gate_words import by_weight, gate_sentence, is_closed
 from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_copy
 from ncuview.render.words import kernel_words, shown_file
@@ -18,7 +19,6 @@ from ncuview.render.words import kernel_words, shown_file
 if TYPE_CHECKING:
     from rich.console import Console
 
-_ORDER: tuple[CheckResult, ...] = ("failed", "not judged", "inconclusive", "passed")
 _LABELS: dict[CheckResult, str] = {
     "failed": "FAIL",
     "not judged": "UNKNOWN",
@@ -41,18 +41,13 @@ def gate_page(gate: Gate, *, width: int = 100, color: bool = False) -> str:
     if shown.remark:
         console.print(Text(f"{shown.remark}."), style="yellow")
         console.print()
-    for check in sorted(shown.checks, key=lambda each: _weight(each, gate)):
+    passed = (check for check in shown.checks if check.result == "passed")
+    for check in (*by_weight(shown), *passed):
         _line(console, check, warned=not counts(gate.fail_on, check.level))
     if shown.checks:
         console.print()
     console.print(Text(gate_sentence(gate), style="bold red" if is_closed(gate) else "bold green"))
     return page_text(console)
-
-
-def _weight(check: Check, gate: Gate) -> tuple[bool, bool, int]:
-    """What closes the gate comes first, then what only warns, then what passed."""
-    passed = check.result == "passed"
-    return passed, not counts(gate.fail_on, check.level), _ORDER.index(check.result)
 
 
 def _line(console: Console, check: Check, *, warned: bool) -> None:
@@ -79,5 +74,4 @@ def _name(check: Check) -> str:
     name = kernel_words(check.kernel)
     if not any(check.grid):
         return name
-    grid, block = ("x".join(str(size) for size in extent if size > 1) or "1" for extent in (check.grid, check.block))
-    return f"{name} [{grid}, {block}]"
+    return f"{name} [{extent_words(check.grid)}, {extent_words(check.block)}]"

@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from ncuview.diagnose.compare import extent_words
 from ncuview.model import (
     Broken,
     Diagnosis,
@@ -99,11 +100,8 @@ def profile_html(profile: Profile) -> str:
 
 def _extents(launch: dict[Hashable, Any]) -> Iterator[str]:
     for name in ("grid", "block"):
-        yield _extent([launch[f"{name}_{axis}"] for axis in "xyz"])
-
-
-def _extent(extent: Sequence[int]) -> str:
-    return "x".join(str(n) for n in extent if n > 1) or "1"
+        x, y, z = (launch[f"{name}_{axis}"] for axis in "xyz")
+        yield extent_words((x, y, z))
 
 
 def diagnosis_html(diagnosis: Diagnosis) -> str:
@@ -151,7 +149,7 @@ def _saved(launch: LaunchDiagnosis) -> float:
 
 
 def _line(launch: LaunchDiagnosis) -> Iterator[Part]:
-    grid, block = _extent(launch.grid), _extent(launch.block)
+    grid, block = extent_words(launch.grid), extent_words(launch.block)
     yield element("b", launch.kernel)
     yield element("span", f"  grid {grid}, block {block}, {duration(launch.duration_ns)}: ", css="dim")
     yield element("span", f"{wall_words(launch)}, ")

@@ -77,6 +77,8 @@ def _rows(diagnosis: Diagnosis, gate: Gate | None) -> list[Row]:
         row |= {safe_text(f"use.{unit}"): _known(share) for unit, share in launch.walls.items()}
         row |= {safe_text(f"metric.{name}"): _known(metric.value) for name, metric in launch.metrics.items()}
         rows.append(row)
+    if diagnosis.failure and not rows:
+        rows.append({"missing": safe_text(diagnosis.failure.message)})
     return rows
 
 

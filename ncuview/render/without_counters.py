@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from ncuview.diagnose.compare import extent_words
 from ncuview.render.document import as_json
 from ncuview.render.ladder import ladder_page
 from ncuview.render.terminal import page_console, page_text, row
@@ -96,7 +97,7 @@ def _refusal(console: Console, refusal: Failure | None) -> None:
 
 
 def _heading(launch: LaunchFacts) -> Text:
-    grid, block = ("x".join(str(n) for n in extent if n > 1) or "1" for extent in (launch.grid, launch.block))
+    grid, block = extent_words(launch.grid), extent_words(launch.block)
     heading = Text(launch.kernel, style="bold")
     heading.append(f"  grid {grid}, block {block}", style="not bold")
     if launch.shared:

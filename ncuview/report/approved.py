@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ncuview.errors import ReportDamaged, ReportUnreadable
+from ncuview.errors import ReportDamaged
 from ncuview.report.framing import Framing, ReportHeader, framing, whole_part
 from ncuview.report.packing import CutShort
-from ncuview.report.precheck import CORRUPT, PROFILE_AGAIN, header_with_launches, report_pieces
+from ncuview.report.precheck import CORRUPT, PROFILE_AGAIN, header_with_launches, report_pieces, snapshot_of
 from ncuview.report.snapshot import Snapshot
 
 
@@ -35,7 +35,7 @@ def approve(path: Path) -> Approved:
         ReportEmpty: It is a whole report without a launch.
     """
     file = _File(path)
-    taken = _snapshot(file.pieces(), path)
+    taken = snapshot_of(file.pieces(), path)
     try:
         found = framing(taken.data)
         damage = file.damage + found.damage
@@ -43,7 +43,7 @@ def approve(path: Path) -> Approved:
             header_with_launches(found, path)
         _refuse_without_whole_launch(found, damage, path)
         announced = None if file.damage else found.announced
-        whole = _snapshot(whole_part(taken.data, found), path) if found.damage else taken
+        whole = snapshot_of(whole_part(taken.data, found), path) if found.damage else taken
     except BaseException:
         taken.close()
         raise
@@ -76,13 +76,3 @@ class _File:
             if not given:
                 raise
             self.damage = (error.why,)
-
-
-def _snapshot(pieces: Iterator[bytes], path: Path) -> Snapshot:
-    try:
-        return Snapshot.of(pieces)
-    except OSError as error:
-        raise ReportUnreadable(
-            f"{path} does not fit into memory: {error.strerror}",
-            hint="Profile fewer launches, say with --launch-count.",
-        ) from error

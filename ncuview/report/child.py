@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import selectors
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -35,6 +37,8 @@ _OUTPUT, _OUTPUT_PER_BYTE = 64 << 20, 16
 """Bytes; launches take about as much of it as of the report."""
 _MOST_SAID = 1 << 20
 _CHUNK = 1 << 20
+_SHORT_OF_MEMORY = re.compile(rb"MemoryError|bad_alloc|Memory allocation failure|Resource temporarily unavailable")
+"""What Python, C++ and NVIDIA's libraries say then."""
 _MB = 1e6
 
 
@@ -76,6 +80,8 @@ class Failure:
     """At which launch; None where it failed on the report as a whole."""
     why: str
     """Such as ``crashed NVIDIA's reader (signal 11)``."""
+    scarce: bool = False
+    """Whether this machine may have lacked memory or time for it, so that the report may be whole."""
 
 
 class Children:
@@ -115,7 +121,7 @@ class Children:
                 raise
             finally:
                 self._running.discard(child)
-        return _outcome(run, child.returncode, shard)
+        return _outcome(run, child.returncode, shard, task.cpu_s)
 
     @cached_property
     def _environment(self) -> dict[str, str]:
@@ -154,7 +160,7 @@ class _Run:
     def __init__(self, quiet_s: float, most_output: int) -> None:
         self._quiet_s, self._most_output = quiet_s, most_output
         self.written, self.said = bytearray(), bytearray()
-        self.stopped = ""
+        self.stopped, self.took_too_long = "", False
 
     def follow(self, child: subprocess.Popen[bytes]) -> None:
         """Take in its output until it ends, or kill it where it takes too long or writes too much."""
@@ -166,7 +172,7 @@ class _Run:
                 limit = self._quiet_s if has_begun(self.said) else START_S
                 ready = selector.select(quiet_since + limit - time.monotonic())
                 if not ready:
-                    self.stopped = f"took NVIDIA's reader more than {limit:.0f} s"
+                    self.stopped = self._too_long(limit)
                 for key, _ in ready:
                     quiet_since = time.monotonic()
                     chunk = os.read(key.fd, _CHUNK)
@@ -178,26 +184,39 @@ class _Run:
         try:
             child.wait(0 if self.stopped else self._quiet_s)
         except subprocess.TimeoutExpired:
+            self.stopped = self.stopped or self._too_long(self._quiet_s)
             child.kill()
 
+    def _too_long(self, limit: float) -> str:
+        self.took_too_long = True
+        return f"took NVIDIA's reader more than {limit:.0f} s"
 
-def _outcome(run: _Run, code: int, shard: Shard) -> Answer | Failure:
+
+def _outcome(run: _Run, code: int, shard: Shard, cpu_s: int) -> Answer | Failure:
     said = bytes(run.said)
     if not has_begun(said):
         raise _cannot_start(run.stopped or last_words(said) or _ended(code))
-    at = last_launch(said)
+    at, short = last_launch(said), bool(_SHORT_OF_MEMORY.search(said))
     if run.stopped:
-        return Failure(at, run.stopped)
+        return Failure(at, run.stopped, scarce=run.took_too_long)
+    if code == -signal.SIGKILL:
+        killed = f"was being read when NVIDIA's reader was killed ({_ended(code)}), as where memory runs out"
+        return Failure(at, killed, scarce=True)
+    if code == -signal.SIGXCPU:
+        return Failure(at, f"took NVIDIA's reader more than {cpu_s} s of processor time", scarce=True)
     if code < 0:
-        return Failure(at, f"crashed NVIDIA's reader ({_ended(code)})")
+        return Failure(at, f"crashed NVIDIA's reader ({_ended(code)})", scarce=short)
     if code:
-        return Failure(at, f"made NVIDIA's reader fail ({last_words(said) or _ended(code)})")
+        return Failure(at, f"made NVIDIA's reader fail ({last_words(said) or _ended(code)})", scarce=short)
+    if short:  # the library that takes code apart says so and goes on, and then there is none
+        return Failure(None, "was read with too little memory", scarce=True)
     try:
         reading = decode(bytes(run.written))
     except ValueError as error:
         return Failure(None, f"made NVIDIA's reader give no answer ({error})")
     if reading.total != shard.results:
-        return Failure(None, f"announces {shard.results:,} launches, of which NVIDIA's reader finds {reading.total:,}")
+        found = f"announces {shard.results:,} launches, of which NVIDIA's reader finds {reading.total:,}"
+        return Failure(None, found, scarce=not reading.total)  # where memory is short, NVIDIA's reader finds none
     return Answer(reading, lost_launches(said))
 
 

@@ -64,17 +64,10 @@ def spilled_bytes(code: Code) -> tuple[int, int] | None:
         return None
     spills = sass.spill_accesses(code) > 0
     stored, loaded = (
-        sum(_local_width(code.instructions[at].opcode) for at in np.flatnonzero(spills & code.matching(opcode)))
+        sum(sass.access_bytes(code.instructions[at].opcode) for at in np.flatnonzero(spills & code.matching(opcode)))
         for opcode in ("STL", "LDL")
     )
     return stored, loaded
-
-
-def _local_width(opcode: str) -> int:
-    for modifier, width in ((".128", 16), (".64", 8), ("16", 2), ("8", 1)):
-        if opcode.endswith(modifier):
-            return width
-    return 4
 
 
 def _fact(code: Code, rule: str, says: str, positions: tuple[int, ...]) -> CodeFact:

@@ -30,16 +30,21 @@ def confine(memory: int, cpu_s: int) -> None:
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_NOFILE: _MOST_FILES,
         resource.RLIMIT_AS: memory,
-        resource.RLIMIT_CPU: seconds,
     }
     for what, wanted in limits.items():
-        _, hard = resource.getrlimit(what)
-        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(what, (most, most))
+        _limit(what, wanted, wanted)
+    # Where both are the same, what takes too long is killed as what takes too much memory is.
+    _limit(resource.RLIMIT_CPU, seconds, seconds + 1)
     if os.geteuid() == 0:
         _become_nobody()
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a change of user takes it back
+
+
+def _limit(what: int, soft: int, hard: int) -> None:
+    _, known = resource.getrlimit(what)
+    most = hard if known == resource.RLIM_INFINITY else min(hard, known)
+    resource.setrlimit(what, (min(soft, most), most))
 
 
 def _become_nobody() -> None:

@@ -1,4 +1,4 @@
-"""What of a report could not be read, in words."""
+"""What of a report could not be read, in words, and whether the report is to blame for it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 _MOST_REASONS = 3
 _MOST_RUNS = 6
+_OR_NONE = "; the report is damaged, or this machine has too little memory or time to read it"
 
 
 @dataclass(frozen=True)
 class Damage:
-    """Which launches of a damaged report were read, and why not all; as text for people."""
+    """Which launches of a report were read, and why not all; as text for people."""
 
     results: int
     """How many launches the part of the report holds that is whole."""
@@ -23,6 +24,8 @@ class Damage:
     """Those that were read without sources and machine code."""
     reasons: Sequence[str]
     """Sentences without a full stop, in the order of the report."""
+    may_be_whole: bool = False
+    """Whether this machine may be the cause of all of them."""
 
     def __str__(self) -> str:
         of = "" if self.announced is None else f" of {self.announced:,}"
@@ -37,7 +40,13 @@ class Damage:
         """The first few reasons, each once, and how many more there are."""
         distinct = list(dict.fromkeys(self.reasons))
         more = len(distinct) - _MOST_REASONS
-        return "; ".join([*distinct[:_MOST_REASONS], *([f"and {more:,} more"] if more > 0 else [])])
+        told = "; ".join([*distinct[:_MOST_REASONS], *([f"and {more:,} more"] if more > 0 else [])])
+        return told + _OR_NONE * self.may_be_whole
+
+
+def may_be_whole(damage: str) -> bool:
+    """Whether a report of which this is said may be whole."""
+    return damage.endswith(_OR_NONE)
 
 
 def _named(launches: Sequence[int], of: str = "") -> str:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 TEXT = pd.StringDtype("python")
 """Python's own strings: Arrow, where it is installed, refuses lone surrogates, and damaged reports have them."""
 _AXES = ("x", "y", "z")
+_LARGEST = 2**31 - 1
+"""Of a grid, which has the largest sizes. What is beyond it, or negative, is as unknown as what is missing: 0."""
 _OF_TABLE = {"address": np.int64, "sass": np.object_, "file": np.object_, "line": np.int64}
 """What the tables of instructions say of each, in the order of the frame."""
 
@@ -140,10 +142,11 @@ def _launches(about: Mapping[str, list[Any]], metrics: pd.DataFrame) -> pd.DataF
     def number(name: str) -> Any:
         return metrics[name] if name in metrics.columns else pd.Series(np.nan, index=metrics.index)
 
-    def whole(name: str) -> Any:
-        return number(name).replace([np.inf, -np.inf], np.nan).fillna(0).astype(np.int64)
+    def size(name: str) -> Any:
+        known = number(name)
+        return known.where(known.between(0, _LARGEST)).fillna(0).astype(np.int64)
 
-    major, minor = (whole(f"device__attribute_compute_capability_{part}") for part in ("major", "minor"))
+    major, minor = (size(f"device__attribute_compute_capability_{part}") for part in ("major", "minor"))
     texts = {
         **{name: about[name] for name in ("report", "kernel", "demangled", "device")},
         "compute_capability": [f"{a}.{b}" if a else "" for a, b in zip(major, minor, strict=True)],
@@ -152,7 +155,7 @@ def _launches(about: Mapping[str, list[Any]], metrics: pd.DataFrame) -> pd.DataF
         {
             **{name: pd.array(values, dtype=TEXT) for name, values in texts.items()},
             "index": np.array(about["index"], dtype=np.int64),
-            **{f"{of}_{axis}": whole(f"launch__{of}_dim_{axis}") for of in ("grid", "block") for axis in _AXES},
+            **{f"{of}_{axis}": size(f"launch__{of}_dim_{axis}") for of in ("grid", "block") for axis in _AXES},
             "duration_ns": number("gpu__time_duration.sum").astype(np.float64),
         },
         index=metrics.index,

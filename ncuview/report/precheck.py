@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from ncuview.errors import ReportDamaged, ReportEmpty, ReportUnreadable
@@ -10,6 +11,7 @@ from ncuview.report import packing, wire
 from ncuview.report.framing import Framing, ReportHeader, framing
 from ncuview.report.regular_file import NAME_A_REPORT, regular_file
 from ncuview.report.seal import Sealed
+from ncuview.report.snapshot import Snapshot
 from ncuview.report.wire import Data, WireError
 
 PROFILE_AGAIN = "Copy the file again, or profile again: ncu writes the report when the profiled program has ended."
@@ -27,11 +29,12 @@ def precheck(path: Path) -> ReportHeader:
     bytes do not. A file that was cut between two blocks is a whole report with fewer launches.
 
     Raises:
-        ReportUnreadable: It cannot be opened, or is no report of a format that we know.
+        ReportUnreadable: It cannot be opened, is no report of a format that we know, or there is no room for it.
         ReportDamaged: It is a report with a part missing or wrong, or was changed after its checksum was made.
         ReportEmpty: It is a whole report without a launch.
     """
-    return checked_header(read_report(path), path)
+    with closing(snapshot_of(report_pieces(path), path)) as taken:
+        return checked_header(taken.data, path)
 
 
 def read_report(path: Path) -> bytes:
@@ -62,6 +65,21 @@ def report_pieces(path: Path) -> Iterator[bytes]:
         sealed.check()
         if cut:
             raise cut
+
+
+def snapshot_of(pieces: Iterator[bytes], path: Path) -> Snapshot:
+    """Keep a report's bytes, to be closed by whoever asks; ``path`` is what messages call it.
+
+    Raises:
+        ReportUnreadable: There is no room for them.
+    """
+    try:
+        return Snapshot.of(pieces)
+    except OSError as error:
+        raise ReportUnreadable(
+            f"{path} does not fit into memory: {error.strerror}",
+            hint="Profile fewer launches, say with --launch-count.",
+        ) from error
 
 
 def checked_header(data: Data, path: Path) -> ReportHeader:

@@ -10,15 +10,15 @@ from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
-from ncuview.errors import ReportDamaged, ReportEmpty
+from ncuview.errors import ReportDamaged, ReportEmpty, ReportError, ReportUnreadable
 from ncuview.model import Failure, Profile, ReportInfo
 from ncuview.report.approved import Approved, approve
 from ncuview.report.child import Children, Shard
 from ncuview.report.columns import Reading
 from ncuview.report.csv_export import is_csv_export, read_csv
-from ncuview.report.damage import Damage
+from ncuview.report.damage import Damage, may_be_whole
 from ncuview.report.framing import LaunchHeader
-from ncuview.report.precheck import CORRUPT
+from ncuview.report.precheck import CORRUPT, PROFILE_AGAIN
 from ncuview.report.salvage import Salvaged, salvage
 from ncuview.report.snapshot import Snapshot
 from ncuview.report.wanted import check_wanted
@@ -31,6 +31,7 @@ has read it never frees, so that the largest shard bounds its memory."""
 MOST_HELD = 1 << 30
 """Bytes of reports that wait to be read; a further one is looked at when an earlier one is done."""
 _NAMED = 12
+_ELSEWHERE = "Read it where more memory and processors are free, or profile fewer launches."
 
 
 def read(paths: Sequence[str | Path], kernel: str = "") -> Profile:
@@ -44,8 +45,10 @@ def read(paths: Sequence[str | Path], kernel: str = "") -> Profile:
         kernel: Only launches of kernels with exactly this name, or ``regex:`` and a pattern; empty for all.
 
     Raises:
-        ReportUnreadable: A path is no readable report, or NVIDIA's reader is not installed.
-        ReportDamaged: No launch of a report can be read, or it was changed after its checksum was made.
+        ReportUnreadable: A path is no readable report, NVIDIA's reader is not installed, or no launch of a report, or
+            none of the kernel, can be read, for which this machine's lack of memory or time may be to blame.
+        ReportDamaged: No launch of a report, or none of the kernel, can be read, or it was changed after its checksum
+            was made.
         ReportEmpty: A report holds no launch, or none holds a launch of the kernel.
         UsageError: The pattern is no regular expression.
     """
@@ -69,12 +72,22 @@ def read(paths: Sequence[str | Path], kernel: str = "") -> Profile:
             raise
     everything = [reading for _, readings in found for reading in readings]
     if not any(reading.launches.index for reading in everything):
-        known = sorted({name for reading in everything for name in reading.kernels})
-        raise ReportEmpty(f"no launch of a kernel {kernel!r}", hint=f"There are: {', '.join(known[:_NAMED])}.")
+        raise _none_of(kernel, everything, damage_of([info for info, _ in found]))
     parts = [(info, [reading.launches for reading in readings]) for info, readings in found]
     del running, held, found, everything  # a part that is in the frames is to be nowhere else
     made = profile_of(parts)
-    return replace(made, failure=_failure(made.reports))
+    return replace(made, failure=damage_of(made.reports))
+
+
+def _none_of(kernel: str, readings: Sequence[Reading], damage: Failure | None) -> ReportError:
+    known = sorted({name for reading in readings for name in reading.kernels})
+    message, there = f"no launch of a kernel {kernel!r}", f"There are: {', '.join(known[:_NAMED])}."
+    if damage is None:
+        return ReportEmpty(message, hint=there)
+    message += f" among those that could be read; {damage.message}"
+    if damage.id == CORRUPT:
+        return ReportDamaged(message, hint=f"{there} {PROFILE_AGAIN}", id=CORRUPT)
+    return ReportUnreadable(message, hint=f"{there} {_ELSEWHERE}")
 
 
 def _wait_for_room(running: Sequence[_File]) -> None:
@@ -116,6 +129,8 @@ class _File:
             return ReportInfo(self._name, "", None), readings
         header, damage = self._approved.header, _damage(self._approved, parts)
         if damage and len(damage.lost) == header.results:
+            if damage.may_be_whole:
+                raise ReportUnreadable(f"{self._name}: {damage.why}", hint=_ELSEWHERE)
             raise ReportDamaged(f"{self._name}: {damage.why}", hint="Record the report again.", id=CORRUPT)
         return ReportInfo(self._name, header.ncu_version, header.created, str(damage) if damage else ""), readings
 
@@ -142,16 +157,19 @@ def _shards(report: Snapshot, launches: tuple[LaunchHeader, ...], workers: int) 
             start, held = place + 1, 0
 
 
-def _failure(reports: Sequence[ReportInfo]) -> Failure | None:
-    """What of the reports could not be read."""
-    found = [f"{report.path}: {report.damage}" for report in reports if report.damage]
+def damage_of(reports: Sequence[ReportInfo]) -> Failure | None:
+    """What of the reports could not be read; None where all was."""
+    found = [report for report in reports if report.damage]
     if not found:
         return None
+    identity, help_ = CORRUPT, "Copy the report again, or profile again."
+    if all(may_be_whole(report.damage) for report in found):
+        identity, help_ = ReportUnreadable.__name__, _ELSEWHERE
     return Failure(
-        CORRUPT,
-        "; ".join(found),
-        "What is shown is of the launches that could be read. Copy the report again, or profile again.",
-        ReportDamaged.exit_code,
+        identity,
+        "; ".join(f"{report.path}: {report.damage}" for report in found),
+        f"What is shown is of the launches that could be read. {help_}",
+        ReportError.exit_code,
     )
 
 
@@ -161,4 +179,12 @@ def _damage(report: Approved, parts: Sequence[Salvaged]) -> Damage | None:
     reasons = [*report.damage, *lost.values(), *without_code.values()]
     if not reasons:
         return None
-    return Damage(report.header.results, report.announced, lost.keys(), without_code.keys() - lost.keys(), reasons)
+    scarce = {why for part in parts for why in part.scarce}
+    return Damage(
+        report.header.results,
+        report.announced,
+        lost.keys(),
+        without_code.keys() - lost.keys(),
+        reasons,
+        may_be_whole=scarce.issuperset(reasons),
+    )

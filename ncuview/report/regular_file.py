@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
 from ncuview.errors import ReportUnreadable
+from ncuview.files import NoRegularFile, TooLarge, open_regular
 
 LARGEST = 4 << 30
 """Bytes of a report."""
@@ -24,13 +24,8 @@ def regular_file(path: Path, largest: int = LARGEST) -> Iterator[BufferedReader]
         ReportUnreadable: It cannot be opened or read, is no regular file, or is larger than ``largest`` bytes.
     """
     try:
-        descriptor = _opened(path)
-        try:
-            _check(path, os.fstat(descriptor), largest)
-            with os.fdopen(descriptor, "rb", closefd=False) as file:
-                yield file
-        finally:
-            os.close(descriptor)
+        with _opened(path, largest) as file:
+            yield file
     except FileNotFoundError as error:
         raise ReportUnreadable(
             f"{path} does not exist", hint="ncu adds .ncu-rep to its --export name, and writes no report of nothing."
@@ -53,19 +48,15 @@ def read_regular_file(path: Path, largest: int = LARGEST) -> bytes:
         return file.read(os.fstat(file.fileno()).st_size)
 
 
-def _opened(path: Path) -> int:
+def _opened(path: Path, largest: int) -> BufferedReader:
     try:
-        # Without O_NONBLOCK opening a pipe waits for a writer, for ever if there is none.
-        return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-    except ValueError as error:  # a NUL in the name
-        raise ReportUnreadable(f"{str(path)!r} cannot be read: {error}", hint=NAME_A_REPORT) from error
-
-
-def _check(path: Path, status: os.stat_result, largest: int) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe or device"
-        raise ReportUnreadable(f"{path} is {kind}, not a file", hint=NAME_A_REPORT)
-    if status.st_size > largest:
+        return open_regular(path, largest)
+    except NoRegularFile as error:
+        kind = "a folder" if error.is_folder else "a pipe or device"
+        raise ReportUnreadable(f"{path} is {kind}, not a file", hint=NAME_A_REPORT) from error
+    except TooLarge as error:
         raise ReportUnreadable(
             f"{path} is larger than {largest >> 20:,} MiB", hint="Profile fewer launches, say with --launch-count."
-        )
+        ) from error
+    except ValueError as error:  # a NUL in the name
+        raise ReportUnreadable(f"{str(path)!r} cannot be read: {error}", hint=NAME_A_REPORT) from error

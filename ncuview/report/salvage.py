@@ -30,6 +30,8 @@ class Salvaged:
     """Launches that could not be read, with the reason as a sentence."""
     without_code: dict[int, str] = field(default_factory=dict)
     """Launches that were read without sources and machine code, with the reason as a sentence."""
+    scarce: set[str] = field(default_factory=set)
+    """Those of the reasons for which this machine's lack of memory or time is to blame, or the report."""
 
 
 def salvage(shard: Shard, reader: Reader) -> Salvaged:
@@ -58,7 +60,7 @@ class _Ladder:
             return
         answer = self._try(shard, with_code=True)
         if isinstance(answer, Failure):
-            why = _sentence(answer)
+            why = self._why(answer)
             answer = self._try(shard, with_code=False)
             if isinstance(answer, Answer):
                 self.found.without_code.update(dict.fromkeys(range(shard.start, shard.stop), why))
@@ -66,7 +68,7 @@ class _Ladder:
             self.found.readings.append(answer.reading)
             self.found.lost.update({at: f"launch {at} {why}" for at, why in answer.lost.items()})
             return
-        why, at = _sentence(answer), answer.launch
+        why, at = self._why(answer), answer.launch
         if at is None or not shard.start <= at < shard.stop or self._has_tried_enough():
             self.found.lost.update(dict.fromkeys(range(shard.start, shard.stop), why))
             return
@@ -81,9 +83,11 @@ class _Ladder:
             self._failing_since = self._failing_since or time.monotonic()
         return answer
 
+    def _why(self, failure: Failure) -> str:
+        why = f"{'the report' if failure.launch is None else f'launch {failure.launch}'} {failure.why}"
+        if failure.scarce:
+            self.found.scarce.add(why)
+        return why
+
     def _has_tried_enough(self) -> bool:
         return self._failures >= MOST_FAILURES or time.monotonic() - self._failing_since > MOST_S
-
-
-def _sentence(failure: Failure) -> str:
-    return f"{'the report' if failure.launch is None else f'launch {failure.launch}'} {failure.why}"

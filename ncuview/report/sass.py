@@ -37,6 +37,8 @@ _WITHOUT_RESULT = re.compile(
 _PREDICATE_OPERAND = re.compile(r"^\s*!?U?P(?:T|\d+)\s*$")
 _NO_TEXTURE_RESULT = re.compile(r"^\s*(?:!?U?P(?:T|\d+)|RZ)\s*$")
 _WIDE = re.compile(r"\.(?:64|WIDE)(?:\.|$)")
+_ACCESS_BITS = re.compile(r"\.[US]?(?P<bits>8|16|64|128)(?:\.|$)")
+_WORD = 4
 _QUAD = re.compile(r"\.128(?:\.|$)")
 _SCALED = re.compile(r"IMAD\.WIDE(?:\.U32)? R\d+, R\d+, 0x(?P<bytes>[0-9a-f]+), R\d+")
 _ARGUMENT = re.compile(r"c\[0x0\]\[(0x[0-9a-f]+)\]")
@@ -142,9 +144,15 @@ class Code:
         return frozenset({found[1], f"R{number + 1}"} if found[2] else {found[1]})
 
 
-def load_bytes(modifiers: str) -> int:
-    """How much a load of these modifiers brings each thread."""
-    return 16 if ".128" in modifiers else 8 if ".64" in modifiers else 4
+def access_bytes(modifiers: str) -> int:
+    """How much an access of these modifiers, or of this opcode, moves for each thread."""
+    match = _ACCESS_BITS.search(modifiers)
+    return int(match["bits"]) // 8 if match else _WORD
+
+
+def register_bytes(modifiers: str) -> int:
+    """The same in whole registers, as the thresholds of the rules were measured."""
+    return max(access_bytes(modifiers), _WORD)
 
 
 def load_batches(code: Code) -> Iterator[tuple[int, int]]:
@@ -160,7 +168,7 @@ def load_batches(code: Code) -> Iterator[tuple[int, int]]:
             in_flight, waiting = 0, frozenset()
         if load := GLOBAL_LOAD.match(text):
             start = position if not waiting else start
-            in_flight += load_bytes(load["modifiers"])
+            in_flight += register_bytes(load["modifiers"])
             waiting |= instruction.writes
     if waiting:
         yield start, in_flight
@@ -403,7 +411,7 @@ def structure_loads(code: Code) -> Weights:
     for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):
         if load := GLOBAL_LOAD.match(text):
             size = max((element.get(register, 0) for register in code.address_of(position)), default=0)
-            weights[position] = load_bytes(load["modifiers"]) < size <= _LARGEST_STRUCTURE
+            weights[position] = register_bytes(load["modifiers"]) < size <= _LARGEST_STRUCTURE
         scaled = _SCALED.match(f"{each.opcode} {each.operands}")
         size = int(scaled["bytes"], 16) if scaled else 0
         element.update(dict.fromkeys(each.writes, size))
@@ -584,7 +592,7 @@ def loaded_doubles(code: Code) -> Weights:
     loaded: set[str] = set()
     for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):
         weights[position] = each.opcode.startswith(("DADD", "DMUL", "DFMA", "DSETP")) and bool(loaded & each.reads)
-        if GLOBAL_LOAD.match(text) and load_bytes(each.opcode) >= _DOUBLE:
+        if GLOBAL_LOAD.match(text) and access_bytes(each.opcode) >= _DOUBLE:
             loaded |= each.writes
         else:
             loaded -= each.writes

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ncuview.errors import ReportDamaged
 from ncuview.report import wire
 from ncuview.report.csv_export import is_csv_export
-from ncuview.report.precheck import damaged, read_report
+from ncuview.report.precheck import read_report
 from ncuview.report.wire import WireError
 
 _SESSION, _COMMAND_LINE = 3, 11
@@ -30,11 +32,10 @@ class Settings:
 
 
 def settings_of(path: Path) -> Settings:
-    """What the command line in a report says; nothing where it was scrubbed, and of a CSV export.
+    """What the command line in a report says; nothing where it was scrubbed or lost, and of a CSV export.
 
     Raises:
         ReportUnreadable: It cannot be opened, or is no report of a format that we know.
-        ReportDamaged: A part is missing or wrong.
     """
     return Settings() if is_csv_export(path) else settings_in(_command_line(path))
 
@@ -55,12 +56,10 @@ def _value(option: str, options: str) -> str:
 
 
 def _command_line(path: Path) -> str:
-    data = read_report(path)
-    try:
+    with suppress(ReportDamaged, WireError):  # which launches that costs is for the reader to say
+        data = read_report(path)
         for block in wire.blocks(data):
             for session in wire.contents(data, block.header, _SESSION):
                 for command in wire.contents(data, session, _COMMAND_LINE):
                     return data[slice(*command)].decode("utf-8", "replace")
-    except WireError as error:
-        raise damaged(path, data, error) from error
     return ""

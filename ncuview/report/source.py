@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
@@ -19,6 +18,7 @@ from posixpath import normpath
 from weakref import WeakKeyDictionary
 
 from ncuview.errors import UsageError
+from ncuview.files import open_regular
 from ncuview.model import Profile, ReportInfo
 
 ENDINGS = frozenset(
@@ -33,6 +33,7 @@ NOT_HERE = "its source is not in the report nor on this machine: profile with --
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 
 _known: WeakKeyDictionary[Profile, _Files] = WeakKeyDictionary()
+_split: WeakKeyDictionary[Profile, dict[tuple[str, str], list[str]]] = WeakKeyDictionary()
 
 
 def lines_of(text: str) -> list[str]:
@@ -53,6 +54,15 @@ def source_text(profile: Profile, report: str, file: str) -> str:
     last, files = basename(file), _known[profile]
     alike = files.held.get((report, last), [])
     return profile.sources[report, alike[0]] if len(alike) == len(files.named.get(last, ())) == 1 else ""
+
+
+def source_lines(profile: Profile, report: str, file: str) -> list[str]:
+    """The lines of ``source_text``, split once for a profile; none when it does not hold the file."""
+    known = _split.setdefault(profile, {})
+    if (report, file) not in known:
+        text = source_text(profile, report, file)
+        known[report, file] = lines_of(text) if text else []
+    return known[report, file]
 
 
 class _Files:
@@ -166,15 +176,8 @@ def _opened(path: Path) -> tuple[bytes, float] | None:
         resolved = path.resolve(strict=True)
         if resolved.suffix.lower() not in ENDINGS:
             return None
-        descriptor = os.open(resolved, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW)
-        try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
-                return None
-            with os.fdopen(descriptor, "rb", closefd=False) as file:
-                return file.read(LARGEST), status.st_mtime
-        finally:
-            os.close(descriptor)
+        with open_regular(resolved, LARGEST, follow=False) as file:
+            return file.read(LARGEST), os.fstat(file.fileno()).st_mtime
     except (OSError, ValueError, RuntimeError):  # a path that is too long, a loop of links
         return None
 

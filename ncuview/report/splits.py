@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ncuview.report.sass import GLOBAL_LOAD, GLOBAL_STORE, Code, Weights
+from ncuview.report.sass import GLOBAL_LOAD, GLOBAL_STORE, Code, Weights, access_bytes
 
 _WIDEST = 16
 """Bytes of the widest access."""
@@ -21,8 +21,6 @@ _SECTOR = 32
 _ABOUT = 0.2
 """How far the sectors that a warp touches, on average, are from those of lanes that step over one another."""
 _ADDRESS = re.compile(r"\[(?P<register>R\d+)\.64(?:\+(?P<sign>-?)0x(?P<offset>[0-9a-f]+))?\]")
-_SIZES = {"8": 1, "16": 2, "64": 8, "128": 16}
-_SIZE = re.compile(r"\.(?:[US]?(?P<bits>8|16)|(?P<wide>64|128))(?:\.|$)")
 
 
 def saved_by_wider(code: Code, executed: Weights, sectors: Weights) -> Weights:
@@ -59,7 +57,7 @@ def consecutive_accesses(code: Code, pattern: re.Pattern[str]) -> Iterator[tuple
         if pattern.match(text) and address:
             register = address["register"]
             offset = int(address["offset"] or "0", 16) * (-1 if address["sign"] else 1)
-            groups[register, version[register], _bytes(each.opcode)].setdefault(offset, position)
+            groups[register, version[register], access_bytes(each.opcode)].setdefault(offset, position)
         for register in each.writes:
             version[register] += 1
     for (_, _, size), by_offset in groups.items():
@@ -71,8 +69,3 @@ def consecutive_accesses(code: Code, pattern: re.Pattern[str]) -> Iterator[tuple
             run.append(by_offset[offset])
         if run:
             yield run, size
-
-
-def _bytes(opcode: str) -> int:
-    match = _SIZE.search(opcode)
-    return _SIZES[match["bits"] or match["wide"]] if match else 4

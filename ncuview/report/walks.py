@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ncuview.report.sass import GLOBAL_LOAD, GLOBAL_STORE, Code, load_bytes, pointers
+from ncuview.report.sass import GLOBAL_LOAD, GLOBAL_STORE, Code, pointers, register_bytes
 
 Mask = NDArray[np.bool_]
 Place = tuple[str, int]
@@ -125,4 +125,4 @@ def _meet(one: range, other: range) -> bool:
 
 
 def _bytes(code: Code, position: int) -> int:
-    return load_bytes(code.instructions[position].opcode)
+    return register_bytes(code.instructions[position].opcode)

@@ -9,7 +9,7 @@
 ``content``        a file with what a report holds
 ``ranks``          values of the variable RANK: the file of ``--export`` is written for each, as by several ncu
 ``cuts``           the one of these ranks whose report is cut
-``makes``          a file to make meanwhile
+``makes``          files to copy meanwhile: from -> to
 ``notes_mode``     a file for the permissions of the report's folder
 ``then``           the scenario of the next run; without it, every run plays this one
 ``words``          a file that the arguments of each run are appended to, one JSON list a line
@@ -29,6 +29,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -162,8 +163,8 @@ def play_requests(scenario: dict[str, Any], reports: list[Path]) -> None:
 def write_reports(scenario: dict[str, Any], reports: list[Path]) -> None:
     if "notes_mode" in scenario:
         Path(scenario["notes_mode"]).write_text(f"{reports[0].parent.stat().st_mode & 0o777:o}")
-    if "makes" in scenario:
-        Path(scenario["makes"]).touch()
+    for source, target in scenario.get("makes", {}).items():
+        shutil.copyfile(source, target)
     for rank, report in zip(scenario.get("ranks", [""]), reports, strict=False):
         data = Path(scenario["content"]).read_bytes()
         report.write_bytes(data[:-40] if rank and rank == scenario.get("cuts") else data)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ from ncuview.collect import event_times as module
 from ncuview.collect.catalogue import Launch, find_kernel, launch_of
 from ncuview.collect.compiler import Compiled
 from ncuview.collect.event_times import EventTimes, event_times
-from ncuview.collect.live import host_program
+from ncuview.collect.live import Timed, host_program
 from ncuview.collect.machine import GpuState
 from ncuview.errors import GpuNotFound, LauncherNotFound, NcuviewError, ProgramFailed, WrongResult
 
@@ -34,17 +37,20 @@ class Host:
             "compute_capability": "9.0",
             "multiprocessors": 132,
         }
+        self.runs = [sys.executable, "-c"]
         self.code = "import sys, json\njson.dump({'launches': [ANSWER]}, open(sys.argv[2], 'w'))"
         monkeypatch.setattr(module, "gpu_state", lambda: GpuState("", "", "", None, None, None, (), mig=False))
         monkeypatch.setattr(module, "find_spec", lambda name: {"pycuda": object()}[name])
         monkeypatch.setattr(module, "host_program", self.program)
 
-    def program(self, launches: list[Launch], compiled: dict[str, Compiled], folder: Path) -> tuple[list[str], Path]:
-        real, result = host_program(launches, compiled, folder)
+    def program(
+        self, launches: list[Launch], compiled: dict[str, Compiled], folder: Path, *, timed: Timed
+    ) -> tuple[list[str], Path]:
+        real, result = host_program(launches, compiled, folder, timed=timed)
         job, left = real[-2:]
         assert Path(left) == result
-        assert json.loads(Path(job).read_text(encoding="utf-8"))["times_transfers"] is False
-        return [sys.executable, "-c", self.code.replace("ANSWER", repr(self.answer)), job, left], result
+        assert json.loads(Path(job).read_text(encoding="utf-8"))["timed"] == "launches"
+        return [*self.runs, self.code.replace("ANSWER", repr(self.answer)), job, left], result
 
     def times(self) -> EventTimes:
         cubin = self.folder / "copyRow.cubin"
@@ -65,7 +71,7 @@ def test_the_median_and_the_bounds_are_those_of_the_launches(host: Host) -> None
 
 
 def test_the_host_process_is_asked_for_times_where_the_kernel_is(host: Host) -> None:
-    host.code = "import os, sys\nassert sys.argv[3:] == ['times'], sys.argv\nsys.exit(os.getcwd())"
+    host.code = "import os, sys\nassert not sys.argv[3:], sys.argv\nsys.exit(os.getcwd())"
     with pytest.raises(ProgramFailed) as failed:
         host.times()
     assert str(failed.value).endswith(str(LAUNCH.kernel.root))
@@ -97,8 +103,21 @@ def test_a_wrong_kernel_has_no_times(host: Host) -> None:
 def test_a_kernel_that_hangs_is_ended(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SECONDS_PER_LAUNCH", 0.2)
     host.code = "while True: pass"
-    with pytest.raises(ProgramFailed, match=r"copyRow did not end within 0\.2 s"):
+    with pytest.raises(ProgramFailed, match=r"did not end within 0\.2 s while it timed copyRow"):
         host.times()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_under_sudo_a_launch_has_its_users_rights(
+    sudo: Callable[[str], None], private: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = pwd.getpwnam("nobody")
+    sudo(str(user.pw_uid))
+    host = Host(private, monkeypatch)
+    host.runs = ["/bin/sh", "-c"]  # the Python of the tests may be one that only its owner can start
+    answer = json.dumps({"launches": [host.answer | {"device": "USER"}]})
+    host.code = f"""printf '%s' '{answer}' | sed "s/USER/$(id -u)/" > "$1\""""
+    assert host.times().device == str(user.pw_uid)
 
 
 def test_without_a_gpu_nothing_is_started(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,10 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ncuview.collect import machine
 from ncuview.collect.machine import (
     GpuState,
+    compute_capability,
     find_ncu,
     find_nvcc,
     gpu_state,
@@ -15,6 +18,7 @@ from ncuview.collect.machine import (
     missing_for_ncu,
     ncu_version,
 )
+from ncuview.collect.nvidia_smi import read_log
 from ncuview.errors import CompilerNotFound, GpuNotFound, LauncherNotFound, NcuNotFound, NcuRefused, ToolError
 
 SMI = """\
@@ -204,6 +208,65 @@ def test_the_gpu_is_the_one_that_cuda_would_use(
 def test_no_gpu_answers(bare: Machine, script: str) -> None:
     bare.install("path/nvidia-smi", script)
     assert gpu_state() is None
+
+
+def test_an_nvidia_smi_that_hangs_says_nothing(bare: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_NVIDIA_SMI_TIMEOUT_S", 0.2)
+    bare.install("path/nvidia-smi", "while :; do :; done")
+    assert gpu_state() is None
+    assert compute_capability() == ""
+
+
+@pytest.mark.parametrize("visible", [None, "0", "1,0", "GPU-2b", "MIG-77", "", "7"])
+def test_the_capability_is_that_of_the_gpu_that_cuda_would_use(
+    bare: Machine, monkeypatch: pytest.MonkeyPatch, visible: str | None
+) -> None:
+    bare.answer_nvidia_smi(gpu(uuid="GPU-1a3"), gpu(uuid="GPU-2b4", mig="Enabled"))
+    bare.install(
+        "path/nvidia-smi",
+        f"""case "$*" in
+            '-q -x') exec /bin/cat '{bare.root}/smi.xml' ;;
+            '--query-gpu=compute_cap --format=csv,noheader --id=GPU-1a3') echo 9.0 ;;
+            '--query-gpu=compute_cap --format=csv,noheader --id=GPU-2b4') echo ' 12.0 ' ;;
+            *) exit 99 ;;
+        esac""",
+    )
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    expected = {None: "9.0", "0": "9.0", "1,0": "12.0", "GPU-2b": "12.0", "MIG-77": "12.0", "": "", "7": ""}
+    assert compute_capability() == expected[visible]
+
+
+@pytest.mark.parametrize(
+    "answer", ["echo 'Field \"compute_cap\" is not valid'", "exit 2", "echo '[N/A]'", "echo 9.0; exit 6"]
+)
+def test_an_nvidia_smi_that_knows_no_capability_says_none(bare: Machine, answer: str) -> None:
+    bare.answer_nvidia_smi(gpu())
+    bare.install("path/nvidia-smi", f"[ $# = 2 ] && exec /bin/cat '{bare.root}/smi.xml'\n{answer}")
+    assert gpu_state() is not None
+    assert compute_capability() == ""
+
+
+def test_a_machine_without_gpu_has_no_capability(bare: Machine) -> None:
+    assert compute_capability() == ""
+    bare.answer_nvidia_smi()
+    assert compute_capability() == ""
+
+
+@given(st.binary(max_size=40))
+def test_what_is_no_log_is_none_or_lists_no_gpu(rubbish: bytes) -> None:
+    log = read_log(rubbish)
+    assert log is None or log.gpus == ()
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="<>&"), max_size=12))
+def test_a_number_is_the_one_that_the_text_begins_with_or_none(text: str) -> None:
+    counter = f"<ecc_errors><volatile><dram_uncorrectable>{text}</dram_uncorrectable></volatile></ecc_errors>"
+    log = read_log(SMI.format(gpus=gpu(temperature=text).replace("</gpu>", f"{counter}</gpu>")).encode())
+    assert log is not None
+    (read,) = log.gpus
+    assert (read.temperature_c is None) == (not text.removeprefix("-")[:1].isdecimal())
+    assert read.uncorrectable_errors == (int(text) if text.isdecimal() else None)
 
 
 def test_xml_cannot_read_files(bare: Machine) -> None:

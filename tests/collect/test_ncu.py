@@ -333,6 +333,25 @@ def test_a_run_without_progress_is_stopped(fake: FakeNcu, time_leaps_after: Call
     assert not any(alive(pid) for pid in fake.pids())
 
 
+def test_what_the_program_says_on_stderr_is_progress(fake: FakeNcu, monkeypatch: pytest.MonkeyPatch) -> None:
+    moves: list[str] = []
+
+    class Watched(Watch):
+        def moved(self) -> None:
+            moves.append("moved")
+
+    class DeafToStdout(ProgressReader):
+        def feed(self, _: bytes) -> list[Progress]:
+            return []
+
+    monkeypatch.setattr("ncuview.collect.ncu.Watch", Watched)
+    monkeypatch.setattr("ncuview.collect.ncu.ProgressReader", DeafToStdout)
+    fake.run(say=[["stdout", "epoch 1\n"]])
+    assert not moves
+    fake.run(say=[["stderr", "epoch 1\n"]])
+    assert moves
+
+
 def test_what_ncu_says_when_it_is_stopped_is_heard(
     fake: FakeNcu, time_leaps_after: Callable[[int], list[Progress]]
 ) -> None:

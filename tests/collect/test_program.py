@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import subprocess
 import sys
@@ -16,11 +17,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ncuview.collect import export, machine, profiling
+from ncuview.collect.ncu import NcuRun
 from ncuview.collect.ncu_output import Progress
 from ncuview.collect.options import ClockControl, NcuOptions
 from ncuview.collect.profiling import Profiled
-from ncuview.collect.program import profile_program, python_script, run_program
-from ncuview.errors import GpuNotFound, NcuNotFound, NothingProfiled, ProgramFailed, ReportDamaged, UsageError
+from ncuview.collect.program import python_script, run_program
+from ncuview.collect.watch import NO_PROGRESS_S
+from ncuview.errors import (
+    GpuNotFound,
+    NcuNotFound,
+    NothingProfiled,
+    ProgramFailed,
+    ReportDamaged,
+    ReportUnreadable,
+    UsageError,
+)
+from ncuview.report.framing import ReportHeader
+from ncuview.report.precheck import precheck
+from ncuview.report.seal import seal
 from tests.collect.played import AS_NCU, BEGUN, BROKEN_OFF, CONNECTED, DONE, NOTHING, arrange, returned
 from tests.collect.test_machine import Machine, gpu
 from tests.report.builder import report as made_report
@@ -50,7 +64,7 @@ def profile(here: Machine, monkeypatch: pytest.MonkeyPatch) -> Profile:
 
     def run(options: NcuOptions | None = None, *, export: Path | None = None, **scenario: Any) -> tuple[Path, ...]:
         play(here, monkeypatch, **scenario)
-        return profile_program(PROGRAM, METRICS, here.root / "work", options, export=export)
+        return run_program(PROGRAM, METRICS, here.root / "work", options, export=export).whole()
 
     return run
 
@@ -128,12 +142,135 @@ def test_ncu_writes_into_a_folder_that_nobody_else_can_enter(here: Machine, prof
     assert (target.parent.parent, target.name) == (here.root, "mine.ncu-rep")
 
 
-def test_a_report_that_appears_meanwhile_is_not_overwritten(here: Machine, profile: Profile) -> None:
+@pytest.fixture(params=[True, False], ids=["links", "no links"])
+def file_system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that has links, and one that has none."""
+
+    def no_links(*_: object) -> None:
+        raise PermissionError
+
+    if not request.param:
+        monkeypatch.setattr(os, "link", no_links)
+
+
+def sealed(report: Path, launches: int) -> dict[Path, bytes]:
+    """Write a report and its checksum; what both hold."""
+    report.write_bytes(made_report(launches))
+    return {path: path.read_bytes() for path in (report, seal(report))}
+
+
+@pytest.mark.usefixtures("file_system")
+@pytest.mark.parametrize("kept", [(".ncu-rep", ".ncu-rep.sha256"), (".ncu-rep",), (".ncu-rep.sha256",)])
+def test_what_appears_meanwhile_is_not_overwritten(
+    here: Machine, partly: Callable[..., Profiled], kept: tuple[str, ...]
+) -> None:
+    out = here.root / "out"
+    out.mkdir()
+    before = {path.name: data for path, data in sealed(here.root / "mine.ncu-rep", launches=3).items()}
+    before = {name: data for name, data in before.items() if name.removeprefix("mine") in kept}
+    makes = {str(here.root / name): str(out / name) for name in before}
+    made = partly(export=out / "mine", say=[["stdout", CONNECTED + BEGUN + DONE]], report=True, makes=makes)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    assert made.reports == (here.root / "work/mine.ncu-rep",)
+    assert precheck(made.reports[0]).results == 1
+    assert isinstance(made.failure, UsageError)
+    assert (made.failure.id, made.failure.exit_code) == ("NCU-EXISTS", 2)
+    assert str(made.failure) == f"{out}/mine{kept[0]} exists already; what was profiled is shown and not kept"
+    with pytest.raises(UsageError, match="exists already"):
+        made.whole()
+
+
+@pytest.mark.usefixtures("file_system")
+def test_a_report_that_was_there_is_as_good_as_before(tmp_path: Path) -> None:
+    for folder in ("out", "private"):
+        (tmp_path / folder).mkdir()
+    before = sealed(tmp_path / "out" / "r-0.ncu-rep", launches=2)
+    new = tmp_path / "private" / "r-0.ncu-rep"
+    new.write_bytes(made_report(1))
+    with pytest.raises(UsageError, match="exists already"):
+        export.keep(new, tmp_path / "out")
+    assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+    assert precheck(tmp_path / "out" / "r-0.ncu-rep").results == 2
+    assert new.read_bytes() == made_report(1)
+
+
+def test_a_report_that_is_interrupted_when_it_gets_its_name_leaves_no_checksum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = os.link
+
+    def interrupted(source: Path, target: Path) -> None:
+        if target.suffix == ".ncu-rep":
+            raise KeyboardInterrupt
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", interrupted)
+    for folder in ("out", "private"):
+        (tmp_path / folder).mkdir()
+    new = tmp_path / "private" / "mine.ncu-rep"
+    new.write_bytes(made_report(1))
+    with pytest.raises(KeyboardInterrupt):
+        export.keep(new, tmp_path / "out")
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_of_several_ranks_those_whose_names_are_free_are_kept(here: Machine, partly: Callable[..., Profiled]) -> None:
+    out = here.root / "out"
+    out.mkdir()
+    before = sealed(out / "r-1.ncu-rep", launches=3)
+    scenario: dict[str, Any] = {"say": [["stdout", BEGUN + DONE]], "ranks": ["0", "1", "2"]}
+    made = partly(export=out / "r-%q{RANK}", **scenario)
+    assert made.reports == (out / "r-0.ncu-rep", here.root / "work/r-1.ncu-rep", out / "r-2.ncu-rep")
+    assert [precheck(report).results for report in made.reports] == [1, 1, 1]
+    assert made.failure is not None
+    assert made.failure.id == "NCU-EXISTS"
+    assert str(made.failure).startswith(f"{out}/r-1.ncu-rep exists already; ")
+    assert "\n" not in str(made.failure)
+    assert {path: path.read_bytes() for path in before} == before
+    assert len(list(out.iterdir())) == 6
+    again = partly(export=out / "r-%q{RANK}", **scenario)
+    assert [report.parent.name for report in again.reports] == ["work"] * 3
+    assert str(again.failure).count("exists already; what was profiled is shown and not kept") == 3
+
+
+def test_a_program_that_fails_is_the_first_reason_where_its_report_is_not_kept_either(
+    here: Machine, partly: Callable[..., Profiled]
+) -> None:
     taken = here.root / "mine.ncu-rep"
-    with pytest.raises(UsageError, match="exists already") as refusal:
-        profile(export=here.root / "mine", say=[["stdout", BEGUN + DONE]], report=True, makes=str(taken))
-    assert refusal.value.id == "NCU-EXISTS"
-    assert taken.read_bytes() == b""
+    (here.root / "other").touch()
+    made = partly(
+        export=taken,
+        say=[["stdout", CONNECTED + BEGUN + DONE + SECOND + returned(3)]],
+        returncode=3,
+        report=True,
+        makes={str(here.root / "other"): str(taken)},
+    )
+    assert made.reports == (here.root / "work/mine.ncu-rep",)
+    assert isinstance(made.failure, ProgramFailed)
+    assert (made.failure.id, made.failure.exit_code) == ("NCU-APP", 6)
+    assert "Launches that are shown: 2." in str(made.failure)
+    assert f"\n{taken} exists already; " in str(made.failure)
+
+
+def test_a_checksum_that_would_be_in_the_way_is_seen_before_anything_is_started(
+    here: Machine, profile: Profile
+) -> None:
+    (here.root / "mine.ncu-rep.sha256").touch()
+    with pytest.raises(UsageError, match=r"mine\.ncu-rep\.sha256 exists already"):
+        profile(export=here.root / "mine")
+    assert not (here.root / "words").exists()
+
+
+def test_every_report_is_walked_over_once(here: Machine, profile: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
+    walked: list[str] = []
+
+    def counted(report: Path) -> ReportHeader:
+        walked.append(report.name)
+        return precheck(report)
+
+    monkeypatch.setattr(profiling, "precheck", counted)
+    profile(export=here.root / "r%q{RANK}", say=[["stdout", BEGUN + DONE]], ranks=["0", "1"])
+    assert sorted(walked) == ["r0.ncu-rep", "r1.ncu-rep"]
 
 
 @pytest.mark.parametrize("name", ["none/mine", "file/mine"])
@@ -161,30 +298,69 @@ def test_a_full_disk_is_named_with_its_free_bytes(
     assert not (here.root / "words").exists()
 
 
-def test_a_file_system_without_links(here: Machine, profile: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_links(*_: object) -> None:
-        raise PermissionError
-
-    monkeypatch.setattr(os, "link", no_links)
-    taken = here.root / "mine.ncu-rep"
-    with pytest.raises(UsageError, match="exists already"):
-        profile(export=here.root / "mine", say=[["stdout", BEGUN + DONE]], report=True, makes=str(taken))
-    taken.unlink()
-    assert profile(export=here.root / "mine", say=[["stdout", BEGUN + DONE]], report=True) == (taken,)
+@pytest.mark.usefixtures("file_system")
+def test_a_report_gets_its_name_on_every_file_system(here: Machine, profile: Profile) -> None:
+    out = here.root / "out"
+    out.mkdir()
+    found = profile(export=out / "mine", say=[["stdout", BEGUN + DONE]], report=True)
+    assert found == (out / "mine.ncu-rep",)
+    assert sorted(file.name for file in out.iterdir()) == ["mine.ncu-rep", "mine.ncu-rep.sha256"]
 
 
-def test_a_report_that_cannot_be_sealed_is_not_kept(
-    here: Machine, profile: Profile, monkeypatch: pytest.MonkeyPatch
+def full(*_: object) -> Path:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_report_that_cannot_be_sealed_is_shown_and_not_kept(
+    here: Machine, partly: Callable[..., Profiled], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(_: Path) -> Path:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     monkeypatch.setattr(export, "seal", full)
     (here.root / "out").mkdir()
-    with pytest.raises(UsageError, match="No space left on device") as failure:
-        profile(export=here.root / "out" / "mine", say=[["stdout", BEGUN + DONE]], report=True)
-    assert failure.value.id == "NCU-WRITE"
+    made = partly(export=here.root / "out" / "mine", say=[["stdout", BEGUN + DONE]], report=True)
+    assert made.reports == (here.root / "work/mine.ncu-rep",)
+    assert made.failure is not None
+    assert (made.failure.id, made.failure.exit_code) == ("NCU-WRITE", 2)
+    assert "mine.ncu-rep cannot be written: No space left on device" in str(made.failure)
     assert not list((here.root / "out").iterdir())
+
+
+def test_a_report_for_which_no_disk_has_room_is_not_shown(
+    here: Machine, partly: Callable[..., Profiled], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "seal", full)
+    monkeypatch.setattr(profiling, "copyfile", full)
+    with pytest.raises(UsageError, match="No space left on device") as failure:
+        partly(export=here.root / "mine", say=[["stdout", BEGUN + DONE]], report=True)
+    assert failure.value.id == "NCU-WRITE"
+    assert "shown" not in str(failure.value)
+
+
+def test_a_report_that_cannot_be_read_any_more_is_not_kept(
+    here: Machine, partly: Callable[..., Profiled], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(report: Path) -> Path:
+        raise ReportUnreadable(f"{report} cannot be read: Input/output error")
+
+    monkeypatch.setattr(export, "seal", unreadable)
+    made = partly(export=here.root / "mine", say=[["stdout", BEGUN + DONE]], report=True)
+    assert made.failure is not None
+    assert made.failure.id == "ReportUnreadable"
+    assert made.reports == (here.root / "work/mine.ncu-rep",)
+
+
+@pytest.mark.parametrize(("given", "taken"), [(None, NO_PROGRESS_S), (5.0, 5.0), (math.inf, math.inf)])
+def test_the_usual_patience_is_taken_where_none_is_given(
+    here: Machine, monkeypatch: pytest.MonkeyPatch, given: float | None, taken: float
+) -> None:
+    jobs: list[profiling.Job] = []
+
+    def profiled(job: profiling.Job, *_: object) -> Profiled:
+        jobs.append(job)
+        return Profiled((), job.options, NcuRun(0, "", "", 0, ()))
+
+    monkeypatch.setattr("ncuview.collect.program.profile", profiled)
+    run_program(PROGRAM, METRICS, here.root / "work", no_progress_s=given)
+    assert [job.no_progress_s for job in jobs] == [taken]
 
 
 # Some launches are better than none
@@ -385,7 +561,7 @@ def test_neither_nvcc_nor_pycuda_is_needed(profile: Profile, monkeypatch: pytest
 def test_progress_is_told(here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     play(here, monkeypatch, say=[["stdout", BEGUN + DONE]], report=True)
     seen: list[Progress] = []
-    profile_program([sys.executable], METRICS, here.root / "work", progress=seen.append)
+    run_program([sys.executable], METRICS, here.root / "work", progress=seen.append)
     assert [(news.kernel, news.passes) for news in seen] == [("copy", None), ("copy", 8)]
 
 
@@ -435,7 +611,7 @@ def test_ncu_sees_exactly_the_program_s_words(here: Machine, program: list[str])
         left.unlink()
     with pytest.MonkeyPatch.context() as environment:
         play(here, environment, say=[["stdout", BEGUN + DONE]], report=True)
-        profile_program([sys.executable, *program], METRICS, here.root / "work")
+        run_program([sys.executable, *program], METRICS, here.root / "work").whole()
     (words,) = words_of(here)
     at = words.index(sys.executable)
     assert words[at + 1 :] == program

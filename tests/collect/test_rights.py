@@ -17,24 +17,11 @@ from ncuview.collect.callable import program_of
 from ncuview.collect.options import NcuOptions
 from ncuview.collect.profiling import Job, profile
 from ncuview.collect.rights import invoking_user, variables_for_ncu
+from tests.collect.conftest import UNSAFE
 from tests.collect.played import AS_NCU, BEGUN, DONE, arrange
 
 NOBODY = pwd.getpwnam("nobody")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-UNSAFE = {"LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH"}
-
-
-@pytest.fixture
-def sudo(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Make this process look as if sudo had started it for a user of this number."""
-
-    def by(uid: str) -> None:
-        monkeypatch.setattr("ncuview.collect.rights.os.geteuid", lambda: 0)
-        monkeypatch.setenv("SUDO_UID", uid)
-        for name in UNSAFE:
-            monkeypatch.setenv(name, "")
-
-    return by
 
 
 def test_root_itself_has_nobody_to_become(sudo: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:

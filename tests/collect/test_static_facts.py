@@ -301,3 +301,28 @@ def test_an_instruction_before_all_lines_has_none_and_an_inlined_one_that_of_its
 def test_names_are_as_a_demangler_says_where_it_answers_for_each(fake: Fake, names: str, kept: dict[str, str]) -> None:
     fake.write("c++filt", f'printf "%s\\n" "{names}"')
     assert static_facts._demangled(["_Zf", "_Zg"]) == kept
+
+
+def test_a_demangler_that_hangs_leaves_the_symbols(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake.write("c++filt", "while :; do :; done")
+    monkeypatch.setattr(static_facts, "TIMEOUT_S", 0.2)
+    assert static_facts._demangled(["_Zf"]) == {}
+
+
+def test_a_demangler_that_cannot_be_started_leaves_the_symbols(fake: Fake) -> None:
+    file = fake.folder / "c++filt"
+    file.write_bytes(b"\x7fELF of another machine")
+    file.chmod(0o755)
+    assert static_facts._demangled(["_Zf"]) == {}
+
+
+def test_a_demangler_that_says_what_is_no_text_is_read_all_the_same(fake: Fake) -> None:
+    fake.write("c++filt", "printf 'f\\374r\\n'")
+    assert static_facts._demangled(["_Zf"]) == {"_Zf": "f\N{REPLACEMENT CHARACTER}r"}
+
+
+def test_a_demangler_is_told_nothing_but_the_symbols(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/of the user")
+    monkeypatch.setenv("TOKEN", "secret")
+    fake.write("c++filt", 'echo "$PATH $LD_LIBRARY_PATH $TOKEN"')
+    assert static_facts._demangled(["_Zf"]) == {"_Zf": f"{fake.folder}  "}

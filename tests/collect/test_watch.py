@@ -58,6 +58,17 @@ def test_what_counts_as_progress() -> None:
     assert signs == [True, True, True, False, True, False, True, True]
 
 
+def test_what_is_heard_while_a_launch_is_profiled_is_no_sign() -> None:
+    reader = ProgressReader(clock=lambda: 0.0)
+    signs = []
+    for said in (CONNECTED, BEGUN, DONE):
+        reader.feed(said.encode())
+        before = reader.signs
+        reader.heard()
+        signs.append(reader.signs > before)
+    assert signs == [True, False, True]
+
+
 def test_half_of_a_launch_is_seen_when_its_bytes_come_one_by_one() -> None:
     reader = ProgressReader(clock=lambda: 0.0)
     for byte in (BEGUN + DONE).encode():

@@ -241,6 +241,20 @@ def test_a_comparison_with_a_time_that_cannot_be_says_that_it_is_unknown(value: 
                 strict(text)
 
 
+@pytest.mark.parametrize("value", [nan, *WRONG, 2.0**63])
+def test_a_size_that_cannot_be_is_unknown_in_every_form(value: float) -> None:
+    sizes = {f"launch__{of}_dim_{axis}": value for of in ("grid", "block") for axis in "xyz"}
+    wasteful = Launch({USE["l1_data"]: 90.0}, [load(), shared_load(ways=32.0), shared_load(ways=32.0)])
+    profile = make_profile(wasteful.with_metrics({"launch__grid_dim_x": value}), wasteful.with_metrics(sizes))
+    found = of(profile)
+    for launch in found.launches:
+        assert_sound(launch)
+    assert [launch.grid for launch in found.launches] == [(0, 1, 1), (0, 0, 0)]
+    assert [launch.block for launch in found.launches] == [(256, 1, 1), (0, 0, 0)]
+    assert_written(found, profile)
+    second_look(profile, RULES)
+
+
 # The what-if model
 
 

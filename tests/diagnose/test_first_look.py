@@ -22,12 +22,12 @@ from ncuview.paths import shipped
 from ncuview.report.host_times import host_times_of, with_host_times
 from ncuview.report.reader import read
 from tests.builders import USE, Launch, make_profile
+from tests.recorded import ACCURACY, CATALOGUE, every
 
 RULES = load_rules()
 PLAN = metrics_for(RULES)
-ACCURACY = Path(__file__).resolve().parents[2] / "benchmarks" / "accuracy" / "h200"
-RECORDED = sorted([*shipped("kernels").glob("*/h200.ncu-repz"), *ACCURACY.glob("p*.ncu-repz")])
-FEW = [path for path in RECORDED if path.parent.name in {"occupancy", "atomics", "constant_memory", "transfers"}]
+RECORDED = [*CATALOGUE, *(path for path in ACCURACY if path.name.startswith("p"))]
+FEW = [path for path in CATALOGUE if path.parent.name in {"occupancy", "atomics", "constant_memory", "transfers"}]
 OF_THE_LAUNCH = ("launch__", "device__", "host__")
 TABLE = ["launch", "address", "sass", "file", "line"]
 
@@ -73,7 +73,7 @@ def lost(look: SecondLook, whole: Diagnosis, *, first_only: bool) -> list[tuple[
     ]
 
 
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: f"{path.parent.name}-{path.name}")
+@pytest.mark.parametrize("path", every(RECORDED))
 def test_a_first_look_loses_no_first_advice(path: Path) -> None:
     assert lost(first_look_of(path), whole_diagnosis(path), first_only=True) == []
 

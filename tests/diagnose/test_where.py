@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import re
+import weakref
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from ncuview.api import load_rules
 from ncuview.diagnose.where import CONTEXT, HOW_TO_GET_LINES, LONGEST, NOT_IN_REPORT, Where, where_of
 from ncuview.model import CallSite, Profile
+from ncuview.report import source
 from ncuview.report.inlining import with_call_sites
 from ncuview.report.reader import read
 from tests.builders import FILE, WARPS, Instruction, Launch, load, make_profile
@@ -67,6 +70,28 @@ def test_a_form_feed_does_not_move_the_lines() -> None:
 def test_a_line_whose_source_is_not_there_says_so(sources: dict[str, str]) -> None:
     [line] = where(profile_of(scattered(20, 28), sources=sources)).lines
     assert (line.code, line.around, line.remark) == ("", (), NOT_IN_REPORT)
+
+
+def test_a_file_is_split_once_for_all_findings_in_it_and_kept_no_longer_than_its_profile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    split: list[str] = []
+
+    def watched(text: str) -> list[str]:
+        split.append(text)
+        return text.split("\n")
+
+    monkeypatch.setattr(source, "lines_of", watched)
+    profile = profile_of(*(scattered(number, 28) for number in (3, 20, 30)))
+    places = [where(profile) for _ in range(3)]
+    assert [len(each.lines) for each in places] == [3, 3, 3]
+    assert split == [CODE]
+    assert places[0].lines[0].around is places[1].lines[0].around, "launches of one kernel share their lines"
+    gone = weakref.ref(profile)
+    del profile
+    gc.collect()
+    assert gone() is None
+    assert where(profile_of(scattered(2, 28), sources={FILE: "a\nb"})).lines[0].code == "b", "another's is another"
 
 
 def test_what_is_known_about_a_file_is_said_of_its_lines() -> None:

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import pytest
 
-from ncuview.doctor import checkup
+from ncuview.doctor import checkup, verdict
 from ncuview.doctor.checkup import CHECKS, Check, asked, examine, examine_this_machine
 from ncuview.doctor.commands import Commands
 from ncuview.doctor.machine import Machine, this_machine
@@ -162,7 +162,7 @@ READER, NCU = checked("ncu-report", "OK", "reads"), checked("ncu", "OK", "ncu 20
         (
             [READER, NCU],
             ["OK", "UNKNOWN"],
-            "Reports can be read. Nothing was found that keeps programs from being profiled; tried 1.",
+            "Reports can be read. A tiny kernel was profiled; programs may fail all the same: tried 1.",
         ),
         (
             [READER, checked("ncu", "FAIL", "there is no ncu"), checked("folders", "FAIL", "no room")],
@@ -201,6 +201,73 @@ def test_summary(checks: list[Checked], live: list[Status], summary: str) -> Non
     found = Examination(tuple(checks), tried)
     assert found.summary == summary
     assert found.failed == any(each.verdict.status == "FAIL" for each in (*checks, *tried))
+
+
+CLOSED, LOCKED = checked("counter-permission", "FAIL", "closed"), checked("lock-file", "FAIL", "another user's")
+INJECTED, CRASHES = checked("injections", "FAIL", "another tool"), checked("ncu-report", "FAIL", "it crashes")
+READ = "Reports can be read. "
+DENIED = "counter-permission, lock-file, injections"
+ALTHOUGH_CLOSED = "A tiny kernel was profiled, although these checks failed: counter-permission"
+
+
+@pytest.mark.parametrize(
+    ("checks", "live", "summary", "failed"),
+    [
+        (
+            [READER, CLOSED, LOCKED, INJECTED],
+            ["OK", "OK"],
+            f"{READ}Programs can be profiled: it was tried, although these checks failed: {DENIED}.",
+            False,
+        ),
+        (
+            [CRASHES, NCU],
+            ["OK", "OK"],
+            f"{READ}Programs can be profiled: it was tried, although these checks failed: ncu-report.",
+            False,
+        ),
+        (
+            [checked("ncu-report", "UNKNOWN", "late"), checked("gpu", "UNKNOWN", "late")],
+            ["OK", "OK"],
+            f"{READ}Programs can be profiled: it was tried.",
+            False,
+        ),
+        (
+            [READER, CLOSED],
+            ["OK", "UNKNOWN"],
+            f"{READ}{ALTHOUGH_CLOSED}; programs may fail all the same: tried 1.",
+            False,
+        ),
+        ([READER, CLOSED], ["OK", "FAIL"], f"{READ}Programs cannot be profiled: tried 1.", True),
+        ([READER, CLOSED], ["FAIL", "FAIL"], f"{READ}Programs cannot be profiled: closed; tried 0; tried 1.", True),
+        ([READER, CLOSED], ["UNKNOWN", "UNKNOWN"], f"{READ}Programs cannot be profiled: closed.", True),
+        (
+            [CRASHES],
+            ["UNKNOWN", "UNKNOWN"],
+            "Reports cannot be read: it crashes. Programs cannot be profiled: it crashes.",
+            True,
+        ),
+        *(
+            (
+                [READER, CLOSED, checked(name, "FAIL", "not enough")],
+                ["OK", "OK"],
+                f"{READ}{ALTHOUGH_CLOSED}; programs may fail all the same: not enough.",
+                True,
+            )
+            for name in ("ncu", "gpu", "folders")
+        ),
+    ],
+)
+def test_what_was_profiled_has_the_last_word(
+    checks: list[Checked], live: list[Status], summary: str, failed: bool
+) -> None:
+    tried = tuple(checked("live", status, f"tried {at}") for at, status in enumerate(live))
+    found = Examination(tuple(checks), tried)
+    assert found.summary == summary
+    assert found.failed == failed
+
+
+def test_what_is_beyond_a_tiny_kernel_is_a_check() -> None:
+    assert set(verdict._BEYOND_LIVE) <= {check.name for check in CHECKS}
 
 
 def test_what_is_not_known_is_an_error_of_the_machine() -> None:

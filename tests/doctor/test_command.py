@@ -15,15 +15,15 @@ from ncuview.doctor.commands import LIMIT_S as OF_A_PROGRAM
 from tests.test_cli import BARE, ROOT, ncuview
 
 
-def faked(*statuses: str) -> str:
-    """Python that lets the checks of the program find this, and --live too."""
+def faked(*statuses: str, live: str = 'fail("refused", fix="Ask.")') -> str:
+    """Python that lets the checks of the program find this, and --live a refusal, or something else."""
     made = {"OK": 'ok("fine")', "WARN": 'warn("meh", fix="Mend it.")', "FAIL": 'fail("bad", fix="Mend it.")'}
     checks = "".join(f'Checked("c{at}", "C{at}", (), {made[status]}), ' for at, status in enumerate(statuses))
     return (
         "from ncuview.doctor import checkup, live\n"
         "from ncuview.doctor.verdict import Checked, Examination, fail, ok, warn\n"
         f"checkup.examine_this_machine = lambda: Examination(({checks}))\n"
-        'live.live_checks = lambda progress: (Checked("live", "Live", ("NCU-PERM",), fail("refused", fix="Ask.")),)\n'
+        'live.live_checks = lambda progress: (Checked("live", "Live", ("NCU-PERM",), ' + live + "),)\n"
     )
 
 
@@ -38,6 +38,16 @@ def test_a_live_run_that_fails_ends_with_5() -> None:
     assert (ended.code, ended.err) == (5, "")
     assert ended.document["live"][0]["ids"] == ["NCU-PERM"]
     assert ncuview("doctor", before=faked("OK")).code == 0
+
+
+def test_a_live_run_that_succeeds_outweighs_a_check_that_failed() -> None:
+    fine = faked("OK", "FAIL", live='ok("profiled in 1 pass")')
+    ended = ncuview("doctor", "--live", before=fine)
+    assert (ended.code, ended.err) == (0, "")
+    assert "Programs can be profiled: it was tried, although these checks failed: C1." in ended.out
+    document = ncuview("doctor", "--live", "--format", "json", before=fine).document
+    assert (document["failed"], document["counts"]["FAIL"]) == (False, 1)
+    assert ncuview("doctor", before=fine).code == 5
 
 
 def test_a_bare_machine() -> None:

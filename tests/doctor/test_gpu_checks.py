@@ -80,6 +80,7 @@ def test_entities_of_the_xml_are_not_resolved(tmp_path: Path) -> None:
 def test_what_nvidia_smi_does_not_say_is_empty(tmp_path: Path) -> None:
     bare = smi_log(with_gpus(tmp_path, "<gpu/>")).gpus[0]
     assert (bare.name, bare.mig, bare.memory_bytes, bare.throttle_reasons, bare.processes) == ("", "", None, (), ())
+    assert (bare.uncorrectable_errors, bare.clock_setting_mhz, bare.temperature_c) == (None, None, None)
 
 
 def test_every_gpu_is_visible_unless_a_variable_chooses(tmp_path: Path) -> None:
@@ -177,12 +178,84 @@ def test_an_nvidia_smi_that_knows_no_confidential_computing(tmp_path: Path, answ
         ({"temperature": "<gpu_temp>79 C</gpu_temp>"}, "OK", "nothing"),
         ({"temperature": "", "clocks": ""}, "OK", "nothing"),
         ({"persistence_mode": "Disabled"}, "WARN", "unloads"),
+        (
+            {"applications_clocks": "<graphics_clock>Requested functionality has been deprecated</graphics_clock>"},
+            "OK",
+            "",
+        ),
+        ({"default_applications_clocks": "<graphics_clock>N/A</graphics_clock>"}, "OK", "nothing"),
+        ({"applications_clocks": "", "default_applications_clocks": ""}, "OK", "nothing"),
     ],
 )
 def test_clocks(tmp_path: Path, elements: dict[str, str], status: str, words: str) -> None:
     verdict = clocks(with_gpus(tmp_path, gpu(**elements)))
     assert verdict.status == status
     assert words in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("elements", "words"),
+    [
+        ({}, "345 MHz, clocks not set, 33 C, persistence Enabled"),
+        (
+            {"applications_clocks": "<graphics_clock>1200 MHz</graphics_clock>"},
+            "345 MHz, clocks set to 1,200 MHz instead of 1,980 MHz, 33 C, persistence Enabled",
+        ),
+        ({"applications_clocks": ""}, "345 MHz, unknown whether clocks are set, 33 C, persistence Enabled"),
+        ({"default_applications_clocks": ""}, "345 MHz, unknown whether clocks are set, 33 C, persistence Enabled"),
+        ({"clocks": "", "temperature": "", "persistence_mode": ""}, "unknown clock, clocks not set, persistence N/A"),
+    ],
+)
+def test_what_is_seen_of_clocks(tmp_path: Path, elements: dict[str, str], words: str) -> None:
+    assert seen(clocks(with_gpus(tmp_path, gpu(**elements)))) == f"nvidia-smi -q -x: GPU 0 (NVIDIA H200): {words}"
+
+
+NO_ECC = {
+    "ecc_mode": "<current_ecc>N/A</current_ecc><pending_ecc>N/A</pending_ecc>",
+    "ecc_errors": "<volatile><dram_uncorrectable>N/A</dram_uncorrectable></volatile>",
+}
+
+
+@pytest.mark.parametrize(
+    ("elements", "status", "words", "counted"),
+    [
+        ({}, "OK", "ECC Enabled", "ECC Enabled, uncorrectable errors: 0"),
+        (NO_ECC, "OK", "ECC N/A", "ECC N/A, uncorrectable errors: not counted"),
+        ({"ecc_mode": "", "ecc_errors": ""}, "OK", "ECC N/A", "ECC N/A, uncorrectable errors: not counted"),
+        (
+            {**NO_ECC, "ecc_mode": "<current_ecc>Disabled</current_ecc><pending_ecc>Disabled</pending_ecc>"},
+            "OK",
+            "ECC Disabled",
+            "ECC Disabled, uncorrectable errors: not counted",
+        ),
+        (
+            {"ecc_errors": NO_ECC["ecc_errors"]},
+            "UNKNOWN",
+            "does not say how many uncorrectable errors",
+            "ECC Enabled, uncorrectable errors: not counted",
+        ),
+        ({"ecc_mode": "<current_ecc>Enabled</current_ecc>"}, "OK", "ECC Enabled", "uncorrectable errors: 0"),
+        (
+            {"ecc_mode": "<current_ecc>N/A</current_ecc><pending_ecc>Enabled</pending_ecc>"},
+            "OK",
+            "ECC N/A",
+            "uncorrectable errors: 0",
+        ),
+    ],
+)
+def test_errors_that_nobody_counts_are_not_none(
+    tmp_path: Path, elements: dict[str, str], status: str, words: str, counted: str
+) -> None:
+    verdict = ecc(with_gpus(tmp_path, gpu(**elements)))
+    assert (verdict.status, words in verdict.message) == (status, True)
+    assert counted in seen(verdict)
+
+
+def test_one_gpu_without_counters_does_not_hide_the_errors_of_another(tmp_path: Path) -> None:
+    faulty = gpu(ecc_errors="<volatile><dram_uncorrectable>2</dram_uncorrectable></volatile>")
+    verdict = ecc(with_gpus(tmp_path, gpu(ecc_errors=NO_ECC["ecc_errors"]), faulty))
+    assert verdict.status == "WARN"
+    assert "GPU 1 (NVIDIA H200): ECC Enabled, uncorrectable errors: 2" in seen(verdict)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ncuview.collect.ncu_failures import failure
 from ncuview.doctor.competition import profilers
 from ncuview.doctor.lock import lock_file, protected_files
 from ncuview.doctor.machine import Machine, Owned
@@ -48,7 +49,7 @@ def test_counter_permission(
 ) -> None:
     verdict = counter_permission(with_permission(tmp_path, parameters, status, users))
     assert verdict.status == expected
-    assert ("NVreg_RestrictProfilingToAdminUsers=0" in verdict.fix) == (expected == "FAIL")
+    assert verdict.fix == (failure("NCU-PERM").fix if expected == "FAIL" else "")
 
 
 @pytest.mark.parametrize(("parameters", "status"), [(None, PLAIN), ("Other: 1\n", PLAIN), (ONLY_ADMINISTRATORS, None)])
@@ -72,6 +73,7 @@ def test_administrator(
 ) -> None:
     verdict = administrator(with_permission(tmp_path, parameters, status, users))
     assert verdict.status == expected
+    assert verdict.fix == (failure("NCU-PERM").fix if expected == "WARN" else "")
     assert words in verdict.message
 
 

@@ -12,7 +12,7 @@ from ncuview.collect.live import profile_live
 from ncuview.collect.machine import find_nvcc
 from ncuview.collect.options import CacheControl, ClockControl, NcuOptions, ReplayMode
 from ncuview.collect.plan import metrics_for
-from ncuview.collect.program import profile_program, python_script
+from ncuview.collect.program import python_script, run_program
 from ncuview.collect.user_kernel import LaunchWords, user_launch
 from ncuview.errors import NothingProfiled, ProgramFailed
 
@@ -81,7 +81,7 @@ def kernels(reports: tuple[Path, ...]) -> list[str]:
 
 def test_the_launches_that_were_chosen_are_profiled(app: str, tmp_path: Path) -> None:
     options = NcuOptions(kernel_name="regex:^sc", launch_skip=1, launch_count=2)
-    reports = profile_program([app, "-k", "0"], METRICS, tmp_path / "work", options)
+    reports = run_program([app, "-k", "0"], METRICS, tmp_path / "work", options).whole()
     assert kernels(reports) == ["scale", "scale"]
     assert "mine.cu" in {Path(file).name for file in read(*reports).instructions["file"]}
 
@@ -97,38 +97,37 @@ def test_the_launches_that_were_chosen_are_profiled(app: str, tmp_path: Path) ->
     ids=["application replay", "clocks and caches", "ncu-args", "kernel-id"],
 )
 def test_options_that_the_real_ncu_takes(app: str, tmp_path: Path, options: NcuOptions) -> None:
-    assert len(kernels(profile_program([app], METRICS, tmp_path / "work", options))) == 1
+    assert len(kernels(run_program([app], METRICS, tmp_path / "work", options).whole())) == 1
 
 
 def test_a_program_that_is_ended_after_its_count_has_not_failed(app: str, tmp_path: Path) -> None:
     options = NcuOptions(launch_count=2, kill=True)
-    assert kernels(profile_program([app], METRICS, tmp_path / "work", options)) == ["fill", "scale"]
+    assert kernels(run_program([app], METRICS, tmp_path / "work", options).whole()) == ["fill", "scale"]
 
 
 def test_an_export_with_a_macro_is_found(app: str, tmp_path: Path) -> None:
     export = tmp_path / "mine-%p"
-    (report,) = profile_program([app], METRICS, tmp_path / "work", NcuOptions(launch_count=1), export=export)
+    (report,) = run_program([app], METRICS, tmp_path / "work", NcuOptions(launch_count=1), export=export).whole()
     assert report.stem.removeprefix("mine-").isdecimal()
 
 
 def test_a_program_that_fails_is_quoted(app: str, tmp_path: Path) -> None:
     with pytest.raises(ProgramFailed, match=r"(?s)exit code 3.*done"):
-        profile_program([app, "-k", "3"], METRICS, tmp_path / "work")
+        run_program([app, "-k", "3"], METRICS, tmp_path / "work").whole()
 
 
 @pytest.mark.parametrize("options", [NcuOptions(kernel_name="scael"), NcuOptions(launch_skip=99)])
 def test_a_choice_of_nothing_names_the_kernels(app: str, tmp_path: Path, options: NcuOptions) -> None:
     with pytest.raises(NothingProfiled) as failure:
-        profile_program([app], METRICS, tmp_path / "work", options)
+        run_program([app], METRICS, tmp_path / "work", options)
     assert "scale" in failure.value.hint
     assert "fill" in failure.value.hint
 
 
 def test_a_python_file_is_profiled(source: Path, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(SCRIPT)
-    assert kernels(profile_program(python_script(Path("train.py"), ["-k", "0"]), METRICS, tmp_path / "work")) == [
-        "doubled"
-    ]
+    script = python_script(Path("train.py"), ["-k", "0"])
+    assert kernels(run_program(script, METRICS, tmp_path / "work").whole()) == ["doubled"]
 
 
 def test_a_bare_source_is_launched_as_the_command_line_says(source: Path, tmp_path: Path) -> None:

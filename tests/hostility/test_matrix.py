@@ -11,9 +11,8 @@ from tests.hostility.places import OF_THE_WHOLE, PLACES, answers_in
 
 @pytest.mark.parametrize("place", PLACES)
 def test_hostile_text_does_nothing(place: str) -> None:
-    texts = list(PAYLOADS.values())
-    if place in OF_THE_WHOLE:  # a third of them, another for each place; benchmarks/hostile_text.py takes all
-        texts = texts[sorted(OF_THE_WHOLE).index(place) % 3 :: 3]
+    part = 9 if place in OF_THE_WHOLE else 3  # another for each place; benchmarks/hostile_text.py takes all
+    texts = list(PAYLOADS.values())[list(PLACES).index(place) % part :: part]
     for answers in answers_in(place, texts):
         for name, content, judge in outputs_of(answers):
             try:

@@ -230,6 +230,19 @@ def test_a_gate_that_is_open_says_so() -> None:
     assert "1 check passed" in told
 
 
+def test_of_very_many_checks_the_first_are_shown_and_the_others_counted() -> None:
+    failed, passed = gate().checks[0], gate().checks[2]
+    many = replace(gate(), checks=(failed,) * (LISTED + 1) + (passed,) * (LISTED + 5))
+    tree = check_inert(html_report(diagnosis(), many))
+    tables = tree.xpath("//section[@id='gate']//table/tbody")
+    assert [len(table.xpath("tr")) for table in tables] == [LISTED, LISTED]
+    told = words(tree)
+    assert f"{LISTED + 1:,} of {2 * LISTED + 6:,} checks failed" in told
+    assert "and 1 more. The same command with --output FILE.json" in told
+    assert f"{LISTED + 5:,} checks passed" in told
+    assert "and 5 more. The same command with --output FILE.json" in told
+
+
 def test_a_ladder_sets_promises_beside_what_was_got_in_a_chart_and_a_table() -> None:
     tree = parsed(sample_page())
     told = markup_of(sample_page(), "ladders")

@@ -89,6 +89,13 @@ def test_tables_say_it_in_every_row() -> None:
     assert "missing" not in text_of(diagnosis(), "csv").splitlines()[0].split(",")
 
 
+def test_a_table_of_nothing_says_why() -> None:
+    assert text_of(NOTHING, "csv").splitlines() == ["missing", LOST.message]
+    assert pd.read_parquet(BytesIO(output_text(NOTHING, None, "parquet"))).to_dict("records") == [  # type: ignore[arg-type]
+        {"missing": LOST.message}
+    ]
+
+
 def test_sarif_says_that_the_run_did_not_succeed() -> None:
     (invocation,) = json.loads(text_of(PARTIAL, "sarif"))["runs"][0]["invocations"]
     assert invocation["executionSuccessful"] is False

@@ -175,12 +175,30 @@ def test_what_only_root_may_look_for_is_there_when_nobody_reads(
     ("program", "expected"),
     [
         ("os.kill(os.getpid(), signal.SIGSEGV)", Failure(3, "crashed NVIDIA's reader (signal 11)")),
-        ("raise MemoryError('no room')", Failure(3, "made NVIDIA's reader fail (MemoryError: no room)")),
+        ("raise MemoryError('no room')", Failure(3, "made NVIDIA's reader fail (MemoryError: no room)", scarce=True)),
+        ("raise MemoryError", Failure(3, "made NVIDIA's reader fail (MemoryError)", scarce=True)),
+        (
+            "os.write(2, b'  what():  std::bad_alloc\\n'); os.abort()",
+            Failure(3, "crashed NVIDIA's reader (signal 6)", scarce=True),
+        ),
+        (
+            "os.kill(os.getpid(), signal.SIGKILL)",
+            Failure(
+                3, "was being read when NVIDIA's reader was killed (signal 9), as where memory runs out", scarce=True
+            ),
+        ),
+        (
+            "os.kill(os.getpid(), signal.SIGXCPU)",
+            Failure(3, "took NVIDIA's reader more than 2 s of processor time", scarce=True),
+        ),
         ("sys.exit(4)", Failure(3, "made NVIDIA's reader fail (exit code 4)")),
         ("sys.exit(b'\\xff'.decode(errors='replace'))", Failure(3, "made NVIDIA's reader fail (\ufffd)")),
         ("", Failure(None, "made NVIDIA's reader give no answer (Expecting value: line 1 column 1 (char 0))")),
-        ("time.sleep(60)", Failure(3, "took NVIDIA's reader more than 1 s")),
-        ("os.close(1); os.close(2); time.sleep(60)", Failure(3, "crashed NVIDIA's reader (signal 9)")),
+        ("time.sleep(60)", Failure(3, "took NVIDIA's reader more than 1 s", scarce=True)),
+        (
+            "os.close(1); os.close(2); time.sleep(60)",
+            Failure(3, "took NVIDIA's reader more than 1 s", scarce=True),
+        ),
         (
             "os.write(2, b'x' * 3000000)",
             Failure(3, "made NVIDIA's reader give more than a report can hold"),
@@ -198,6 +216,16 @@ def test_it_is_known_how_a_child_failed(
     monkeypatch.setattr(module, "_OUTPUT", 1 << 20)
     pretend(f"{BEGUN}\n{program}")
     assert failure(shard) == expected
+
+
+def test_code_that_there_was_no_memory_for_is_not_taken_for_all_code(shard: Shard, pretend: Pretend) -> None:
+    pretend(f"{sent(LAUNCHES)}; sys.stderr.write('fatal   : Memory allocation failure\\n')")
+    assert failure(shard) == Failure(None, "was read with too little memory", scarce=True)
+
+
+def test_a_report_in_which_nothing_is_found_may_lack_memory(shard: Shard, pretend: Pretend) -> None:
+    pretend(sent(0))
+    assert failure(shard) == Failure(None, "announces 8 launches, of which NVIDIA's reader finds 0", scarce=True)
 
 
 def test_what_a_child_leaves_out_is_told_with_its_answer(shard: Shard, pretend: Pretend) -> None:

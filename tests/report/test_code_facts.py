@@ -9,6 +9,7 @@ import pytest
 from ncuview import load_rules
 from ncuview.collect.recorded import recorded_report
 from ncuview.model import Profile
+from ncuview.report import code_facts as module
 from ncuview.report.code_facts import CodeFact, code_facts, spilled_bytes
 from ncuview.report.executed import executed_by_launch
 from ncuview.report.reader import read
@@ -33,6 +34,19 @@ def facts(*lines: str, places: dict[int, int] | None = None) -> dict[str, CodeFa
 def looped(*lines: str, filler: int = 16) -> tuple[str, ...]:
     """The lines in a loop that is too long to be a rolled one."""
     return (*lines, *["NOP"] * filler, "@P0 BRA 0x0", EXIT)
+
+
+def threshold(rule: str, name: str) -> float:
+    [found] = [each.thresholds for each in load_rules() if each.text.name == rule]
+    return found[f"threshold_{name}"]
+
+
+def test_code_is_judged_by_the_thresholds_of_the_rules_that_judge_it_with_counters() -> None:
+    for rule in ("little-work-per-thread", "serialized-loads"):
+        assert threshold(rule, "in_flight") == module._IN_FLIGHT
+        assert threshold(rule, "loads") == module._FEW_LOADS
+    least = threshold("loop-overhead", "overhead")
+    assert 3 / module._ROLLED >= least > 3 / (module._ROLLED + 1)
 
 
 @cache

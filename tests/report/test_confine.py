@@ -46,7 +46,8 @@ def test_limits_stand_and_cannot_be_raised() -> None:
     limits = state(memory=2**31, cpu_s=5)["limits"]
     assert limits["RLIMIT_CORE"] == limits["RLIMIT_FSIZE"] == [0, 0]
     assert limits["RLIMIT_AS"] == [2**31, 2**31]
-    assert limits["RLIMIT_CPU"][0] == limits["RLIMIT_CPU"][1] in range(5, 9)
+    assert limits["RLIMIT_CPU"][0] in range(5, 9)
+    assert limits["RLIMIT_CPU"][1] == limits["RLIMIT_CPU"][0] + 1
     assert limits["RLIMIT_NOFILE"] == [64, 64]
 
 
@@ -104,7 +105,17 @@ def test_more_memory_is_not_given() -> None:
 
 def test_more_time_is_not_given() -> None:
     done = confined("while True: pass", cpu_s=1)
-    assert -done.returncode in {signal.SIGXCPU, signal.SIGKILL}
+    assert -done.returncode == signal.SIGXCPU, "the signal says that it was the time, not the memory"
+
+
+def test_more_time_is_not_given_to_whoever_ignores_the_first_signal() -> None:
+    done = confined("while True: pass", "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)", cpu_s=1)
+    assert -done.returncode == signal.SIGKILL
+
+
+def test_a_limit_of_time_that_is_lower_already_stays() -> None:
+    before = "resource.setrlimit(resource.RLIMIT_CPU, (3, 3))"
+    assert state(before, cpu_s=20)["limits"]["RLIMIT_CPU"] == [3, 3]
 
 
 CHILD = """

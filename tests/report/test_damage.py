@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ncuview.report.damage import Damage
+from ncuview.report.damage import Damage, may_be_whole
 
 
 def damage(results: int, announced: int | None, lost: set[int], without_code: set[int], *reasons: str) -> str:
@@ -37,6 +37,15 @@ def test_launches_are_named_as_people_do(said: str, expected: str) -> None:
 def test_a_reason_is_given_once_and_only_the_first_few() -> None:
     assert Damage(9, 9, {1}, (), ["a", "b", "a"]).why == "a; b"
     assert Damage(9, 9, {1}, (), list("abcde")).why == "a; b; c; and 2 more"
+
+
+def test_a_report_that_may_be_whole_is_not_called_damaged() -> None:
+    made = Damage(9, 9, {1}, (), list("abcde"), may_be_whole=True)
+    assert made.why.endswith(
+        "and 2 more; the report is damaged, or this machine has too little memory or time to read it"
+    )
+    assert may_be_whole(str(made))
+    assert not may_be_whole(str(Damage(9, 9, {1}, (), list("abcde"))))
 
 
 @given(st.sets(st.integers(0, 12), min_size=1, max_size=12))

@@ -119,6 +119,23 @@ def test_a_launch_without_size_or_duration_can_still_be_shown(metric: str) -> No
     assert launch["grid_x"] == 0 or math.isnan(launch["duration_ns"])
 
 
+GRID, THREADS = "launch__grid_dim_x", "launch__block_dim_y"
+
+
+@pytest.mark.parametrize("size", [1e300, 2.0**63, 2.0**31, -5.0, -1e300, math.inf, -math.inf, math.nan])
+def test_a_size_that_no_launch_has_is_unknown(size: float) -> None:
+    impossible = {GRID: size, THREADS: size, "device__attribute_compute_capability_major": size}
+    [launch] = make_profile(Launch().with_metrics(impossible)).launches.to_dict("records")
+    assert (launch["grid_x"], launch["block_y"]) == (0, 0), "which is no size either"
+    assert launch["compute_capability"] == ""
+    assert launch["block_x"] == 256
+
+
+def test_the_largest_size_is_known() -> None:
+    profile = make_profile(Launch().with_metrics({GRID: 2.0**31 - 1}))
+    assert profile.launches["grid_x"].tolist() == [2**31 - 1]
+
+
 def test_lines_are_instructions_summed_by_source_line() -> None:
     lines = make_profile(Launch(), Launch(instructions=[Instruction("EXIT"), *COPY])).lines
     assert lines["launch"].tolist() == [0] * 4 + [1] * 4

@@ -16,7 +16,7 @@ from ncuview.errors import ReportError
 from ncuview.report.precheck import precheck
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "fuzz_reports.py"
-FILES = 5 * len(CHANGES)
+FILES = 2 * len(CHANGES)
 DOCUMENT: dict[str, Any] = {"reports": [], "launches": [{"name": "a"}, {"name": "b"}], "error": None}
 
 

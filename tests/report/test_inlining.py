@@ -16,9 +16,10 @@ from ncuview.report.reader import read
 from ncuview.report.snapshot import Snapshot
 from ncuview.report.source import source_text
 from tests.builders import make_profile
+from tests.recorded import ACCURACY, CATALOGUE, every
 
-ACCURACY = Path(__file__).parents[2] / "benchmarks" / "accuracy" / "h200"
-RECORDED = [*sorted(shipped("kernels").glob("*/*.ncu-repz")), *sorted(ACCURACY.glob("*.ncu-repz"))]
+RECORDED = [*CATALOGUE, *ACCURACY]
+(P12,) = (path for path in ACCURACY if path.name == "p12.ncu-repz")
 
 
 def code(profile: Profile, launch: int, file: str, line: int) -> str:
@@ -26,7 +27,7 @@ def code(profile: Profile, launch: int, file: str, line: int) -> str:
     return source_text(profile, report, file).split("\n")[line - 1]
 
 
-@pytest.mark.parametrize("report", RECORDED, ids=[f"{path.parent.name}-{path.stem}" for path in RECORDED])
+@pytest.mark.parametrize("report", every(RECORDED))
 def test_every_recorded_module_agrees_with_ncu_on_every_instruction(report: Path) -> None:
     profile = with_call_sites(read([report]))
     assert sorted(profile.call_sites) == list(profile.launches.index)
@@ -52,7 +53,7 @@ def test_a_shuffle_is_called_from_the_line_that_writes_it() -> None:
 
 
 def test_device_functions_of_the_same_file_are_called_from_the_kernel() -> None:
-    profile = with_call_sites(read([ACCURACY / "p12.ncu-repz"], "k12a"))
+    profile = with_call_sites(read([P12], "k12a"))
     calls = {code(profile, 0, call.file, call.line).strip() for call in profile.call_sites[0].values()}
     assert calls == {
         "stage_bias(x, bias, out, n);",
@@ -62,7 +63,7 @@ def test_device_functions_of_the_same_file_are_called_from_the_kernel() -> None:
 
 
 def test_a_table_that_says_something_else_than_ncu_is_not_believed() -> None:
-    report = ACCURACY / "p12.ncu-repz"
+    report = P12
     profile = read([report], "k12a")
     moved = profile.instructions.assign(line=profile.instructions["line"] + 1000)
     assert with_call_sites(profile).call_sites
@@ -70,7 +71,7 @@ def test_a_table_that_says_something_else_than_ncu_is_not_believed() -> None:
 
 
 def test_where_there_is_no_room_for_the_report_the_profile_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    profile = read([ACCURACY / "p12.ncu-repz"], "k12a")
+    profile = read([P12], "k12a")
 
     def full(*_: object) -> Snapshot:
         raise OSError(28, "No space left on device")
@@ -81,12 +82,12 @@ def test_where_there_is_no_room_for_the_report_the_profile_stays_as_it_is(monkey
 
 def test_a_report_that_was_cut_since_has_the_call_sites_of_what_is_left(tmp_path: Path) -> None:
     report = tmp_path / "cut.ncu-rep"
-    whole = read_report(ACCURACY / "p12.ncu-repz")
+    whole = read_report(P12)
     report.write_bytes(whole)
     profile = read([report])
     before = {each.name for each in Path("/proc/self/fd").iterdir()}
     report.write_bytes(whole[:-9])
-    assert with_call_sites(profile).call_sites == with_call_sites(read([ACCURACY / "p12.ncu-repz"])).call_sites
+    assert with_call_sites(profile).call_sites == with_call_sites(read([P12])).call_sites
     assert {each.name for each in Path("/proc/self/fd").iterdir()} == before
 
 

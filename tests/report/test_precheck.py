@@ -7,6 +7,7 @@ import json
 import os
 import random
 import socket
+import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.reading import repeated
 from ncuview.errors import ReportDamaged, ReportEmpty, ReportError, ReportUnreadable
 from ncuview.paths import shipped
 from ncuview.report import wire
@@ -328,6 +330,28 @@ def test_a_file_beyond_all_reason_is_refused_unread(tmp_path: Path) -> None:
         sparse.truncate(5 << 30)
     with pytest.raises(ReportUnreadable, match="larger than 4,096 MiB"):
         precheck(path)
+
+
+def test_a_large_report_is_not_taken_into_this_process(file: File) -> None:
+    path = file(repeated(read_report(shipped("kernels") / "divergence" / "h200.ncu-repz"), 200))
+    tracemalloc.start()
+    try:
+        assert precheck(path).results == 200
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < path.stat().st_size * 2 / 3
+
+
+def test_a_report_that_there_is_no_room_for_is_refused(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> NoReturn:
+        raise OSError(28, "No space left on device")
+
+    path = file(WHOLE)
+    monkeypatch.setattr(os, "memfd_create", full)
+    with pytest.raises(ReportUnreadable, match="does not fit into memory: No space left") as refused:
+        precheck(path)
+    assert refused.value.hint
 
 
 def test_refusing_leaves_no_file_open(tmp_path: Path) -> None:

@@ -316,6 +316,19 @@ def test_only_a_kernel_of_a_damaged_report_is_asked_for_and_the_damage_is_told(s
     assert damage_of(profile)
 
 
+def test_a_kernel_that_may_be_in_the_lost_part_is_not_said_to_be_missing(transpose: Profile, report: File) -> None:
+    data = read_report(TRANSPOSE)
+    path = report(data[: len(data) * 3 // 4])
+    kernel = min(set(transpose.launches["kernel"]) - set(read([path]).launches["kernel"]))
+    said = rf"no launch of a kernel '{kernel}' among those that could be read; {path}: launches? .* read; block \d+ is"
+    with pytest.raises(ReportDamaged, match=said) as refused:
+        read([path], kernel=kernel)
+    assert refused.value.id == "NCU-CORRUPT"
+    assert transpose.launches["kernel"].iloc[0] in refused.value.hint
+    with pytest.raises(ReportDamaged, match="among those that could be read"):
+        read([SMALL, path], kernel=kernel)
+
+
 def failing(monkeypatch: pytest.MonkeyPatch, fails: Callable[[Shard, bool], Failure | None]) -> None:
     """Let the child fail on some shards."""
     whole = Children.read
@@ -355,6 +368,42 @@ def test_where_no_launch_can_be_read_the_report_is_damaged(monkeypatch: pytest.M
     with pytest.raises(ReportDamaged, match=r"the report crashed NVIDIA's reader \(signal 6\)") as refused:
         read([SMALL])
     assert refused.value.id == "NCU-CORRUPT"
+
+
+KILLED = Failure(4, "was being read when NVIDIA's reader was killed (signal 9)", scarce=True)
+
+
+def test_what_this_machine_may_be_too_small_for_is_not_called_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, lambda shard, _: KILLED if shard.start <= 4 < shard.stop else None)
+    profile = read([SMALL])
+    assert damage_of(profile) == (
+        "launches 0 to 3 and 5 to 12 of 13 were read; launch 4 was being read when NVIDIA's reader was killed "
+        "(signal 9); the report is damaged, or this machine has too little memory or time to read it"
+    )
+    assert profile.failure
+    assert (profile.failure.id, profile.failure.exit_code) == ("ReportUnreadable", 3)
+    assert "Copy" not in profile.failure.hint
+    assert "memory" in profile.failure.hint
+    with pytest.raises(ReportUnreadable, match="no launch of a kernel 'gone' among those that could be read"):
+        read([SMALL], kernel="gone")
+
+
+def test_a_report_that_is_damaged_too_is_called_damaged(monkeypatch: pytest.MonkeyPatch, report: File) -> None:
+    failing(monkeypatch, lambda shard, _: KILLED if shard.start <= 4 < shard.stop else None)
+    profile = read([report(read_report(SMALL)[:-1])])
+    assert "too little memory" not in damage_of(profile)
+    assert profile.failure
+    assert profile.failure.id == "NCU-CORRUPT"
+    beside = read([report(read_report(SMALL)[:-1]), SMALL])
+    assert beside.failure
+    assert beside.failure.id == "NCU-CORRUPT"
+
+
+def test_where_no_launch_can_be_read_this_machine_may_be_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, lambda shard, _: replace(KILLED, launch=None))
+    with pytest.raises(ReportUnreadable, match="or this machine has too little memory or time to read it") as refused:
+        read([SMALL])
+    assert "memory" in refused.value.hint
 
 
 def test_reports_wait_until_there_is_room_for_them(small: Profile, monkeypatch: pytest.MonkeyPatch) -> None:

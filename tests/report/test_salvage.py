@@ -117,6 +117,13 @@ def test_a_failure_that_names_none_of_the_launches_loses_them_all(report: Snapsh
     assert found.lost == dict.fromkeys(range(3), "the report failed" if at is None else f"launch {at} failed")
 
 
+@pytest.mark.parametrize("scarce", [False, True])
+def test_what_may_be_the_machine_s_fault_is_told_apart(report: Snapshot, scarce: bool) -> None:
+    found = salvage(shard_of(report, 3), Reader(failing=Failure(1, "failed", scarce=scarce)))
+    assert found.scarce == ({"launch 1 failed"} if scarce else set())
+    assert set(found.lost.values()) == {"launch 1 failed"}
+
+
 def test_where_every_launch_crashes_it_is_given_up_at_last(report: Snapshot) -> None:
     reader = Reader(always=range(1_000))
     found = salvage(shard_of(report, 1_000), reader)

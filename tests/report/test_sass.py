@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.report import sass
-from ncuview.report.sass import Code, Weights, load_batches, load_bytes, parse
+from ncuview.report.sass import Code, Weights, access_bytes, load_batches, parse
 
 Of = Callable[[Code], Weights]
 
@@ -204,7 +204,11 @@ def test_the_address_of_a_load_is_without_its_descriptor() -> None:
     [
         ("", 4),
         (".CONSTANT", 4),
-        (".U8", 4),
+        (".U8", 1),
+        (".S8.CONSTANT", 1),
+        (".U16", 2),
+        (".S16.STRONG.SYS", 2),
+        (".LTC128B.U8.CONSTANT", 1),
         (".64", 8),
         (".64.CONSTANT", 8),
         (".128.STRONG.GPU", 16),
@@ -213,8 +217,16 @@ def test_the_address_of_a_load_is_without_its_descriptor() -> None:
     ],
 )
 def test_a_load_brings_the_bytes_of_its_width(modifiers: str, size: int) -> None:
-    assert load_bytes(modifiers) == size
-    assert list(load_batches(code(f"LDG.E{modifiers} R4, desc[UR4][R2.64]"))) == [(0, size)]
+    assert access_bytes(modifiers) == size
+    assert list(load_batches(code(f"LDG.E{modifiers} R4, desc[UR4][R2.64]"))) == [(0, max(size, 4))]
+
+
+@pytest.mark.parametrize(
+    ("opcode", "size"),
+    [("STL", 4), ("LDL.U8", 1), ("LDL.LU.S16", 2), ("STL.64", 8), ("LDL.128", 16), ("STG.E.U8", 1), ("LDS.128", 16)],
+)
+def test_every_access_moves_the_bytes_of_its_width(opcode: str, size: int) -> None:
+    assert access_bytes(opcode) == size
 
 
 def test_a_loop_that_is_unrolled_over_two_turns_has_two_loads_in_flight() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.collect.ncu import ncu_command
-from ncuview.errors import ReportDamaged, ReportUnreadable
+from ncuview.errors import ReportUnreadable
 from ncuview.paths import shipped
 from ncuview.report import wire
 from ncuview.report.settings import Settings, settings_in, settings_of
@@ -73,6 +73,13 @@ def test_a_file_that_is_no_report_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.ncu-rep"
     with pytest.raises(ReportUnreadable):
         settings_of(path)
-    path.write_bytes(builder.report()[:200])
-    with pytest.raises(ReportDamaged):
-        settings_of(path)
+
+
+def test_a_damaged_report_tells_what_stands_before_the_damage(tmp_path: Path) -> None:
+    path = tmp_path / "x.ncu-rep"
+    session = wire.encode_field(11, b"/opt/ncu --cache-control=none app")
+    whole = wire.encode_report([builder.block(session=session), *builder.session_blocks()])
+    path.write_bytes(whole[:-1])
+    assert settings_of(path) == Settings("base", "none", "kernel")
+    path.write_bytes(whole[:20])
+    assert settings_of(path) == Settings()

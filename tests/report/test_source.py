@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ncuview.errors import UsageError
 from ncuview.model import Profile
 from ncuview.report import source
-from ncuview.report.source import LARGEST, NOT_HERE, lines_of, local_file, source_text, with_local_sources
+from ncuview.report.source import LARGEST, NOT_HERE, lines_of, local_file, source_lines, source_text, with_local_sources
 from tests.builders import Instruction, Launch, make_profile
 
 if TYPE_CHECKING:
@@ -92,6 +92,14 @@ def test_all_files_are_looked_through_once_however_often_is_asked() -> None:
         assert not source_text(watched, REPORT, "gone.h")
         assert not source_text(watched, "other.ncu-rep", "/__3/_0/__1/a.h")
     assert asked == ["file"]
+
+
+def test_a_file_has_the_lines_of_its_text_and_none_where_there_is_no_text() -> None:
+    profile = profile_of("a.cu", sources={"a.cu": "one\r\ntwo\fthree"})
+    assert source_lines(profile, REPORT, "a.cu") == ["one", "two\fthree"]
+    assert source_lines(profile, REPORT, "a.cu") is source_lines(profile, REPORT, "a.cu")
+    assert source_lines(profile, REPORT, "gone.cu") == []
+    assert source_lines(profile_of("a.cu", sources={}), REPORT, "a.cu") == []
 
 
 def local(file: str | Path, folders: tuple[Path, ...] = (), line: int = 3) -> tuple[str, str]:

@@ -2,9 +2,9 @@
 
 ``python -m ncuview.collect.host JOB RESULT`` reads the launches to make from the JSON file JOB, makes each exactly
 once, compares every output with the NumPy oracle, where there is one, and writes what it saw to the JSON file RESULT.
-Under ncu, the report then has one launch for each entry of the job. A job that asks for the times of transfers is run
-without ncu, which would serialise what overlaps. ``JOB RESULT times`` also makes each launch many times more, and times
-them with events; that too is for a run without ncu.
+Under ncu, the report then has one launch for each entry of the job. A job whose ``timed`` says ``launches`` has each
+launch made many times more, and timed with events; one that says ``transfers`` has only the host's copies and the
+launches between them timed. Both are for a run without ncu, which would serialise what overlaps.
 """
 
 from __future__ import annotations
@@ -154,12 +154,12 @@ def _refills(made: Prepared) -> list[tuple[Any, int, int]]:
     ]
 
 
-def main(job_file: str, result_file: str, *how: str) -> None:
-    """Make all launches of the job, or time what the host transfers for them, or with ``times`` the launches."""
+def main(job_file: str, result_file: str) -> None:
+    """Make all launches of the job, and time what it says."""
     import pycuda.autoinit  # noqa: F401  (makes the context)
 
     job = json.loads(Path(job_file).read_text(encoding="utf-8"))
-    make = launch_and_time if how == ("times",) else time_transfers if job["times_transfers"] else launch
+    make = {"": launch, "launches": launch_and_time, "transfers": time_transfers}[job["timed"]]
     Path(result_file).write_text(json.dumps({"launches": [make(entry) for entry in job["launches"]]}), encoding="utf-8")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree as ET
 
 from ncuview.diagnose.compare import extent_words
@@ -10,6 +10,7 @@ from ncuview.model import Check, Extent, Gate
 from ncuview.render.gate_words import by_weight, gate_sentence
 from ncuview.render.html_report.details import check_css, scrolled
 from ncuview.render.html_report.elements import Part, dim, element, section
+from ncuview.render.html_report.rows import LISTED
 
 Ids = Mapping[tuple[str, Extent, Extent], str]
 """Demangled name, grid and block -> the id of a row of the page."""
@@ -29,7 +30,8 @@ def checks_section(gate: Gate, ids: Ids) -> ET.Element:
     return section("gate", "Gate", *parts)
 
 
-def _table(checks: Iterable[Check], ids: Ids) -> ET.Element:
+def _table(checks: Sequence[Check], ids: Ids) -> ET.Element:
+    """The first checks; a browser takes seconds to show tens of thousands."""
     names = ("result", "level", "kernel", "what", "judgement", "from")
     head = element("tr", *(element("th", name, scope="col", data_sort="rising") for name in names))
     rows = [
@@ -42,10 +44,14 @@ def _table(checks: Iterable[Check], ids: Ids) -> ET.Element:
             element("td", check.message),
             element("td", dim(check.origin, "small")),
         )
-        for check in checks
+        for check in checks[:LISTED]
     ]
     table = element("table", element("thead", head), element("tbody", *rows), css="wide", data_sortable="")
-    return scrolled(table, "Checks of the gate")
+    shown = scrolled(table, "Checks of the gate")
+    if len(checks) <= LISTED:
+        return shown
+    left_out = f"and {len(checks) - LISTED:,} more. The same command with --output FILE.json writes all."
+    return element("div", shown, element("p", left_out, css="warn"))
 
 
 def _kernel(check: Check, ids: Ids) -> ET.Element:

@@ -115,12 +115,10 @@ def test_no_memory_but_the_inputs_stays(host: ModuleType, times: ModuleType, dev
     assert [len(memory.bytes) for memory in device.live.values()] == [4 * N]
 
 
-def test_the_word_times_on_the_command_line_asks_for_it(
-    host: ModuleType, times: ModuleType, device: Device, tmp_path: Path
-) -> None:
+def test_a_job_asks_for_it(host: ModuleType, times: ModuleType, device: Device, tmp_path: Path) -> None:
     device.kernels["run"] = copies
     job, result = tmp_path / "job.json", tmp_path / "result.json"
-    job.write_text(json.dumps({"launches": [entry()], "times_transfers": False}), encoding="utf-8")
-    host.main(str(job), str(result), "times")
+    job.write_text(json.dumps({"launches": [entry()], "timed": "launches"}), encoding="utf-8")
+    host.main(str(job), str(result))
     (found,) = json.loads(result.read_text(encoding="utf-8"))["launches"]
     assert len(found["times_ns"]) == MOST

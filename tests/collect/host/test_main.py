@@ -180,7 +180,7 @@ def test_a_job_is_read_and_its_results_are_written(host: ModuleType, device: Dev
     device.has_context = False
     device.kernels |= {"run": copying, "fail": failing}
     launches = [entry(), entry(kernel="wrong", symbol="fail")]
-    job, result = written(tmp_path, {"launches": launches, "times_transfers": False})
+    job, result = written(tmp_path, {"launches": launches, "timed": ""})
     host.main(job, result)
     assert json.loads(Path(result).read_text(encoding="utf-8")) == {
         "launches": [{"kernel": "copy[n=6]", "wrong_elements": 0}, {"kernel": "wrong", "wrong_elements": 2}]
@@ -191,7 +191,7 @@ def test_a_job_is_read_and_its_results_are_written(host: ModuleType, device: Dev
 
 
 def test_nothing_is_written_when_a_launch_fails(host: ModuleType, device: Device, tmp_path: Path) -> None:
-    job, result = written(tmp_path, {"launches": [entry()], "times_transfers": False})
+    job, result = written(tmp_path, {"launches": [entry()], "timed": ""})
     with pytest.raises(Refused, match="no function run"):
         host.main(job, result)
     assert not Path(result).exists()

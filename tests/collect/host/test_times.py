@@ -161,7 +161,7 @@ def test_no_device_memory_is_left(timed: Any, device: Device) -> None:
 def test_a_job_that_asks_for_times_makes_no_other_launch(host: ModuleType, device: Device, tmp_path: Path) -> None:
     device.kernels["step"] = step
     job, result = tmp_path / "job.json", tmp_path / "result.json"
-    job.write_text(json.dumps({"launches": [entry(), entry(pieces=2)], "times_transfers": True}), encoding="utf-8")
+    job.write_text(json.dumps({"launches": [entry(), entry(pieces=2)], "timed": "transfers"}), encoding="utf-8")
     host.main(str(job), str(result))
     found = json.loads(result.read_text(encoding="utf-8"))["launches"]
     assert [each["host__copies"] for each in found] == [1, 2]

@@ -1,0 +1,27 @@
+"""Whatever an argument holds, to mask it takes steps in proportion to its length."""
+
+from __future__ import annotations
+
+import pytest
+
+from ncuview.masking import MASK, masked, masked_words
+
+LENGTH = 128 << 10
+"""The longest argument that Linux takes. What looks at each part again for each other part does not finish with it."""
+PARTS = ("-", ".", "a", "a-", "key", "-key", "--key", "key ", "key=", "--key ", " --", "'", '"', "='", "a://", "sk-")
+
+
+@pytest.mark.parametrize("beginning", ["", "--key ", "--key '", "a://"])
+@pytest.mark.parametrize("part", [*PARTS, " ", "@", "key\"'"])
+@pytest.mark.parametrize("end", ["", "@"])
+def test_a_long_argument_is_masked(beginning: str, part: str, end: str) -> None:
+    argument = beginning + part * (LENGTH // len(part)) + end
+    [word] = masked_words([argument])
+    assert len(word) <= len(argument) * len(MASK)
+    assert masked(argument)
+
+
+@pytest.mark.parametrize("dashes", ["", "-", "--", "---", "-" * 40])
+def test_what_is_named_a_secret_is_one_behind_any_number_of_dashes(dashes: str) -> None:
+    assert list(masked_words([f"{dashes}api-key=a b"])) == [f"{dashes}api-key={MASK}"]
+    assert list(masked_words([f"x {dashes}token=a b"])) == [f"x {dashes}token={MASK}"]
