@@ -278,6 +278,6 @@ def _has(extent: Extent, wanted: tuple[int, ...] | None) -> bool:
 
 
 def _told(launch: LaunchDiagnosis) -> str:
-    from ncuview.diagnose.compare import extent_words
+    from ncuview.diagnose.compare import launch_words
 
-    return f"{launch.kernel}, grid {extent_words(launch.grid)}, block {extent_words(launch.block)}"
+    return f"{launch.kernel}, {launch_words(launch.grid, launch.block)}"

@@ -10,7 +10,7 @@ from ncuview.diagnose.kept import PromiseKept, promise_kept, spread
 from ncuview.diagnose.moved import RuleShift, Shift, rule_shifts, shifts
 from ncuview.diagnose.pairing import Launches, paired
 from ncuview.errors import NotComparable, UnknownKernel
-from ncuview.model import Diagnosis, Extent, Failure, LaunchDiagnosis
+from ncuview.model import NOWHERE, Diagnosis, Extent, Failure, LaunchDiagnosis
 from ncuview.report.settings import Settings
 
 _NAMED = 12
@@ -201,6 +201,11 @@ def _changed(before: LaunchDiagnosis, after: LaunchDiagnosis) -> Iterator[str]:
     for what, was, now in (("grid", before.grid, after.grid), ("block", before.block, after.block)):
         if was != now:
             yield f"{what} {extent_words(was)} -> {extent_words(now)}"
+
+
+def launch_words(grid: Extent, block: Extent) -> str:
+    """``grid 256x256, block 32x8``; empty of what is about no launch."""
+    return "" if grid == block == NOWHERE else f"grid {extent_words(grid)}, block {extent_words(block)}"
 
 
 def extent_words(extent: Extent) -> str:

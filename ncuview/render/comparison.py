@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from ncuview.diagnose.compare import Comparison, Pair, extent_words
+from ncuview.diagnose.compare import Comparison, Pair, launch_words
 from ncuview.diagnose.kept import PromiseKept
 from ncuview.model import LaunchDiagnosis
 from ncuview.render.sentence import moved_sentence, rule_words, shift_words, time_words
@@ -117,7 +117,7 @@ def _name(pair: Pair) -> str:
 def _pair(console: Console, pair: Pair) -> None:
     was, now = pair.longest
     heading = Text(safe_text(_name(pair)), style="bold")
-    heading.append(f"  grid {extent_words(now.grid)}, block {extent_words(now.block)}", style="not bold")
+    heading.append(f"  {launch_words(now.grid, now.block)}", style="not bold")
     heading.append(f"  {duration(pair.before_ns)} -> {duration(pair.after_ns)}", style="not bold")
     console.print(heading)
     console.print()

@@ -14,7 +14,7 @@ from math import fsum, isfinite
 
 from lxml import etree
 
-from ncuview.diagnose.compare import extent_words
+from ncuview.diagnose.compare import launch_words
 from ncuview.model import Check, Diagnosis, Extent, Failure, Gate, LaunchDiagnosis, ReportInfo
 from ncuview.render.gate_words import closes
 from ncuview.render.text import safe_text, without_orders
@@ -111,7 +111,7 @@ def _failed(root: etree._Element, failure: Failure) -> None:
 
 def _case(suite: etree._Element, kernel: _Kernel, name: str, time_ns: float) -> etree._Element:
     demangled, grid, block = kernel
-    configured = f"{demangled} grid {extent_words(grid)}, block {extent_words(block)}"
+    configured = " ".join(filter(None, [demangled, launch_words(grid, block)]))
     attributes = {"classname": safe_text(configured), "name": safe_text(name), "time": _seconds(time_ns)}
     return etree.SubElement(suite, "testcase", attributes)
 

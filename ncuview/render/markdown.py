@@ -12,7 +12,7 @@ from itertools import islice
 from math import fsum, isfinite
 from typing import TYPE_CHECKING
 
-from ncuview.diagnose.compare import Comparison, Pair, extent_words
+from ncuview.diagnose.compare import Comparison, Pair, launch_words
 from ncuview.diagnose.priority import Priorities, Priority, priorities
 from ncuview.model import Check, Diagnosis, Finding, Gate, Ladder, LaunchDiagnosis, SourceLine
 from ncuview.render.comparison import faster_words, promise_words
@@ -274,8 +274,7 @@ def _pair_row(pair: Pair) -> str:
 
 def _configured(launched: Check | Priority | LaunchDiagnosis) -> str:
     """Kernel, grid and block."""
-    kernel = code(launched.kernel, _NAME)
-    return f"{kernel} grid {extent_words(launched.grid)}, block {extent_words(launched.block)}"
+    return f"{code(launched.kernel, _NAME)} {launch_words(launched.grid, launched.block)}".rstrip()
 
 
 def _place(where: Sequence[SourceLine]) -> str:

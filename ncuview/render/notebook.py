@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ncuview.diagnose.compare import extent_words
+from ncuview.diagnose.compare import extent_words, launch_words
 from ncuview.model import (
     Broken,
     Diagnosis,
@@ -149,9 +149,9 @@ def _saved(launch: LaunchDiagnosis) -> float:
 
 
 def _line(launch: LaunchDiagnosis) -> Iterator[Part]:
-    grid, block = extent_words(launch.grid), extent_words(launch.block)
+    where = launch_words(launch.grid, launch.block)
     yield element("b", launch.kernel)
-    yield element("span", f"  grid {grid}, block {block}, {duration(launch.duration_ns)}: ", css="dim")
+    yield element("span", f"  {where}, {duration(launch.duration_ns)}: ", css="dim")
     yield element("span", f"{wall_words(launch)}, ")
     yield element("b", step_words(launch), css="good" if launch.verdict != "unclear" else "was")
 

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ncuview.diagnose.compare import extent_words
+from ncuview.diagnose.compare import launch_words
 from ncuview.model import (
     Broken,
     Diagnosis,
@@ -124,9 +124,9 @@ def _overview(diagnosis: Diagnosis) -> Table:
 def launch_section(console: Console, launch: LaunchDiagnosis) -> None:
     """Print one launch with its next step, or why there is none."""
     launch = safe_copy(launch)
-    grid, block = extent_words(launch.grid), extent_words(launch.block)
+    where = launch_words(launch.grid, launch.block)
     heading = Text(safe_text(launch.kernel), style="bold")
-    heading.append(f"  grid {grid}, block {block}  {duration(launch.duration_ns)}{_useful(launch)}", style="not bold")
+    heading.append(f"  {where}  {duration(launch.duration_ns)}{_useful(launch)}", style="not bold")
     console.print(heading)
     if launch.host:
         console.print(Text(host_words(launch.host)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ncuview.diagnose.compare import extent_words
+from ncuview.diagnose.compare import launch_words
 from ncuview.render.comparison import faster_words
 from ncuview.render.sentence import moved_sentence
 from ncuview.render.words import duration, factor
@@ -49,7 +49,7 @@ def break_words(series: Series) -> Iterator[str]:
 def configuration_words(kernel: KernelTrend) -> str:
     """``grid 256x256, block 32x8``, and which of several things such launches do."""
     which = f", work {kernel.work} of {kernel.works}" if kernel.works > 1 else ""
-    return f"grid {extent_words(kernel.grid)}, block {extent_words(kernel.block)}{which}"
+    return f"{launch_words(kernel.grid, kernel.block)}{which}"
 
 
 def step_sentence(step: Step, series: Series) -> str:

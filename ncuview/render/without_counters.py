@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from ncuview.diagnose.compare import extent_words
+from ncuview.diagnose.compare import launch_words
 from ncuview.render.document import as_json
 from ncuview.render.ladder import ladder_page
 from ncuview.render.terminal import page_console, page_text, row
@@ -97,9 +97,8 @@ def _refusal(console: Console, refusal: Failure | None) -> None:
 
 
 def _heading(launch: LaunchFacts) -> Text:
-    grid, block = extent_words(launch.grid), extent_words(launch.block)
     heading = Text(launch.kernel, style="bold")
-    heading.append(f"  grid {grid}, block {block}", style="not bold")
+    heading.append(f"  {launch_words(launch.grid, launch.block)}", style="not bold")
     if launch.shared:
         heading.append(f", {launch.shared:,} bytes of dynamic shared memory", style="not bold")
     if launch.waves is not None:

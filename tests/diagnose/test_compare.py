@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.api import load_rules
-from ncuview.diagnose.compare import Comparison, Pair, compare, extent_words
+from ncuview.diagnose.compare import Comparison, Pair, compare, extent_words, launch_words
 from ncuview.diagnose.kept import promise_kept, spread
 from ncuview.diagnose.pairing import paired
 from ncuview.diagnose.rank import diagnose
 from ncuview.errors import NotComparable, UnknownKernel
 from ncuview.model import (
+    NOWHERE,
     Device,
     Diagnosis,
     Finding,
@@ -162,6 +163,12 @@ def test_a_profile_compared_with_itself_has_no_change(launches: list[LaunchDiagn
 )
 def test_dimensions_at_the_end_that_are_1_are_not_said(extent: tuple[int, int, int], words: str) -> None:
     assert extent_words(extent) == words
+
+
+def test_a_launch_is_named_by_its_grid_and_block_and_what_is_about_none_by_neither() -> None:
+    assert launch_words((256, 256, 1), (32, 8, 1)) == "grid 256x256, block 32x8"
+    assert launch_words((0, 256, 1), (32, 8, 1)) == "grid unknown, block 32x8"
+    assert launch_words(NOWHERE, NOWHERE) == ""
 
 
 # What must not be compared

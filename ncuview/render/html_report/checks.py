@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree as ET
 
-from ncuview.diagnose.compare import extent_words
+from ncuview.diagnose.compare import launch_words
 from ncuview.model import Check, Extent, Gate
 from ncuview.render.gate_words import by_weight, gate_sentence
 from ncuview.render.html_report.details import check_css, scrolled
@@ -57,5 +57,5 @@ def _table(checks: Sequence[Check], ids: Ids) -> ET.Element:
 def _kernel(check: Check, ids: Ids) -> ET.Element:
     row = ids.get((check.kernel, check.grid, check.block))
     name = element("a", check.kernel, href=f"#{row}") if row else element("span", check.kernel)
-    where = f"grid {extent_words(check.grid)}, block {extent_words(check.block)}"
-    return element("div", name, dim(where, "small"))
+    where = launch_words(check.grid, check.block)
+    return element("div", name, *([dim(where, "small")] if where else []))

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ncuview.diagnose.compare import extent_words
+from ncuview.diagnose.compare import launch_words
 from ncuview.diagnose.priority import Priorities, Priority
 from ncuview.model import Check, Device, Diagnosis, Extent, Gate, LaunchDiagnosis
 
@@ -40,7 +40,7 @@ class KernelRow:
     @property
     def configuration(self) -> str:
         """``grid 256x256, block 32x8``."""
-        return f"grid {extent_words(self.group.grid)}, block {extent_words(self.group.block)}"
+        return launch_words(self.group.grid, self.group.block)
 
 
 def rows_of(diagnosis: Diagnosis, ranked: Priorities, gate: Gate | None) -> tuple[KernelRow, ...]:
