@@ -460,6 +460,38 @@ def test_a_signal_ends_the_run_and_the_child_that_reads_the_report(tmp_path: Pat
     wait_for(lambda: not Path(f"/proc/{child}").exists())
 
 
+@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
+def test_a_signal_in_a_callback_whose_exceptions_python_drops_ends_the_run_all_the_same(sent: str) -> None:
+    code = (
+        "import signal, time, weakref, ncuview.api\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "def load_rules(*_):\n"
+        "    thing = type('Thing', (), {})()\n"
+        f"    seen = weakref.ref(thing, lambda _: signal.raise_signal(signal.{sent}))\n"
+        "    del thing\n"
+        "    time.sleep(60)\n"
+        "ncuview.api.load_rules = load_rules"
+    )
+    ended = ncuview("rules", before=code)
+    said = {"SIGINT": "interrupted", "SIGTERM": "terminated"}[sent]
+    assert (ended.code, ended.out, ended.err) == (128 + signal.Signals[sent], "", f"ncuview: {said}\n")
+
+
+def test_other_exceptions_that_python_drops_are_shown() -> None:
+    code = (
+        "import weakref, ncuview.api\n"
+        "def load_rules(*_):\n"
+        "    thing = type('Thing', (), {})()\n"
+        "    seen = weakref.ref(thing, lambda _: 1 / 0)\n"
+        "    del thing\n"
+        "    return ()\n"
+        "ncuview.api.load_rules = load_rules"
+    )
+    ended = ncuview("rules", before=code)
+    assert ended.code == 0
+    assert "ZeroDivisionError" in ended.err
+
+
 def wait_for(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while not condition():

@@ -20,6 +20,7 @@ from ncuview.cli.printing import complain, discard_stdout, print_text, say
 from ncuview.cli.report import report
 from ncuview.cli.rules import check_rules, explain, rules
 from ncuview.cli.scrub import scrub
+from ncuview.cli.signals import Terminated, hear_signals
 from ncuview.errors import NcuviewError
 
 INTERNAL_ERROR = 70
@@ -63,7 +64,7 @@ def common(
 
 def main() -> NoReturn:
     """Run the command line and turn every failure into a message and the exit code that it stands for."""
-    signal.signal(signal.SIGTERM, _terminated)
+    hear_signals()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 lacks some letters of names
@@ -75,7 +76,7 @@ def main() -> NoReturn:
     except (KeyboardInterrupt, typer.Abort):
         complain("interrupted")
         code = 128 + signal.SIGINT
-    except _Terminated:
+    except Terminated:
         complain("terminated")
         code = 128 + signal.SIGTERM
     except BrokenPipeError:
@@ -103,14 +104,6 @@ def _run(args: list[str], program: tuple[str, ...] | None = None) -> int:
     except typer.Exit as left:
         return left.exit_code
     return 0
-
-
-class _Terminated(BaseException):
-    """SIGTERM arrived: like KeyboardInterrupt, so that child processes are stopped on the way out."""
-
-
-def _terminated(*_: object) -> NoReturn:
-    raise _Terminated
 
 
 def _usage_exit_code(error: Exception) -> int | None:

@@ -108,6 +108,7 @@ def test_with_every_metric_exactly_the_launches_with_advice_are_left() -> None:
     assert fired <= {rule.text.code for rule in look.rules}
 
 
+@pytest.mark.exhaustive
 def test_the_first_look_excuses_most_launches_that_need_no_advice() -> None:
     """Of 213 launches without advice it excuses 118, and it leaves one in 25 of all pairs of rule and launch."""
     excused = silent = left = pairs = 0
