@@ -105,6 +105,8 @@ def interrupt(count: int, seed: int, at_once: int) -> list[Interrupted]:
     """Interrupt so many runs at moments that the seed chooses."""
     from concurrent.futures import ThreadPoolExecutor
 
+    # A shell starts background jobs deaf to SIGINT, and they all that they start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     moments = random.Random(seed)
     plans = [(at, SIGNALS[at % 3], moments.uniform(0.0, 3.0), at % 2 == 1, at % 5 != 4) for at in range(count)]
     with ThreadPoolExecutor(at_once) as pool:

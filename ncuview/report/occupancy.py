@@ -1,8 +1,8 @@
 """Theoretical occupancy: how many blocks of a kernel fit on a multiprocessor, and which resource runs out first.
 
-The rules are those of CUDA's occupancy calculator (cuda_occupancy.h of CUDA 13.0), the capacities those of the CUDA C++
-Programming Guide's table of technical specifications per compute capability. On all launches of the recorded profiles
-they give what Nsight Compute reports (``tests/report/test_occupancy.py``). Clusters are left out.
+The rules and barriers are those of CUDA's occupancy calculator (cuda_occupancy.h of CUDA 13.0), the other capacities
+those of tables 30 and 31 of the CUDA Programming Guide. On all launches of the recorded profiles, of compute capability
+9.0, they give what Nsight Compute reports (``tests/report/test_occupancy.py``). Clusters are left out.
 """
 
 from __future__ import annotations
@@ -50,13 +50,10 @@ def _multiprocessor(
 
 MULTIPROCESSORS: Mapping[str, Multiprocessor] = MappingProxyType(
     {
-        "7.0": _multiprocessor(64, 32, 64, 96, before_ampere=True),
-        "7.2": _multiprocessor(64, 32, 64, 96, before_ampere=True),
         "7.5": _multiprocessor(32, 16, 32, 64, before_ampere=True),
         "8.0": _multiprocessor(64, 32, 64, 164),
         "8.6": _multiprocessor(48, 16, 16, 100),
         "8.7": _multiprocessor(48, 16, 16, 164),
-        "8.8": _multiprocessor(48, 16, 16, 100),
         "8.9": _multiprocessor(48, 24, 24, 100),
         "9.0": _multiprocessor(64, 32, 64, 228),
         "10.0": _multiprocessor(64, 32, 64, 228),
