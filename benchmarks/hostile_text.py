@@ -12,7 +12,9 @@ import random
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +25,9 @@ from ncuview.ruleset.expression import MAX_LENGTH, compile_expression
 from tests.hostile import PAYLOADS
 from tests.hostility.outputs import outputs_of
 from tests.hostility.places import OF_THE_WHOLE, PLACES, answers_in
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LIMIT_S = 0.01
 NAMES = ("a", "b", "threshold_x")
@@ -76,21 +81,29 @@ def expressions(count: int, seed: int) -> tuple[Counter[str], float, list[str]]:
     gc.freeze()  # a look through what is left of before would be counted to some expression
     for _ in range(count):
         text = expression_of(chance)
-        began = time.thread_time()
-        try:
-            result = compile_expression(text, NAMES).evaluate(values)
-            told["computed"] += 1
-            if np.isinf(result).any():
-                wrong.append(f"infinite: {text[:100]!r}")
-        except UnsafeExpression:
-            told["refused"] += 1
-        except BaseException as error:  # noqa: BLE001  (nothing else may ever be raised)
-            wrong.append(f"{type(error).__name__}: {text[:100]!r}")
-        took = time.thread_time() - began
+        found, took = tried(text, values)
+        if took > LIMIT_S:  # other work of the machine is counted too, but hardly four times
+            took = min(took, *(tried(text, values)[1] for _ in range(3)))
+        told[found] += 1
+        if found not in {"computed", "refused"}:
+            wrong.append(f"{found}: {text[:100]!r}")
         longest = max(longest, took)
         if took > LIMIT_S:
             wrong.append(f"{took * 1000:.1f} ms: {text[:100]!r}")
     return told, longest, wrong
+
+
+def tried(text: str, values: Mapping[str, NDArray[np.float64]]) -> tuple[str, float]:
+    """What became of an expression, and the processor seconds that it took."""
+    began = time.thread_time()
+    try:
+        result = compile_expression(text, NAMES).evaluate(values)
+        found = "infinite" if np.isinf(result).any() else "computed"
+    except UnsafeExpression:
+        found = "refused"
+    except BaseException as error:  # noqa: BLE001  (nothing else may ever be raised)
+        found = type(error).__name__
+    return found, time.thread_time() - began
 
 
 def main() -> int:
