@@ -44,11 +44,6 @@ class Damage:
         return told + _OR_NONE * self.may_be_whole
 
 
-def may_be_whole(damage: str) -> bool:
-    """Whether a report of which this is said may be whole."""
-    return damage.endswith(_OR_NONE)
-
-
 def _named(launches: Sequence[int], of: str = "") -> str:
     """``launches 0 to 6 and 8 of 9 were``."""
     runs = _runs(launches)

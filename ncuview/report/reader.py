@@ -16,7 +16,7 @@ from ncuview.report.approved import Approved, approve
 from ncuview.report.child import Children, Shard
 from ncuview.report.columns import Reading
 from ncuview.report.csv_export import is_csv_export, read_csv
-from ncuview.report.damage import Damage, may_be_whole
+from ncuview.report.damage import Damage
 from ncuview.report.framing import LaunchHeader
 from ncuview.report.precheck import CORRUPT, PROFILE_AGAIN
 from ncuview.report.salvage import Salvaged, salvage
@@ -132,7 +132,8 @@ class _File:
             if damage.may_be_whole:
                 raise ReportUnreadable(f"{self._name}: {damage.why}", hint=_ELSEWHERE)
             raise ReportDamaged(f"{self._name}: {damage.why}", hint="Record the report again.", id=CORRUPT)
-        return ReportInfo(self._name, header.ncu_version, header.created, str(damage) if damage else ""), readings
+        info = ReportInfo(self._name, header.ncu_version, header.created)
+        return replace(info, damage=str(damage), may_be_whole=damage.may_be_whole) if damage else info, readings
 
     def close(self) -> None:
         """Give back what is held."""
@@ -163,7 +164,7 @@ def damage_of(reports: Sequence[ReportInfo]) -> Failure | None:
     if not found:
         return None
     identity, help_ = CORRUPT, "Copy the report again, or profile again."
-    if all(may_be_whole(report.damage) for report in found):
+    if all(report.may_be_whole for report in found):
         identity, help_ = ReportUnreadable.__name__, _ELSEWHERE
     return Failure(
         identity,
