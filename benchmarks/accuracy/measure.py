@@ -3,8 +3,9 @@
     python benchmarks/accuracy/measure.py OUT [--vendor] PROGRAM...       for example p01 p03, or all
 
 Each program first runs alone and checks its own results. The reports hold planned metrics only, scrubbed; with
-``--vendor`` the programs are profiled once more with ``--set full``, and the estimates of NVIDIA's rules are written to
-``PROGRAM.vendor.json``. Needs a GPU, ncu and nvcc.
+``--vendor`` the programs are profiled once more with ``--set full``: the estimates of NVIDIA's rules are written to
+``PROGRAM.vendor.json``, and the report, scrubbed, to ``full/PROGRAM.ncu-repz`` for benchmarks/full_set.py. Needs a GPU,
+ncu and nvcc.
 """
 
 from __future__ import annotations
@@ -72,6 +73,8 @@ def _profiled(program: Path, out: Path, *, vendor: bool) -> str:
         failed = _run([options[0], *_FULL, *options[1:]])
         if failed:
             return failed
+        (out / "full").mkdir(exist_ok=True)
+        scrub(full, out / "full" / f"{program.name}.ncu-repz", keep=lambda _: True)
         (out / f"{program.name}.vendor.json").write_text(json.dumps(_vendor(full), indent=1), encoding="utf-8")
     return "profiled"
 

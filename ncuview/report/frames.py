@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ncuview.model import Profile, ReportInfo
+from ncuview.report.determined import DETERMINED, determinable, determine
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,13 +52,15 @@ def profile_of(reports: Sequence[tuple[ReportInfo, MutableSequence[LaunchColumns
 
 
 class _Metrics:
-    """All numbers, one row per launch and one column per metric, NaN where a launch has none."""
+    """All numbers, one row per launch and one column per metric, NaN where a launch has none and no others tell it."""
 
     def __init__(self, parts: Sequence[LaunchColumns]) -> None:
         self.units: dict[str, str] = {}
         for part in parts:
             for name, unit in zip(part.metrics, part.units, strict=True):
                 self.units.setdefault(name, unit)
+        for name in list(determinable(self.units)):
+            self.units.setdefault(name, DETERMINED[name].unit)
         self._places = {name: place for place, name in enumerate(self.units)}
         self._values = np.empty((len(self.units), sum(len(part.index) for part in parts)))
         self._filled = 0
@@ -71,7 +74,8 @@ class _Metrics:
         self._filled = columns.stop
 
     def frame(self) -> pd.DataFrame:
-        """What was put in."""
+        """What was put in, and what that determines."""
+        determine({name: self._values[place] for name, place in self._places.items()})
         return _frame(self._values, list(self.units))
 
 

@@ -27,8 +27,9 @@ from ncuview.report.wanted import check_wanted, matches
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{9,}")
 _DEVICE_NAME = "device__attribute_display_name"
-_NO_ADDRESSES = ("launch__", "sass__", "device__")
+_NO_ADDRESSES = ("launch__", "sass__", "device__", "numa__", "nvlink__", "c2clink__", "profiler__", "pmsampling:")
 """Metrics of these families may have instances, which are no instructions."""
+_CODE_STARTS = "launch__function_pcs"
 
 
 class Instances(NamedTuple):
@@ -72,6 +73,7 @@ class Columns:
         self._carried: list[list[int]] = []
         self._instruction_metrics: dict[str, int] = {}
         self._has_sources: set[int] = set()
+        self._code_starts: dict[int, int] = {}
         self._is_code: dict[tuple[int, int], bool] = {}
         self._places: dict[tuple[int, int], dict[int, int]] = {}
         self._table: dict[str, list[Any]] = {name: [] for name in ("address", "sass", "file", "line")}
@@ -133,8 +135,16 @@ class Columns:
 
     def _lies_in_code(self, action: Any, code: int, address: int) -> bool:
         if (code, address) not in self._is_code:
-            self._is_code[code, address] = address % _ALIGNED == 0 and bool(action.sass_by_pc(address))
+            may_be = address % _ALIGNED == 0 and address >= self._start_of(action, code)
+            self._is_code[code, address] = may_be and bool(action.sass_by_pc(address))
         return self._is_code[code, address]
+
+    def _start_of(self, action: Any, code: int) -> int:
+        """Where the kernel's code starts, 0 if the report does not say: below, NVIDIA's reader finds code by chance."""
+        if code not in self._code_starts:
+            starts = action.metric_by_name(_CODE_STARTS)
+            self._code_starts[code] = self._as_uint64(starts.this, 0) if starts and starts.num_instances() else 0
+        return self._code_starts[code]
 
     def _add_instructions(self, action: Any, instances: dict[str, Instances], code: int) -> None:
         addresses = tuple(sorted(set().union(*{each.addresses for each in instances.values()})))

@@ -104,9 +104,9 @@ def test_a_launch_with_idle_units_and_no_advice_is_unclear() -> None:
 @pytest.mark.parametrize("harm", ["skipped", "broken"])
 def test_a_launch_that_was_not_fully_judged_is_not_called_near_its_peak(harm: str) -> None:
     busy = Launch(metrics={USE["dram"]: 90.0})
-    broken = replace(BY_NAME["partition-camping"], when=compile_expression("0 / 0"))
+    broken = replace(BY_NAME["tail-effect"], when=compile_expression("0 / 0"))
     if harm == "skipped":
-        assert only(busy.without("lts__t_sectors.max")).verdict == "unclear"
+        assert only(busy.without("launch__occupancy_limit_registers")).verdict == "unclear"
     else:
         assert only(busy, (broken,)).verdict == "unclear"
 
