@@ -37,6 +37,7 @@ AT_A_WALL = 0.72
 
 _THIRD = {*range(46, 51), *range(61, 66)}
 _FOURTH = {*range(66, 71), *range(81, 86)}
+_FIFTH = {86, 87, 88, 91, 92, 93, 96}
 
 SETS: dict[str, Callable[[int], bool]] = {
     "programs 1 to 30, odd: the half to work on": lambda number: number <= 30 and number % 2 == 1,
@@ -45,6 +46,8 @@ SETS: dict[str, Callable[[int], bool]] = {
     "programs 46 to 50 and 61 to 65, after published pairs": lambda number: number in _THIRD,
     "programs 66 to 70 and 81 to 85, after published pairs": lambda number: number in _FOURTH,
     "programs 71 to 80, after published pairs": lambda number: 70 < number <= 80,
+    "programs 86 to 88, 91 to 93 and 96, after published pairs": lambda number: number in _FIFTH,
+    "programs 89, 90, 94, 95 and 97 to 100, after published pairs": lambda number: number > 85 and number not in _FIFTH,
 }
 """Which numbers belong to a set."""
 
