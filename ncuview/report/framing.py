@@ -23,10 +23,11 @@ _MODULE_ITSELF = 1
 _MANGLED, _MODULE_OF_RESULT, _NUMBER_OF_MODULE, _METRIC = 5, 15, 1, 13
 
 _WHOLE_METRIC = re.compile(
-    rb"\x08[\x80-\xff]{0,4}[\0-\x7f](?:\Z|\x12\0|\x1a|\x12[\x80-\xff]{0,4}[\x01-\x7f][\x0a\x15\x19\x20\x25\x28])",
+    rb"\x08([\x80-\xff]{0,4}[\0-\x7f])(?:\Z|\x12\0|\x1a|\x20|\x12[\x80-\xff]{0,4}[\x01-\x7f][\x0a\x15\x19\x20\x25\x28])",
     re.DOTALL,
 )
-"""Its name's number, then its value as a text, of 32 or 64 bits, or whole; or none, or only such of instructions."""
+"""Its name's number, then its value as a text, of 32 or 64 bits, or whole; or none, or only such of instructions, or
+only whether it has such, as for what ncu 2025.3 calls register spilling."""
 
 _MOST_PARTS, _LEAST_BYTES_OF_PART = 500_000, 8
 """A metric takes ten bytes or more. A file with many fields of two would be walked over for minutes."""
@@ -225,7 +226,8 @@ class _Launches:
         if is_kernel:
             whole = _WHOLE_METRIC.match  # looked up once, since it is called for each of hundreds
             values = [whole(data, row[4], row[5]) for row in outline.rows if row[0] == _METRIC]
-            metrics = len(values)
+            # ncu 2025.3 writes some metrics of --set full twice; NVIDIA's reader knows each once.
+            metrics = len({value[1] for value in values if value})
             if not values or None in values:
                 damage = f"launch {len(self)} has {'a metric without a value' if values else 'no metrics'}"
         found = LaunchHeader(item.size, mangled, -1, metrics, damage)

@@ -125,6 +125,7 @@ def metric(value: bytes) -> bytes:
         (wire.encode_field(2, b""), True),
         (b"", True),
         (wire.encode_field(3, b"of an instruction"), True),
+        (wire.encode_field(4, 0), True),
         (wire.encode_field(2, wire.encode_field(7, 1)), False),
         (wire.encode_field(6, wire.encode_field(5, 1)), False),
     ],
@@ -136,6 +137,12 @@ def test_a_metric_whose_value_has_become_something_else_is_damage_of_its_launch(
         "",
         "" if whole else "launch 1 has a metric without a value",
     ]
+
+
+def test_a_metric_that_is_written_twice_is_one() -> None:
+    twice = metric(wire.encode_field(2, wire.encode_field(5, 0)))
+    once, both = framing(report(builder.block(kernels=[LAUNCH + twice, LAUNCH + twice + twice]))).header.launches
+    assert once.metrics == both.metrics
 
 
 def test_a_launch_without_metrics_is_damage() -> None:

@@ -280,6 +280,19 @@ def test_launches_behind_a_broken_one_keep_their_numbers(small: Profile, report:
 
 
 @pytest.mark.parametrize(
+    "field",
+    [
+        pytest.param(wire.encode_field(1, 1) + wire.encode_field(2, wire.encode_field(5, 1)), id="written again"),
+        pytest.param(wire.encode_field(1, 1) + wire.encode_field(4, 0), id="written again without a value"),
+    ],
+)
+def test_what_ncu_writes_twice_with_set_full_is_no_damage(small: Profile, report: File, field: bytes) -> None:
+    again = items_changed(read_report(SMALL), lambda _, item: item + wire.encode_field(13, field))
+    profile = read([report(again)])
+    assert (len(profile.launches), profile.failure) == (len(small.launches), None)
+
+
+@pytest.mark.parametrize(
     ("field", "said"),
     [
         pytest.param(wire.encode_field(6, b"\xff\xfe"), "has names that are no text", id="name"),
