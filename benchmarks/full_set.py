@@ -24,9 +24,9 @@ _HEAD = """\
 # Reports of `--set full`
 
 Made by `python benchmarks/full_set.py` from programs of the accuracy set on an NVIDIA H200 with ncu 2025.3.1, each
-profiled with the metrics that ncuview asks for and again with `--set full`, as users' reports mostly are. Where a report
-lacks a metric that others determine, it is computed (`ncuview/report/determined.py`); a rule that still lacks one is
-skipped. *Same* means the same first advice, or none in both.
+profiled with the metrics that ncuview asks for and again with `--set full`, as users' reports mostly are. Where a
+report lacks a metric that others determine, it is computed (`ncuview/report/determined.py`); a rule that still lacks
+one is skipped. *Same* means the same first advice, or none in both.
 """
 
 
@@ -74,8 +74,9 @@ def _said(report: Path) -> Iterator[str]:
     [about] = profile.reports
     for launch in diagnose(profile, load_rules(), "report").launches:
         wall = f"{launch.wall} {launch.walls[launch.wall]:.0%}" if launch.wall in launch.walls else launch.wall
-        told = [report.name, launch.device.name, about.ncu_version, launch.kernel, f"{launch.duration_ns / 1e3:,.1f} us"]
-        yield f"| {' | '.join([*told, wall, _words(launch), ', '.join(_skipped(launch))])} |"
+        where = [report.name, launch.device.name, about.ncu_version, launch.kernel]
+        said = [f"{launch.duration_ns / 1e3:,.1f} us", wall, _words(launch), ", ".join(_skipped(launch))]
+        yield f"| {' | '.join([*where, *said])} |"
 
 
 def _launches(report: Path) -> tuple[LaunchDiagnosis, ...]:

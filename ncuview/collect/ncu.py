@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ncuview.collect.ncu_failures import Found, errors_among, failure, first_match, remarks
 from ncuview.collect.ncu_output import Progress, ProgressReader, Transcript, plain_lines
-from ncuview.collect.options import ClockControl, NcuOptions
+from ncuview.collect.options import ClockControl, NcuOptions, ReplayMode
 from ncuview.collect.rights import variables_for_ncu
 from ncuview.collect.supervise import supervise
 from ncuview.collect.watch import NO_PROGRESS_S, Overdue, Watch
@@ -31,6 +31,7 @@ _ADVICE = ("Profiling kernels launched by child processes requires", "Note that 
 """What ncu says without a mark when it profiled nothing."""
 _KERNELS_TO_NAME = 10
 _LOCKS_CLOCKS = f"--clock-control={ClockControl.BASE}"
+_RERUNS = frozenset(f"--replay-mode={mode}" for mode in (ReplayMode.APPLICATION, ReplayMode.APP_RANGE))
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def run_ncu(
         remove: Folders that are removed should this process be killed.
     """
     watch = Watch(timeout_s, no_progress_s)
-    launches = ProgressReader(clock=lambda: watch.elapsed_s)
+    launches = ProgressReader(clock=lambda: watch.elapsed_s, reruns=not _RERUNS.isdisjoint(argv))
     stdout, stderr = Transcript(), Transcript()
     signs = 0
 

@@ -49,8 +49,11 @@ class ProgressReader:
     counts is the order in which beginnings and ends appear, not lines.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], *, reruns: bool = False) -> None:
+        """``reruns`` says that the program is run again for each pass, so that the same launches begin again."""
         self._clock = clock
+        self._reruns = reruns
+        self._known: set[tuple[str, int]] = set()
         self._unread = b""
         self.begun = 0
         self.passes: list[int] = []
@@ -71,7 +74,8 @@ class ProgressReader:
             if event["kernel"] is not None:
                 name = event["kernel"].decode(errors="replace")
                 self.unfinished = Progress(name, int(event["index"]), None, self._clock())
-                self.begun += 1
+                self.begun += not self._reruns or (name, int(event["index"])) not in self._known
+                self._known |= {(name, int(event["index"]))} if self._reruns else set()
                 news.append(self.unfinished)
             elif event["passes"] is not None and self.unfinished is not None:
                 news.append(replace(self.unfinished, passes=int(event["passes"]), elapsed_s=self._clock()))

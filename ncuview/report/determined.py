@@ -48,6 +48,9 @@ DETERMINED: Mapping[str, Determined] = {
         ),
     ),
     f"{_DIVERGENT}.sum": Determined("", (f"{_DIVERGENT}.avg * {_SCHEDULERS} * launch__sm_count",)),
+    # The same but for instructions that occupy a pipe for several cycles.
+    f"sm__inst_executed_pipe_alu{_ELAPSED}": Determined("%", (f"sm__pipe_alu_cycles_active{_ELAPSED}",)),
+    f"sm__inst_executed_pipe_fma{_ELAPSED}": Determined("%", (f"sm__pipe_fma_cycles_active{_ELAPSED}",)),
     # Both pipes take turns at one port, so that their sum is the most that it can be used.
     f"sm__pipe_shared_cycles_active{_ELAPSED}": Determined(
         "%",

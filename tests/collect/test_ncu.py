@@ -525,3 +525,15 @@ def test_a_flood_of_output_does_not_fill_the_memory(fake: FakeNcu) -> None:
     assert run.stdout.startswith("the beginning\n")
     assert run.stdout.endswith("\nthe end\n")
     assert classify(run, fake.report).id == "NCU-OOM"  # type: ignore[union-attr]
+
+
+def test_launches_that_begin_again_in_each_run_of_the_program_are_counted_once() -> None:
+    said = b"".join(
+        b'==PROF== Profiling "%b" - %d: Application replay pass %d\n' % (kernel, index, number)
+        for number in (1, 2, 3)
+        for index, kernel in enumerate((b"fill", b"scale"))
+    )
+    again, once = (ProgressReader(clock=lambda: 0.0, reruns=reruns) for reruns in (True, False))
+    again.feed(said)
+    once.feed(said)
+    assert (again.begun, once.begun) == (2, 6)
