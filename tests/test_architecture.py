@@ -30,8 +30,9 @@ LATER = {
 }
 """What a stage must not import."""
 ALLOWED = {
-    # The arithmetic of textbook metrics is that of rules.
+    # The arithmetic of textbook metrics, and of metrics that others determine, is that of rules.
     ("report.metrics", "ruleset.expression"),
+    ("report.determined", "ruleset.expression"),
 }
 OUTERMOST = {"api", "sampled", "history", "without_counters", "cli", "pytest_plugin", "__init__", "__main__"}
 

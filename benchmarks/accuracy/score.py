@@ -306,8 +306,8 @@ ones of the first thirty were sealed until the rules stood. docs/accuracy-at-ope
 when they were first opened. Since then the rules were mended with all of them in view: **the figures below flatter,
 those at the openings do not.**
 
-At the end stand programs of all sets as an NVIDIA H100 ran them (80 GB HBM3, ncu 2025.3.1), a GPU on which no rule, threshold
-or share was fitted: what it attains was assumed to be what an H200 does. Labels are the same, gains were measured there.
+At the end stand programs of all sets as an NVIDIA H100 ran them (80 GB HBM3, ncu 2025.3.1), a GPU for which no rule,
+threshold or share was fitted. Labels are the same, gains were measured there.
 """
 
 

@@ -1,0 +1,49 @@
+"""Which branches in loops loaded numbers decide."""
+
+from __future__ import annotations
+
+import pytest
+
+from ncuview.report.data_branches import data_branches, guarded_branches
+from ncuview.report.sass import Code
+
+LOAD, COUNT = "LDG.E R4, desc[UR4][R2.64]", "IADD3 R6, R6, 0x1, RZ"
+BY_DATA, BY_COUNT = "ISETP.GT.AND P0, PT, R4, R7, PT", "ISETP.GE.AND P0, PT, R6, UR8, PT"
+BACK, OUT = "@P0 BRA 0x0", "@!P0 BRA 0x60"
+
+
+def code(*lines: str) -> Code:
+    return Code(lines, tuple(range(0, 16 * len(lines), 16)))
+
+
+def shares(*lines: str) -> tuple[int, int]:
+    return int(guarded_branches(code(*lines)).sum()), int(data_branches(code(*lines)).sum())
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param([LOAD, BY_DATA, BACK], (1, 1), id="a loop that loaded numbers end"),
+        pytest.param([LOAD, COUNT, BY_COUNT, BACK], (1, 0), id="a counted loop"),
+        pytest.param([LOAD, BY_DATA, OUT], (1, 0), id="a choice by loaded numbers, once"),
+        pytest.param(
+            [LOAD, "FADD R9, R4, R8", "FSETP.GT.AND P0, PT, R9, 1, PT", BACK], (1, 1), id="computed from them"
+        ),
+        pytest.param([LOAD, "MOV R4, RZ", BY_DATA, BACK], (1, 0), id="overwritten since"),
+        pytest.param([LOAD, "@P1 MOV R4, RZ", BY_DATA, BACK], (1, 1), id="overwritten in some lanes"),
+        pytest.param(
+            ["ISETP.GT.AND P1, PT, R9, R7, PT", "@P1 BRA 0x30", LOAD, "MOV R9, R4", BACK], (2, 1), id="next turn"
+        ),
+        pytest.param(
+            [LOAD, "ISETP.GT.AND P1, PT, R4, R7, PT", "PLOP3.LUT P0, PT, P1, P2, PT, 0x80, 0x0", BACK],
+            (1, 1),
+            id="by way of predicates",
+        ),
+        pytest.param(
+            [LOAD, BY_DATA, "ISETP.GE.AND P0, PT, R6, UR8, P3", BACK], (1, 0), id="a predicate that is set anew"
+        ),
+        pytest.param([LOAD, BY_DATA, "BRA 0x0"], (0, 0), id="a jump of all lanes"),
+    ],
+)
+def test_a_branch_is_by_data_where_loaded_numbers_decide_it(lines: list[str], expected: tuple[int, int]) -> None:
+    assert shares(*lines) == expected
