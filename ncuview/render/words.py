@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from math import isfinite
 
-from ncuview.model import Failure, Finding, HostTimes, Ladder, LaunchDiagnosis, ReportInfo, Skipped, SourceLine
+from ncuview.model import Broken, Failure, Finding, HostTimes, Ladder, LaunchDiagnosis, ReportInfo, Skipped, SourceLine
 from ncuview.render.text import safe_text
 from ncuview.report.units import UNITS
 
@@ -124,6 +124,8 @@ def verdict_headline(launch: LaunchDiagnosis) -> str:
     """Of a launch without advice: whether to stop, or that nobody can say."""
     if launch.verdict == "near-peak":
         return "Near its peak. Stop here."
+    if _unjudged(launch):
+        return "Unclear: no rule promises a gain, and some could not judge the launch."
     return "Unclear: no rule promises a gain, and the launch is not near its peak."
 
 
@@ -132,7 +134,12 @@ def verdict_reason(launch: LaunchDiagnosis) -> str:
     if launch.verdict == "near-peak":
         good = f"which is {launch.attained:.0%} of what a good kernel attains"
         return f"{wall_sentence(launch)}, {good}. No rule promises 1.10x."
-    return f"{wall_sentence(launch)}. What the rules could not judge is listed below."
+    return f"{wall_sentence(launch)}." + (" What the rules could not judge is listed below." * _unjudged(launch))
+
+
+def _unjudged(launch: LaunchDiagnosis) -> bool:
+    """Whether a rule lacked a metric or broke."""
+    return any(isinstance(outcome, Broken | Skipped) for outcome in launch.outcomes)
 
 
 def check_words(finding: Finding) -> str:
