@@ -134,7 +134,7 @@ def main(reports: str, target: str) -> None:
     parts += [_scores("catalogue at other sizes and with other element types", list(_variants(Path(reports))))]
     elsewhere = Path(reports).with_name("h100")
     there = {int(report.name[1:].split(".")[0]) for report in elsewhere.glob("p*.ncu-repz")}
-    for name, folder in (("an NVIDIA H100", elsewhere), ("the NVIDIA H200", Path(reports))):
+    for name, folder in (("an NVIDIA H100", elsewhere), ("the NVIDIA H200", Path(reports))) if there else ():
         parts += [
             _scores(f"the {len(there)} programs that were run on both, on {name}", programs(folder, there.__contains__))
         ]

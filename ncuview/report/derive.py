@@ -435,7 +435,7 @@ DERIVED: Mapping[str, Derived] = {
     "loads_that_could_join": _over_loads(loads_that_could_join, "inst_executed"),
     "sectors_that_could_join": _over_loads(loads_that_could_join, _SECTORS),
     "tensor_operations": _executed(sass.tensor_operations),
-    "loaded_doubles": _executed(sass.loaded_doubles),
+    "kept_doubles": _executed(sass.kept_doubles),
     "uniform_multiply_adds": _executed(sass.uniform_multiply_adds),
     "split_accesses": _saved_by_wider("inst_executed"),
     "split_sectors": _saved_by_wider(_SECTORS),

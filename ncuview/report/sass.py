@@ -586,19 +586,21 @@ def tensor_operations(code: Code) -> Weights:
     return _where(code.matching(r"[HIDBQ]MMA\b"))
 
 
-def loaded_doubles(code: Code) -> Weights:
-    """1 at each operation in double precision on a number that was loaded from global memory as it is."""
+def kept_doubles(code: Code) -> Weights:
+    """1 at each operation in double precision on a number as it was loaded, and at each store of a result as it is."""
     weights = np.zeros(len(code.texts))
     loaded: set[str] = set()
+    computed: set[str] = set()
     for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):
-        weights[position] = each.opcode.startswith(("DADD", "DMUL", "DFMA", "DSETP")) and bool(loaded & each.reads)
-        if GLOBAL_LOAD.match(text) and access_bytes(each.opcode) >= _DOUBLE:
-            loaded |= each.writes
-        else:
-            loaded -= each.writes
+        computes, wide = each.opcode.startswith(_OF_DOUBLES), access_bytes(each.opcode) >= _DOUBLE
+        stores = wide and GLOBAL_STORE.match(text) is not None
+        weights[position] = bool((computes and loaded & each.reads) or (stores and computed & each.reads))
+        loaded = loaded | each.writes if wide and GLOBAL_LOAD.match(text) else loaded - each.writes
+        computed = computed | each.writes if computes else computed - each.writes
     return weights
 
 
+_OF_DOUBLES = ("DADD", "DMUL", "DFMA", "DSETP")
 _DOUBLE = 8
 
 

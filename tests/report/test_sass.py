@@ -822,7 +822,15 @@ def test_a_load_elsewhere_is_none(before: tuple[str, ...]) -> None:
 
 def test_doubles_that_are_loaded_are_told_from_those_that_are_computed() -> None:
     code = ("LDG.E.64 R2, desc[UR4][R6.64]", "DADD R4, R2, R8", "F2F.F64.F32 R2, R10", "DMUL R4, R2, R8")
-    assert weights(sass.loaded_doubles, *code) == [0.0, 1.0, 0.0, 0.0]
+    assert weights(sass.kept_doubles, *code) == [0.0, 1.0, 0.0, 0.0]
+
+
+def test_doubles_that_are_stored_are_told_from_those_that_are_converted() -> None:
+    kept = ("I2F.F64 R2, R10", "DMUL R4, R2, R8", "STG.E.64 desc[UR4][R6.64], R4")
+    assert weights(sass.kept_doubles, *kept) == [0.0, 0.0, 1.0]
+    converted = ("I2F.F64 R2, R10", "DMUL R4, R2, R8", "F2F.F32.F64 R4, R4", "STG.E desc[UR4][R6.64], R4")
+    assert not any(weights(sass.kept_doubles, *converted))
+    assert not any(weights(sass.kept_doubles, "MOV R4, R9", "STG.E.64 desc[UR4][R6.64], R4"))
 
 
 def test_a_division_of_64_bits_costs_more_than_one_of_32() -> None:
