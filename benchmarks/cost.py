@@ -2,41 +2,34 @@
 
     python benchmarks/cost.py
 
-Needs a GPU, ncu and nvcc; takes about ten minutes, most of it for ``--set full``. A diagnosis counts with all that it
-takes: ncu, reading the report, judging it. The program is sampled: a first run with one pass for at most nine launches
-per configuration and power of ten, a second run for the launches that are worth it. ``--set full`` is run on 10 and on
-100 launches, and what each of the 90 more took is what each of the other 900 would take.
-The aims are 0.5, 0.2 and 0.05.
+Needs a GPU, ncu and nvcc; takes about ten minutes, most of it for ``--set full``. A diagnosis is the whole command
+``ncuview analyze -- PROGRAM``, from the start of Python to the last line of its page. A program of many launches is
+sampled (``--look quick``): a first run with one pass for at most nine launches per configuration and power of ten, a
+second run for the launches that are worth it. ``--set full`` is run on 10 and on 100 launches, and what each of the 90
+more took is what each of the other 900 would take. The aims are 0.5, 0.2 and 0.05.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ncuview.api import load_rules
 from ncuview.collect.machine import find_ncu, find_nvcc
 from ncuview.collect.ncu import classify, ncu_command, run_ncu
-from ncuview.collect.options import NcuOptions
-from ncuview.collect.plan import metrics_for, sampling_metrics
-from ncuview.collect.sampling import caught, configurations_of, first_run, representatives, samples, second_run
-from ncuview.diagnose.first_look import joined, second_look
-from ncuview.diagnose.rank import diagnose
-from ncuview.report.reader import read
-
-if TYPE_CHECKING:
-    from ncuview.model import Diagnosis
 
 SOURCE = Path(__file__).resolve().parent / "user_programs" / "many_launches.cu"
-REPEATS = 2
+REPEATS = 3
 LAUNCHES, PART = 1000, 100
 AIMS = {"one kernel": 0.5, "ten launches": 0.2, "1,000 launches": 0.05}
+_PASSES = re.compile(r"^ncu: .*, (\d+) passes, ", re.MULTILINE)
 
 
 class Bench:
@@ -49,8 +42,7 @@ class Bench:
         self._ncu, self._folder, self._program = ncu, folder, folder / SOURCE.stem
         command = [str(nvcc), "-O3", "-arch=native", "-lineinfo", "-o", str(self._program), str(SOURCE)]
         subprocess.run(command, check=True)
-        self._rules = load_rules()
-        self.passes = ""
+        self.passes = self.page = ""
 
     def bare(self, *words: str) -> None:
         """The program alone."""
@@ -58,42 +50,36 @@ class Bench:
 
     def full(self, *words: str) -> None:
         """All that Nsight Compute collects."""
-        command = ncu_command(self._ncu, [], self._report("full"), [str(self._program), *words])
-        at = next(place for place, word in enumerate(command) if word.startswith("--metrics="))
-        self._run([*command[:at], "--set=full", *command[at + 1 :]], self._report("full"))
-
-    def direct(self, *words: str) -> Diagnosis:
-        """Every launch with the metrics of all rules."""
-        report = self._profiled("direct", metrics_for(self._rules), words, NcuOptions())
-        return diagnose(read([report]), self._rules)
-
-    def sampled(self, *words: str) -> Diagnosis:
-        """Some launches of each configuration at a glance, and one of each that is worth it with all that it needs."""
-        first = read([self._profiled("first", sampling_metrics(), words, NcuOptions(kernel_id=first_run()))])
-        passes = self.passes
-        seen = samples(configurations_of(first))
-        look = second_look(first, self._rules, [each.stands_for for each in seen])
-        chosen = [seen[at] for at in representatives(seen, first.launches["duration_ns"].tolist(), look.launches)]
-        options = NcuOptions(kernel_id=second_run(chosen))
-        second = read([self._profiled("second", metrics_for(look.rules), words, options)])
-        self.passes = f"{passes}, then {self.passes}"
-        again = {place: at for at, place in enumerate(caught(chosen, seen))}
-        return joined(diagnose(first, self._rules), diagnose(second, look.rules), look, again)
-
-    def _report(self, name: str) -> Path:
-        return self._folder / f"{name}.ncu-rep"
-
-    def _profiled(self, name: str, metrics: Sequence[str], words: Sequence[str], options: NcuOptions) -> Path:
-        report = self._report(name)
-        self._run(ncu_command(self._ncu, metrics, report, [str(self._program), *words], options), report)
-        return report
-
-    def _run(self, command: list[str], report: Path) -> None:
+        report = self._folder / "full.ncu-rep"
         report.unlink(missing_ok=True)
-        run = run_ncu(command, cwd=self._folder, timeout_s=900)
+        command = ncu_command(self._ncu, [], report, [str(self._program), *words])
+        at = next(place for place, word in enumerate(command) if word.startswith("--metrics="))
+        run = run_ncu([*command[:at], "--set=full", *command[at + 1 :]], cwd=self._folder, timeout_s=900)
         if failure := classify(run, report):
             raise failure
-        self.passes = f"{run.launches} x {max(run.passes)}"
+        self.passes = _counted(run.passes)
+
+    def direct(self, *words: str) -> None:
+        """Every launch with the metrics of all rules."""
+        self._analyze("--look=full", *words)
+
+    def sampled(self, *words: str) -> None:
+        """Some launches of each configuration at a glance, and one of each that is worth it with all that it needs."""
+        self._analyze("--look=quick", *words)
+
+    def _analyze(self, look: str, *words: str) -> None:
+        command = [sys.executable, "-m", "ncuview", "analyze", look, "--top=3", "--", str(self._program), *words]
+        path = os.pathsep.join([str(SOURCE.parents[2]), os.environ.get("PYTHONPATH", "")])
+        # As where it is installed: modules are compiled once, not every time.
+        environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": ""}
+        done = subprocess.run(
+            command, cwd=self._folder, env=environment, capture_output=True, text=True, timeout=900, check=True
+        )
+        self.passes, self.page = _counted(map(int, _PASSES.findall(done.stderr))), done.stdout
+
+
+def _counted(passes: Sequence[int] | map[int]) -> str:
+    return ", ".join(f"{launches} x {count}" for count, launches in Counter(passes).items())
 
 
 def main() -> None:
@@ -112,11 +98,8 @@ def main() -> None:
         whole = ten + (part - ten) / (PART - 10) * (LAUNCHES - 10)
         print(f"{name:15} {'ncu --set full':16} {whole:8.2f} s  from {PART} launches")
         _row(bench, name, "program alone", bench.bare, words)
-        _ratio(name, _row(bench, name, "diagnosis", bench.sampled, words), whole)
-        for launch in bench.sampled(*words).launches:
-            if launch.findings:
-                found = launch.findings[0]
-                print(f"  {launch.kernel} {launch.grid}: {found.optimization} {found.predicted_speedup.best:.2f}x")
+        _ratio(name, _row(bench, name, "diagnosis", bench.sampled, words, repeats=1), whole)
+        print(bench.page)
 
 
 def _row(

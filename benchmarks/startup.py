@@ -12,10 +12,12 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 
 from ncuview.collect.recorded import recorded_report
 from ncuview.report.approved import approve
-from ncuview.report.task import Task
+from ncuview.report.child import Children, Shard
 
 REPEATS = 9
 KERNEL = "transposeCoalesced"
@@ -24,24 +26,24 @@ KERNEL = "transposeCoalesced"
 def main() -> None:
     """Print the medians and the two ratios."""
     python = sys.executable
-    report = recorded_report("transpose")
-    approved = approve(report)
-    launches = [(launch.mangled, launch.code, launch.metrics) for launch in approved.header.launches]
-    task = Task(str(approved.snapshot.name), KERNEL, 0, launches, with_code=True, memory=4 << 30, cpu_s=60)
-    told, given = task.to_json(), [approved.snapshot.descriptor]  # commands that need neither leave them alone
-    reader = [python, "-P", "-m", "ncuview.report.native"]
-    commands = {
-        "import typer": [python, "-c", "import typer"],
-        "ncuview --help": [python, "-m", "ncuview", "--help"],
-        "import pandas, ncu_report": [python, "-c", "import pandas, ncu_report"],
-        "reader child": reader,
-        "ncuview analyze": [python, "-m", "ncuview", "analyze", KERNEL, "--recorded"],
+    approved = approve(recorded_report("transpose"))
+    shard = Shard(approved.snapshot, 0, approved.header.launches, approved.header.results)
+
+    def run(*command: str) -> Callable[[], object]:
+        return partial(subprocess.run, [python, *command], capture_output=True, check=True)
+
+    commands: dict[str, Callable[[], object]] = {
+        "import typer": run("-c", "import typer"),
+        "ncuview --help": run("-m", "ncuview", "--help"),
+        "import pandas, ncu_report": run("-c", "import pandas, ncu_report"),
+        "reader child": partial(Children(KERNEL).read, shard, with_code=True),
+        "ncuview analyze": run("-m", "ncuview", "analyze", KERNEL, "--recorded"),
     }
     seconds: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(REPEATS):
         for name, command in commands.items():
             started = time.perf_counter()
-            subprocess.run(command, input=told, capture_output=True, pass_fds=given, check=True)
+            command()
             seconds[name].append(time.perf_counter() - started)
     median = {name: statistics.median(times) for name, times in seconds.items()}
     for name, value in median.items():

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ncuview.errors import Incomplete, NcuviewError, ReportEmpty, ReportError, UsageError
+from ncuview.errors import Incomplete, NcuviewError, ReportEmpty, UsageError
 from ncuview.masking import masked
 from ncuview.model import (
     Calibration,
@@ -30,10 +29,10 @@ from ncuview.paths import shipped
 if TYPE_CHECKING:
     from ncuview.collect.callable import Target
     from ncuview.collect.catalogue import Launch
+    from ncuview.collect.launch_words import LaunchWords
     from ncuview.collect.ncu_output import Progress
     from ncuview.collect.options import NcuOptions
     from ncuview.collect.profiling import Profiled
-    from ncuview.collect.user_kernel import LaunchWords
     from ncuview.diagnose.compare import Comparison
     from ncuview.gate.baseline import Baseline
     from ncuview.gate.budget import Budget
@@ -80,13 +79,9 @@ def read(*reports: str | Path, kernel_name: str = "", source_folders: Sequence[P
     Raises:
         ReportError: A report is unreadable, damaged or empty.
     """
-    from ncuview.report.inlining import with_call_sites
-    from ncuview.report.inputs import report_files
-    from ncuview.report.reader import read as read_reports
-    from ncuview.report.source import with_local_sources
+    from ncuview.profiled import read_with_sources
 
-    profile = with_call_sites(read_reports(report_files(reports), kernel_name))
-    return with_local_sources(profile, source_folders)
+    return read_with_sources(reports, kernel_name, source_folders)
 
 
 def profile(
@@ -149,27 +144,18 @@ def _profiled_program(
     progress: Progressed | None,
 ) -> tuple[Profile, Profiled]:
     """What was read of a run under ncu, and how it ended."""
-    from ncuview.collect.callable import program_of
-    from ncuview.collect.options import NcuOptions
     from ncuview.collect.plan import metrics_for
-    from ncuview.collect.program import run_program
+    from ncuview.profiled import profiled_program
 
-    with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
-        program, chosen = program_of(target, options or NcuOptions(), Path(folder))
-        made = run_program(
-            program,
-            metrics_for(rules),
-            Path(folder),
-            chosen,
-            export=export,
-            timeout_s=timeout_s,
-            no_progress_s=no_progress_s,
-            progress=progress,
-        )
-        try:
-            found = read(*made.reports, source_folders=chosen.source_folders)
-        except ReportError as unreadable:
-            raise made.failure or unreadable from unreadable
+    found, made = profiled_program(
+        target,
+        metrics_for(rules),
+        options,
+        export=export,
+        timeout_s=timeout_s,
+        no_progress_s=no_progress_s,
+        progress=progress,
+    )
     return replace(found, failure=failure_of(made.failure)) if made.failure else found, made
 
 
@@ -467,9 +453,10 @@ def calibrate(*reports: str | Path, progress: Progressed | None = None) -> Calib
         NcuviewError: See ``analyze``.
     """
     from ncuview.diagnose import calibrate as measure
+    from ncuview.report.host_times import with_host_times_of
 
     if reports:
-        return measure.calibrate([_with_host_times(whole(read(report)), Path(report)) for report in reports])
+        return measure.calibrate([with_host_times_of(whole(read(report)), Path(report)) for report in reports])
     from ncuview.collect.catalogue import find_kernel, launch_of
 
     launches = [launch_of(find_kernel(name)) for name in measure.KERNELS]
@@ -549,29 +536,21 @@ def _profiled(
     progress: Progressed | None,
     options: NcuOptions | None = None,
 ) -> Profile:
-    from ncuview.collect.live import profile_live
     from ncuview.collect.plan import metrics_for
+    from ncuview.profiled import profiled_launches
 
-    with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
-        report = profile_live(launches, metrics_for(rules), Path(folder), progress, options)
-        return _with_host_times(whole(read(report)), report)
+    return whole(profiled_launches(launches, metrics_for(rules), options, progress))
 
 
 def _recorded(launches: Sequence[Launch]) -> Profile:
     from ncuview.collect.recorded import recorded_report
+    from ncuview.report.host_times import with_host_times_of
     from ncuview.report.inlining import with_call_sites
     from ncuview.report.reader import read as read_reports
 
     report = recorded_report(launches[0].kernel.text.family)
     only = launches[0].kernel.function if len(launches) == 1 else ""
-    return _with_host_times(with_call_sites(whole(read_reports([report], kernel=only))), report)
-
-
-def _with_host_times(profile: Profile, report: Path) -> Profile:
-    from ncuview.report.host_times import host_times_of, with_host_times
-
-    times = host_times_of(report)
-    return with_host_times(profile, times) if times.exists() else profile
+    return with_host_times_of(with_call_sites(whole(read_reports([report], kernel=only))), report)
 
 
 def _recorded_positions(launches: Sequence[Launch]) -> list[int]:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ncuview.api import Progressed, edited, load_rules, read, whole
+from ncuview.api import Progressed, edited, load_rules, whole
 from ncuview.collect.callable import program_of
 from ncuview.collect.machine import find_ncu
 from ncuview.collect.ncu import ncu_command
 from ncuview.collect.options import NcuOptions
 from ncuview.collect.passes import Forecast, forecast
 from ncuview.collect.plan import metrics_for, sampling_metrics
-from ncuview.collect.program import run_program
 from ncuview.collect.sampling import (
     Sample,
     caught,
@@ -30,6 +28,7 @@ from ncuview.collect.sampling import (
 from ncuview.diagnose.first_look import joined, second_look
 from ncuview.diagnose.rank import diagnose as rank
 from ncuview.errors import NothingProfiled
+from ncuview.profiled import profiled_program
 
 if TYPE_CHECKING:
     from ncuview.model import Configuration, Diagnosis, Profile
@@ -67,18 +66,11 @@ def analyze_sampled(
     first_options = _sampling(options or NcuOptions())
 
     def profiled(metrics: Sequence[str], chosen: NcuOptions) -> Profile:
-        with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
-            words, chosen = program_of(program, chosen, Path(folder))
-            made = run_program(
-                words,
-                metrics,
-                Path(folder),
-                chosen,
-                timeout_s=timeout_s,
-                no_progress_s=no_progress_s,
-                progress=progress,
-            )
-            return whole(read(*made.whole(), source_folders=chosen.source_folders))
+        found, made = profiled_program(
+            program, metrics, chosen, timeout_s=timeout_s, no_progress_s=no_progress_s, progress=progress
+        )
+        made.whole()
+        return whole(found)
 
     first = profiled(sampling_metrics(), first_options)
     seen = samples(configurations_of(first))

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ncuview.collect.catalogue import Launch
     from ncuview.collect.compiler import Compiled
     from ncuview.collect.event_times import EventTimes
+    from ncuview.collect.launch_words import LaunchWords
     from ncuview.collect.static_facts import KernelCode
-    from ncuview.collect.user_kernel import LaunchWords
     from ncuview.report.occupancy import Occupancy
 
 _PLACES = 3

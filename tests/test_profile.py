@@ -6,18 +6,20 @@ import math
 import re
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 import ncuview
-from ncuview import api
+from ncuview import api, profiled
 from ncuview.collect.ncu import NcuRun
 from ncuview.collect.options import NcuOptions
 from ncuview.collect.plan import metrics_for
 from ncuview.collect.profiling import Profiled
 from ncuview.errors import NcuviewError, ProgramFailed
+from ncuview.report.child import Ahead
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORT = ROOT / "kernels" / "bank_patterns" / "h200.ncu-repz"
@@ -31,6 +33,7 @@ class PlayedNcu:
         self.options = NcuOptions()
         self.folder = Path()
         self.failing = False
+        self.attempts = 1
         self.lost: NcuviewError | None = None
 
     def __call__(
@@ -44,6 +47,7 @@ class PlayedNcu:
         timeout_s: float,
         no_progress_s: float | None,
         progress: Callable[..., object] | None,
+        meanwhile: Callable[[], object],
     ) -> Profiled:
         assert metrics == metrics_for(ncuview.load_rules())
         assert {path.name for path in folder.iterdir()} <= {"sent"}
@@ -52,6 +56,8 @@ class PlayedNcu:
         assert timeout_s == math.inf
         assert all(Path(word).is_file() for word in program[2:] if program[0] == sys.executable)
         self.program, self.options, self.folder = program, options, folder
+        for _ in range(self.attempts):
+            meanwhile()
         if self.failing:
             raise ProgramFailed("it failed")
         report = export or folder / "profile.ncu-repz"
@@ -116,3 +122,34 @@ def test_every_name_of_the_library_page_is_public() -> None:
     used = set(re.findall(r"ncuview\.(\w+)", page))
     assert "profile" in used
     assert used <= set(ncuview.__all__)
+
+
+@pytest.fixture
+def readers(monkeypatch: pytest.MonkeyPatch) -> list[Ahead]:
+    """The children that were started to read, before there was a report."""
+    started: list[Ahead] = []
+
+    class Noted(Ahead):
+        def __init__(self, rehearsal: Path) -> None:
+            super().__init__(rehearsal)
+            assert self._child, "it runs now"
+            self.process = self._child.process
+            started.append(self)
+
+    monkeypatch.setattr(profiled, "Ahead", Noted)
+    return started
+
+
+def test_what_reads_a_report_starts_once_while_ncu_runs(ncu: PlayedNcu, readers: list[Ahead]) -> None:
+    ncu.attempts = 2
+    ncuview.profile("./program")
+    assert len(readers) == 1
+    assert readers[0].process.returncode == 0, "it has read the report"  # type: ignore[attr-defined]
+
+
+def test_where_there_is_nothing_to_read_it_ends(ncu: PlayedNcu, readers: list[Ahead]) -> None:
+    ncu.failing = True
+    with pytest.raises(ProgramFailed):
+        ncuview.profile("./program")
+    assert readers[0].process.returncode == -9  # type: ignore[attr-defined]
+    assert not [thread for thread in threading.enumerate() if thread.name == "imports"]

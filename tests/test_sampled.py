@@ -68,23 +68,21 @@ def diagnosed(
     """
     runs: list[Run] = []
 
-    def run_program(_: object, metrics: Sequence[str], __: Path, options: NcuOptions, **limits: Any) -> Profiled:
+    def profiled_program(
+        _: object, metrics: Sequence[str], options: NcuOptions, **limits: Any
+    ) -> tuple[Profile, Profiled]:
         assert limits == {"timeout_s": math.inf, "no_progress_s": None, "progress": None}
         runs.append((tuple(metrics), options.kernel_id))
-        return Profiled((Path(str(len(runs))),), options, NcuRun(0, "", "", 1, ()))
-
-    def read_run(report: Path, **_: object) -> Profile:
-        number = int(report.name)
-        metrics, kernel_id = runs[number - 1]
-        found = repeated(picked(program, kernel_id))
+        number = len(runs)
+        found = repeated(picked(program, options.kernel_id))
         if number == 2 and second_grid:
             found = replace(found, launches=found.launches.assign(grid_x=second_grid))
         kept = [name for name in found.metrics if name in metrics or str(name).startswith(("launch__", "device__"))]
         lost = Failure("NCU-CORRUPT", "block 3 is damaged", "", 3) if number == damaged else None
-        return replace(found, metrics=found.metrics[kept], failure=lost)
+        made = Profiled((Path(str(number)),), options, NcuRun(0, "", "", 1, ()))
+        return replace(found, metrics=found.metrics[kept], failure=lost), made
 
-    monkeypatch.setattr(sampled, "run_program", run_program)
-    monkeypatch.setattr(sampled, "read", read_run)
+    monkeypatch.setattr(sampled, "profiled_program", profiled_program)
     return sampled.analyze_sampled(["./app"], load_rules()), runs
 
 

@@ -12,8 +12,8 @@ import pytest
 from ncuview import without_counters as module
 from ncuview.collect import compiler, event_times, live, machine, static_facts
 from ncuview.collect.event_times import EventTimes
+from ncuview.collect.launch_words import LaunchWords
 from ncuview.collect.machine import find_nvcc
-from ncuview.collect.user_kernel import LaunchWords
 from ncuview.errors import (
     CompilerNotFound,
     KernelFileError,

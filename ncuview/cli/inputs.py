@@ -29,7 +29,7 @@ from ncuview.errors import UsageError
 
 if TYPE_CHECKING:
     from ncuview.api import Examined, Progressed
-    from ncuview.collect.user_kernel import LaunchWords
+    from ncuview.collect.launch_words import LaunchWords
     from ncuview.ruleset.spec import Rule
 
 RulesOption = Annotated[
@@ -190,7 +190,7 @@ class Inputs:
     @property
     def words(self) -> LaunchWords:
         """How a .cu file's kernel is launched."""
-        from ncuview.collect.user_kernel import LaunchWords
+        from ncuview.collect.launch_words import LaunchWords
 
         arguments, sizes = tuple(self.arg or ()), tuple(self.size or ())
         return LaunchWords(self.kernel, self.grid, self.block, self.shared, arguments, sizes, self.nvcc_args)

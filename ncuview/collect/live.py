@@ -38,6 +38,7 @@ def profile_live(
     folder: Path,
     progress: Callable[[Progress], object] | None = None,
     options: NcuOptions | None = None,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> Path:
     """Make each launch once under ncu and return the report.
 
@@ -48,6 +49,7 @@ def profile_live(
             ``report/host_times.py`` expects them.
         progress: Told about every kernel that ncu starts and finishes.
         options: How ncu profiles; every launch is wanted, so none that choose some.
+        meanwhile: Called once ncu has been started, for each attempt.
 
     Raises:
         UsageError: Options choose among launches.
@@ -86,6 +88,7 @@ def profile_live(
         timeout_s=SECONDS_PER_LAUNCH * len(launches),
         no_progress_s=math.inf,
         progress=progress,
+        meanwhile=meanwhile,
     )
     report = profile(job, folder).whole()[0]
     check_results(result)

@@ -112,6 +112,7 @@ def run_ncu(
     progress: Callable[[Progress], object] | None = None,
     environment: Mapping[str, str] | None = None,
     remove: Sequence[Path] = (),
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> NcuRun:
     """Run ncu to its end; whatever interrupts it, neither ncu nor the program is left running.
 
@@ -123,6 +124,7 @@ def run_ncu(
         progress: Called when a launch begins and when it is finished.
         environment: Variables to set for ncu and the program beside those of this process.
         remove: Folders that are removed should this process be killed.
+        meanwhile: Called once ncu has been started.
     """
     watch = Watch(timeout_s, no_progress_s)
     launches = ProgressReader(clock=lambda: watch.elapsed_s, reruns=not _RERUNS.isdisjoint(argv))
@@ -156,6 +158,7 @@ def run_ncu(
         stderr=hear_errors,
         frees_clocks=[argv[0], "--clock-control=reset"] if _LOCKS_CLOCKS in argv else [],
         remove=remove,
+        meanwhile=meanwhile,
     )
     return NcuRun(
         ended.returncode,

@@ -44,6 +44,7 @@ class Job:
         timeout_s: How long one attempt may take, in seconds.
         no_progress_s: How long it may show no progress, in seconds.
         progress: Told about every kernel that ncu starts and finishes.
+        meanwhile: Called once ncu has been started, for each attempt.
     """
 
     ncu: Path
@@ -55,6 +56,7 @@ class Job:
     timeout_s: float = math.inf
     no_progress_s: float = NO_PROGRESS_S
     progress: Callable[[Progress], object] | None = None
+    meanwhile: Callable[[], object] = lambda: None
 
     def run(self, report: Path, remove: Sequence[Path] = ()) -> NcuRun:
         """Run ncu once, and the program with the rights of whoever called sudo."""
@@ -69,6 +71,7 @@ class Job:
             progress=self.progress,
             environment=variables,
             remove=remove,
+            meanwhile=self.meanwhile,
         )
 
 

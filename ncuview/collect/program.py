@@ -42,6 +42,7 @@ def run_program(
     timeout_s: float = math.inf,
     no_progress_s: float | None = None,
     progress: Callable[[Progress], object] | None = None,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> Profiled:
     """Run a program under ncu, in the folder that ncuview runs in, and return what was profiled.
 
@@ -58,6 +59,7 @@ def run_program(
         no_progress_s: How long ncu may be at work on one launch without a sign, or the program say and launch nothing;
             None for ``collect.watch.NO_PROGRESS_S``.
         progress: Told about every kernel that ncu starts and finishes.
+        meanwhile: Called once ncu has been started, for each attempt.
 
     Raises:
         UsageError: There is no such program, or ncu refuses its command line or the file to be written.
@@ -80,6 +82,7 @@ def run_program(
         timeout_s=timeout_s,
         no_progress_s=NO_PROGRESS_S if no_progress_s is None else no_progress_s,
         progress=progress,
+        meanwhile=meanwhile,
     )
     made = profile(job, folder, export)
     if made.reports or made.failure is None:

@@ -48,6 +48,7 @@ def supervise(
     stderr: _Listener,
     frees_clocks: Sequence[str] = (),
     remove: Sequence[Path] = (),
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> Ended:
     """Run a profiler to its end, below a guard that outlives this process.
 
@@ -64,10 +65,12 @@ def supervise(
         stderr: The same for its standard error.
         frees_clocks: The command that undoes what the profiler leaves behind when it is killed.
         remove: Folders that are removed should this process be killed.
+        meanwhile: Called once the profiler has been started.
     """
     with _started(argv, cwd, environment, frees_clocks, remove) as (guard, output, errors):
         listeners: dict[IO[bytes], _Listener] = {output: stdout, errors: stderr}
         try:
+            meanwhile()
             if not (stopped := _listen(guard, listeners, overdue)):
                 _hear_the_rest(listeners)
         except BaseException:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from ncuview.collect.catalogue import Launch, launch_of
 from ncuview.collect.compiler import Parameter
+from ncuview.collect.launch_words import LaunchWords
 from ncuview.collect.oracle import ORACLES
 from ncuview.errors import KernelFileError, UsageError
 from ncuview.ruleset.kernel_file import Argument, Kernel, KernelText, LaunchTexts, has_front_matter, read_front_matter
@@ -24,30 +25,6 @@ _ATTRIBUTE = re.compile(r"__\w+__\s*\([^()]*\)")
 _DEFINITION = re.compile(r"__global__\s[^;{]*?(\w+)\s*\([^;{]*\)\s*\{")
 _KERNELS_TO_NAME = 10
 _POINTER = 8
-
-
-@dataclass(frozen=True)
-class LaunchWords:
-    """What the command line says of a launch, in the arithmetic of kernel files.
-
-    Attributes:
-        kernel: The kernel, as C++ has it: ``saxpy``, ``blas::saxpy<float, 4>``; empty where front matter names it.
-        grid: Blocks in x, y and z: ``n / 256``, ``n / 32, n / 32``.
-        block: Threads per block in x, y and z.
-        shared: Bytes of dynamic shared memory; empty for none.
-        args: A kind for each parameter, in order: ``in float32[n] below 4``, ``out float32[n]``, ``int32 = n``; one for
-            a symbol begins with its name: ``weights: constant float32[9]``.
-        sizes: The names in all these, ``n=1048576`` each; with front matter, other sizes than it gives.
-        nvcc_args: Further options of nvcc, as one would type them in a shell.
-    """
-
-    kernel: str = ""
-    grid: str = ""
-    block: str = ""
-    shared: str = ""
-    args: tuple[str, ...] = ()
-    sizes: tuple[str, ...] = ()
-    nvcc_args: str = ""
 
 
 def user_launch(path: Path, words: LaunchWords) -> Launch:

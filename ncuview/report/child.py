@@ -6,6 +6,7 @@ import os
 import re
 import selectors
 import signal
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -13,20 +14,22 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, NamedTuple, cast
 
 from ncuview.errors import ReportUnreadable
 from ncuview.report.columns import Reading, decode
 from ncuview.report.framing import LaunchHeader
 from ncuview.report.snapshot import Snapshot
-from ncuview.report.task import Task, has_begun, last_launch, last_words, lost_launches
+from ncuview.report.task import Task, hand_over, has_begun, last_launch, last_words, lost_launches
 from ncuview.report.wanted import PREFIX
 
+_MODULES = ("ncuview", "ncu_report")
 START_S = 60
 """What a child may take until it can read: importing NVIDIA's reader from a slow disk."""
 LEAST_S, S_PER_MB = 12, 4
@@ -84,11 +87,93 @@ class Failure:
     """Whether this machine may have lacked memory or time for it, so that the report may be whole."""
 
 
+class _Child(NamedTuple):
+    """A process that waits for its task, and where to put it."""
+
+    process: subprocess.Popen[bytes]
+    tasks: socket.socket
+
+    @classmethod
+    def start(cls, environment: Mapping[str, str], *rehearsals: str) -> _Child:
+        """Start one, which reads these reports of ours first.
+
+        Raises:
+            OSError: It cannot be started.
+        """
+        ours, its = socket.socketpair()
+        # Its folder is gone when it begins: there it can leave nothing.
+        with its, tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
+            try:
+                process = subprocess.Popen(
+                    [sys.executable, "-P", "-s", "-B", "-m", "ncuview.report.native", *rehearsals],
+                    stdin=its.fileno(),
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    cwd=folder,
+                    env={**environment, "HOME": folder, "TMPDIR": folder},
+                )
+            except OSError:
+                ours.close()
+                raise
+        return cls(process, ours)
+
+    def tell(self, task: Task, report: Snapshot) -> None:
+        """Give it its task.
+
+        Raises:
+            OSError: It is gone, or there is no room for the task.
+        """
+        told = Snapshot.of([task.to_json()])
+        try:
+            hand_over(self.tasks, told.descriptor, report.descriptor)
+            self.tasks.close()
+        finally:
+            told.close()
+
+    def end(self) -> None:
+        """End it, whatever it is at."""
+        self.tasks.close()
+        with self.process:
+            self.process.kill()
+
+
+class Ahead:
+    """A child that starts before there is a report to read, and rehearses with one of ours meanwhile.
+
+    It serves whoever reads launches of all kernels first.
+    """
+
+    def __init__(self, rehearsal: Path) -> None:
+        self._child: _Child | None = None
+        with suppress(OSError, ReportUnreadable):  # whoever reads the report will see why, and say so
+            self._child = _Child.start(_environment(*_MODULES), str(rehearsal.absolute()))
+        self._taking = threading.Lock()
+
+    def close(self) -> None:
+        """End it, if nobody took it."""
+        if child := self._taken():
+            child.end()
+
+    def told(self, task: Task, report: Snapshot) -> subprocess.Popen[bytes] | None:
+        """The child once it has its task; None where it is gone or has one already."""
+        if child := self._taken():
+            with suppress(OSError):
+                child.tell(task, report)
+                return child.process
+            child.end()
+        return None
+
+    def _taken(self) -> _Child | None:
+        with self._taking:
+            child, self._child = self._child, None
+        return child
+
+
 class Children:
     """The processes that read reports now, all to be killed when one fails for good or the user gives up."""
 
-    def __init__(self, kernel: str) -> None:
-        self._kernel = kernel
+    def __init__(self, kernel: str = "", ahead: Ahead | None = None) -> None:
+        self._kernel, self._ahead = kernel, ahead
         self._running: set[subprocess.Popen[bytes]] = set()
         self._given_up = threading.Event()
 
@@ -100,7 +185,6 @@ class Children:
         """
         size = sum(launch.size for launch in shard.launches)
         task = Task(
-            str(shard.report.name),
             self._kernel,
             shard.start,
             [(launch.mangled, launch.code, launch.metrics) for launch in shard.launches],
@@ -125,27 +209,23 @@ class Children:
 
     @cached_property
     def _environment(self) -> dict[str, str]:
-        return _environment("ncuview", "ncu_report", *(["re2"] if self._kernel.startswith(PREFIX) else []))
+        return _environment(*_MODULES, *(["re2"] if self._kernel.startswith(PREFIX) else []))
 
     def _started(self, task: Task, report: Snapshot) -> subprocess.Popen[bytes]:
+        if self._ahead and not self._kernel and (waiting := self._ahead.told(task, report)):
+            return waiting
         try:
-            told = Snapshot.of([task.to_json()])
-            try:
-                # Its folder is gone when it begins: there it can leave nothing.
-                with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
-                    return subprocess.Popen(
-                        [sys.executable, "-P", "-s", "-B", "-m", "ncuview.report.native"],
-                        stdin=told.descriptor,
-                        stdout=subprocess.PIPE,
-                        stderr=subprocess.PIPE,
-                        cwd=folder,
-                        env={**self._environment, "HOME": folder, "TMPDIR": folder},
-                        pass_fds=[report.descriptor],
-                    )
-            finally:
-                told.close()
+            child = _Child.start(self._environment)
         except OSError as error:
             raise _cannot_start(str(error)) from error
+        try:
+            child.tell(task, report)
+        except BrokenPipeError:
+            child.tasks.close()  # it ended at once, and what it said tells why
+        except OSError as error:
+            child.end()
+            raise _cannot_start(str(error)) from error
+        return child.process
 
     def kill(self) -> None:
         """End all that run, and those that are about to."""

@@ -38,6 +38,12 @@ def host_times_of(report: Path) -> Path:
     return report.with_suffix(".host.json")
 
 
+def with_host_times_of(profile: Profile, report: Path) -> Profile:
+    """The profile of a report, with the host's times where they lie beside it."""
+    times = host_times_of(report)
+    return with_host_times(profile, times) if times.exists() else profile
+
+
 def with_host_times(profile: Profile, times: Path) -> Profile:
     """The profile of one report with the metrics of ``HOST_TIMES``, NaN for launches whose transfers were not timed."""
     entries = _entries(times)

@@ -13,7 +13,7 @@ from pathlib import Path
 from ncuview.errors import ReportDamaged, ReportEmpty, ReportError, ReportUnreadable
 from ncuview.model import Failure, Profile, ReportInfo
 from ncuview.report.approved import Approved, approve
-from ncuview.report.child import Children, Shard
+from ncuview.report.child import Ahead, Children, Shard
 from ncuview.report.columns import Reading
 from ncuview.report.csv_export import is_csv_export, read_csv
 from ncuview.report.damage import Damage
@@ -34,7 +34,7 @@ _NAMED = 12
 _ELSEWHERE = "Read it where more memory and processors are free, or profile fewer launches."
 
 
-def read(paths: Sequence[str | Path], kernel: str = "") -> Profile:
+def read(paths: Sequence[str | Path], kernel: str = "", ahead: Ahead | None = None) -> Profile:
     """Read one or more reports, or CSV exports of reports, into a Profile.
 
     Of a damaged report the launches that can be read whole are read; ``ReportInfo.damage`` says which those are, and
@@ -43,6 +43,7 @@ def read(paths: Sequence[str | Path], kernel: str = "") -> Profile:
     Args:
         paths: The report files, and files that end in .csv.
         kernel: Only launches of kernels with exactly this name, or ``regex:`` and a pattern; empty for all.
+        ahead: A child process that was started before there was a report, if any.
 
     Raises:
         ReportUnreadable: A path is no readable report, NVIDIA's reader is not installed, or no launch of a report, or
@@ -54,7 +55,7 @@ def read(paths: Sequence[str | Path], kernel: str = "") -> Profile:
     """
     check_wanted(kernel)
     workers = min(MOST_CHILDREN, len(os.sched_getaffinity(0)))
-    children = Children(kernel)
+    children = Children(kernel, ahead)
     running: list[_File] = []
     with ExitStack() as held, ThreadPoolExecutor(workers) as pool:
         try:

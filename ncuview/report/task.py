@@ -1,9 +1,11 @@
-"""What a child process is told to read, and what it says meanwhile; see native.py."""
+"""What a child process is told to read, how it is told, and what it says meanwhile; see native.py."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Self
@@ -18,8 +20,6 @@ _LOST = re.compile(rb"^ncuview: lost (\d+) (.+)$", re.MULTILINE)
 class Task:
     """Some launches of one report that follow each other, and what reading them may take."""
 
-    report: str
-    """The report's path. It is plain where it does not end in .ncu-repz."""
     kernel: str
     """Only launches of this kernel, or ``regex:`` and a pattern; empty for all."""
     start: int
@@ -35,13 +35,32 @@ class Task:
     """Seconds of processor time."""
 
     def to_json(self) -> bytes:
-        """The task as the child's stdin holds it."""
+        """The task as text."""
         return json.dumps(asdict(self)).encode("ascii")
 
     @classmethod
     def from_json(cls, text: bytes) -> Self:
         """The task as it was before."""
         return cls(**json.loads(text))
+
+
+def hand_over(to: socket.socket, told: int, report: int) -> None:
+    """Give a child the descriptors of its task's text and of the report.
+
+    Raises:
+        OSError: The child is gone.
+    """
+    socket.send_fds(to, [b"t"], [told, report])
+
+
+def handed_over(by: socket.socket) -> tuple[Task, str] | None:
+    """Wait for the task and the report's path, which names a plain report; None where there will be none."""
+    _, given, _, _ = socket.recv_fds(by, 1, 2)
+    if not given:
+        return None
+    told, report = given
+    with os.fdopen(told, "rb") as file:
+        return Task.from_json(file.read()), f"/proc/self/fd/{report}"
 
 
 def reading() -> str:

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from ncuview.collect import live
 from ncuview.collect.catalogue import Launch, find_kernel, launch_of, next_in_textbook
 from ncuview.collect.compiler import Compiled, compile_user_kernel
+from ncuview.collect.launch_words import LaunchWords
 from ncuview.collect.live import compile_all, host_program, profile_live
 from ncuview.collect.machine import find_nvcc
 from ncuview.collect.options import ClockControl, NcuOptions
-from ncuview.collect.user_kernel import LaunchWords, check_arguments, not_checked, user_launch
+from ncuview.collect.user_kernel import check_arguments, not_checked, user_launch
 from ncuview.errors import CompileFailed, KernelFileError, NcuviewError, ToolError, UsageError
 from ncuview.paths import shipped
 

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from ncuview.api import load_rules, read
+from ncuview.collect.launch_words import LaunchWords
 from ncuview.collect.live import profile_live
 from ncuview.collect.machine import find_nvcc
 from ncuview.collect.options import CacheControl, ClockControl, NcuOptions, ReplayMode
 from ncuview.collect.plan import metrics_for
 from ncuview.collect.program import python_script, run_program
-from ncuview.collect.user_kernel import LaunchWords, user_launch
+from ncuview.collect.user_kernel import user_launch
 from ncuview.errors import NothingProfiled, ProgramFailed
 
 pytestmark = pytest.mark.gpu

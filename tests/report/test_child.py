@@ -8,7 +8,9 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from ncuview.errors import ReportUnreadable
 from ncuview.paths import shipped
 from ncuview.report import child as module
 from ncuview.report.approved import approve
-from ncuview.report.child import Answer, Children, Failure, Shard
+from ncuview.report.child import Ahead, Answer, Children, Failure, Shard
 from ncuview.report.columns import LaunchColumns, Reading, encode
 from ncuview.report.task import at_launch, lost_launch, reading
 
@@ -128,8 +130,7 @@ def test_nothing_of_our_surroundings_is_there(
     environment = found["environment"]
     assert environment.keys() - {"LD_LIBRARY_PATH"} == {"PYTHONPATH", "LC_ALL", "HOME", "TMPDIR"}
     assert "/nowhere" not in environment.values()
-    assert str(shard.report.name.readlink()) in found["files"]
-    assert not [file for file in found["files"] if "memfd:report" not in file and not file.startswith(str(tmp_path))]
+    assert not [file for file in found["files"] if not file.startswith(str(tmp_path))]
 
 
 def test_python_finds_its_own_library_where_it_is_a_shared_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,6 +281,96 @@ def test_what_is_given_up_is_killed_and_so_is_what_starts_later(
     for _ in range(2):
         with pytest.raises(ReportUnreadable, match="signal 9"):
             children.read(shard, with_code=True)
+
+
+def test_a_child_that_started_ahead_reads_the_first_shard(
+    shard: Shard, pretend: Pretend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = answer(shard)
+    with closing(ahead_of(tmp_path, pretend)) as started:
+        wait_for(tmp_path / "rehearsed")
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
+        children = Children(ahead=started)
+        assert children.read(shard, with_code=True) == expected
+        with pytest.raises(ReportUnreadable, match=r"cannot start: .*No such file"):
+            children.read(shard, with_code=True)
+
+
+def test_a_child_that_started_ahead_is_not_for_those_that_want_one_kernel(shard: Shard) -> None:
+    with closing(Ahead(RECORDED)) as started:
+        Children("pinnedCopies", started).read(shard, with_code=True)
+        assert started._child
+
+
+@pytest.mark.parametrize("rehearsal", [RECORDED, Path("missing.ncu-rep")])
+def test_where_it_ended_meanwhile_another_reads(shard: Shard, rehearsal: Path) -> None:
+    with closing(Ahead(rehearsal)) as started:
+        assert started._child
+        process = started._child.process
+        if rehearsal == RECORDED:
+            process.kill()
+        process.wait()
+        assert isinstance(Children(ahead=started).read(shard, with_code=True), Answer)
+
+
+def test_one_that_nobody_asked_ends_when_it_is_closed(pretend: Pretend, tmp_path: Path) -> None:
+    with closing(ahead_of(tmp_path, pretend)) as started:
+        assert started._child
+        process = started._child.process
+        assert process.poll() is None
+    assert process.poll() == -9
+
+
+def test_one_whose_starter_is_gone_ends_by_itself(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys; from pathlib import Path; from ncuview.report.child import Ahead\n"
+        f"print(Ahead(Path({str(RECORDED)!r}))._child.process.pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    said = subprocess.run([sys.executable, "-P", "-c", program], stdout=subprocess.PIPE, check=False, cwd=tmp_path)
+    assert said.returncode == -9
+    ended = time.monotonic() + 30
+    while is_running(int(said.stdout)) and time.monotonic() < ended:
+        time.sleep(0.05)
+    assert not is_running(int(said.stdout))
+
+
+def test_where_nothing_can_start_ahead_the_reader_of_the_report_says_why(
+    shard: Shard, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
+    with closing(Ahead(RECORDED)) as started, pytest.raises(ReportUnreadable, match=r"cannot start: .*No such file"):
+        Children(ahead=started).read(shard, with_code=True)
+
+
+def ahead_of(folder: Path, pretend: Pretend) -> Ahead:
+    """A child that leaves a file when it has rehearsed."""
+    pretend(
+        "import sys\n"
+        "import ncuview.report.native as native\n"
+        "rehearse = native._rehearse\n"
+        "def rehearsed(*words):\n"
+        "    rehearse(*words)\n"
+        f"    open({str(folder / 'rehearsed')!r}, 'w').close()\n"
+        "native._rehearse = rehearsed\n"
+        "native.main(*sys.argv[6:])\n"
+    )
+    return Ahead(RECORDED)
+
+
+def wait_for(file: Path) -> None:
+    """Until it is there."""
+    last = time.monotonic() + 30
+    while not file.exists():
+        assert time.monotonic() < last
+        time.sleep(0.02)
+
+
+def is_running(process: int) -> bool:
+    """Whether it is there and no zombie that nobody waited for."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().split()[2] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def test_a_child_does_not_outlive_an_interrupt(shard: Shard, pretend: Pretend, monkeypatch: pytest.MonkeyPatch) -> None:

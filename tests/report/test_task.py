@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import socket
+from pathlib import Path
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ncuview.report.snapshot import Snapshot
 from ncuview.report.task import (
     Task,
     at_launch,
+    hand_over,
+    handed_over,
     has_begun,
     last_launch,
     last_words,
@@ -22,9 +29,31 @@ launches = st.lists(st.tuples(st.text(), st.integers(-1, 2**40), st.none() | st.
 @given(st.text(), launches, st.booleans())
 @settings(deadline=None)
 def test_a_task_is_read_as_it_was_written(kernel: str, headers: list[tuple[str, int, int | None]], code: bool) -> None:
-    task = Task("/proc/self/fd/5", kernel, 3, headers, with_code=code, memory=2**34, cpu_s=12)
+    task = Task(kernel, 3, headers, with_code=code, memory=2**34, cpu_s=12)
     again = Task.from_json(task.to_json())
     assert vars(again) | {"launches": [tuple(each) for each in again.launches]} == vars(task)
+
+
+def test_a_task_comes_with_the_report_that_it_is_about() -> None:
+    task = Task("", 0, [["x", 1, 2]], with_code=True, memory=1, cpu_s=2)  # type: ignore[list-item]  # as JSON has it
+    told, report = Snapshot.of([task.to_json()]), Snapshot.of([b"a report"])
+    ours, its = socket.socketpair()
+    with ours, its:
+        hand_over(ours, told.descriptor, report.descriptor)
+        given = handed_over(its)
+    assert given
+    assert given[0] == task
+    assert Path(given[1]).read_bytes() == b"a report"
+    os.close(int(Path(given[1]).name))
+    told.close()
+    report.close()
+
+
+def test_who_will_get_no_task_is_told_so() -> None:
+    ours, its = socket.socketpair()
+    ours.close()
+    with its:
+        assert handed_over(its) is None
 
 
 def test_before_the_first_line_the_child_has_not_begun() -> None:

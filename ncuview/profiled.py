@@ -1,0 +1,135 @@
+"""Profile a program or kernels here, and read what ncu leaves; what reading needs starts while ncu runs."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Self
+
+from ncuview.collect.recorded import recorded_report
+from ncuview.errors import ReportError
+from ncuview.report.child import Ahead
+
+if TYPE_CHECKING:
+    from ncuview.collect.callable import Target
+    from ncuview.collect.catalogue import Launch
+    from ncuview.collect.ncu_output import Progress
+    from ncuview.collect.options import NcuOptions
+    from ncuview.collect.profiling import Profiled
+    from ncuview.model import Profile
+
+_REHEARSAL = "transfers"
+"""The family with the smallest recorded profile."""
+_NEEDED_LATER = ("ncuview.report.frames", "ncuview.report.reader", "ncuview.diagnose.rank", "ncuview.edit.advice")
+"""What reads and judges a report, with pandas and all else that it imports."""
+
+
+def profiled_program(
+    target: Target,
+    metrics: Sequence[str],
+    options: NcuOptions | None = None,
+    *,
+    export: Path | None = None,
+    timeout_s: float = math.inf,
+    no_progress_s: float | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> tuple[Profile, Profiled]:
+    """Run a program or a Python function under ncu; what its reports hold, and how the run ended.
+
+    See ``collect.program.run_program`` for the arguments.
+
+    Raises:
+        NcuviewError: No launch was profiled, or none can be read.
+    """
+    from ncuview.collect.callable import program_of
+    from ncuview.collect.options import NcuOptions
+    from ncuview.collect.program import run_program
+
+    with _ReaderAhead() as ahead, tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
+        program, chosen = program_of(target, options or NcuOptions(), Path(folder))
+        made = run_program(
+            program,
+            metrics,
+            Path(folder),
+            chosen,
+            export=export,
+            timeout_s=timeout_s,
+            no_progress_s=no_progress_s,
+            progress=progress,
+            meanwhile=ahead.start,
+        )
+        try:
+            return read_with_sources(made.reports, source_folders=chosen.source_folders, ahead=ahead.child), made
+        except ReportError as unreadable:
+            raise made.failure or unreadable from unreadable
+
+
+def profiled_launches(
+    launches: Sequence[Launch],
+    metrics: Sequence[str],
+    options: NcuOptions | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> Profile:
+    """Make launches of the catalogue, or of a user's kernel file, under ncu.
+
+    See ``collect.live.profile_live`` for the arguments.
+
+    Raises:
+        NcuviewError: One of them failed, computed something wrong, or cannot be read.
+    """
+    from ncuview.collect.live import profile_live
+    from ncuview.report.host_times import with_host_times_of
+
+    with _ReaderAhead() as ahead, tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
+        report = profile_live(launches, metrics, Path(folder), progress, options, ahead.start)
+        return with_host_times_of(read_with_sources([report], ahead=ahead.child), report)
+
+
+def read_with_sources(
+    paths: Sequence[str | Path],
+    kernel_name: str = "",
+    source_folders: Sequence[Path] = (),
+    ahead: Ahead | None = None,
+) -> Profile:
+    """The launches of reports, with call sites of inlined functions and sources that are on this machine.
+
+    Raises:
+        ReportError: A report is unreadable, damaged or empty.
+    """
+    from ncuview.report.inlining import with_call_sites
+    from ncuview.report.inputs import report_files
+    from ncuview.report.reader import read
+    from ncuview.report.source import with_local_sources
+
+    return with_local_sources(with_call_sites(read(report_files(paths), kernel_name, ahead)), source_folders)
+
+
+class _ReaderAhead:
+    """What reads reports, started once ncu runs: that takes longer than to read most reports, and ncu longer still."""
+
+    def __init__(self) -> None:
+        self.child: Ahead | None = None
+        self._imports = Thread(target=_import_all, name="imports")
+
+    def start(self) -> None:
+        """Start it, unless an earlier attempt did."""
+        if self.child is None:
+            self.child = Ahead(recorded_report(_REHEARSAL))
+            self._imports.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.child:
+            self.child.close()
+            self._imports.join()  # Python must not end in the middle of it
+
+
+def _import_all() -> None:
+    for name in _NEEDED_LATER:
+        import_module(name)
