@@ -38,6 +38,7 @@ AT_A_WALL = 0.72
 _THIRD = {*range(46, 51), *range(61, 66)}
 _FOURTH = {*range(66, 71), *range(81, 86)}
 _FIFTH = {86, 87, 88, 91, 92, 93, 96}
+_SIXTH = {89, 90, 94, 95, *range(97, 101)}
 
 SETS: dict[str, Callable[[int], bool]] = {
     "programs 1 to 30, odd: the half to work on": lambda number: number <= 30 and number % 2 == 1,
@@ -47,7 +48,8 @@ SETS: dict[str, Callable[[int], bool]] = {
     "programs 66 to 70 and 81 to 85, after published pairs": lambda number: number in _FOURTH,
     "programs 71 to 80, after published pairs": lambda number: 70 < number <= 80,
     "programs 86 to 88, 91 to 93 and 96, after published pairs": lambda number: number in _FIFTH,
-    "programs 89, 90, 94, 95 and 97 to 100, after published pairs": lambda number: number > 85 and number not in _FIFTH,
+    "programs 89, 90, 94, 95 and 97 to 100, after published pairs": lambda number: number in _SIXTH,
+    "programs 101 to 115, after published pairs": lambda number: number > 100,
 }
 """Which numbers belong to a set."""
 

@@ -1,4 +1,4 @@
-"""Matrices applied to one signal; every sum is of whole numbers below 2**24, so its order does not matter."""
+"""Matrices applied to one signal, whose sums of whole numbers stay below 2**24 in any order; and weighted lines."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ncuview.collect.oracle.problem import Array, Problem
 _WARP = 32
 _COEFFICIENTS = 4
 _BITS = 6
+_WIDTH, _SPACING = 1024, 1 / 64
 
 
 def apply_signal_to_rows(problem: Problem) -> Array:
@@ -43,4 +44,13 @@ def apply_generated(problem: Problem) -> Array:
     return result
 
 
-ORACLES = (apply_signal_to_rows, apply_signal_to_columns, apply_signal_by_lane, apply_generated)
+def near_lines(problem: Problem) -> Array:
+    """``out[i] = sum of w / sqrt((a * (i % 1024 / 64) + b * (i // 1024 / 64) + c)^2 + 1)`` over rows (a, b, c, w)."""
+    rows, columns = np.divmod(np.arange(problem.shape[0]), _WIDTH)
+    result = np.zeros(problem.shape[0])
+    for a, b, c, weight in problem.given.astype(np.float64):
+        result += weight / np.sqrt((a * columns * _SPACING + b * rows * _SPACING + c) ** 2 + 1)
+    return result.astype(np.float32)
+
+
+ORACLES = (apply_signal_to_rows, apply_signal_to_columns, apply_signal_by_lane, apply_generated, near_lines)
