@@ -50,7 +50,7 @@ def judged_by() -> frozenset[str]:
     """All metrics that rules and predictions look at."""
     names = {name for rule in load_rules() for each in rule.text.metrics.values() for name in each}
     derived = {metric for each in DERIVED.values() for metric in each.metrics}
-    units = {metric for unit in UNITS.values() for metric in unit.metrics}
+    units = {unit.metric for unit in UNITS.values() if unit.metric}
     return frozenset({*names, *derived, *units, *OF_THE_MODEL, *HOST_TIMES})
 
 

@@ -21,7 +21,7 @@ BLOCKS, THREADS_PER_BLOCK, MULTIPROCESSORS, THREADS_THAT_FIT = 8192, 256, 132, 2
 WARPS = BLOCKS * THREADS_PER_BLOCK // 32
 ELAPSED_CYCLES = 200_000.0
 
-USE = {unit: what.metrics[0] for unit, what in UNITS.items() if what.metrics}
+USE = {unit: what.metric for unit, what in UNITS.items() if what.metric}
 """Unit -> the metric that gives its use."""
 STALL = "smsp__pcsamp_warps_issue_stalled_{}"
 SECTORS, SECTORS_IDEAL = "memory_l2_theoretical_sectors_global", "memory_l2_theoretical_sectors_global_ideal"

@@ -81,7 +81,7 @@ _LINES = (
 
 def metrics_for(rules: Iterable[Rule]) -> list[str]:
     """The metrics to collect for these rules, sorted, under Nsight Compute's newest names."""
-    needed = {*OF_THE_MODEL, *(name for unit in UNITS.values() for name in unit.metrics[:1])}
+    needed = {*OF_THE_MODEL, *(unit.metric for unit in UNITS.values() if unit.metric)}
     for unit in UNITS.values():
         if unit.derived:
             needed |= set(DERIVED[unit.derived].metrics)

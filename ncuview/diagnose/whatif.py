@@ -24,7 +24,7 @@ import numpy as np
 
 from ncuview.diagnose.attainable import bounds_of, of_gpu
 from ncuview.report.believable import MOST_OF_PEAK
-from ncuview.report.derive import column, derived, first_known, has_none
+from ncuview.report.derive import column, derived, has_none
 from ncuview.report.units import BLOCKS, DRAM_BYTES, UNITS, Unit, members
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Load:
 
     def missing(self, launch: int) -> tuple[str, ...]:
         """The metrics without which nothing can be predicted and which this launch lacks."""
-        lacking = [what.metrics[0] for unit, what in UNITS.items() if what.needed and np.isnan(self.use[unit][launch])]
+        lacking = [what.metric for unit, what in UNITS.items() if what.needed and np.isnan(self.use[unit][launch])]
         if np.isnan(self.attainable["best"]["dram"][launch]) and not np.isnan(self.use["dram"][launch]):
             lacking += DRAM_BYTES
         if np.isnan(self.use["launch"][launch]):
@@ -130,7 +130,7 @@ def use_of(profile: Profile, what: Unit) -> Column:
     if what.derived:
         use = derived(profile, what.derived)
         return np.where(use < MOST_OF_PEAK / 100, use, np.nan)
-    use = first_known(profile, what.metrics) / 100
+    use = column(profile, what.metric) / 100
     if what.works_for and np.isnan(use).any():
         use[np.isnan(use) & has_none(profile, what.works_for)] = 0.0
     return use

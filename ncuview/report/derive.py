@@ -336,7 +336,7 @@ def _sm_cycles(profile: Profile) -> Column:
 
 def _l1_wavefronts(profile: Profile) -> Column:
     """Wavefronts that the data stage of L1 handled: its use times its cycles, since it takes one per cycle."""
-    return column(profile, UNITS["l1_data"].metrics[0]) / 100 * _sm_cycles(profile)
+    return column(profile, UNITS["l1_data"].metric) / 100 * _sm_cycles(profile)
 
 
 def _stall_memory(profile: Profile) -> Column:
@@ -361,7 +361,7 @@ def _imad_use(profile: Profile) -> Column:
 
 def _executed_share(profile: Profile) -> Column:
     """Instructions executed per instruction issued: below 1 where the hardware had to issue some again."""
-    issued = column(profile, UNITS["issue"].metrics[0]) / 100 * _ISSUE_SLOTS * _sm_cycles(profile)
+    issued = column(profile, UNITS["issue"].metric) / 100 * _ISSUE_SLOTS * _sm_cycles(profile)
     return np.minimum(1.0, column(profile, "smsp__inst_executed.sum") / issued)
 
 
@@ -389,8 +389,8 @@ DERIVED: Mapping[str, Derived] = {
     "fill": Derived("share", (_THREADS, *_ROOM), _fill),
     "stall_memory": Derived("share", SAMPLES, _stall_memory),
     "sm_cycles": Derived("cycle", _CYCLES, _sm_cycles),
-    "l1_wavefronts": Derived("wavefront", (*UNITS["l1_data"].metrics, *_CYCLES), _l1_wavefronts),
-    "executed_share": Derived("share", (*UNITS["issue"].metrics, "smsp__inst_executed.sum", *_CYCLES), _executed_share),
+    "l1_wavefronts": Derived("wavefront", (UNITS["l1_data"].metric, *_CYCLES), _l1_wavefronts),
+    "executed_share": Derived("share", (UNITS["issue"].metric, "smsp__inst_executed.sum", *_CYCLES), _executed_share),
     "load_sectors": _total_over(_SECTORS, GLOBAL_LOAD),
     "load_sectors_ideal": _total_over(_IDEAL, GLOBAL_LOAD),
     "load_requests": _total_over("inst_executed", GLOBAL_LOAD),

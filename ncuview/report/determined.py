@@ -51,10 +51,12 @@ DETERMINED: Mapping[str, Determined] = {
     # The same but for instructions that occupy a pipe for several cycles.
     f"sm__inst_executed_pipe_alu{_ELAPSED}": Determined("%", (f"sm__pipe_alu_cycles_active{_ELAPSED}",)),
     f"sm__inst_executed_pipe_fma{_ELAPSED}": Determined("%", (f"sm__pipe_fma_cycles_active{_ELAPSED}",)),
+    f"sm__inst_executed_pipe_xu_realtime{_ELAPSED}": Determined("%", (f"sm__inst_executed_pipe_xu{_ELAPSED}",)),
     # Both pipes take turns at one port, so that their sum is the most that it can be used.
-    f"sm__pipe_shared_cycles_active{_ELAPSED}": Determined(
+    f"sm__pipe_shared_cycles_active_realtime{_ELAPSED}": Determined(
         "%",
         (
+            f"sm__pipe_shared_cycles_active{_ELAPSED}",
             f"min(100, {_FP64}{_ELAPSED} + {_TENSOR}{_ELAPSED})",
             f"min(100, ({_FP64}{_ACTIVE} + {_TENSOR}{_ACTIVE}) * {_ACTIVE_SHARE})",
         ),

@@ -282,6 +282,7 @@ _PRECISE = (
     _Function("FFMA", "1.1920928955078125e-07", saves=16),  # logf
     _Function("ISETP.GT.U32", "0x727fffff", saves=7),  # sqrtf
     _Function("FSETP", ", 152", saves=24),  # powf
+    _Function("FSETP", "9.010913848876953", saves=15, special=1),  # tanhf
 )
 _DIVISION_BY_THE_SAME = _Function("FCHK", "", saves=10, special=2)
 """A division whose divisor does not change in its loop becomes one multiplication by its reciprocal."""

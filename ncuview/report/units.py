@@ -17,15 +17,16 @@ class Unit:
 
     Attributes:
         wall: The word under which it is reported; the parts of the L2 cache share one.
-        metrics: Its use in % of peak over the elapsed time, under Nsight Compute's names, the one we collect first.
-        derived: Where no metric gives the use: the derived quantity that does, as a share; it may be unknown.
+        metric: Its use in % of peak over the elapsed time, under Nsight Compute's name; ``determined`` knows others.
+            Empty where none gives the use.
+        derived: Then the derived quantity that does, as a share; it may be unknown.
         says: What it does, for people.
         works_for: The instructions that it works for, by their text; None if kernels of all kinds use it. A launch with
             none of them needs no measure of it.
     """
 
     wall: str
-    metrics: tuple[str, ...]
+    metric: str
     says: str
     derived: str = ""
     works_for: re.Pattern[str] | None = None
@@ -33,11 +34,11 @@ class Unit:
     @property
     def needed(self) -> bool:
         """Whether no gain can be predicted while its use is unknown."""
-        return bool(self.metrics)
+        return bool(self.metric)
 
 
-def _unit(wall: str, says: str, *metrics: str, works_for: re.Pattern[str] | None = None) -> Unit:
-    return Unit(wall, tuple(metric + _ELAPSED for metric in metrics), says, works_for=works_for)
+def _unit(wall: str, says: str, counter: str, works_for: re.Pattern[str] | None = None) -> Unit:
+    return Unit(wall, counter + _ELAPSED, says, works_for=works_for)
 
 
 UNITS: Mapping[str, Unit] = {
@@ -54,27 +55,25 @@ UNITS: Mapping[str, Unit] = {
     # (adu) would cost one; where it is a wall, the constant cache is one too.
     "l2_atomic": Unit(
         "l2_atomic",
-        ("lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed",),
+        "lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed",
         "atomic unit of the busiest L2 slice",
         works_for=sass.ATOMIC,
     ),
     "constant": _unit("constant", "constant cache", "idc__request_cycles_active"),
     "tex": _unit("tex", "texture filter", "l1tex__f_wavefronts", works_for=sass.TEXTURE),
-    "imad": Unit("imad", (), "integer multiplier, half of the FMA pipe", derived="imad_use"),
-    "alu": _unit("alu", "integer and logic pipe", "sm__inst_executed_pipe_alu", "sm__pipe_alu_cycles_active"),
-    "fma": _unit("fma", "FP32 and integer multiply pipe", "sm__inst_executed_pipe_fma", "sm__pipe_fma_cycles_active"),
+    "imad": Unit("imad", "", "integer multiplier, half of the FMA pipe", derived="imad_use"),
+    "alu": _unit("alu", "integer and logic pipe", "sm__inst_executed_pipe_alu"),
+    "fma": _unit("fma", "FP32 and integer multiply pipe", "sm__inst_executed_pipe_fma"),
     "fp64_tensor": _unit(
         "fp64_tensor",
         "double-precision pipe and tensor cores, which share their dispatch",
         "sm__pipe_shared_cycles_active_realtime",
-        "sm__pipe_shared_cycles_active",
         works_for=sass.DOUBLE_OR_MATRIX,
     ),
     "xu": _unit(
         "xu",
         "special functions and conversions",
         "sm__inst_executed_pipe_xu_realtime",
-        "sm__inst_executed_pipe_xu",
         works_for=sass.SPECIAL,
     ),
 }

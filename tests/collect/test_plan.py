@@ -38,7 +38,7 @@ def test_every_metric_that_a_rule_reads_is_planned(rule: Rule) -> None:
 
 
 def test_the_first_name_of_every_unit_is_planned_even_without_rules() -> None:
-    assert {unit.metrics[0] for unit in UNITS.values() if unit.metrics} <= set(metrics_for([]))
+    assert {unit.metric for unit in UNITS.values() if unit.metric} <= set(metrics_for([]))
 
 
 def test_what_every_diagnosis_shows_is_planned_even_without_rules() -> None:

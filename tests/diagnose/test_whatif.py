@@ -17,7 +17,7 @@ from ncuview.report.units import UNITS as ALL_UNITS
 from ncuview.report.units import members
 from tests.builders import H200, LOW_USE, USE, Instruction, Launch, make_profile
 
-UNITS = {name: unit for name, unit in ALL_UNITS.items() if unit.metrics}
+UNITS = {name: unit for name, unit in ALL_UNITS.items() if unit.metric}
 """Those with a counter of their own, whose use a made profile can set."""
 WALLS = tuple(dict.fromkeys(unit.wall for unit in UNITS.values()))
 
@@ -140,7 +140,7 @@ SERVED = {
 def lacking(unit: str, *code: str) -> Launch:
     """A launch in which a unit was not measured, and which executes an instruction that uses it, or this code."""
     texts = code or (SERVED.get(unit, "EXIT"),)
-    return replace(Launch().without(*UNITS[unit].metrics), instructions=tuple(Instruction(text) for text in texts))
+    return replace(Launch().without(UNITS[unit].metric), instructions=tuple(Instruction(text) for text in texts))
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -171,12 +171,12 @@ def test_a_unit_that_no_instruction_uses_is_idle(unit: str) -> None:
 
 @pytest.mark.parametrize("unit", SERVED)
 def test_without_code_any_unit_may_be_in_use(unit: str) -> None:
-    launch = replace(Launch().without(*UNITS[unit].metrics), instructions=())
+    launch = replace(Launch().without(UNITS[unit].metric), instructions=())
     assert load_of(make_profile(launch)).missing(0) == (USE[unit],)
 
 
 def test_an_older_name_of_a_pipes_use_counts_too() -> None:
-    older = Launch().without(USE["xu"]).with_metrics({UNITS["xu"].metrics[-1]: 77.0})
+    older = Launch().without(USE["xu"]).with_metrics({USE["xu"].replace("_realtime", ""): 77.0})
     assert load_of(make_profile(older)).use["xu"].tolist() == [0.77]
 
 

@@ -41,12 +41,12 @@ def value(name: str, metrics: dict[str, float]) -> float:
             112,
         ),
         (
-            f"sm__pipe_shared_cycles_active{OF_PEAK}elapsed",
+            f"sm__pipe_shared_cycles_active_realtime{OF_PEAK}elapsed",
             {f"sm__pipe_fp64_cycles_active{OF_PEAK}elapsed": 85, f"sm__pipe_tensor_cycles_active{OF_PEAK}elapsed": 0},
             85,
         ),
         (
-            f"sm__pipe_shared_cycles_active{OF_PEAK}elapsed",
+            f"sm__pipe_shared_cycles_active_realtime{OF_PEAK}elapsed",
             {f"sm__pipe_fp64_cycles_active{OF_PEAK}elapsed": 85, f"sm__pipe_tensor_cycles_active{OF_PEAK}elapsed": 30},
             100,
         ),
@@ -54,6 +54,13 @@ def value(name: str, metrics: dict[str, float]) -> float:
 )
 def test_a_metric_is_what_others_say(name: str, others: dict[str, float], expected: float) -> None:
     assert value(name, others) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "counter", ["sm__pipe_shared_cycles_active", "sm__inst_executed_pipe_xu"], ids=["double and tensor", "special"]
+)
+def test_releases_that_have_no_realtime_form_give_the_other(counter: str) -> None:
+    assert value(f"{counter}_realtime{OF_PEAK}elapsed", {f"{counter}{OF_PEAK}elapsed": 77}) == 77
 
 
 def test_what_was_collected_stays() -> None:

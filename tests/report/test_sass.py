@@ -377,6 +377,7 @@ PRECISE = {
     "logarithm": ("FFMA R9, R9, 1.1920928955078125e-07, R10", 16.0, 0.0),
     "square root": ("ISETP.GT.U32.AND P0, PT, R12, 0x727fffff, PT", 7.0, 0.0),
     "power": ("FSETP.GT.AND P1, PT, |R5|, 152, PT", 24.0, 0.0),
+    "hyperbolic tangent": ("FSETP.GE.AND P0, PT, |R14|, 9.010913848876953125, PT", 15.0, 1.0),
 }
 
 
