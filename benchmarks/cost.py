@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from ncuview.collect.machine import find_ncu, find_nvcc
@@ -78,7 +78,7 @@ class Bench:
         self.passes, self.page = _counted(map(int, _PASSES.findall(done.stderr))), done.stdout
 
 
-def _counted(passes: Sequence[int] | map[int]) -> str:
+def _counted(passes: Iterable[int]) -> str:
     return ", ".join(f"{launches} x {count}" for count, launches in Counter(passes).items())
 
 

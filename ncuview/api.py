@@ -544,13 +544,12 @@ def _profiled(
 
 def _recorded(launches: Sequence[Launch]) -> Profile:
     from ncuview.collect.recorded import recorded_report
+    from ncuview.profiled import read_with_sources
     from ncuview.report.host_times import with_host_times_of
-    from ncuview.report.inlining import with_call_sites
-    from ncuview.report.reader import read as read_reports
 
     report = recorded_report(launches[0].kernel.text.family)
     only = launches[0].kernel.function if len(launches) == 1 else ""
-    return with_host_times_of(with_call_sites(whole(read_reports([report], kernel=only))), report)
+    return with_host_times_of(whole(read_with_sources([report], only)), report)
 
 
 def _recorded_positions(launches: Sequence[Launch]) -> list[int]:
