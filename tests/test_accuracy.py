@@ -13,24 +13,42 @@ ROOT = Path(__file__).resolve().parents[1]
 REPORTS, PROGRAMS = (ROOT / "benchmarks" / "accuracy" / folder for folder in ("h200", "programs"))
 
 
-ODD, EVEN, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH = SETS
+ODD, EVEN, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH = SETS
 FLOORS = {
-    ODD: (36, 38),
-    EVEN: (36, 38),
+    ODD: (37, 39),
+    EVEN: (38, 39),
     SECOND: (87, 90),
-    THIRD: (32, 34),
+    THIRD: (33, 35),
     FOURTH: (33, 35),
     FIFTH: (26, 26),
-    SIXTH: (18, 18),
+    SIXTH: (18, 19),
     SEVENTH: (21, 22),
     EIGHTH: (63, 68),
+    NINTH: (54, 55),
 }
 """Set -> launches whose first advice is right, and among the first three."""
-FALSE_ADVICE = {"k40e", "k45c", "k55c", "k56h", "k64c", "k67f", "k68e", "k71f", "k73e", "k80b", "k96e", "k113i"}
+FALSE_ADVICE = {
+    "k40e",
+    "k45c",
+    "k55c",
+    "k56h",
+    "k64c",
+    "k67f",
+    "k68e",
+    "k71f",
+    "k73e",
+    "k80b",
+    "k96e",
+    "k113i",
+    "k126h",
+}
 """Launches that their authors call finished and that get advice all the same; docs/accuracy.md says why."""
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in {EIGHTH, NINTH} else [pytest.mark.exhaustive]) for name in SETS],
+)
 def test_programs_are_advised_as_the_document_says(name: str) -> None:
     # All of a set at once: to read its reports takes much longer than to look at them.
     cases = programs(REPORTS, SETS[name])
@@ -47,7 +65,7 @@ def test_programs_are_advised_as_the_document_says(name: str) -> None:
 
 def test_the_set_is_as_large_as_it_claims() -> None:
     labels = [tomllib.loads(file.read_text(encoding="utf-8"))["launch"] for file in PROGRAMS.glob("p*.toml")]
-    assert (len(labels), sum(map(len, labels))) == (115, 819)
+    assert (len(labels), sum(map(len, labels))) == (127, 922)
     assert {report.name.removesuffix(".ncu-repz") for report in REPORTS.glob("p*.ncu-repz")} == {
         file.stem for file in PROGRAMS.glob("p*.toml")
     }

@@ -31,7 +31,6 @@ MISSED = frozenset(
         "applyGenerated_divergent[ways=8]",
         "applyGenerated_tiled",
         "branchAtLane16",
-        "count_warp",
         "divideByAnything[d=10]",
         "histogram_match[values=4]",
         "mmul_tensor",
@@ -40,7 +39,6 @@ MISSED = frozenset(
         "rows_read_twice",
         "sobel_global[bx=16]",
         "sobel_global[bx=8]",
-        "sobel_shared",
         "transformKernel",
         "transposeGranularity[tile=8,rows=8]",
     }

@@ -17,7 +17,7 @@ import numpy as np
 
 from ncuview.report import sass, splits
 from ncuview.report.believable import was_refused
-from ncuview.report.data_branches import data_branches, guarded_branches
+from ncuview.report.data_flow import data_branches, guarded_branches, index_arithmetic
 from ncuview.report.executed import Executed, executed_by_launch
 from ncuview.report.host_times import HOST_TIMES
 from ncuview.report.sass import (
@@ -452,6 +452,7 @@ DERIVED: Mapping[str, Derived] = {
     "tiny_loads": _executed(sass.tiny_loads),
     "guarded_branches": _executed(guarded_branches),
     "data_branches": _executed(data_branches),
+    "index_arithmetic": _executed(index_arithmetic),
     "load_lanes": Derived("thread/warp", ("inst_executed", "thread_inst_executed_true"), _load_lanes),
     "float_coordinates": _executed(sass.float_coordinates),
 }

@@ -19,6 +19,7 @@ from ncuview.collect.oracle import (
     matmul,
     occupancy,
     reduction,
+    stencil,
     transfers,
     transpose,
 )
@@ -38,6 +39,7 @@ _FAMILIES = (
     matmul,
     occupancy,
     reduction,
+    stencil,
     transfers,
     transpose,
 )

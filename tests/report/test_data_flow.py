@@ -1,10 +1,10 @@
-"""Which branches in loops loaded numbers decide."""
+"""Which branches in loops loaded numbers decide, and what no loaded number goes into."""
 
 from __future__ import annotations
 
 import pytest
 
-from ncuview.report.data_branches import data_branches, guarded_branches
+from ncuview.report.data_flow import data_branches, guarded_branches, index_arithmetic
 from ncuview.report.sass import Code
 
 LOAD, COUNT = "LDG.E R4, desc[UR4][R2.64]", "IADD3 R6, R6, 0x1, RZ"
@@ -47,3 +47,21 @@ def shares(*lines: str) -> tuple[int, int]:
 )
 def test_a_branch_is_by_data_where_loaded_numbers_decide_it(lines: list[str], expected: tuple[int, int]) -> None:
     assert shares(*lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param(["S2R R0, SR_TID.X", "IMAD R2, R0, 0x4, R3", LOAD], [1, 1, 0], id="a place and its load"),
+        pytest.param(["LDC R1, c[0x0][0x210]", "ULDC UR4, c[0x0][0x214]"], [1, 1], id="arguments"),
+        pytest.param([LOAD, "IADD3 R5, R4, 0x1, RZ", "STG.E desc[UR4][R2.64], R5"], [0, 0, 0], id="a loaded number"),
+        pytest.param([LOAD, BY_DATA, "@P0 IADD3 R8, R8, 0x1, RZ"], [0, 0, 0], id="where a loaded number decides"),
+        pytest.param([LOAD, "MOV R4, RZ", "IADD3 R5, R4, 0x1, RZ"], [0, 1, 1], id="overwritten since"),
+        pytest.param(["FADD R5, R6, R7", "MUFU.RCP R5, R5"], [0, 0], id="floats"),
+        pytest.param([BY_COUNT, BACK], [1, 1], id="a test of bounds"),
+        pytest.param(["EXIT", "BAR.SYNC 0x0", "NOP"], [0, 0, 0], id="what every thread does once"),
+        pytest.param(["IADD3 R5, R9, 0x1, RZ", LOAD, "MOV R9, R4", "BRA 0x0"], [0, 0, 0, 1], id="next turn"),
+    ],
+)
+def test_what_no_loaded_number_goes_into_is_index_arithmetic(lines: list[str], expected: list[int]) -> None:
+    assert index_arithmetic(code(*lines)).tolist() == expected

@@ -1,0 +1,102 @@
+"""What loaded numbers decide, and what is known without them.
+
+Where they decide the way of a loop, no other assignment of threads makes lanes agree. What no loaded number goes into,
+indices, addresses and tests of bounds, the results of one thread can share.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ncuview.report.sass import Code, Instruction, Weights
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_GUARD = re.compile(r"@!?(U?P\d)\s")
+_PREDICATE = re.compile(r"\bU?P\d\b")
+_BRINGS = ("LDG", "LD.", "LDS", "LDL", "ATOM", "TEX", "TLD", "SULD")
+"""Instructions whose result is data. Constants and arguments, the same for all lanes, are none."""
+_DECIDES = ("BRA", "EXIT", "BREAK")
+_NO_INDEX = ("F", "H", "D", "MUFU", "LD", "ST", "RED", "ATOM", "TEX", "TLD", "SULD", "SUST", "BAR", "EXIT", "NOP")
+"""Arithmetic on data, accesses, and what every thread does once. LDC and ULDC bring arguments."""
+_MOST_PASSES = 4
+"""Over the code: what a loop computes from data is known at its start in the next pass."""
+
+
+def guarded_branches(code: Code) -> Weights:
+    """1 at each branch that only lanes with a predicate take."""
+    return np.array([bool(_guard(text)) and _decides(each) for text, each in _listing(code)], dtype=np.float64)
+
+
+def data_branches(code: Code) -> Weights:
+    """1 at each of them in a loop whose predicate comes from loaded numbers."""
+    return np.array(
+        [
+            _decides(each) and _guard(text) in known and code.innermost_loop(position) is not None
+            for position, (text, each, known) in enumerate(_from_data(code))
+        ],
+        dtype=np.float64,
+    )
+
+
+def index_arithmetic(code: Code) -> Weights:
+    """1 at each instruction that no loaded number goes into, but arithmetic of floats: indices, addresses, tests."""
+    return np.array(
+        [_is_index(each) and not known & _reads(text, each) for text, each, known in _from_data(code)], dtype=np.float64
+    )
+
+
+def _is_index(each: Instruction) -> bool:
+    return each.opcode.startswith("LDC") or not each.opcode.startswith(_NO_INDEX)
+
+
+@lru_cache(maxsize=1 << 12)
+def _from_data(code: Code) -> list[tuple[str, Instruction, frozenset[str]]]:
+    """Each instruction, with the registers and predicates before it that hold numbers that come from loaded ones."""
+    known: frozenset[str] = frozenset()
+    found: list[tuple[str, Instruction, frozenset[str]]] = []
+    for _ in range(_MOST_PASSES):
+        before, found = known, []
+        for text, each in _listing(code):
+            found.append((text, each, known))
+            known = _after(text, each, known)
+        if known == before:
+            break
+    return found
+
+
+def _listing(code: Code) -> Iterator[tuple[str, Instruction]]:
+    return zip(code.texts, code.instructions, strict=True)
+
+
+def _guard(text: str) -> str:
+    guard = _GUARD.match(text)
+    return guard[1] if guard else ""
+
+
+def _decides(each: Instruction) -> bool:
+    return each.opcode.startswith(_DECIDES)
+
+
+def _after(text: str, each: Instruction, known: frozenset[str]) -> frozenset[str]:
+    """What holds numbers that come from loaded ones, behind an instruction before which ``known`` does."""
+    operands = each.operands.split(",")
+    results = each.writes.union(*map(_PREDICATE.findall, operands[: _predicates_set(each)]))
+    if each.opcode.startswith(_BRINGS) or known & _reads(text, each):
+        return known | results
+    return known if _guard(text) else known - results
+
+
+def _reads(text: str, each: Instruction) -> frozenset[str]:
+    operands = each.operands.split(",")[_predicates_set(each) :]
+    return each.reads.union([_guard(text)], *map(_PREDICATE.findall, operands))
+
+
+def _predicates_set(each: Instruction) -> int:
+    """How many operands are results: those that come first in comparisons."""
+    return 2 if "SETP" in each.opcode or each.opcode.startswith("PLOP3") else 0
