@@ -7,7 +7,6 @@ indices, addresses and tests of bounds, the results of one thread can share.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,19 +54,21 @@ def _is_index(each: Instruction) -> bool:
     return each.opcode.startswith("LDC") or not each.opcode.startswith(_NO_INDEX)
 
 
-@lru_cache(maxsize=1 << 12)
-def _from_data(code: Code) -> list[tuple[str, Instruction, frozenset[str]]]:
-    """Each instruction, with the registers and predicates before it that hold numbers that come from loaded ones."""
+def _from_data(code: Code) -> Iterator[tuple[str, Instruction, frozenset[str]]]:
+    """Each instruction, with the registers and predicates before it that hold numbers that come from loaded ones.
+
+    One set at a time: together they are megabytes for a large kernel.
+    """
     known: frozenset[str] = frozenset()
-    found: list[tuple[str, Instruction, frozenset[str]]] = []
-    for _ in range(_MOST_PASSES):
-        before, found = known, []
+    for _ in range(_MOST_PASSES - 1):
+        before = known
         for text, each in _listing(code):
-            found.append((text, each, known))
             known = _after(text, each, known)
         if known == before:
             break
-    return found
+    for text, each in _listing(code):
+        yield text, each, known
+        known = _after(text, each, known)
 
 
 def _listing(code: Code) -> Iterator[tuple[str, Instruction]]:
