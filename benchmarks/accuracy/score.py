@@ -155,11 +155,18 @@ def _programs(reports: Path, belongs: Callable[[int], bool]) -> Iterator[Case]:
     for report in sorted(reports.glob("p*.ncu-repz")):
         program = report.name.removesuffix(".ncu-repz")
         if belongs(int(program[1:])):
-            labels = tomllib.loads((HERE / "programs" / f"{program}.toml").read_text(encoding="utf-8"))["launch"]
+            labels = labels_of(program)
             vendor = reports / f"{program}.vendor.json"
             unknown: Sequence[Estimate] = [None] * len(labels)
             estimates = json.loads(vendor.read_text(encoding="utf-8")) if vendor.exists() else unknown
             yield from _cases(program, labels, diagnose(read([report]), rules, "report").launches, estimates)
+
+
+def labels_of(program: str) -> list[dict[str, Any]]:
+    """What its author says of each launch of a program, in their order."""
+    text = (HERE / "programs" / f"{program}.toml").read_text(encoding="utf-8")
+    labels: list[dict[str, Any]] = tomllib.loads(text)["launch"]
+    return labels
 
 
 def _cases(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import statistics
 import sys
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.accuracy.score import ADVICE
+from benchmarks.accuracy.score import ADVICE, labels_of
 from ncuview.api import load_rules
 from ncuview.diagnose.check import alias_values, judge
 from ncuview.diagnose.rank import diagnose
@@ -33,7 +32,6 @@ from ncuview.ruleset.spec import Rule
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-HERE = Path(__file__).resolve().parent
 BUSY = 0.10
 """A unit that is used less than this before the step tells nothing."""
 FEWEST = 5
@@ -78,13 +76,11 @@ def main(reports: str, target: str) -> None:
 
 
 def _effects(report: Path, rules: Mapping[str, Rule]) -> Iterator[Effect]:
-    program = report.name.removesuffix(".ncu-repz")
-    labels = tomllib.loads((HERE / "programs" / f"{program}.toml").read_text(encoding="utf-8"))["launch"]
     profile = believable(read([report]))
     launches = diagnose(profile, list(rules.values()), "report").launches
     place = {launch.kernel: at for at, launch in enumerate(launches)}
     load = load_of(profile)
-    for label in labels:
+    for label in labels_of(report.name.removesuffix(".ncu-repz")):
         before, after = place[label["kernel"]], place.get(label.get("after", ""), -1)
         if after < 0 or "right" not in label:
             continue
