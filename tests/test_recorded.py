@@ -35,8 +35,6 @@ MISSED = frozenset(
         "histogram_match[values=4]",
         "mmul_tensor",
         "reduce_v1",
-        "rows_read_thrice",
-        "rows_read_twice",
         "sobel_global[bx=16]",
         "sobel_global[bx=8]",
         "transformKernel",

@@ -161,6 +161,17 @@ def _loads_per_warp(profile: Profile) -> Column:
     return column(profile, "smsp__sass_inst_executed_op_global_ld.sum") / warps(profile)
 
 
+def _load_turns(profile: Profile) -> Column:
+    """How often a warp executes the global load that it executes most often."""
+    most = _per_launch(("inst_executed",), _most_executed_load)(profile)
+    return most / warps(profile)
+
+
+def _most_executed_load(rows: Executed) -> float:
+    loads = rows["inst_executed"][matches(rows.code, GLOBAL_LOAD)]
+    return float(loads.max()) if len(loads) else 0.0
+
+
 def _fill(profile: Profile) -> Column:
     """Threads launched as a share of the threads that the whole GPU can hold at once."""
     room = column(profile, "launch__sm_count") * column(profile, "device__attribute_max_threads_per_multiprocessor")
@@ -385,6 +396,7 @@ DERIVED: Mapping[str, Derived] = {
     "warps": Derived("warp", _WARPS, warps),
     "lanes_launched": Derived("thread/warp", (_THREADS, *_WARPS), _lanes_launched),
     "loads_per_warp": Derived("inst/warp", ("smsp__sass_inst_executed_op_global_ld.sum", *_WARPS), _loads_per_warp),
+    "load_turns": Derived("1/warp", ("inst_executed", *_WARPS), _load_turns),
     "host_timed": Derived("", (), _host_timed),
     "fill": Derived("share", (_THREADS, *_ROOM), _fill),
     "stall_memory": Derived("share", SAMPLES, _stall_memory),
@@ -397,6 +409,7 @@ DERIVED: Mapping[str, Derived] = {
     "store_sectors": _total_over(_SECTORS, GLOBAL_STORE),
     "store_sectors_ideal": _total_over(_IDEAL, GLOBAL_STORE),
     "store_requests": _total_over("inst_executed", GLOBAL_STORE),
+    "stored_lanes": _total_over("thread_inst_executed_true", GLOBAL_STORE),
     "atomics": _total_over("inst_executed", ATOMIC),
     "atomic_lanes": _total_over("thread_inst_executed_true", ATOMIC),
     "atomic_sectors": _total_over(_SECTORS, ATOMIC),
@@ -450,6 +463,7 @@ DERIVED: Mapping[str, Derived] = {
     "swap_loops": _executed(sass.swap_loops),
     "shuffles": _executed(sass.shuffles),
     "tiny_loads": _executed(sass.tiny_loads),
+    "loads_behind_stores": _executed(sass.loads_behind_stores),
     "guarded_branches": _executed(guarded_branches),
     "data_branches": _executed(data_branches),
     "index_arithmetic": _executed(index_arithmetic),

@@ -281,6 +281,7 @@ _PRECISE = (
     _Function("FCHK", "", saves=7, special=1),  # division
     _Function("FFMA", "1.1920928955078125e-07", saves=16),  # logf
     _Function("ISETP.GT.U32", "0x727fffff", saves=7),  # sqrtf
+    _Function("ISETP.GT.U32", "0x1ffffff,", saves=9),  # 1 / x
     _Function("FSETP", ", 152", saves=24),  # powf
     _Function("FSETP", "9.010913848876953", saves=15, special=1),  # tanhf
 )
@@ -560,6 +561,15 @@ def shuffles(code: Code) -> Weights:
     return _where(code.matching(r"(?:SHFL|REDUX|MATCH)"))
 
 
+def loads_behind_stores(code: Code) -> Weights:
+    """1 at each global load that comes after a global store: it may not go before it where pointers may alias."""
+    weights = np.zeros(len(code.texts))
+    stores = [position for position, text in enumerate(code.texts) if GLOBAL_STORE.match(text)]
+    if stores:
+        weights[stores[0] :] = [bool(GLOBAL_LOAD.match(text)) for text in code.texts[stores[0] :]]
+    return weights
+
+
 def tiny_loads(code: Code) -> Weights:
     """1 at each global load of one or two bytes per lane."""
     return _where([bool(_TINY.match(text)) for text in code.texts])
@@ -588,21 +598,30 @@ def tensor_operations(code: Code) -> Weights:
 
 
 def kept_doubles(code: Code) -> Weights:
-    """1 at each operation in double precision on a number as it was loaded, and at each store of a result as it is."""
+    """1 at each operation in double precision on a number as it was loaded, and at each store of a result as it is.
+
+    The coefficients that library functions load from tables of their own are no numbers of the kernel.
+    """
     weights = np.zeros(len(code.texts))
     loaded: set[str] = set()
+    tables: set[str] = set()
     computed: set[str] = set()
     for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):
         computes, wide = each.opcode.startswith(_OF_DOUBLES), access_bytes(each.opcode) >= _DOUBLE
         stores = wide and GLOBAL_STORE.match(text) is not None
         weights[position] = bool((computes and loaded & each.reads) or (stores and computed & each.reads))
-        loaded = loaded | each.writes if wide and GLOBAL_LOAD.match(text) else loaded - each.writes
+        of_table = bool(_SYMBOL in each.operands or tables & each.reads)
+        given = wide and GLOBAL_LOAD.match(text) is not None and not of_table
+        loaded = loaded | each.writes if given else loaded - each.writes
+        tables = tables | each.writes if of_table else tables - each.writes
         computed = computed | each.writes if computes else computed - each.writes
     return weights
 
 
 _OF_DOUBLES = ("DADD", "DMUL", "DFMA", "DSETP")
 _DOUBLE = 8
+_SYMBOL = "c[0x4]"
+"""The constant bank that holds the addresses of global variables."""
 
 
 def uniform_multiply_adds(code: Code) -> Weights:

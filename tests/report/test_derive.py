@@ -196,6 +196,13 @@ def test_the_last_warp_of_a_block_counts_whole() -> None:
     assert value("lanes_launched", Launch(metrics=odd)) == 20
 
 
+def test_the_load_that_runs_most_often_says_how_often_a_warp_turns() -> None:
+    block = {"launch__block_size": 64.0, "launch__grid_size": 10.0}
+    before, loop = executed(ldg(4), 20.0), executed(ldg(5), 160.0)
+    assert value("load_turns", Launch(metrics=block, instructions=[before, loop])) == 8
+    assert value("load_turns", Launch(metrics=block, instructions=[executed("EXIT", 20.0)])) == 0
+
+
 def test_the_data_stage_of_l1_takes_one_wavefront_per_cycle_and_multiprocessor() -> None:
     assert value("l1_wavefronts", Launch()) == pytest.approx(0.1 * 200_000 * 132)
 

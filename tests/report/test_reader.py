@@ -276,7 +276,7 @@ def test_launches_behind_a_broken_one_keep_their_numbers(small: Profile, report:
     others = [launch for launch in range(len(small.launches)) if launch != 4]
     assert profile.launches["index"].tolist() == others
     pd.testing.assert_frame_equal(profile.metrics, only(small, others)[profile.metrics.columns])
-    assert damage_of(profile).startswith(f"launches 0 to 3 and 5 to 12 of {len(small.launches)} were read; block ")
+    assert damage_of(profile).startswith(f"launches 0 to 3 and 5 to {len(small.launches) - 1} of {len(small.launches)} were read; block ")
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_what_ncu_writes_twice_with_set_full_is_no_damage(small: Profile, report
 def test_a_launch_with_something_missing_is_not_read(small: Profile, report: File, field: bytes, said: str) -> None:
     profile = read([report(items_changed(read_report(SMALL), lambda at, item: item + field if at == 2 else item))])
     assert profile.launches["index"].tolist() == [at for at in range(len(small.launches)) if at != 2]
-    assert re.fullmatch(rf"launches 0 to 1 and 3 to 12 of 13 were read; launch 2 {said}", damage_of(profile))
+    assert re.fullmatch(rf"launches 0 to 1 and 3 to 14 of 15 were read; launch 2 {said}", damage_of(profile))
 
 
 def test_a_damaged_report_is_damaged_beside_a_whole_one(small: Profile, report: File) -> None:
@@ -360,7 +360,7 @@ def test_a_launch_that_crashes_nvidias_reader_is_left_out(small: Profile, monkey
     assert profile.launches["index"].tolist() == others
     assert (
         damage_of(profile)
-        == "launches 0 to 3 and 5 to 12 of 13 were read; launch 4 crashed NVIDIA's reader (signal 11)"
+        == "launches 0 to 3 and 5 to 14 of 15 were read; launch 4 crashed NVIDIA's reader (signal 11)"
     )
 
 
@@ -371,7 +371,7 @@ def test_code_that_crashes_nvidias_reader_is_left_out(small: Profile, monkeypatc
     pd.testing.assert_frame_equal(profile.metrics, small.metrics)
     assert profile.instructions.empty
     assert damage_of(profile) == (
-        "launches 0 to 12 of 13 were read, launches 0 to 12 were read without sources and machine code; launch 4 "
+        "launches 0 to 14 of 15 were read, launches 0 to 14 were read without sources and machine code; launch 4 "
         "crashed NVIDIA's reader (signal 11)"
     )
 
@@ -390,7 +390,7 @@ def test_what_this_machine_may_be_too_small_for_is_not_called_damaged(monkeypatc
     failing(monkeypatch, lambda shard, _: KILLED if shard.start <= 4 < shard.stop else None)
     profile = read([SMALL])
     assert damage_of(profile) == (
-        "launches 0 to 3 and 5 to 12 of 13 were read; launch 4 was being read when NVIDIA's reader was killed "
+        "launches 0 to 3 and 5 to 14 of 15 were read; launch 4 was being read when NVIDIA's reader was killed "
         "(signal 9); the report is damaged, or this machine has too little memory or time to read it"
     )
     assert profile.failure
@@ -459,10 +459,13 @@ def test_launches_that_nvidias_reader_finds_empty_are_damage(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_changed_report_never_gives_a_launch_less_than_it_had(small: Profile, report: File, seed: int) -> None:
+def test_a_changed_report_loses_no_launch_unsaid_and_no_metric_that_was_not_hit(
+    small: Profile, report: File, seed: int
+) -> None:
     chance = random.Random(seed)
     data = bytearray(read_report(SMALL))
-    for _ in range(8):
+    flips = 8
+    for _ in range(flips):
         data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
     try:
         profile = read([report(bytes(data))])
@@ -470,5 +473,10 @@ def test_a_changed_report_never_gives_a_launch_less_than_it_had(small: Profile, 
         return
     assert len(profile.launches) == len(small.launches) or damage_of(profile)
     known = small.metrics.notna().sum(axis=1)
-    for row, index in enumerate(profile.launches["index"]):
-        assert profile.metrics.iloc[row].notna().sum() == known.iloc[index]
+    lost = [
+        known.iloc[index] - profile.metrics.iloc[row].notna().sum()
+        for row, index in enumerate(profile.launches["index"])
+    ]
+    # A flipped bit can make a metric's number that of another: reports have no checksum.
+    assert all(count >= 0 for count in lost)
+    assert sum(lost) <= flips

@@ -375,6 +375,7 @@ PRECISE = {
     "exponential": ("FFMA.RM R8, R8, R16, 12582913", 3.0, 0.0),
     "division": ("FCHK P0, R9, R16", 7.0, 1.0),
     "logarithm": ("FFMA R9, R9, 1.1920928955078125e-07, R10", 16.0, 0.0),
+    "reciprocal": ("ISETP.GT.U32.AND P0, PT, R6, 0x1ffffff, PT", 9.0, 0.0),
     "square root": ("ISETP.GT.U32.AND P0, PT, R12, 0x727fffff, PT", 7.0, 0.0),
     "power": ("FSETP.GT.AND P1, PT, |R5|, 152, PT", 24.0, 0.0),
     "hyperbolic tangent": ("FSETP.GE.AND P0, PT, |R14|, 9.010913848876953125, PT", 15.0, 1.0),
@@ -821,6 +822,13 @@ def test_a_load_elsewhere_is_none(before: tuple[str, ...]) -> None:
     assert not any(weights(sass.float_coordinates, *before, *LOAD_AT_R6))
 
 
+def test_loads_that_may_not_pass_a_store_are_those_behind_the_first() -> None:
+    load, store = "LDG.E R4, desc[UR4][R2.64]", "STG.E desc[UR4][R2.64], R4"
+    assert marked(sass.loads_behind_stores, load, store, load, load, store) == [2, 3]
+    assert marked(sass.loads_behind_stores, load, load, store) == []
+    assert marked(sass.loads_behind_stores, load, load) == []
+
+
 def test_doubles_that_are_loaded_are_told_from_those_that_are_computed() -> None:
     code = ("LDG.E.64 R2, desc[UR4][R6.64]", "DADD R4, R2, R8", "F2F.F64.F32 R2, R10", "DMUL R4, R2, R8")
     assert weights(sass.kept_doubles, *code) == [0.0, 1.0, 0.0, 0.0]
@@ -832,6 +840,13 @@ def test_doubles_that_are_stored_are_told_from_those_that_are_converted() -> Non
     converted = ("I2F.F64 R2, R10", "DMUL R4, R2, R8", "F2F.F32.F64 R4, R4", "STG.E desc[UR4][R6.64], R4")
     assert not any(weights(sass.kept_doubles, *converted))
     assert not any(weights(sass.kept_doubles, "MOV R4, R9", "STG.E.64 desc[UR4][R6.64], R4"))
+
+
+def test_coefficients_of_library_functions_are_no_doubles_of_the_kernel() -> None:
+    sine = ("LDC.64 R22, c[0x4][0x8]", "IMAD.WIDE R22, R3, 0x8, R22", "LDG.E.128.CONSTANT R4, desc[UR6][R22.64]")
+    assert not any(weights(sass.kept_doubles, *sine, "DFMA R6, R6, R4, R8"))
+    reloaded = ("LDG.E.64 R22, desc[UR6][R30.64]", "DADD R4, R22, R8")
+    assert weights(sass.kept_doubles, *sine, *reloaded) == [0.0, 0.0, 0.0, 0.0, 1.0]
 
 
 def test_a_division_of_64_bits_costs_more_than_one_of_32() -> None:

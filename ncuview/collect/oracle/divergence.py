@@ -92,6 +92,20 @@ def sums_of_rows(problem: Problem) -> Array:
     return total
 
 
+def sparse_rows(problem: Problem) -> Array:
+    """A sparse matrix times a vector, the entries of each row and their places side by side; exact in any order."""
+    values, places, x = problem.inputs[:3]
+    total: Array = (values * x[places]).sum(axis=1)
+    return total
+
+
+def sparse_columns(problem: Problem) -> Array:
+    """The same, with the first entries of all rows side by side, then the second ones."""
+    values, places, x = problem.inputs[:3]
+    total: Array = (values * x[places]).sum(axis=0)
+    return total
+
+
 ORACLES = (
     sums_of_rows,
     two_generators_by_lane,
@@ -101,4 +115,6 @@ ORACLES = (
     two_squarings_at_warp_size,
     squarings_of_scattered_workers,
     squarings_of_contiguous_workers,
+    sparse_rows,
+    sparse_columns,
 )

@@ -112,6 +112,16 @@ def test_xor_and_shift_again_and_again() -> None:
     assert answer("xor_shift_rounds", given, (20,), rounds=5).tolist() == want
 
 
+def test_a_sparse_matrix_times_a_vector_is_the_same_in_both_orders() -> None:
+    rows, width = 5, 3
+    values, places, x = words(rows, width) % 8, words(rows, width) % 4, words(4) % 8
+    want = [sum(int(values[r, i]) * int(x[places[r, i]]) for i in range(width)) for r in range(rows)]
+    by_rows = Problem((values, places, x), (rows,), "uint32", {})
+    by_columns = Problem((values.T, places.T, x), (rows,), "uint32", {})
+    assert ORACLES["sparse_rows"](by_rows).tolist() == want
+    assert ORACLES["sparse_columns"](by_columns).tolist() == want
+
+
 def test_what_nothing_writes_stays_poisoned() -> None:
     assert answer("untouched", words(0), (4,)).tolist() == [int(POISON)] * 4
 
