@@ -51,7 +51,8 @@ SETS: dict[str, Callable[[int], bool]] = {
     "programs 89, 90, 94, 95 and 97 to 100, after published pairs": lambda number: number in _SIXTH,
     "programs 101 to 115, after published pairs": lambda number: 100 < number <= 115,
     "programs 116 to 127, after published pairs": lambda number: 115 < number <= 127,
-    "programs 128 to 139, after published pairs": lambda number: number > 127,
+    "programs 128 to 139, after published pairs": lambda number: 127 < number <= 139,
+    "programs 140 to 151, after published pairs": lambda number: number > 139,
 }
 """Which numbers belong to a set."""
 
