@@ -276,7 +276,9 @@ def test_launches_behind_a_broken_one_keep_their_numbers(small: Profile, report:
     others = [launch for launch in range(len(small.launches)) if launch != 4]
     assert profile.launches["index"].tolist() == others
     pd.testing.assert_frame_equal(profile.metrics, only(small, others)[profile.metrics.columns])
-    assert damage_of(profile).startswith(f"launches 0 to 3 and 5 to {len(small.launches) - 1} of {len(small.launches)} were read; block ")
+    assert damage_of(profile).startswith(
+        f"launches 0 to 3 and 5 to {len(small.launches) - 1} of {len(small.launches)} were read; block "
+    )
 
 
 @pytest.mark.parametrize(
