@@ -190,10 +190,10 @@ BAD_REPORTS: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 PARTIAL_REPORTS: dict[str, tuple[Callable[[], bytes], int]] = {
     "cut after a quarter": (lambda: whole_report()[: len(whole_report()) // 4], 2),
-    "cut in the middle": (lambda: whole_report()[: len(whole_report()) // 2], 5),
-    "last byte missing": (lambda: whole_report()[:-1], 12),
-    "one byte more": (lambda: whole_report() + b"\n", 13),
-    "two reports joined": (lambda: whole_report() * 2, 13),
+    "cut in the middle": (lambda: whole_report()[: len(whole_report()) // 2], 7),
+    "last byte missing": (lambda: whole_report()[:-1], 14),
+    "one byte more": (lambda: whole_report() + b"\n", 15),
+    "two reports joined": (lambda: whole_report() * 2, 15),
 }
 """What each holds, and how many of its launches are whole."""
 
