@@ -66,10 +66,10 @@ def test_both_looks_ask_for_a_part_of_the_plan() -> None:
 @pytest.mark.parametrize(
     ("select", "ignore", "codes"),
     [
-        (["SMEM"], [], {"SMEM001", "SMEM002", "SMEM003", "SMEM004"}),
+        (["SMEM"], [], {"SMEM001", "SMEM002", "SMEM003", "SMEM004", "SMEM005"}),
         (["smem001"], [], {"SMEM001"}),
         (["shared-bank-conflict", "OLD"], [], {"SMEM001", "OLD001"}),
-        (["SMEM"], ["SMEM002", "shared-bank-conflict"], {"SMEM003", "SMEM004"}),
+        (["SMEM"], ["SMEM002", "shared-bank-conflict"], {"SMEM003", "SMEM004", "SMEM005"}),
         (["INST00"], ["INST004", "INST005"], {"INST001", "INST002", "INST003"}),
     ],
 )
