@@ -611,7 +611,8 @@ def kept_doubles(code: Code) -> Weights:
         stores = wide and GLOBAL_STORE.match(text) is not None
         weights[position] = bool((computes and loaded & each.reads) or (stores and computed & each.reads))
         of_table = bool(_SYMBOL in each.operands or tables & each.reads)
-        given = wide and GLOBAL_LOAD.match(text) is not None and not of_table
+        coefficients = of_table and _READ_ONLY in each.opcode
+        given = wide and GLOBAL_LOAD.match(text) is not None and not coefficients
         loaded = loaded | each.writes if given else loaded - each.writes
         tables = tables | each.writes if of_table else tables - each.writes
         computed = computed | each.writes if computes else computed - each.writes
@@ -622,6 +623,8 @@ _OF_DOUBLES = ("DADD", "DMUL", "DFMA", "DSETP")
 _DOUBLE = 8
 _SYMBOL = "c[0x4]"
 """The constant bank that holds the addresses of global variables."""
+_READ_ONLY = ".CONSTANT"
+"""What loads of tables say that nobody writes to, and loads of a program's own global variables do not."""
 
 
 def uniform_multiply_adds(code: Code) -> Weights:

@@ -849,6 +849,11 @@ def test_coefficients_of_library_functions_are_no_doubles_of_the_kernel() -> Non
     assert weights(sass.kept_doubles, *sine, *reloaded) == [0.0, 0.0, 0.0, 0.0, 1.0]
 
 
+def test_a_global_array_of_doubles_that_may_be_written_is_the_kernels_own() -> None:
+    own = ("LDC.64 R22, c[0x4][0x8]", "IMAD.WIDE R22, R3, 0x8, R22", "LDG.E.64 R4, desc[UR6][R22.64]")
+    assert weights(sass.kept_doubles, *own, "DADD R6, R4, R8") == [0.0, 0.0, 0.0, 1.0]
+
+
 def test_a_division_of_64_bits_costs_more_than_one_of_32() -> None:
     divides = (
         "I2F.U32.RP R6, R8",
