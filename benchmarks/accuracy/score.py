@@ -52,7 +52,8 @@ SETS: dict[str, Callable[[int], bool]] = {
     "programs 101 to 115, after published pairs": lambda number: 100 < number <= 115,
     "programs 116 to 127, after published pairs": lambda number: 115 < number <= 127,
     "programs 128 to 139, after published pairs": lambda number: 127 < number <= 139,
-    "programs 140 to 151, after published pairs": lambda number: number > 139,
+    "programs 140 to 151, after published pairs": lambda number: 139 < number <= 151,
+    "programs 152 to 163, after published pairs": lambda number: 151 < number <= 163,
 }
 """Which numbers belong to a set."""
 

@@ -315,6 +315,18 @@ def precise_special(code: Code) -> Weights:
     return _saved(code, lambda function: function.special)
 
 
+_SCALES_DENORMALS = re.compile(r"FSETP\.G\S+ P\d, PT, \|?R\d+\|?, (?:-126|1\.175494)")
+"""Whether the argument, or the result of an exponential, lies near the denormal numbers."""
+_OF_SCALING = 3
+"""The comparison, and a multiplication before and behind the special-function unit."""
+
+
+def denormal_scaling(code: Code) -> Weights:
+    """Instructions that scale denormal numbers around the special-function unit, at the first of each call."""
+    scales = [bool(_SCALES_DENORMALS.match(f"{each.opcode} {each.operands}")) for each in code.instructions]
+    return _where(scales, _OF_SCALING)
+
+
 def double_conversions(code: Code) -> Weights:
     """1 at each conversion between single and double precision, and of whole numbers to double."""
     return _where(code.matching(r"(?:F2F\.(?:F64\.F32|F32\.F64)|I2F\.F64)"))
@@ -331,6 +343,30 @@ def multiply_adds(code: Code) -> Weights:
     Additions with a smallest or largest, the products of shortest paths, count too.
     """
     return _where(code.matching(r"(?:FFMA|DFMA|VIADDMNMX)")) + _where(_packed_multiply_adds(code), 2.0)
+
+
+_ADDS = ("FADD", "DADD", "IADD3", "FMNMX", "DMNMX", "VIMNMX", "IMNMX")
+
+
+def shared_pairs(code: Code) -> Weights:
+    """1 at each addition of two numbers from shared memory whose result is added or compared next, and not stored.
+
+    Sums of distances and shortest paths meet each row with each column as a product of matrices does, without
+    multiply-adds.
+    """
+    weights = np.zeros(len(code.texts))
+    loaded: set[str] = set()
+    waiting: dict[str, int] = {}
+    for position, each in enumerate(code.instructions):
+        adds = each.opcode.startswith(_ADDS)
+        for register in each.reads & waiting.keys():
+            weights[waiting.pop(register)] = float(adds)
+        for register in each.writes:
+            waiting.pop(register, None)
+        if adds and len(each.reads) > 1 and each.reads <= loaded:
+            waiting.update(dict.fromkeys(each.writes, position))
+        loaded = loaded | each.writes if each.opcode.startswith("LDS") else loaded - each.writes
+    return weights
 
 
 def _packed_multiply_adds(code: Code) -> list[bool]:

@@ -867,3 +867,52 @@ def test_a_division_of_64_bits_costs_more_than_one_of_32() -> None:
         sum(weights(sass.division_instructions, *asks, *divides))
         == sum(weights(sass.division_instructions, *divides)) + 12
     )
+
+
+PATH_OF_TWO = ("LDS R1, [R10]", "LDS R2, [R11]", "FADD R3, R1, R2")
+
+
+@pytest.mark.parametrize("next_one", ["FMNMX R8, R8, R3, PT", "FADD R8, R8, |R3|"])
+def test_two_numbers_from_shared_memory_that_go_into_a_sum_are_a_pair(next_one: str) -> None:
+    assert marked(sass.shared_pairs, *PATH_OF_TWO, next_one) == [2]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (*PATH_OF_TWO, "STS [R10], R3"),  # a tree
+        (*PATH_OF_TWO, "FMUL R8, R3, R3"),
+        (*PATH_OF_TWO, "MOV R3, R9", "FADD R8, R8, R3"),
+        ("LDS R1, [R10]", "FADD R3, R1, R2", "FADD R8, R8, R3"),  # one number is in a register
+        ("LDS R1, [R10]", "FADD R3, R1, 1", "FADD R8, R8, R3"),
+        ("LDS R1, [R10]", "LDG.E R2, desc[UR4][R6.64]", "FADD R3, R1, R2", "FADD R8, R8, R3"),
+        PATH_OF_TWO,
+    ],
+)
+def test_other_sums_of_shared_memory_are_no_pairs(lines: tuple[str, ...]) -> None:
+    assert marked(sass.shared_pairs, *lines) == []
+
+
+def test_each_pair_of_a_vector_load_counts() -> None:
+    lines = ("LDS.128 R4, [R10]", "LDS R1, [R11]", "FADD R2, R4, R1", "FADD R3, R7, R1", "FMNMX3 R8, R8, R2, R3, PT")
+    assert marked(sass.shared_pairs, *lines) == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "FSETP.GEU.AND P0, PT, R11, -126, PT",
+        "@P4 FSETP.GEU.AND P5, PT, R24, -126, PT",
+        "FSETP.GEU.AND P1, PT, |R3|, 1.175494350822287508e-38, PT",
+    ],
+)
+def test_scaling_of_denormal_numbers_takes_three_instructions(text: str) -> None:
+    assert weights(sass.denormal_scaling, text) == [3.0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["FSETP.GEU.AND P0, PT, R11, -128, PT", "FSETP.GEU.AND P0, PT, R3, R4, PT", "ISETP.GE.AND P0, PT, R3, -126, PT"],
+)
+def test_other_comparisons_scale_nothing(text: str) -> None:
+    assert weights(sass.denormal_scaling, text) == [0.0]

@@ -67,6 +67,21 @@ def sum_of_exponentials(problem: Problem) -> Array:
     return total
 
 
+def weighted_variance(problem: Problem) -> Array:
+    """The variance of ``x, x + step, ...``, each weighted by ``exp(-(x - center) ** 2)``."""
+    rounds, step = problem.sizes["rounds"], 1 / problem.sizes["parts"]
+    given = problem.given.astype(np.float64)
+    weights, sums, squares = (np.zeros_like(given) for _ in range(3))
+    for turn in range(rounds):
+        x = given + turn * step
+        weight = np.exp(-((x - problem.sizes["center"]) ** 2))
+        weights += weight
+        sums += weight * x
+        squares += weight * x**2
+    result: Array = squares / weights - (sums / weights) ** 2
+    return result
+
+
 def sum_of_quotients(problem: Problem) -> Array:
     """``a / (x + 1) + a / (x + 2) + ...`` for whole x: a difference of harmonic numbers."""
     rounds, x = problem.sizes["rounds"], problem.given.astype(np.int64)
@@ -150,6 +165,7 @@ ORACLES = (
     multiply_rounds,
     sum_of_sines,
     sum_of_exponentials,
+    weighted_variance,
     sum_of_quotients,
     sum_divided,
     damped_rounds,

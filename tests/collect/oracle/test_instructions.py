@@ -69,6 +69,14 @@ def test_exponentials_are_summed_in_steps() -> None:
     np.testing.assert_allclose(answer("sum_of_exponentials", given, parts=32, rounds=64), want, rtol=1e-12)
 
 
+def test_variances_are_weighted_by_the_distance_from_the_center() -> None:
+    given = floats(20)
+    xs = given.astype(np.float64)[:, None] + np.arange(64) / 32
+    weights = np.exp(-((xs - 1) ** 2))
+    want = np.average((xs - np.average(xs, 1, weights)[:, None]) ** 2, 1, weights)
+    np.testing.assert_allclose(answer("weighted_variance", given, parts=32, rounds=64, center=1), want, rtol=1e-12)
+
+
 def test_quotients_are_summed_from_the_number_after() -> None:
     given = words(20, below=50).astype(np.float32)
     want = [sum(3 / (x + 1 + r) for r in range(9)) for x in given.tolist()]
