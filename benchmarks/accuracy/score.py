@@ -54,6 +54,7 @@ SETS: dict[str, Callable[[int], bool]] = {
     "programs 128 to 139, after published pairs": lambda number: 127 < number <= 139,
     "programs 140 to 151, after published pairs": lambda number: 139 < number <= 151,
     "programs 152 to 163, after published pairs": lambda number: 151 < number <= 163,
+    "programs 164 to 175, after published pairs": lambda number: 163 < number <= 175,
 }
 """Which numbers belong to a set."""
 

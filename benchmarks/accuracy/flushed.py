@@ -1,0 +1,100 @@
+"""What -ftz=true alone brings: programs of the accuracy set compiled with and without it, each launch timed under ncu.
+
+    python benchmarks/accuracy/flushed.py docs/flushed-denormals.md p25 p28 ...
+
+Each program runs twice each way, in turn, with durations only, and the shorter one of each launch counts. Beside it
+stand the share of the executed instructions that scale denormal numbers and the wall, from the recorded report. Needs a
+GPU, ncu and nvcc.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from ncuview.api import load_rules
+from ncuview.collect.machine import find_ncu, find_nvcc
+from ncuview.diagnose.rank import diagnose
+from ncuview.model import Finding
+from ncuview.report.derive import DERIVED
+from ncuview.report.reader import read
+
+HERE = Path(__file__).resolve().parent
+REPEATS = 2
+LEAST = 0.01
+RULE = "INST006"
+_DURATION = "gpu__time_duration.sum"
+_NCU = ("--clock-control=none", "--kernel-name=regex:^k[0-9]", f"--metrics={_DURATION}", "--csv", "--print-units=base")
+_HEAD = """# Denormal numbers flushed to zero
+
+Made by `python benchmarks/accuracy/flushed.py` on an NVIDIA H200: programs of the accuracy set compiled as they are and
+with `-ftz=true`, the shorter of two durations of each launch. *Share* is how many of the executed instructions scale
+denormal numbers, *wall* the busiest unit, *promised* what denormal-scaling said of the recorded launch, *got* the
+measured ratio.
+
+| launch | share | wall | promised | got |
+| --- | ---: | --- | ---: | ---: |
+"""
+
+
+def main(target: str, *names: str) -> None:
+    """Measure the programs and write the page."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
+        jobs = [(name, flush) for name in names for flush in (False, True)]
+        programs = list(pool.map(partial(_compiled, folder=Path(folder)), jobs))
+        best: dict[tuple[str, bool], float] = {}
+        for _ in range(REPEATS):
+            for (_, flush), program in zip(jobs, programs, strict=True):
+                for kernel, duration in _durations(program):
+                    best[kernel, flush] = min(duration, best.get((kernel, flush), duration))
+    got = {kernel: best[kernel, False] / best[kernel, True] for kernel, flush in best if flush}
+    Path(target).write_text(page(names, got), encoding="utf-8")
+
+
+def page(names: tuple[str, ...], got: Mapping[str, float]) -> str:
+    """The page: launches of these programs that scale denormal numbers, in order, with what was got."""
+    rows = []
+    for name in names:
+        profile = read([HERE / "h200" / f"{name}.ncu-repz"])
+        shares = DERIVED["denormal_scaling"].compute(profile) / DERIVED["executed"].compute(profile)
+        launches = diagnose(profile, load_rules(), "report").launches
+        for share, launch in zip(shares, launches, strict=True):
+            if share < LEAST or launch.kernel not in got:
+                continue
+            promises = [
+                found.predicted_speedup.best
+                for found in launch.outcomes
+                if isinstance(found, Finding) and found.rule.code == RULE
+            ]
+            said = f"{promises[0]:.2f}" if promises else "-"
+            wall, use = max(launch.walls.items(), key=lambda item: item[1])
+            rows.append(f"| {launch.kernel} | {share:.2f} | {wall} {use:.0%} | {said} | {got[launch.kernel]:.2f} |\n")
+    return _HEAD + "".join(rows)
+
+
+def _compiled(job: tuple[str, bool], folder: Path) -> Path:
+    name, flush = job
+    program = folder / (f"{name}-flushed" if flush else name)
+    options = ["-O3", "-std=c++17", "-arch=native", "-lineinfo", *(["-ftz=true"] if flush else [])]
+    command = [str(find_nvcc()), *options, "-o", str(program), f"{name}.cu"]
+    subprocess.run(command, cwd=HERE / "programs", check=True)
+    return program
+
+
+def _durations(program: Path) -> Iterator[tuple[str, float]]:
+    command = [str(find_ncu()), *_NCU, str(program)]
+    ended = subprocess.run(command, cwd=HERE / "programs", stdout=subprocess.PIPE, text=True, check=True)
+    table = ended.stdout[ended.stdout.index('"ID"') :]
+    for row in csv.DictReader(io.StringIO(table)):
+        yield row["Kernel Name"].partition("(")[0], float(row["Metric Value"].replace(",", ""))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
