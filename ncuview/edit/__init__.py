@@ -43,6 +43,7 @@ _OF_RULE: Mapping[str, Maker] = {
 _BY_HAND: Mapping[str, str] = {
     "GMEM004": "where rows begin is decided by whoever allocates the array",
     "INST005": "that the operands fit into 24 bits without their masks cannot be seen in the source",
+    "INST006": "it takes an option of the compiler, -ftz=true, and no change of the source",
     "OLD001": "today's GPUs need no change",
 }
 
