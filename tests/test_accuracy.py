@@ -21,7 +21,7 @@ FLOORS = {
     THIRD: (34, 36),
     FOURTH: (33, 35),
     FIFTH: (28, 28),
-    SIXTH: (18, 20),
+    SIXTH: (19, 20),
     SEVENTH: (22, 23),
     EIGHTH: (66, 69),
     NINTH: (55, 56),

@@ -60,11 +60,11 @@ def main(target: str, *names: str) -> None:
 
 def page(names: tuple[str, ...], got: Mapping[str, float]) -> str:
     """The page: launches of these programs that scale denormal numbers, in order, with what was got."""
-    rows = []
+    rows, rules = [], load_rules()
     for name in names:
         profile = read([HERE / "h200" / f"{name}.ncu-repz"])
         shares = DERIVED["denormal_scaling"].compute(profile) / DERIVED["executed"].compute(profile)
-        launches = diagnose(profile, load_rules(), "report").launches
+        launches = diagnose(profile, rules, "report").launches
         for share, launch in zip(shares, launches, strict=True):
             if share < LEAST or launch.kernel not in got:
                 continue
@@ -89,7 +89,10 @@ def _compiled(job: tuple[str, bool], folder: Path) -> Path:
 
 
 def _durations(program: Path) -> Iterator[tuple[str, float]]:
-    command = [str(find_ncu()), *_NCU, str(program)]
+    ncu = find_ncu()
+    if ncu is None:
+        raise SystemExit("ncu is missing")
+    command = [str(ncu), *_NCU, str(program)]
     ended = subprocess.run(command, cwd=HERE / "programs", stdout=subprocess.PIPE, text=True, check=True)
     table = ended.stdout[ended.stdout.index('"ID"') :]
     for row in csv.DictReader(io.StringIO(table)):

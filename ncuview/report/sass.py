@@ -315,8 +315,8 @@ def precise_special(code: Code) -> Weights:
     return _saved(code, lambda function: function.special)
 
 
-_SCALES_DENORMALS = re.compile(r"FSETP\.G\S+ P\d, PT, \|?R\d+\|?, (?:-126|1\.175494)")
-"""Whether the argument, or the result of an exponential, lies near the denormal numbers."""
+_SCALES_DENORMALS = re.compile(r"FSETP\.GEU\.AND P\d, PT, \|?R\d+\|?, (?:-126|1\.175494)")
+"""Whether an argument, or the result of an exponential, lies near the denormal numbers, as nvcc asks."""
 _OF_SCALING = 3
 """The comparison, and a multiplication before and behind the special-function unit."""
 
