@@ -428,6 +428,7 @@ DERIVED: Mapping[str, Derived] = {
     "loop_turns": _executed(sass.loop_turns),
     "division_instructions": _executed(sass.division_instructions),
     "division_leaves": _executed(sass.division_leaves),
+    "repeated_divisions": _executed(sass.repeated_divisions),
     "special_functions": _executed(sass.special_functions),
     "precise_instructions": _executed(sass.precise_instructions),
     "precise_special": _executed(sass.precise_special),

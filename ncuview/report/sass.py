@@ -252,6 +252,28 @@ def division_leaves(code: Code) -> Weights:
     return _DIVISION_LEAVES * _quotients(code)
 
 
+_ESTIMATES_RECIPROCAL = re.compile(r"MUFU\.RCP64H R\d+, (?P<divisor>.+)")
+_VECTOR_REGISTER = re.compile(r"\bR\d+")
+
+
+def repeated_divisions(code: Code) -> Weights:
+    """1 at each division in double precision by a number whose reciprocal could have been kept.
+
+    The divisor is a constant, an argument or the same in all turns of the loop, or has divided another number before.
+    """
+    weights = np.zeros(len(code.texts))
+    divided: set[str] = set()
+    for position, each in enumerate(code.instructions):
+        if estimate := _ESTIMATES_RECIPROCAL.match(f"{each.opcode} {each.operands}"):
+            register = _VECTOR_REGISTER.search(estimate["divisor"])
+            loop = code.innermost_loop(position)
+            kept = loop is not None and not each.reads & code.varies_in(loop)
+            weights[position] = register is None or kept or register[0] in divided
+            divided |= each.reads
+        divided -= each.writes
+    return weights
+
+
 def special_functions(code: Code) -> Weights:
     """1 at each instruction of the pipe for special functions and conversions, FCHK, a division's check, too."""
     return _where(code.matching(r"(?:MUFU|F2F|F2I|I2F|FCHK|FRND|POPC|FLO|BREV)(?:\.|$)"))

@@ -198,6 +198,10 @@ def test_flushing_denormal_numbers_changes_no_function_of_the_source() -> None:
     assert "-ftz=true" in refusal(float_kernel("b[0] = expf(a[0]) + __expf(a[1]);"), FAST, rule="INST006")
 
 
+def test_reciprocals_of_doubles_are_left_to_their_author() -> None:
+    assert "last bit" in refusal(divided("a[i] = i / n;"), STRENGTH, rule="INST007")
+
+
 def test_masks_to_24_bits_are_left_to_their_author() -> None:
     assert "24 bits" in refusal(divided("a[i] = i / n;"), STRENGTH, rule="INST005")
 

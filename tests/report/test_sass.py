@@ -916,3 +916,27 @@ def test_scaling_of_denormal_numbers_takes_three_instructions(text: str) -> None
 )
 def test_other_comparisons_scale_nothing(text: str) -> None:
     assert weights(sass.denormal_scaling, text) == [0.0]
+
+
+@pytest.mark.parametrize("divisor", ["6", "c[0x0][0x254]", "UR5"])
+def test_a_reciprocal_of_what_all_threads_share_could_be_kept(divisor: str) -> None:
+    assert marked(sass.repeated_divisions, f"MUFU.RCP64H R13, {divisor}") == [0]
+
+
+def test_a_second_division_by_the_same_number_is_repeated() -> None:
+    lines = ("MUFU.RCP64H R13, R27", "DFMA R14, R12, -R26, 1", "MUFU.RCP64H R15, R27", "DADD R26, R2, R4")
+    assert marked(sass.repeated_divisions, *lines, "MUFU.RCP64H R13, R27") == [2]
+
+
+def test_a_divisor_that_the_loop_keeps_is_divided_by_again() -> None:
+    lines = ("MOV R27, R2", "DADD R4, R4, 1", "MUFU.RCP64H R13, R27", "@P0 BRA 0x10")
+    assert marked(sass.repeated_divisions, *lines) == [2]
+
+
+def test_a_divisor_that_each_turn_makes_anew_is_none() -> None:
+    lines = ("MOV R27, R2", "DADD R26, R26, 1", "MUFU.RCP64H R13, R27", "@P0 BRA 0x10")
+    assert marked(sass.repeated_divisions, *lines) == []
+
+
+def test_a_single_division_is_not_repeated() -> None:
+    assert marked(sass.repeated_divisions, "DADD R26, R2, R4", "MUFU.RCP64H R13, R27") == []

@@ -1,0 +1,62 @@
+/*--- ncuview
+schema = 1
+name = "divideDoubles"
+family = "instructions"
+rung = 34
+document = "GPU Hardware Performance II (Filipovič)"
+section = "Arithmetic Operations"
+teaches = "A division in double precision is sixteen instructions, eight of them double, and the compiler makes each anew: it may not multiply by a reciprocal, as the last bit would differ."
+better = "multiplyDoubles"
+oracle = "sum_divided"
+tolerance = 1e-12
+
+[sizes]
+n = 4194304
+rounds = 256
+d = 3
+
+# ncuview: begin launch
+[launch]
+grid = ["n / 256"]
+block = ["256"]
+# ncuview: end launch
+
+[[args]]
+name = "in"
+kind = "in float64[n] below 1024"
+
+[[args]]
+name = "out"
+kind = "out float64[n]"
+
+[[args]]
+name = "d"
+kind = "float64 = d"
+
+[[args]]
+name = "rounds"
+kind = "int32 = rounds"
+
+[useful]
+bytes = "2 * 8 * n"
+
+[expect]
+first = "strength_reduction"
+---*/
+
+// ncuview: begin kernel
+__global__ void divideDoubles(const double *in, double *out, double d, int rounds)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    double x = in[i], sum = 0;
+
+    #pragma unroll 16
+    for (int r = 0; r < rounds; r++) {
+        // ncuview: begin function
+        sum += x / d;
+        // ncuview: end function
+        x += 1;
+    }
+    out[i] = sum;
+}
+// ncuview: end kernel
