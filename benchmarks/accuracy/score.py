@@ -55,6 +55,7 @@ SETS: dict[str, Callable[[int], bool]] = {
     "programs 140 to 151, after published pairs": lambda number: 139 < number <= 151,
     "programs 152 to 163, after published pairs": lambda number: 151 < number <= 163,
     "programs 164 to 175, after published pairs": lambda number: 163 < number <= 175,
+    "programs 176 to 187, after published pairs": lambda number: 175 < number <= 187,
 }
 """Which numbers belong to a set."""
 

@@ -20,6 +20,7 @@ from ncuview.report.believable import was_refused
 from ncuview.report.data_flow import data_branches, guarded_branches, index_arithmetic
 from ncuview.report.executed import Executed, executed_by_launch
 from ncuview.report.host_times import HOST_TIMES
+from ncuview.report.lanes import OPERAND_LOAD, window_loads
 from ncuview.report.sass import (
     ATOMIC,
     BARRIER,
@@ -70,6 +71,8 @@ SAMPLES = tuple(_SAMPLES.format(reason) for reason in STALL_REASONS)
 OF_SOME_CHIPS = frozenset({_SAMPLES.format("imc_miss"), _SAMPLES.format("warpgroup_arrive")})
 """Any GPU samples the other reasons; where one of those is missing it was not asked for, and shares would be wrong."""
 _WARP = 32
+_NEARLY = 1
+"""Lanes by which the halves of warps differ, at the edges of what a kernel works on."""
 _FULL = 0.98
 """From this share of its lanes on, a warp counts as whole: edge guards empty a few lanes of the last blocks."""
 _ISSUE_SLOTS = 4
@@ -294,6 +297,19 @@ def _load_lanes(profile: Profile) -> Column:
         return np.where(loads == 0, float(_WARP), lanes / loads)
 
 
+def _half_loads(rows: Executed) -> float:
+    """Global loads of which half of the lanes work, as often as they were executed."""
+    executed, lanes = rows["inst_executed"], rows["thread_inst_executed_true"]
+    halves = np.abs(lanes - _WARP / 2 * executed) <= _NEARLY * executed
+    return float(executed[halves & matches(rows.code, GLOBAL_LOAD)].sum())
+
+
+def _working_lanes(rows: Executed) -> float:
+    """Lanes that an average executed instruction works for."""
+    executed = rows["inst_executed"].sum()
+    return float(rows["thread_inst_executed_true"].sum() / executed) if executed else float(_WARP)
+
+
 @lru_cache(maxsize=1 << 12)
 def _weights(of: Callable[[Code], Weights], code: Code) -> Weights:
     """Kernels are launched often: their code is looked at once."""
@@ -381,6 +397,7 @@ _DURATION = "gpu__time_duration.sum"
 _START_NS, _TRIP_NS = 300.0, 400.0
 """To start and end a warp, and for a load beyond L1. On an H200, waves of warps that load once take 960 to 1040 ns; 96
 loads that wait for one another in L2 take 19.1 us, 62 from device memory 41.5 us."""
+_WORKING = ("inst_executed", "thread_inst_executed_true")
 _LOADS_AND_LANES = ("thread_inst_executed_true", "inst_executed")
 _LINES = "memory_l1_tag_requests_global"
 _SECTORS, _IDEAL = "memory_l2_theoretical_sectors_global", "memory_l2_theoretical_sectors_global_ideal"
@@ -471,5 +488,9 @@ DERIVED: Mapping[str, Derived] = {
     "data_branches": _executed(data_branches),
     "index_arithmetic": _executed(index_arithmetic),
     "load_lanes": Derived("thread/warp", ("inst_executed", "thread_inst_executed_true"), _load_lanes),
+    "half_loads": Derived("inst", _WORKING, _per_launch(_WORKING, _half_loads)),
+    "working_lanes": Derived("thread/inst", _WORKING, _per_launch(_WORKING, _working_lanes)),
     "float_coordinates": _executed(sass.float_coordinates),
+    "window_loads": _executed(window_loads),
+    "operand_loads": _total_over("inst_executed", OPERAND_LOAD),
 }

@@ -228,3 +228,22 @@ def test_an_infinite_metric_is_unknown() -> None:
     profile = make_profile(Launch(metrics={"a": math.inf, "b": 2.0}))
     assert math.isnan(column(profile, "a")[0])
     assert first_known(profile, ["c", "a", "b"]).tolist() == [2.0]
+
+
+def worked(sass: str, times: float, lanes: float) -> Instruction:
+    return Instruction(sass, metrics={"inst_executed": times, "thread_inst_executed_true": times * lanes})
+
+
+def test_loads_of_every_other_lane_are_counted() -> None:
+    launch = Launch(instructions=[worked(ldg(4), 10, 16), worked(ldg(5), 20, 15.5), worked(ldg(6), 40, 32)])
+    assert value("half_loads", launch) == 30
+
+
+def test_loads_of_fewer_or_more_lanes_and_other_instructions_are_no_halves() -> None:
+    launch = Launch(instructions=[worked(ldg(4), 10, 8), worked(ldg(5), 20, 18), worked("FADD R1, R2, R3", 40, 16)])
+    assert value("half_loads", launch) == 0
+
+
+def test_working_lanes_are_those_of_an_average_instruction() -> None:
+    launch = Launch(instructions=[worked(ldg(4), 10, 8), worked("FADD R1, R2, R3", 30, 32)])
+    assert value("working_lanes", launch) == 26
