@@ -10,7 +10,6 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Self
 
-from ncuview.collect.recorded import recorded_report
 from ncuview.errors import ReportError
 from ncuview.report.child import Ahead
 
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from ncuview.collect.profiling import Profiled
     from ncuview.model import Profile
 
-_REHEARSAL = "transfers"
-"""The family with the smallest recorded profile."""
 _NEEDED_LATER = ("ncuview.report.frames", "ncuview.report.reader", "ncuview.diagnose.rank", "ncuview.edit.advice")
 """What reads and judges a report, with pandas and all else that it imports."""
 
@@ -118,7 +115,7 @@ class _ReaderAhead:
     def start(self) -> None:
         """Start it, unless an earlier attempt did."""
         if self.child is None:
-            self.child = Ahead(recorded_report(_REHEARSAL))
+            self.child = Ahead()
             self._imports.start()
 
     def __enter__(self) -> Self:

@@ -13,7 +13,23 @@ ROOT = Path(__file__).resolve().parents[1]
 REPORTS, PROGRAMS = (ROOT / "benchmarks" / "accuracy" / folder for folder in ("h200", "programs"))
 
 
-ODD, EVEN, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH, NINTH, TENTH, ELEVENTH, TWELFTH, THIRTEENTH, FOURTEENTH = SETS
+(
+    ODD,
+    EVEN,
+    SECOND,
+    THIRD,
+    FOURTH,
+    FIFTH,
+    SIXTH,
+    SEVENTH,
+    EIGHTH,
+    NINTH,
+    TENTH,
+    ELEVENTH,
+    TWELFTH,
+    THIRTEENTH,
+    FOURTEENTH,
+) = SETS
 FLOORS = {
     ODD: (39, 41),
     EVEN: (39, 41),

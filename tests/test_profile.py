@@ -130,10 +130,9 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> list[Ahead]:
     started: list[Ahead] = []
 
     class Noted(Ahead):
-        def __init__(self, rehearsal: Path) -> None:
-            super().__init__(rehearsal)
-            assert self._child, "it runs now"
-            self.process = self._child.process
+        def __init__(self) -> None:
+            super().__init__()
+            self.process = self._children[0].process
             started.append(self)
 
     monkeypatch.setattr(profiled, "Ahead", Noted)

@@ -13,7 +13,7 @@ import sysconfig
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,12 +23,15 @@ from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 from ncuview.errors import ReportUnreadable
+from ncuview.paths import shipped
 from ncuview.report.columns import Reading, decode
 from ncuview.report.framing import LaunchHeader
 from ncuview.report.snapshot import Snapshot
 from ncuview.report.task import Task, hand_over, has_begun, last_launch, last_words, lost_launches
 from ncuview.report.wanted import PREFIX
 
+REHEARSAL = shipped("kernels") / "transfers" / "h200.ncu-repz"
+"""The smallest report of ours."""
 _MODULES = ("ncuview", "ncu_report")
 START_S = 60
 """What a child may take until it can read: importing NVIDIA's reader from a slow disk."""
@@ -138,25 +141,26 @@ class _Child(NamedTuple):
 
 
 class Ahead:
-    """A child that starts before there is a report to read, and rehearses with one of ours meanwhile.
+    """Children that start before it is known what they are to read, and rehearse with a report of ours meanwhile.
 
-    It serves whoever reads launches of all kernels first.
+    They serve whoever reads launches of this kernel first.
     """
 
-    def __init__(self, rehearsal: Path) -> None:
-        self._child: _Child | None = None
+    def __init__(self, count: int = 1, kernel: str = "") -> None:
+        self.kernel = kernel
+        self._children: list[_Child] = []
         with suppress(OSError, ReportUnreadable):  # whoever reads the report will see why, and say so
-            self._child = _Child.start(_environment(*_MODULES), str(rehearsal.absolute()))
-        self._taking = threading.Lock()
+            for _ in range(count):
+                self._children.append(_Child.start(_environment(kernel), str(REHEARSAL)))
 
     def close(self) -> None:
-        """End it, if nobody took it."""
-        if child := self._taken():
+        """End those that nobody took."""
+        while child := self._taken():
             child.end()
 
     def told(self, task: Task, report: Snapshot) -> subprocess.Popen[bytes] | None:
-        """The child once it has its task; None where it is gone or has one already."""
-        if child := self._taken():
+        """A child that has its task now; None where all are gone or have one already."""
+        while child := self._taken():
             with suppress(OSError):
                 child.tell(task, report)
                 return child.process
@@ -164,16 +168,16 @@ class Ahead:
         return None
 
     def _taken(self) -> _Child | None:
-        with self._taking:
-            child, self._child = self._child, None
-        return child
+        with suppress(IndexError):  # threads take them, and to take one from a list is one step
+            return self._children.pop(0)
+        return None
 
 
 class Children:
     """The processes that read reports now, all to be killed when one fails for good or the user gives up."""
 
-    def __init__(self, kernel: str = "", ahead: Ahead | None = None) -> None:
-        self._kernel, self._ahead = kernel, ahead
+    def __init__(self, kernel: str = "", ahead: Sequence[Ahead] = ()) -> None:
+        self._kernel, self._ahead = kernel, [each for each in ahead if each.kernel == kernel]
         self._running: set[subprocess.Popen[bytes]] = set()
         self._given_up = threading.Event()
 
@@ -209,11 +213,12 @@ class Children:
 
     @cached_property
     def _environment(self) -> dict[str, str]:
-        return _environment(*_MODULES, *(["re2"] if self._kernel.startswith(PREFIX) else []))
+        return _environment(self._kernel)
 
     def _started(self, task: Task, report: Snapshot) -> subprocess.Popen[bytes]:
-        if self._ahead and not self._kernel and (waiting := self._ahead.told(task, report)):
-            return waiting
+        for each in self._ahead:
+            if waiting := each.told(task, report):
+                return waiting
         try:
             child = _Child.start(self._environment)
         except OSError as error:
@@ -310,8 +315,9 @@ def _ended(code: int) -> str:
     return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
-def _environment(*modules: str) -> dict[str, str]:
-    """Where the child finds these modules, and nothing else of ours."""
+def _environment(kernel: str) -> dict[str, str]:
+    """Where a child that looks for this kernel finds its modules, and nothing else of ours."""
+    modules = (*_MODULES, "re2") if kernel.startswith(PREFIX) else _MODULES
     found = {"PYTHONPATH": os.pathsep.join(dict.fromkeys(map(_folder_of, modules))), "LC_ALL": "C.UTF-8"}
     if sysconfig.get_config_var("Py_ENABLE_SHARED"):  # else Python itself may not be found
         found["LD_LIBRARY_PATH"] = str(sysconfig.get_config_var("LIBDIR"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -55,9 +55,12 @@ def read(paths: Sequence[str | Path], kernel: str = "", ahead: Ahead | None = No
     """
     check_wanted(kernel)
     workers = min(MOST_CHILDREN, len(os.sched_getaffinity(0)))
-    children = Children(kernel, ahead)
     running: list[_File] = []
     with ExitStack() as held, ThreadPoolExecutor(workers) as pool:
+        waiting = [ahead] if ahead else []
+        if (count := _expected_shards(paths, workers) - len(waiting)) > 0:
+            waiting.append(held.enter_context(closing(Ahead(count, kernel))))
+        children = Children(kernel, waiting)
         try:
             for path in paths:
                 _wait_for_room(running)
@@ -78,6 +81,16 @@ def read(paths: Sequence[str | Path], kernel: str = "", ahead: Ahead | None = No
     del running, held, found, everything  # a part that is in the frames is to be nowhere else
     made = profile_of(parts)
     return replace(made, failure=damage_of(made.reports))
+
+
+def _expected_shards(paths: Sequence[str | Path], workers: int) -> int:
+    """Children that will be busy at once, to start up while this process looks the reports over; 0 for a single one."""
+    size = 0
+    for path in map(Path, paths):
+        with suppress(OSError):  # who opens it says why
+            size += 0 if is_csv_export(path) else path.stat().st_size
+    shards = min(workers, size // LEAST_SHARD)
+    return shards if shards > 1 else 0
 
 
 def _none_of(kernel: str, readings: Sequence[Reading], damage: Failure | None) -> ReportError:

@@ -290,41 +290,52 @@ def test_a_child_that_started_ahead_reads_the_first_shard(
     with closing(ahead_of(tmp_path, pretend)) as started:
         wait_for(tmp_path / "rehearsed")
         monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
-        children = Children(ahead=started)
+        children = Children(ahead=[started])
         assert children.read(shard, with_code=True) == expected
         with pytest.raises(ReportUnreadable, match=r"cannot start: .*No such file"):
             children.read(shard, with_code=True)
 
 
 def test_a_child_that_started_ahead_is_not_for_those_that_want_one_kernel(shard: Shard) -> None:
-    with closing(Ahead(RECORDED)) as started:
-        Children("pinnedCopies", started).read(shard, with_code=True)
-        assert started._child
+    with closing(Ahead()) as started:
+        Children("pinnedCopies", [started]).read(shard, with_code=True)
+        assert started._children
+
+
+@pytest.mark.parametrize("kernel", ["pinnedCopies", "regex:^pinned"])
+def test_children_that_started_for_a_kernel_read_one_shard_each(
+    shard: Shard, kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(Ahead(2, kernel)) as started:
+        monkeypatch.setattr(sys, "executable", "/missing")
+        children = Children(kernel, [started])
+        assert all(isinstance(children.read(shard, with_code=True), Answer) for _ in range(2))
+        with pytest.raises(ReportUnreadable, match="cannot start"):
+            children.read(shard, with_code=True)
 
 
 @pytest.mark.parametrize("rehearsal", [RECORDED, Path("missing.ncu-rep")])
-def test_where_it_ended_meanwhile_another_reads(shard: Shard, rehearsal: Path) -> None:
-    with closing(Ahead(rehearsal)) as started:
-        assert started._child
-        process = started._child.process
+def test_where_it_ended_meanwhile_another_reads(shard: Shard, rehearsal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REHEARSAL", rehearsal)
+    with closing(Ahead()) as started:
+        process = started._children[0].process
         if rehearsal == RECORDED:
             process.kill()
         process.wait()
-        assert isinstance(Children(ahead=started).read(shard, with_code=True), Answer)
+        assert isinstance(Children(ahead=[started]).read(shard, with_code=True), Answer)
 
 
 def test_one_that_nobody_asked_ends_when_it_is_closed(pretend: Pretend, tmp_path: Path) -> None:
     with closing(ahead_of(tmp_path, pretend)) as started:
-        assert started._child
-        process = started._child.process
+        process = started._children[0].process
         assert process.poll() is None
     assert process.poll() == -9
 
 
 def test_one_whose_starter_is_gone_ends_by_itself(tmp_path: Path) -> None:
     program = (
-        "import os, signal, sys; from pathlib import Path; from ncuview.report.child import Ahead\n"
-        f"print(Ahead(Path({str(RECORDED)!r}))._child.process.pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, signal, sys; from ncuview.report.child import Ahead\n"
+        "print(Ahead()._children[0].process.pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
     said = subprocess.run([sys.executable, "-P", "-c", program], stdout=subprocess.PIPE, check=False, cwd=tmp_path)
     assert said.returncode == -9
@@ -338,8 +349,8 @@ def test_where_nothing_can_start_ahead_the_reader_of_the_report_says_why(
     shard: Shard, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
-    with closing(Ahead(RECORDED)) as started, pytest.raises(ReportUnreadable, match=r"cannot start: .*No such file"):
-        Children(ahead=started).read(shard, with_code=True)
+    with closing(Ahead()) as started, pytest.raises(ReportUnreadable, match=r"cannot start: .*No such file"):
+        Children(ahead=[started]).read(shard, with_code=True)
 
 
 def ahead_of(folder: Path, pretend: Pretend) -> Ahead:
@@ -354,7 +365,7 @@ def ahead_of(folder: Path, pretend: Pretend) -> Ahead:
         "native._rehearse = rehearsed\n"
         "native.main(*sys.argv[6:])\n"
     )
-    return Ahead(RECORDED)
+    return Ahead()
 
 
 def wait_for(file: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import shutil
 import weakref
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +20,9 @@ from benchmarks.reading import repeated
 from ncuview.errors import ReportDamaged, ReportEmpty, ReportUnreadable
 from ncuview.model import Profile
 from ncuview.paths import shipped
-from ncuview.report import frames, reader, wire
+from ncuview.report import child, frames, reader, wire
 from ncuview.report.approved import Approved, approve
-from ncuview.report.child import Answer, Children, Failure, Shard
+from ncuview.report.child import Ahead, Answer, Children, Failure, Shard
 from ncuview.report.columns import LaunchColumns
 from ncuview.report.framing import LaunchHeader
 from ncuview.report.packing import packed
@@ -195,6 +197,64 @@ def test_a_shard_for_each_worker_within_the_bounds() -> None:
     assert len(shards(5)) == 5
     assert len(shards(64)) == 19  # nor less than 2 MiB
     snapshot.close()
+
+
+@pytest.fixture
+def started_early(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Ahead, int, str]]:
+    """The children that start while a report is looked over, with how many and for which kernel."""
+    started: list[tuple[Ahead, int, str]] = []
+
+    class Noted(Ahead):
+        def __init__(self, count: int = 1, kernel: str = "") -> None:
+            super().__init__(count, kernel)
+            started.append((self, count, kernel))
+
+    monkeypatch.setattr(reader, "Ahead", Noted)
+    monkeypatch.setattr(reader, "MOST_CHILDREN", 3)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)))
+    return started
+
+
+@pytest.mark.parametrize("kernel", ["", "transposeCoalesced"])
+def test_children_start_while_a_large_report_is_looked_over(
+    started_early: list[tuple[Ahead, int, str]], monkeypatch: pytest.MonkeyPatch, kernel: str
+) -> None:
+    monkeypatch.setattr(reader, "LEAST_SHARD", TRANSPOSE.stat().st_size // 2)
+    assert len(read([TRANSPOSE], kernel).launches)
+    ((ahead, count, asked),) = started_early
+    assert (count, asked, ahead._children) == (2, kernel, [])
+
+
+def test_a_child_that_started_before_is_one_of_them(
+    started_early: list[tuple[Ahead, int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "LEAST_SHARD", TRANSPOSE.stat().st_size // 9)
+    with closing(Ahead()) as earlier:
+        read([TRANSPOSE], ahead=earlier)
+    assert [count for _, count, _ in started_early] == [2]
+
+
+@pytest.mark.usefixtures("started_early")
+def test_children_that_have_nothing_to_read_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(reader, "LEAST_SHARD", 100)
+    ended: list[int] = []
+    end = child._Child.end
+
+    def noted(started: child._Child) -> None:
+        ended.append(started.process.pid)
+        end(started)
+
+    monkeypatch.setattr(child._Child, "end", noted)
+    broken = tmp_path / "broken.ncu-rep"
+    broken.write_bytes(b"x" * 1_000)
+    with pytest.raises(ReportUnreadable):
+        read([broken])
+    assert len(ended) == 3
+
+
+def test_for_a_small_report_none_starts_early(started_early: list[tuple[Ahead, int, str]]) -> None:
+    read([TRANSPOSE])
+    assert not started_early
 
 
 def items_changed(report: bytes, change: Callable[[int, bytes], bytes]) -> bytes:
