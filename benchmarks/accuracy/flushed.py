@@ -1,6 +1,6 @@
 """What -ftz=true alone brings: programs of the accuracy set compiled with and without it, each launch timed under ncu.
 
-    python benchmarks/accuracy/flushed.py docs/flushed-denormals.md p25 p28 ...
+    python -m benchmarks.accuracy.flushed docs/flushed-denormals.md p25 p28 ...
 
 Each program runs twice each way, in turn, with durations only, and the shorter one of each launch counts. Beside it
 stand the share of the executed instructions that scale denormal numbers and the wall, from the recorded report. Needs a
@@ -16,11 +16,10 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
+from benchmarks.accuracy.measure import compiled, ncu_here
 from ncuview.api import load_rules
-from ncuview.collect.machine import find_ncu, find_nvcc
 from ncuview.diagnose.rank import diagnose
 from ncuview.model import Finding
 from ncuview.report.derive import DERIVED
@@ -30,11 +29,12 @@ HERE = Path(__file__).resolve().parent
 REPEATS = 2
 LEAST = 0.01
 RULE = "INST006"
+_FLUSH = "-ftz=true"
 _DURATION = "gpu__time_duration.sum"
 _NCU = ("--clock-control=none", "--kernel-name=regex:^k[0-9]", f"--metrics={_DURATION}", "--csv", "--print-units=base")
 _HEAD = """# Denormal numbers flushed to zero
 
-Made by `python benchmarks/accuracy/flushed.py` on an NVIDIA H200: programs of the accuracy set compiled as they are and
+Made by `python -m benchmarks.accuracy.flushed` on an NVIDIA H200: programs of the accuracy set compiled as they are and
 with `-ftz=true`, the shorter of two durations of each launch. *Share* is how many of the executed instructions scale
 denormal numbers, *wall* the busiest unit, *promised* what denormal-scaling said of the recorded launch, *got* the
 measured ratio.
@@ -47,13 +47,13 @@ measured ratio.
 def main(target: str, *names: str) -> None:
     """Measure the programs and write the page."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
-        jobs = [(name, flush) for name in names for flush in (False, True)]
-        programs = list(pool.map(partial(_compiled, folder=Path(folder)), jobs))
+        jobs = [(HERE / "programs" / f"{name}.cu", options) for name in names for options in ([], [_FLUSH])]
+        programs = pool.map(lambda job: compiled(job[0], Path(folder), *job[1]), jobs)
+        ways = [(bool(options), program) for (_, options), program in zip(jobs, programs, strict=True) if program]
         best: dict[tuple[str, bool], float] = {}
-        for _ in range(REPEATS):
-            for (_, flush), program in zip(jobs, programs, strict=True):
-                for kernel, duration in _durations(program):
-                    best[kernel, flush] = min(duration, best.get((kernel, flush), duration))
+        for flush, program in ways * REPEATS:
+            for kernel, duration in _durations(program):
+                best[kernel, flush] = min(duration, best.get((kernel, flush), duration))
     got = {kernel: best[kernel, False] / best[kernel, True] for kernel, flush in best if flush}
     Path(target).write_text(page(names, got), encoding="utf-8")
 
@@ -79,20 +79,8 @@ def page(names: tuple[str, ...], got: Mapping[str, float]) -> str:
     return _HEAD + "".join(rows)
 
 
-def _compiled(job: tuple[str, bool], folder: Path) -> Path:
-    name, flush = job
-    program = folder / (f"{name}-flushed" if flush else name)
-    options = ["-O3", "-std=c++17", "-arch=native", "-lineinfo", *(["-ftz=true"] if flush else [])]
-    command = [str(find_nvcc()), *options, "-o", str(program), f"{name}.cu"]
-    subprocess.run(command, cwd=HERE / "programs", check=True)
-    return program
-
-
 def _durations(program: Path) -> Iterator[tuple[str, float]]:
-    ncu = find_ncu()
-    if ncu is None:
-        raise SystemExit("ncu is missing")
-    command = [str(ncu), *_NCU, str(program)]
+    command = [str(ncu_here()), *_NCU, str(program)]
     ended = subprocess.run(command, cwd=HERE / "programs", stdout=subprocess.PIPE, text=True, check=True)
     table = ended.stdout[ended.stdout.index('"ID"') :]
     for row in csv.DictReader(io.StringIO(table)):

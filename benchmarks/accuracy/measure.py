@@ -39,16 +39,18 @@ def main(target: str, *arguments: str) -> None:
     names = [name for name in arguments if not name.startswith("--")]
     sources = [HERE / "programs" / f"{name}.cu" for name in names] or sorted((HERE / "programs").glob("p*.cu"))
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
-        programs = list(pool.map(partial(_compiled, folder=Path(folder)), sources))
+        programs = list(pool.map(partial(compiled, folder=Path(folder)), sources))
         for program in filter(None, programs):
             started = time.monotonic()
             said = _profiled(program, out, vendor=vendor)
             print(f"{program.name}: {said}, {time.monotonic() - started:.1f} s", flush=True)
 
 
-def _compiled(source: Path, folder: Path) -> Path | None:
-    program = folder / source.stem
-    command = [str(find_nvcc()), "-O3", "-std=c++17", "-arch=native", "-lineinfo", "-o", str(program), source.name]
+def compiled(source: Path, folder: Path, *options: str) -> Path | None:
+    """The program, compiled with these options besides those of all; None where it does not compile, which is said."""
+    program = folder / "".join([source.stem, *options])
+    flags = ["-O3", "-std=c++17", "-arch=native", "-lineinfo", *options]
+    command = [str(find_nvcc()), *flags, "-o", str(program), source.name]
     ended = subprocess.run(command, cwd=source.parent, capture_output=True, text=True, check=False)
     if ended.returncode:
         print(f"{source.stem}: does not compile: {ended.stderr[-2000:]}")
@@ -62,13 +64,13 @@ def _profiled(program: Path, out: Path, *, vendor: bool) -> str:
         return f"WRONG ({alone.returncode}): {alone.stdout[-500:]} {alone.stderr[-500:]}"
     metrics = metrics_for(load_rules())
     raw = program.with_suffix(".ncu-rep")
-    failed = _run(ncu_command(_ncu(), metrics, raw, [str(program)], NcuOptions(kernel_name=MEASURED)))
+    failed = _run(ncu_command(ncu_here(), metrics, raw, [str(program)], NcuOptions(kernel_name=MEASURED)))
     if failed:
         return failed
     scrub(raw, out / f"{program.name}.ncu-repz", keep=partial(belongs_in_recording, planned=frozenset(metrics)))
     if vendor:
         full = program.with_name(f"{program.name}-full.ncu-rep")
-        command = ncu_command(_ncu(), metrics, full, [str(program)], NcuOptions(kernel_name=MEASURED))
+        command = ncu_command(ncu_here(), metrics, full, [str(program)], NcuOptions(kernel_name=MEASURED))
         options = [option for option in command if not option.startswith(("--metrics", "--apply-rules"))]
         failed = _run([options[0], *_FULL, *options[1:]])
         if failed:
@@ -79,7 +81,8 @@ def _profiled(program: Path, out: Path, *, vendor: bool) -> str:
     return "profiled"
 
 
-def _ncu() -> Path:
+def ncu_here() -> Path:
+    """Where ncu is."""
     ncu = find_ncu()
     if ncu is None:
         raise SystemExit("ncu is missing")
