@@ -56,6 +56,7 @@ SETS: dict[str, Callable[[int], bool]] = {
     "programs 152 to 163, after published pairs": lambda number: 151 < number <= 163,
     "programs 164 to 175, after published pairs": lambda number: 163 < number <= 175,
     "programs 176 to 187, after published pairs": lambda number: 175 < number <= 187,
+    "programs 188 to 196, after published pairs": lambda number: 187 < number <= 196,
 }
 """Which numbers belong to a set."""
 
