@@ -29,6 +29,7 @@ REPORTS, PROGRAMS = (ROOT / "benchmarks" / "accuracy" / folder for folder in ("h
     TWELFTH,
     THIRTEENTH,
     FOURTEENTH,
+    FIFTEENTH,
 ) = SETS
 FLOORS = {
     ODD: (39, 41),

@@ -182,6 +182,7 @@ def _fill(profile: Profile) -> Column:
 
 
 ACCESSES: Mapping[str, re.Pattern[str]] = {
+    "load": OPERAND_LOAD,
     "global_load": GLOBAL_LOAD,
     "global_store": GLOBAL_STORE,
     "atomic": ATOMIC,

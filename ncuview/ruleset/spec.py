@@ -113,7 +113,7 @@ class WhereTexts(_Part):
     """Which lines carry the waste: arithmetic over metrics that ncu attributes to instructions, under ncu's names."""
 
     waste: Text
-    among: Literal["global_load", "global_store", "atomic", "local"] | None = None
+    among: Literal["load", "global_load", "global_store", "atomic", "local"] | None = None
 
 
 class MessageTexts(_Part):
