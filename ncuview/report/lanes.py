@@ -23,11 +23,14 @@ Stride = int | None
 
 _LEAST_RUN = 6
 """Loads side by side that are a window; stencils of three or five points are left to L1."""
+_REGISTER_BITS = 32
+_REGISTER_LIMIT = 1 << _REGISTER_BITS
 _WIDEST = 8
 """Bytes of an element; whole quads are loaded by kernels that share them already."""
 _ADDRESS = re.compile(r"\[(R\d+)(?:\.64)?(?:\+UR\d+)?(?:\+(-?0x[0-9a-f]+))?\]")
 _REGISTER = re.compile(r"(?P<minus>-?)(?P<name>U?R(?:\d+|Z))(?:\.64)?(?:\.reuse)?$")
-_NUMBER = re.compile(r"-?(?:0x[0-9a-f]+|\d+)$")
+_INTEGER = r"-?(?:0x[0-9a-f]{1,16}|0|[1-9]\d{0,18})"
+_NUMBER = re.compile(rf"{_INTEGER}$")
 _SAME_FOR_ALL = re.compile(r"-?c\[")
 _PREDICATE = re.compile(r"!?U?P(?:T|\d+)$")
 _LANE_INDEX = ("SR_TID.X", "SR_LANEID")
@@ -89,7 +92,7 @@ def _moves_on(code: Code, access: _Access, by: int) -> bool:
     if loop is None:
         return False
     register = re.escape(access.register)
-    step = re.compile(rf"(?:P\d, )?{register}, (?:P\d, )?{register}, (?P<by>-?0x[0-9a-f]+|-?\d+)(?:,|$)")
+    step = re.compile(rf"(?:P\d, )?{register}, (?:P\d, )?{register}, (?P<by>{_INTEGER})(?:,|$)")
     moved = 0
     for position in loop:
         each = code.instructions[position]
@@ -113,25 +116,38 @@ def _follow(text: str, each: Instruction, strides: dict[str, Stride]) -> None:
 
 
 def _result(each: Instruction, strides: dict[str, Stride]) -> Stride:
+    stride = _known_result(each, strides)
+    return stride if stride is not None and abs(stride) < _REGISTER_LIMIT else None
+
+
+def _known_result(each: Instruction, strides: dict[str, Stride]) -> Stride:
     opcode = each.opcode
     _, *sources = (part for part in map(str.strip, each.operands.split(",")) if not _PREDICATE.match(part))
     if opcode.startswith("S2R"):
         return int(any(name in each.operands for name in _LANE_INDEX))
     if opcode.startswith(_BRINGS):
         return None
-    if opcode in {"MOV", "IMAD.MOV", "IMAD.MOV.U32"}:
-        return _stride(sources[-1] if opcode != "MOV" else sources[0], strides)
-    if opcode in {"IADD3", "VIADD"}:
-        return _sum(_stride(source, strides) for source in sources)
-    if opcode == "IMAD.IADD":
-        return _sum(_stride(source, strides) for source in (sources[0], sources[2]))
-    if opcode in {"IMAD", "IMAD.WIDE", "IMAD.WIDE.U32", "IMAD.U32", "IMAD.SHL.U32"}:
-        return _sum([_product(sources[0], sources[1], strides), _stride(sources[2], strides)])
-    if opcode in {"LEA", "SHF.L.U32"} and (shift := _number(sources[-1 if opcode == "LEA" else 1])) is not None:
-        shifted = _product(sources[0], str(1 << shift), strides)
-        return _sum([shifted, _stride(sources[1], strides)]) if opcode == "LEA" else shifted
+    match opcode, sources:
+        case ("MOV", [source]) | (("IMAD.MOV" | "IMAD.MOV.U32"), [_, _, source]):
+            return _stride(source, strides)
+        case (("IADD3" | "VIADD"), _):
+            return _sum(_stride(source, strides) for source in sources)
+        case "IMAD.IADD", [one, _, other]:
+            return _sum(_stride(source, strides) for source in (one, other))
+        case (("IMAD" | "IMAD.WIDE" | "IMAD.WIDE.U32" | "IMAD.U32" | "IMAD.SHL.U32"), [one, other, added]):
+            return _sum([_product(one, other, strides), _stride(added, strides)])
+        case "LEA", [one, added, shift] if factor := _power_of_two(shift):
+            return _sum([_product(one, factor, strides), _stride(added, strides)])
+        case "SHF.L.U32", [one, shift, _] if factor := _power_of_two(shift):
+            return _product(one, factor, strides)
     same = all(strides.get(register) == 0 for register in each.reads if not register.startswith("U"))
     return 0 if same else None
+
+
+def _power_of_two(shift: str) -> str:
+    """What a shift by so much multiplies by, as an operand; empty where it is no shift of a register."""
+    by = _number(shift)
+    return str(1 << by) if by is not None and 0 <= by < _REGISTER_BITS else ""
 
 
 def _stride(operand: str, strides: dict[str, Stride]) -> Stride:

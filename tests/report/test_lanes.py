@@ -93,3 +93,24 @@ def test_a_register_that_changes_in_between_is_another_place() -> None:
 
 def test_what_only_some_lanes_compute_is_not_known() -> None:
     assert marked(*PLACE, "@P0 IMAD R3, R3, 0x4, RZ", *row(0, 4, 8, 12, 16, 20)) == []
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "MOV R3",
+        "LEA R3, R3",
+        "LEA R3, R3, UR4, 0xffffffff",
+        "SHF.L.U32 R3, R3, 0x40, RZ",
+        "IMAD R3, R3",
+        "IADD3 R3",
+        "VIADD R3, R3, 010",
+    ],
+)
+def test_instructions_as_damaged_code_has_them_tell_nothing(odd: str) -> None:
+    assert marked("S2R R3, SR_TID.X", "IMAD.SHL.U32 R3, R3, 0x4, RZ", odd, *row(0, 4, 8, 12, 16, 20)) == []
+
+
+def test_strides_stay_within_a_register() -> None:
+    grown = ["IMAD R3, R3, 0x7fffffff, RZ"] * 2_000
+    assert marked("S2R R3, SR_TID.X", *grown, *row(0, 4, 8, 12, 16, 20)) == []
