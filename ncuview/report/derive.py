@@ -293,7 +293,7 @@ def _over_loads(which: Callable[[Code, Column, Sequence[Place]], NDArray[np.bool
 
 def _load_lanes(profile: Profile) -> Column:
     """Working lanes of an average global load."""
-    lanes, loads = (_total_over(name, GLOBAL_LOAD).compute(profile) for name in _LOADS_AND_LANES)
+    lanes, loads = (_total_over(name, GLOBAL_LOAD).compute(profile) for name in _LANES_AND_TIMES)
     with np.errstate(all="ignore"):
         return np.where(loads == 0, float(_WARP), lanes / loads)
 
@@ -398,8 +398,7 @@ _DURATION = "gpu__time_duration.sum"
 _START_NS, _TRIP_NS = 300.0, 400.0
 """To start and end a warp, and for a load beyond L1. On an H200, waves of warps that load once take 960 to 1040 ns; 96
 loads that wait for one another in L2 take 19.1 us, 62 from device memory 41.5 us."""
-_WORKING = ("inst_executed", "thread_inst_executed_true")
-_LOADS_AND_LANES = ("thread_inst_executed_true", "inst_executed")
+_LANES_AND_TIMES = ("thread_inst_executed_true", "inst_executed")
 _LINES = "memory_l1_tag_requests_global"
 _SECTORS, _IDEAL = "memory_l2_theoretical_sectors_global", "memory_l2_theoretical_sectors_global_ideal"
 _CYCLES = ("sm__cycles_elapsed.max", "launch__sm_count")
@@ -488,9 +487,9 @@ DERIVED: Mapping[str, Derived] = {
     "guarded_branches": _executed(guarded_branches),
     "data_branches": _executed(data_branches),
     "index_arithmetic": _executed(index_arithmetic),
-    "load_lanes": Derived("thread/warp", ("inst_executed", "thread_inst_executed_true"), _load_lanes),
-    "half_loads": Derived("inst", _WORKING, _per_launch(_WORKING, _half_loads)),
-    "working_lanes": Derived("thread/inst", _WORKING, _per_launch(_WORKING, _working_lanes)),
+    "load_lanes": Derived("thread/warp", _LANES_AND_TIMES, _load_lanes),
+    "half_loads": Derived("inst", _LANES_AND_TIMES, _per_launch(_LANES_AND_TIMES, _half_loads)),
+    "working_lanes": Derived("thread/inst", _LANES_AND_TIMES, _per_launch(_LANES_AND_TIMES, _working_lanes)),
     "float_coordinates": _executed(sass.float_coordinates),
     "window_loads": _executed(window_loads),
     "operand_loads": _total_over("inst_executed", OPERAND_LOAD),

@@ -8,13 +8,12 @@ its neighbour lies one element further, has a window that overlaps with the neig
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from ncuview.report.sass import PREDICATE, Code, Instruction, Weights, access_bytes
+from ncuview.report.sass import PREDICATE, Code, Instruction, Weights
+from ncuview.report.splits import consecutive_accesses
 
 OPERAND_LOAD = re.compile(PREDICATE + r"(?:LDS|LDG|LD)\b")
 """From shared and from global memory."""
@@ -27,7 +26,6 @@ _REGISTER_BITS = 32
 _REGISTER_LIMIT = 1 << _REGISTER_BITS
 _WIDEST = 8
 """Bytes of an element; whole quads are loaded by kernels that share them already."""
-_ADDRESS = re.compile(r"\[(R\d+)(?:\.64)?(?:\+UR\d+)?(?:\+(-?0x[0-9a-f]+))?\]")
 _REGISTER = re.compile(r"(?P<minus>-?)(?P<name>U?R(?:\d+|Z))(?:\.64)?(?:\.reuse)?$")
 _INTEGER = r"-?(?:0x[0-9a-f]{1,16}|0|[1-9]\d{0,18})"
 _NUMBER = re.compile(rf"{_INTEGER}$")
@@ -37,66 +35,48 @@ _LANE_INDEX = ("SR_TID.X", "SR_LANEID")
 _BRINGS = ("LDG", "LDS", "LDL", "LD.", "ATOM", "SHFL", "TEX", "TLD", "SULD")
 
 
-class _Access(NamedTuple):
-    """A load whose lanes lie side by side."""
-
-    position: int
-    register: str
-    offset: int
-    size: int
-    """Bytes of an element."""
-
-
 def window_loads(code: Code) -> Weights:
     """1 at each load of one in a row of elements that the next lane loads as well, one place later."""
     weights = np.zeros(len(code.texts))
-    for accesses in _side_by_side(code):
-        size = accesses[0].size
-        run = _longest_run({each.offset for each in accesses}, size)
-        if run >= _LEAST_RUN or _moves_on(code, accesses[0], run * size):
-            weights[[each.position for each in accesses]] = 1
+    strides = _strides_of_loads(code)
+    for run, size in consecutive_accesses(code, OPERAND_LOAD):
+        if size > _WIDEST or strides[run[0]] != size:
+            continue
+        if len(run) >= _LEAST_RUN or _moves_on(code, run[0], len(run) * size):
+            weights[run] = 1
     return weights
 
 
-def _side_by_side(code: Code) -> Iterator[Sequence[_Access]]:
-    """Loads through one value of a register, whose lanes are as far apart as an element is large."""
-    found: dict[tuple[str, int, str], list[_Access]] = defaultdict(list)
-    values: dict[str, int] = defaultdict(int)
+def _strides_of_loads(code: Code) -> dict[int, Stride]:
+    """For the position of each load, how far its lanes are apart."""
+    found: dict[int, Stride] = {}
     strides: dict[str, Stride] = {}
     for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):
-        address = _ADDRESS.search(each.operands) if OPERAND_LOAD.match(text) else None
-        size = access_bytes(each.opcode)
-        if address and size <= _WIDEST and strides.get(address[1]) == size:
-            access = _Access(position, address[1], int(address[2] or "0", 16), size)
-            found[address[1], values[address[1]], each.opcode].append(access)
+        if OPERAND_LOAD.match(text):
+            found[position] = strides.get(_address(code, position))
         _follow(text, each, strides)
-        for register in each.writes:
-            values[register] += 1
-    yield from found.values()
+    return found
 
 
-def _longest_run(offsets: set[int], size: int) -> int:
-    """How many of these places lie side by side."""
-    runs = [0]
-    for start in offsets - {offset + size for offset in offsets}:
-        length = 1
-        while start + length * size in offsets:
-            length += 1
-        runs.append(length)
-    return max(runs)
+def _address(code: Code, position: int) -> str:
+    """The register of a load's address, the lower one of two; empty where there is none."""
+    return min(code.address_of(position), key=_place, default="")
 
 
-def _moves_on(code: Code, access: _Access, by: int) -> bool:
+def _place(register: str) -> int:
+    return int(register.lstrip("UR"))
+
+
+def _moves_on(code: Code, load: int, by: int) -> bool:
     """Whether each turn of the loop around a load goes on where the last one ended."""
-    loop = code.innermost_loop(access.position)
+    loop, register = code.innermost_loop(load), _address(code, load)
     if loop is None:
         return False
-    register = re.escape(access.register)
     step = re.compile(rf"(?:P\d, )?{register}, (?:P\d, )?{register}, (?P<by>{_INTEGER})(?:,|$)")
     moved = 0
     for position in loop:
         each = code.instructions[position]
-        if access.register in each.writes:
+        if register in each.writes:
             found = step.match(each.operands) if each.opcode in {"IADD3", "VIADD"} else None
             if found is None:
                 return False
@@ -109,7 +89,7 @@ def _follow(text: str, each: Instruction, strides: dict[str, Stride]) -> None:
     if not each.writes:
         return
     stride = _result(each, strides)
-    low, *high = sorted(each.writes, key=lambda register: int(register.lstrip("UR")))
+    low, *high = sorted(each.writes, key=_place)
     for register, found in ((low, stride), *((register, 0 if stride == 0 else None) for register in high)):
         kept = not text.startswith("@") or strides.get(register, found) == found
         strides[register] = found if kept else None

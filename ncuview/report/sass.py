@@ -252,8 +252,7 @@ def division_leaves(code: Code) -> Weights:
     return _DIVISION_LEAVES * _quotients(code)
 
 
-_ESTIMATES_RECIPROCAL = re.compile(r"MUFU\.RCP64H R\d+, (?P<divisor>.+)")
-_VECTOR_REGISTER = re.compile(r"\bR\d+")
+_ESTIMATES_RECIPROCAL = "MUFU.RCP64H"
 
 
 def repeated_divisions(code: Code) -> Weights:
@@ -264,11 +263,10 @@ def repeated_divisions(code: Code) -> Weights:
     weights = np.zeros(len(code.texts))
     divided: set[str] = set()
     for position, each in enumerate(code.instructions):
-        if estimate := _ESTIMATES_RECIPROCAL.match(f"{each.opcode} {each.operands}"):
-            register = _VECTOR_REGISTER.search(estimate["divisor"])
+        if each.opcode == _ESTIMATES_RECIPROCAL:
             loop = code.innermost_loop(position)
-            kept = loop is not None and not each.reads & code.varies_in(loop)
-            weights[position] = register is None or kept or register[0] in divided
+            own = code.varies_in(loop) if loop else {register for register in each.reads if register.startswith("R")}
+            weights[position] = not each.reads & own or bool(each.reads & divided)
             divided |= each.reads
         divided -= each.writes
     return weights

@@ -20,7 +20,7 @@ _WIDEST = 16
 _SECTOR = 32
 _ABOUT = 0.2
 """How far the sectors that a warp touches, on average, are from those of lanes that step over one another."""
-_ADDRESS = re.compile(r"\[(?P<register>R\d+)\.64(?:\+(?P<sign>-?)0x(?P<offset>[0-9a-f]+))?\]")
+_ADDRESS = re.compile(r"\[(?P<register>R\d+)(?:\.64)?(?:\+(?P<sign>-?)0x(?P<offset>[0-9a-f]+))?\]")
 
 
 def saved_by_wider(code: Code, executed: Weights, sectors: Weights) -> Weights:

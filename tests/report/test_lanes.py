@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ncuview.report.lanes import window_loads
-from ncuview.report.sass import Code
+from ncuview.report.lanes import _follow, window_loads
+from ncuview.report.sass import Code, parse
 
 PLACE = ("S2R R3, SR_TID.X", "UMOV UR4, 0x400", "LEA R3, R3, UR4, 0x2")
 """The place of a lane's own float in shared memory."""
@@ -112,5 +112,11 @@ def test_instructions_as_damaged_code_has_them_tell_nothing(odd: str) -> None:
 
 
 def test_strides_stay_within_a_register() -> None:
-    grown = ["IMAD R3, R3, 0x7fffffff, RZ"] * 2_000
-    assert marked("S2R R3, SR_TID.X", *grown, *row(0, 4, 8, 12, 16, 20)) == []
+    strides: dict[str, int | None] = {}
+    for text, stride in [
+        ("S2R R3, SR_TID.X", 1),
+        ("IMAD R3, R3, 0x7fffffff, RZ", 0x7FFFFFFF),
+        ("IADD3 R3, R3, R3, R3", None),
+    ]:
+        _follow(text, parse(text), strides)
+        assert strides["R3"] == stride

@@ -940,3 +940,8 @@ def test_a_divisor_that_each_turn_makes_anew_is_none() -> None:
 
 def test_a_single_division_is_not_repeated() -> None:
     assert marked(sass.repeated_divisions, "DADD R26, R2, R4", "MUFU.RCP64H R13, R27") == []
+
+
+def test_a_uniform_divisor_that_each_turn_fetches_anew_is_none() -> None:
+    lines = ("MOV R2, R3", "ULDC UR5, c[0x0][UR4]", "MUFU.RCP64H R13, UR5", "@P0 BRA 0x10")
+    assert marked(sass.repeated_divisions, *lines) == []
