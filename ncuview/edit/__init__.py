@@ -45,6 +45,7 @@ _BY_HAND: Mapping[str, str] = {
     "INST005": "that the operands fit into 24 bits without their masks cannot be seen in the source",
     "INST006": "it takes an option of the compiler, -ftz=true, and no change of the source",
     "INST007": "where the reciprocal is computed, and whether the last bit may differ, is for the author to say",
+    "INST008": "which products or roots make the power, and whether the last bits may differ, is for the author to say",
     "OLD001": "today's GPUs need no change",
 }
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ncuview.report import sass
+from ncuview.report.powers import power_instructions
 from ncuview.report.sass import GLOBAL_LOAD, Code, Weights, load_batches
 from ncuview.report.splits import consecutive_accesses
 from ncuview.report.walks import Place
@@ -118,6 +119,13 @@ def _precise(code: Code) -> Iterator[CodeFact]:
         yield _fact(code, "precise-function", says, positions)
 
 
+def _powers(code: Code) -> Iterator[CodeFact]:
+    saved = power_instructions(code)
+    if saved.any():
+        says = f"powers that products or roots give: {saved.sum():,.0f} instructions more than those take"
+        yield _fact(code, "power-function", says, tuple(np.flatnonzero(saved).tolist()))
+
+
 def _split(code: Code) -> Iterator[CodeFact]:
     """Loads of neighbouring fields of one element: there the code says that lanes step over one another."""
     fields = sass.structure_loads(code)
@@ -188,6 +196,7 @@ _LOOKS: tuple[Callable[[Code], Iterator[CodeFact]], ...] = (
         "integer-division", sass.division_leaves, "integer division", "{n} by a number known at run time", each=2.0
     ),
     _precise,
+    _powers,
     _split,
     _few_bytes,
     _counted("reload-after-store", sass.reloads, "load", "{n} from an address that stays the same, beside stores"),

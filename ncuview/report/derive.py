@@ -21,6 +21,7 @@ from ncuview.report.data_flow import data_branches, guarded_branches, index_arit
 from ncuview.report.executed import Executed, executed_by_launch
 from ncuview.report.host_times import HOST_TIMES
 from ncuview.report.lanes import OPERAND_LOAD, window_loads
+from ncuview.report.powers import power_doubles, power_instructions, power_special
 from ncuview.report.sass import (
     ATOMIC,
     BARRIER,
@@ -446,6 +447,9 @@ DERIVED: Mapping[str, Derived] = {
     "division_instructions": _executed(sass.division_instructions),
     "division_leaves": _executed(sass.division_leaves),
     "repeated_divisions": _executed(sass.repeated_divisions),
+    "power_instructions": _executed(power_instructions),
+    "power_doubles": _executed(power_doubles),
+    "power_special": _executed(power_special),
     "special_functions": _executed(sass.special_functions),
     "precise_instructions": _executed(sass.precise_instructions),
     "precise_special": _executed(sass.precise_special),

@@ -97,6 +97,20 @@ def sum_divided(problem: Problem) -> Array:
     return total
 
 
+def square_and_cube(problem: Problem) -> Array:
+    """``3 x**2 - 2 x**3``."""
+    x = problem.given
+    result: Array = 3.0 * (x * x) - 2.0 * (x * x * x)
+    return result
+
+
+def momentum_step(problem: Problem) -> Array:
+    """A step of descent with momentum from weights, velocities and gradients: the new weights, then the velocities."""
+    weights, velocities, gradients = problem.inputs
+    velocity = np.float32(0.5) * velocities + gradients
+    return np.concatenate([weights - np.float32(0.25) * velocity, velocity])
+
+
 def damped_rounds(problem: Problem) -> Array:
     """``x = 0.999 x + 0.001``, again and again: the distance to 1 shrinks each time."""
     remains = 0.999 ** problem.sizes["rounds"]
@@ -168,6 +182,8 @@ ORACLES = (
     weighted_variance,
     sum_of_quotients,
     sum_divided,
+    square_and_cube,
+    momentum_step,
     damped_rounds,
     ring_of_sums,
     lagged_fibonacci,
