@@ -17,6 +17,7 @@ import numpy as np
 
 from ncuview.report import sass, splits
 from ncuview.report.believable import was_refused
+from ncuview.report.blocks import alike_in_x, alike_in_y, alike_in_z
 from ncuview.report.data_flow import data_branches, guarded_branches, index_arithmetic
 from ncuview.report.executed import Executed, executed_by_launch
 from ncuview.report.host_times import HOST_TIMES
@@ -320,11 +321,16 @@ def _weights(of: Callable[[Code], Weights], code: Code) -> Weights:
 
 def _executed(of: Callable[[Code], Weights], unit: str = "inst") -> Derived:
     """What each instruction weighs, times how often it was executed."""
+    return _weighed(of, "inst_executed", unit)
+
+
+def _weighed(of: Callable[[Code], Weights], metric: str, unit: str = "") -> Derived:
+    """What each instruction weighs, times its metric."""
 
     def total(rows: Executed) -> float:
-        return float(_weights(of, rows.code) @ rows["inst_executed"])
+        return float(_weights(of, rows.code) @ rows[metric])
 
-    return Derived(unit, ("inst_executed",), _per_launch(("inst_executed",), total))
+    return Derived(unit, (metric,), _per_launch((metric,), total))
 
 
 def _worst_bank_conflict(rows: Executed) -> float:
@@ -454,6 +460,7 @@ DERIVED: Mapping[str, Derived] = {
     "precise_instructions": _executed(sass.precise_instructions),
     "precise_special": _executed(sass.precise_special),
     "denormal_scaling": _executed(sass.denormal_scaling),
+    "converted_loads": _executed(sass.converted_loads),
     "double_conversions": _executed(sass.double_conversions),
     "double_arithmetic": _executed(sass.double_arithmetic),
     "multiply_adds": _executed(sass.multiply_adds),
@@ -467,6 +474,9 @@ DERIVED: Mapping[str, Derived] = {
     "uniform_constants": _executed(sass.uniform_constants),
     "structure_loads": _executed(sass.structure_loads),
     "gathered_loads": _executed(sass.gathered_loads),
+    "sectors_alike_in_x": _weighed(alike_in_x, _SECTORS),
+    "sectors_alike_in_y": _weighed(alike_in_y, _SECTORS),
+    "sectors_alike_in_z": _weighed(alike_in_z, _SECTORS),
     "loads_again": _over_loads(loads_again, "inst_executed"),
     "sectors_again": _over_loads(loads_again, _SECTORS),
     "loads_that_could_join": _over_loads(loads_that_could_join, "inst_executed"),

@@ -347,6 +347,16 @@ def denormal_scaling(code: Code) -> Weights:
     return _where(scales, _OF_SCALING)
 
 
+def converted_loads(code: Code) -> Weights:
+    """1 at each conversion of a number as it was loaded from global memory: bytes, shorts and halves to floats."""
+    weights = np.zeros(len(code.texts))
+    loaded: set[str] = set()
+    for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):
+        weights[position] = each.opcode.startswith(("I2F.", "F2F.")) and bool(loaded & each.reads)
+        loaded = loaded | each.writes if GLOBAL_LOAD.match(text) else loaded - each.writes
+    return weights
+
+
 def double_conversions(code: Code) -> Weights:
     """1 at each conversion between single and double precision, and of whole numbers to double."""
     return _where(code.matching(r"(?:F2F\.(?:F64\.F32|F32\.F64)|I2F\.F64)"))

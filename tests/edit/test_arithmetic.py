@@ -198,6 +198,10 @@ def test_flushing_denormal_numbers_changes_no_function_of_the_source() -> None:
     assert "-ftz=true" in refusal(float_kernel("b[0] = expf(a[0]) + __expf(a[1]);"), FAST, rule="INST006")
 
 
+def test_powers_are_left_to_their_author() -> None:
+    assert "products or roots" in refusal(divided("a[i] = pow(a[i], 2.0);"), STRENGTH, rule="INST008")
+
+
 def test_reciprocals_of_doubles_are_left_to_their_author() -> None:
     assert "last bit" in refusal(divided("a[i] = i / n;"), STRENGTH, rule="INST007")
 

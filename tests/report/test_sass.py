@@ -945,3 +945,10 @@ def test_a_single_division_is_not_repeated() -> None:
 def test_a_uniform_divisor_that_each_turn_fetches_anew_is_none() -> None:
     lines = ("MOV R2, R3", "ULDC UR5, c[0x0][UR4]", "MUFU.RCP64H R13, UR5", "@P0 BRA 0x10")
     assert marked(sass.repeated_divisions, *lines) == []
+
+
+def test_a_conversion_of_what_was_loaded_is_told_from_others() -> None:
+    loaded = "LDG.E.S16 R4, desc[UR4][R2.64]"
+    assert marked(sass.converted_loads, loaded, "I2F.S16 R5, R4") == [1]
+    assert marked(sass.converted_loads, loaded, "IADD3 R4, R4, R6, RZ", "I2F R5, R4") == []
+    assert marked(sass.converted_loads, "I2F R5, R6") == []

@@ -13,6 +13,7 @@ from ncuview.collect.oracle.problem import Array, Problem
 _LOADS = 8
 _WARP = 32
 _ODD = np.uint32(2654435761)
+_SAMPLES, _LEVELS, _APART = 32, 8, 32
 
 
 def sums_of_elements(problem: Problem) -> Array:
@@ -96,7 +97,14 @@ def distances_to_all(problem: Problem) -> Array:
     return result
 
 
+def samples_above_levels(problem: Problem) -> Array:
+    """For each of eight levels, 32 apart, how many of a signal's samples are above it; one row for each sample."""
+    samples = problem.given.reshape(_SAMPLES, -1)
+    return np.concatenate([(samples > _APART * level).sum(0, dtype=np.uint32) for level in range(_LEVELS)])
+
+
 ORACLES = (
+    samples_above_levels,
     sums_of_elements,
     sums_of_permuted,
     sums_of_broadcast,
