@@ -57,6 +57,7 @@ SETS: dict[str, Callable[[int], bool]] = {
     "programs 164 to 175, after published pairs": lambda number: 163 < number <= 175,
     "programs 176 to 187, after published pairs": lambda number: 175 < number <= 187,
     "programs 188 to 196, after published pairs": lambda number: 187 < number <= 196,
+    "programs 197 to 208, after published pairs": lambda number: 196 < number <= 208,
 }
 """Which numbers belong to a set."""
 
