@@ -29,14 +29,14 @@ _MOST_PASSES = 4
 
 def guarded_branches(code: Code) -> Weights:
     """1 at each branch that only lanes with a predicate take."""
-    return np.array([bool(_guard(text)) and _decides(each) for text, each in _listing(code)], dtype=np.float64)
+    return np.array([bool(guard_of(text)) and _decides(each) for text, each in _listing(code)], dtype=np.float64)
 
 
 def data_branches(code: Code) -> Weights:
     """1 at each of them in a loop whose predicate comes from loaded numbers."""
     return np.array(
         [
-            _decides(each) and _guard(text) in known and code.innermost_loop(position) is not None
+            _decides(each) and guard_of(text) in known and code.innermost_loop(position) is not None
             for position, (text, each, known) in enumerate(_from_data(code))
         ],
         dtype=np.float64,
@@ -46,7 +46,8 @@ def data_branches(code: Code) -> Weights:
 def index_arithmetic(code: Code) -> Weights:
     """1 at each instruction that no loaded number goes into, but arithmetic of floats: indices, addresses, tests."""
     return np.array(
-        [_is_index(each) and not known & _reads(text, each) for text, each, known in _from_data(code)], dtype=np.float64
+        [_is_index(each) and not known & reads_of(text, each) for text, each, known in _from_data(code)],
+        dtype=np.float64,
     )
 
 
@@ -75,7 +76,8 @@ def _listing(code: Code) -> Iterator[tuple[str, Instruction]]:
     return zip(code.texts, code.instructions, strict=True)
 
 
-def _guard(text: str) -> str:
+def guard_of(text: str) -> str:
+    """The predicate under which an instruction is executed; empty for all that are."""
     guard = _GUARD.match(text)
     return guard[1] if guard else ""
 
@@ -86,16 +88,22 @@ def _decides(each: Instruction) -> bool:
 
 def _after(text: str, each: Instruction, known: frozenset[str]) -> frozenset[str]:
     """What holds numbers that come from loaded ones, behind an instruction before which ``known`` does."""
-    operands = each.operands.split(",")
-    results = each.writes.union(*map(_PREDICATE.findall, operands[: _predicates_set(each)]))
-    if each.opcode.startswith(_BRINGS) or known & _reads(text, each):
+    results = results_of(each)
+    if each.opcode.startswith(_BRINGS) or known & reads_of(text, each):
         return known | results
-    return known if _guard(text) else known - results
+    return known if guard_of(text) else known - results
 
 
-def _reads(text: str, each: Instruction) -> frozenset[str]:
+def results_of(each: Instruction) -> frozenset[str]:
+    """The registers and predicates that an instruction changes."""
+    operands = each.operands.split(",")
+    return each.writes.union(*map(_PREDICATE.findall, operands[: _predicates_set(each)]))
+
+
+def reads_of(text: str, each: Instruction) -> frozenset[str]:
+    """The registers and predicates that an instruction reads, its guard among them."""
     operands = each.operands.split(",")[_predicates_set(each) :]
-    return each.reads.union([_guard(text)], *map(_PREDICATE.findall, operands))
+    return each.reads.union([guard_of(text)], *map(_PREDICATE.findall, operands))
 
 
 def _predicates_set(each: Instruction) -> int:

@@ -62,6 +62,31 @@ def test_one_that_is_written_under_a_predicate_is_not() -> None:
     assert alike(*COLUMN, "S2R R3, SR_CTAID.Y", "@P0   MOV R4, R3", LOAD) == "z"
 
 
+CHOICE = ("S2R R3, SR_CTAID.Z", "ISETP.NE.AND P1, PT, R3, RZ, PT")
+
+
+def test_an_array_that_an_index_chooses_is_not_alike() -> None:
+    assert alike(*COLUMN, *CHOICE, "SEL R4, R4, R10, P1", LOAD) == "y"
+    assert alike(*COLUMN, *CHOICE, "@P1   MOV R4, R10", LOAD) == "y"
+
+
+def test_nor_is_a_load_that_a_branch_skips_or_goes_to() -> None:
+    assert alike(*COLUMN, *CHOICE, "@P1   BRA 0x90", "NOP", LOAD, "NOP") == "y"
+    assert alike(*COLUMN, *CHOICE, "@P1   BRA 0x90", "NOP", "BRA 0xb0", LOAD, "NOP", "NOP") == "y"
+
+
+def test_nor_one_in_a_loop_whose_end_an_index_decides() -> None:
+    assert alike(*COLUMN, *CHOICE, LOAD, "NOP", "@P1   BRA 0x60") == "y"
+
+
+def test_a_load_behind_a_branch_is_reached_by_all() -> None:
+    assert alike(*COLUMN, *CHOICE, "@P1   BRA 0x80", "NOP", LOAD) == "yz"
+
+
+def test_a_thread_that_leaves_loads_nothing_else() -> None:
+    assert alike(*COLUMN, *CHOICE, "@P1   EXIT", LOAD) == "yz"
+
+
 def test_what_is_no_load_weighs_nothing() -> None:
     code = Code(("S2R R2, SR_TID.X", "STG.E desc[UR6][R4.64], R2"), (0, 16))
     assert alike_in_y(code).tolist() == [0, 0]
