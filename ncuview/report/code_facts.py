@@ -111,19 +111,16 @@ def _spills(code: Code) -> Iterator[CodeFact]:
         yield _fact(code, "register-spill", says, tuple(np.flatnonzero(sass.spill_accesses(code)).tolist()))
 
 
-def _precise(code: Code) -> Iterator[CodeFact]:
-    saved = sass.precise_instructions(code)
-    if saved.any():
-        positions = tuple(np.flatnonzero(saved).tolist())
-        says = f"precise functions of single precision: {saved.sum():,.0f} instructions more than their fast forms take"
-        yield _fact(code, "precise-function", says, positions)
+def _saving(rule: str, of: Callable[[Code], Weights], says: str) -> Callable[[Code], Iterator[CodeFact]]:
+    """A look at what a cheaper form would save, of which ``says`` names the instructions, ``{n}``."""
 
+    def look(code: Code) -> Iterator[CodeFact]:
+        saved = of(code)
+        if saved.any():
+            positions = tuple(np.flatnonzero(saved).tolist())
+            yield _fact(code, rule, says.format(n=f"{saved.sum():,.0f} instructions"), positions)
 
-def _powers(code: Code) -> Iterator[CodeFact]:
-    saved = power_instructions(code)
-    if saved.any():
-        says = f"powers that products or roots give: {saved.sum():,.0f} instructions more than those take"
-        yield _fact(code, "power-function", says, tuple(np.flatnonzero(saved).tolist()))
+    return look
 
 
 def _split(code: Code) -> Iterator[CodeFact]:
@@ -195,8 +192,12 @@ _LOOKS: tuple[Callable[[Code], Iterator[CodeFact]], ...] = (
     _counted(
         "integer-division", sass.division_leaves, "integer division", "{n} by a number known at run time", each=2.0
     ),
-    _precise,
-    _powers,
+    _saving(
+        "precise-function",
+        sass.precise_instructions,
+        "precise functions of single precision: {n} more than their fast forms take",
+    ),
+    _saving("power-function", power_instructions, "powers that products or roots give: {n} more than those take"),
     _split,
     _few_bytes,
     _counted("reload-after-store", sass.reloads, "load", "{n} from an address that stays the same, beside stores"),

@@ -8,10 +8,11 @@ stands in the code; one that was converted from a whole number is whole as well.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
-from ncuview.report.sass import Code, Instruction, Weights
+from ncuview.report.sass import Code, Weights
 
 _OF_SINGLE, _OF_DOUBLE = 50.0, 170.0
 """Instructions of a power beyond those of a product, counted in code of nvcc 13 for Hopper: powf takes 52 on its usual
@@ -54,19 +55,21 @@ def _of_single(code: Code) -> Weights:
         test = _TESTS_RANGE.search(text)
         made = _last_write(code, test["product"], position) if test else None
         if made is not None and code.instructions[made].opcode == "FMUL":
-            weights[position] = _is_simple(code, code.instructions[made], made)
+            weights[position] = _is_simple(code, made, code.instructions[made].operands.split(",")[1:])
     return weights
 
 
 def _of_double(code: Code) -> Weights:
-    """1 at each call of pow. Behind it the base and the exponent are added, for what is no number."""
+    """1 at each call of pow. Behind it the exponent is added to the base, for what is no number."""
     functions = _power_functions(code)
     weights = np.zeros(len(code.texts))
     for position, text in enumerate(code.texts):
         call = _CALL.search(text)
         if call and int(call["target"], 16) in functions:
             added = _first_sum(code, position + 1)
-            weights[position] = added is not None and _is_simple(code, code.instructions[added], added)
+            weights[position] = added is not None and _is_simple(
+                code, added, code.instructions[added].operands.split(",")[2:]
+            )
     return weights
 
 
@@ -96,9 +99,9 @@ def _first_sum(code: Code, start: int) -> int | None:
     return None
 
 
-def _is_simple(code: Code, each: Instruction, position: int) -> bool:
-    """Whether an operand is a literal that is a multiple of a quarter, or comes from a whole number."""
-    for operand in each.operands.split(",")[1:]:
+def _is_simple(code: Code, position: int, operands: Sequence[str]) -> bool:
+    """Whether one of these operands is a literal that is a multiple of a quarter, or comes from a whole number."""
+    for operand in operands:
         register = _OPERAND.match(operand.strip())
         if not register:
             return _is_short(operand)

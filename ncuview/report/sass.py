@@ -368,7 +368,7 @@ def converted_loads(code: Code) -> Weights:
     weights = np.zeros(len(code.texts))
     loaded: set[str] = set()
     for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):
-        weights[position] = each.opcode.startswith(("I2F.", "F2F.")) and bool(loaded & each.reads)
+        weights[position] = f"{each.opcode}.".startswith(("I2F.", "F2F.")) and bool(loaded & each.reads)
         loaded = loaded | each.writes if GLOBAL_LOAD.match(text) else loaded - each.writes
     return weights
 

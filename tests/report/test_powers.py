@@ -49,6 +49,10 @@ def test_an_exponent_that_was_a_whole_number_is_found() -> None:
     assert marked(*double("I2F.F64 R8, R3", "DADD R4, R18, R8")) == [1]
 
 
+def test_a_whole_number_that_is_raised_is_no_exponent() -> None:
+    assert marked(*double("I2F.F64 R18, R3", "DADD R4, R18, R8")) == []
+
+
 def test_one_that_was_overwritten_since_is_not() -> None:
     assert marked("I2FP.F32.S32 R9, R8", "FADD R9, R9, R3", *single("FMUL R5, R4, R9")) == []
 

@@ -951,4 +951,6 @@ def test_a_conversion_of_what_was_loaded_is_told_from_others() -> None:
     loaded = "LDG.E.S16 R4, desc[UR4][R2.64]"
     assert marked(sass.converted_loads, loaded, "I2F.S16 R5, R4") == [1]
     assert marked(sass.converted_loads, loaded, "IADD3 R4, R4, R6, RZ", "I2F R5, R4") == []
+    assert marked(sass.converted_loads, loaded, "I2F R5, R4") == [1]
+    assert marked(sass.converted_loads, loaded, "I2FP.F32.S32 R5, R4") == []
     assert marked(sass.converted_loads, "I2F R5, R6") == []
