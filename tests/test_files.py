@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.kill_writers import Writer, writers
@@ -47,7 +47,6 @@ def permissions(path: Path) -> int:
 # What is there afterwards
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=5000), st.binary(max_size=5000))
 def test_the_file_holds_what_was_given(tmp_path_factory: pytest.TempPathFactory, old: bytes, new: bytes) -> None:
     path = tmp_path_factory.mktemp("files") / "a"
@@ -57,7 +56,6 @@ def test_the_file_holds_what_was_given(tmp_path_factory: pytest.TempPathFactory,
         assert list(path.parent.iterdir()) == [path]
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(max_size=500)))
 def test_it_may_be_given_in_parts(tmp_path_factory: pytest.TempPathFactory, parts: list[bytes]) -> None:
     path = tmp_path_factory.mktemp("files") / "a"

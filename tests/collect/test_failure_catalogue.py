@@ -443,7 +443,7 @@ OF_A_PROGRAM = [
 
 
 @pytest.mark.parametrize("case", [case for case in SAID if "==PROF==" in case.stdout], ids=lambda case: case.id)
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_what_the_program_says_in_between_does_not_matter(tmp_path: Path, case: Case, data: st.DataObject) -> None:
     lines = case.stdout.splitlines(keepends=True)

@@ -603,7 +603,7 @@ OPTIONS = st.sampled_from(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(program=st.lists(st.one_of(OPTIONS, TEXTS), max_size=6))
 def test_ncu_sees_exactly_the_program_s_words(here: Machine, program: list[str]) -> None:
     (here.root / "words").unlink(missing_ok=True)

@@ -174,7 +174,6 @@ def several() -> st.SearchStrategy[tuple[str, list[Spot]]]:
 
 @settings(
     max_examples=30,
-    deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # to shrink takes minutes
     suppress_health_check=[HealthCheck.too_slow],
 )

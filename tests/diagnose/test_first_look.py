@@ -92,7 +92,7 @@ def test_what_weight_leaves_out_could_save_next_to_nothing() -> None:
         assert saving < 0.01 * sum(launch.duration_ns for launch in whole.launches)
 
 
-@settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=25, phases=[Phase.explicit, Phase.generate])
 @given(path=st.sampled_from(FEW), metrics=st.frozensets(st.sampled_from(PLAN)))
 def test_no_advice_is_lost_whatever_the_first_look_lacks(path: Path, metrics: frozenset[str]) -> None:
     look = second_look(at_a_look(recorded(path), metrics), RULES, least_saving=0.0)

@@ -58,9 +58,7 @@ def families_and_losses() -> st.SearchStrategy[tuple[str, frozenset[str]]]:
     return st.sampled_from(FAMILIES).flatmap(losses)
 
 
-@settings(
-    max_examples=40, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate]
-)  # to shrink takes minutes
+@settings(max_examples=40, phases=[Phase.explicit, Phase.reuse, Phase.generate])  # to shrink takes minutes
 @given(families_and_losses())
 def test_no_rule_says_anything_new_when_metrics_are_gone(case: tuple[str, frozenset[str]]) -> None:
     family, gone = case

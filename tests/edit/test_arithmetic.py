@@ -100,7 +100,7 @@ def test_the_program_has_no_double_precision_afterwards(tmp_path: Path) -> None:
     assert "double x = value(i);" in edited
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.floats(allow_nan=False, allow_infinity=False, width=64), st.sampled_from(["{!r}", "{:e}", "{:.3f}"]))
 def test_a_literal_changes_by_its_suffix_and_only_where_it_fits(value: float, form: str) -> None:
     text = form.format(abs(value))

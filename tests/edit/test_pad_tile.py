@@ -135,7 +135,7 @@ def test_the_programs_compile_and_use_a_longer_row(name: str, tmp_path: Path) ->
     assert isinstance(again, NoEdit)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,12}", fullmatch=True), st.integers(1, 40), st.integers(2, 96), st.booleans()
 )

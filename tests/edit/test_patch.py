@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ncuview.edit.patch import Edit, Replacement
 from tests.edit.building import applied
 
-SMALL = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SMALL = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def edit_of(source: str, *replacements: Replacement) -> Edit:

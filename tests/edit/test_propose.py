@@ -130,7 +130,7 @@ def test_megabytes_of_nonsense_end_soon(text: str) -> None:
     assert time.monotonic() - started < QUICK_S
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(
         st.sampled_from(

@@ -124,7 +124,7 @@ def test_the_program_has_no_loop_afterwards(tmp_path: Path) -> None:
     assert count(after_code, "ISETP|UISETP") == 0
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.integers(-20, 20),
     st.integers(-20, 20),

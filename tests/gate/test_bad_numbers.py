@@ -224,7 +224,7 @@ NO_NUMBERS = st.sampled_from([nan, inf, -inf])
 SOME = st.floats(-1e9, 1e9)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(NO_NUMBERS, st.lists(SOME, max_size=4), st.integers(0, 4), st.sampled_from(["max", "min", "equal"]), SOME)
 def test_one_launch_without_a_number_is_enough(
     number: float, others: list[float], place: int, operator: str, limit: float

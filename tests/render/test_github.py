@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.model import Diagnosis, Gate
@@ -70,7 +70,6 @@ def test_no_name_makes_a_command(text: str) -> None:
     assert len(commands(workflow_commands(poisoned(diagnosis(), text), poisoned_gate(text), ROOT))) >= 6
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(), max_size=20))
 def test_no_text_at_all_makes_a_command_or_breaks_one(text: str) -> None:
     plain = commands(workflow_commands(poisoned(diagnosis(), "x"), poisoned_gate("x"), ROOT))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
@@ -73,7 +73,6 @@ def test_any_name_gives_valid_entries(text: str) -> None:
     assert len(entries(poisoned(diagnosis(), text), poisoned_gate(text))) >= 6
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(), max_size=20))
 def test_any_text_at_all_gives_valid_entries(text: str) -> None:
     entries(poisoned(diagnosis(), text), poisoned_gate(text))

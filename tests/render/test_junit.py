@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import xunitparser  # type: ignore[import-untyped]
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from junitparser import JUnitXml
 from lxml import etree
@@ -137,7 +137,6 @@ def test_any_name_gives_a_valid_document(text: str) -> None:
     }
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(), max_size=20))
 def test_any_text_at_all_gives_a_valid_document(text: str) -> None:
     parsed(junit(poisoned(diagnosis(), text), poisoned_gate(text)))

@@ -210,13 +210,12 @@ def test_no_name_does_anything(text: str) -> None:
     assert len(list(page.iter("details"))) == advised
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(st.characters(), max_size=12) | st.text("@#:/!`|\\<>&*_~$%^[]()a1 \n", max_size=12))
 def test_no_text_at_all_does_anything(text: str) -> None:
     check(page_of(markdown(poisoned(diagnosis(), text), poisoned_gate(text), COMMENT)))
 
 
-@settings(deadline=None)
 @given(st.text("@#:/!`|\\<>&*_~$%^[]()a1.w- ", max_size=15))
 def test_prose_and_code_read_as_they_were_written(text: str) -> None:
     for shown in (prose(text), code(text, 100), html_code(text, 100)):
@@ -226,7 +225,6 @@ def test_prose_and_code_read_as_they_were_written(text: str) -> None:
             assert " ".join(safe_text(text).split()) in " ".join(page.text_content().split())
 
 
-@settings(deadline=None)
 @given(st.text("`~\n ax|<", max_size=20))
 def test_a_block_of_code_ends_where_it_should(text: str) -> None:
     page = page_of(f"{fenced(text)}\n\n**after**\n")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import isfinite
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
@@ -90,7 +90,6 @@ def test_any_name_can_be_read(text: str) -> None:
     assert series(poisoned(diagnosis(), text), poisoned_gate(text))
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(), max_size=20))
 def test_any_text_at_all_can_be_read(text: str) -> None:
     assert series(poisoned(diagnosis(), text), poisoned_gate(text))

@@ -175,7 +175,7 @@ def test_any_name_gives_a_valid_document(text: str) -> None:
     run_of(poisoned(diagnosis(), text), poisoned_gate(text))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.text(st.characters(), max_size=20))
 def test_any_text_at_all_gives_a_valid_document(text: str) -> None:
     run_of(poisoned(diagnosis(), text), poisoned_gate(text))

@@ -10,7 +10,7 @@ from math import nan
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.errors import ToolError
@@ -107,7 +107,6 @@ def test_no_name_is_a_formula(text: str) -> None:
     cells_are_inert(text)
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(), max_size=10))
 def test_no_text_at_all_is_a_formula(text: str) -> None:
     cells_are_inert(text)

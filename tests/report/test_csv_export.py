@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.api import load_rules
@@ -282,7 +282,6 @@ def test_a_cut_export_gives_no_other_numbers(tmp_path_factory: pytest.TempPathFa
 
 
 @given(st.text(alphabet="ab<>-: (", max_size=30))
-@settings(deadline=None)
 def test_what_stands_between_angles_is_no_part_of_a_bare_name(name: str) -> None:
     rest, shorter = "", name.replace("->", "")
     while rest != shorter:

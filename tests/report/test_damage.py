@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.report.damage import Damage
@@ -47,7 +47,6 @@ def test_a_report_that_may_be_whole_is_not_called_damaged() -> None:
 
 
 @given(st.sets(st.integers(0, 12), min_size=1, max_size=12))
-@settings(deadline=None)
 def test_launches_that_were_read_and_lost_ones_are_never_confused(lost: set[int]) -> None:
     said = damage(13, None, lost, set(), "why")
     told, _, why = said.partition(" read; ")

@@ -158,7 +158,7 @@ def test_a_version_of_ncu_is_found_among_others() -> None:
 
 
 @given(st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_what_is_left_of_any_changed_report_is_a_whole_one_with_the_same_launches(data: st.DataObject) -> None:
     changed = bytearray(builder.report(launches=4))
     for _ in range(data.draw(st.integers(1, 4))):

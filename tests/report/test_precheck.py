@@ -228,7 +228,6 @@ def test_a_report_must_be_compressed_as_its_name_says_since_nvidias_reader_goes_
 
 
 @given(cut=st.integers(5, len(PACKED) - 1))
-@settings(deadline=None)
 def test_a_compressed_report_that_is_cut_is_damaged(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
     path = tmp_path_factory.mktemp("cut") / "x.ncu-repz"
     path.write_bytes(PACKED[:cut])
@@ -390,7 +389,7 @@ def launches_or_none(path: Path) -> int | None:
 
 
 @given(st.data())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_changed_bytes_are_read_or_refused_but_never_crash(data: st.DataObject) -> None:
     changed = bytearray(WHOLE)
     for _ in range(data.draw(st.integers(1, 8))):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.report import salvage as module
@@ -90,7 +90,6 @@ def test_around_a_launch_on_which_the_reader_always_fails_all_are_read_with_thei
 
 
 @given(st.integers(1, 12), st.data())
-@settings(deadline=None)
 def test_every_launch_is_read_or_lost_with_a_reason(count: int, data: st.DataObject) -> None:
     some = st.sets(st.integers(0, count - 1), max_size=4)
     in_code, always, left_out, damaged = (data.draw(some) for _ in range(4))

@@ -239,7 +239,7 @@ def test_deep_nesting_is_no_way_to_crash(scrubbed: Scrub) -> None:
 
 
 @given(st.data())
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_changed_bytes_are_scrubbed_or_refused_but_never_crash(tmp_path: Path, data: st.DataObject) -> None:
     changed = bytearray(builder.report())
     for _ in range(data.draw(st.integers(1, 4))):

@@ -6,7 +6,7 @@ import os
 import socket
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.report.snapshot import Snapshot
@@ -27,7 +27,6 @@ launches = st.lists(st.tuples(st.text(), st.integers(-1, 2**40), st.none() | st.
 
 
 @given(st.text(), launches, st.booleans())
-@settings(deadline=None)
 def test_a_task_is_read_as_it_was_written(kernel: str, headers: list[tuple[str, int, int | None]], code: bool) -> None:
     task = Task(kernel, 3, headers, with_code=code, memory=2**34, cpu_s=12)
     again = Task.from_json(task.to_json())
@@ -76,7 +75,6 @@ def test_a_line_that_is_not_complete_does_not_count() -> None:
 
 
 @given(st.binary(max_size=300))
-@settings(deadline=None)
 def test_whatever_a_child_says_can_be_read(said: bytes) -> None:
     assert isinstance(last_words(said), str)
     assert last_launch(said) is None or b"ncuview: launch" in said
