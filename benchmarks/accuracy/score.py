@@ -58,6 +58,8 @@ SETS: dict[str, Callable[[int], bool]] = {
     "programs 176 to 187, after published pairs": lambda number: 175 < number <= 187,
     "programs 188 to 196, after published pairs": lambda number: 187 < number <= 196,
     "programs 197 to 208, after published pairs": lambda number: 196 < number <= 208,
+    "programs 209 to 220, after published pairs": lambda number: 208 < number <= 220,
+    "programs 221 to 228, the best-known published pairs": lambda number: 220 < number <= 228,
 }
 """Which numbers belong to a set."""
 
