@@ -46,6 +46,7 @@ _BY_HAND: Mapping[str, str] = {
     "INST006": "it takes an option of the compiler, -ftz=true, and no change of the source",
     "INST007": "where the reciprocal is computed, and whether the last bit may differ, is for the author to say",
     "INST008": "which products or roots make the power, and whether the last bits may differ, is for the author to say",
+    "INST009": "where the numbers are computed once, before the launch or by each block, is for the author to say",
     "OLD001": "today's GPUs need no change",
 }
 

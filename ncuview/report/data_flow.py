@@ -6,18 +6,16 @@ indices, addresses and tests of bounds, the results of one thread can share.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ncuview.report.sass import Code, Instruction, Weights
+from ncuview.report.uses import use_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_GUARD = re.compile(r"@!?(U?P\d)\s")
-_PREDICATE = re.compile(r"\bU?P\d\b")
 _BRINGS = ("LDG", "LD.", "LDS", "LDL", "ATOM", "TEX", "TLD", "SULD")
 """Instructions whose result is data. Constants and arguments, the same for all lanes, are none."""
 _DECIDES = ("BRA", "EXIT", "BREAK")
@@ -29,14 +27,14 @@ _MOST_PASSES = 4
 
 def guarded_branches(code: Code) -> Weights:
     """1 at each branch that only lanes with a predicate take."""
-    return np.array([bool(guard_of(text)) and _decides(each) for text, each in _listing(code)], dtype=np.float64)
+    return np.array([bool(use_of(text).guard) and _decides(each) for text, each in _listing(code)], dtype=np.float64)
 
 
 def data_branches(code: Code) -> Weights:
     """1 at each of them in a loop whose predicate comes from loaded numbers."""
     return np.array(
         [
-            _decides(each) and guard_of(text) in known and code.innermost_loop(position) is not None
+            _decides(each) and use_of(text).guard in known and code.innermost_loop(position) is not None
             for position, (text, each, known) in enumerate(_from_data(code))
         ],
         dtype=np.float64,
@@ -46,7 +44,7 @@ def data_branches(code: Code) -> Weights:
 def index_arithmetic(code: Code) -> Weights:
     """1 at each instruction that no loaded number goes into, but arithmetic of floats: indices, addresses, tests."""
     return np.array(
-        [_is_index(each) and not known & reads_of(text, each) for text, each, known in _from_data(code)],
+        [_is_index(each) and not known & _needs(text) for text, each, known in _from_data(code)],
         dtype=np.float64,
     )
 
@@ -76,36 +74,19 @@ def _listing(code: Code) -> Iterator[tuple[str, Instruction]]:
     return zip(code.texts, code.instructions, strict=True)
 
 
-def guard_of(text: str) -> str:
-    """The predicate under which an instruction is executed; empty for all that are."""
-    guard = _GUARD.match(text)
-    return guard[1] if guard else ""
-
-
 def _decides(each: Instruction) -> bool:
     return each.opcode.startswith(_DECIDES)
 
 
 def _after(text: str, each: Instruction, known: frozenset[str]) -> frozenset[str]:
     """What holds numbers that come from loaded ones, behind an instruction before which ``known`` does."""
-    results = results_of(each)
-    if each.opcode.startswith(_BRINGS) or known & reads_of(text, each):
-        return known | results
-    return known if guard_of(text) else known - results
+    use = use_of(text)
+    if each.opcode.startswith(_BRINGS) or known & _needs(text):
+        return known | use.results
+    return known if use.guard else known - use.results
 
 
-def results_of(each: Instruction) -> frozenset[str]:
-    """The registers and predicates that an instruction changes."""
-    operands = each.operands.split(",")
-    return each.writes.union(*map(_PREDICATE.findall, operands[: _predicates_set(each)]))
-
-
-def reads_of(text: str, each: Instruction) -> frozenset[str]:
-    """The registers and predicates that an instruction reads, its guard among them."""
-    operands = each.operands.split(",")[_predicates_set(each) :]
-    return each.reads.union([guard_of(text)], *map(_PREDICATE.findall, operands))
-
-
-def _predicates_set(each: Instruction) -> int:
-    """How many operands are results: those that come first in comparisons."""
-    return 2 if "SETP" in each.opcode or each.opcode.startswith("PLOP3") else 0
+def _needs(text: str) -> frozenset[str]:
+    """What an instruction reads, its guard included."""
+    use = use_of(text)
+    return use.reads | {use.guard}

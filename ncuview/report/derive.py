@@ -23,6 +23,7 @@ from ncuview.report.executed import Executed, executed_by_launch
 from ncuview.report.host_times import HOST_TIMES
 from ncuview.report.lanes import OPERAND_LOAD, window_loads
 from ncuview.report.powers import power_doubles, power_instructions, power_special
+from ncuview.report.repeated_work import alike_floats, alike_instructions, alike_results, float_arithmetic
 from ncuview.report.sass import (
     ATOMIC,
     BARRIER,
@@ -456,6 +457,10 @@ DERIVED: Mapping[str, Derived] = {
     "power_instructions": _executed(power_instructions),
     "power_doubles": _executed(power_doubles),
     "power_special": _executed(power_special),
+    "alike_instructions": _executed(alike_instructions),
+    "alike_floats": _executed(alike_floats),
+    "alike_results": _executed(alike_results),
+    "float_arithmetic": _executed(float_arithmetic),
     "special_functions": _executed(sass.special_functions),
     "precise_instructions": _executed(sass.precise_instructions),
     "precise_special": _executed(sass.precise_special),

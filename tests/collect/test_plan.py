@@ -70,7 +70,11 @@ def test_both_looks_ask_for_a_part_of_the_plan() -> None:
         (["smem001"], [], {"SMEM001"}),
         (["shared-bank-conflict", "OLD"], [], {"SMEM001", "OLD001"}),
         (["SMEM"], ["SMEM002", "shared-bank-conflict"], {"SMEM003", "SMEM004", "SMEM005"}),
-        (["INST00"], ["INST004", "INST005"], {"INST001", "INST002", "INST003", "INST006", "INST007", "INST008"}),
+        (
+            ["INST00"],
+            ["INST004", "INST005"],
+            {"INST001", "INST002", "INST003", "INST006", "INST007", "INST008", "INST009"},
+        ),
     ],
 )
 def test_rules_are_chosen_by_the_beginning_of_their_codes_or_by_name(

@@ -104,6 +104,16 @@ def square_and_cube(problem: Problem) -> Array:
     return result
 
 
+def gaussian_of_rows(problem: Problem) -> Array:
+    """Weighted means of the numbers around each, with the weights of a normal distribution."""
+    radius, n = problem.sizes["radius"], problem.sizes["n"]
+    weights = np.exp(-(np.arange(-radius, radius + 1.0) ** 2) / (2 * problem.sizes["sigma"] ** 2))
+    given, total = problem.given.astype(np.float64), np.zeros(n)
+    for place, weight in enumerate(weights / weights.sum()):
+        total += weight * given[place : place + n]
+    return total
+
+
 def momentum_step(problem: Problem) -> Array:
     """A step of descent with momentum from weights, velocities and gradients: the new weights, then the velocities."""
     weights, velocities, gradients = problem.inputs
@@ -183,6 +193,7 @@ ORACLES = (
     sum_of_quotients,
     sum_divided,
     square_and_cube,
+    gaussian_of_rows,
     momentum_step,
     damped_rounds,
     ring_of_sums,

@@ -1,0 +1,70 @@
+"""Where execution may go on behind each instruction, and what the functions that a kernel calls read and write."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ncuview.report.sass import Code
+from ncuview.report.uses import use_of
+
+_TARGET = re.compile(r"\b(?P<kind>BRA|CALL)\b\S*\s+(?:\S+,\s*)*0x(?P<target>[0-9a-f]+)")
+_ENDS = ("BRA", "EXIT", "RET")
+
+
+class Function(NamedTuple):
+    """What a function does to registers and predicates."""
+
+    reads: frozenset[str]
+    """Those that it does not write before."""
+    writes: frozenset[str]
+    positions: frozenset[int]
+    """Its instructions, and those of the functions that it calls."""
+
+
+def targets(code: Code) -> list[int | None]:
+    """For each instruction the position that it jumps to or that it calls, if the code says it."""
+    places = {address: position for position, address in enumerate(code.addresses)}
+    found = map(_TARGET.search, code.texts)
+    return [places.get(int(each["target"], 16)) if each else None for each in found]
+
+
+def falls_through(code: Code) -> list[bool]:
+    """For each instruction whether the next one may follow it. Jumps to computed places may go there, too."""
+    return [
+        text.startswith("@") or not each.opcode.startswith(_ENDS)
+        for text, each in zip(code.texts, code.instructions, strict=True)
+    ]
+
+
+def called(code: Code) -> dict[int, Function]:
+    """For each call the function that it calls, from its first instruction to the first return behind it."""
+    calls = {
+        position: target
+        for position, target in enumerate(targets(code))
+        if target is not None and code.instructions[position].opcode.startswith("CALL")
+    }
+    known: dict[int, Function] = {}
+    return {position: _function(code, start, calls, known) for position, start in calls.items()}
+
+
+def _function(code: Code, start: int, calls: dict[int, int], known: dict[int, Function]) -> Function:
+    """The function that starts here, with those that it calls."""
+    if start in known:
+        return known[start]
+    known[start] = Function(frozenset(), frozenset(), frozenset())  # what calls itself adds nothing by that
+    reads, writes, positions = set[str](), set[str](), set[int]()
+    for position in range(start, len(code.texts)):
+        use = use_of(code.texts[position])
+        positions.add(position)
+        reads |= (use.reads | {use.guard}) - writes
+        writes |= use.results
+        if position in calls:
+            inner = _function(code, calls[position], calls, known)
+            reads |= inner.reads - writes
+            writes |= inner.writes
+            positions |= inner.positions
+        if code.instructions[position].opcode.startswith("RET"):
+            break
+    known[start] = Function(frozenset(reads), frozenset(writes), frozenset(positions))
+    return known[start]
