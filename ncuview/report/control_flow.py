@@ -37,34 +37,41 @@ def falls_through(code: Code) -> list[bool]:
     ]
 
 
-def called(code: Code) -> dict[int, Function]:
-    """For each call the function that it calls, from its first instruction to the first return behind it."""
-    calls = {
+def calls(code: Code) -> dict[int, int]:
+    """For each call the position of the first instruction of what it calls."""
+    return {
         position: target
         for position, target in enumerate(targets(code))
         if target is not None and code.instructions[position].opcode.startswith("CALL")
     }
-    known: dict[int, Function] = {}
-    return {position: _function(code, start, calls, known) for position, start in calls.items()}
 
 
-def _function(code: Code, start: int, calls: dict[int, int], known: dict[int, Function]) -> Function:
+def body(code: Code, start: int) -> range:
+    """A function from its first instruction to the first return behind it."""
+    returns = (at for at in range(start, len(code.texts)) if code.instructions[at].opcode.startswith("RET"))
+    return range(start, next(returns, len(code.texts) - 1) + 1)
+
+
+def called(code: Code) -> dict[int, Function]:
+    """For each call the function that it calls."""
+    starts, known = calls(code), dict[int, Function]()
+    return {position: _function(code, start, starts, known) for position, start in starts.items()}
+
+
+def _function(code: Code, start: int, starts: dict[int, int], known: dict[int, Function]) -> Function:
     """The function that starts here, with those that it calls."""
     if start in known:
         return known[start]
     known[start] = Function(frozenset(), frozenset(), frozenset())  # what calls itself adds nothing by that
-    reads, writes, positions = set[str](), set[str](), set[int]()
-    for position in range(start, len(code.texts)):
+    reads, writes, positions = set[str](), set[str](), set(body(code, start))
+    for position in body(code, start):
         use = use_of(code.texts[position])
-        positions.add(position)
         reads |= (use.reads | {use.guard}) - writes
         writes |= use.results
-        if position in calls:
-            inner = _function(code, calls[position], calls, known)
+        if position in starts:
+            inner = _function(code, starts[position], starts, known)
             reads |= inner.reads - writes
             writes |= inner.writes
             positions |= inner.positions
-        if code.instructions[position].opcode.startswith("RET"):
-            break
     known[start] = Function(frozenset(reads), frozenset(writes), frozenset(positions))
     return known[start]

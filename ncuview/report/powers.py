@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ncuview.report.control_flow import body, calls
 from ncuview.report.sass import Code, Weights
 
 _OF_SINGLE, _OF_DOUBLE = 50.0, 170.0
@@ -28,7 +29,6 @@ _TESTS_RANGE = re.compile(r"FSETP\.GT\.AND P\d, PT, \|(?P<product>R\d+)\|, 152, 
 """In powf: whether the exponent times the logarithm is beyond what an exponential can give."""
 _LOGARITHM_OF_POWER = "0x7d2cafe2"
 """Part of a constant that only pow's logarithm holds."""
-_CALL = re.compile(r"CALL\.REL\S* 0x(?P<target>[0-9a-f]+)")
 _OPERAND = re.compile(r"-?\|?(?P<register>R\d+)\|?(?:\.reuse)?$")
 _FROM_WHOLE = ("I2F", "I2FP")
 
@@ -61,31 +61,14 @@ def _of_single(code: Code) -> Weights:
 
 def _of_double(code: Code) -> Weights:
     """1 at each call of pow. Behind it the exponent is added to the base, for what is no number."""
-    functions = _power_functions(code)
     weights = np.zeros(len(code.texts))
-    for position, text in enumerate(code.texts):
-        call = _CALL.search(text)
-        if call and int(call["target"], 16) in functions:
+    for position, start in calls(code).items():
+        if any(_LOGARITHM_OF_POWER in code.texts[at] for at in body(code, start)):
             added = _first_sum(code, position + 1)
             weights[position] = added is not None and _is_simple(
                 code, added, code.instructions[added].operands.split(",")[2:]
             )
     return weights
-
-
-def _power_functions(code: Code) -> frozenset[int]:
-    """The addresses of functions that hold pow's constant before they return."""
-    targets = {int(call["target"], 16) for text in code.texts if (call := _CALL.search(text))}
-    found: set[int] = set()
-    inside: set[int] = set()
-    for address, text, each in zip(code.addresses, code.texts, code.instructions, strict=True):
-        if address in targets:
-            inside.add(address)
-        if _LOGARITHM_OF_POWER in text:
-            found |= inside
-        if each.opcode.startswith("RET"):
-            inside.clear()
-    return frozenset(found)
 
 
 def _first_sum(code: Code, start: int) -> int | None:
