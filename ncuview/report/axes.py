@@ -22,7 +22,8 @@ _Mask = int
 _Registers = dict[str, _Mask]
 
 _INDEX = re.compile(r"SR_(?:CTAID|TID)\.(?P<axis>[XYZ])")
-_LANE = "SR_LANEID"
+_LANE = re.compile(r"SR_(?:LANEID|WARPID|(?:EQ|LT|LE|GT|GE)MASK)")
+"""Of a thread's place in its block, which counts as x."""
 _OF_OTHERS = ("LDS", "ATOM", "SHFL", "TEX", "TLD", "SULD")
 """What they bring may come from any thread."""
 _LOCAL = "local"
@@ -110,4 +111,4 @@ def _given(text: str) -> _Mask:
     index = _INDEX.search(text)
     if index:
         return _BITS[index["axis"]]
-    return _BITS["X"] if _LANE in text else 0
+    return _BITS["X"] if _LANE.search(text) else 0

@@ -28,6 +28,11 @@ def test_axes_go_from_register_to_register() -> None:
     assert of_last(X, Y, "IADD3 R3, R1, R2, RZ", "FMUL R4, R3, 2") == "XY"
 
 
+@pytest.mark.parametrize("register", ["SR_LANEID", "SR_WARPID", "SR_LTMASK"])
+def test_a_place_in_the_block_counts_as_x(register: str) -> None:
+    assert of_last(f"S2R R1, {register}", "FMUL R4, R1, 2") == "X"
+
+
 def test_what_a_jump_skips_did_not_happen() -> None:
     skipping = (X, "@P0   BRA 0x50", "MOV R1, RZ", "MOV R3, RZ", "EXIT")
     assert of_last(*skipping, "FMUL R4, R1, 2") == "X"
