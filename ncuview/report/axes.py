@@ -28,6 +28,7 @@ _OF_OTHERS = ("LDS", "ATOM", "SHFL", "TEX", "TLD", "SULD")
 """What they bring may come from any thread."""
 _LOCAL = "local"
 """All local memory, as if it were one register."""
+_REGISTERS = [f"R{number}" for number in range(255)]
 _BITS = {"X": 1, "Y": 2, "Z": 4}
 _AXES = [frozenset(axis for axis, bit in _BITS.items() if mask & bit) for mask in range(8)]
 _ANY: _Mask = 7
@@ -94,6 +95,8 @@ class _Flow:
         if function := self._called.get(position):
             own = reduce(or_, (_given(self._code.texts[at]) for at in function.positions), self._of(function.reads))
             self._axes |= dict.fromkeys(function.writes, own)
+        elif self._code.instructions[position].opcode.startswith("CALL"):
+            self._axes |= dict.fromkeys(_REGISTERS, _ANY)  # what a computed address calls may leave anything anywhere
 
     def _of(self, registers: Iterable[str]) -> _Mask:
         return reduce(or_, (self._axes.get(register, 0) for register in registers), 0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ncuview.report.axes import axes_at
 from ncuview.report.sass import Code
@@ -84,6 +86,10 @@ def test_an_index_that_a_function_reads_itself_is_in_its_results() -> None:
     assert axes_at(code(*own))[2].operands == {"Y"}
 
 
+def test_what_a_call_of_an_unknown_function_leaves_may_come_from_anywhere() -> None:
+    assert of_last("MOV R8, RZ", "CALL.ABS.NOINC R10", "FMUL R4, R8, 2") == "XYZ"
+
+
 def test_local_memory_brings_what_was_stored_there() -> None:
     assert of_last("STL [R3], R2", "LDL R4, [R5]", "FMUL R6, R4, 2") == ""
     assert of_last(X, "STL [R3], R1", "LDL R4, [R5]", "FMUL R6, R4, 2") == "X"
@@ -97,3 +103,22 @@ def test_the_guard_is_told_apart_from_the_operands() -> None:
 
 def test_code_that_calls_itself_or_jumps_out_of_the_listing_is_walked_through() -> None:
     assert of_last(X, "CALL.REL.NOINC 0x0", "BRA 0x7f0", "FMUL R4, R1, 2") == "X"
+
+
+TARGETS = st.integers(-1, 14).map(lambda place: f"0x{16 * place & 0xFFF:x}")
+LINES = st.one_of(
+    st.sampled_from(
+        ["S2R R1, SR_TID.X", "RET.REL.NODEC R20, 0x0", "EXIT", "BRX R2 -0x10", "STL [R3], R1", "LDL R4, [R5]"]
+    ),
+    st.builds("{} {}".format, st.sampled_from(["BRA", "@P0   BRA", "CALL.REL.NOINC", "@!P1  BRA.U"]), TARGETS),
+    st.builds("FADD R{}, R{}, R{}".format, *[st.integers(1, 6)] * 3),
+    st.text(max_size=30),
+)
+
+
+@given(st.lists(LINES, max_size=14))
+def test_whatever_code_does_it_is_walked_through(lines: list[str]) -> None:
+    without = axes_at(code(*lines))
+    assert len(without) == len(lines)
+    known = axes_at(code(*[line.replace("SR_TID.X", "SR_CLOCKLO") for line in lines]))
+    assert all(less.operands <= more.operands for less, more in zip(known, without, strict=True))
