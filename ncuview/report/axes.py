@@ -24,7 +24,7 @@ _Registers = dict[str, _Mask]
 _INDEX = re.compile(r"SR_(?:CTAID|TID)\.(?P<axis>[XYZ])")
 _LANE = re.compile(r"SR_(?:LANEID|WARPID|(?:EQ|LT|LE|GT|GE)MASK)")
 """Of a thread's place in its block, which counts as x."""
-_OF_OTHERS = ("LDS", "ATOM", "SHFL", "TEX", "TLD", "SULD")
+_OF_OTHERS = ("LDS", "LD.", "ATOM", "SHFL", "TEX", "TLD", "SULD")
 """What they bring may come from any thread."""
 _LOCAL = "local"
 """All local memory, as if it were one register."""

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from ncuview.report.axes import Axes, axes_at
+from ncuview.report.control_flow import decided
 from ncuview.report.sass import GLOBAL_LOAD, Code, Weights
 
 Axis = Literal["X", "Y", "Z"]
@@ -43,7 +44,7 @@ def _axes_of_loads(code: Code) -> list[Axes | None]:
     To them belong those that decide whether it is reached.
     """
     known = axes_at(code)
-    branches = [(span, origin.guard) for place, origin in enumerate(known) for span in code.decided_by(place)]
+    branches = [(span, known[place].guard) for place, span in decided(code)]
     return [
         known[place].operands.union(*(axes for span, axes in branches if place in span))
         if GLOBAL_LOAD.match(text)

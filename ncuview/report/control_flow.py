@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ncuview.report.sass import Code
 from ncuview.report.uses import use_of
 
-_TARGET = re.compile(r"\b(?P<kind>BRA|CALL)\b\S*\s+(?:\S+,\s*)*0x(?P<target>[0-9a-f]+)")
+_TARGET = re.compile(r"\b(?:BRA|CALL)\b\S*\s+(?:\S+,\s*)*0x(?P<target>[0-9a-f]+)")
 _ENDS = ("BRA", "EXIT", "RET")
 
 
@@ -24,9 +25,8 @@ class Function(NamedTuple):
 
 def targets(code: Code) -> list[int | None]:
     """For each instruction the position that it jumps to or that it calls, if the code says it."""
-    places = {address: position for position, address in enumerate(code.addresses)}
     found = map(_TARGET.search, code.texts)
-    return [places.get(int(each["target"], 16)) if each else None for each in found]
+    return [code.places.get(int(each["target"], 16)) if each else None for each in found]
 
 
 def falls_through(code: Code) -> list[bool]:
@@ -35,6 +35,22 @@ def falls_through(code: Code) -> list[bool]:
         text.startswith("@") or not each.opcode.startswith(_ENDS)
         for text, each in zip(code.texts, code.instructions, strict=True)
     ]
+
+
+def decided(code: Code) -> Iterator[tuple[int, range]]:
+    """Each guarded branch, and what it decides about: what it skips, and goes to instead, or its loop."""
+    jumps = [target if _is_branch(code, place) else None for place, target in enumerate(targets(code))]
+    for position, target in enumerate(jumps):
+        if target is None or not code.texts[position].startswith("@"):
+            continue
+        yield position, range(min(position, target), max(position, target))
+        behind = jumps[target - 1] if target > position else None
+        if behind is not None and not code.texts[target - 1].startswith("@"):
+            yield position, range(target, behind)
+
+
+def _is_branch(code: Code, position: int) -> bool:
+    return code.instructions[position].opcode.startswith("BRA")
 
 
 def calls(code: Code) -> dict[int, int]:

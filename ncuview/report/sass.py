@@ -110,7 +110,7 @@ class Code:
         return [parse(text) for text in self.texts]
 
     @cached_property
-    def _at(self) -> dict[int, int]:
+    def places(self) -> dict[int, int]:
         """Address -> position."""
         return {address: position for position, address in enumerate(self.addresses)}
 
@@ -121,8 +121,8 @@ class Code:
         for position, (address, text) in enumerate(zip(self.addresses, self.texts, strict=True)):
             jump = _JUMP.search(text)
             # A jump to itself pads the end of a kernel.
-            if jump and int(jump["target"], 16) < address and int(jump["target"], 16) in self._at:
-                found.append(range(self._at[int(jump["target"], 16)], position + 1))
+            if jump and int(jump["target"], 16) < address and int(jump["target"], 16) in self.places:
+                found.append(range(self.places[int(jump["target"], 16)], position + 1))
         return sorted(found, key=len)
 
     def matching(self, pattern: str | re.Pattern[str]) -> NDArray[np.bool_]:
@@ -133,18 +133,6 @@ class Code:
     def innermost_loop(self, position: int) -> range | None:
         """The smallest loop around an instruction."""
         return next((loop for loop in self.loops if position in loop), None)
-
-    def decided_by(self, position: int) -> tuple[range, ...]:
-        """Where a guarded branch decides whether it is reached: what it skips, and goes to instead; or its loop."""
-        jump = _JUMP.search(self.texts[position]) if self.texts[position].startswith("@") else None
-        target = self._at.get(int(jump["target"], 16)) if jump else None
-        if target is None:
-            return ()
-        skipped = range(min(position, target), max(position, target))
-        other = _JUMP.search(self.texts[target - 1]) if target > position else None
-        if other is None or self.texts[target - 1].startswith("@"):
-            return (skipped,)
-        return skipped, range(target, self._at.get(int(other["target"], 16), target))
 
     def varies_in(self, loop: range) -> frozenset[str]:
         """The registers that a loop changes; those that it fills with the same argument each time do not count."""

@@ -86,6 +86,10 @@ def test_an_index_that_a_function_reads_itself_is_in_its_results() -> None:
     assert axes_at(code(*own))[2].operands == {"Y"}
 
 
+def test_a_load_that_may_be_from_shared_memory_may_bring_what_any_thread_stored() -> None:
+    assert of_last("LD.E R4, desc[UR6][R8.64]", "FMUL R6, R4, 2") == "XYZ"
+
+
 def test_what_a_call_of_an_unknown_function_leaves_may_come_from_anywhere() -> None:
     assert of_last("MOV R8, RZ", "CALL.ABS.NOINC R10", "FMUL R4, R8, 2") == "XYZ"
 
