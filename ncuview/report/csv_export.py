@@ -1,8 +1,9 @@
 """Nsight Compute's CSV exports, read as a report is: ``ncu --import FILE --page raw --csv``, and the long form.
 
 The raw page has a row for each launch and a column for each metric, and above the launches a row of units. The long
-form, ``--page details``, has a row for each metric of each launch. By default ncu scales each column to a readable
-unit (Kbyte, us) and groups digits with commas; here all become base units. Machine code and sources are not exported.
+form, ``--page details``, has a row for each metric of each launch, and where rules ran one for each of theirs, in
+columns before which the others end. By default ncu scales each column to a readable unit (Kbyte, us) and groups digits
+with commas; here all become base units. Machine code and sources are not exported.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ _MOST_DIGITS = 18
 _NAME, _UNIT, _VALUE = "Metric Name", "Metric Unit", "Metric Value"
 _ABOUT = frozenset({"ID", "Context", "Stream", "Device", "CC"})
 """Columns that say what a launch is and could be names of metrics; the others of this kind hold blanks or slashes."""
-_METRIC = re.compile(r"[A-Za-z]\w*(?:[.:]\w+)*")
+_METRIC = re.compile(r"[a-z]\w*(?:[.:]\w+)*")
+"""Labels for people, as Duration, begin with a capital."""
 _DEVICE_NAME = "device__attribute_display_name"
 _LOG = "=="
 """ncu's own messages begin so, and stand in the file when its whole output was kept."""
@@ -46,6 +48,7 @@ _SECOND = 10**9
 _NUMBER = re.compile(r"(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?)(?:\s+\(.*\))?", re.DOTALL)
 """With the values of its instances behind it, where the user asked for those."""
 _DECIMAL_COMMA = re.compile(r"[-+]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?:[eE][-+]?\d+)?")
+_DOTTED_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:\.\d{3}){2,}")
 _EXTENT = re.compile(r"\(?\s*(\d{1,10}),\s*(\d{1,10}),\s*(\d{1,10})\s*\)?")
 _CAPABILITY = re.compile(r"(\d+)\.(\d+)")
 
@@ -158,9 +161,13 @@ def _rows(data: bytes, start: int, path: Path) -> Iterator[tuple[int, list[str]]
 
 
 def _table(header: list[str], rows: Iterator[tuple[int, list[str]]], path: Path) -> Iterator[dict[str, str]]:
+    ends_early = header.index(_VALUE) + 2 if _VALUE in header else len(header)
     for line, row in rows:
+        cells = len(row)
+        if cells == ends_early < len(header) and not row[-1]:
+            row.extend([""] * (len(header) - cells))
         if len(row) != len(header):
-            raise _damaged(f"{path} is damaged at line {line:,}: {len(row)} cells, and the header has {len(header)}")
+            raise _damaged(f"{path} is damaged at line {line:,}: {cells} cells, and the header has {len(header)}")
         yield dict(zip(header, row, strict=True))
 
 
@@ -207,6 +214,10 @@ def _number(cell: str, path: Path) -> float:
         return float(match["number"].replace(",", ""))
     if _DECIMAL_COMMA.fullmatch(cell):
         raise ReportUnreadable(f"{path} has decimal commas ({cell}), which could be read as thousands", hint=_EXPORT)
+    if _DOTTED_THOUSANDS.fullmatch(cell):
+        raise ReportUnreadable(
+            f"{path} has dots between thousands ({cell}), which could be read as decimals", hint=_EXPORT
+        )
     return {"inf": math.inf, "-inf": -math.inf}.get(cell.lower(), math.nan)
 
 

@@ -24,6 +24,7 @@ ABOUT = (
 OLDER = ("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Kernel Time", "Context", "Stream")
 """Until 2021: when the kernel ran, and nothing of its size or its chip."""
 OF_A_METRIC = ("Section Name", "Metric Name", "Metric Unit", "Metric Value")
+OF_A_RULE = ("Rule Name", "Rule Type", "Rule Description", "Estimated Speedup Type", "Estimated Speedup")
 
 
 @dataclass(frozen=True)
@@ -87,3 +88,11 @@ def details_page(rows: Sequence[Row], units: Mapping[str, str]) -> str:
             section = "Command line profiler metrics"
             writer.writerow([*row.about(ABOUT, number), section, name, units[name], cell(value)])
     return text.getvalue()
+
+
+def details_page_with_rules(rows: Sequence[Row], units: Mapping[str, str]) -> str:
+    """The same where sections with rules were collected: what is said of a metric ends behind its value, in a comma."""
+    header, *of_metrics = details_page(rows, units).splitlines()
+    of_rules = ",".join(f'"{name}"' for name in OF_A_RULE)
+    said = ",".join(f'"{cell}"' for cell in (*rows[0].about(ABOUT, 0), "Occupancy", "", "", "", *["told"] * 5))
+    return "".join(f"{line}\n" for line in (f"{header},{of_rules}", *(f"{line}," for line in of_metrics), said))

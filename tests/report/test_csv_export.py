@@ -22,10 +22,11 @@ from ncuview.paths import shipped
 from ncuview.report import csv_export
 from ncuview.report.csv_export import base_unit, function_name, read_csv
 from ncuview.report.reader import read
-from tests.report.exports import ABOUT, OLDER, Row, details_page, raw_page
+from tests.report.exports import ABOUT, OLDER, Row, details_page, details_page_with_rules, raw_page
 
 TRANSPOSE = shipped("kernels") / "transpose" / "h200.ncu-repz"
 TIME, BYTES = "gpu__time_duration.sum", "dram__bytes_read.sum"
+LABELS = ("Elapsed Cycles", "Duration")
 BASE = {TIME: "ns", BYTES: "byte"}
 
 Export = Callable[[str], Path]
@@ -60,7 +61,7 @@ def units_of(profile: Profile) -> dict[str, str]:
     return {**profile.units, "device__attribute_display_name": ""}
 
 
-@pytest.mark.parametrize("page", [raw_page, details_page])
+@pytest.mark.parametrize("page", [raw_page, details_page, details_page_with_rules])
 def test_a_recorded_profile_comes_back_without_its_code(
     transpose: Profile, page: Callable[..., str], export: Export
 ) -> None:
@@ -172,7 +173,7 @@ def test_labels_for_people_and_remarks_of_rules_are_no_metrics(export: Export) -
     text = details_page([Row({TIME: 5.0, "Elapsed Cycles": 9.0, "": 0.0})], {TIME: "ns", "Elapsed Cycles": "", "": ""})
     assert read_csv(export(text)).launches.metrics[0] == TIME
     with pytest.raises(ReportUnreadable, match="names no metric"):
-        read_csv(export(details_page([Row({"Elapsed Cycles": 9.0})], {"Elapsed Cycles": ""})))
+        read_csv(export(details_page([Row({"Elapsed Cycles": 9.0, "Duration": 2.0})], dict.fromkeys(LABELS, ""))))
 
 
 def test_sizes_and_chip_come_from_their_columns(export: Export) -> None:
@@ -261,6 +262,9 @@ WHOLE = raw_page([Row({TIME: 1.0, BYTES: 2.0}), Row({TIME: 3.0, BYTES: 4.0})], B
         ("\n".join(line for line in WHOLE.split("\n") if '"ns"' not in line), ReportUnreadable, "no row of units"),
         (WHOLE.replace('"4"', '"4,5"'), ReportUnreadable, "decimal commas"),
         (WHOLE.replace('"4"', '"1.234,5"'), ReportUnreadable, "decimal commas"),
+        (WHOLE.replace('"4"', '"1.234.567"'), ReportUnreadable, "dots between thousands"),
+        (details_page_with_rules([Row({TIME: 1.0})], BASE).replace('"1",\n', '"1","",\n'), ReportDamaged, "17 cells"),
+        (details_page_with_rules([Row({TIME: 1.0})], BASE).replace('"1",\n', "\n"), ReportDamaged, "15 cells"),
         (raw_page([Row()], {}), ReportUnreadable, "names no metric"),
     ],
 )
