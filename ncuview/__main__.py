@@ -1,5 +1,5 @@
 """``python -m ncuview``."""
 
-from ncuview.cli import main
+from ncuview.cli import run
 
-main()
+run()

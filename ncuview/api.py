@@ -65,23 +65,28 @@ def load_rules(folders: Iterable[Path] = ()) -> tuple[Rule, ...]:
     """
     from ncuview.ruleset import spec
 
-    return spec.load_rules([shipped("rules"), *folders])
+    further = tuple(folders)
+    return spec.load_rules([shipped("rules"), *further]) if further else spec.shipped_rules()
 
 
-def read(*reports: str | Path, kernel_name: str = "", source_folders: Sequence[Path] = ()) -> Profile:
+def read(
+    *reports: str | Path, kernel_name: str = "", source_folders: Sequence[Path] = (), instructions: bool = True
+) -> Profile:
     """The launches of one or more reports, as DataFrames.
 
     Args:
         reports: Report files, folders of them, or Nsight's raw CSV exports.
         kernel_name: Only launches of this kernel, or of those that match ``regex:`` and a pattern; empty for all.
         source_folders: Where to look for sources that the reports do not hold.
+        instructions: Whether to read machine code, what was counted in it, and sources too. Without them many launches
+            are read in less than half of the time, and rules that look at code are skipped, as for a CSV export.
 
     Raises:
         ReportError: A report is unreadable, damaged or empty.
     """
     from ncuview.profiled import read_with_sources
 
-    return read_with_sources(reports, kernel_name, source_folders)
+    return read_with_sources(reports, kernel_name, source_folders, instructions=instructions)
 
 
 def profile(
@@ -118,8 +123,8 @@ def profile(
         ProgramFailed: The program or the function failed before a launch was profiled.
         NothingProfiled: No launch was profiled.
     """
-    rules = load_rules() if rules is None else rules
-    return _profiled_program(target, rules, options, Path(export) if export else None, timeout_s, None, progress)[0]
+    metrics = _planned(rules)
+    return _profiled_program(target, metrics, options, Path(export) if export else None, timeout_s, None, progress)[0]
 
 
 def whole(profile: Profile) -> Profile:
@@ -136,7 +141,7 @@ def whole(profile: Profile) -> Profile:
 
 def _profiled_program(
     target: Target,
-    rules: Sequence[Rule],
+    metrics: Sequence[str],
     options: NcuOptions | None,
     export: Path | None,
     timeout_s: float,
@@ -144,12 +149,11 @@ def _profiled_program(
     progress: Progressed | None,
 ) -> tuple[Profile, Profiled]:
     """What was read of a run under ncu, and how it ended."""
-    from ncuview.collect.plan import metrics_for
     from ncuview.profiled import profiled_program
 
     found, made = profiled_program(
         target,
-        metrics_for(rules),
+        metrics,
         options,
         export=export,
         timeout_s=timeout_s,
@@ -157,6 +161,17 @@ def _profiled_program(
         progress=progress,
     )
     return replace(found, failure=failure_of(made.failure)) if made.failure else found, made
+
+
+def _planned(rules: Sequence[Rule] | None) -> Sequence[str]:
+    """The metrics to collect; for the shipped rules without loading them, which is done while ncu runs."""
+    if rules is None:
+        from ncuview.collect.shipped_plan import shipped_plan
+
+        return shipped_plan()
+    from ncuview.collect.plan import metrics_for
+
+    return metrics_for(rules)
 
 
 def diagnose(profile: Profile, rules: Sequence[Rule] | None = None) -> Diagnosis:
@@ -253,14 +268,14 @@ def examine_program(
     Raises:
         NcuviewError: See errors.py.
     """
-    from ncuview.collect.plan import metrics_for
+    metrics = _planned(rules)
+    found, made = _profiled_program(program, metrics, options, export, timeout_s, no_progress_s, progress)
     from ncuview.collect.requested import without_values
     from ncuview.diagnose.rank import diagnose as rank
 
-    rules = load_rules() if rules is None else rules
-    found, made = _profiled_program(program, rules, options, export, timeout_s, no_progress_s, progress)
-    diagnosis = edited(rank(found, rules, "live"), options.source_folders if options else ())
-    missing = without_values(metrics_for(rules), found)
+    judged = rank(found, load_rules() if rules is None else rules, "live")
+    diagnosis = edited(judged, options.source_folders if options else ())
+    missing = without_values(metrics, found)
     notes = [diagnosis.remark, *(note.what for note in made.notes), str(missing) if missing else ""]
     return Examined(replace(diagnosis, remark="; ".join(filter(None, notes))), found, _told(made.options))
 

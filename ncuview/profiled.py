@@ -21,8 +21,14 @@ if TYPE_CHECKING:
     from ncuview.collect.profiling import Profiled
     from ncuview.model import Profile
 
-_NEEDED_LATER = ("ncuview.report.frames", "ncuview.report.reader", "ncuview.diagnose.rank", "ncuview.edit.advice")
-"""What reads and judges a report, with pandas and all else that it imports."""
+_NEEDED_LATER = (
+    "ncuview.report.frames",
+    "ncuview.report.reader",
+    "ncuview.diagnose.rank",
+    "ncuview.edit.advice",
+    "ncuview.render.terminal",
+)
+"""What reads, judges and shows a report, with pandas and all else that it imports."""
 
 
 def profiled_program(
@@ -91,8 +97,12 @@ def read_with_sources(
     kernel_name: str = "",
     source_folders: Sequence[Path] = (),
     ahead: Ahead | None = None,
+    *,
+    instructions: bool = True,
 ) -> Profile:
     """The launches of reports, with call sites of inlined functions and sources that are on this machine.
+
+    Without ``instructions``, only their numbers.
 
     Raises:
         ReportError: A report is unreadable, damaged or empty.
@@ -102,7 +112,8 @@ def read_with_sources(
     from ncuview.report.reader import read
     from ncuview.report.source import with_local_sources
 
-    return with_local_sources(with_call_sites(read(report_files(paths), kernel_name, ahead)), source_folders)
+    found = read(report_files(paths), kernel_name, ahead, instructions=instructions)
+    return with_local_sources(with_call_sites(found), source_folders) if instructions else found
 
 
 class _ReaderAhead:
@@ -110,13 +121,13 @@ class _ReaderAhead:
 
     def __init__(self) -> None:
         self.child: Ahead | None = None
-        self._imports = Thread(target=_import_all, name="imports")
+        self._prepared = Thread(target=_prepare, name="prepare")
 
     def start(self) -> None:
         """Start it, unless an earlier attempt did."""
         if self.child is None:
             self.child = Ahead()
-            self._imports.start()
+            self._prepared.start()
 
     def __enter__(self) -> Self:
         return self
@@ -124,9 +135,12 @@ class _ReaderAhead:
     def __exit__(self, *_: object) -> None:
         if self.child:
             self.child.close()
-            self._imports.join()  # Python must not end in the middle of it
+            self._prepared.join()  # Python must not end in the middle of it
 
 
-def _import_all() -> None:
+def _prepare() -> None:
     for name in _NEEDED_LATER:
         import_module(name)
+    from ncuview.ruleset.spec import shipped_rules
+
+    shipped_rules()

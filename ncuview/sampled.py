@@ -62,7 +62,6 @@ def analyze_sampled(
         NothingProfiled: The program launched something else in its second run.
         NcuviewError: See errors.py.
     """
-    rules = load_rules() if rules is None else rules
     first_options = _sampling(options or NcuOptions())
 
     def profiled(metrics: Sequence[str], chosen: NcuOptions) -> Profile:
@@ -73,6 +72,7 @@ def analyze_sampled(
         return whole(found)
 
     first = profiled(sampling_metrics(), first_options)
+    rules = load_rules() if rules is None else rules
     seen = samples(configurations_of(first))
     look = second_look(first, rules, [sample.stands_for for sample in seen])
     told = rank(first, rules, "live")
@@ -95,7 +95,7 @@ def analyze_sampled(
 
 
 def forecast_of(
-    program: Sequence[str], rules: Sequence[Rule], options: NcuOptions | None = None, *, quick: bool = False
+    program: Sequence[str], rules: Sequence[Rule] | None, options: NcuOptions | None = None, *, quick: bool = False
 ) -> Forecast:
     """What a run of ncu for this program will be and cost; nothing is run.
 
@@ -104,7 +104,7 @@ def forecast_of(
     """
     words, options = program_of(program, options or NcuOptions(), Path())
     options = _sampling(options) if quick else options
-    metrics = sampling_metrics() if quick else metrics_for(rules)
+    metrics = sampling_metrics() if quick else metrics_for(load_rules() if rules is None else rules)
     command = ncu_command(find_ncu() or Path("ncu"), metrics, Path("profile.ncu-rep"), words, options)
     return forecast(command, metrics)
 

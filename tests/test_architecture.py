@@ -99,7 +99,7 @@ def test_native_libraries_are_imported_in_child_processes_only(library: str, hom
     assert users == home
 
 
-@pytest.mark.parametrize("home", ["report.native", "collect.host", "doctor.driver_probe"])
+@pytest.mark.parametrize("home", ["report.native", "report.outline_child", "collect.host", "doctor.driver_probe"])
 def test_no_module_imports_a_child_process(home: str) -> None:
     assert not {module for module, path in MODULES.items() if home in ours(path)}
 

@@ -151,4 +151,4 @@ def test_where_there_is_nothing_to_read_it_ends(ncu: PlayedNcu, readers: list[Ah
     with pytest.raises(ProgramFailed):
         ncuview.profile("./program")
     assert readers[0].process.returncode == -9  # type: ignore[attr-defined]
-    assert not [thread for thread in threading.enumerate() if thread.name == "imports"]
+    assert not [thread for thread in threading.enumerate() if thread.name == "prepare"]

@@ -90,7 +90,7 @@ def analyze(
     leave(diagnosis.failure)
 
 
-def _forecast(inputs: Inputs, rules: tuple[Rule, ...], *, quick: bool) -> None:
+def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, *, quick: bool) -> None:
     """Print ncu's command and what it will cost."""
     if not inputs.runs_program and inputs.suffix != ".cu":
         raise UsageError("--dry-run is for programs, Python and .cu files")

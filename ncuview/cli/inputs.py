@@ -219,14 +219,16 @@ class Inputs:
         if not (self.timeout == math.inf and self.no_progress_timeout is None) and not self.runs_program:
             raise UsageError("--timeout and --no-progress-timeout are for programs")
 
-    def chosen_rules(self) -> tuple[Rule, ...]:
-        """The rules to judge by."""
+    def chosen_rules(self) -> tuple[Rule, ...] | None:
+        """The rules to judge by; None for all that ship, which are loaded while ncu runs."""
+        if not (self.rules or self.select or self.ignore):
+            return None
         from ncuview.api import load_rules
         from ncuview.collect.plan import choose_rules
 
         return choose_rules(load_rules(self.rules or ()), self.select or (), self.ignore or ())
 
-    def examine(self, rules: tuple[Rule, ...], progress: Progressed) -> Examined:
+    def examine(self, rules: tuple[Rule, ...] | None, progress: Progressed) -> Examined:
         """Profile or read what is named, and diagnose it."""
         from ncuview import api
 

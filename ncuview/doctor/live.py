@@ -69,5 +69,5 @@ def _profile(metrics: Sequence[str], progress: Callable[[Progress], object] | No
 
     with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
         report = profile_live([launch_of(find_kernel(KERNEL))], metrics, Path(folder), hear)
-        found = read([report]).metrics
+        found = read([report], instructions=False).metrics
     return passes, [name for name in metrics if name not in found or found[name].isna().any()]

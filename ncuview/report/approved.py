@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ncuview.errors import ReportDamaged
 from ncuview.report.framing import Framing, ReportHeader, framing, whole_part
+from ncuview.report.outliners import Outliners
 from ncuview.report.packing import CutShort
 from ncuview.report.precheck import CORRUPT, PROFILE_AGAIN, header_with_launches, report_pieces, snapshot_of
 from ncuview.report.snapshot import Snapshot
@@ -26,8 +27,12 @@ class Approved:
     """What is wrong with the file, in the order of the file; empty for a whole one."""
 
 
-def approve(path: Path) -> Approved:
+def approve(path: Path, outliners: Outliners | None = None) -> Approved:
     """Take a report's bytes, check them, and keep those that may be read. To be closed by whoever asks.
+
+    Args:
+        path: The report.
+        outliners: Processes that help where it is large.
 
     Raises:
         ReportUnreadable: It cannot be opened, is no report of a format that we know, or there is no room for it.
@@ -37,7 +42,7 @@ def approve(path: Path) -> Approved:
     file = _File(path)
     taken = snapshot_of(file.pieces(), path)
     try:
-        found = framing(taken.data)
+        found = framing(taken.data, outliners.outlines_of(taken)) if outliners else framing(taken.data)
         damage = file.damage + found.damage
         if not damage:
             header_with_launches(found, path)

@@ -27,11 +27,12 @@ from ncuview.paths import shipped
 from ncuview.report.columns import Reading, decode
 from ncuview.report.framing import LaunchHeader
 from ncuview.report.snapshot import Snapshot
-from ncuview.report.task import Task, hand_over, has_begun, last_launch, last_words, lost_launches
+from ncuview.report.task import WITHOUT_CODE, Task, hand_over, has_begun, last_launch, last_words, lost_launches
 from ncuview.report.wanted import PREFIX
 
 REHEARSAL = shipped("kernels") / "transfers" / "h200.ncu-repz"
 """The smallest report of ours."""
+_READER = "ncuview.report.native"
 _MODULES = ("ncuview", "ncu_report")
 START_S = 60
 """What a child may take until it can read: importing NVIDIA's reader from a slow disk."""
@@ -90,15 +91,15 @@ class Failure:
     """Whether this machine may have lacked memory or time for it, so that the report may be whole."""
 
 
-class _Child(NamedTuple):
+class Child(NamedTuple):
     """A process that waits for its task, and where to put it."""
 
     process: subprocess.Popen[bytes]
     tasks: socket.socket
 
     @classmethod
-    def start(cls, environment: Mapping[str, str], *rehearsals: str) -> _Child:
-        """Start one, which reads these reports of ours first.
+    def start(cls, module: str, environment: Mapping[str, str], *words: str) -> Child:
+        """Start one that runs this module, with these words on its command line.
 
         Raises:
             OSError: It cannot be started.
@@ -108,7 +109,7 @@ class _Child(NamedTuple):
         with its, tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
             try:
                 process = subprocess.Popen(
-                    [sys.executable, "-P", "-s", "-B", "-m", "ncuview.report.native", *rehearsals],
+                    [sys.executable, "-P", "-s", "-B", "-m", module, *words],
                     stdin=its.fileno(),
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
@@ -120,18 +121,27 @@ class _Child(NamedTuple):
                 raise
         return cls(process, ours)
 
-    def tell(self, task: Task, report: Snapshot) -> None:
+    def tell(self, task: bytes, report: Snapshot) -> None:
         """Give it its task.
 
         Raises:
             OSError: It is gone, or there is no room for the task.
         """
-        told = Snapshot.of([task.to_json()])
+        told = Snapshot.of([task])
         try:
             hand_over(self.tasks, told.descriptor, report.descriptor)
             self.tasks.close()
         finally:
             told.close()
+
+    def answer(self, most_s: float) -> bytes:
+        """What it writes until it ends; nothing where that takes longer, or it failed."""
+        try:
+            written, _ = self.process.communicate(timeout=most_s)
+        except subprocess.TimeoutExpired:
+            written = b""
+        self.end()
+        return written if self.process.returncode == 0 else b""
 
     def end(self) -> None:
         """End it, whatever it is at."""
@@ -143,15 +153,16 @@ class _Child(NamedTuple):
 class Ahead:
     """Children that start before it is known what they are to read, and rehearse with a report of ours meanwhile.
 
-    They serve whoever reads launches of this kernel first.
+    They serve whoever reads launches of this kernel first. To be ready for machine code takes them ten times as long.
     """
 
-    def __init__(self, count: int = 1, kernel: str = "") -> None:
+    def __init__(self, count: int = 1, kernel: str = "", *, with_code: bool = True) -> None:
         self.kernel = kernel
-        self._children: list[_Child] = []
+        words = [str(REHEARSAL), *([] if with_code else [WITHOUT_CODE])]
+        self._children: list[Child] = []
         with suppress(OSError, ReportUnreadable):  # whoever reads the report will see why, and say so
             for _ in range(count):
-                self._children.append(_Child.start(_environment(kernel), str(REHEARSAL)))
+                self._children.append(Child.start(_READER, _environment(kernel), *words))
 
     def close(self) -> None:
         """End those that nobody took."""
@@ -162,12 +173,12 @@ class Ahead:
         """A child that has its task now; None where all are gone or have one already."""
         while child := self._taken():
             with suppress(OSError):
-                child.tell(task, report)
+                child.tell(task.to_json(), report)
                 return child.process
             child.end()
         return None
 
-    def _taken(self) -> _Child | None:
+    def _taken(self) -> Child | None:
         with suppress(IndexError):  # threads take them, and to take one from a list is one step
             return self._children.pop(0)
         return None
@@ -220,11 +231,11 @@ class Children:
             if waiting := each.told(task, report):
                 return waiting
         try:
-            child = _Child.start(self._environment)
+            child = Child.start(_READER, self._environment)
         except OSError as error:
             raise _cannot_start(str(error)) from error
         try:
-            child.tell(task, report)
+            child.tell(task.to_json(), report)
         except BrokenPipeError:
             child.tasks.close()  # it ended at once, and what it said tells why
         except OSError as error:
@@ -317,7 +328,15 @@ def _ended(code: int) -> str:
 
 def _environment(kernel: str) -> dict[str, str]:
     """Where a child that looks for this kernel finds its modules, and nothing else of ours."""
-    modules = (*_MODULES, "re2") if kernel.startswith(PREFIX) else _MODULES
+    return environment_of((*_MODULES, "re2") if kernel.startswith(PREFIX) else _MODULES)
+
+
+def environment_of(modules: Sequence[str]) -> dict[str, str]:
+    """Where a child finds these modules, and nothing else of ours.
+
+    Raises:
+        ReportUnreadable: One is not installed.
+    """
     found = {"PYTHONPATH": os.pathsep.join(dict.fromkeys(map(_folder_of, modules))), "LC_ALL": "C.UTF-8"}
     if sysconfig.get_config_var("Py_ENABLE_SHARED"):  # else Python itself may not be found
         found["LD_LIBRARY_PATH"] = str(sysconfig.get_config_var("LIBDIR"))

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ncuview.report import wire
+from ncuview.report.launch_outline import (
+    LEAST_BYTES_OF_FIELD,
+    LaunchOutline,
+    check_density,
+    launch_outline,
+    too_many_fields,
+)
 from ncuview.report.wire import Block, Data, Outline, Span, WireError
 
 _CREATED = 2
@@ -18,26 +25,16 @@ _NAME, _VALUE = 1, 2
 _WRITER = b"Nsight Compute Target"
 _PAYLOAD_SIZE = 5
 
-# Source item: the module that is in it. Result item: the kernel's name as the linker knows it, its module, its metrics.
 _MODULE_ITSELF = 1
-_MANGLED, _MODULE_OF_RESULT, _NUMBER_OF_MODULE, _METRIC = 5, 15, 1, 13
+"""Of a source item: the module that is in it."""
 
-_WHOLE_METRIC = re.compile(
-    rb"\x08([\x80-\xff]{0,4}[\0-\x7f])(?:\Z|\x12\0|\x1a|\x20|\x12[\x80-\xff]{0,4}[\x01-\x7f][\x0a\x15\x19\x20\x25\x28])",
-    re.DOTALL,
-)
-"""Its name's number, then its value as a text, of 32 or 64 bits, or whole; or none, or only such of instructions, or
-only whether it has such, as for what ncu 2025.3 calls register spilling."""
-
-_MOST_PARTS, _LEAST_BYTES_OF_PART = 500_000, 8
-"""A metric takes ten bytes or more. A file with many fields of two would be walked over for minutes."""
-_FEW = 64
-"""Fields of a launch that are no metrics, of which some take two bytes."""
+_MOST_FIELDS = 500_000
 _MOST_LAUNCHES = 250_000
 _MOST_BROKEN_BLOCKS, _MOST_OF_BROKEN = 100, 100
 """Blocks that are broken, and launches of each; where there are more, the rest is not believed."""
 _LEAST_ITEM = 4
 _PIECE = 1 << 20
+_NONE: Mapping[int, LaunchOutline] = MappingProxyType({})
 
 
 class LaunchHeader(NamedTuple):
@@ -93,9 +90,14 @@ class Framing:
         return self.header.results if len(self.damage) == len(self.broken) else None
 
 
-def framing(data: Data) -> Framing:
-    """Walk over a report's framing. The format has no checksum, so that changed values go unseen."""
-    session, launches = _Session(data), _Launches(data)
+def framing(data: Data, outlines: Mapping[int, LaunchOutline] = _NONE) -> Framing:
+    """Walk over a report's framing. The format has no checksum, so that changed values go unseen.
+
+    Args:
+        data: The report.
+        outlines: What is known of launches already, by the byte at which each begins.
+    """
+    session, launches = _Session(data), _Launches(data, outlines)
     broken: list[Block] = []
     damage: list[str] = []
     end = number = 0
@@ -178,10 +180,10 @@ class _Session:
 class _Launches:
     """The launches of a report as its blocks are walked over, and the modules that hold their kernels."""
 
-    def __init__(self, data: Data) -> None:
-        self._data = data
-        self._most_parts = _MOST_PARTS + len(data) // _LEAST_BYTES_OF_PART
-        self._parts = 0
+    def __init__(self, data: Data, outlines: Mapping[int, LaunchOutline]) -> None:
+        self._data, self._outlines = data, outlines
+        self._most_fields = _MOST_FIELDS + len(data) // LEAST_BYTES_OF_FIELD
+        self._fields = 0
         self._modules: dict[int, Span] = {}
         self._ambiguous: set[int] = set()
         self._found: list[tuple[LaunchHeader, int]] = []
@@ -198,17 +200,21 @@ class _Launches:
         if len(self) + block.results > _MOST_LAUNCHES:
             raise WireError(block.header.start, f"the file announces more than {_MOST_LAUNCHES:,} launches")
         for place, item in enumerate(wire.items(self._data, block)):
-            outline = wire.outline(self._data, item)
-            self._check_density(item, len(outline.rows))
             if place < block.sources:
+                outline = wire.outline(self._data, item)
+                check_density(item, len(outline.rows))
+                self._count(item, len(outline.rows))
                 self._add_module(item, outline)
             else:
-                self._add_launch(item, outline, is_kernel=place < block.sources + block.kernels)
+                is_kernel = place < block.sources + block.kernels
+                told = self._outlines.get(item.start) or launch_outline(self._data, item, is_kernel=is_kernel)
+                self._count(item, told.fields)
+                self._add_launch(item, told)
 
-    def _check_density(self, item: Span, count: int) -> None:
-        self._parts += 1 + count
-        if self._parts > self._most_parts or count > _FEW + item.size // _LEAST_BYTES_OF_PART:
-            raise WireError(item.start, "more fields than a report of its size has")
+    def _count(self, item: Span, fields: int) -> None:
+        self._fields += 1 + fields
+        if self._fields > self._most_fields:
+            raise too_many_fields(item)
 
     def add_broken(self, count: int, why: str) -> None:
         self._found += [(LaunchHeader(0, "", -1, damage=why), 0)] * count
@@ -219,26 +225,9 @@ class _Launches:
         if known.size != item.size or self._data[slice(*known)] != self._data[slice(*item)]:
             self._ambiguous.add(module)  # processes number their modules each from the same start
 
-    def _add_launch(self, item: Span, outline: Outline, *, is_kernel: bool) -> None:
-        fields, data = outline.last, self._data
-        mangled = data[slice(*fields[_MANGLED].content)].decode("utf-8", "replace") if _MANGLED in fields else ""
-        metrics, damage = None, ""
-        if is_kernel:
-            whole = _WHOLE_METRIC.match  # looked up once, since it is called for each of hundreds
-            values = [whole(data, row[4], row[5]) for row in outline.rows if row[0] == _METRIC]
-            # ncu 2025.3 writes some metrics of --set full twice; NVIDIA's reader knows each once.
-            metrics = len({value[1] for value in values if value})
-            if not values or None in values:
-                damage = f"launch {len(self)} has {'a metric without a value' if values else 'no metrics'}"
-        found = LaunchHeader(item.size, mangled, -1, metrics, damage)
-        self._found.append((found, self._module_of(outline)))
-
-    def _module_of(self, outline: Outline) -> int:
-        if _MODULE_OF_RESULT in outline.last:
-            with suppress(WireError):
-                inner = wire.outline(self._data, outline.last[_MODULE_OF_RESULT].content).last
-                return inner[_NUMBER_OF_MODULE].value if _NUMBER_OF_MODULE in inner else 0
-        return 0
+    def _add_launch(self, item: Span, told: LaunchOutline) -> None:
+        damage = f"launch {len(self)} has {told.damage}" if told.damage else ""
+        self._found.append((LaunchHeader(item.size, told.mangled, -1, told.metrics, damage), told.module))
 
     def headers(self) -> tuple[LaunchHeader, ...]:
         codes: dict[tuple[int, str], int] = {}

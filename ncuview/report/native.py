@@ -1,10 +1,10 @@
 """The child process that reads launches of one report: the only module that imports ncu_report.
 
-``python -P -m ncuview.report.native [REHEARSAL]`` takes a task (task.py) from the socket that its stdin is and writes
-its launches in the form of columns.py; on stderr it says where it is. NVIDIA's reader is native code that crashes on
-damaged files and never frees what it loads, so it lives and dies here, without rights and with bounds on memory and
-time (confine.py). A rehearsal is a report of ours that is read while there is no task yet: what NVIDIA's libraries do
-once takes longer than to read most reports.
+``python -P -m ncuview.report.native [REHEARSAL [without-code]]`` takes a task (task.py) from the socket that its stdin
+is and writes its launches in the form of columns.py; on stderr it says where it is. NVIDIA's reader is native code that
+crashes on damaged files and never frees what it loads, so it lives and dies here, without rights and with bounds on
+memory and time (confine.py). A rehearsal is a report of ours that is read while there is no task yet: what NVIDIA's
+libraries do once takes longer than to read most reports.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from ncuview.report.columns import REAL, WHOLE, LaunchColumns, Reading, encode
 from ncuview.report.confine import confine
-from ncuview.report.task import at_launch, handed_over, lost_launch, reading
+from ncuview.report.task import WITHOUT_CODE, Task, at_launch, handed_over, lost_launch, reading
 from ncuview.report.wanted import check_wanted, matches
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{9,}")
@@ -204,17 +204,17 @@ class Columns:
         )
 
 
-def main(*rehearsals: str) -> None:
+def main(rehearsal: str = "", *words: str) -> None:
     """Write the launches that are asked for, and how many the report holds."""
     import ncu_report
 
-    for rehearsal in rehearsals:
-        _rehearse(ncu_report, rehearsal)
+    if rehearsal:
+        _rehearse(ncu_report, rehearsal, with_code=WITHOUT_CODE not in words)
     with socket.socket(fileno=sys.stdin.fileno()) as parent:
         given = handed_over(parent)
     if given is None:
         return
-    task, report = given
+    task, report = Task.from_json(given[0]), given[1]
     # All that is needed later is looked for before the rights to find it are given up.
     check_wanted(task.kernel)
     load = _prepared(ncu_report, report)
@@ -238,7 +238,7 @@ def main(*rehearsals: str) -> None:
         names.add(name)
         if matches(name, task.kernel):
             if not task.with_code:
-                action.source_files, action.sass_by_pc = dict, _no_code
+                _forget_code(action)
             # Only what the file's order says of this very launch is believed; else its code is its own.
             shared = code >= 0 and len(context) == 1 and mangled == action.name(action.NameBase_MANGLED)
             columns.add(index, name, action, code if shared else -1 - index)
@@ -248,9 +248,11 @@ def main(*rehearsals: str) -> None:
     os._exit(0)  # all that it holds goes with it, at once
 
 
-def _rehearse(ncu_report: Any, report: str) -> None:
-    """Read the first launch of a report with its code, and forget it."""
+def _rehearse(ncu_report: Any, report: str, *, with_code: bool) -> None:
+    """Read the first launch of a report, and forget it."""
     action = ncu_report.load_report(report)[0].action_by_idx(0)
+    if not with_code:
+        _forget_code(action)
     Columns(ncu_report).add(0, "", action, 0)
 
 
@@ -285,8 +287,9 @@ def _damage(action: Any, announced: int | None) -> str:
     return ""
 
 
-def _no_code(_: int) -> str:
-    return ""
+def _forget_code(action: Any) -> None:
+    """From now on this launch has neither sources nor machine code."""
+    action.source_files, action.sass_by_pc = dict, lambda _: ""
 
 
 if __name__ == "__main__":

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
+from importlib import import_module
 from math import ceil
 from pathlib import Path
+from threading import Thread
 
 from ncuview.errors import ReportDamaged, ReportEmpty, ReportError, ReportUnreadable
 from ncuview.model import Failure, Profile, ReportInfo
@@ -18,6 +21,7 @@ from ncuview.report.columns import Reading
 from ncuview.report.csv_export import is_csv_export, read_csv
 from ncuview.report.damage import Damage
 from ncuview.report.framing import LaunchHeader
+from ncuview.report.outliners import Outliners
 from ncuview.report.precheck import CORRUPT, PROFILE_AGAIN
 from ncuview.report.salvage import Salvaged, salvage
 from ncuview.report.snapshot import Snapshot
@@ -31,10 +35,13 @@ has read it never frees, so that the largest shard bounds its memory."""
 MOST_HELD = 1 << 30
 """Bytes of reports that wait to be read; a further one is looked at when an earlier one is done."""
 _NAMED = 12
+_ReadShard = Callable[[Shard], Salvaged]
 _ELSEWHERE = "Read it where more memory and processors are free, or profile fewer launches."
 
 
-def read(paths: Sequence[str | Path], kernel: str = "", ahead: Ahead | None = None) -> Profile:
+def read(
+    paths: Sequence[str | Path], kernel: str = "", ahead: Ahead | None = None, *, instructions: bool = True
+) -> Profile:
     """Read one or more reports, or CSV exports of reports, into a Profile.
 
     Of a damaged report the launches that can be read whole are read; ``ReportInfo.damage`` says which those are, and
@@ -44,6 +51,7 @@ def read(paths: Sequence[str | Path], kernel: str = "", ahead: Ahead | None = No
         paths: The report files, and files that end in .csv.
         kernel: Only launches of kernels with exactly this name, or ``regex:`` and a pattern; empty for all.
         ahead: A child process that was started before there was a report, if any.
+        instructions: Whether machine code, what was counted in it, and sources are read too.
 
     Raises:
         ReportUnreadable: A path is no readable report, NVIDIA's reader is not installed, or no launch of a report, or
@@ -58,15 +66,20 @@ def read(paths: Sequence[str | Path], kernel: str = "", ahead: Ahead | None = No
     running: list[_File] = []
     with ExitStack() as held, ThreadPoolExecutor(workers) as pool:
         waiting = [ahead] if ahead else []
-        if (count := _expected_shards(paths, workers) - len(waiting)) > 0:
-            waiting.append(held.enter_context(closing(Ahead(count, kernel))))
+        outliners = None
+        if (count := _expected_shards(paths, workers)) > 1:
+            held.enter_context(_imported("ncuview.report.frames"))
+            outliners = held.enter_context(closing(Outliners(ceil(count / 2))))
+            further = Ahead(count - len(waiting), kernel, with_code=instructions)
+            waiting.append(held.enter_context(closing(further)))
         children = Children(kernel, waiting)
+        read_shard = partial(salvage, reader=children, with_code=instructions)
         try:
             for path in paths:
                 _wait_for_room(running)
-                running.append(_File(path, kernel, children, pool, workers))
+                running.append(_File(path, kernel, read_shard, outliners, pool, workers))
                 held.callback(running[-1].close)
-            # The children start up while this process imports pandas, which takes about as long.
+            # The children read while this process imports pandas, which takes about as long.
             from ncuview.report.frames import profile_of
 
             found = [file.read() for file in running]
@@ -81,6 +94,17 @@ def read(paths: Sequence[str | Path], kernel: str = "", ahead: Ahead | None = No
     del running, held, found, everything  # a part that is in the frames is to be nowhere else
     made = profile_of(parts)
     return replace(made, failure=damage_of(made.reports))
+
+
+@contextmanager
+def _imported(module: str) -> Iterator[None]:
+    """Import a module that is needed later in the meantime."""
+    importing = Thread(target=import_module, args=[module], name="imports")
+    importing.start()
+    try:
+        yield
+    finally:
+        importing.join()  # Python must not end in the middle of it
 
 
 def _expected_shards(paths: Sequence[str | Path], workers: int) -> int:
@@ -115,13 +139,19 @@ class _File:
     """A file that is being read."""
 
     def __init__(
-        self, path: str | Path, kernel: str, children: Children, pool: ThreadPoolExecutor, workers: int
+        self,
+        path: str | Path,
+        kernel: str,
+        read_shard: _ReadShard,
+        outliners: Outliners | None,
+        pool: ThreadPoolExecutor,
+        workers: int,
     ) -> None:
         self._name = str(path)
-        self._approved = None if is_csv_export(Path(path)) else approve(Path(path))
+        self._approved = None if is_csv_export(Path(path)) else approve(Path(path), outliners)
         if self._approved:
             shards = _shards(self._approved.snapshot, self._approved.header.launches, workers)
-            self._futures = [pool.submit(salvage, shard, children) for shard in shards]
+            self._futures = [pool.submit(read_shard, shard) for shard in shards]
         else:
             self._futures = [pool.submit(_read_export, Path(path), kernel)]
 

@@ -34,9 +34,12 @@ class Salvaged:
     """Those of the reasons for which this machine's lack of memory or time is to blame, or the report."""
 
 
-def salvage(shard: Shard, reader: Reader) -> Salvaged:
-    """Read a shard whole; where that fails without its code, and then without the launch on which it fails."""
-    ladder = _Ladder(reader)
+def salvage(shard: Shard, reader: Reader, *, with_code: bool = True) -> Salvaged:
+    """Read a shard whole; where that fails without its code, and then without the launch on which it fails.
+
+    Without ``with_code``, nobody wants its code, and so none is missing.
+    """
+    ladder = _Ladder(reader, with_code=with_code)
     start = shard.start
     for place, launch in enumerate(shard.launches, shard.start):
         if launch.damage:
@@ -48,9 +51,9 @@ def salvage(shard: Shard, reader: Reader) -> Salvaged:
 
 
 class _Ladder:
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, *, with_code: bool) -> None:
         self.found = Salvaged()
-        self._reader = reader
+        self._reader, self._with_code = reader, with_code
         self._failures = 0
         self._failing_since = 0.0
 
@@ -58,8 +61,8 @@ class _Ladder:
         """Read what can be read of these launches."""
         if not shard.launches:
             return
-        answer = self._try(shard, with_code=True)
-        if isinstance(answer, Failure):
+        answer = self._try(shard, with_code=self._with_code)
+        if isinstance(answer, Failure) and self._with_code:
             why = self._why(answer)
             answer = self._try(shard, with_code=False)
             if isinstance(answer, Answer):

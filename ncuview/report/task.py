@@ -10,6 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Self
 
+WITHOUT_CODE = "without-code"
+"""What a child is told that need not be ready to read machine code."""
+
 _MARK = "ncuview: "
 _READING = _MARK + "reading"
 _LAUNCH = re.compile(rb"^ncuview: launch (\d+)$", re.MULTILINE)
@@ -53,14 +56,14 @@ def hand_over(to: socket.socket, told: int, report: int) -> None:
     socket.send_fds(to, [b"t"], [told, report])
 
 
-def handed_over(by: socket.socket) -> tuple[Task, str] | None:
-    """Wait for the task and the report's path, which names a plain report; None where there will be none."""
+def handed_over(by: socket.socket) -> tuple[bytes, str] | None:
+    """Wait for the task's text and the report's path, which names a plain report; None where there will be none."""
     _, given, _, _ = socket.recv_fds(by, 1, 2)
     if not given:
         return None
     told, report = given
     with os.fdopen(told, "rb") as file:
-        return Task.from_json(file.read()), f"/proc/self/fd/{report}"
+        return file.read(), f"/proc/self/fd/{report}"
 
 
 def reading() -> str:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ncuview.errors import RuleFileError, UnknownRule
+from ncuview.paths import shipped
 from ncuview.report.derive import DERIVED
 from ncuview.report.units import UNITS, WALLS, members
 from ncuview.ruleset.expression import Expression, compile_expression
@@ -245,6 +247,12 @@ def load_rules(folders: Iterable[Path]) -> tuple[Rule, ...]:
                 raise RuleFileError(f"{rule.path}: {key} {value!r} is taken by {seen[value]}")
             seen[value] = rule.path
     return tuple(sorted(rules, key=lambda rule: rule.text.code))
+
+
+@cache
+def shipped_rules() -> tuple[Rule, ...]:
+    """The rules that ship, sorted by code."""
+    return load_rules([shipped("rules")])
 
 
 def _rules_below(folder: Path) -> list[Rule]:

@@ -15,6 +15,7 @@ from ncuview.collect.plan import (
     metrics_for,
     sampling_metrics,
 )
+from ncuview.collect.shipped_plan import shipped_plan
 from ncuview.diagnose.rank import diagnose
 from ncuview.errors import UnknownRule, UsageError
 from ncuview.model import Finding, LaunchDiagnosis, Profile
@@ -35,6 +36,10 @@ def test_every_metric_that_a_rule_reads_is_planned(rule: Rule) -> None:
     needed = {name for name in rule.metric_names() if not name.startswith(OF_THE_LAUNCH)}
     assert needed <= PLAN
     assert needed <= set(metrics_for([rule]))
+
+
+def test_the_list_that_ships_is_what_the_shipped_rules_need() -> None:
+    assert shipped_plan() == metrics_for(RULES), "write it anew: python benchmarks/shipped_plan.py"
 
 
 def test_the_first_name_of_every_unit_is_planned_even_without_rules() -> None:

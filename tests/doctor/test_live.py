@@ -39,7 +39,7 @@ def play(
         progress(Progress("emptyKernel", 0, (passes or PASSES)[tuple(metrics)], 0.2))
         return folder / "profile.ncu-rep"
 
-    def read(paths: Sequence[Path]) -> Any:
+    def read(paths: Sequence[Path], *, instructions: bool) -> Any:
         assert [path.name for path in paths] == ["profile.ncu-rep"]
         return SimpleNamespace(metrics=pd.DataFrame(values or {name: [1.0] for name in SEVERAL_PASSES}))
 

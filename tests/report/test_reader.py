@@ -17,14 +17,17 @@ import pandas as pd
 import pytest
 
 from benchmarks.reading import repeated
+from ncuview.api import load_rules
+from ncuview.diagnose.rank import diagnose
 from ncuview.errors import ReportDamaged, ReportEmpty, ReportUnreadable
-from ncuview.model import Profile
+from ncuview.model import Profile, Skipped
 from ncuview.paths import shipped
 from ncuview.report import child, frames, reader, wire
 from ncuview.report.approved import Approved, approve
 from ncuview.report.child import Ahead, Answer, Children, Failure, Shard
 from ncuview.report.columns import LaunchColumns
 from ncuview.report.framing import LaunchHeader
+from ncuview.report.outliners import Outliners
 from ncuview.report.packing import packed
 from ncuview.report.precheck import precheck, read_report
 from ncuview.report.reader import read
@@ -86,6 +89,27 @@ def test_jump_targets_are_relative_to_the_kernel(transpose: Profile) -> None:
     targets = jumps["sass"].str.extract(r"0x([0-9a-f]+)")[0].map(lambda text: int(text, 16))
     assert len(jumps) > 0
     assert (targets < 1 << 20).all()
+
+
+def test_without_instructions_the_numbers_are_the_same(transpose: Profile) -> None:
+    numbers = read([TRANSPOSE], instructions=False)
+    pd.testing.assert_frame_equal(numbers.metrics, transpose.metrics)
+    pd.testing.assert_frame_equal(numbers.launches, transpose.launches)
+    assert (len(numbers.instructions), numbers.sources, numbers.failure) == (0, {}, None)
+
+
+def test_without_instructions_nothing_is_advised_that_code_does_not_show_too(transpose: Profile) -> None:
+    rules = load_rules()
+    full, numbers = (diagnose(each, rules) for each in (transpose, read([TRANSPOSE], instructions=False)))
+    for whole, seen in zip(full.launches, numbers.launches, strict=True):
+        assert any(isinstance(outcome, Skipped) for outcome in seen.outcomes)
+        assert {found.rule for found in seen.findings} <= {found.rule for found in whole.findings}
+
+
+def test_a_large_report_is_read_without_instructions_too(transpose: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "LEAST_SHARD", TRANSPOSE.stat().st_size // 3)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(3)))
+    pd.testing.assert_frame_equal(read([TRANSPOSE], instructions=False).metrics, transpose.metrics)
 
 
 def test_only_the_launches_of_a_kernel_are_read_with_their_own_indices(transpose: Profile) -> None:
@@ -158,8 +182,8 @@ def test_a_part_that_is_in_the_frames_is_nowhere_else(monkeypatch: pytest.Monkey
 
 
 def test_code_that_several_launches_share_is_that_of_each(transpose: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
-    def each_its_own(path: Path) -> Approved:
-        approved = approve(path)
+    def each_its_own(path: Path, outliners: Outliners | None) -> Approved:
+        approved = approve(path, outliners)
         launches = approved.header.launches
         assert -1 not in {launch.code for launch in launches}
         alone = tuple(launch._replace(code=-1) for launch in launches)
@@ -205,8 +229,8 @@ def started_early(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Ahead, int, str
     started: list[tuple[Ahead, int, str]] = []
 
     class Noted(Ahead):
-        def __init__(self, count: int = 1, kernel: str = "") -> None:
-            super().__init__(count, kernel)
+        def __init__(self, count: int = 1, kernel: str = "", *, with_code: bool = True) -> None:
+            super().__init__(count, kernel, with_code=with_code)
             started.append((self, count, kernel))
 
     monkeypatch.setattr(reader, "Ahead", Noted)
@@ -238,18 +262,18 @@ def test_a_child_that_started_before_is_one_of_them(
 def test_children_that_have_nothing_to_read_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(reader, "LEAST_SHARD", 100)
     ended: list[int] = []
-    end = child._Child.end
+    end = child.Child.end
 
-    def noted(started: child._Child) -> None:
+    def noted(started: child.Child) -> None:
         ended.append(started.process.pid)
         end(started)
 
-    monkeypatch.setattr(child._Child, "end", noted)
+    monkeypatch.setattr(child.Child, "end", noted)
     broken = tmp_path / "broken.ncu-rep"
     broken.write_bytes(b"x" * 1_000)
     with pytest.raises(ReportUnreadable):
         read([broken])
-    assert len(ended) == 3
+    assert len(ended) == 3 + 2  # that read, and that walk over launches
 
 
 def test_for_a_small_report_none_starts_early(started_early: list[tuple[Ahead, int, str]]) -> None:
@@ -485,11 +509,11 @@ def test_reports_wait_until_there_is_room_for_them(small: Profile, monkeypatch: 
     held: list[Snapshot] = []
     most = 0
 
-    def counted(path: Path) -> Approved:
+    def counted(path: Path, outliners: Outliners | None) -> Approved:
         nonlocal most
-        held.append(approve(path).snapshot)
+        held.append(approve(path, outliners).snapshot)
         most = max(most, sum(1 for snapshot in held if snapshot.size))
-        return replace(approve(path), snapshot=held[-1])
+        return replace(approve(path, outliners), snapshot=held[-1])
 
     monkeypatch.setattr(reader, "MOST_HELD", 1)
     monkeypatch.setattr(reader, "approve", counted)

@@ -41,7 +41,7 @@ def test_a_task_comes_with_the_report_that_it_is_about() -> None:
         hand_over(ours, told.descriptor, report.descriptor)
         given = handed_over(its)
     assert given
-    assert given[0] == task
+    assert Task.from_json(given[0]) == task
     assert Path(given[1]).read_bytes() == b"a report"
     os.close(int(Path(given[1]).name))
     told.close()
