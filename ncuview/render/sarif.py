@@ -12,12 +12,11 @@ from typing import Any
 from urllib.parse import quote
 
 from ncuview.model import Diagnosis, Failure, Gate, SourceLine
-from ncuview.paths import shipped
 from ncuview.render.inert_markdown import prose
 from ncuview.render.remarks import Remark, remarks, repository_path
 from ncuview.render.text import json_text, safe_text
 from ncuview.render.words import failure_sentence
-from ncuview.ruleset.spec import Rule, load_rules
+from ncuview.ruleset.spec import Rule, shipped_rules
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "SRCROOT"
@@ -39,7 +38,7 @@ def sarif(diagnosis: Diagnosis, gate: Gate | None, rules: Sequence[Rule] | None,
     from ncuview import __version__
 
     found = remarks(diagnosis, gate)[:_SHOWN]
-    described = _descriptors(load_rules([shipped("rules")]) if rules is None else rules, found)
+    described = _descriptors(shipped_rules() if rules is None else rules, found)
     places = {descriptor["id"]: place for place, descriptor in enumerate(described)}
     run = {
         "tool": {"driver": {"name": "ncuview", "semanticVersion": __version__, "rules": described}},

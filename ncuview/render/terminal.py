@@ -30,6 +30,7 @@ from ncuview.render.words import (
     excerpts,
     failure_sentence,
     host_words,
+    idle_words,
     place_words,
     promise_bounds,
     promise_headline,
@@ -232,7 +233,7 @@ def _no_step(console: Console, launch: LaunchDiagnosis) -> None:
 
 def _walls(launch: LaunchDiagnosis) -> str:
     busy = sorted(launch.walls.items(), key=lambda item: -item[1])
-    return "  ".join(f"{name} {share:.0%}" for name, share in busy if share >= 0.05) or "no unit above 5 %"
+    return "  ".join(f"{name} {share:.0%}" for name, share in busy if share >= 0.05) or idle_words(launch)
 
 
 def _rest(console: Console, launch: LaunchDiagnosis) -> None:

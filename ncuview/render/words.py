@@ -11,6 +11,8 @@ from ncuview.model import Broken, Failure, Finding, HostTimes, Ladder, LaunchDia
 from ncuview.render.text import safe_text
 from ncuview.report.units import UNITS
 
+_MOST_NAMED = 12
+"""Rules that are skipped. Exports of others lack so much that there are sixty, of which no name helps."""
 COLLECT = 'ncu --import-source yes --metrics "$(ncuview rules --metrics)"'
 """What collects all that the rules need."""
 LADDER_MEANING = (
@@ -192,8 +194,14 @@ def rejected_words(finding: Finding) -> str:
 
 def skipped_words(launch: LaunchDiagnosis) -> str:
     """The rules whose metrics have no value, or none that can be right, and what collects them; empty without any."""
-    names = ", ".join(outcome.rule.name for outcome in launch.outcomes if isinstance(outcome, Skipped))
-    return f"{names}: metrics that they need have no value here. Collect them with: {COLLECT}" if names else ""
+    names = [outcome.rule.name for outcome in launch.outcomes if isinstance(outcome, Skipped)]
+    who = ", ".join(names) if len(names) <= _MOST_NAMED else f"{len(names)} of {len(launch.outcomes)} rules"
+    return f"{who}: metrics that they need have no value here. Collect them with: {COLLECT}" if names else ""
+
+
+def idle_words(launch: LaunchDiagnosis) -> str:
+    """What is said of the units of a launch of which none shows a use worth a bar."""
+    return "no unit above 5 %" if launch.walls else "no unit's use was collected"
 
 
 def host_words(host: HostTimes) -> str:

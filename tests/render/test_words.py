@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.api import load_rules
 from ncuview.diagnose.rank import diagnose
-from ncuview.render.words import kernel_words, verdict_headline, verdict_reason
+from ncuview.model import Skipped
+from ncuview.render.words import idle_words, kernel_words, skipped_words, verdict_headline, verdict_reason
 from tests.builders import USE, Launch, make_profile
 
 
@@ -43,3 +46,18 @@ def test_what_could_not_be_judged_is_not_called_far_from_its_peak() -> None:
     assert verdict_reason(unjudged).endswith(" at 90% of its peak. What the rules could not judge is listed below.")
     assert verdict_headline(idle).endswith("the launch is not near its peak.")
     assert "listed below" not in verdict_reason(idle)
+
+
+def test_rules_that_cannot_judge_are_named_unless_there_are_many() -> None:
+    profile = make_profile(Launch().without("launch__occupancy_limit_registers"))
+    [launch] = diagnose(profile, load_rules()).launches
+    assert "register-limited-occupancy, shared-memory-limited-occupancy: metrics that" in skipped_words(launch)
+    skipped = [outcome for outcome in launch.outcomes if isinstance(outcome, Skipped)]
+    bare = replace(launch, outcomes=(*launch.outcomes, *skipped * 12))
+    assert skipped_words(bare).startswith(f"{13 * len(skipped)} of {len(bare.outcomes)} rules: metrics that they need")
+
+
+def test_a_use_that_was_not_collected_is_not_called_small() -> None:
+    [launch] = diagnose(make_profile(Launch()), load_rules()).launches
+    assert idle_words(launch) == "no unit above 5 %"
+    assert idle_words(replace(launch, walls={})) == "no unit's use was collected"
