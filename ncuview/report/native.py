@@ -52,9 +52,10 @@ _ALIGNED = 16
 
 
 class Columns:
-    """Launches put into columns one by one; code that several of them run is looked at once."""
+    """Launches put into columns one by one; code that several of them run is looked at once, where code is wanted."""
 
-    def __init__(self, ncu_report: Any) -> None:
+    def __init__(self, ncu_report: Any, *, with_code: bool) -> None:
+        self._with_code = with_code
         metric, raw = ncu_report.IMetric, ncu_report._ncu_report  # noqa: SLF001
         # The functions under the methods of NVIDIA's classes, and the pointers under its objects: a report is millions
         # of such calls, and to look an object's pointer up takes four times as long as to read a number.
@@ -104,7 +105,7 @@ class Columns:
                 row[column] = read(number)
             elif kind == self._text_kind and name == _DEVICE_NAME:
                 device = metric.as_string() or ""
-            if not name.startswith(_NO_ADDRESSES) and (count := self._num_instances(number)):
+            if self._with_code and not name.startswith(_NO_ADDRESSES) and (count := self._num_instances(number)):
                 found = self._instances(action, metric, count, code)
                 if found:
                     instances[name] = found
@@ -116,7 +117,7 @@ class Columns:
         }
         for name, value in about.items():
             self._about[name].append(value)
-        if code not in self._has_sources:
+        if self._with_code and code not in self._has_sources:
             self._has_sources.add(code)
             self._sources.update((name, text) for name, text in action.source_files().items() if text)
         self._add_instructions(action, instances, code)
@@ -224,7 +225,7 @@ def main(rehearsal: str = "", *words: str) -> None:
     context = load()
     places = [(each, launch) for each in context for launch in range(each.num_actions())]
     names = set()
-    columns = Columns(ncu_report)
+    columns = Columns(ncu_report, with_code=task.with_code)
     for index, (mangled, code, metrics) in enumerate(task.launches, task.start):
         if index >= len(places):
             break
@@ -237,8 +238,6 @@ def main(rehearsal: str = "", *words: str) -> None:
         name = action.name(action.NameBase_FUNCTION)
         names.add(name)
         if matches(name, task.kernel):
-            if not task.with_code:
-                _forget_code(action)
             # Only what the file's order says of this very launch is believed; else its code is its own.
             shared = code >= 0 and len(context) == 1 and mangled == action.name(action.NameBase_MANGLED)
             columns.add(index, name, action, code if shared else -1 - index)
@@ -251,9 +250,7 @@ def main(rehearsal: str = "", *words: str) -> None:
 def _rehearse(ncu_report: Any, report: str, *, with_code: bool) -> None:
     """Read the first launch of a report, and forget it."""
     action = ncu_report.load_report(report)[0].action_by_idx(0)
-    if not with_code:
-        _forget_code(action)
-    Columns(ncu_report).add(0, "", action, 0)
+    Columns(ncu_report, with_code=with_code).add(0, "", action, 0)
 
 
 def _prepared(ncu_report: Any, report: str) -> Callable[[], Any]:
@@ -285,11 +282,6 @@ def _damage(action: Any, announced: int | None) -> str:
     except (TypeError, UnicodeEncodeError):
         return "has names that are no text"
     return ""
-
-
-def _forget_code(action: Any) -> None:
-    """From now on this launch has neither sources nor machine code."""
-    action.source_files, action.sass_by_pc = dict, lambda _: ""
 
 
 if __name__ == "__main__":

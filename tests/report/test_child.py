@@ -146,7 +146,7 @@ def test_root_reads_as_nobody(shard: Shard, pretend: Pretend) -> None:
     pretend(
         "import os, sys\n"
         "import ncuview.report.native as native\n"
-        "def columns(*_): sys.exit(f'users {os.getresuid()} groups {os.getgroups()}')\n"
+        "def columns(*_, **__): sys.exit(f'users {os.getresuid()} groups {os.getgroups()}')\n"
         "native.Columns = columns\n"
         "native.main()\n"
     )

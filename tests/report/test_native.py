@@ -75,7 +75,7 @@ def library() -> Any:
 
 
 def instructions(**metrics: Metric) -> tuple[list[int], list[str], list[str]]:
-    columns = Columns(library())
+    columns = Columns(library(), with_code=True)
     columns.add(0, "kernel", Action(metrics), 0)
     read = columns.columns()
     return [read.address[place] for place in read.executed], list(read.sass), list(read.instruction_metrics)
