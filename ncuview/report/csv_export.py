@@ -2,8 +2,10 @@
 
 The raw page has a row for each launch and a column for each metric, and above the launches a row of units. The long
 form, ``--page details``, has a row for each metric of each launch, and where rules ran one for each of theirs, in
-columns before which the others end. By default ncu scales each column to a readable unit (Kbyte, us) and groups digits
-with commas; here all become base units. Machine code and sources are not exported.
+columns before which the others end. What its sections hold bears labels for people; details_labels.csv says which
+metrics those are that something here reads, where releases of ncu agree (benchmarks/details_labels.py). By default ncu
+scales each column to a readable unit (Kbyte, us) and groups digits with commas; here all become base units. Machine
+code and sources are not exported.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 from ncuview.errors import ReportDamaged, ReportEmpty, ReportUnreadable
@@ -30,7 +33,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LARGEST = 256 << 20
 _MOST_DIGITS = 18
 """Of an ID, which is an int64."""
-_NAME, _UNIT, _VALUE = "Metric Name", "Metric Unit", "Metric Value"
+_SECTION, _NAME, _UNIT, _VALUE = "Section Name", "Metric Name", "Metric Unit", "Metric Value"
 _ABOUT = frozenset({"ID", "Context", "Stream", "Device", "CC"})
 """Columns that say what a launch is and could be names of metrics; the others of this kind hold blanks or slashes."""
 _METRIC = re.compile(r"[a-z]\w*(?:[.:]\w+)*")
@@ -105,6 +108,13 @@ def _launches_of_kernel(rows: Iterator[tuple[int, list[str]]], kernel: str, path
     for launch in launches:
         _add_what_columns_say(launch, units)
     return _reading(launches, units, kernel)
+
+
+@cache
+def labels() -> Mapping[tuple[str, str], str]:
+    """What details pages call a metric, by section and label, and its name."""
+    table = files("ncuview.report").joinpath("details_labels.csv").read_text(encoding="utf-8")
+    return {(row["section"], row["label"]): row["metric"] for row in csv.DictReader(table.splitlines())}
 
 
 def base_unit(unit: str) -> tuple[int, str]:
@@ -195,11 +205,12 @@ def _of_raw_page(table: Iterator[dict[str, str]], units: dict[str, str], path: P
 
 
 def _of_long_form(table: Iterator[dict[str, str]], units: dict[str, str], path: Path) -> list[_Launch]:
-    """One launch for the rows with the same ID; metrics that only bear a label for people are left out."""
+    """One launch for the rows with the same ID; labels that mean no metric for certain are left out."""
     launches: dict[tuple[str, ...], _Launch] = {}
     for row in table:
         launch = launches.setdefault((row.get("ID", ""), row.get("Process ID", ""), row[_KERNEL]), _Launch(row))
         name, value = row[_NAME], row.get(_VALUE, "")
+        name = labels().get((row.get(_SECTION, ""), name), name)
         if name == _DEVICE_NAME:
             launch.device = value
         elif _METRIC.fullmatch(name) and not math.isnan(number := _number(value, path)):

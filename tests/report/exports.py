@@ -27,6 +27,10 @@ OF_A_METRIC = ("Section Name", "Metric Name", "Metric Unit", "Metric Value")
 OF_A_RULE = ("Rule Name", "Rule Type", "Rule Description", "Estimated Speedup Type", "Estimated Speedup")
 
 
+SECTION_OF = {"Duration": "GPU Speed Of Light Throughput", "Block Limit SM": "Occupancy"}
+"""Labels for people, and where they stand."""
+
+
 @dataclass(frozen=True)
 class Row:
     """A launch of an export; a metric that is left out is an empty cell."""
@@ -85,7 +89,7 @@ def details_page(rows: Sequence[Row], units: Mapping[str, str]) -> str:
     writer.writerow([*ABOUT, *OF_A_METRIC])
     for number, row in enumerate(rows):
         for name, value in row.metrics.items():
-            section = "Command line profiler metrics"
+            section = SECTION_OF.get(name, "Command line profiler metrics")
             writer.writerow([*row.about(ABOUT, number), section, name, units[name], cell(value)])
     return text.getvalue()
 

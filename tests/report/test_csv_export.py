@@ -20,13 +20,14 @@ from ncuview.errors import ReportDamaged, ReportEmpty, ReportError, ReportUnread
 from ncuview.model import Broken, Finding, Profile
 from ncuview.paths import shipped
 from ncuview.report import csv_export
-from ncuview.report.csv_export import base_unit, function_name, read_csv
+from ncuview.report.csv_export import base_unit, function_name, labels, read_csv
 from ncuview.report.reader import read
 from tests.report.exports import ABOUT, OLDER, Row, details_page, details_page_with_rules, raw_page
 
 TRANSPOSE = shipped("kernels") / "transpose" / "h200.ncu-repz"
 TIME, BYTES = "gpu__time_duration.sum", "dram__bytes_read.sum"
-LABELS = ("Elapsed Cycles", "Duration")
+UNKNOWN = ("Elapsed Cycles", "Frequency")
+"""Labels for people that mean no metric for certain; one is a single word, as names of metrics are."""
 BASE = {TIME: "ns", BYTES: "byte"}
 
 Export = Callable[[str], Path]
@@ -173,7 +174,31 @@ def test_labels_for_people_and_remarks_of_rules_are_no_metrics(export: Export) -
     text = details_page([Row({TIME: 5.0, "Elapsed Cycles": 9.0, "": 0.0})], {TIME: "ns", "Elapsed Cycles": "", "": ""})
     assert read_csv(export(text)).launches.metrics[0] == TIME
     with pytest.raises(ReportUnreadable, match="names no metric"):
-        read_csv(export(details_page([Row({"Elapsed Cycles": 9.0, "Duration": 2.0})], dict.fromkeys(LABELS, ""))))
+        read_csv(export(details_page([Row(dict.fromkeys(UNKNOWN, 9.0))], dict.fromkeys(UNKNOWN, ""))))
+
+
+def test_labels_that_mean_a_metric_for_certain_are_that_metric(export: Export) -> None:
+    said = {"Duration": 5.5, "Block Limit SM": 32.0, "Elapsed Cycles": 9.0}
+    page = details_page_with_rules(
+        [Row(said)], {"Duration": "us", "Block Limit SM": "block", "Elapsed Cycles": "cycle"}
+    )
+    profile = read([export(page)])
+    assert profile.launches["duration_ns"].tolist() == [5_500.0]
+    assert profile.metrics["launch__occupancy_limit_blocks"].tolist() == [32.0]
+    assert not [name for name in map(str, profile.metrics) if "cycles" in name]
+
+
+def test_a_label_of_another_section_is_another_metric(export: Export) -> None:
+    page = details_page([Row({TIME: 1.0, "Duration": 5.0})], {TIME: "ns", "Duration": "us"})
+    assert read([export(page.replace("GPU Speed Of Light Throughput", "Mine"))]).launches["duration_ns"].tolist() == [
+        1.0
+    ]
+
+
+def test_each_label_stands_for_a_metric_of_its_own() -> None:
+    assert len(set(labels().values())) == len(labels()) > 20
+    assert all(csv_export._METRIC.fullmatch(name) for name in labels().values())
+    assert not [label for _, label in labels() if csv_export._METRIC.fullmatch(label)]
 
 
 def test_sizes_and_chip_come_from_their_columns(export: Export) -> None:
