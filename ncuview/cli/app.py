@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import Annotated, NoReturn
 
 import typer
@@ -91,11 +92,14 @@ def main() -> NoReturn:
 def run() -> NoReturn:
     """What the command ``ncuview`` is: ``main``, and then the end at once, since Python's own takes up to 0.2 s.
 
-    Nothing is lost: all that is written is flushed where it is written, and all that is opened or started is closed.
+    Nothing is lost: all that is opened or started is closed by then.
     """
     try:
         main()
     except SystemExit as left:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):  # main has said so, where it matters
+                stream.flush()
         os._exit(left.code if isinstance(left.code, int) else INTERNAL_ERROR)
 
 

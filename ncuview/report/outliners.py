@@ -26,24 +26,25 @@ class Outliners:
 
     def __init__(self, count: int) -> None:
         self._children: list[Child] = []
+        self._have_served = False
         with suppress(OSError, ReportUnreadable):  # without them a report is walked over all the same
             for _ in range(count):
                 self._children.append(Child.start("ncuview.report.outline_child", environment_of(["ncuview"])))
 
     def close(self) -> None:
-        """End those that are at nothing."""
-        while self._children:
-            self._children.pop().end()
+        """End them, whatever they are at."""
+        for child in self._children:
+            child.end()
 
     def outlines_of(self, report: Snapshot) -> Mapping[int, LaunchOutline]:
         """What launches of a report say about themselves, by the byte at which each begins; those that could be read.
 
         Each of the processes takes one part, so that a second report gets none.
         """
-        if not self._children:
+        if self._have_served or not self._children:
             return {}
-        parts = _parts(_places(report), len(self._children))
-        asked = [(self._children.pop(), part) for part in parts]
+        self._have_served = True
+        asked = list(zip(self._children, _parts(_places(report), len(self._children)), strict=False))
         for child, part in asked:
             cpu_s = ceil(_LEAST_S + _S_PER_MB * (part[-1][1] - part[0][0]) / _MB)
             with suppress(OSError):

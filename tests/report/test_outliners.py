@@ -12,6 +12,7 @@ import pytest
 from ncuview.paths import shipped
 from ncuview.report import outliners as module
 from ncuview.report import wire
+from ncuview.report.child import Child
 from ncuview.report.framing import framing
 from ncuview.report.launch_outline import launch_outline
 from ncuview.report.outliners import Outliners
@@ -94,6 +95,18 @@ def test_where_one_fails_nothing_is_known(
 def test_where_none_can_start_nothing_is_known(report: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/missing")
     assert outlines(report) == {}
+
+
+def test_whatever_interrupts_them_they_end(report: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> bytes:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Child, "answer", interrupted)
+    with closing(Outliners(3)) as helpers:
+        processes = [child.process for child in helpers._children]
+        with pytest.raises(KeyboardInterrupt):
+            helpers.outlines_of(report)
+    assert all(process.poll() is not None for process in processes)
 
 
 def test_each_serves_one_report_and_ends(report: Snapshot) -> None:
