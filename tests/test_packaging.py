@@ -77,7 +77,7 @@ def test_the_version_is_told_once() -> None:
 
 def test_the_command_is_installed() -> None:
     (command,) = entry_points(group="console_scripts", name="ncuview")
-    assert command.value == "ncuview.cli:main"
+    assert command.value == "ncuview.cli:run"
 
 
 @pytest.mark.parametrize("name", ncuview.__all__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +38,11 @@ class Judgement:
     outcomes: list[str]
     broken_by: list[str]
 
+    @cached_property
+    def numbers(self) -> Mapping[str, list[float]]:
+        """``values`` for who looks at one launch after the other."""
+        return {name: column.tolist() for name, column in self.values.items()}
+
 
 def alias_values(rule: Rule, profile: Profile) -> dict[str, Column]:
     """Each alias of a rule for all launches: its first metric that a launch has, else NaN."""
@@ -64,21 +70,13 @@ def judge(rule: Rule, aliases: Mapping[str, Column]) -> Judgement:
     fires = _as_column(rule.when.evaluate(values), count)
 
     missing = np.isnan(np.array([values[alias] for alias in aliases])).any(axis=0)
-    outcomes, broken_by = [], []
-    for launch in range(count):
-        unknown = [name for name in rule.let if np.isnan(values[name][launch])] + ["when"] * bool(
-            np.isnan(fires[launch])
-        )
-        if applies[launch] == 0:
-            outcome = NOT_APPLICABLE
-        elif missing[launch]:
-            outcome = SKIPPED
-        elif unknown or np.isnan(applies[launch]):
-            outcome = BROKEN
-        else:
-            outcome = FINDING if fires[launch] else PASSED
-        outcomes.append(outcome)
-        broken_by.append((unknown or ["applies"])[0] if outcome == BROKEN else "")
+    computed = {**{name: values[name] for name in rule.let}, "when": fires, "applies": applies}
+    unknown = np.isnan(np.array(list(computed.values())))
+    outcomes = np.select(
+        [applies == 0, missing, unknown.any(axis=0), fires != 0], [NOT_APPLICABLE, SKIPPED, BROKEN, FINDING], PASSED
+    ).tolist()
+    names, first = list(computed), unknown.argmax(axis=0)
+    broken_by = [names[at] if outcome == BROKEN else "" for at, outcome in zip(first, outcomes, strict=True)]
     return Judgement(rule, values, outcomes, broken_by)
 
 

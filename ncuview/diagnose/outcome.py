@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ncuview.diagnose.check import BROKEN, FINDING, NOT_APPLICABLE, PASSED, SKIPPED, Judgement, alias_values, judge
+from ncuview.diagnose.lacking import missing_metrics, why_missing, why_unknown
 from ncuview.diagnose.whatif import Load, Speedup, predict
 from ncuview.diagnose.where import where_of
 from ncuview.diagnose.whole import of_host, with_copies
@@ -25,9 +26,7 @@ from ncuview.model import (
     RuleId,
     Skipped,
 )
-from ncuview.report.believable import refused
-from ncuview.report.derive import DERIVED, OF_SOME_CHIPS, SAMPLES
-from ncuview.report.executed import executed_by_launch
+from ncuview.report.derive import DERIVED
 from ncuview.ruleset.regions import region
 from ncuview.ruleset.spec import DERIVED_PREFIX, Rule
 
@@ -87,72 +86,22 @@ def _outcome(
     if word == NOT_APPLICABLE:
         return same.not_applicable
     rule, identity = judgement.rule, same.identity
-    values = {name: float(column[launch]) for name, column in judgement.values.items()}
+    values = {name: column[launch] for name, column in judgement.numbers.items()}
     if word == PASSED:
         return Passed(identity, rule.passed.fill(values))
     if word == BROKEN:
         return Broken(identity, f"{rule.path}: {judgement.broken_by[launch]} is not a number on this launch")
     if word == SKIPPED or speedup is None:
-        missing = _missing_metrics(rule, profile, launch)
-        why = _why_missing(missing, profile, launch) if missing else _why_unknown(rule, values, profile, launch)
+        missing = missing_metrics(rule, profile, launch)
+        why = why_missing(missing, profile, launch) if missing else why_unknown(rule, values, profile, launch)
         return Skipped(identity, f"it cannot be judged: {why}", missing)
     if missing := load.missing(launch):
-        why = _why_missing(missing, profile, launch)
+        why = why_missing(missing, profile, launch)
         return Skipped(identity, f"its gain cannot be predicted: {why}", missing)
     gain = Gain(*(float(bound[launch]) for bound in (speedup.low, speedup.best, speedup.high)))
     if not np.isfinite((gain.low, gain.best, gain.high)).all():
         return Broken(identity, f"{rule.path}: gain is not a number on this launch")
     return _finding(rule, launch, values, profile, gain, speedup.wall_after[launch], same)
-
-
-def _why_missing(missing: tuple[str, ...], profile: Profile, launch: int) -> str:
-    """Why there is no value of these metrics, each cause with its metrics where there are several, and what helps."""
-    told, row = refused(profile, launch), profile.metrics.iloc[launch]
-    # Of metrics that only serve together, some may be there.
-    unknown = [name for name in missing if not np.isfinite(row.get(name, np.nan))] or missing
-    wrong = [f"{name} is {told[name]:g}" for name in unknown if name in told]
-    lacking: dict[str, list[str]] = {}
-    for name in unknown:
-        if name not in told:
-            cause = "no value in the report" if name in profile.metrics.columns else "not collected"
-            lacking.setdefault(cause, []).append(name)
-    causes = [f"the report says that {', '.join(wrong)}, which cannot be"] if wrong else []
-    if not lacking:
-        return f"{causes[0]}. Profile again"
-    is_only_cause = len(causes) + len(lacking) == 1
-    for cause, names in sorted(lacking.items()):
-        causes.append(cause if is_only_cause else f"{cause}: {', '.join(names)}")
-    return f"{'; '.join(causes)}. Collect with: ncu --metrics {','.join(missing)}"
-
-
-def _why_unknown(rule: Rule, values: dict[str, float], profile: Profile, launch: int) -> str:
-    """Why a value is unknown although all metrics that it needs are there."""
-    if launch not in executed_by_launch(profile):
-        return "the report holds no machine code, as a CSV export does not: give the .ncu-rep itself"
-    unknown = [alias for alias in rule.text.metrics if np.isnan(values[alias])]
-    if all(_is_sampled(rule.text.metrics[alias][0]) for alias in unknown):
-        return "the launch is too short to have been sampled, or not for every reason to stall"
-    return f"{', '.join(unknown)} cannot be computed from the numbers in the report"
-
-
-def _is_sampled(name: str) -> bool:
-    return name.startswith(DERIVED_PREFIX) and set(SAMPLES) <= set(DERIVED[name.removeprefix(DERIVED_PREFIX)].metrics)
-
-
-def _missing_metrics(rule: Rule, profile: Profile, launch: int) -> tuple[str, ...]:
-    """The newest name of each metric of which this launch has no form at all."""
-    row = profile.metrics.iloc[launch]
-    present = set(row.index[np.isfinite(row)])
-    wrong = refused(profile, launch)
-    missing: dict[str, None] = {}
-    for names in rule.text.metrics.values():
-        if names[0].startswith(DERIVED_PREFIX):
-            needed = DERIVED[names[0].removeprefix(DERIVED_PREFIX)].metrics
-            lacking = [n for n in needed if n in wrong or (n not in present and n not in OF_SOME_CHIPS)]
-            missing.update(dict.fromkeys(lacking))
-        elif not present.intersection(names):
-            missing[names[0]] = None
-    return tuple(missing)
 
 
 def _finding(
