@@ -48,6 +48,23 @@ def test_fields_are_read_as_they_were_written(contents: list[tuple[int, Content]
     assert decoded(data) == contents
 
 
+@given(st.lists(st.tuples(numbers, values)), st.binary(max_size=8), st.binary(max_size=40))
+def test_a_message_too_large_to_copy_is_read_in_its_place(
+    contents: list[tuple[int, Content]], before: bytes, end: bytes
+) -> None:
+    message = b"".join(wire.encode_field(number, value) for number, value in contents) + end
+    span = Span(len(before), len(before) + len(message))
+
+    def read() -> tuple[list[wire.Field], int | None]:
+        found: list[wire.Field] = []
+        return found, refused_at(lambda: map(found.append, wire.fields(before + message + b"x", span)))
+
+    copied = read()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wire, "_LARGEST_COPY", -1)
+        assert read() == copied
+
+
 @given(st.lists(st.tuples(numbers, values)))
 def test_fields_cover_the_message_without_gaps(contents: list[tuple[int, Content]]) -> None:
     data = b"".join(wire.encode_field(number, value) for number, value in contents)
