@@ -416,10 +416,11 @@ def test_a_reader_that_has_gone_ends_the_run_silently() -> None:
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
 
 
-def test_a_full_disk_is_no_bug_of_ours() -> None:
+@pytest.mark.parametrize("word", ["rules", "--help"])
+def test_a_full_disk_is_no_bug_of_ours(word: str) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "ncuview", "rules"],
+            [sys.executable, "-m", "ncuview", word],
             stdout=full,
             stderr=subprocess.PIPE,
             env=environment({}),

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from errno import ENOSPC
 from typing import Annotated, NoReturn
 
 import typer
@@ -23,7 +24,7 @@ from ncuview.cli.report import report
 from ncuview.cli.rules import check_rules, explain, rules
 from ncuview.cli.scrub import scrub
 from ncuview.cli.signals import Terminated, hear_signals
-from ncuview.errors import NcuviewError
+from ncuview.errors import NcuviewError, UsageError
 
 INTERNAL_ERROR = 70
 _TAKE_PROGRAMS = ("analyze", "calibrate", "check")
@@ -85,7 +86,7 @@ def main() -> NoReturn:
         discard_stdout()  # the reader of our output has gone
         code = 128 + signal.SIGPIPE
     except Exception as error:  # noqa: BLE001  (a bug must not leave with 0 or 1)
-        code = _usage_exit_code(error) or _internal_error(error)
+        code = _usage_exit_code(error) or _unwritable(error) or _internal_error(error)
     sys.exit(code)
 
 
@@ -131,6 +132,16 @@ def _usage_exit_code(error: Exception) -> int | None:
     show(shown)
     say(_printable(shown.getvalue().rstrip()))
     return code
+
+
+def _unwritable(error: Exception) -> int | None:
+    """The exit code where typer could not write its help, once that has been said."""
+    if not (isinstance(error, OSError) and error.errno == ENOSPC and error.filename is None):
+        return None
+    discard_stdout()
+    refused = UsageError(f"standard output cannot be written: {error.strerror}")
+    complain(str(refused))
+    return refused.exit_code
 
 
 def _internal_error(error: Exception) -> int:

@@ -14,6 +14,8 @@ from ncuview.model import NOWHERE, Diagnosis, Extent, Failure, LaunchDiagnosis
 from ncuview.report.settings import Settings
 
 _NAMED = 12
+_KIND = "compute capability"
+"""Tells GPUs apart where exports do not name them."""
 """An error names no more kernels."""
 
 
@@ -135,12 +137,15 @@ def _conditions(
     before: Diagnosis, after: Diagnosis, settings: Mapping[str, Settings]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What differs in how the two were profiled, and what cannot be told."""
-    differences, unknown = [], []
+    differences: list[str] = []
+    unknown: list[str] = []
     facts = zip(_facts(before, settings), _facts(after, settings), strict=True)
     for (what, was), (_, now) in facts:
+        if what == _KIND and differences:  # the GPU's name says it
+            continue
         if was - {""} and now - {""} and was - {""} != now - {""}:
             differences.append(f"{what} {_listed(was)} before, {_listed(now)} after")
-        elif "" in was | now:
+        elif "" in was | now and what != _KIND:
             unknown.append(what)
     return tuple(differences), tuple(unknown)
 
@@ -148,6 +153,7 @@ def _conditions(
 def _facts(diagnosis: Diagnosis, settings: Mapping[str, Settings]) -> Iterator[tuple[str, set[str]]]:
     """What must be the same on both sides; empty words where it is unknown."""
     yield "GPU", {launch.device.name for launch in diagnosis.launches}
+    yield _KIND, {launch.device.compute_capability for launch in diagnosis.launches}
     # The first two parts of a version decide what its counters mean: 2025.3 of 2025.3.1.
     yield "ncu", {".".join(report.ncu_version.split(".")[:2]) for report in diagnosis.reports}
     told = [settings.get(report.path, Settings()) for report in diagnosis.reports]
@@ -197,7 +203,8 @@ def _changed(before: LaunchDiagnosis, after: LaunchDiagnosis) -> Iterator[str]:
     elif before.demangled != after.demangled:
         yield f"types {before.demangled} -> {after.demangled}"
     if before.device != after.device:
-        yield f"GPU {before.device.name} -> {after.device.name}"
+        gpus = (side.device.name or side.device.compute_capability or "unknown" for side in (before, after))
+        yield f"GPU {' -> '.join(gpus)}"
     for what, was, now in (("grid", before.grid, after.grid), ("block", before.block, after.block)):
         if was != now:
             yield f"{what} {extent_words(was)} -> {extent_words(now)}"

@@ -55,7 +55,7 @@ def why_missing(missing: _Names, profile: Profile, launch: int) -> str:
 def why_unknown(rule: Rule, values: Mapping[str, float], profile: Profile, launch: int) -> str:
     """Why a value is unknown although all metrics that it needs are there."""
     if launch not in executed_by_launch(profile):
-        return "the report holds no machine code, as a CSV export does not: give the .ncu-rep itself"
+        return "no machine code was read, which a CSV export does not hold: give the .ncu-rep itself"
     unknown = [alias for alias in rule.text.metrics if np.isnan(values[alias])]
     if all(_is_sampled(rule.text.metrics[alias][0]) for alias in unknown):
         return "the launch is too short to have been sampled, or not for every reason to stall"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,9 @@ WORTH_DOING = 1.10
 
 WORTH_DOING_NEAR_PEAK = 1.15
 """The same for a launch whose busiest unit reaches what it attains in good kernels, as far as we know them."""
+
+_COUNTED = frozenset(unit.wall for unit in UNITS.values() if unit.needed)
+"""Walls that have counters. A launch without any of these has attained nobody knows how much."""
 
 
 def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report") -> Diagnosis:
@@ -71,7 +75,7 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
                 origin=origin,
                 wall=walls[launch],
                 walls=uses[launch],
-                attained=float(floor[launch]),
+                attained=float(floor[launch]) if _COUNTED & uses[launch].keys() or hosts[launch] else nan,
                 verdict=_verdict(outcomes, float(floor[launch])),
                 metrics=textbook[launch],
                 outcomes=outcomes,

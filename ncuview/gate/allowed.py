@@ -170,7 +170,8 @@ def _finding(rule: str, work: Work) -> _Judged:
     if unknown:
         skipped, launch = unknown[0]
         why = skipped.message if skipped else "the rule was left out"
-        return _Judged("not judged", None, f"it could not be judged: {why}", launch)
+        said = why if why.startswith("it cannot be judged") else f"it could not be judged: {why}"
+        return _Judged("not judged", None, said, launch)
     return _Judged("passed", None, outcomes[0][0].message if outcomes[0][0] else "", work.middle)
 
 

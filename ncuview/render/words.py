@@ -7,7 +7,18 @@ import re
 from collections.abc import Iterator
 from math import isfinite
 
-from ncuview.model import Broken, Failure, Finding, HostTimes, Ladder, LaunchDiagnosis, ReportInfo, Skipped, SourceLine
+from ncuview.model import (
+    Broken,
+    Device,
+    Failure,
+    Finding,
+    HostTimes,
+    Ladder,
+    LaunchDiagnosis,
+    ReportInfo,
+    Skipped,
+    SourceLine,
+)
 from ncuview.render.text import safe_text
 from ncuview.report.units import UNITS
 
@@ -19,6 +30,7 @@ LADDER_MEANING = (
     "promised: the gain of the first advice. got: the measured gain of the kernel that applies it (by), in useful work"
     " per second where its sizes differ."
 )
+_EXPORTS_LACK = " -o mine ./program, and give mine.ncu-rep: a CSV export holds no instructions"
 _EXACT = 100
 _SCRUBBED_FOLDERS = re.compile(r"^/(?:_+\d+/)+(?:.*/_+\d+/)?")
 _ORIGIN = {"live": "live profile", "recorded": "recorded profile", "report": "report"}
@@ -27,12 +39,28 @@ _ORIGIN = {"live": "live profile", "recorded": "recorded profile", "report": "re
 def provenance(reports: tuple[ReportInfo, ...], launches: tuple[LaunchDiagnosis, ...], remark: str) -> str:
     """The first line: live or recorded, which GPU, when, which ncu, and why."""
     origin = _ORIGIN[launches[0].origin] if launches else "report"
-    devices = ", ".join(dict.fromkeys(launch.device.name for launch in launches)) or "unknown GPU"
-    made = dict.fromkeys(
-        (f"{r.created:%Y-%m-%d}" if r.created else "undated", f"ncu {r.ncu_version or '?'}") for r in reports
-    )
+    devices = ", ".join(dict.fromkeys(device_words(launch.device) for launch in launches)) or "unknown GPU"
+    made = dict.fromkeys(_made(report) for report in reports)
     dates = "; ".join(", ".join(parts) for parts in made)
     return safe_text(f"{origin}: {devices}, {dates}" + (f" ({remark})" if remark else ""))
+
+
+def device_words(device: Device) -> str:
+    """A GPU by its name, or by what else is known of it."""
+    if device.name:
+        return device.name
+    return f"GPU of compute capability {device.compute_capability}" if device.compute_capability else "unknown GPU"
+
+
+def _made(report: ReportInfo) -> tuple[str, ...]:
+    """When, and by which ncu; exports say neither."""
+    if _is_export(report.path):
+        return ("CSV export",)
+    return (f"{report.created:%Y-%m-%d}" if report.created else "undated", f"ncu {report.ncu_version or '?'}")
+
+
+def _is_export(path: str) -> bool:
+    return path.lower().endswith(".csv")
 
 
 def failure_sentence(failure: Failure | None) -> str:
@@ -194,14 +222,28 @@ def rejected_words(finding: Finding) -> str:
 
 def skipped_words(launch: LaunchDiagnosis) -> str:
     """The rules whose metrics have no value, or none that can be right, and what collects them; empty without any."""
-    names = [outcome.rule.name for outcome in launch.outcomes if isinstance(outcome, Skipped)]
-    who = ", ".join(names) if len(names) <= _MOST_NAMED else f"{len(names)} of {len(launch.outcomes)} rules"
-    return f"{who}: metrics that they need have no value here. Collect them with: {COLLECT}" if names else ""
+    skipped = [outcome for outcome in launch.outcomes if isinstance(outcome, Skipped)]
+    lacking = [outcome.rule.name for outcome in skipped if outcome.missing]
+    others: dict[str, list[str]] = {}
+    for outcome in skipped:
+        if not outcome.missing:
+            others.setdefault(outcome.message, []).append(outcome.rule.name)
+    collect = f"{COLLECT}{_EXPORTS_LACK if _is_export(launch.report) else ''}"
+    said = [f"{_who(lacking, launch)}: metrics that they need have no value here. Collect them with: {collect}"]
+    return "; ".join([*(said if lacking else []), *(f"{_who(who, launch)}: {why}" for why, who in others.items())])
+
+
+def _who(names: list[str], launch: LaunchDiagnosis) -> str:
+    return ", ".join(names) if len(names) <= _MOST_NAMED else f"{len(names)} of {len(launch.outcomes)} rules"
 
 
 def idle_words(launch: LaunchDiagnosis) -> str:
     """What is said of the units of a launch of which none shows a use worth a bar."""
-    return "no unit above 5 %" if launch.walls else "no unit's use was collected"
+    if launch.walls:
+        return "no unit above 5 %"
+    summary = launch.metrics.get("dram_peak_share")
+    said = f"; by Nsight's summary device memory is at {summary.value:.0f}% of its peak" if summary else ""
+    return f"the counters of the units were not collected{said}"
 
 
 def host_words(host: HostTimes) -> str:

@@ -28,6 +28,8 @@ MOST = 2.0**63
 MOST_OF_PEAK = 200.0
 """In %. The cycles of a short launch differ from pass to pass, so that a unit may seem to exceed its peak: 112 of
 158,679 values in public reports are over 100 %, few of them of units. Twice the peak is no such difference."""
+LEAST_NS = 1.0
+"""No kernel takes less; the emptiest take some hundred."""
 
 _OF_PEAK = ".pct_of_peak_sustained_"
 _DURATION = "gpu__time_duration.sum"
@@ -70,7 +72,7 @@ def impossible(metric: str, values: Column) -> NDArray[np.bool_]:
     """Which values of a metric no measurement gives; NaN is unknown and none of these."""
     most = MOST_OF_PEAK if _OF_PEAK in metric else MOST
     wrong: NDArray[np.bool_] = (values < 0) | (values >= most)
-    return wrong | (values == 0) if metric in _TAKES_TIME else wrong
+    return wrong | (values < LEAST_NS) if metric in _TAKES_TIME else wrong
 
 
 def _themselves(columns: Iterable[str]) -> dict[str, str]:

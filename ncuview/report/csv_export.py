@@ -207,8 +207,12 @@ def _of_raw_page(table: Iterator[dict[str, str]], units: dict[str, str], path: P
 def _of_long_form(table: Iterator[dict[str, str]], units: dict[str, str], path: Path) -> list[_Launch]:
     """One launch for the rows with the same ID; labels that mean no metric for certain are left out."""
     launches: dict[tuple[str, ...], _Launch] = {}
+    kernels: dict[tuple[str, str], str] = {}
     for row in table:
-        launch = launches.setdefault((row.get("ID", ""), row.get("Process ID", ""), row[_KERNEL]), _Launch(row))
+        one, kernel = (row.get("ID", ""), row.get("Process ID", "")), row[_KERNEL]
+        if one[0] and kernels.setdefault(one, kernel) != kernel:
+            raise _damaged(f"{path} is damaged: launch {one[0]} is of {kernels[one]} and of {kernel}")
+        launch = launches.setdefault((*one, kernel), _Launch(row))
         name, value = row[_NAME], row.get(_VALUE, "")
         name = labels().get((row.get(_SECTION, ""), name), name)
         if name == _DEVICE_NAME:

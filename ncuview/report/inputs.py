@@ -36,9 +36,12 @@ def _files(target: Path) -> list[Path]:
         if name.endswith(REPORT_ENDINGS) and not name.startswith(".")
     ]
     if not found:
+        exports = any(name.lower().endswith(".csv") for _, _, names in os.walk(target) for name in names)
         raise ReportEmpty(
             f"there is no report below {target}",
-            hint="ncu --export writes .ncu-rep files; name the folder they are in.",
+            hint="Name the .csv files that are exports of Nsight Compute: a folder is searched for reports only."
+            if exports
+            else "ncu --export writes .ncu-rep files; name the folder they are in.",
         )
     return sorted(found, key=_in_order)
 

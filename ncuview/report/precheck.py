@@ -136,7 +136,8 @@ def _after_its_start(pieces: Iterator[bytes], path: Path) -> Iterator[bytes]:
     if not first:
         raise ReportUnreadable(f"{path} is empty", hint=PROFILE_AGAIN)
     if not first.startswith(wire.MAGIC):
-        raise ReportUnreadable(f"{path} is not an Nsight Compute report", hint=NAME_A_REPORT)
+        hint = f"{NAME_A_REPORT} The name of a CSV export must end in .csv."
+        raise ReportUnreadable(f"{path} is not an Nsight Compute report", hint=hint)
     try:
         version = wire.format_version(first)
     except WireError as error:

@@ -175,12 +175,14 @@ def test_a_launch_is_named_by_its_grid_and_block_and_what_is_about_none_by_neith
 
 
 H100 = launch(device=Device("NVIDIA H100", "9.0"))
+NAMELESS = launch(device=Device("", "12.0"))
 
 
 @pytest.mark.parametrize(
     ("after", "settings", "what"),
     [
         (diagnosis(H100, path="y"), {}, "GPU NVIDIA H200 before, NVIDIA H100 after"),
+        (diagnosis(NAMELESS, path="y"), {}, "compute capability 9.0 before, 12.0 after"),
         (diagnosis(launch(), ncu="2024.1.0", path="y"), {}, "ncu 2025.3 before, 2024.1 after"),
         (
             diagnosis(launch(), path="y"),

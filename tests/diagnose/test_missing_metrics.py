@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 from functools import cache
+from itertools import chain
+from math import isnan
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -15,6 +17,7 @@ from ncuview.diagnose.rank import diagnose
 from ncuview.model import Broken, Finding, NotApplicable, Outcome, Profile, RuleId, Skipped
 from ncuview.paths import shipped
 from ncuview.report.reader import read
+from ncuview.report.units import UNITS
 
 FAMILIES = ("reduction", "occupancy", "texture", "atomics", "transfers")
 
@@ -78,3 +81,11 @@ def test_without_any_metric_every_rule_is_skipped_or_has_no_subject(family: str)
     for outcomes in said(without(profile, {*profile.metrics.columns, *profile.instructions.columns[5:]})):
         assert all(isinstance(outcome, Skipped | NotApplicable) for outcome in outcomes.values())
         assert any(isinstance(outcome, Skipped) for outcome in outcomes.values())
+
+
+def test_where_no_unit_was_measured_nothing_is_known_of_the_peak() -> None:
+    profile = recorded("reduction")
+    launches = diagnose(without(profile, {unit.metric for unit in UNITS.values()}), load_rules()).launches
+    assert {*chain.from_iterable(launch.walls for launch in launches)} <= {"imad"}
+    assert all(isnan(launch.attained) for launch in launches)
+    assert not any(isnan(launch.attained) for launch in diagnose(profile, load_rules()).launches)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ncuview.api import load_rules
 from ncuview.diagnose.rank import diagnose
-from ncuview.model import Skipped
-from ncuview.render.words import idle_words, kernel_words, skipped_words, verdict_headline, verdict_reason
+from ncuview.model import Device, Passed, RuleId, Skipped, TextbookMetric
+from ncuview.render.words import device_words, idle_words, kernel_words, skipped_words, verdict_headline, verdict_reason
 from tests.builders import USE, Launch, make_profile
 
 
@@ -60,4 +60,33 @@ def test_rules_that_cannot_judge_are_named_unless_there_are_many() -> None:
 def test_a_use_that_was_not_collected_is_not_called_small() -> None:
     [launch] = diagnose(make_profile(Launch()), load_rules()).launches
     assert idle_words(launch) == "no unit above 5 %"
-    assert idle_words(replace(launch, walls={})) == "no unit's use was collected"
+    bare = replace(launch, walls={}, metrics={})
+    assert idle_words(bare) == "the counters of the units were not collected"
+    summary = {"dram_peak_share": TextbookMetric(86.4, "%", "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed")}
+    assert idle_words(replace(bare, metrics=summary)).endswith("device memory is at 86% of its peak")
+
+
+def test_rules_that_want_the_machine_code_say_so_and_do_not_ask_for_metrics() -> None:
+    [launch] = diagnose(make_profile(Launch()), load_rules()).launches
+    skipped = Skipped(RuleId("INST002", "precise-function"), "it cannot be judged: no machine code was read", ())
+    words = skipped_words(replace(launch, outcomes=(skipped, Passed(RuleId("A001", "a"), ""))))
+    assert words == "precise-function: it cannot be judged: no machine code was read"
+
+
+def test_who_has_an_export_is_told_to_give_the_report() -> None:
+    profile = make_profile(Launch().without("launch__occupancy_limit_registers"))
+    [launch] = diagnose(profile, load_rules()).launches
+    assert "-o mine ./program" not in skipped_words(launch)
+    assert skipped_words(replace(launch, report="theirs.csv")).endswith("a CSV export holds no instructions")
+
+
+@pytest.mark.parametrize(
+    ("device", "words"),
+    [
+        (Device("NVIDIA H200", "9.0"), "NVIDIA H200"),
+        (Device("", "12.0"), "GPU of compute capability 12.0"),
+        (Device("", ""), "unknown GPU"),
+    ],
+)
+def test_a_gpu_is_called_by_what_is_known_of_it(device: Device, words: str) -> None:
+    assert device_words(device) == words

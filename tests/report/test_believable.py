@@ -35,6 +35,8 @@ USE, HIT_RATE = "dram__cycles_active.avg.pct_of_peak_sustained_elapsed", "lts__t
         (USE, 200.0, True),
         (HIT_RATE, 257.3, False),
         (TIME, 0.0, True),
+        (TIME, 5e-324, True),
+        (TIME, 640.0, False),
         ("host__whole_time", 0.0, True),
         ("host__to_device_time", 0.0, False),
     ],

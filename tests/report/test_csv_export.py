@@ -270,6 +270,7 @@ def test_bare_names_are_those_that_reports_give(path: Path) -> None:
     assert launches["demangled"].map(function_name).tolist() == launches["kernel"].tolist()
 
 
+TWO_METRICS = details_page([Row({TIME: 1.0, BYTES: 2.0})], BASE)
 WHOLE = raw_page([Row({TIME: 1.0, BYTES: 2.0}), Row({TIME: 3.0, BYTES: 4.0})], BASE)
 
 
@@ -291,6 +292,7 @@ WHOLE = raw_page([Row({TIME: 1.0, BYTES: 2.0}), Row({TIME: 3.0, BYTES: 4.0})], B
         (details_page_with_rules([Row({TIME: 1.0})], BASE).replace('"1",\n', '"1","",\n'), ReportDamaged, "17 cells"),
         (details_page_with_rules([Row({TIME: 1.0})], BASE).replace('"1",\n', "\n"), ReportDamaged, "15 cells"),
         (raw_page([Row()], {}), ReportUnreadable, "names no metric"),
+        (TWO_METRICS.replace("twice", "thrice", 1), ReportDamaged, "launch 0 is of thrice.* and of twice"),
     ],
 )
 def test_what_is_no_whole_export_is_refused(export: Export, text: str, error: type[Exception], said: str) -> None:

@@ -51,11 +51,17 @@ def test_a_name_with_leading_zeros_has_a_place_of_its_own(tmp_path: Path) -> Non
 
 
 def test_a_folder_without_a_report_is_empty(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").touch()
     with pytest.raises(ReportEmpty, match="there is no report below") as refusal:
         report_files([tmp_path])
     assert refusal.value.exit_code == 3
-    assert refusal.value.hint
+    assert "ncu --export" in refusal.value.hint
+
+
+def test_who_names_a_folder_of_exports_is_told_to_name_them(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").touch()
+    with pytest.raises(ReportEmpty, match="there is no report below") as refusal:
+        report_files([tmp_path])
+    assert "Name the .csv files" in refusal.value.hint
 
 
 def test_a_folder_that_may_not_be_looked_into_is_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
