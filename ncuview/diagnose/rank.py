@@ -38,8 +38,8 @@ WORTH_DOING = 1.10
 WORTH_DOING_NEAR_PEAK = 1.15
 """The same for a launch whose busiest unit reaches what it attains in good kernels, as far as we know them."""
 
-_COUNTED = frozenset(unit.wall for unit in UNITS.values() if unit.needed)
-"""Walls that have counters. A launch without any of these has attained nobody knows how much."""
+_COUNTED = frozenset(unit.wall for unit in UNITS.values() if unit.needed and not unit.works_for)
+"""Walls that only counters tell. A launch without any of these has attained nobody knows how much."""
 
 
 def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report") -> Diagnosis:
