@@ -500,6 +500,13 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+def test_a_full_disk_elsewhere_is_not_blamed_on_standard_output() -> None:
+    broken = "import ncuview.api\ndef load_rules(*_): raise OSError(28, 'No space left on device')\n"
+    ended = ncuview("rules", before=f"{broken}ncuview.api.load_rules = load_rules")
+    assert ended.code == 70
+    assert "standard output" not in ended.err
+
+
 def test_a_bug_of_ours_leaves_with_70_and_asks_for_a_report() -> None:
     broken = "import ncuview.api\ndef load_rules(*_): raise ZeroDivisionError('boom \\x1b[2J')\n"
     ended = ncuview("rules", before=f"{broken}ncuview.api.load_rules = load_rules")

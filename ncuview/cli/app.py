@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from errno import ENOSPC
 from typing import Annotated, NoReturn
 
 import typer
@@ -86,7 +85,7 @@ def main() -> NoReturn:
         discard_stdout()  # the reader of our output has gone
         code = 128 + signal.SIGPIPE
     except Exception as error:  # noqa: BLE001  (a bug must not leave with 0 or 1)
-        code = _usage_exit_code(error) or _unwritable(error) or _internal_error(error)
+        code = _usage_exit_code(error) or _unwritable() or _internal_error(error)
     sys.exit(code)
 
 
@@ -134,14 +133,14 @@ def _usage_exit_code(error: Exception) -> int | None:
     return code
 
 
-def _unwritable(error: Exception) -> int | None:
-    """The exit code where typer could not write its help, once that has been said."""
-    if not (isinstance(error, OSError) and error.errno == ENOSPC and error.filename is None):
-        return None
-    discard_stdout()
-    refused = UsageError(f"standard output cannot be written: {error.strerror}")
-    complain(str(refused))
-    return refused.exit_code
+def _unwritable() -> int | None:
+    """The exit code where standard output does not take what typer has written to it, once that has been said."""
+    try:
+        print_text("")
+    except UsageError as refused:
+        complain(str(refused))
+        return refused.exit_code
+    return None
 
 
 def _internal_error(error: Exception) -> int:

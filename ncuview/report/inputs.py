@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ncuview.errors import ReportEmpty, ReportUnreadable
+from ncuview.report.csv_export import is_csv_export
 
 REPORT_ENDINGS = (".ncu-rep", ".ncu-repz")
 """What a folder is searched for. Exports in CSV are read where they are named: most .csv files are none."""
@@ -36,7 +37,7 @@ def _files(target: Path) -> list[Path]:
         if name.endswith(REPORT_ENDINGS) and not name.startswith(".")
     ]
     if not found:
-        exports = any(name.lower().endswith(".csv") for _, _, names in os.walk(target) for name in names)
+        exports = any(is_csv_export(Path(name)) for _, _, names in os.walk(target) for name in names)
         raise ReportEmpty(
             f"there is no report below {target}",
             hint="Name the .csv files that are exports of Nsight Compute: a folder is searched for reports only."

@@ -15,6 +15,7 @@ from ncuview.render.words import (
     also_words,
     changed_lines,
     check_words,
+    device_words,
     duration,
     excerpts,
     host_words,
@@ -52,7 +53,7 @@ def _identity(row: KernelRow) -> Iterator[Part]:
     group, launch = row.group, row.shown
     if group.demangled != row.name:
         yield element("p", element("code", group.demangled))
-    where = f"{launch.device.name or 'unknown GPU'}; {launch.report}, launch {launch.index}"
+    where = f"{device_words(launch.device)}; {launch.report}, launch {launch.index}"
     if len(row.launches) > 1:
         where += f", which stands for the {len(row.launches):,} that were profiled"
     if group.launches > group.profiled:
