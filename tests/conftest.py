@@ -52,3 +52,21 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == file.read_text(encoding="utf-8"), "if this is meant, run pytest --update-golden"
 
     return compare
+
+
+@pytest.fixture
+def matches_snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compare the diagnoses of a set of recorded launches with a snapshot, or write it with ``--update-golden``."""
+
+    def compare(name: str, path: str) -> None:
+        from tests.snapshot import parsed
+        from tests.snapshot.groups import groups, page
+        from tests.snapshot.recorded import recorded_snapshot
+
+        file, now = Path(__file__).parent / path, recorded_snapshot(name)
+        if request.config.getoption("--update-golden"):
+            file.write_text(str(now), encoding="utf-8")
+        found = groups(parsed(file.read_text(encoding="utf-8")), now)
+        assert not found, f"if this is meant, run pytest --update-golden and cite the groups:\n{page(found)}"
+
+    return compare

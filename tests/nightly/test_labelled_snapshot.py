@@ -1,0 +1,9 @@
+"""The diagnoses of the labelled programs' launches are those of the snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+def test_the_labelled_programs_are_diagnosed_as_before(matches_snapshot: Callable[[str, str], None]) -> None:
+    matches_snapshot("labelled", "nightly/labelled.txt")
