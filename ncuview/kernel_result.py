@@ -165,7 +165,7 @@ class KernelResult:
 
     @property
     def verdict(self) -> Verdict:
-        """``advice``, ``near-peak`` or ``unclear``."""
+        """What is known of it; see ``ncuview.model.Verdict``."""
         return self._typical().verdict
 
     def __repr__(self) -> str:

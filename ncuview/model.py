@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Origin = Literal["live", "recorded", "report"]
-Verdict = Literal["advice", "near-peak", "unclear"]
+Verdict = Literal["advice", "near-peak", "unclear", "not-judged", "not-yours"]
+"""``advice``: there is a change to make. ``near-peak``: stop here. ``not-judged``: most rules could not look, so that
+nothing is known. ``not-yours``: a kernel of a vendor's library, whose code the reader cannot change. ``unclear``: none
+of these."""
 Extent = tuple[int, int, int]
 NOWHERE: Extent = (0, 0, 0)
 """Grid and block of what is about no launch."""
@@ -260,6 +263,10 @@ class Skipped:
     missing: tuple[str, ...]
 
 
+SKIPPED_BECAUSE = "it cannot be judged: "
+"""How the message of a rule begins that was skipped because it could not look."""
+
+
 @dataclass(frozen=True)
 class Broken:
     """The rule itself failed on this launch; the others went on."""
@@ -269,6 +276,11 @@ class Broken:
 
 
 Outcome = Finding | Passed | NotApplicable | Skipped | Broken
+
+
+def mostly_blind(outcomes: Sequence[Outcome]) -> bool:
+    """Whether most rules could not look: numbers or machine code were missing, or the rules broke."""
+    return 2 * sum(isinstance(outcome, Skipped | Broken) for outcome in outcomes) > len(outcomes)
 
 
 @dataclass(frozen=True)
@@ -325,6 +337,8 @@ class LaunchDiagnosis:
     """One per rule; findings first, by predicted gain."""
     host: HostTimes | None = None
     """Where the host timed its copies, all predicted gains are of the whole: copies and kernel."""
+    owner: str = ""
+    """The vendor's library that the kernel is part of, such as ``cuBLAS``, by its name; empty where it is of none."""
     textbook: tuple[str, ...] = ()
     """Of a catalogue kernel: what the documents do next although it is not the first advice here, and why not."""
 
@@ -332,6 +346,11 @@ class LaunchDiagnosis:
     def whole_ns(self) -> float:
         """What gains are measured on: the kernel's duration, or that of copies and kernel where they were timed."""
         return self.host.whole_ns if self.host else self.duration_ns
+
+    @property
+    def unexamined(self) -> bool:
+        """Whether most rules could not look at the launch: metrics, machine code or figures of the GPU are missing."""
+        return mostly_blind(self.outcomes)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -480,4 +499,4 @@ class Calibration:
     shares: Mapping[str, Attained]
     """Unit -> the share of its peak."""
     figures: Mapping[str, Figure]
-    """``launch_ns`` and the like; see diagnose/attainable.toml. What nobody knows is left out."""
+    """``launch_ns`` and the like; see ncuview/gpus. What nobody knows is left out."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import ncuview
+from ncuview.gpus import DEFAULT, shipped_tables
 from ncuview.paths import shipped
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,7 +26,8 @@ ROOT = Path(__file__).resolve().parents[1]
         ("ncuview.gate", "baseline.schema.json"),
         ("ncuview.render.html_report", "page.js"),
         ("ncuview.render.html_report", "page.css"),
-        ("ncuview.diagnose", "attainable.toml"),
+        ("ncuview.gpus", "h200.toml"),
+        ("ncuview.gpus", "default.toml"),
         ("ncuview.report", "textbook_metrics.csv"),
     ],
 )
@@ -33,11 +35,10 @@ def test_data_files_lie_in_the_package(package: str, name: str) -> None:
     assert files(package).joinpath(name).read_text(encoding="utf-8")
 
 
-def test_the_schema_and_the_table_can_be_parsed() -> None:
+def test_the_schema_and_the_tables_of_gpus_can_be_parsed() -> None:
     schema = files("ncuview.render").joinpath("diagnosis.schema.json").read_text(encoding="utf-8")
-    attainable = files("ncuview.diagnose").joinpath("attainable.toml").read_text(encoding="utf-8")
     assert json.loads(schema)["$schema"].endswith("2020-12/schema")
-    assert "default" in tomllib.loads(attainable)
+    assert DEFAULT in shipped_tables()
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def _advice(findings: Sequence[Finding], label: Mapping[str, Any]) -> str:
 
 
 def _of_a_step(rule: Rule, profile: Profile, load: Load, before: int, after: int, took: float) -> Iterator[Effect]:
-    values = judge(rule, alias_values(rule, profile)).values
+    values = judge(rule, alias_values(rule, profile), profile.launches["device"].tolist()).values
     said: dict[str, float] = defaultdict(lambda: 1.0)
     for name, expression in rule.scale.items():
         for unit in members(name):

@@ -11,25 +11,29 @@ import os
 import re
 import tempfile
 import tomllib
-from collections.abc import Mapping
-from functools import cache
-from importlib import resources
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from ncuview.errors import TableError
 from ncuview.files import replace_file
+from ncuview.gpus import DEFAULT, FIGURE_NAMES, shipped_tables
 from ncuview.model import Calibration
 from ncuview.paths import users_table
 from ncuview.report.units import UNITS
 from ncuview.toml_file import parse_toml
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.float64]
+
 MOST = 1.05
 """A counter may exceed its peak by a little: the pass that reads the cycles is another one."""
 
-_DEFAULT = "default"
 _HEADER = "# Written by `ncuview calibrate`, which replaces the section of the GPU that it measures, and no other."
 _PART = re.compile(r"(?m)^(?=[ \t]*\[)")
 _MEND = "Mend it, or delete it and run `ncuview calibrate` again."
@@ -57,7 +61,7 @@ class Bounds(_Part):
 
 
 class _Figures(_Part):
-    """What a section says beside the units; see attainable.toml for what each figure is."""
+    """What a section says beside the units; see ncuview/gpus for what each figure is."""
 
     measured: Annotated[str, Field(pattern=r"^[^\r\n]*$")] = ""
     launch_ns: Amount | None = None
@@ -65,9 +69,10 @@ class _Figures(_Part):
     blocks_per_ns: Amount | None = None
     host_bytes_per_ns: Amount | None = None
     dram_write_cost: Annotated[float, Field(ge=0, lt=1)] | None = None
+    bytes_in_flight: Amount | None = None
+    float_atomic_use: Annotated[float, Field(gt=0, le=1)] | None = None
 
 
-FIGURES = tuple(name for name in _Figures.model_fields if name != "measured")
 _UNITS: dict[str, Any] = dict.fromkeys(UNITS, (Bounds | None, None))
 Section: type[BaseModel] = create_model("Section", __base__=_Figures, **_UNITS)
 """One GPU: a key for each unit and figure, all of them optional."""
@@ -76,14 +81,9 @@ Gpu = dict[str, Any]
 """Unit -> its bounds, and figure -> its value."""
 
 
-@cache
-def _shipped() -> dict[str, Gpu]:
-    return tomllib.loads(resources.files("ncuview.diagnose").joinpath("attainable.toml").read_text(encoding="utf-8"))
-
-
 def shipped(device: str) -> Gpu:
     """The figures that ncuview ships for this GPU, with the default for what was not measured."""
-    return {**_shipped()[_DEFAULT], **_shipped().get(device, {})}
+    return {**shipped_tables()[DEFAULT], **shipped_tables().get(device, {})}
 
 
 def of_gpu(device: str) -> Gpu:
@@ -97,7 +97,16 @@ def of_gpu(device: str) -> Gpu:
 
 def is_assumed(device: str) -> bool:
     """Whether nobody measured this GPU."""
-    return device not in _shipped() and device not in _users()
+    return device not in _users() and str(shipped(device)["measured"]).startswith("never")
+
+
+def figure_columns(devices: Sequence[str]) -> dict[str, Column]:
+    """What rule expressions read of the GPU of each launch: ``gpu.NAME`` -> a column; NaN where nobody measured it."""
+    gpus = {device: of_gpu(device) for device in set(devices)}
+    return {
+        name: np.array([gpus[device].get(figure, np.nan) for device in devices], np.float64)
+        for name, figure in FIGURE_NAMES.items()
+    }
 
 
 def bounds_of(gpu: Gpu, unit: str) -> Mapping[str, float]:
@@ -145,7 +154,7 @@ def _sections(path: Path, text: str) -> dict[str, Gpu]:
 
 
 def _checked(path: Path, device: str, section: Any) -> Gpu:
-    if device == _DEFAULT:
+    if device == DEFAULT:
         raise TableError(f"{path}: {device}: a section is named after a GPU, not {device}", hint=_MEND)
     try:
         return Section.model_validate(section).model_dump(exclude_none=True)

@@ -70,6 +70,7 @@ _FEW_BLOCKS = 16
 """... and the blocks are so few."""
 _MANY_BLOCKS = 1 << 20
 """Blocks of _MOST_BLOCKS with the smallest tile."""
+_NOT_SHOWN = ("bytes_in_flight", "float_atomic_use")
 
 KERNELS: tuple[str, ...] = tuple(
     dict.fromkeys(
@@ -139,7 +140,8 @@ def calibrate(profiles: Sequence[Profile]) -> Calibration:
             f"no launch shows what {device} attains",
             hint=f"Calibrate from reports of the kernels {', '.join(KERNELS)}, with all metrics of `ncuview rules`.",
         )
-    figures = {**_times(seen, before), **_rates(seen, bests, before), "dram_write_cost": write_cost}
+    unseen = {name: Figure(before[name], "", "no kernel of the catalogue shows it alone") for name in _NOT_SHOWN}
+    figures = {**_times(seen, before), **_rates(seen, bests, before), "dram_write_cost": write_cost, **unseen}
     return Calibration(device, _when(profiles), shares, {name: f for name, f in figures.items() if isfinite(f.value)})
 
 

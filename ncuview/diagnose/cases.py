@@ -23,7 +23,7 @@ def run_cases(rule: Rule) -> int:
         region(fix.before, rule.path)
         region(fix.after, rule.path)
     for case in rule.text.case:
-        judgement = judge(rule, {alias: np.array([value]) for alias, value in case.metrics.items()})
+        judgement = judge(rule, {alias: np.array([value]) for alias, value in case.metrics.items()}, [case.gpu])
         outcome = judgement.outcomes[0]
         if outcome != case.expect:
             raise RuleFileError(f"{rule.path}: case {case.name!r} gives {outcome}, not {case.expect}")

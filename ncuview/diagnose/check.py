@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ncuview.diagnose.attainable import figure_columns
 from ncuview.report.derive import derived, first_known
 from ncuview.ruleset.spec import DERIVED_PREFIX, Rule
 
@@ -28,7 +29,7 @@ class Judgement:
 
     Attributes:
         rule: The rule.
-        values: Aliases, thresholds and ``let`` names, one value per launch.
+        values: Aliases, figures of the GPU, thresholds and ``let`` names, one value per launch.
         outcomes: One of the five outcomes per launch.
         broken_by: The ``let`` or ``when`` that is no number, for launches with outcome ``broken``; else empty.
     """
@@ -55,21 +56,29 @@ def _values(profile: Profile, names: list[str]) -> Column:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def judge(rule: Rule, aliases: Mapping[str, Column]) -> Judgement:
+def judge(rule: Rule, aliases: Mapping[str, Column], devices: Sequence[str]) -> Judgement:
     """Evaluate a rule on columns of alias values.
 
     A launch that the rule does not apply to is not applicable even when other metrics are missing; a launch with a
-    missing metric is skipped; a value that is no number although nothing is missing breaks the rule on that launch.
+    missing metric, or on a GPU of which a figure is unknown, is skipped; a value that is no number although nothing is
+    missing breaks the rule on that launch.
+
+    Args:
+        rule: The rule.
+        aliases: Alias -> its value for each launch; NaN where it is missing.
+        devices: The name of each launch's GPU.
     """
-    count = len(next(iter(aliases.values())))
-    values: dict[str, Column] = {**aliases}
+    count = len(devices)
+    figures = figure_columns(devices) if rule.gpu_figures else {}
+    needed = {**aliases, **{name: figures[name] for name in rule.gpu_figures}}
+    values: dict[str, Column] = {**needed}
     values.update({name: _as_column(np.asarray(value, np.float64), count) for name, value in rule.thresholds.items()})
     for name, expression in rule.let.items():
         values[name] = _as_column(expression.evaluate(values), count)
     applies = _as_column(rule.applies.evaluate(values), count)
     fires = _as_column(rule.when.evaluate(values), count)
 
-    missing = np.isnan(np.array([values[alias] for alias in aliases])).any(axis=0)
+    missing = np.isnan(np.array([values[name] for name in needed])).any(axis=0)
     computed = {**{name: values[name] for name in rule.let}, "when": fires, "applies": applies}
     unknown = np.isnan(np.array(list(computed.values())))
     outcomes = np.select(

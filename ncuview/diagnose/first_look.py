@@ -19,9 +19,10 @@ import numpy as np
 
 from ncuview.diagnose.check import alias_values, judge
 from ncuview.diagnose.rank import WORTH_DOING
+from ncuview.diagnose.vendors import vendor_of
 from ncuview.diagnose.whatif import WALL_SHARE, Load, load_of, predict
 from ncuview.diagnose.whole import of_host, with_copies
-from ncuview.model import Diagnosis, LaunchDiagnosis, Outcome, Passed, RuleId, Skipped
+from ncuview.model import Diagnosis, LaunchDiagnosis, Outcome, Passed, RuleId, Skipped, mostly_blind
 from ncuview.report.believable import believable
 from ncuview.report.units import members
 
@@ -76,7 +77,8 @@ def second_look(
     most = {rule.text.code: _most(rule, first, load) for rule in rules}
     best = np.max([np.ones(launches), *most.values()], axis=0)
     worth = _worth(first, best, np.ones(launches) if weights is None else np.asarray(weights, np.float64), least_saving)
-    chosen = tuple(int(launch) for launch in np.flatnonzero((best >= WORTH_DOING) & worth))
+    changeable = np.array([not vendor_of(name) for name in first.launches["demangled"].tolist()], dtype=bool)
+    chosen = tuple(int(launch) for launch in np.flatnonzero((best >= WORTH_DOING) & worth & changeable))
     needed = [rule for rule in rules if (most[rule.text.code][list(chosen)] >= WORTH_DOING).any()]
     return SecondLook(tuple(needed), chosen, most)
 
@@ -109,9 +111,13 @@ def _completed(second: LaunchDiagnosis, first: LaunchDiagnosis) -> LaunchDiagnos
 
 def _settled(launch: LaunchDiagnosis, place: int, look: SecondLook) -> LaunchDiagnosis:
     outcomes = tuple(_ruled_out(outcome, place, look) for outcome in launch.outcomes)
-    nothing_left = not launch.findings and not any(isinstance(outcome, Skipped) for outcome in outcomes)
-    near_peak = nothing_left and launch.attained >= WALL_SHARE
-    return replace(launch, outcomes=outcomes, verdict="near-peak" if near_peak else launch.verdict)
+    if launch.verdict not in {"unclear", "not-judged"}:
+        return replace(launch, outcomes=outcomes)
+    if mostly_blind(outcomes):
+        return replace(launch, outcomes=outcomes, verdict="not-judged")
+    all_judged = not any(isinstance(outcome, Skipped) for outcome in outcomes)
+    near_peak = all_judged and launch.attained >= WALL_SHARE
+    return replace(launch, outcomes=outcomes, verdict="near-peak" if near_peak else "unclear")
 
 
 def _ruled_out(outcome: Outcome, place: int, look: SecondLook) -> Outcome:
@@ -142,7 +148,7 @@ def _worth(profile: Profile, best: Column, weights: Column, least_saving: float)
 def _most(rule: Rule, profile: Profile, load: Load) -> Column:
     """The most that a rule could promise for each launch, were all that is unknown in its favour; 0 where it is not."""
     launches = len(profile.launches)
-    values = judge(rule, alias_values(rule, profile)).values
+    values = judge(rule, alias_values(rule, profile), profile.launches["device"].tolist()).values
 
     def known(expression: Expression, otherwise: float) -> Column:
         column = np.broadcast_to(expression.evaluate(values), (launches,))

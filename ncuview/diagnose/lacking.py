@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ncuview.gpus import FIGURE_NAMES
 from ncuview.report.believable import refused
+from ncuview.report.csv_export import is_csv_export
 from ncuview.report.derive import DERIVED, OF_SOME_CHIPS, SAMPLES
 from ncuview.report.executed import executed_by_launch
 from ncuview.ruleset.spec import DERIVED_PREFIX, Rule
@@ -54,12 +57,25 @@ def why_missing(missing: _Names, profile: Profile, launch: int) -> str:
 
 def why_unknown(rule: Rule, values: Mapping[str, float], profile: Profile, launch: int) -> str:
     """Why a value is unknown although all metrics that it needs are there."""
+    if unknown := [FIGURE_NAMES[name] for name in rule.gpu_figures if np.isnan(values[name])]:
+        device = str(profile.launches.at[launch, "device"]) or "this GPU"
+        return f"{', '.join(unknown)} of {device} is not known: run `ncuview calibrate` on it"
     if launch not in executed_by_launch(profile):
-        return "no machine code was read, which a CSV export does not hold: give the .ncu-rep itself"
+        return no_code(str(profile.launches.at[launch, "report"]))
     unknown = [alias for alias in rule.text.metrics if np.isnan(values[alias])]
     if all(_is_sampled(rule.text.metrics[alias][0]) for alias in unknown):
         return "the launch is too short to have been sampled, or not for every reason to stall"
     return f"{', '.join(unknown)} cannot be computed from the numbers in the report"
+
+
+def no_code(report: str) -> str:
+    """Why a launch of this report has no machine code, and how to get it."""
+    if is_csv_export(Path(report)):
+        return "a CSV export holds no machine code: give the .ncu-rep that it was made from"
+    return (
+        "the report holds no machine code of this launch; profiled with --import-sass no, or it was removed: "
+        "profile again with --import-sass yes"
+    )
 
 
 def known_metrics(profile: Profile) -> list[frozenset[str]]:

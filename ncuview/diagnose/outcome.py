@@ -13,6 +13,7 @@ from ncuview.diagnose.whatif import Load, Speedup, predict
 from ncuview.diagnose.where import where_of
 from ncuview.diagnose.whole import of_host, with_copies
 from ncuview.model import (
+    SKIPPED_BECAUSE,
     Broken,
     Citation,
     Evidence,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 def outcomes_of(rule: Rule, profile: Profile, load: Load) -> list[Outcome]:
     """What one rule says of each launch, in the order of the launches."""
-    judgement = judge(rule, alias_values(rule, profile))
+    judgement = judge(rule, alias_values(rule, profile), profile.launches["device"].tolist())
     speedup = _speedup(judgement, load, profile) if FINDING in judgement.outcomes else None
     same = _Same(rule)
     return [_outcome(judgement, launch, profile, load, speedup, same) for launch in range(len(profile.launches))]
@@ -94,7 +95,7 @@ def _outcome(
     if word == SKIPPED or speedup is None:
         missing = missing_metrics(rule, profile, launch)
         why = why_missing(missing, profile, launch) if missing else why_unknown(rule, values, profile, launch)
-        return Skipped(identity, f"it cannot be judged: {why}", missing)
+        return Skipped(identity, f"{SKIPPED_BECAUSE}{why}", missing)
     if missing := load.missing(launch):
         why = why_missing(missing, profile, launch)
         return Skipped(identity, f"its gain cannot be predicted: {why}", missing)

@@ -12,6 +12,7 @@ import numpy as np
 from ncuview.diagnose import whole
 from ncuview.diagnose.attainable import is_assumed
 from ncuview.diagnose.outcome import outcomes_of
+from ncuview.diagnose.vendors import vendor_of
 from ncuview.diagnose.whatif import WALL_SHARE, Load, load_of, walls_now
 from ncuview.model import (
     Broken,
@@ -25,6 +26,7 @@ from ncuview.model import (
     Profile,
     Skipped,
     Verdict,
+    mostly_blind,
 )
 from ncuview.report.believable import believable
 from ncuview.report.host_times import host_times
@@ -37,6 +39,8 @@ WORTH_DOING = 1.10
 
 WORTH_DOING_NEAR_PEAK = 1.15
 """The same for a launch whose busiest unit reaches what it attains in good kernels, as far as we know them."""
+
+_OWNED = "the kernel is part of {}, whose code only its vendor can change"
 
 _COUNTED = frozenset(unit.wall for unit in UNITS.values() if unit.needed and not unit.works_for)
 """Walls that only counters tell. A launch without any of these has attained nobody knows how much."""
@@ -59,8 +63,9 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
     uses = _wall_uses(load)
     launches = []
     for launch, row in enumerate(profile.launches.to_dict("records")):
+        owner = vendor_of(row["demangled"])
         outcomes = _ranked(
-            (outcomes[launch] for outcomes in by_rule), walls[launch], uses[launch], float(floor[launch])
+            (outcomes[launch] for outcomes in by_rule), walls[launch], uses[launch], float(floor[launch]), owner
         )
         launches.append(
             LaunchDiagnosis(
@@ -76,10 +81,11 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
                 wall=walls[launch],
                 walls=uses[launch],
                 attained=float(floor[launch]) if _COUNTED & uses[launch].keys() or hosts[launch] else nan,
-                verdict=_verdict(outcomes, float(floor[launch])),
+                verdict=_verdict(outcomes, float(floor[launch]), owner),
                 metrics=textbook[launch],
                 outcomes=outcomes,
                 host=hosts[launch],
+                owner=owner,
             )
         )
     return Diagnosis(tuple(launches), profile.reports, _remark(profile), failure=profile.failure)
@@ -111,7 +117,9 @@ def _wall_uses(load: Load) -> list[dict[str, float]]:
     return uses
 
 
-def _ranked(outcomes: Iterable[Outcome], wall: str, uses: dict[str, float], floor: float) -> tuple[Outcome, ...]:
+def _ranked(
+    outcomes: Iterable[Outcome], wall: str, uses: dict[str, float], floor: float, owner: str
+) -> tuple[Outcome, ...]:
     """Findings by promised gain, surer ones first among equals, each not worth doing with its reason; then the rest."""
     told = list(outcomes)
     findings = sorted((outcome for outcome in told if isinstance(outcome, Finding)), key=_precedence)
@@ -119,7 +127,7 @@ def _ranked(outcomes: Iterable[Outcome], wall: str, uses: dict[str, float], floo
     advised: dict[str, Finding] = {}
     judged = []
     for finding in findings:
-        reason = _why_not(finding, advised, wall, uses, floor)
+        reason = _OWNED.format(owner) if owner else _why_not(finding, advised, wall, uses, floor)
         if not reason:
             advised[finding.optimization] = finding
         judged.append(replace(finding, rejected=reason))
@@ -149,8 +157,12 @@ def _reason(wall: str, uses: dict[str, float]) -> str:
     return f"not the wall: {wall} is, and this hides little of it"
 
 
-def _verdict(outcomes: Sequence[Outcome], floor: float) -> Verdict:
+def _verdict(outcomes: Sequence[Outcome], floor: float, owner: str) -> Verdict:
+    if owner:
+        return "not-yours"
     if any(isinstance(outcome, Finding) and not outcome.rejected for outcome in outcomes):
         return "advice"
+    if mostly_blind(outcomes):
+        return "not-judged"
     judged = not any(isinstance(outcome, Skipped | Broken) for outcome in outcomes)
     return "near-peak" if judged and floor >= WALL_SHARE else "unclear"

@@ -32,6 +32,7 @@ from ncuview.model import (
 from ncuview.render.gate_words import closes, is_closed
 from ncuview.render.sentence import moved_sentence
 from ncuview.render.text import json_text
+from ncuview.render.words import coverage_sentence
 
 DIAGNOSIS_SCHEMA = "ncuview.diagnosis/1"
 LADDER_SCHEMA = "ncuview.ladder/1"
@@ -96,8 +97,19 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
         "remark": diagnosis.remark,
         "error": _failure(diagnosis.failure),
         "reports": [_report(report) for report in diagnosis.reports],
+        "judged": _judged(diagnosis),
         "priorities": _priorities(priorities(diagnosis)),
         "launches": map(_launch, diagnosis.launches),
+    }
+
+
+def _judged(diagnosis: Diagnosis) -> dict[str, Any]:
+    """How many launches the rules could look at, before anything is said of them."""
+    return {
+        "launches": len(diagnosis.launches),
+        "not_judged": sum(launch.unexamined for launch in diagnosis.launches),
+        "not_yours": sum(launch.verdict == "not-yours" for launch in diagnosis.launches),
+        "why": coverage_sentence(diagnosis.launches),
     }
 
 
@@ -241,6 +253,7 @@ def _launch(launch: LaunchDiagnosis) -> dict[str, Any]:
         "walls": {unit: share for unit, share in launch.walls.items() if isfinite(share)},
         "attained": _known(launch.attained),
         "verdict": launch.verdict,
+        "owner": launch.owner,
         "host": asdict(launch.host) if launch.host else None,
         "textbook": list(launch.textbook),
         "metrics": {

@@ -1,9 +1,9 @@
 """JUnit XML: checks as tests, for the pages on which CI systems show test results.
 
-A suite is a report. Each kernel and configuration has a test ``diagnosis``, which always passes and holds the advice,
-and each check of the gate is a test of its own: a failure where it closes the gate, an error where it does so because
-it could not be judged. JUnit has no warnings: what only warns passes and says so, or is skipped. Times are of the
-launches, in seconds; a check takes none.
+A suite is a report. Each kernel and configuration has a test ``diagnosis``, which holds the advice and passes, or is
+skipped where most rules could not look. Each check of the gate is a test of its own: a failure where it closes the
+gate, an error where it does so because it could not be judged. JUnit has no warnings: what only warns passes and says
+so, or is skipped. Times are of the launches, in seconds; a check takes none.
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ from ncuview.diagnose.compare import launch_words
 from ncuview.model import Check, Diagnosis, Extent, Failure, Gate, LaunchDiagnosis, ReportInfo
 from ncuview.render.gate_words import closes
 from ncuview.render.text import safe_text, without_orders
-from ncuview.render.words import duration, factor, failure_sentence, wall_sentence
+from ncuview.render.words import (
+    duration,
+    factor,
+    failure_sentence,
+    verdict_headline,
+    verdict_reason,
+    wall_sentence,
+)
 
 _Kernel = tuple[str, Extent, Extent]
 _ELSEWHERE = "gate"
@@ -74,6 +81,8 @@ def _suite(root: etree._Element, name: str, report: ReportInfo | None) -> etree.
 def _diagnosed(suite: etree._Element, kernel: _Kernel, launches: Sequence[LaunchDiagnosis]) -> None:
     case = _case(suite, kernel, "diagnosis", fsum(each.whole_ns for each in launches if isfinite(each.whole_ns)))
     longest = max(launches, key=lambda each: each.whole_ns if isfinite(each.whole_ns) else 0.0)
+    if longest.verdict == "not-judged":
+        etree.SubElement(case, "skipped", message=safe_text(f"{verdict_headline(longest)} {verdict_reason(longest)}"))
     _text(etree.SubElement(case, "system-out"), _told(longest, len(launches)))
 
 

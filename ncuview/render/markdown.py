@@ -24,6 +24,7 @@ from ncuview.render.words import (
     advice_reason,
     changed_lines,
     check_words,
+    coverage_sentence,
     duration,
     factor,
     failure_sentence,
@@ -115,9 +116,7 @@ def _fitted(section: _Section, left: int) -> str:
 
 
 def _head(diagnosis: Diagnosis, ranked: Priorities, gate: Gate | None) -> str:
-    advised = sum(group.advice is not None for group in ranked.groups)
-    told = f": {advised:,} of {len(ranked.groups):,} kernels can be made faster" if ranked.groups else ": no answer"
-    parts = [f"## ncuview{f' {gate_sentence(gate)}' if gate else told}"]
+    parts = [f"## ncuview{f' {gate_sentence(gate)}' if gate else f': {_answer(ranked)}'}"]
     if gate and gate.remark:
         parts.append(f"Note: {prose(clipped(gate.remark, _SENTENCE))}.")
     if ranked.groups:
@@ -126,12 +125,26 @@ def _head(diagnosis: Diagnosis, ranked: Priorities, gate: Gate | None) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _answer(ranked: Priorities) -> str:
+    """How many kernels can be made faster, and of how many nothing is known; never of none that were not examined."""
+    if not ranked.groups:
+        return "no answer"
+    advised = sum(group.advice is not None for group in ranked.groups)
+    blind = sum(group.example.verdict == "not-judged" for group in ranked.groups)
+    faster = f"{advised:,} of {len(ranked.groups):,} kernels can be made faster"
+    if not blind:
+        return faster
+    return f"{faster}, {blind:,} not judged" if advised else f"{blind:,} of {len(ranked.groups):,} kernels not judged"
+
+
 def _told(diagnosis: Diagnosis, label: str = "") -> list[str]:
     """Where the launches come from, after what of them is missing."""
     missing = failure_sentence(diagnosis.failure)
     known = provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark)
+    covered = coverage_sentence(diagnosis.launches)
     return [
         *([f"**{prose(clipped(missing, _SENTENCE))}**"] if missing else []),
+        *([f"**{prose(clipped(covered, _SENTENCE))}**"] if covered else []),
         *([f"{label}{prose(clipped(known, _SENTENCE))}"] if diagnosis.launches or not missing else []),
     ]
 

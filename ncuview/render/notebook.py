@@ -154,7 +154,7 @@ def _line(launch: LaunchDiagnosis) -> Iterator[Part]:
     yield element("b", launch.kernel)
     yield element("span", f"  {where}, {duration(launch.duration_ns)}: ", css="dim")
     yield element("span", f"{wall_words(launch)}, ")
-    yield element("b", step_words(launch), css="good" if launch.verdict != "unclear" else "was")
+    yield element("b", step_words(launch), css="good" if launch.verdict in {"advice", "near-peak"} else "was")
 
 
 def _launch(launch: LaunchDiagnosis) -> list[Part]:

@@ -95,6 +95,9 @@ def _of_groups(diagnosis: Diagnosis) -> list[_Family]:
     total = _Family("ncuview_total_seconds", "Time of all launches together.", "seconds")
     promised = _Family("ncuview_promised_speedup_ratio", "Gain of the first advice; 1 without advice.", "ratio")
     saved = _Family("ncuview_saved_seconds", "Time that the first advice takes away of all launches.", "seconds")
+    blind = _Family("ncuview_not_judged_launches", "Launches that most rules could not look at.")
+    if diagnosis.launches:
+        blind.add((), sum(launch.unexamined for launch in diagnosis.launches))
     state = _Family("ncuview_verdict", "1 for the verdict, wall and first advice that a kernel has.")
     for group in priorities(diagnosis).groups:
         own = _labels(group.demangled, group.grid, group.block, group.device)
@@ -103,7 +106,7 @@ def _of_groups(diagnosis: Diagnosis) -> list[_Family]:
         promised.add(own, group.promise.best)
         saved.add(own, group.saved.best / 1e9)
         state.add((*own, *_state(group)), 1)
-    return [launches, total, promised, saved, state]
+    return [launches, total, promised, saved, blind, state]
 
 
 def _state(group: Priority) -> _Labels:

@@ -47,7 +47,8 @@ def bound_sentence(ranked: Priorities) -> str:
     """What taking all first advice brings, in one sentence."""
     total = f"Together they take {duration(ranked.total_ns)}"
     if ranked.saved.best <= 0:
-        return f"{total}, and no advice takes any of it away."
+        known = [group for group in ranked.groups if group.example.verdict not in {"not-judged", "not-yours"}]
+        return f"{total}, and no advice takes any of it away." if known else f"{total}."
     gain = ranked.speedup
     return (
         f"{total}; with all first advice taken {duration(ranked.left_ns)} are left, {factor(gain.best)} faster"

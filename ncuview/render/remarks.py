@@ -15,7 +15,7 @@ from typing import Literal
 from ncuview.model import Check, Diagnosis, Failure, Finding, Gain, Gate, LaunchDiagnosis, SourceLine
 from ncuview.render.gate_words import by_weight
 from ncuview.render.text import safe_text
-from ncuview.render.words import duration, factor, failure_sentence, promise_headline
+from ncuview.render.words import coverage_sentence, duration, factor, failure_sentence, promise_headline
 
 Severity = Literal["error", "warning", "note"]
 
@@ -29,7 +29,8 @@ class Remark:
     """A failed check, or advice, about one kernel."""
 
     severity: Severity
-    """``error`` and ``warning`` are checks, by their level; ``note`` is advice. What is missing is an error."""
+    """``error`` and ``warning`` are checks, by their level; ``note`` is advice, or says what was not judged. What is
+    missing is an error."""
     rule: str
     """The rule's code, or ``budget/`` and what the condition is about."""
     title: str
@@ -53,6 +54,8 @@ def remarks(diagnosis: Diagnosis, gate: Gate | None) -> list[Remark]:
     found = [_of_check(check) for check in by_weight(gate)] if gate else []
     if diagnosis.failure and not gate:  # which has a check of it
         found.append(_of_failure(diagnosis.failure))
+    if covered := coverage_sentence(diagnosis.launches):
+        found.append(_of_coverage(covered))
     blamed = {(remark.rule, remark.kernel) for remark in found}
     found += (remark for remark in _advice(diagnosis) if (remark.rule, remark.kernel) not in blamed)
     found.sort(key=lambda remark: (_ORDER[remark.severity], -remark.saved_ns))
@@ -119,6 +122,22 @@ def _of_failure(failure: Failure) -> Remark:
         saved_ns=0.0,
         launches=0,
         fingerprint=_fingerprint((failure.id, failure.message)),
+    )
+
+
+def _of_coverage(covered: str) -> Remark:
+    """What was not judged, so that nobody takes silence for a good result."""
+    return Remark(
+        severity="note",
+        rule="not-judged",
+        title="ncuview: not everything was judged",
+        message=covered,
+        kernel="*",
+        where=(),
+        promised=None,
+        saved_ns=0.0,
+        launches=0,
+        fingerprint=_fingerprint(("not-judged",)),
     )
 
 

@@ -26,6 +26,7 @@ from ncuview.render.words import (
     also_words,
     changed_lines,
     check_words,
+    coverage_sentence,
     duration,
     excerpts,
     failure_sentence,
@@ -73,6 +74,8 @@ def print_head(console: Console, diagnosis: Diagnosis, label: str = "") -> None:
     console.print(f"{label}{provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark)}", style="dim")
     if said := failure_sentence(diagnosis.failure):
         console.print(Text(said), style="bold yellow")
+    if said := coverage_sentence(diagnosis.launches):
+        console.print(Text(safe_text(said)), style="yellow")
 
 
 def page_console(width: int, *, color: bool) -> Console:

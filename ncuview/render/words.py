@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from math import isfinite
 
 from ncuview.model import (
+    SKIPPED_BECAUSE,
     Broken,
     Device,
     Failure,
@@ -150,10 +152,49 @@ def advice_reason(launch: LaunchDiagnosis, finding: Finding) -> str:
     return f"{finding.message}. {wall_sentence(launch)}{after}."
 
 
+def coverage_sentence(launches: Sequence[LaunchDiagnosis]) -> str:
+    """Which launches most rules could not look at and why, and which are of vendors' libraries; empty where none is."""
+    return " ".join(filter(None, [_not_judged(launches), _not_yours(launches)]))
+
+
+def _not_judged(launches: Sequence[LaunchDiagnosis]) -> str:
+    unexamined = [launch for launch in launches if launch.unexamined]
+    if not unexamined:
+        return ""
+    cause, _ = Counter(main_cause(launch) for launch in unexamined).most_common(1)[0]
+    return f"Most rules could not look at {_of(len(unexamined), len(launches))}: {cause}."
+
+
+def _not_yours(launches: Sequence[LaunchDiagnosis]) -> str:
+    owners = Counter(launch.owner for launch in launches if launch.owner)
+    if not owners:
+        return ""
+    libraries = ", ".join(f"{owner} {count:,}" for owner, count in owners.most_common())
+    return f"The code of {_of(owners.total(), len(launches))} is not yours to change: {libraries}."
+
+
+def _of(some: int, launches: int) -> str:
+    return "the launch" if launches == 1 else f"{some:,} of {launches:,} launches"
+
+
+def main_cause(launch: LaunchDiagnosis) -> str:
+    """Why most of the rules that could not look at a launch could not, without a full stop."""
+    causes = Counter(
+        "metrics are missing" if outcome.missing else outcome.message.removeprefix(SKIPPED_BECAUSE)
+        for outcome in launch.outcomes
+        if isinstance(outcome, Skipped)
+    )
+    return causes.most_common(1)[0][0] if causes else "rules failed"
+
+
 def verdict_headline(launch: LaunchDiagnosis) -> str:
-    """Of a launch without advice: whether to stop, or that nobody can say."""
+    """Of a launch without advice: whether to stop, or why nothing can be said."""
     if launch.verdict == "near-peak":
         return "Near its peak. Stop here."
+    if launch.verdict == "not-yours":
+        return f"Not yours: this kernel is part of {launch.owner}, whose code only its vendor can change."
+    if launch.verdict == "not-judged":
+        return "Not judged: most rules could not look at this launch."
     if _unjudged(launch):
         return "Unclear: no rule promises a gain, and some could not judge the launch."
     return "Unclear: no rule promises a gain, and the launch is not near its peak."
@@ -164,6 +205,12 @@ def verdict_reason(launch: LaunchDiagnosis) -> str:
     if launch.verdict == "near-peak":
         good = f"which is {launch.attained:.0%} of what a good kernel attains"
         return f"{wall_sentence(launch)}, {good}. No rule promises 1.10x."
+    if launch.verdict == "not-yours":
+        return f"{wall_sentence(launch)}. You can change the call: its shapes, its precision, how often it is made."
+    if launch.verdict == "not-judged":
+        blind = sum(isinstance(outcome, Broken | Skipped) for outcome in launch.outcomes)
+        counted = f"{blind} of {len(launch.outcomes)} rules could not judge"
+        return f"{counted}: {main_cause(launch)}. {wall_sentence(launch)}."
     return f"{wall_sentence(launch)}." + (" What the rules could not judge is listed below." * _unjudged(launch))
 
 

@@ -31,6 +31,7 @@ from ncuview.report.sass import (
     GLOBAL_STORE,
     LOCAL,
     SHARED_ACCESS,
+    WARP_SPECIALISED,
     Code,
     Weights,
     load_batches,
@@ -315,6 +316,17 @@ def _working_lanes(rows: Executed) -> float:
 
 
 @lru_cache(maxsize=1 << 12)
+def _warp_specialised(profile: Profile) -> Column:
+    """1 where the machine code copies by TMA, waits at mbarriers, moves registers between warps, or uses WGMMA; else 0.
+
+    0 also where no machine code is known: most kernels do none of this.
+    """
+    specialised = np.zeros(len(profile.launches))
+    for launch, rows in executed_by_launch(profile).items():
+        specialised[launch] = float(matches(rows.code, WARP_SPECIALISED).any())
+    return specialised
+
+
 def _weights(of: Callable[[Code], Weights], code: Code) -> Weights:
     """Kernels are launched often: their code is looked at once."""
     return of(code)
@@ -423,6 +435,7 @@ DERIVED: Mapping[str, Derived] = {
     "loads_per_warp": Derived("inst/warp", ("smsp__sass_inst_executed_op_global_ld.sum", *_WARPS), _loads_per_warp),
     "load_turns": Derived("1/warp", ("inst_executed", *_WARPS), _load_turns),
     "host_timed": Derived("", (), _host_timed),
+    "warp_specialised": Derived("1 when so", (), _warp_specialised),
     "fill": Derived("share", (_THREADS, *_ROOM), _fill),
     "stall_memory": Derived("share", SAMPLES, _stall_memory),
     "sm_cycles": Derived("cycle", _CYCLES, _sm_cycles),

@@ -27,6 +27,8 @@ SHARED_ACCESS = re.compile(PREDICATE + r"(?:LDS|STS|LDSM|STSM)\b")
 _TINY = re.compile(PREDICATE + r"LDG?\.E(?:\.\w+)*\.[US](?:8|16)\b")
 LOCAL = re.compile(PREDICATE + r"(?:LDL|STL)\b")
 BARRIER = re.compile(PREDICATE + r"(?:BAR|B2R)\b")
+WARP_SPECIALISED = re.compile(PREDICATE + r"(?:UTMA\w+|UBLK\w+|SYNCS|USETMAXREG|(?:H|I|Q|B)GMMA|UTC\w*MMA)\b")
+"""Copies by TMA, mbarriers, setmaxnreg and WGMMA, as nvcc 12 and 13 write them for Hopper; tcgen05 of Blackwell."""
 
 _TEXT = re.compile(PREDICATE + r"(?P<opcode>[A-Z][A-Z0-9_]*(?:\.[A-Za-z0-9_]+)*)\s*(?P<operands>.*?)\s*;?$")
 _REGISTER = re.compile(r"\b(U?R)(\d+)\b(\.64)?")

@@ -217,7 +217,9 @@ class _Compiler:
 
     def _name(self, node: ast.Name | ast.Attribute) -> Step:
         name = ast.unparse(node)
-        plain = isinstance(node, ast.Name) or (self._dotted and all(part.isidentifier() for part in name.split(".")))
+        known = self._allowed is not None and name in self._allowed  # such as gpu.blocks_per_ns
+        dotted = self._dotted and all(part.isidentifier() for part in name.split("."))
+        plain = isinstance(node, ast.Name) or known or dotted
         if not plain:
             raise self._not_allowed(name)
         if self._allowed is not None and name not in self._allowed:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ncuview.errors import RuleFileError, UnknownRule
+from ncuview.gpus import FIGURE_NAMES
 from ncuview.paths import shipped
 from ncuview.report.derive import DERIVED
 from ncuview.report.units import UNITS, WALLS, members
@@ -51,7 +52,7 @@ Optimization = Literal[
 OPTIMIZATIONS: tuple[str, ...] = get_args(Optimization)
 """The closed list: what a rule may advise."""
 
-Outcome = Literal["finding", "passed", "not_applicable"]
+Outcome = Literal["finding", "passed", "not_applicable", "skipped"]
 Text = Annotated[str, Field(min_length=1)]
 DERIVED_PREFIX = "derived:"
 
@@ -139,6 +140,8 @@ class Case(_Part):
     """Metric values and the outcome that they must give: the rule's own test."""
 
     name: Text
+    gpu: Text = "NVIDIA H200"
+    """Whose figures ``gpu.NAME`` stands for; ``default`` is a GPU that nobody measured."""
     metrics: dict[str, float]
     expect: Outcome
     values: dict[str, float] = {}
@@ -202,6 +205,13 @@ class Rule:
     def thresholds(self) -> dict[str, float]:
         """Threshold values under the names that expressions use."""
         return {f"threshold_{name}": threshold.value for name, threshold in self.text.thresholds.items()}
+
+    @cached_property
+    def gpu_figures(self) -> tuple[str, ...]:
+        """The figures of a GPU that its evidence and its gain read, as ``gpu.NAME``, sorted."""
+        parts = (self.applies, self.when, self.latency, self.time, self.waits, self.whole)
+        named = (*parts, *self.let.values(), *self.scale.values(), *self.adds.values())
+        return tuple(sorted({name for part in named if part for name in part.names & FIGURE_NAMES.keys()}))
 
     def metric_names(self) -> frozenset[str]:
         """Every metric that the rule reads, directly or through derived quantities, under Nsight Compute's names."""
@@ -324,7 +334,7 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
             if name.startswith(DERIVED_PREFIX) and len(alternatives) > 1:
                 raise check.complain(f"metrics.{alias}", "a derived quantity stands alone")
 
-    names = {*text.metrics, *(f"threshold_{name}" for name in text.thresholds)}
+    names = {*text.metrics, *(f"threshold_{name}" for name in text.thresholds), *FIGURE_NAMES}
     applies = check.expression("evidence.applies", text.evidence.applies, names)
     let = {}
     for name, expression in text.evidence.let.items():
@@ -353,7 +363,7 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
 
 def _require_cases(check: _Checker, text: RuleFile) -> None:
     """One case per reachable outcome: a rule carries its own tests."""
-    reachable: set[Any] = set(get_args(Outcome))
+    reachable: set[Any] = {"finding", "passed", "not_applicable"}
     untested = reachable - {case.expect for case in text.case}
     if untested:
         raise check.complain("case", f"no case expects {', '.join(sorted(untested))}")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Callable, Mapping
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from ncuview.diagnose.attainable import Section, attainable, check_writable, kee
 from ncuview.diagnose.rank import diagnose
 from ncuview.diagnose.whatif import load_of
 from ncuview.errors import TableError
+from ncuview.gpus import DEFAULT, FIGURES, shipped_tables
 from ncuview.model import Attained, Calibration, Figure
 from ncuview.paths import users_table
 from ncuview.report.units import UNITS
@@ -84,11 +83,13 @@ def test_nothing_is_assumed_of_a_shipped_gpu() -> None:
 
 
 def test_the_shipped_sections_are_what_a_users_may_be() -> None:
-    text = resources.files("ncuview.diagnose").joinpath("attainable.toml").read_text(encoding="utf-8")
-    sections = tomllib.loads(text)
-    del sections["default"]["unit"]
-    for section in sections.values():
-        Section.model_validate(section)
+    for device, table in shipped_tables().items():
+        Section.model_validate({name: value for name, value in table.items() if (device, name) != (DEFAULT, "unit")})
+
+
+def test_a_table_may_say_every_figure_that_rules_may_ask_for() -> None:
+    assert set(FIGURES) <= set(Section.model_fields)
+    assert set(Section.model_fields) - set(UNITS) - {"measured"} == set(FIGURES)
 
 
 # Where it lies

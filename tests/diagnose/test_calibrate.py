@@ -11,9 +11,10 @@ import pytest
 from ncuview import api
 from ncuview.collect.catalogue import Launch as CatalogueLaunch
 from ncuview.collect.catalogue import find_kernel
-from ncuview.diagnose.attainable import FIGURES, shipped
+from ncuview.diagnose.attainable import shipped
 from ncuview.diagnose.calibrate import KERNELS, SPREAD, USUAL_LOW, calibrate
 from ncuview.errors import NothingProfiled, UsageError
+from ncuview.gpus import FIGURES
 from ncuview.model import Calibration, Profile
 from ncuview.paths import shipped as shipped_folder
 from ncuview.report.units import UNITS

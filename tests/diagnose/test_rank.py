@@ -108,7 +108,8 @@ def test_a_launch_that_was_not_fully_judged_is_not_called_near_its_peak(harm: st
     if harm == "skipped":
         assert only(busy.without("launch__occupancy_limit_registers")).verdict == "unclear"
     else:
-        assert only(busy, (broken,)).verdict == "unclear"
+        assert only(busy, (broken, *RULES)).verdict == "unclear"
+        assert only(busy, (broken,)).verdict == "not-judged"
 
 
 @pytest.mark.parametrize(("share", "verdict"), [(WALL_SHARE + 0.02, "near-peak"), (WALL_SHARE - 0.02, "unclear")])

@@ -165,6 +165,8 @@ def launch_unclear() -> LaunchDiagnosis:
                 ("memory_l1_wavefronts_shared",),
             ),
             Broken(RuleId("USER001", "of-the-user"), "rules/mine/of-the-user.toml: share is not a number"),
+            Passed(RuleId("GMEM001", "uncoalesced-global-load"), "4.0 sectors per request"),
+            Passed(RuleId("GMEM002", "uncoalesced-global-store"), "4.0 sectors per request"),
         ),
     )
 

@@ -64,7 +64,7 @@ def test_its_name_is_a_noun_of_the_problem(rule: Rule) -> None:
 
 def test_its_messages_can_be_filled_for_each_of_its_cases(rule: Rule) -> None:
     for case in rule.text.case:
-        judgement = judge(rule, {alias: np.array([value]) for alias, value in case.metrics.items()})
+        judgement = judge(rule, {alias: np.array([value]) for alias, value in case.metrics.items()}, [case.gpu])
         values = {name: float(column[0]) for name, column in judgement.values.items()}
         if case.expect != "not_applicable":
             filled = [template.fill(values) for template in (rule.finding, rule.check, rule.passed)]

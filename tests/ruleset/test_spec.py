@@ -113,7 +113,7 @@ def test_a_rule_without_a_required_key_does_not_load(tmp_path: Path, at: Path_) 
         (lambda rule: rule["thresholds"]["ways"].update(value="1.1"), "thresholds.ways.value"),
         (lambda rule: rule["case"][0]["metrics"].update(more=1.0), "case 'a column of a 32x32 tile'"),
         (lambda rule: rule["case"][0]["metrics"].pop("worst"), "case 'a column of a 32x32 tile'"),
-        (lambda rule: rule["case"][0].update(expect="skipped"), "case.0.expect"),
+        (lambda rule: rule["case"][0].update(expect="broken"), "case.0.expect"),
     ],
 )
 def test_a_rule_with_something_unknown_in_it_does_not_load(

@@ -12,7 +12,13 @@ from ncuview.render.html_report.elements import Part, dim, element, section
 from ncuview.render.html_report.rows import DETAILED, LISTED, KernelRow
 from ncuview.render.words import duration, factor, shown_file, wall_words
 
-VERDICTS = {"advice": "advice", "near-peak": "near its peak", "unclear": "unclear"}
+VERDICTS = {
+    "advice": "advice",
+    "near-peak": "near its peak",
+    "not-judged": "not judged",
+    "not-yours": "not yours",
+    "unclear": "unclear",
+}
 
 _EVERYTHING = "The same command with --output FILE.json writes everything, with FILE.csv a row for each launch."
 
@@ -26,6 +32,14 @@ _COLUMNS = (
     ("wall", "rising", "less"),
 )
 """Name, which order comes first, and how its cells look; narrow windows do without what is ``less``."""
+
+
+_WITHOUT_ADVICE = {
+    "near-peak": "Near its peak: stop here",
+    "not-judged": "Not judged: most rules could not look",
+    "not-yours": "Not yours: a kernel of a vendor's library",
+    "unclear": "Unclear",
+}
 
 
 def kernels_section(rows: Sequence[KernelRow]) -> ET.Element:
@@ -126,9 +140,7 @@ def _step(row: KernelRow) -> Iterable[Part]:
         yield element("span", advice.fix.title, css="step")
         yield dim("  ".join(filter(None, [advice.optimization, where_words(row.shown)])), "small")
     else:
-        yield dim(
-            {"near-peak": "Near its peak: stop here", "unclear": "Unclear"}.get(row.shown.verdict, "No advice"), "span"
-        )
+        yield dim(_WITHOUT_ADVICE.get(row.shown.verdict, "No advice"), "span")
     if _gate(row) == "failed":
         yield element("small", "fails the gate", css="bad")
 

@@ -15,6 +15,8 @@ _WORDS = {
     " unit is busy enough to explain the time.",
     "attainable": "The share of its peak that a good kernel reaches on this unit of this GPU.",
     "near its peak": "The wall is used as far as good kernels use it. Stop here.",
+    "not judged": "Most rules could not look: machine code or metrics are missing from the report. Nothing is known.",
+    "not yours": "A kernel of a vendor's library, by its name. Only the call can be changed, not the kernel.",
     "unclear": "No rule promises a gain, and the kernel is not near its peak, or a rule could not judge it.",
     "waste": "A line's share of what the finding is about: replayed wavefronts, sectors that were not needed ...",
     "executed": "A line's share of the instructions that warps executed.",

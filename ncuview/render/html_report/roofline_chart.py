@@ -179,17 +179,26 @@ def _kind(row: KernelRow) -> str:
 
 
 def _shape(kind: str, x: float, y: float) -> str:
-    """Kernels with advice are disks, those near their peak squares, unclear ones triangles."""
-    if kind == "near-peak":
+    """Kernels with advice are disks, those near their peak and of vendors squares, all others triangles."""
+    if kind in {"near-peak", "not-yours"}:
         return f"M{x - 5:.1f} {y - 5:.1f}h10v10h-10z"
-    if kind == "unclear":
+    if kind in {"unclear", "not-judged"}:
         return f"M{x:.1f} {y - 6:.1f}l6 11h-12z"
     return f"M{x - 5.5:.1f} {y:.1f}a5.5 5.5 0 1 1 11 0a5.5 5.5 0 1 1-11 0z"
 
 
+_KINDS = {
+    "advice": "has advice",
+    "near-peak": "near its peak",
+    "unclear": "unclear",
+    "not-judged": "not judged",
+    "not-yours": "of a vendor",
+}
+
+
 def _legend() -> ET.Element:
     parts: list[Part] = []
-    for kind, words in (("advice", "has advice"), ("near-peak", "near its peak"), ("unclear", "unclear")):
+    for kind, words in _KINDS.items():
         sample = element("path", css=f"point {kind}", d=_shape(kind, 8, 8))
         parts += [element("svg", sample, viewBox="0 0 16 16", aria_hidden="true"), f" {words}   "]
     return element("p", *parts, css="key")

@@ -13,7 +13,7 @@ from ncuview.render.html_report.elements import Part, dim, element, hidden, sect
 from ncuview.render.html_report.kernels import where_words
 from ncuview.render.html_report.rows import KernelRow
 from ncuview.render.priorities import bound_sentence
-from ncuview.render.words import duration, factor
+from ncuview.render.words import coverage_sentence, duration, factor
 
 _STEPS = 3
 
@@ -21,13 +21,17 @@ _STEPS = 3
 def summary_section(rows: Sequence[KernelRow], ranked: Priorities, gate: Gate | None) -> ET.Element:
     """Figures, where the time is, and what to do first."""
     parts: list[Part] = [element("div", *_figures(rows, ranked, gate), css="figures")]
+    if covered := coverage_sentence([launch for row in rows for launch in row.launches]):
+        parts.insert(0, element("p", element("strong", covered)))
     steps = [row for row in rows if row.group.advice][:_STEPS]
     if steps:
         parts.append(element("h3", "Do this first"))
         parts.append(element("ol", *(_step(row) for row in steps), css="steps"))
         parts.append(dim(bound_sentence(ranked)))
+    elif any(row.shown.verdict not in {"not-judged", "not-yours"} for row in rows):
+        parts.append(element("p", "No rule predicts a gain of 1.10x or more on any kernel that was judged."))
     elif rows:
-        parts.append(element("p", "No rule promises a gain of 1.10x or more on any kernel."))
+        parts.append(element("p", "No kernel of yours was judged."))
     else:
         parts.append(element("p", "There is no launch to show."))
     if ranked.total_ns > 0:
@@ -72,14 +76,22 @@ def _is_finished(row: KernelRow) -> bool:
     return row.shown.verdict == "near-peak" and not row.group.advice
 
 
+def _share_of(rows: Sequence[KernelRow], verdict: str) -> float:
+    """The share of the time in kernels of this verdict."""
+    return fsum(row.group.share for row in rows if row.shown.verdict == verdict and not row.group.advice)
+
+
 def _time(rows: Sequence[KernelRow], ranked: Priorities) -> ET.Element:
     """One bar of all the time, and the same shares in a table."""
     finished = fsum(row.group.share for row in rows if _is_finished(row))
+    blind, vendors = (_share_of(rows, verdict) for verdict in ("not-judged", "not-yours"))
     saved = max(ranked.saved.best, 0.0) / ranked.total_ns
     parts = [
         ("saved", "saved by the first advice of each kernel", saved),
-        ("left", "left of these kernels and of unclear ones", max(0.0, 1 - saved - finished)),
+        ("left", "left of these kernels and of unclear ones", max(0.0, 1 - saved - finished - blind - vendors)),
         ("finished", "kernels near their peak", finished),
+        *([("vendors", "kernels of vendors' libraries", vendors)] if vendors else []),
+        *([("blind", "kernels that were not judged", blind)] if blind else []),
     ]
     bars, rows_, at = [], [], 0.0
     for css, name, share in parts:

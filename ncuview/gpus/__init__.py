@@ -1,0 +1,49 @@
+"""What is known of each GPU: one TOML file per GPU, and ``default.toml`` for all others.
+
+A file names its ``devices`` as the driver does, says when it was ``measured``, and holds
+
+- for each hardware unit the share of its peak that good kernels attain: ``best`` is what the saturating kernel reached,
+  ``low`` what a finished kernel of the catalogue reaches when this unit limits it, ``high`` never above what was seen,
+  plus the spread between runs. No unit reaches 1.0, so a prediction that assumes 1.0 predicts too much;
+- figures, each with its unit in its name: ``launch_ns`` (the emptiest launch), ``memory_ns`` (one trip to memory),
+  ``blocks_per_ns`` (block starts), ``host_bytes_per_ns`` (the bus, page-locked, one way), ``dram_write_cost`` (share of
+  peak lost where every byte is written), ``bytes_in_flight`` (per thread at full occupancy, to keep dram busy) and
+  ``float_atomic_use`` (what the counter of L2 atomics reads for floats, as a share of what it reads for integers).
+
+The what-if model reads the shares, and rule expressions read the figures as ``gpu.NAME``: no figure of a GPU stands
+in a rule. What a file does not hold comes from ``default.toml``; what that does not hold either is unknown.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+DEFAULT = "default"
+FIGURES = (
+    "launch_ns",
+    "memory_ns",
+    "blocks_per_ns",
+    "host_bytes_per_ns",
+    "dram_write_cost",
+    "bytes_in_flight",
+    "float_atomic_use",
+)
+"""What a table may say of a GPU beside the shares of its units."""
+FIGURE_NAMES = {f"gpu.{figure}": figure for figure in FIGURES}
+"""What rule expressions call the figures."""
+
+
+@cache
+def shipped_tables() -> Mapping[str, dict[str, Any]]:
+    """Device name, or ``default``, -> its unit shares and figures, as they stand in the files."""
+    tables: dict[str, dict[str, Any]] = {}
+    for file in sorted(resources.files(__name__).iterdir(), key=lambda each: each.name):
+        if file.name.endswith(".toml"):
+            table = tomllib.loads(file.read_text(encoding="utf-8"))
+            devices = table.pop("devices")
+            tables.update(dict.fromkeys([DEFAULT] if file.name == f"{DEFAULT}.toml" else devices, table))
+    return tables

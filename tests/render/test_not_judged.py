@@ -1,0 +1,105 @@
+"""Launches that most rules could not look at, and kernels of vendors' libraries: every format says so, first."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from ncuview.diagnose.rank import diagnose
+from ncuview.model import Diagnosis, Passed, RuleId, Skipped
+from ncuview.paths import shipped
+from ncuview.profiled import read_with_sources
+from ncuview.render import render
+from ncuview.render.outputs import output_text
+from ncuview.render.words import coverage_sentence, verdict_headline, verdict_reason
+from ncuview.ruleset.spec import shipped_rules
+from tests.render.sample import launch_near_peak, launch_unclear, launch_with_advice
+
+BLIND = replace(
+    launch_unclear(),
+    verdict="not-judged",
+    outcomes=(
+        Skipped(RuleId("SMEM001", "shared-bank-conflict"), "it cannot be judged: the report holds no machine code", ()),
+        Skipped(RuleId("GMEM001", "uncoalesced-global-load"), "it cannot be judged: the report holds no code", ()),
+        Skipped(RuleId("GMEM002", "uncoalesced-global-store"), "it cannot be judged: the report holds no code", ()),
+        Passed(RuleId("OCC001", "block-limited-occupancy"), "100 %"),
+    ),
+)
+VENDORS = replace(launch_near_peak(), verdict="not-yours", owner="cuBLAS")
+WHY = "the report holds no code"
+NOT_JUDGED = Diagnosis((BLIND,), ())
+SAID = f"Most rules could not look at the launch: {WHY}."
+
+
+@pytest.mark.parametrize("form", ["markdown", "summary", "github", "gitlab", "sarif", "json", "html"])
+def test_each_format_says_that_a_launch_was_not_judged_and_why(form: str) -> None:
+    assert WHY in str(output_text(NOT_JUDGED, None, form))
+
+
+def test_the_terminal_says_it_before_the_first_launch() -> None:
+    page = render(NOT_JUDGED)
+    assert 0 <= page.index(SAID) < page.index(BLIND.kernel)
+    assert "Not judged: most rules could not look at this launch." in page
+
+
+@pytest.mark.parametrize("form", ["markdown", "summary"])
+def test_no_page_says_that_nothing_can_be_made_faster_of_what_was_not_judged(form: str) -> None:
+    page = str(output_text(NOT_JUDGED, None, form))
+    assert "1 of 1 kernels not judged" in page
+    assert "can be made faster" not in page
+    assert "no advice takes any of it away" not in page
+
+
+def test_a_page_of_both_counts_both() -> None:
+    both = Diagnosis((launch_with_advice(), BLIND), ())
+    assert "1 of 2 kernels can be made faster, 1 not judged" in str(output_text(both, None, "markdown"))
+    assert coverage_sentence(both.launches) == f"Most rules could not look at 1 of 2 launches: {WHY}."
+
+
+def test_junit_skips_the_diagnosis() -> None:
+    page = str(output_text(NOT_JUDGED, None, "junit"))
+    assert 'skipped="1"' in page
+    assert f"3 of 4 rules could not judge: {WHY}" in page
+
+
+def test_openmetrics_and_csv_hold_the_verdict() -> None:
+    assert "ncuview_not_judged_launches 1.0" in str(output_text(NOT_JUDGED, None, "openmetrics"))
+    assert "not-judged" in str(output_text(NOT_JUDGED, None, "csv"))
+
+
+def test_json_counts_at_the_top() -> None:
+    document = json.loads(str(output_text(Diagnosis((BLIND, VENDORS), ()), None, "json")))
+    counts = {name: document["judged"][name] for name in ("launches", "not_judged", "not_yours")}
+    assert counts == {"launches": 2, "not_judged": 1, "not_yours": 1}
+    assert [launch["verdict"] for launch in document["launches"]] == ["not-judged", "not-yours"]
+    assert [launch["owner"] for launch in document["launches"]] == ["", "cuBLAS"]
+
+
+def test_html_does_not_call_what_was_not_judged_finished() -> None:
+    page = str(output_text(NOT_JUDGED, None, "html"))
+    assert "No kernel of yours was judged." in page
+    assert "kernels that were not judged" in page
+
+
+def test_a_vendors_kernel_is_named_as_such() -> None:
+    assert verdict_headline(VENDORS) == (
+        "Not yours: this kernel is part of cuBLAS, whose code only its vendor can change."
+    )
+    assert "You can change the call" in verdict_reason(VENDORS)
+    assert coverage_sentence([VENDORS, BLIND]).endswith("The code of 1 of 2 launches is not yours to change: cuBLAS 1.")
+
+
+def test_where_all_was_judged_nothing_is_said() -> None:
+    assert coverage_sentence([launch_with_advice(), launch_near_peak(), launch_unclear()]) == ""
+
+
+def test_a_report_without_machine_code_is_not_judged_and_says_so() -> None:
+    report = shipped("kernels") / "transpose" / "h200.ncu-repz"
+    profile = read_with_sources([report], "transposeCoalesced")
+    blind = replace(profile, instructions=profile.instructions.iloc[:0])
+    (launch,) = diagnose(blind, shipped_rules()).launches
+    assert launch.verdict == "not-judged"
+    assert "profile again with --import-sass yes" in verdict_reason(launch)
+    assert "give the .ncu-rep" not in verdict_reason(launch)
