@@ -17,6 +17,7 @@ from ncuview.cli.catalogue import kernels, ladder
 from ncuview.cli.check import check
 from ncuview.cli.diff import diff
 from ncuview.cli.doctor import doctor
+from ncuview.cli.empty_words import Command, Group
 from ncuview.cli.metrics import metrics
 from ncuview.cli.printing import complain, discard_stdout, print_text, say
 from ncuview.cli.report import report
@@ -30,21 +31,22 @@ _TAKE_PROGRAMS = ("analyze", "calibrate", "check")
 """Commands whose words behind ``--`` are a program's."""
 
 app = typer.Typer(
+    cls=Group,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Turns a GPU profile into the next change to make: which optimisation, on which line, why, what it will gain.",
 )
-rules_app = typer.Typer(rich_markup_mode=None, help="List the rules, or check rule files of your own.")
+rules_app = typer.Typer(cls=Group, rich_markup_mode=None, help="List the rules, or check rule files of your own.")
 app.add_typer(rules_app, name="rules")
 
 for command in (analyze, check, diff, report, ladder, calibrate, kernels):
-    app.command()(command)
+    app.command(cls=Command)(command)
 rules_app.callback(invoke_without_command=True)(rules)
-rules_app.command("check")(check_rules)
+rules_app.command("check", cls=Command)(check_rules)
 for command in (explain, metrics, scrub, doctor):
-    app.command()(command)
+    app.command(cls=Command)(command)
 
 
 def _show_version(wanted: bool) -> None:
