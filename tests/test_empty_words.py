@@ -108,7 +108,9 @@ def test_the_user_reads_which_word_is_empty_and_why_it_may_be() -> None:
 
 @pytest.mark.parametrize("program", [("",), ("  ", "--size", "3")], ids=["empty", "blank"])
 def test_a_program_has_a_name(program: tuple[str, ...]) -> None:
-    assert_failed(run("analyze", "--", *program), 2, "there is no command to profile")
+    assert_failed(run("analyze", "--", *program), 2, "there is nothing to analyze")
+    assert_failed(run("analyze", "--no-counters", "--", *program), 2, "there is nothing to analyze")
+    assert_failed(run("calibrate", "--repeat", "6", "--", *program), 2, "there is no command to profile")
 
 
 def test_words_of_a_program_may_be_empty() -> None:
