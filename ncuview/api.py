@@ -82,6 +82,7 @@ def read(
             are read in less than half of the time, and rules that look at code are skipped, as for a CSV export.
 
     Raises:
+        UsageError: A name is empty, or the kernel's no pattern.
         ReportError: A report is unreadable, damaged or empty.
     """
     from ncuview.profiled import read_with_sources
@@ -123,8 +124,11 @@ def profile(
         ProgramFailed: The program or the function failed before a launch was profiled.
         NothingProfiled: No launch was profiled.
     """
+    from ncuview.report.inputs import named_path
+
     metrics = _planned(rules)
-    return _profiled_program(target, metrics, options, Path(export) if export else None, timeout_s, None, progress)[0]
+    kept = None if export is None else named_path(export)
+    return _profiled_program(target, metrics, options, kept, timeout_s, None, progress)[0]
 
 
 def whole(profile: Profile) -> Profile:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ncuview import api
 from ncuview.errors import ReportEmpty, ReportUnreadable
 from ncuview.model import Diagnosis, LaunchDiagnosis
+from ncuview.report.inputs import named_path
 from ncuview.report.reader import damage_of
 from ncuview.report.settings import Settings, settings_of
 from ncuview.trend.document import read_document
@@ -32,9 +33,10 @@ def history(*targets: str | Path, rules: Sequence[Rule] | None = None) -> Histor
         rules: The rules to judge reports by; the shipped ones by default. Documents were judged when they were written.
 
     Raises:
+        UsageError: A name is empty.
         ReportError: A file is unreadable or damaged, or there is none.
     """
-    found = members([Path(target) for target in targets])
+    found = members([named_path(target) for target in targets])
     reports = [member for member in found if not member.is_document]
     judged = _judged(reports, rules)
     reported = [

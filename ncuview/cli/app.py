@@ -17,8 +17,9 @@ from ncuview.cli.catalogue import kernels, ladder
 from ncuview.cli.check import check
 from ncuview.cli.diff import diff
 from ncuview.cli.doctor import doctor
+from ncuview.cli.empty_words import Command, Group
 from ncuview.cli.metrics import metrics
-from ncuview.cli.printing import complain, discard_stdout, print_text, say
+from ncuview.cli.printing import complain, discard_stdout, open_closed_streams, print_text, say
 from ncuview.cli.report import report
 from ncuview.cli.rules import check_rules, explain, rules
 from ncuview.cli.scrub import scrub
@@ -30,21 +31,22 @@ _TAKE_PROGRAMS = ("analyze", "calibrate", "check")
 """Commands whose words behind ``--`` are a program's."""
 
 app = typer.Typer(
+    cls=Group,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Turns a GPU profile into the next change to make: which optimisation, on which line, why, what it will gain.",
 )
-rules_app = typer.Typer(rich_markup_mode=None, help="List the rules, or check rule files of your own.")
+rules_app = typer.Typer(cls=Group, rich_markup_mode=None, help="List the rules, or check rule files of your own.")
 app.add_typer(rules_app, name="rules")
 
 for command in (analyze, check, diff, report, ladder, calibrate, kernels):
-    app.command()(command)
+    app.command(cls=Command)(command)
 rules_app.callback(invoke_without_command=True)(rules)
-rules_app.command("check")(check_rules)
+rules_app.command("check", cls=Command)(check_rules)
 for command in (explain, metrics, scrub, doctor):
-    app.command()(command)
+    app.command(cls=Command)(command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -66,6 +68,7 @@ def common(
 
 def main() -> NoReturn:
     """Run the command line and turn every failure into a message and the exit code that it stands for."""
+    open_closed_streams()
     hear_signals()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

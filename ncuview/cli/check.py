@@ -77,20 +77,23 @@ def check(
     inputs.refuse_mixture()
     with failures_delivered(inputs, to, files):
         allowed = _budget(budget)
+        if allowed and not allowed.entries and not (baseline or save):
+            raise UsageError(f"{budget} says how a baseline is compared, and there is none", hint="Give --baseline.")
         before = _baseline(baseline)
         rules = inputs.chosen_rules()
         with ShownProgress() as progress:
             examined = inputs.examine(rules, progress.show)
         gate = _gate(examined, allowed, before, fail_on, allow_missing=allow_missing, force=force)
         gate = on_missing(gate, missing.value) if missing else gate
+        code, failure = exit_code(gate), examined.diagnosis.failure
+        keep = save if not failure and (code == 0 or exit_zero) else None
+        if keep:
+            api.keep_baseline(examined, keep)  # before any page says how the checks went: it may fail
     deliver(examined.diagnosis, to, files, gate=gate, rules=rules, source_root=source_root, profile=examined.profile)
-    code = exit_code(gate)
-    failure = examined.diagnosis.failure
-    if save and failure:
+    if keep:
+        say(f"{keep}: written")
+    elif save and failure:
         complain(f"{save} was not written: the profile is incomplete")
-    elif save and (code == 0 or exit_zero):
-        api.keep_baseline(examined, save)
-        say(f"{save}: written")
     elif save:
         complain(f"{save} was not written: the gate is closed", "Without --baseline and --budget it is written.")
     leave(failure, code=0 if exit_zero else code)

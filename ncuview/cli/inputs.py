@@ -197,7 +197,7 @@ class Inputs:
 
     def refuse_mixture(self) -> None:
         """Refuse words that belong to another kind of target than the one that is named."""
-        if not self.named and not self.program:
+        if not self.named and not (self.program and self.program[0].strip()):
             raise UsageError(
                 "there is nothing to analyze", hint="Name a kernel, a report, a .cu or .py file, or -- program."
             )

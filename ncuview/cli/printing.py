@@ -22,6 +22,20 @@ if TYPE_CHECKING:
 _NARROWEST, _WIDEST = 40, 120
 
 
+def open_closed_streams() -> None:
+    """Open standard streams that the caller closed, on the null device: what goes there has no reader.
+
+    Otherwise the next file that is opened takes the number of a closed stream, and what is printed goes into that file.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the lowest free number: this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "r" if name == "stdin" else "w", encoding="utf-8", closefd=False))
+
+
 def print_text(text: str) -> None:
     """Write an answer to standard output, which must work."""
     try:

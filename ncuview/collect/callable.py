@@ -46,7 +46,7 @@ def _words(command: str | Sequence[str]) -> list[str]:
         words = split(command) if isinstance(command, str) else [str(word) for word in command]
     except ValueError as error:
         raise UsageError(f"{command!r} is no command: {error}", hint="Quote it as in a shell.") from error
-    if not words:
+    if not words or not words[0].strip():
         raise UsageError("there is no command to profile", hint='Give one: profile(["./my_program", "--size", "100"]).')
     return python_script(Path(words[0]), words[1:]) if words[0].endswith(".py") else words
 

@@ -191,6 +191,11 @@ class NcuOptions:
             "Add --launch-count N.",
         )
         yield (
+            self.kernel_name == "regex:",
+            "regex: names no pattern",
+            "A pattern of nothing would match every kernel.",
+        )
+        yield (
             self.kernel_name_base and not named,
             "--kernel-name-base says what --kernel-name is compared with, and no name is given",
             "Add --kernel-name NAME or regex:PATTERN.",

@@ -71,6 +71,8 @@ def write_json(path: Path, text: str, error: type[NcuviewError]) -> None:
     if len(data) > MOST_BYTES or _holds_too_much(text):
         raise error(f"{path} is not written: it would be too large to be read again", hint="Keep fewer kernels in it.")
     target = path.resolve()  # a link stays a link
+    if target.exists() and not target.is_file() and not target.is_dir():
+        raise error(f"{path} is no regular file", hint="Name a file: a device or pipe would be replaced by one.")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         replace_file(target, data)

@@ -13,8 +13,9 @@ from ncuview.gate.budget import Budget, check_rules_exist
 from ncuview.gate.measured import Numbers
 from ncuview.gate.regress import baseline_checks
 from ncuview.gate.spread import Spreads
+from ncuview.gate.verdict import check_of_no_launch, open_by_result
 from ncuview.gate.works import configuration_of
-from ncuview.model import NOWHERE, Check, CheckResult, Diagnosis, Failure, Gate, Level
+from ncuview.model import Check, Diagnosis, Failure, Gate, Level
 from ncuview.report.settings import Settings
 
 if TYPE_CHECKING:
@@ -68,35 +69,18 @@ def judge(
         )
         checks += against.checks
         remark = against.remark
-    return Gate(tuple(_in_order(checks, diagnosis)), fail_on, remark)
+    return open_by_result(Gate(tuple(_in_order(checks, diagnosis)), fail_on, remark))
 
 
 def not_compared(gate: Gate, name: str, failure: NotComparable) -> Gate:
     """The gate of a budget alone with a check that says why the baseline could not be compared."""
-    said = _of_no_launch("baseline", "comparable", "inconclusive", str(failure), f"baseline {name}")
+    said = check_of_no_launch("baseline", "comparable", "inconclusive", str(failure), f"baseline {name}")
     return replace(gate, checks=(said, *gate.checks))
 
 
 def _not_whole(failure: Failure) -> Check:
     """What was not profiled or read cannot be judged, whatever the rest says."""
-    return _of_no_launch("profile", "whole", "not judged", f"{failure.message} [{failure.id}]", "profile")
-
-
-def _of_no_launch(subject: str, condition: str, result: CheckResult, message: str, origin: str) -> Check:
-    return Check(
-        kernel="*",
-        grid=NOWHERE,
-        block=NOWHERE,
-        subject=subject,
-        condition=condition,
-        result=result,
-        level="error",
-        measured=None,
-        limit=None,
-        unit="",
-        message=message,
-        origin=origin,
-    )
+    return check_of_no_launch("profile", "whole", "not judged", f"{failure.message} [{failure.id}]", "profile")
 
 
 def _in_order(checks: Iterable[Check], diagnosis: Diagnosis) -> list[Check]:

@@ -24,9 +24,44 @@ def exit_code(gate: Gate) -> int:
 def on_missing(gate: Gate, missing: Missing) -> Gate:
     """The gate where a number that is missing is a failure, or is passed over, instead of a reason for 3.
 
-    What was not judged since there is no such launch, or since launches are missing, is never passed over.
+    What was not judged since there is no such launch, or since launches are missing, is never passed over; nor are
+    all numbers.
     """
-    return replace(gate, checks=tuple(_taken_as(missing, check) for check in gate.checks))
+    return open_by_result(replace(gate, checks=tuple(_taken_as(missing, check) for check in gate.checks)))
+
+
+def nothing_checked(gate: Gate) -> bool:
+    """Whether no check came to a result."""
+    return all(check.result == "not judged" for check in gate.checks)
+
+
+def open_by_result(gate: Gate) -> Gate:
+    """The gate; where none of its checks came to a result and none is an error, with one more that says so and is one.
+
+    Otherwise warnings about kernels that are missing, or numbers that are passed over, would open it.
+    """
+    if not gate.checks or not nothing_checked(gate) or any(check.level == "error" for check in gate.checks):
+        return gate
+    message = "no check came to a result, so that nothing was checked"
+    return replace(gate, checks=(*gate.checks, check_of_no_launch("checks", "judged", "not judged", message, "gate")))
+
+
+def check_of_no_launch(subject: str, condition: str, result: CheckResult, message: str, origin: str) -> Check:
+    """A check of the gate as a whole, which always counts."""
+    return Check(
+        kernel="*",
+        grid=NOWHERE,
+        block=NOWHERE,
+        subject=subject,
+        condition=condition,
+        result=result,
+        level="error",
+        measured=None,
+        limit=None,
+        unit="",
+        message=message,
+        origin=origin,
+    )
 
 
 def _taken_as(missing: Missing, check: Check) -> Check:

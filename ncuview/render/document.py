@@ -13,6 +13,7 @@ from typing import Any
 
 from ncuview.diagnose.compare import Comparison, Pair
 from ncuview.diagnose.priority import Priorities, Priority, priorities
+from ncuview.gate.verdict import nothing_checked
 from ncuview.model import (
     Broken,
     Check,
@@ -120,6 +121,7 @@ def _failure(failure: Failure | None) -> dict[str, Any] | None:
 def _gate(gate: Gate) -> dict[str, Any]:
     return {
         "closed": is_closed(gate),
+        "nothing_checked": nothing_checked(gate),
         "fail_on": gate.fail_on,
         "remark": gate.remark,
         "checks": [_check(check, gate) for check in gate.checks],

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ncuview.diagnose.compare import extent_words
-from ncuview.gate.verdict import counts
+from ncuview.gate.verdict import counts, nothing_checked
 from ncuview.model import Check, CheckResult, Gate
 from ncuview.render.gate_words import by_weight, gate_sentence, is_closed
 from ncuview.render.terminal import page_console, page_text
@@ -46,7 +46,8 @@ def gate_page(gate: Gate, *, width: int = 100, color: bool = False) -> str:
         _line(console, check, warned=not counts(gate.fail_on, check.level))
     if shown.checks:
         console.print()
-    console.print(Text(gate_sentence(gate), style="bold red" if is_closed(gate) else "bold green"))
+    opened = "bold yellow" if nothing_checked(gate) else "bold green"
+    console.print(Text(gate_sentence(gate), style="bold red" if is_closed(gate) else opened))
     return page_text(console)
 
 

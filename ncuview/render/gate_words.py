@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ncuview.gate.verdict import counts, exit_code
+from ncuview.gate.verdict import counts, exit_code, nothing_checked
 from ncuview.model import Check, CheckResult, Gate, Level
 
 _RESULTS: dict[CheckResult, int] = {"failed": 0, "inconclusive": 1, "not judged": 2, "passed": 3}
@@ -28,10 +28,14 @@ def is_closed(gate: Gate) -> bool:
 
 
 def gate_sentence(gate: Gate) -> str:
-    """``gate: closed, 2 of 31 checks failed, 1 of them only warns``, and with which code the run ends."""
+    """``gate: closed, 2 of 31 checks failed, 1 of them only warns``, and with which code the run ends.
+
+    A gate without a result is never called open.
+    """
     code, total = exit_code(gate), len(gate.checks)
+    said = "nothing was checked" if not code and nothing_checked(gate) else _SAID[code]
     if not total:
-        return "gate: open, nothing was checked"
+        return f"gate: {said}"
     told = Counter(check.result for check in gate.checks)
     mild = sum(check.result != "passed" and not counts(gate.fail_on, check.level) for check in gate.checks)
     words: dict[CheckResult, str] = {
@@ -46,7 +50,7 @@ def gate_sentence(gate: Gate) -> str:
     number, _, word = first.partition(" ")
     parts = [f"{number} of {total:,} checks {word}", *rest]
     aside = f"; {mild:,} of these only warn" if mild else ""
-    return f"gate: {_SAID[code]}, {', '.join(parts)}{aside}" + (f" (exit code {code})" if code else "")
+    return f"gate: {said}, {', '.join(parts)}{aside}" + (f" (exit code {code})" if code else "")
 
 
 def by_weight(gate: Gate) -> list[Check]:

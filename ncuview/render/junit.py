@@ -15,7 +15,7 @@ from math import fsum, isfinite
 from lxml import etree
 
 from ncuview.diagnose.compare import launch_words
-from ncuview.model import Check, Diagnosis, Extent, Failure, Gate, LaunchDiagnosis, ReportInfo
+from ncuview.model import NOWHERE, Check, Diagnosis, Extent, Failure, Gate, LaunchDiagnosis, ReportInfo
 from ncuview.render.gate_words import closes
 from ncuview.render.text import safe_text, without_orders
 from ncuview.render.words import (
@@ -50,6 +50,8 @@ def junit(diagnosis: Diagnosis, gate: Gate | None) -> str:
             _checked(suite, check, gate)
     if diagnosis.failure and not gate:  # which has a check of it
         _failed(root, diagnosis.failure)
+    if gate and not gate.checks:
+        _nothing_checked(root)
     if gate and gate.remark:
         _text(etree.SubElement(root[-1] if len(root) else _suite(root, _ELSEWHERE, None), "system-out"), [gate.remark])
     _count(root)
@@ -116,6 +118,12 @@ def _failed(root: etree._Element, failure: Failure) -> None:
     case = etree.SubElement(suite, "testcase", classname="ncuview", name="the profile is whole", time=_seconds(0.0))
     problem = etree.SubElement(case, "error", message=safe_text(failure_sentence(failure)), type=safe_text(failure.id))
     _text(problem, [failure.message, failure.hint])
+
+
+def _nothing_checked(root: etree._Element) -> None:
+    """A test that was not made, so that the page does not read as if checks had passed."""
+    case = _case(_suite(root, _ELSEWHERE, None), ("*", NOWHERE, NOWHERE), "checks judged", 0.0)
+    etree.SubElement(case, "skipped", message="nothing was checked")
 
 
 def _case(suite: etree._Element, kernel: _Kernel, name: str, time_ns: float) -> etree._Element:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from ncuview.errors import ReportEmpty, ReportUnreadable
+from ncuview.errors import ReportEmpty, ReportUnreadable, UsageError
 from ncuview.report.csv_export import is_csv_export
 
 REPORT_ENDINGS = (".ncu-rep", ".ncu-repz")
@@ -21,10 +21,22 @@ def report_files(targets: Iterable[str | Path]) -> tuple[Path, ...]:
     being written may bear such a name. What is no folder is taken as it is, and refused when it is read.
 
     Raises:
+        UsageError: A name is empty.
         ReportEmpty: There is no report below a folder.
         ReportUnreadable: A folder may not be looked into.
     """
-    return tuple(file for target in targets for file in _files(Path(target)))
+    return tuple(file for target in targets for file in _files(named_path(target)))
+
+
+def named_path(name: str | Path) -> Path:
+    """The path that a user names.
+
+    Raises:
+        UsageError: The name is empty, which ``Path`` takes for the current folder.
+    """
+    if not str(name).strip():
+        raise UsageError("the name of a file or folder is empty", hint='The current folder is ".".')
+    return Path(name)
 
 
 def _files(target: Path) -> list[Path]:

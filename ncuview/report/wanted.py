@@ -22,8 +22,10 @@ def check_wanted(wanted: str) -> None:
     """Refuse what ``matches`` could not use.
 
     Raises:
-        UsageError: It is a pattern and no regular expression, or too long.
+        UsageError: It is a pattern and no regular expression, empty, or too long.
     """
+    if wanted == PREFIX:
+        raise UsageError(f"{PREFIX} names no pattern", hint="A pattern of nothing would match every kernel.")
     if wanted.startswith(PREFIX):
         _compiled(wanted.removeprefix(PREFIX))
 

@@ -343,8 +343,9 @@ def gate(*results: tuple[CheckResult, Level, bool]) -> Gate:
 @pytest.mark.parametrize(
     ("results", "codes"),
     [
-        ([("not judged", "error", True)], (3, 1, 0)),
-        ([("not judged", "warn", True)], (0, 0, 0)),
+        ([("not judged", "error", True), ("passed", "error", True)], (3, 1, 0)),
+        ([("not judged", "error", True)], (3, 1, 3)),
+        ([("not judged", "warn", True), ("passed", "error", True)], (0, 0, 0)),
         ([("not judged", "error", False)], (3, 1, 3)),
         ([("not judged", "error", True), ("failed", "error", True)], (3, 1, 1)),
         ([("not judged", "error", True), ("inconclusive", "error", True)], (3, 4, 4)),
@@ -359,6 +360,6 @@ def test_what_is_missing_fails_or_is_passed_over_where_that_is_asked_for(
 
 
 def test_even_where_warnings_count_what_is_missing_can_be_passed_over() -> None:
-    made = replace(gate(("not judged", "warn", True)), fail_on="warn")
+    made = replace(gate(("not judged", "warn", True), ("passed", "error", True)), fail_on="warn")
     assert (exit_code(made), exit_code(on_missing(made, "skip"))) == (3, 0)
     assert on_missing(made, "skip").checks[0].result == "not judged", "it is told all the same"

@@ -116,7 +116,14 @@ def halve(kernel: str, metric: str) -> Any:
         (UNSURE + CLOSED, 4, "gate: closed, since it cannot tell, 1 of 2 checks failed, 1 inconclusive"),
         (RENAMED, 3, "gate: closed, for want of data, 1 of 1 checks could not be judged (exit code 3)"),
         (RENAMED + UNSURE + CLOSED, 3, "gate: closed, for want of data, 1 of 3 checks failed"),
-        (RENAMED + "required = false\n", 0, "gate: open, 1 of 1 checks could not be judged; 1 of these only warn"),
+        (RENAMED + "required = false\n", 3, "no check came to a result, so that nothing was checked"),
+        (
+            RENAMED + "required = false\n" + OPEN,
+            0,
+            "gate: open, 1 of 2 checks could not be judged; 1 of these only warn",
+        ),
+        (UNKNOWN + 'level = "warn"\n', 3, "so that nothing was checked"),
+        (OPEN + 'level = "off"\n', 0, "gate: nothing was checked"),
         (UNKNOWN, 3, "for want of data"),
     ],
     ids=[
@@ -129,6 +136,9 @@ def halve(kernel: str, metric: str) -> Any:
         "renamed",
         "renamed before unsure",
         "renamed and not required",
+        "renamed and not required, and another",
+        "only warnings, not collected",
+        "switched off",
         "not collected",
     ],
 )
@@ -159,10 +169,12 @@ def test_what_closes_the_gate_can_be_chosen(run: Run, tmp_path: Path, options: t
     ("text", "missing", "code", "says"),
     [
         (UNKNOWN, "fail", 1, "could not be judged"),
-        (UNKNOWN, "skip", 0, "gate: open"),
+        (UNKNOWN + OPEN, "skip", 0, "gate: open, 15 of 16 checks could not be judged; 15 of these only warn"),
+        (UNKNOWN, "skip", 3, "no check came to a result, so that nothing was checked"),
         (UNKNOWN + CLOSED, "skip", 1, "gate: closed, 1 of"),
         (RENAMED, "skip", 3, "for want of data"),
         (RENAMED, "fail", 1, "no launch is called noLongerThere"),
+        (RENAMED + "required = false\n", "skip", 3, "so that nothing was checked"),
     ],
 )
 def test_what_has_no_number_can_fail_or_be_passed_over(
@@ -207,11 +219,13 @@ def test_a_broken_budget_leaves_with_2(run: Run, tmp_path: Path, text: str, says
         ([REPORT, "--save-baseline", "x.json", "--fail-on", "often"], "--fail-on"),
         ([REPORT, "--save-baseline", "x.json", "-c", "3"], "options of ncu are for programs"),
         (["--save-baseline", "x.json"], "there is nothing to analyze"),
+        ([REPORT, "--budget", "limits.toml"], "limits.toml says how a baseline is compared, and there is none"),
         (["--check-budget-only"], "no budget file to check"),
     ],
     ids=lambda value: " ".join(map(str, value[-2:])) if isinstance(value, list) else None,
 )
 def test_a_wrong_command_line_leaves_with_2(run: Run, args: list[str | Path], says: str, tmp_path: Path) -> None:
+    (tmp_path / "limits.toml").write_text("[baseline]\ntolerance = 0.1\n", encoding="utf-8")
     assert_failed(run("check", *args), 2, says)
 
 
@@ -362,6 +376,31 @@ def test_a_regression_is_not_saved_as_the_new_baseline(run: Run, tmp_path: Path,
     assert worse.read_bytes() == before
     ended = run("check", REPORT, "--save-baseline", worse)
     assert (ended.code, worse.read_bytes()) == (0, main.read_bytes())
+
+
+# Nothing to check
+
+
+def test_where_only_a_baseline_is_saved_no_form_says_that_the_gate_is_open(run: Run, tmp_path: Path) -> None:
+    names = ["gate.json", "gate.txt", "junit.xml", "gate.md", "gate.html"]
+    outputs = [part for name in names for part in ("--output", tmp_path / name)]
+    ended = run("check", REPORT, "--save-baseline", tmp_path / "kept.json", *outputs)
+    assert (ended.code, ended.out) == (0, "gate: nothing was checked\n")
+    for name in names[1:]:
+        said = " ".join((tmp_path / name).read_text(encoding="utf-8").split()).lower()
+        assert "nothing was checked" in said, name
+        assert "gate: open" not in said, name
+    said = json.loads((tmp_path / "gate.json").read_text(encoding="utf-8"))["gate"]
+    assert (said["closed"], said["nothing_checked"], said["checks"]) == (False, True, [])
+
+
+def test_a_baseline_that_cannot_be_saved_leaves_no_page_that_says_otherwise(run: Run, tmp_path: Path) -> None:
+    answer = tmp_path / "gate.json"
+    allowed = budget(tmp_path, OPEN)
+    ended = run("check", REPORT, "--budget", allowed, "--save-baseline", allowed / "no-folder.json", "-o", answer)
+    assert_failed(ended, 2, "no-folder.json cannot be written")
+    document = json.loads(answer.read_text(encoding="utf-8"))
+    assert (document["error"]["exit_code"], document.get("gate")) == (2, None)
 
 
 # Outputs

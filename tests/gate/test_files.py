@@ -171,3 +171,11 @@ def test_what_cannot_be_written_is_an_error(path: Path) -> None:
     with pytest.raises(BaselineError, match="cannot be written") as caught:
         write_json(path, "{}", BaselineError)
     assert "another folder" in caught.value.hint
+
+
+def test_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    with pytest.raises(BaselineError, match="is no regular file"):
+        write_json(pipe, "{}", BaselineError)
+    assert pipe.is_fifo()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ncuview.gate.verdict import exit_code, first_of
+from ncuview.gate.verdict import exit_code, first_of, nothing_checked, on_missing, open_by_result
 from ncuview.model import Check, CheckResult, Gate, Level
 
 
@@ -40,3 +40,52 @@ def test_warnings_close_it_where_that_is_asked_for() -> None:
 
 def test_the_order_of_exit_codes() -> None:
     assert [first_of(codes) for codes in ([1, 4], [4, 3], [3, 6], [6, 5], [5, 2], [0, 1], [])] == [4, 3, 6, 5, 2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("results", "code"),
+    [
+        ([], 0),
+        ([("not judged", "warn")], 3),
+        ([("not judged", "off"), ("not judged", "warn")], 3),
+        ([("not judged", "warn"), ("passed", "error")], 0),
+        ([("not judged", "warn"), ("failed", "warn")], 0),
+        ([("not judged", "warn"), ("inconclusive", "warn")], 0),
+        ([("not judged", "error")], 3),
+    ],
+)
+def test_a_gate_that_was_to_check_and_came_to_no_result_is_not_open(
+    results: list[tuple[CheckResult, Level]], code: int
+) -> None:
+    assert exit_code(open_by_result(gate(*results))) == code
+    assert exit_code(open_by_result(gate(*results, fail_on="off"))) == 0
+
+
+def test_it_says_so_once() -> None:
+    once = open_by_result(gate(("not judged", "warn"), ("not judged", "warn")))
+    assert open_by_result(once) == once
+    *_, said = once.checks
+    assert said.message == "no check came to a result, so that nothing was checked"
+
+
+def test_numbers_are_passed_over_beside_numbers_that_are_there() -> None:
+    missing: tuple[CheckResult, Level] = ("not judged", "error")
+    there: tuple[CheckResult, Level] = ("passed", "error")
+    assert exit_code(on_missing(gate(missing, there), "skip")) == 0
+    assert exit_code(on_missing(gate(missing), "skip")) == 3
+    assert exit_code(on_missing(gate(missing), "fail")) == 1
+
+
+@pytest.mark.parametrize(
+    ("results", "nothing"),
+    [
+        ([], True),
+        ([("not judged", "error")], True),
+        ([("passed", "error")], False),
+        ([("inconclusive", "warn")], False),
+    ],
+)
+def test_nothing_is_checked_where_no_check_comes_to_a_result(
+    results: list[tuple[CheckResult, Level]], nothing: bool
+) -> None:
+    assert nothing_checked(gate(*results)) is nothing

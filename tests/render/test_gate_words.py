@@ -43,7 +43,7 @@ def test_the_sentence_counts_what_did_not_pass() -> None:
 @pytest.mark.parametrize(
     ("checks", "said"),
     [
-        ([], "gate: open, nothing was checked"),
+        ([], "gate: nothing was checked"),
         ([passed()], "gate: open, 1 check passed"),
         ([passed(), passed()], "gate: open, 2 checks passed"),
         ([failed_error(), failed_error(), passed()], "gate: closed, 2 of 3 checks failed (exit code 1)"),
@@ -62,3 +62,9 @@ def test_errors_weigh_most_and_what_passed_is_left_out() -> None:
     weighed = by_weight(Gate(tuple(reversed(gate().checks)), "error"))
     assert weighed[0] == failed_error()
     assert [check.result for check in weighed] == ["failed", "inconclusive", "not judged", "failed", "failed"]
+
+
+def test_what_is_not_open_by_a_result_is_not_called_open() -> None:
+    sentence = "gate: nothing was checked, 1 of 1 checks could not be judged; 1 of these only warn"
+    assert gate_sentence(Gate((not_judged(),), "off")) == sentence
+    assert gate_sentence(Gate((replace(not_judged(), level="warn"),), "error")) == sentence

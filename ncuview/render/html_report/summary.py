@@ -7,6 +7,7 @@ from math import fsum
 from xml.etree import ElementTree as ET
 
 from ncuview.diagnose.priority import Priorities
+from ncuview.gate.verdict import nothing_checked
 from ncuview.model import Gate
 from ncuview.render.gate_words import is_closed
 from ncuview.render.html_report.elements import Part, dim, element, hidden, section
@@ -61,9 +62,12 @@ def _figures(rows: Sequence[KernelRow], ranked: Priorities, gate: Gate | None) -
     if gate:
         failed = sum(check.result == "failed" for check in gate.checks)
         unsure = sum(check.result == "inconclusive" for check in gate.checks)
+        unjudged = sum(check.result == "not judged" for check in gate.checks)
         told = f"{failed:,} of {len(gate.checks):,} checks failed" + (f", {unsure:,} inconclusive" if unsure else "")
+        told += f", {unjudged:,} not judged" if unjudged else ""
         closed = is_closed(gate)
-        yield _figure("Gate", "Closed" if closed else "Open", told, "bad" if closed else "")
+        opened = "Nothing was checked" if nothing_checked(gate) else "Open"
+        yield _figure("Gate", "Closed" if closed else opened, told, "bad" if closed else "")
 
 
 def _figure(name: str, value: str, about: str, css: str = "") -> ET.Element:
