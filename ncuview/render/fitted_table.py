@@ -43,8 +43,11 @@ def print_table(console: Console, columns: Sequence[Column], rows: Sequence[Mapp
     Args:
         console: Where to; nothing is printed beyond its width.
         columns: The number of the row, the name of what is in it, then all others.
-        rows: Cells by the names of the columns. Columns that are empty in all of them are left out.
+        rows: Cells by the names of the columns. Columns that are empty in all of them are left out; without rows,
+            nothing is printed.
     """
+    if not rows:
+        return
     width = console.width
     filled = [column for column in columns if any(row[column.name] for row in rows)]
     natural = {

@@ -86,6 +86,10 @@ def test_without_advice_nothing_is_promised() -> None:
     assert "faster" not in words
 
 
+def test_without_launches_there_is_no_table() -> None:
+    assert "Together they take 0 ns" in render(Diagnosis((), ()), top=3)
+
+
 @pytest.mark.parametrize("full", [0, 1, 2])
 def test_the_first_groups_are_shown_in_full(full: int) -> None:
     shown = page(diagnosis(), full=full)

@@ -17,7 +17,7 @@ from tests.render.sample import ladder as small_ladder
 from tests.render.test_pages import too_wide
 
 WIDTHS = range(40, 241)
-TEMPLATE = f"cub::RadixSort<{','.join(f'Policy{each}<float*,Digits{each}>' for each in 'ABCDEFGHIJ')}>"
+TEMPLATE = f"cub::RadixSort<{','.join(f'Policy{each}<float*,Digits{each}>' for each in 'ABCDEFGHIJKL')}>"
 """About 300 characters. Without blanks and digits, so that its pieces are words of a page that no figure is."""
 
 Cells = tuple[str, tuple[str, ...]]
