@@ -604,8 +604,9 @@ def _with_catalogue(found: LaunchDiagnosis, launch: Launch) -> LaunchDiagnosis:
         for name, (amount, unit, what) in work.items()
         if amount
     }
+    ladder_of_family = f"see `ncuview ladder {launch.kernel.text.family}`"
     notes = tuple(
-        f"{step.applies} ({following.name}): {step.not_first}"
+        f"{step.applies} ({following.name}): {step.why_not_first(ladder_of_family)}"
         for following, step in next_in_textbook(launch.kernel)
         if step.not_first
     )
@@ -644,8 +645,10 @@ def _at(judged: Sequence[Judged], name: str, sizes: Mapping[str, int]) -> Judged
 
 
 def _step(kernel: Kernel, step: Step, own: Judged, judged: Sequence[Judged]) -> TextbookStep:
-    taken = _at(judged, kernel.name, own[0].sizes)
-    return TextbookStep(kernel.name, step.applies, _rate(taken) / _rate(own), step.not_first or "")
+    from ncuview.render.words import factor
+
+    measured = _rate(_at(judged, kernel.name, own[0].sizes)) / _rate(own)
+    return TextbookStep(kernel.name, step.applies, measured, step.why_not_first(factor(measured)))
 
 
 def _rate(judged: Judged) -> float:

@@ -34,7 +34,7 @@ gld_transactions_per_request = 16.0
 [step]
 after = "load_aos_all_fields"
 applies = "vectorized_access"
-not_first = "On an H200 it brings 0.99 times: L1 keeps what the first field's load brought, and device memory, at 88 % of its peak, is the wall for both."
+not_first = "L1 keeps what the load of the first field brought, and device memory is the bottleneck of both. Measured: {measured}."
 
 [expect]
 verdict = "near-peak"

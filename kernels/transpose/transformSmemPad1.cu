@@ -41,7 +41,7 @@ bytes = "2 * 4 * nx * ny"
 [step]
 after = "transformSmem"
 applies = "shared_memory_padding"
-not_first = "It brings 1.21 times on an H200, but too few bytes in flight cost more: several elements per thread are promised 1.7 times."
+not_first = "Too few bytes in flight cost more than the conflicts, so several elements per thread come first. Measured: {measured}."
 
 [reported]
 rate = 1.5

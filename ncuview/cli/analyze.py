@@ -45,7 +45,7 @@ def analyze(
         bool, option("Never start ncu: times, machine code and recorded profiles.", "--no-counters")
     ] = False,
     top: Annotated[
-        int | None, option("Rank kernels by the time that their advice saves; show N in full.", "--top")
+        int | None, option("Rank kernels by the time that their advice saves; list N, each in full.", "--top")
     ] = None,
     diff_only: Annotated[bool, option("Print the changes of your source as patches for git apply.", "--diff")] = False,
 ) -> None:

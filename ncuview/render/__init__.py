@@ -14,7 +14,9 @@ Format = Literal["terminal", "json"]
 MANY = 50
 """More launches than this are grouped by kernel, and the most worthwhile ones shown in full ..."""
 FEW = 3
-"""... which are this many."""
+"""... which are this many ..."""
+LISTED = 30
+"""... below a table of this many."""
 
 
 def render(
@@ -32,7 +34,8 @@ def render(
         to: ``terminal`` for people, ``json`` for programs.
         width: Columns of the terminal.
         color: Whether the terminal shows colours.
-        top: Of a diagnosis, how many kernels are shown in full below the table of all; None decides by their number.
+        top: Of a diagnosis, how many kernels are listed by the time that their advice saves, and shown in full below; 0
+            lists a page of them and shows none in full; None decides by their number.
     """
     if to == "json":
         from ncuview.render.document import as_json  # each format is imported when it is asked for
@@ -53,4 +56,11 @@ def render(
     from ncuview.diagnose.priority import priorities
     from ncuview.render.priorities import priorities_page
 
-    return priorities_page(answer, priorities(answer), top=FEW if top is None else top, width=width, color=color)
+    return priorities_page(
+        answer,
+        priorities(answer),
+        listed=top or LISTED,
+        full=FEW if top is None else top,
+        width=width,
+        color=color,
+    )

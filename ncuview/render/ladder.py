@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rich.table import Table
 from rich.text import Text
 
 from ncuview.model import Ladder, Rung
+from ncuview.render.fitted_table import Column, print_table
 from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_text
 from ncuview.render.words import LADDER_MEANING, duration, factor, provenance, textbook_notes, wall_words
 
-_COLUMNS = ("#", "kernel", "time", "rate", "document", "wall", "first advice", "promised", "got", "by")
-_RIGHT = frozenset({"#", "time", "rate", "promised", "got", "by"})
-_LEFT_OUT_BELOW = {
-    116: frozenset({"document"}),
-    96: frozenset({"rate"}),
-    72: frozenset({"wall"}),
-    62: frozenset({"time", "by"}),
-}
-"""Columns that a terminal narrower than this does without."""
-_FOLDS_ADVICE_BELOW = 54
+_COLUMNS = (
+    Column("#", right=True),
+    Column("kernel", least=20),
+    Column("time", right=True),
+    Column("rate", right=True),
+    Column("document", least=22, moves=True),
+    Column("wall"),
+    Column("first advice"),
+    Column("promised", right=True),
+    Column("got", right=True),
+    Column("by", right=True),
+)
 _ROUND_FROM = 100
 _DOCUMENT = " document: the document's own figure, and its GPU."
 
@@ -32,29 +34,15 @@ def ladder_page(ladder: Ladder, *, width: int, color: bool) -> str:
     launches = tuple(rung.diagnosis for rung in ladder.rungs)
     console.print(provenance(ladder.reports, launches, ladder.remark), style="dim")
     console.print()
-    console.print(_table(ladder, width))
+    numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
+    rows = [rung_cells(rung, numbers) for rung in ladder.rungs]
+    print_table(console, _COLUMNS, [{name: safe_text(cell) for name, cell in row.items()} for row in rows])
     console.print()
     for note in textbook_notes(ladder):
         console.print(Text(safe_text(note)))
         console.print()
     console.print(LADDER_MEANING + (_DOCUMENT if _reported(ladder) else ""), style="dim")
     return page_text(console)
-
-
-def _table(ladder: Ladder, width: int) -> Table:
-    left_out = frozenset().union(*(columns for limit, columns in _LEFT_OUT_BELOW.items() if width < limit))
-    left_out |= frozenset() if _reported(ladder) else {"document"}
-    shown = [name for name in _COLUMNS if name not in left_out]
-    table = Table(box=None, padding=(0, 1, 0, 0))
-    for name in shown:
-        justify = "right" if name in _RIGHT else "left"
-        folds = name == "kernel" or (name == "first advice" and width < _FOLDS_ADVICE_BELOW)
-        table.add_column(name, justify=justify, no_wrap=not folds, overflow="fold")  # type: ignore[arg-type]
-    numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
-    for rung in ladder.rungs:
-        cells = rung_cells(rung, numbers)
-        table.add_row(*(Text(safe_text(cells[name])) for name in shown))
-    return table
 
 
 def rung_cells(rung: Rung, numbers: Mapping[str, int]) -> dict[str, str]:

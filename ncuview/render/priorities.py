@@ -3,41 +3,55 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import fsum
 
-from rich.table import Table
 from rich.text import Text
 
 from ncuview.diagnose.compare import extent_words
 from ncuview.diagnose.priority import Priorities, Priority
 from ncuview.model import Diagnosis
+from ncuview.render.fitted_table import Column, print_table
 from ncuview.render.terminal import launch_section, page_console, page_text, print_head
 from ncuview.render.text import safe_text
 from ncuview.render.words import duration, factor
 
-_COLUMNS = ("#", "kernel", "grid, block", "runs", "time", "share", "first advice", "gain", "saves")
-_RIGHT = frozenset({"#", "runs", "time", "share", "gain", "saves"})
-_LEFT_OUT_BELOW = {
-    100: frozenset({"time"}),
-    72: frozenset({"grid, block"}),
-    56: frozenset({"runs", "share", "gain"}),
-}
-"""Columns that a terminal narrower than this does without."""
-_FOLDS_ADVICE_BELOW = 48
+_COLUMNS = (
+    Column("#", right=True),
+    Column("kernel", least=20),
+    Column("grid, block"),
+    Column("runs", right=True),
+    Column("time", right=True),
+    Column("each launch", moves=True),
+    Column("share", right=True),
+    Column("first advice"),
+    Column("gain", right=True),
+    Column("saves", right=True),
+)
 _UNEVEN = 1.1
 """From this ratio of the longest to the shortest launch on, both are shown."""
 
 
-def priorities_page(diagnosis: Diagnosis, ranked: Priorities, *, top: int, width: int, color: bool) -> str:
-    """The table, the bound for all kernels together, and the most worthwhile ``top`` kernels in full."""
+def priorities_page(
+    diagnosis: Diagnosis, ranked: Priorities, *, listed: int, full: int, width: int, color: bool
+) -> str:
+    """The table of the most worthwhile ``listed`` kernels, the bound for all together, and ``full`` kernels in full."""
     console = page_console(width, color=color)
     print_head(console, diagnosis)
     console.print()
-    console.print(_table(ranked, width))
+    ambiguous = _ambiguous(ranked)
+    rows = [
+        _cells(rank, group, by_types=group.kernel in ambiguous)
+        for rank, group in enumerate(ranked.groups[:listed], start=1)
+    ]
+    print_table(console, _COLUMNS, rows)
+    if others := ranked.groups[listed:]:
+        share = fsum(group.share for group in others)
+        console.print(f"and {len(others):,} more with {share:.0%} of the time; --top N shows more")
     console.print()
     console.print(Text(bound_sentence(ranked)))
     for note in _notes(ranked):
         console.print(Text(note), style="yellow")
-    for group in ranked.groups[:top]:
+    for group in ranked.groups[:full]:
         console.print()
         launch_section(console, group.example)
     return page_text(console)
@@ -62,21 +76,6 @@ def _alone(ranked: Priorities) -> float:
     return ranked.total_ns / (ranked.total_ns - ranked.groups[0].saved.best)
 
 
-def _table(ranked: Priorities, width: int) -> Table:
-    left_out = frozenset().union(*(columns for limit, columns in _LEFT_OUT_BELOW.items() if width < limit))
-    shown = [name for name in _COLUMNS if name not in left_out]
-    table = Table(box=None, padding=(0, 1, 0, 0))
-    for name in shown:
-        justify = "right" if name in _RIGHT else "left"
-        folds = name == "kernel" or (name == "first advice" and width < _FOLDS_ADVICE_BELOW)
-        table.add_column(name, justify=justify, no_wrap=not folds, overflow="fold")  # type: ignore[arg-type]
-    ambiguous = _ambiguous(ranked)
-    for rank, group in enumerate(ranked.groups, start=1):
-        cells = _cells(rank, group, by_types=group.kernel in ambiguous)
-        table.add_row(*(Text(safe_text(cells[name])) for name in shown))
-    return table
-
-
 def _ambiguous(ranked: Priorities) -> set[str]:
     """Kernels of which several templates or overloads were launched, so that the bare name does not tell them apart."""
     names = Counter(name for name, _ in {(group.kernel, group.demangled) for group in ranked.groups})
@@ -85,24 +84,26 @@ def _ambiguous(ranked: Priorities) -> set[str]:
 
 def _cells(rank: int, group: Priority, *, by_types: bool) -> dict[str, str]:
     advice = group.advice
-    return {
+    cells = {
         "#": str(rank),
         "kernel": group.demangled if by_types else group.kernel,
         "grid, block": f"{extent_words(group.grid)}, {extent_words(group.block)}",
         "runs": f"{group.launches:,}",
-        "time": _time_words(group),
+        "time": duration(group.time_ns),
+        "each launch": _range_words(group),
         "share": f"{group.share:.0%}",
         "first advice": advice.optimization if advice else group.example.verdict,
         "gain": factor(group.promise.best) if advice else "",
         "saves": duration(group.saved.best) if advice else "",
     }
+    return {name: safe_text(cell) for name, cell in cells.items()}
 
 
-def _time_words(group: Priority) -> str:
-    """The time of all launches, and how far single ones differ where they do."""
+def _range_words(group: Priority) -> str:
+    """How far the times of single launches differ, where they do."""
     if group.profiled < 2 or not group.longest_ns > group.shortest_ns * _UNEVEN:
-        return duration(group.time_ns)
-    return f"{duration(group.time_ns)} ({duration(group.shortest_ns)} to {duration(group.longest_ns)} each)"
+        return ""
+    return f"{duration(group.shortest_ns)} to {duration(group.longest_ns)}"
 
 
 def _notes(ranked: Priorities) -> list[str]:

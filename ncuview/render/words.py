@@ -302,11 +302,10 @@ def host_words(host: HostTimes) -> str:
 
 
 def textbook_notes(ladder: Ladder) -> list[str]:
-    """The documents' steps that are not the first advice here, with what they bring and why."""
+    """The documents' steps that are not the first advice here, with why and what was measured of them."""
     numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
     return [
-        f"#{rung.rung} to #{numbers[step.kernel]}, {step.applies}: the textbook's step brings"
-        f" {factor(step.measured_speedup)} here. {step.not_first}"
+        f"#{rung.rung} to #{numbers[step.kernel]}, the textbook's {step.applies}: {step.not_first}"
         for rung in ladder.rungs
         for step in rung.steps
         if step.not_first

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from ncuview.errors import KernelFileError
 from ncuview.toml_file import LARGEST, beginning_of, parse_toml
 
 _FRONT_MATTER = re.compile(r"\A/\*--- ncuview\n(?P<toml>.*?)^---\*/$", re.DOTALL | re.MULTILINE)
-
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}|[{}]")
 
 Size = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
@@ -68,12 +68,24 @@ class Expect(_Part):
 class Step(_Part):
     """The textbook's step to this kernel: which kernel it improves, and what it changes.
 
-    ``not_first`` says, with measured evidence, why the step is not the first advice for that kernel on today's GPUs.
+    ``not_first`` says why the step is not the first advice for that kernel on today's GPUs, and names the measured gain
+    by ``{measured}`` alone: a figure written by hand would contradict the next profile.
     """
 
     after: str
     applies: str
     not_first: str | None = None
+
+    @field_validator("not_first")
+    @classmethod
+    def _holds_the_measured_gain(cls, text: str | None) -> str | None:
+        if text is not None and _PLACEHOLDER.findall(text) != ["{measured}"]:
+            raise ValueError("it must hold {measured} once, and no other placeholder")
+        return text
+
+    def why_not_first(self, measured: str) -> str:
+        """``not_first`` with the gain that was measured, or where to see it; empty where the step is first."""
+        return (self.not_first or "").replace("{measured}", measured)
 
 
 class Reported(_Part):

@@ -128,6 +128,27 @@ def test_a_search_finds_the_next_step_of_a_kernel(shown: Shown) -> None:
     tab.get_by_role("status").get_by_text("All 30").wait_for()
 
 
+def test_a_page_of_one_kernel_is_counted_searched_and_sorted(shown: Shown) -> None:
+    profile, found = recorded("transpose")
+    launch = next(each for each in found.launches if each.kernel == "transposeCoalesced")
+    tab = shown(html_report(Diagnosis((launch,), found.reports), profile=profile))
+    assert tab.title() == tab.locator("h1").inner_text() == "transposeCoalesced: what to do next"
+    status = tab.get_by_role("status")
+    assert status.inner_text() == "All 1"
+    tab.get_by_role("searchbox").fill("wavefronts")
+    assert status.inner_text() == "1 of 1"
+    tab.get_by_role("searchbox").fill("no such kernel")
+    assert status.inner_text() == "0 of 1"
+    tab.get_by_role("button", name="Clear").click()
+    status.get_by_text("All 1").wait_for()
+    headings = tab.locator("#kernels-table > thead th")
+    for heading in headings.all():
+        heading.get_by_role("button").click()
+        assert heading.get_attribute("aria-sort")
+        assert names_shown(tab) == ["transposeCoalesced"]
+    assert headings.count() == 7
+
+
 def test_of_very_many_kernels_all_that_are_listed_are_found_and_open(shown: Shown) -> None:
     tab = shown(page_of_very_many())
     assert tab.get_by_role("status").inner_text() == "All 1000"

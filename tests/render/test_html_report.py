@@ -17,7 +17,7 @@ from lxml import html as lxml_html
 
 from ncuview.diagnose.compare import compare
 from ncuview.diagnose.priority import priorities
-from ncuview.model import Diagnosis, Gate, TextbookMetric
+from ncuview.model import Diagnosis, Gate, LaunchDiagnosis, TextbookMetric
 from ncuview.render.html_report import html_report
 from ncuview.render.html_report.elements import element, markup, section
 from ncuview.render.html_report.lines import Heat
@@ -205,6 +205,61 @@ def test_the_first_view_says_how_much_and_what_first() -> None:
         "kernels near their peak 30%",
     ):
         assert told in summary
+
+
+@pytest.mark.parametrize(
+    ("launches", "told"),
+    [
+        ((launch_with_advice(),), "Near their peak 0 of 1"),
+        ((launch_near_peak(),), "Near their peak 1 of 1 100% of the time: leave it alone"),
+        (
+            (launch_near_peak(), replace(launch_near_peak(), kernel="k")),
+            "Near their peak 2 of 2 100% of the time: leave t",
+        ),
+    ],
+)
+def test_only_finished_kernels_are_to_be_left_alone(launches: tuple[LaunchDiagnosis, ...], told: str) -> None:
+    summary = words(parsed(f"<body>{markup_of(html_report(Diagnosis(launches, ())), 'summary')}</body>"))
+    assert told in summary
+    assert ("leave" in summary) == ("leave" in told)
+
+
+@pytest.mark.parametrize(
+    ("launches", "title"),
+    [
+        ((launch_with_advice(),), "transposeCoalesced: what to do next"),
+        ((launch_with_advice(), replace(launch_with_advice(), grid=(1, 1, 1))), "transposeCoalesced: what to do next"),
+        ((replace(launch_with_advice(), kernel="  "),), "transpose.ncu-rep: what to do next"),
+        (diagnosis().launches, "transpose.ncu-rep: what to do next"),
+    ],
+)
+def test_a_page_of_one_kernel_is_named_after_it(launches: tuple[LaunchDiagnosis, ...], title: str) -> None:
+    tree = parsed(html_report(Diagnosis(launches, diagnosis().reports)))
+    assert (tree.findtext(".//title"), tree.findtext(".//h1")) == (title, title)
+
+
+def entries(table: Any) -> list[Any]:
+    """What the script sorts and filters of a table."""
+    return list(table.xpath("tbody" if table.get("data-sortable") == "parts" else "tbody/tr"))
+
+
+@pytest.mark.parametrize("kernels", [1, 2, 3])
+def test_what_is_sorted_has_a_cell_for_each_heading(kernels: int) -> None:
+    shown = Diagnosis(diagnosis().launches[:kernels], ())
+    tree = parsed(html_report(shown, gate(), comparison=compare(shown, shown)))
+    tables = tree.xpath("//table[@data-sortable]")
+    assert len(tables) > 1
+    for table in tables:
+        headings = len(table.xpath("thead/tr/th"))
+        assert [len(entry.xpath("descendant-or-self::tr[1]")[0]) for entry in entries(table)] == [headings] * len(
+            entries(table)
+        )
+    assert len(entries(tree.get_element_by_id("kernels-table"))) == kernels
+
+
+def test_a_kernel_is_found_by_what_was_found_of_it() -> None:
+    row = parsed(sample_page()).get_element_by_id("k1")
+    assert "shared-memory wavefronts are replays" in row.get("data-words")
 
 
 def markup_of(text: str, name: str) -> str:

@@ -78,7 +78,10 @@ def html_report(
 
 
 def _title(diagnosis: Diagnosis) -> str:
-    """Named after the report where there is one, else after how many there are."""
+    """Named after the kernel where there is one, else after the report, else after how many reports there are."""
+    kernels = {launch.kernel for launch in diagnosis.launches}
+    if len(kernels) == 1 and (name := kernels.pop()).strip():
+        return f"{name}: what to do next"
     paths = [report.path for report in diagnosis.reports]
     if len(paths) == 1:
         return f"{paths[0].replace(chr(92), '/').rpartition('/')[2]}: what to do next"

@@ -57,7 +57,7 @@ def _table(pairs: Sequence[Pair], ids: Ids) -> ET.Element:
         ),
     )
     body = element("tbody", *(_pair(pair, ids) for pair in pairs))
-    table = element("table", element("thead", head), body, css="wide changes", data_sortable="")
+    table = element("table", element("thead", head), body, css="wide changes", data_sortable="rows")
     return scrolled(table, "Changes of each kernel")
 
 

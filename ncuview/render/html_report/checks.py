@@ -46,7 +46,7 @@ def _table(checks: Sequence[Check], ids: Ids) -> ET.Element:
         )
         for check in checks[:LISTED]
     ]
-    table = element("table", element("thead", head), element("tbody", *rows), css="wide", data_sortable="")
+    table = element("table", element("thead", head), element("tbody", *rows), css="wide", data_sortable="rows")
     shown = scrolled(table, "Checks of the gate")
     if len(checks) <= LISTED:
         return shown

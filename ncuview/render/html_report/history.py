@@ -93,9 +93,8 @@ def _kernels(series: Series, name: str) -> Iterator[ET.Element]:
         id=f"{name}-table",
         css="trends",
     )
-    # What is sorted and searched are the parts of a table, and one part is none.
     if len(series.kernels) > 1:
-        table.set("data-sortable", "")
+        table.set("data-sortable", "parts")
         yield _filters(series, name)
     yield _scrolled(table, "Kernels")
     yield element("p", "No kernel matches.", id=f"{name}-table-none", hidden="")

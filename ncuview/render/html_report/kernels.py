@@ -57,7 +57,7 @@ def kernels_section(rows: Sequence[KernelRow]) -> ET.Element:
         *map(_row, listed),
         id="kernels-table",
         css="kernels",
-        data_sortable="",
+        data_sortable="parts",
     )
     nothing = element("p", "No kernel matches.", id="kernels-table-none", hidden="")
     return section("kernels", "Kernels", *_limits(rows), _filters(listed), table, nothing, *_further(rows))
@@ -171,4 +171,5 @@ def _words(row: KernelRow) -> Iterable[str]:
     for finding in row.shown.findings:
         yield finding.rule.code
         yield finding.rule.name
+        yield finding.message
         yield from (shown_file(line.file) for line in finding.where)

@@ -23,10 +23,9 @@
     });
   }
 
-  // What is sorted and filtered: the parts of a table that belong together, or its rows.
+  // What is sorted and filtered. A table with one part looks like a table of rows, so the markup says which it is.
   function entries(table) {
-    const parts = [...table.tBodies];
-    return parts.length > 1 ? parts : [...(parts[0] ? parts[0].rows : [])];
+    return [...(table.dataset.sortable === "parts" ? table.tBodies : table.tBodies[0].rows)];
   }
 
   function cell(entry, at) {
@@ -88,7 +87,8 @@
         entry.hidden = !fits;
         left += fits;
       }
-      output.textContent = left === all.length ? `All ${all.length}` : `${left} of ${all.length}`;
+      const asked = wanted.length || choices.some((choice) => choice.value);
+      output.textContent = asked ? `${left} of ${all.length}` : `All ${all.length}`;
       if (none) none.hidden = left > 0;
     }
     form.addEventListener("input", apply);

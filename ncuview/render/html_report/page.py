@@ -3,8 +3,9 @@
 The content security policy lets only the style and the script run that their hashes name, so that text which found its
 way into the page as markup could do nothing. ``page.js`` gives every page, by attributes alone:
 
-- ``<table data-sortable>``: each ``th`` with ``data-sort`` sorts, first ``rising`` or ``falling``. Sorted are the
-  ``tbody``, or the rows where there is one; by ``data-value`` of their cells where they have it, else by their text.
+- ``<table data-sortable="parts">``: each ``th`` with ``data-sort`` sorts, first ``rising`` or ``falling``. Sorted are
+  each ``tbody`` by its first row, or with ``rows`` the rows of the only one; by ``data-value`` of their cells, else by
+  their text.
 - ``<form data-filters="ID">``: its search fields and choices narrow the table with that id. A choice named ``wall``
   keeps what has that value in ``data-wall``. Its ``output`` says how many are left.
 - ``<button aria-expanded aria-controls="ID">``: opens and closes what it controls; so does a link to an id within it.

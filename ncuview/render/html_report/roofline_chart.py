@@ -225,7 +225,7 @@ def _table(line: Roofline) -> ET.Element:
     )
     body = element("tbody", *(_row(point, line.roof) for point in line.points))
     summary = element("summary", f"The same as a table ({len(line.points)} kernels)")
-    table = element("table", element("thead", head), body, css="wide", data_sortable="")
+    table = element("table", element("thead", head), body, css="wide", data_sortable="rows")
     return element("details", summary, scrolled(table, "Roofline as a table"), data_print="")
 
 

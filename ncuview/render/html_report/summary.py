@@ -55,10 +55,10 @@ def _figures(rows: Sequence[KernelRow], ranked: Priorities, gate: Gate | None) -
             "With all advice taken", f"{factor(gain.best)} faster", f"{bounds}, {duration(ranked.left_ns)} left"
         )
     finished = [row for row in rows if _is_finished(row)]
-    share = fsum(row.group.share for row in finished)
-    yield _figure(
-        "Near their peak", f"{len(finished):,} of {len(rows):,}", f"{share:.0%} of the time: leave them alone"
-    )
+    told = f"{fsum(row.group.share for row in finished):.0%} of the time"
+    if finished:
+        told += f": leave {'it' if len(finished) == 1 else 'them'} alone"
+    yield _figure("Near their peak", f"{len(finished):,} of {len(rows):,}", told)
     if gate:
         failed = sum(check.result == "failed" for check in gate.checks)
         unsure = sum(check.result == "inconclusive" for check in gate.checks)

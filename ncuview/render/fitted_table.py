@@ -1,0 +1,142 @@
+"""A table of numbered rows on a terminal of any width. Nothing in it is cut, and no number is parted from its unit.
+
+Where the columns do not fit beside each other, the long and rarely filled ones move below their rows; where that is not
+enough, a row takes several lines. A narrower page is longer, and shows the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, chop_cells
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_BREAK = re.compile(r"(?<=[^\d\s])\s+(?=\S)|(?<=[_<,(\[])(?=[^\s_<,(\[])")
+"""Where long text is folded: at blanks, except those between a number and its unit, and after separators in names."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column, by the heading that its cells are looked up by."""
+
+    name: str
+    right: bool = False
+    least: int | None = None
+    """Cells of the terminal that it may be folded to; None: it is as wide as its widest cell."""
+    moves: bool = False
+    """Whether it goes below its row, with its name, before anything else changes."""
+
+
+_Line = list[tuple[Column, int]]
+"""The columns beside each other, each with its width."""
+
+
+def print_table(console: Console, columns: Sequence[Column], rows: Sequence[Mapping[str, str]]) -> None:
+    """Print a table as wide as the console.
+
+    Args:
+        console: Where to; nothing is printed beyond its width.
+        columns: The number of the row, the name of what is in it, then all others.
+        rows: Cells by the names of the columns. Columns that are empty in all of them are left out; without rows,
+            nothing is printed.
+    """
+    if not rows:
+        return
+    width = console.width
+    filled = [column for column in columns if any(row[column.name] for row in rows)]
+    natural = {
+        column.name: min(width, max(cell_len(text) for text in (column.name, *(row[column.name] for row in rows))))
+        for column in filled
+    }
+    margin = natural[columns[0].name] + 1
+    lines, below = _layout(filled, natural, width, margin)
+    headings = _lines_of({column.name: column.name for column in filled}, lines, margin)
+    console.print(Text("\n".join(headings), style="bold"), no_wrap=True)
+    body = (text for row in rows for text in _row(row, lines, below, width, margin))
+    console.print(Text("\n".join(body)), no_wrap=True)
+
+
+def _layout(
+    columns: Sequence[Column], natural: Mapping[str, int], width: int, margin: int
+) -> tuple[list[_Line], list[Column]]:
+    """The lines of a row, and the columns that are below it."""
+    staying = [column for column in columns if not column.moves]
+    for beside in (columns, staying):
+        if _needed(beside, natural) <= width:
+            return [_spread(beside, natural, width)], [column for column in columns if column not in beside]
+    lines = [staying[:2], []]
+    for column in staying[2:]:
+        if _needed([*lines[-1], column], natural) > width - margin:
+            lines.append([])
+        lines[-1].append(column)
+    first, *others = filter(None, lines)
+    spread = [_spread(first, natural, width), *(_spread(line, natural, width - margin) for line in others)]
+    return spread, [column for column in columns if column.moves]
+
+
+def _needed(columns: Sequence[Column], natural: Mapping[str, int]) -> int:
+    return sum(_least(column, natural) + 1 for column in columns) - 1
+
+
+def _least(column: Column, natural: Mapping[str, int]) -> int:
+    return min(natural[column.name], column.least or natural[column.name])
+
+
+def _spread(columns: Sequence[Column], natural: Mapping[str, int], width: int) -> _Line:
+    """The columns with what room there is; those that may be folded share what the others leave."""
+    spare = width - _needed(columns, natural)
+    line = []
+    for column in columns:
+        least = _least(column, natural)
+        more = max(0, min(spare, natural[column.name] - least))
+        spare -= more
+        line.append((column, min(width, least + more)))
+    return line
+
+
+def _row(
+    cells: Mapping[str, str], lines: Sequence[_Line], below: Sequence[Column], width: int, margin: int
+) -> Iterator[str]:
+    yield from _lines_of(cells, lines, margin)
+    for column in below:
+        if cells[column.name]:
+            words = _folded(f"{column.name}: {cells[column.name]}", width - margin)
+            yield from (" " * margin + text for text in words)
+
+
+def _lines_of(cells: Mapping[str, str], lines: Sequence[_Line], margin: int) -> Iterator[str]:
+    """A row, or the headings: each line of it folded as far as its longest cell asks for."""
+    for place, line in enumerate(lines):
+        indent = " " * margin if place else ""
+        parts = [_folded(cells[column.name], width) for column, width in line]
+        for at in range(max(map(len, parts))):
+            texts = (
+                _justified(part[at] if at < len(part) else "", width, right=column.right)
+                for part, (column, width) in zip(parts, line, strict=True)
+            )
+            text = (indent + " ".join(texts)).rstrip()
+            if text:
+                yield text
+
+
+def _justified(text: str, width: int, *, right: bool) -> str:
+    blanks = " " * (width - cell_len(text))
+    return blanks + text if right else text + blanks
+
+
+def _folded(text: str, width: int) -> list[str]:
+    """The text in pieces that fit: broken where it reads well in the second half of a line, else where that ends."""
+    pieces = []
+    while cell_len(text) > width:
+        fits = len(chop_cells(text[: 4 * width], width)[0])
+        good = [found.start() for found in _BREAK.finditer(text, 0, fits + 2) if width // 2 < found.start() <= fits]
+        end = good[-1] if good else max(1, fits)
+        pieces.append(text[:end].rstrip())
+        text = text[end:].lstrip()
+    return [*pieces, text]
