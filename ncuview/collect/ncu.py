@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ncuview.collect.ncu_failures import Found, errors_among, failure, first_match, remarks
+from ncuview.collect.ncu_failures import SAVES_TO_THE_HOST, Found, errors_among, failure, first_match, remarks
 from ncuview.collect.ncu_output import Progress, ProgressReader, Transcript, plain_lines
 from ncuview.collect.options import ClockControl, NcuOptions, ReplayMode
 from ncuview.collect.rights import variables_for_ncu
@@ -199,7 +199,9 @@ def _overdue(run: NcuRun) -> NcuviewError:
     after = f"ncu was stopped after {run.seconds:.0f} s"
     if run.unfinished is not None:
         where = f'while it profiled "{run.unfinished.kernel}" (launch {run.unfinished.index})'
-        return failure("NCU-HANG").as_error(f"{after}, {where}{_words_of_program(run)}")
+        saves = ", for which it saved the program's device memory in the host's" if SAVES_TO_THE_HOST in run.log else ""
+        hint = failure("NCU-OOM").fix if saves else ""
+        return failure("NCU-HANG").as_error(f"{after}, {where}{saves}{_words_of_program(run)}", hint=hint)
     finished = f"launches profiled: {len(run.passes)}"
     if run.stopped == "silence":
         return failure("NCU-HANG").as_error(

@@ -71,7 +71,7 @@ def note(id_: str, **values: str) -> Note:
 
 _REMARK = re.compile(r"==(?:ERROR|WARNING)== .*|==PROF== Received signal.*")
 _OUT_OF_MEMORY = re.compile(r"^Unhandled C\+\+ exception.*")
-_SAVES_TO_THE_HOST = "==WARNING== Backing up device memory in system memory"
+SAVES_TO_THE_HOST = "==WARNING== Backing up device memory in system memory"
 _PROGRAM_RAN = re.compile(r"==PROF==|==ERROR== The application returned|No kernels were profiled")
 
 
@@ -88,7 +88,7 @@ def remarks(log: str, *, started: bool = False) -> list[str]:
     if not started and not any(_PROGRAM_RAN.search(line) for line in lines):
         return lines
     # Its own memory ran out while it saved the GPU's: ncu cannot mark its last words then.
-    saves = any(_SAVES_TO_THE_HOST in line for line in lines)
+    saves = any(SAVES_TO_THE_HOST in line for line in lines)
     patterns = [_REMARK, _OUT_OF_MEMORY] if saves else [_REMARK]
     return [found[0] for line in lines for pattern in patterns if (found := pattern.search(line))]
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,12 +20,20 @@ from ncuview.collect.ncu_failures import Note, failure, note, remarks
 from ncuview.collect.ncu_output import Progress
 from ncuview.collect.options import ClockControl, NcuOptions
 from ncuview.collect.rights import invoking_user
+from ncuview.collect.smaller_plan import SmallerPlan, smaller_plans
 from ncuview.collect.watch import NO_PROGRESS_S
 from ncuview.errors import NcuviewError, ProgramFailed, ReportDamaged, ReportEmpty, ReportError, UsageError
 from ncuview.report.inputs import REPORT_ENDINGS, report_files
 from ncuview.report.precheck import precheck
 
 _REPORT_WRITTEN = re.compile(r"==PROF== Report: (\S.*\.ncu-repz?)\s*$", re.MULTILINE)
+_DEATHS = frozenset({"NCU-CRASH", "NCU-OOM"})
+_BY_SIGNAL = frozenset({sign * number + base for number in (4, 6, 7, 8, 9, 11) for sign, base in ((-1, 0), (1, 128))})
+"""Exit statuses of ncu after a signal to it or to the program: SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGKILL and SIGSEGV."""
+_RESERVE_LITTLE = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+"""JAX reserves three quarters of the GPU's memory when it starts, TensorFlow nearly all, and ncu saves all of that for
+every kernel that takes more than one pass: 105 GB on an H200, into the host's memory, over half a minute per kernel.
+With these variables they reserve what they need; whoever has set them is left alone."""
 _BACK_OFF_S = (5.0, 15.0, 45.0)
 """Waits before further attempts while another tool uses the counters."""
 _MANY_LAUNCHES = 200
@@ -60,7 +70,8 @@ class Job:
 
     def run(self, report: Path, remove: Sequence[Path] = ()) -> NcuRun:
         """Run ncu once, and the program with the rights of whoever called sudo."""
-        program, variables = [absolute_program(self.program[0]), *self.program[1:]], self.variables
+        reserve = {name: value for name, value in _RESERVE_LITTLE.items() if name not in os.environ}
+        program, variables = [absolute_program(self.program[0]), *self.program[1:]], {**reserve, **self.variables}
         if user := invoking_user():
             program, variables = user.runs(program, variables), {}
         return run_ncu(
@@ -169,9 +180,42 @@ def _attempts(job: Job, report: Path, folders: Sequence[Path], sleep: Callable[[
             notes[failed] = note(failed)
             job = replace(job, options=replace(job.options, clock_control=ClockControl.NONE))
         else:
-            return replace(made, notes=(*notes.values(), *_notes(made)))
+            made = _with_smaller_plan(job, made, report, folders) if _plan_may_be_why(made) else made
+            return replace(made, notes=(*notes.values(), *made.notes, *_notes(made)))
         for refused in folders[0].glob(f"*{REPORT_ENDINGS[0]}"):
             refused.unlink()
+
+
+def _plan_may_be_why(made: Profiled) -> bool:
+    """Whether what ncu does to kernels can have ended the program or ncu: a signal, or too little memory to save."""
+    failed = made.failure
+    return failed is not None and (failed.id in _DEATHS or made.run.returncode in _BY_SIGNAL) and not made.run.stopped
+
+
+def _with_smaller_plan(job: Job, died: Profiled, report: Path, folders: Sequence[Path]) -> Profiled:
+    """What the largest smaller plan that the program survives leaves; ``died`` where it survives none.
+
+    Time alone comes first: a program that dies of that as well fails by itself, and is not run a third time.
+    """
+    plans = smaller_plans(job.metrics)
+    if not plans:
+        return died
+    survived = _smaller(job, plans[-1], report, folders)
+    if _plan_may_be_why(survived) or not survived.reports:
+        return died
+    for plan in plans[:-1]:
+        made = _smaller(job, plan, report, folders)
+        if not _plan_may_be_why(made) and made.reports:
+            survived = made
+            break
+    return survived
+
+
+def _smaller(job: Job, plan: SmallerPlan, report: Path, folders: Sequence[Path]) -> Profiled:
+    """An attempt with a smaller plan, in a folder of its own beside what other attempts left."""
+    private = Path(tempfile.mkdtemp(dir=folders[0]))
+    made = _attempt(replace(job, metrics=plan.metrics), private / report.name, [private, *folders])
+    return replace(made, notes=(note("NCU-PLAN", without=plan.without),))
 
 
 def _attempt(job: Job, report: Path, folders: Sequence[Path]) -> Profiled:

@@ -53,6 +53,8 @@ class Case:
     """How many launches a report holds, where that is not what the log says."""
     hangs: bool = False
     disk_full: bool = False
+    survives_less: bool = False
+    """Whether every later run, with a smaller plan, goes well."""
 
 
 def in_a_launch(id_: str, error: type[NcuviewError], *texts: str, before: str = "") -> list[Case]:
@@ -314,6 +316,14 @@ CATALOGUE = [
     Case("NCU-CORRUPT", ReportError, 0, LAUNCH, report=True, data=WHOLE + b"\0"),
     Case("NCU-VERSION", ReportError, 0, LAUNCH, report=True, data=version(8)),
     Case("NCU-VERSION", ReportError, 0, LAUNCH, report=True, data=version(100)),
+    Case("NCU-PLAN", None, 139, LAUNCH + "\n" + returned(139), survives_less=True),
+    Case(
+        "NCU-PLAN",
+        None,
+        134,
+        LAUNCH + "\n" + BACKING_UP + "Unhandled C++ exception: bad allocation\n",
+        survives_less=True,
+    ),
     Case("NCU-JIT", None, 0, CONNECTED + MANY, report=True),
     Case("NCU-JIT", None, 0, CONNECTED + MANY_OF, report=True),
     *in_a_launch("NCU-UNKNOWN", NcuRefused, "==ERROR== FluxCapacitorFailed"),
@@ -340,6 +350,9 @@ class Played:
 
     def run(self, case: Case) -> Profiled:
         scenario: dict[str, Any] = {"report": True} if case.report else {}
+        if case.survives_less:
+            content = str(self.fake.folder / "scenario.report")
+            scenario["then"] = {"say": [["stdout", LAUNCH]], "report": True, "content": content}
         variables = self.fake.scenario(
             say=[["stderr", case.stderr], ["stdout", case.stdout]],
             returncode=case.returncode,

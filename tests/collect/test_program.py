@@ -449,6 +449,95 @@ def test_counters_that_become_free_are_waited_for(
     assert [note.id for note in made.notes] == ["NCU-BUSY"]
 
 
+DYING = {"say": [["stdout", CONNECTED + BEGUN + "\n" + returned(139)]], "returncode": 139}
+WHOLE_PLAN = ["gpu__time_duration.sum", "lts__t_sectors.sum", "smsp__sass_inst_executed_op_global_ld.sum"]
+
+
+def collected(here: Machine) -> list[list[str]]:
+    """The metrics of each run of ncu."""
+    named = (next(word for word in words if word.startswith("--metrics=")) for words in words_of(here))
+    return [sorted(word.removeprefix("--metrics=").split(",")) for word in named]
+
+
+def surviving(here: Machine) -> dict[str, Any]:
+    content, words = str(here.root / "scenario.report"), str(here.root / "words")
+    return {"say": [["stdout", CONNECTED + BEGUN + DONE]], "report": True, "content": content, "words": words}
+
+
+def after_deaths(here: Machine, monkeypatch: pytest.MonkeyPatch, *runs: dict[str, Any]) -> Profiled:
+    """Profile a program with ``WHOLE_PLAN``, of which each run plays the next scenario."""
+    scenario: dict[str, Any] = {}
+    for run in reversed(runs):
+        scenario = {**run, "words": str(here.root / "words"), **({"then": scenario} if scenario else {})}
+    del scenario["words"]
+    play(here, monkeypatch, **scenario)
+    return run_program(PROGRAM, WHOLE_PLAN, here.root / "work", NcuOptions())
+
+
+def test_a_program_that_the_plan_kills_is_profiled_with_the_largest_plan_that_it_survives(
+    here: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alive = surviving(here)
+    made = after_deaths(here, monkeypatch, DYING, alive, alive)
+    assert collected(here) == [sorted(WHOLE_PLAN), ["gpu__time_duration.sum"], sorted(WHOLE_PLAN[:2])]
+    assert made.failure is None
+    assert len(made.reports) == 1
+    assert [note.what for note in made.notes] == [
+        "The program died under the whole plan and was profiled again without counters of instrumented code"
+    ]
+
+
+def test_where_every_larger_plan_kills_it_the_times_are_left(here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = after_deaths(here, monkeypatch, DYING, surviving(here), DYING)
+    assert collected(here)[1:] == [["gpu__time_duration.sum"], sorted(WHOLE_PLAN[:2])]
+    assert (made.failure, len(made.reports)) == (None, 1)
+    assert "everything but the time" in made.notes[0].what
+
+
+def test_a_program_that_dies_of_the_cheapest_plan_as_well_is_run_twice_and_has_crashed(
+    here: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ProgramFailed) as crash:
+        after_deaths(here, monkeypatch, DYING, DYING)
+    assert crash.value.id == "NCU-CRASH"
+    assert len(words_of(here)) == 2
+
+
+def test_a_program_that_ends_with_an_error_is_not_run_again(here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = {"say": [["stdout", CONNECTED + BEGUN + "\n" + returned(1)]], "returncode": 1}
+    with pytest.raises(ProgramFailed):
+        after_deaths(here, monkeypatch, ended, surviving(here))
+    assert len(words_of(here)) == 1
+
+
+def test_what_a_smaller_plan_left_is_kept_under_the_name_of_the_export(
+    here: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alive = surviving(here)
+    play(here, monkeypatch, **DYING, then={**alive, "then": alive})
+    made = run_program(PROGRAM, WHOLE_PLAN, here.root / "work", NcuOptions(), export=here.root / "mine")
+    assert made.reports == (here.root / "mine.ncu-rep",)
+
+
+def test_frameworks_are_asked_to_reserve_little_memory_unless_somebody_else_decided(
+    here: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[dict[str, str]] = []
+
+    def run(_: object, **options: Any) -> NcuRun:
+        given.append(dict(options["environment"]))
+        return NcuRun(0, "", "", 0, ())
+
+    monkeypatch.setattr(profiling, "run_ncu", run)
+    monkeypatch.delenv("XLA_PYTHON_CLIENT_PREALLOCATE", raising=False)
+    job = profiling.Job(here.root / "ncu", PROGRAM, METRICS, here.root)
+    job.run(here.root / "a.ncu-rep")
+    monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "true")
+    job.run(here.root / "a.ncu-rep")
+    assert given[0]["XLA_PYTHON_CLIENT_PREALLOCATE"] == "false"
+    assert "XLA_PYTHON_CLIENT_PREALLOCATE" not in given[1]
+
+
 def test_clocks_that_cannot_be_locked_are_left_alone_and_that_is_said(
     here: Machine, partly: Callable[..., Profiled]
 ) -> None:
