@@ -11,6 +11,7 @@ _NAMES = (
     ("cuBLAS", r"nvjet_|sm\d+_xmma_|cublas\w*::|gemmSN_|gemv2[NT]_|gemvNSP|dot_kernel<.*cublas|splitKreduce_kernel"),
     ("cuBLAS", r"(?:maxwell|volta|turing|ampere|hopper|blackwell)_\w*(?:gemm|syrk|trsm)|cutlass_\d+_\w*gemm"),
     ("NCCL", r"nccl(?:Dev)?Kernel|ncclSymk?\w*Kernel"),
+    ("XLA", r"stream_executor::gpu::"),  # JAX's tuning of products: a kernel that waits, and checks of results
     ("cuFFT", r"(?:regular|vector|multi_bluestein|composite_2way)_fft|cufft\w*::"),
     ("cuSPARSE", r"cusparse\w*::"),
     ("cuSOLVER", r"cusolver\w*::"),

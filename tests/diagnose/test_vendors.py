@@ -43,6 +43,8 @@ STAND_DOWN = {
         ("void cudnn::engines_precompiled::nchwToNhwcKernel<float, float, float>(int)", "cuDNN"),
         ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<(unsigned long)4096>)", "NCCL"),
         ("void regular_fft<(unsigned int)256, (EPT)16>(kernel_arguments_t<unsigned int>)", "cuFFT"),
+        ("stream_executor::gpu::<unnamed>::DelayKernel(volatile stream_executor::GpuSemaphoreState *)", "XLA"),
+        ("void stream_executor::gpu::xla_fp_comparison<float>(T1 *, T1 *, float)", "XLA"),
         ("transposeCoalesced(float *, const float *, int)", ""),
         ("void at::native::vectorized_elementwise_kernel<(int)4, at::native::AddFunctor>(int)", ""),
         ("my_sgemm_128x64(float *)", ""),
