@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import ncuview
 from ncuview.api import ladder, load_rules
@@ -27,14 +27,18 @@ from ncuview.report.reader import read
 
 CACHE = Path(__file__).parent / ".cache"
 PACKAGE = Path(ncuview.__file__).parent
+RECORDED = sorted(shipped("kernels").glob("*/h200.ncu-repz"))
+"""The recorded profiles of the catalogue, one of each family."""
+LABELLED = sorted((Path(__file__).parents[1] / "benchmarks" / "accuracy" / "h200").glob("*.ncu-repz"))
+"""The reports of the labelled programs; tests of all of them are nightly."""
 _IN_MEMORY = 64
+Made = TypeVar("Made")
 
 
 @lru_cache(maxsize=_IN_MEMORY)
-def profile_of(report: Path, kernel: str = "") -> Profile:
-    """The launches of a report, as ``ncuview.report.reader.read`` gives them."""
-    content = hashlib.sha256(report.read_bytes()).hexdigest()
-    return once(CACHE / "profiles" / READER, f"{content} {report} {kernel}", lambda: read([report], kernel))
+def profile_of(*reports: Path, kernel: str = "") -> Profile:
+    """The launches of reports, as ``ncuview.report.reader.read`` gives them."""
+    return once(CACHE / "profiles" / READER, f"{_content(*reports)} {kernel}", lambda: read(reports, kernel))
 
 
 @cache
@@ -59,15 +63,18 @@ def recorded_ladder(family: str) -> Ladder:
 @lru_cache(maxsize=_IN_MEMORY)
 def labelled_diagnosis(report: Path) -> Diagnosis:
     """What the shipped rules say of each launch of a labelled program."""
-    content = hashlib.sha256(report.read_bytes()).hexdigest()
-    return _diagnosed(f"{content} {report}", lambda: diagnose(profile_of(report), load_rules(), "report"))
+    return _diagnosed(_content(report), lambda: diagnose(profile_of(report), load_rules(), "report"))
 
 
-def _diagnosed(name: str, make: Callable[[], Any]) -> Any:
+def _content(*reports: Path) -> str:
+    return " ".join(f"{hashlib.sha256(report.read_bytes()).hexdigest()} {report}" for report in reports)
+
+
+def _diagnosed(name: str, make: Callable[[], Made]) -> Made:
     return once(CACHE / "diagnoses" / EVERYTHING, name, make)
 
 
-def once(folder: Path, name: str, make: Callable[[], Any]) -> Any:
+def once(folder: Path, name: str, make: Callable[[], Made]) -> Made:
     """What was made under this name before, by whatever process; else what is made now, while others wait for it."""
     file = folder / hashlib.sha256(name.encode()).hexdigest()
     if not file.exists():
@@ -78,7 +85,8 @@ def once(folder: Path, name: str, make: Callable[[], Any]) -> Any:
                 unfinished = file.with_suffix(".new")
                 unfinished.write_bytes(pickle.dumps(make(), pickle.HIGHEST_PROTOCOL))
                 unfinished.replace(file)
-    return pickle.loads(file.read_bytes())
+    made: Made = pickle.loads(file.read_bytes())
+    return made
 
 
 def _only(folder: Path) -> None:

@@ -12,7 +12,7 @@ from ncuview.diagnose.priority import priorities
 from ncuview.model import Diagnosis
 from ncuview.render.document import as_json
 from ncuview.render.priorities import priorities_page
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import diagnosis, launch_near_peak, launch_with_advice
 from tests.render.schema import problems
 from tests.render.test_pages import ACTS_ON_A_TERMINAL, too_wide
@@ -71,7 +71,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     assert not too_wide(page(diagnosis(), top=1, width=width), width)
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each_hostile_text
 @pytest.mark.parametrize("width", [40, 80])
 def test_no_text_from_outside_acts_on_the_terminal(text: str, width: int) -> None:
     shown = page(poisoned(diagnosis(), text), top=1, width=width)
