@@ -12,10 +12,8 @@ import pandas as pd
 
 from ncuview.api import load_rules
 from ncuview.model import Profile
-from ncuview.paths import shipped
 from ncuview.report.derive import DERIVED
-from ncuview.report.host_times import HOST_TIMES, host_times_of, with_host_times
-from ncuview.report.reader import read
+from ncuview.report.host_times import HOST_TIMES
 from ncuview.report.units import OF_THE_MODEL, UNITS
 
 UNKNOWN = nan
@@ -35,14 +33,6 @@ class Spot:
     launch: int
     metric: str
     value: float
-
-
-@cache
-def recorded(family: str) -> Profile:
-    """A family's recorded profile, with the host's times where it has them."""
-    report = shipped("kernels") / family / "h200.ncu-repz"
-    profile, times = read([report]), host_times_of(report)
-    return with_host_times(profile, times) if times.exists() else profile
 
 
 @cache

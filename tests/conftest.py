@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = Path(__file__).parent / "golden"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="Write the golden files anew instead of comparing.")
-    parser.addoption("--exhaustive", action="store_true", help="Test on every recorded report, not on a part of them.")
 
 
 def pytest_configure() -> None:
-    """Predict by the shipped table, not by that of whoever runs the tests, in child processes too; time no example."""
+    """Predict by the shipped table, not by that of whoever runs the tests, in child processes too; time no example.
+
+    Bytecode is kept even where the environment says otherwise: hundreds of child processes compile the same modules.
+    """
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["XDG_CONFIG_HOME"] = str(GOLDEN / "no-such-folder")
-    settings.register_profile("untimed", deadline=None)  # on a busy machine the same example takes ten times as long
-    settings.load_profile("untimed")
+    # Without a deadline: on a busy machine the same example takes ten times as long.
+    settings.register_profile("few", deadline=None, max_examples=30)
+    settings.register_profile("more", deadline=None, max_examples=100)  # tests/nightly/test_properties.py
+    settings.load_profile("few")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes long, and skip what needs a GPU where this machine lacks something, and say what."""
-    if not config.getoption("--exhaustive"):
-        long = [item for item in items if item.get_closest_marker("exhaustive")]
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs the sources or a GPU where they are missing, and say what is missing."""
+    if not (ROOT / "ncuview").is_dir():
+        for item in items:
+            if item.get_closest_marker("checkout"):
+                item.add_marker(pytest.mark.skip(reason="a test of the checkout; here is the installed package alone"))
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if not marked:
         return
@@ -61,9 +69,9 @@ def matches_snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], Non
     def compare(name: str, path: str) -> None:
         from tests.snapshot import parsed
         from tests.snapshot.groups import groups, page
-        from tests.snapshot.recorded import recorded_snapshot
+        from tests.snapshot.recorded import SETS
 
-        file, now = Path(__file__).parent / path, recorded_snapshot(name)
+        file, now = Path(__file__).parent / path, SETS[name]()
         if request.config.getoption("--update-golden"):
             file.write_text(str(now), encoding="utf-8")
         found = groups(parsed(file.read_text(encoding="utf-8")), now)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from tests.together import together
+
 HOSTILE = {
     "clear the screen": "\x1b[2J\x1b[H",
     "red, never reset": "\x1b[31mkernel",
@@ -104,6 +106,15 @@ PAYLOADS = {
     "notification": "\x1b]9;x\x07\x1b]777;notify;a;b\x07\x1b_APC\x1b\\\x1b^PM\x1b\\",
 }
 """All of them; what holds for every place where a text may come from is asked of each (``tests/hostility``)."""
+
+
+def name_of(text: str) -> str:
+    """What a text is called, for reports of failures."""
+    return next((name for name, known in PAYLOADS.items() if known == text), ascii(text))
+
+
+each_hostile_text = together("text", HOSTILE.values(), name=name_of)
+each_payload = together("text", PAYLOADS.values(), name=name_of)
 
 
 def poisoned(value: Any, text: str) -> Any:

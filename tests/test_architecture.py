@@ -6,11 +6,13 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import ncuview
+from tests.together import together
 
 PACKAGE = Path(ncuview.__file__).parent
 MODULES = {
@@ -37,8 +39,13 @@ ALLOWED = {
 OUTERMOST = {"api", "sampled", "history", "without_counters", "cli", "pytest_plugin", "__init__", "__main__"}
 
 
-def imports(path: Path) -> Iterator[str]:
+@cache
+def imports(path: Path) -> frozenset[str]:
     """Every module that a file imports, also inside functions and for type checking."""
+    return frozenset(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         match node:
             case ast.Import(names=names):
@@ -63,13 +70,13 @@ def stage_of(module: str) -> str:
     return module.partition(".")[0]
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
+@together("module", sorted(MODULES))
 def test_no_stage_imports_a_later_one(module: str) -> None:
     later = LATER.get(stage_of(module), set())
     assert not {used for used in ours(MODULES[module]) if stage_of(used) in later and (module, used) not in ALLOWED}
 
 
-@pytest.mark.parametrize("module", sorted(name for name in MODULES if stage_of(name) not in OUTERMOST))
+@together("module", sorted(name for name in MODULES if stage_of(name) not in OUTERMOST))
 def test_no_stage_imports_the_pipeline_or_the_command_line(module: str) -> None:
     assert not ours(MODULES[module]) & {"api", "cli"}
 

@@ -20,16 +20,18 @@ import pytest
 
 from ncuview import __version__
 from ncuview.model import Diagnosis
+from ncuview.paths import shipped
 from ncuview.render.document import as_json
 from ncuview.report.precheck import read_report
 from ncuview.report.scrub import scrub
 from tests.render.schema import problems
+from tests.warm import run_warm, starts_python_differently
 
 ROOT = Path(__file__).resolve().parents[1]
-RECORDED = ROOT / "kernels" / "transpose" / "h200.ncu-repz"
-CALIBRATION = ROOT / "kernels" / "calibration" / "h200.ncu-repz"
-DIVERGENCE = ROOT / "kernels" / "divergence" / "h200.ncu-repz"
-RULE = ROOT / "rules" / "shared_memory" / "shared-bank-conflict.toml"
+RECORDED = shipped("kernels") / "transpose" / "h200.ncu-repz"
+CALIBRATION = shipped("kernels") / "calibration" / "h200.ncu-repz"
+DIVERGENCE = shipped("kernels") / "divergence" / "h200.ncu-repz"
+RULE = shipped("rules") / "shared_memory" / "shared-bank-conflict.toml"
 PATIENCE_S = 60
 LEAVE = {"COLUMNS", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "FORCE_COLOR", "NO_COLOR", "PYTHONIOENCODING", "TERM"}
 MAIN = "from ncuview.cli import main; main()"
@@ -59,16 +61,20 @@ def ncuview(
     *args: str | Path, before: str = "", path: Path = ROOT / "no-such-folder", cwd: Path | None = None, **env: str
 ) -> Ended:
     """Run ncuview on a machine without GPU; ``before`` is Python that runs first, to change what it finds."""
-    program = ["-c", f"{before}\n{MAIN}"] if before else ["-m", "ncuview"]
-    done = subprocess.run(
-        [sys.executable, *program, *args],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env=environment(env, path),
-        cwd=cwd,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    variables = environment(env, path)
+    if before or starts_python_differently(env):
+        program = ["-c", f"{before}\n{MAIN}"] if before else ["-m", "ncuview"]
+        done = subprocess.run(
+            [sys.executable, *program, *args],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=variables,
+            cwd=cwd,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+    else:
+        done = run_warm(list(map(str, args)), variables, cwd, PATIENCE_S)
     return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -680,10 +686,10 @@ def test_lists_are_for_people_and_for_programs(command: str, member: str) -> Non
 
 
 def test_the_shipped_rules_pass_their_own_cases() -> None:
-    ended = ncuview("rules", "check", ROOT / "rules")
+    ended = ncuview("rules", "check", shipped("rules"))
     assert (ended.code, ended.err) == (0, "")
     lines = ended.out.splitlines()
-    assert len(lines) == len(list((ROOT / "rules").glob("*/*.toml")))
+    assert len(lines) == len(list(shipped("rules").glob("*/*.toml")))
     assert all(re.fullmatch(r"[A-Z]+\d{3}  [a-z0-9-]+: \d+ cases hold", line) for line in lines)
 
 

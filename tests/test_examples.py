@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from ncuview.paths import shipped
+
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_on_the_recorded_profile(example: Path) -> None:
-    report = ROOT / "kernels" / "transpose" / "h200.ncu-repz"
+    report = shipped("kernels") / "transpose" / "h200.ncu-repz"
     done = subprocess.run(
         [sys.executable, str(example), str(report)], capture_output=True, text=True, cwd=ROOT, check=False
     )

@@ -11,9 +11,9 @@ from ncuview import api
 from ncuview.errors import UnknownKernel, UnknownMetric, UsageError
 from ncuview.kernel_result import KernelResult, Measured
 from ncuview.model import Diagnosis
-from ncuview.paths import shipped
 from tests.builders import Launch, make_profile
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import each_hostile_text, poisoned
+from tests.profiles import recorded_profile
 from tests.render.sample import diagnosis, launch_near_peak, launch_with_advice
 from tests.render.test_pages import ACTS_ON_A_TERMINAL
 
@@ -29,7 +29,7 @@ def bank_patterns() -> KernelResult:
 
 
 def stored(family: str) -> KernelResult:
-    profile = api.read(shipped("kernels") / family / "h200.ncu-repz")
+    profile = recorded_profile(family)
     return KernelResult(profile, api.diagnose(profile))
 
 
@@ -165,7 +165,7 @@ def test_the_explanation_of_a_finished_kernel_says_stop() -> None:
     assert "Near its peak. Stop here." in lines[1]
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each_hostile_text
 def test_hostile_names_are_shown_inert(text: str) -> None:
     for launch in diagnosis().launches:
         result = KernelResult(make_profile(), Diagnosis((poisoned(launch, text),), ()))

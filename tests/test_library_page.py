@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import ncuview
+from ncuview.paths import shipped
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
@@ -23,7 +24,7 @@ def test_examples_print_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.
     matplotlib = pytest.importorskip("matplotlib", reason="needs matplotlib, the extra ncuview[plot]")
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "kernels").symlink_to(ROOT / "kernels")
+    (tmp_path / "kernels").symlink_to(shipped("kernels"))
     names: dict[str, object] = {}
     run = 0
     for block in BLOCK.finditer(PAGE):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from ncuview.masking import MASK, masked, masked_words
+from tests.together import together
 
 LENGTH = 128 << 10
 """The longest argument that Linux takes. What looks at each part again for each other part does not finish with it."""
 PARTS = ("-", ".", "a", "a-", "key", "-key", "--key", "key ", "key=", "--key ", " --", "'", '"', "='", "a://", "sk-")
 
 
-@pytest.mark.parametrize("beginning", ["", "--key ", "--key '", "a://"])
-@pytest.mark.parametrize("part", [*PARTS, " ", "@", "key\"'"])
-@pytest.mark.parametrize("end", ["", "@"])
+@together("beginning, part, end", product(["", "--key ", "--key '", "a://"], [*PARTS, " ", "@", "key\"'"], ["", "@"]))
 def test_a_long_argument_is_masked(beginning: str, part: str, end: str) -> None:
     argument = beginning + part * (LENGTH // len(part)) + end
     [word] = masked_words([argument])

@@ -56,6 +56,7 @@ def test_an_installed_package_is_preferred_to_a_checkout(monkeypatch: pytest.Mon
     assert shipped.__wrapped__("kernels") == tmp_path / "kernels"
 
 
+@pytest.mark.checkout
 def test_a_wheel_holds_all_that_the_program_looks_for(tmp_path: Path) -> None:
     wheel = pytest.importorskip("hatchling.builders.wheel", reason="needs hatchling, which builds the wheel")
     zipfile = pytest.importorskip("zipfile")

@@ -19,10 +19,11 @@ from ncuview.collect.options import NcuOptions
 from ncuview.collect.plan import metrics_for
 from ncuview.collect.profiling import Profiled
 from ncuview.errors import NcuviewError, ProgramFailed
+from ncuview.paths import shipped
 from ncuview.report.child import Ahead
 
 ROOT = Path(__file__).resolve().parents[1]
-REPORT = ROOT / "kernels" / "bank_patterns" / "h200.ncu-repz"
+REPORT = shipped("kernels") / "bank_patterns" / "h200.ncu-repz"
 
 
 class PlayedNcu:

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pandas as pd
 import pytest
 
 from ncuview import sampled
-from ncuview.api import load_rules, read
+from ncuview.api import load_rules
 from ncuview.collect.ncu import NcuRun
 from ncuview.collect.options import NcuOptions
 from ncuview.collect.profiling import Profiled
@@ -23,15 +22,10 @@ from ncuview.diagnose.priority import priorities
 from ncuview.diagnose.rank import diagnose
 from ncuview.errors import Incomplete, NothingProfiled
 from ncuview.model import Diagnosis, Failure, Profile
-from ncuview.paths import shipped
+from tests.profiles import recorded_profile
 
 Run = tuple[tuple[str, ...], str]
 """The metrics and the ``--kernel-id`` of a run of ncu."""
-
-
-@cache
-def recorded() -> Profile:
-    return read(shipped("kernels") / "reduction" / "h200.ncu-repz")
 
 
 def some(profile: Profile, positions: Sequence[int]) -> Profile:
@@ -52,7 +46,7 @@ def picked(program: Sequence[int], kernel_id: str) -> list[int]:
     counted: Counter[str] = Counter()
     found = []
     for position in program:
-        kernel = str(recorded().launches["kernel"].iloc[position])
+        kernel = str(recorded_profile("reduction").launches["kernel"].iloc[position])
         counted[kernel] += 1
         if re.search(name.removeprefix("regex:"), kernel) and re.fullmatch(number, str(counted[kernel])):
             found.append(position)
@@ -88,7 +82,7 @@ def diagnosed(
 
 def repeated(positions: Sequence[int]) -> Profile:
     """These launches, each as often as it is named."""
-    one_by_one = [some(recorded(), [position]) for position in positions]
+    one_by_one = [some(recorded_profile("reduction"), [position]) for position in positions]
     first = one_by_one[0]
     return replace(
         first,
@@ -102,7 +96,7 @@ def repeated(positions: Sequence[int]) -> Profile:
 
 def test_the_configurations_of_a_loop_are_diagnosed_once_and_count_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     told, runs = diagnosed(monkeypatch, [0, 1] * 100)
-    whole = diagnose(some(recorded(), [0, 1]), load_rules())
+    whole = diagnose(some(recorded_profile("reduction"), [0, 1]), load_rules())
     assert [launch.kernel for launch in told.launches] == [launch.kernel for launch in whole.launches]
     assert [[found.rule for found in launch.findings[:1]] for launch in told.launches] == [
         [found.rule for found in launch.findings[:1]] for launch in whole.launches
@@ -117,7 +111,7 @@ def test_the_configurations_of_a_loop_are_diagnosed_once_and_count_for_all(monke
 def test_few_launches_are_counted_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     told, _ = diagnosed(monkeypatch, [0, 0, 0, 1])
     assert {group.kernel: group.launches for group in priorities(told).groups} == Counter(
-        str(recorded().launches["kernel"].iloc[at]) for at in (0, 0, 0, 1)
+        str(recorded_profile("reduction").launches["kernel"].iloc[at]) for at in (0, 0, 0, 1)
     )
 
 

@@ -23,7 +23,7 @@ from benchmarks.accuracy.variants import variant_launches
 from ncuview.api import ladder, load_rules
 from ncuview.collect.catalogue import Launch, all_kernels, find_kernel
 from ncuview.diagnose.rank import diagnose
-from ncuview.model import Finding, LaunchDiagnosis
+from ncuview.model import Diagnosis, Finding, LaunchDiagnosis
 from ncuview.report.reader import read
 
 HERE = Path(__file__).resolve().parent
@@ -154,13 +154,19 @@ def main(reports: str, target: str) -> None:
     Path(target).write_text("\n".join(parts), encoding="utf-8")
 
 
-def programs(reports: Path, belongs: Callable[[int], bool]) -> list[Case]:
+def diagnosed(report: Path) -> Diagnosis:
+    """What the shipped rules say of a report."""
+    return diagnose(read([report]), load_rules(), "report")
+
+
+def programs(
+    reports: Path, belongs: Callable[[int], bool], judged: Callable[[Path], Diagnosis] = diagnosed
+) -> list[Case]:
     """The launches of the programs with such numbers, diagnosed."""
-    return list(_programs(reports, belongs))
+    return list(_programs(reports, belongs, judged))
 
 
-def _programs(reports: Path, belongs: Callable[[int], bool]) -> Iterator[Case]:
-    rules = load_rules()
+def _programs(reports: Path, belongs: Callable[[int], bool], judged: Callable[[Path], Diagnosis]) -> Iterator[Case]:
     for report in sorted(reports.glob("p*.ncu-repz")):
         program = report.name.removesuffix(".ncu-repz")
         if belongs(int(program[1:])):
@@ -168,7 +174,7 @@ def _programs(reports: Path, belongs: Callable[[int], bool]) -> Iterator[Case]:
             vendor = reports / f"{program}.vendor.json"
             unknown: Sequence[Estimate] = [None] * len(labels)
             estimates = json.loads(vendor.read_text(encoding="utf-8")) if vendor.exists() else unknown
-            yield from _cases(program, labels, diagnose(read([report]), rules, "report").launches, estimates)
+            yield from _cases(program, labels, judged(report).launches, estimates)
 
 
 def labels_of(program: str) -> list[dict[str, Any]]:

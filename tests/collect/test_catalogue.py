@@ -15,6 +15,7 @@ from ncuview.paths import shipped
 from ncuview.report.metrics import definitions
 from ncuview.ruleset.kernel_file import Kernel, load_kernel
 from ncuview.ruleset.spec import OPTIMIZATIONS
+from tests.together import together
 
 PATHS = sorted(shipped("kernels").glob("*/*.cu"))
 FAMILIES = sorted({path.parent.name for path in PATHS})
@@ -22,13 +23,11 @@ DOCUMENTS = tomllib.loads((shipped("rules") / "documents.toml").read_text(encodi
 SHIPPED = (shipped("kernels") / "transpose" / "transposeCoalesced.cu").read_text(encoding="utf-8")
 
 
-@pytest.fixture(params=all_kernels(), ids=lambda kernel: kernel.name)
-def kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each kernel of the catalogue in turn, and each of its variants."""
-    each: Kernel = request.param
-    return each
+each_kernel = together("kernel", all_kernels(), name=lambda kernel: kernel.name)
+"""Each kernel of the catalogue, and each of its variants."""
 
 
+@each_kernel
 def test_a_kernel_bears_the_name_of_its_file_family_and_function(kernel: Kernel) -> None:
     assert (kernel.text.family, kernel.function) == (kernel.path.parent.name, kernel.path.stem)
     assert re.search(
@@ -36,6 +35,7 @@ def test_a_kernel_bears_the_name_of_its_file_family_and_function(kernel: Kernel)
     )
 
 
+@each_kernel
 def test_its_better_kernel_exists_in_its_family_on_a_higher_rung(kernel: Kernel) -> None:
     if kernel.text.better:
         better = find_kernel(kernel.text.better)
@@ -43,14 +43,17 @@ def test_its_better_kernel_exists_in_its_family_on_a_higher_rung(kernel: Kernel)
         assert better.name != kernel.name
 
 
+@each_kernel
 def test_its_document_is_listed(kernel: Kernel) -> None:
     assert kernel.text.document in DOCUMENTS
 
 
+@each_kernel
 def test_its_oracle_exists(kernel: Kernel) -> None:
     assert kernel.text.oracle in ORACLES
 
 
+@each_kernel
 def test_it_expects_words_of_the_closed_list(kernel: Kernel) -> None:
     expect = kernel.text.expect
     assert {*expect.quiet, *filter(None, [expect.first])} <= set(OPTIMIZATIONS)
@@ -58,6 +61,7 @@ def test_it_expects_words_of_the_closed_list(kernel: Kernel) -> None:
     assert expect.first not in expect.quiet
 
 
+@each_kernel
 def test_its_launch_fits_on_a_gpu(kernel: Kernel) -> None:
     launch = launch_of(kernel)
     x, y, z = launch.block
@@ -73,6 +77,7 @@ def parameters_of(kernel: Kernel) -> list[str]:
     return [parameter for parameter in found[1].split(",") if parameter.strip()]
 
 
+@each_kernel
 def test_it_has_one_argument_for_each_parameter(kernel: Kernel) -> None:
     names = [re.findall(r"\w+", parameter)[-1] for parameter in parameters_of(kernel)]
     assert [argument.name for argument in kernel.text.args if not argument.kind.startswith("constant ")] == names
@@ -92,6 +97,7 @@ TYPES = {
 }
 
 
+@each_kernel
 def test_it_is_launched_with_what_its_parameters_take(kernel: Kernel) -> None:
     arguments = [argument for argument in launch_of(kernel).args if argument["role"] != "constant"]
     for parameter, argument in zip(parameters_of(kernel), arguments, strict=True):
@@ -103,27 +109,30 @@ def test_it_is_launched_with_what_its_parameters_take(kernel: Kernel) -> None:
         assert (argument["role"] == "scalar") == ("*" not in parameter)
 
 
+@each_kernel
 def test_a_textbook_step_leads_from_a_kernel_of_the_family(kernel: Kernel) -> None:
     if step := kernel.text.step:
         assert find_kernel(step.after).text.family == kernel.text.family
         assert step.applies in OPTIMIZATIONS
 
 
+@each_kernel
 def test_what_it_predicts_is_a_textbook_metric(kernel: Kernel) -> None:
     assert set(kernel.text.predicts) <= definitions().keys()
 
 
+@each_kernel
 def test_it_says_what_work_its_problem_needs(kernel: Kernel) -> None:
     assert kernel.text.useful.bytes or kernel.text.useful.flops
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@together("name", FAMILIES)
 def test_the_rungs_of_a_ladder_are_in_order_and_differ(name: str) -> None:
     rungs = [kernel.text.rung for kernel in family(name)]
     assert rungs == sorted(set(rungs))
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@together("name", FAMILIES)
 def test_a_ladder_has_an_end(name: str) -> None:
     better = {kernel.name: kernel.text.better for kernel in family(name)}
     for start in better:

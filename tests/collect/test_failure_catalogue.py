@@ -32,6 +32,7 @@ from tests.collect.played import (
 )
 from tests.collect.test_ncu import FakeNcu
 from tests.report.builder import report as made_report
+from tests.together import together
 
 LAUNCH = CONNECTED + BEGUN + DONE
 LIST = "Available Kernels:\n1. copy\n2. transposeNaive\n3. void foo<int>(int *)\n"
@@ -408,6 +409,7 @@ def test_at_least_thirty_failures_are_replayed_in_two_wordings_each() -> None:
 
 
 def identified(case: Case, report: Path, change: Callable[[str], str] = str, stdout: bool = True) -> str:
+    report.unlink(missing_ok=True)
     if case.report:
         report.touch()
     launches = case.stdout.count('Profiling "copy"')
@@ -418,7 +420,7 @@ def identified(case: Case, report: Path, change: Callable[[str], str] = str, std
     return error.id
 
 
-@pytest.mark.parametrize("case", SAID, ids=lambda case: case.id)
+@together("case", SAID, name=lambda case: case.id)
 def test_which_stream_ncu_complains_on_does_not_matter(tmp_path: Path, case: Case) -> None:
     assert identified(case, tmp_path / "r.ncu-rep", stdout=False) == case.id
 
@@ -433,7 +435,7 @@ def test_which_stream_ncu_complains_on_does_not_matter(tmp_path: Path, case: Cas
     ],
     ids=["CRLF", "colours", "title", "progress bar"],
 )
-@pytest.mark.parametrize("case", SAID, ids=lambda case: case.id)
+@together("case", SAID, name=lambda case: case.id)
 def test_terminals_and_line_ends_do_not_matter(tmp_path: Path, case: Case, change: Callable[[str], str]) -> None:
     assert identified(case, tmp_path / "r.ncu-rep", change) == case.id
 
@@ -508,7 +510,7 @@ def test_remarks_of_a_good_run(fake: FakeNcu, harmless: str) -> None:
 # Who is to blame
 
 
-@pytest.mark.parametrize("case", [case for case in SAID if case.error is NcuRefused], ids=lambda case: case.id)
+@together("case", [case for case in SAID if case.error is NcuRefused], name=lambda case: case.id)
 def test_a_program_that_ncu_killed_is_not_blamed(tmp_path: Path, case: Case) -> None:
     error = failure(identified(case, tmp_path / "r.ncu-rep"))
     assert error.error != "ProgramFailed"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from ncuview import errors
 from ncuview.collect.ncu_failures import Failure, catalogue, failure, note
+from tests.together import together
+
+if TYPE_CHECKING:
+    import pytest
 
 PAGE = Path(__file__).parents[2] / "docs" / "failures.md"
 BEGINNING, END = "<!-- catalogue -->\n", "<!-- end of catalogue -->\n"
@@ -34,7 +37,7 @@ def test_the_page_shows_the_catalogue(request: pytest.FixtureRequest) -> None:
     assert PAGE.read_text(encoding="utf-8") == expected, "pytest --update-golden writes the table"
 
 
-@pytest.mark.parametrize("found", catalogue(), ids=lambda found: f"{found.id} {found.kind}")
+@together("found", catalogue(), name=lambda found: f"{found.id} {found.kind}")
 def test_every_entry_says_what_to_do(found: Failure) -> None:
     assert found.id.startswith("NCU-")
     assert found.what

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ncuview.collect import oracle as families
 from ncuview.collect.catalogue import Launch, all_kernels, launch_of
 from ncuview.collect.oracle import ORACLES, Array, Problem
+from tests.together import together
 
 M32 = 1 << 32
 TINY: Mapping[str, int] = {
@@ -67,7 +68,7 @@ def problem_of(launch: Launch) -> Problem:
     return Problem(arrays, tuple(out["shape"]), out["dtype"], launch.sizes)
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@together("name", ORACLES)
 def test_an_answer_has_the_shape_and_type_of_the_kernels_output(name: str) -> None:
     problem = problem_of(tiny_launch(name))
     got = ORACLES[name](problem)
@@ -77,7 +78,7 @@ def test_an_answer_has_the_shape_and_type_of_the_kernels_output(name: str) -> No
     assert got.dtype.kind != "f" or np.isfinite(got).all() or name == "transpose_padded_CPU"
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@together("name", ORACLES)
 def test_an_oracle_answers_twice_alike_and_leaves_its_inputs_alone(name: str) -> None:
     problem = problem_of(tiny_launch(name))
     before = tuple(array.copy() for array in problem.inputs)
@@ -87,7 +88,7 @@ def test_an_oracle_answers_twice_alike_and_leaves_its_inputs_alone(name: str) ->
         np.testing.assert_array_equal(now, then)
 
 
-@pytest.mark.parametrize("name", sorted(ORACLES.keys() - {"untouched", "last_round_per_sector", "sum_of_lanes"}))
+@together("name", sorted(ORACLES.keys() - {"untouched", "last_round_per_sector", "sum_of_lanes"}))
 def test_an_answer_depends_on_what_is_given(name: str) -> None:
     problem = problem_of(tiny_launch(name))
     inputs = tuple(np.roll(array, 1) for array in problem.inputs)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 
 import pytest
 
@@ -18,12 +18,13 @@ from ncuview.collect.plan import (
 from ncuview.collect.shipped_plan import shipped_plan
 from ncuview.diagnose.rank import diagnose
 from ncuview.errors import UnknownRule, UsageError
-from ncuview.model import Finding, LaunchDiagnosis, Profile
+from ncuview.model import Finding, LaunchDiagnosis
 from ncuview.paths import shipped
 from ncuview.report.derive import DERIVED
-from ncuview.report.reader import read
 from ncuview.report.units import UNITS
 from ncuview.ruleset.spec import Rule, load_rules
+from tests.profiles import recorded_profile
+from tests.together import together
 
 RULES = load_rules([shipped("rules")])
 PLAN = frozenset(metrics_for(RULES))
@@ -31,7 +32,7 @@ OF_THE_LAUNCH = ("launch__", "device__", "host__")
 """What comes with every launch, or from the host."""
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.text.name)
+@together("rule", RULES, name=lambda rule: rule.text.name)
 def test_every_metric_that_a_rule_reads_is_planned(rule: Rule) -> None:
     needed = {name for name in rule.metric_names() if not name.startswith(OF_THE_LAUNCH)}
     assert needed <= PLAN
@@ -122,7 +123,7 @@ def test_derived_quantities_are_planned_through_their_metrics() -> None:
 
 
 def test_a_recorded_profile_has_every_planned_metric() -> None:
-    recorded = read([shipped("kernels") / "transpose" / "h200.ncu-repz"]).metrics.columns
+    recorded = recorded_profile("transpose").metrics.columns
     assert PLAN - set(recorded) == set()
 
 
@@ -140,10 +141,18 @@ def test_a_recording_keeps_what_was_asked_for_and_what_the_launch_is(name: str, 
     assert belongs_in_recording(name, PLAN) is kept
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.text.name)
-def test_a_rule_says_the_same_with_the_metrics_that_are_planned_for_it_alone(rule: Rule) -> None:
-    for family in ("transpose", "reduction", "atomics", "instructions"):
-        profile = recorded(family)
+PLANNED = ("transpose", "reduction", "atomics", "instructions")
+"""Families whose launches rules are asked about: one of them for each rule, all in tests/nightly."""
+
+
+@together("at, rule", enumerate(RULES), name=lambda each: each[1].text.name)
+def test_a_rule_says_the_same_with_the_metrics_that_are_planned_for_it_alone(at: int, rule: Rule) -> None:
+    check_planned(rule, PLANNED[at % len(PLANNED) :][:1])
+
+
+def check_planned(rule: Rule, families: Sequence[str]) -> None:
+    for family in families:
+        profile = recorded_profile(family)
         planned = (*metrics_for([rule]), "launch__", "device__")
         columns = [
             name for name in profile.metrics if name in planned or str(name).startswith(("launch__", "device__"))
@@ -157,8 +166,3 @@ def said(launch: LaunchDiagnosis) -> tuple[object, ...]:
     (outcome,) = launch.outcomes
     gain = outcome.predicted_speedup if isinstance(outcome, Finding) else None
     return type(outcome), outcome.rule.code, gain
-
-
-@cache
-def recorded(family: str) -> Profile:
-    return read([shipped("kernels") / family / "h200.ncu-repz"])

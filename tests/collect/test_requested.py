@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from ncuview.api import load_rules, read
+from ncuview.api import load_rules
 from ncuview.collect.plan import metrics_for
 from ncuview.collect.requested import without_values
 from ncuview.model import Profile
-from ncuview.paths import shipped
+from tests.profiles import recorded_profile
 
 METRICS = metrics_for(load_rules())
 
 
 @pytest.fixture(scope="module")
 def recorded() -> Profile:
-    return read(shipped("kernels") / "transpose" / "h200.ncu-repz")
+    return recorded_profile("transpose")
 
 
 def test_a_recorded_profile_holds_all_that_was_asked_for(recorded: Profile) -> None:

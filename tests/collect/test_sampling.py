@@ -24,9 +24,8 @@ from ncuview.collect.sampling import (
     second_run,
 )
 from ncuview.errors import UsageError
-from ncuview.paths import shipped
-from ncuview.report.reader import read
 from tests.builders import Launch, make_profile
+from tests.profiles import recorded_profile
 
 NAMES = st.from_regex(r"[A-Za-z_]\w{0,8}", fullmatch=True)
 CONFIGURATIONS = [
@@ -176,7 +175,7 @@ def test_configurations_tell_launches_apart_by_grid_and_shared_memory() -> None:
 
 
 def test_a_recorded_family_has_a_configuration_for_each_launch_of_its_own() -> None:
-    profile = read([shipped("kernels") / "transpose" / "h200.ncu-repz"])
+    profile = recorded_profile("transpose")
     seen = samples(configurations_of(profile))
     assert [sample.stands_for for sample in seen] == [1.0] * len(profile.launches)
     chosen = [seen[at] for at in representatives(seen, profile.launches["duration_ns"].tolist(), range(len(seen)))]

@@ -19,7 +19,7 @@ from ncuview.errors import ReportEmpty, ToolError
 from ncuview.report.code_facts import spilled_bytes
 from ncuview.report.executed import executed_by_launch
 from ncuview.report.line_table import LineTable, Row
-from ncuview.report.reader import read
+from tests.profiles import profile_of
 
 NVCC = find_nvcc()
 SM_90 = "sm_90"
@@ -67,7 +67,7 @@ def test_a_catalogue_kernels_code_is_what_ncu_recorded(name: str, tmp_path: Path
     launch = launch_of(find_kernel(name))
     compiled = compile_kernel(NVCC, launch.kernel, tmp_path, SM_90)
     (found,) = (k for k in code_of_cubin(compiled.cubin) if k.symbol == compiled.symbol(launch.template))
-    profile = read([recorded_report(launch.kernel.text.family)], kernel=launch.kernel.function)
+    profile = profile_of(recorded_report(launch.kernel.text.family), kernel=launch.kernel.function)
     blocks = list(zip(profile.launches["block_x"], profile.launches["block_y"], strict=True))
     at = blocks.index(launch.block[:2])
     recorded, rows = profile.metrics.loc[at], executed_by_launch(profile)[at]

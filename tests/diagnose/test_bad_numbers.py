@@ -35,10 +35,10 @@ from tests.bad_numbers import (
     copies,
     judged_by,
     metric_names,
-    recorded,
 )
 from tests.bad_numbers import with_numbers as with_
 from tests.builders import STALL, USE, Launch, load, make_profile, shared_load
+from tests.profiles import recorded_profile
 
 RULES = load_rules()
 _DATA_OF_PAGE = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
@@ -91,21 +91,27 @@ def without_reasons(outcomes: tuple[Outcome, ...]) -> dict[str, Any]:
 
 
 @cache
-def poisoned(family: str) -> tuple[list[Spot], Diagnosis]:
-    """A launch once for each metric and each number: unknown first, then all that cannot be."""
-    profile = recorded(family)
+def poisoned(family: str, count: int) -> tuple[list[Spot], Diagnosis]:
+    """A launch once for each metric and each number: unknown first, then so many that cannot be, others in turn."""
+    profile = recorded_profile(family)
     metrics = [metric for metric in metric_names(profile) if metric in judged_by()]
-    values = [UNKNOWN, *WRONG]
-    spots = [Spot(0, metric, value) for metric in metrics for value in values]
+    spots = [
+        Spot(0, metric, value)
+        for turn, metric in enumerate(metrics)
+        for value in (UNKNOWN, *(2 * WRONG)[turn % len(WRONG) :][:count])
+    ]
     spots = [replace(spot, launch=number) for number, spot in enumerate(spots)]
     return spots, of(with_(copies(profile, [LAUNCHES[family]] * len(spots)), spots))
 
 
 @pytest.mark.parametrize("family", LAUNCHES)
 def test_what_cannot_be_is_as_unknown_as_what_is_missing(family: str) -> None:
-    spots, found = poisoned(family)
-    every = len(WRONG) + 1
-    for first in range(0, len(spots), every):
+    check_unknown(family, 1)
+
+
+def check_unknown(family: str, count: int) -> None:
+    spots, found = poisoned(family, count)
+    for first in range(0, len(spots), every := count + 1):
         unknown, *wrong = found.launches[first : first + every]
         expected = without_reasons(unknown.outcomes)
         for spot, each in zip(spots[first + 1 :], wrong, strict=False):
@@ -117,9 +123,13 @@ def test_what_cannot_be_is_as_unknown_as_what_is_missing(family: str) -> None:
 
 @pytest.mark.parametrize("family", LAUNCHES)
 def test_no_rule_finds_anything_by_a_number_that_cannot_be(family: str) -> None:
-    profile = recorded(family)
+    check_no_finding(family, 1)
+
+
+def check_no_finding(family: str, count: int) -> None:
+    profile = recorded_profile(family)
     before = without_reasons(of(copies(profile, [LAUNCHES[family]])).launches[0].outcomes)
-    spots, found = poisoned(family)
+    spots, found = poisoned(family, count)
     for spot, each in zip(spots, found.launches, strict=True):
         assert_sound(each)
         for code, outcome in without_reasons(each.outcomes).items():
@@ -133,7 +143,7 @@ def test_no_rule_finds_anything_by_a_number_that_cannot_be(family: str) -> None:
 
 @pytest.mark.parametrize("family", LAUNCHES)
 def test_the_reason_is_what_the_report_says(family: str) -> None:
-    spots, found = poisoned(family)
+    spots, found = poisoned(family, 1)
     told = 0
     for spot, each in zip(spots, found.launches, strict=True):
         for outcome in each.outcomes:
@@ -149,7 +159,7 @@ def test_the_reason_is_what_the_report_says(family: str) -> None:
 
 @pytest.mark.parametrize("family", LAUNCHES)
 def test_shares_above_all_of_it_break_no_promise(family: str) -> None:
-    profile = recorded(family)
+    profile = recorded_profile(family)
     shares = [name for name in metric_names(profile) if "pct" in name]
     spots = [Spot(0, metric, value) for metric in shares for value in TOO_MUCH]
     spots = [replace(spot, launch=number) for number, spot in enumerate(spots)]
@@ -165,7 +175,7 @@ def several() -> st.SearchStrategy[tuple[str, list[Spot]]]:
 
     def spots(family: str) -> st.SearchStrategy[tuple[str, list[Spot]]]:
         values = st.sampled_from([UNKNOWN, 0.0, 5e-324, 2.0**62, *WRONG, *TOO_MUCH]) | st.floats()
-        names = st.sampled_from(metric_names(recorded(family)))
+        names = st.sampled_from(metric_names(recorded_profile(family)))
         spot = st.builds(Spot, st.integers(0, 3), names, values)
         return st.tuples(st.just(family), st.lists(spot, min_size=1, max_size=30))
 
@@ -173,13 +183,16 @@ def several() -> st.SearchStrategy[tuple[str, list[Spot]]]:
 
 
 @settings(
-    max_examples=30,
+    max_examples=8,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # to shrink takes minutes
     suppress_health_check=[HealthCheck.too_slow],
 )
 @given(several())
 def test_whatever_numbers_a_report_holds_every_form_is_written_and_sound(case: tuple[str, list[Spot]]) -> None:
-    family, spots = case
+    check_written(*case)
+
+
+def check_written(family: str, spots: list[Spot]) -> None:
     profile = with_(first_four(family), spots)
     found = of(profile)
     for launch in found.launches:
@@ -190,7 +203,7 @@ def test_whatever_numbers_a_report_holds_every_form_is_written_and_sound(case: t
 
 
 def first_four(family: str) -> Profile:
-    return copies(recorded(family), [LAUNCHES[family]] * 4)
+    return copies(recorded_profile(family), [LAUNCHES[family]] * 4)
 
 
 def assert_written(found: Diagnosis, profile: Profile) -> None:
@@ -217,7 +230,7 @@ def test_every_form_is_written_of_numbers_that_cannot_be(family: str) -> None:
     spots = [
         Spot(number % 4, metric, value)
         for number, (metric, value) in enumerate(
-            (metric, value) for metric in metric_names(recorded(family))[::7] for value in WRONG
+            (metric, value) for metric in metric_names(recorded_profile(family))[::7] for value in WRONG
         )
     ]
     profile = with_(first_four(family), spots)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import cache
 from math import nan
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.api import load_rules
 from ncuview.diagnose.compare import Comparison, Pair, compare, extent_words, launch_words
 from ncuview.diagnose.kept import promise_kept, spread
 from ncuview.diagnose.pairing import paired
-from ncuview.diagnose.rank import diagnose
 from ncuview.errors import NotComparable, UnknownKernel
 from ncuview.model import (
     NOWHERE,
@@ -29,9 +26,8 @@ from ncuview.model import (
     Skipped,
     TextbookMetric,
 )
-from ncuview.paths import shipped
-from ncuview.report.reader import read
 from ncuview.report.settings import Settings
+from tests.profiles import recorded_diagnosis
 from tests.render.sample import advice_finding, launch_near_peak, launch_with_advice
 
 RULE = advice_finding().rule
@@ -385,14 +381,12 @@ def test_shorter_launches_differ_more() -> None:
 # Real steps of the catalogue, measured on an H200
 
 
-@cache
-def recorded(family: str) -> Diagnosis:
-    return diagnose(read([shipped("kernels") / family / "h200.ncu-repz"]), load_rules())
-
-
 def step(family: str, before: str, after: str) -> Pair:
     sides = [
-        replace(recorded(family), launches=tuple(each for each in recorded(family).launches if each.kernel == name)[:1])
+        replace(
+            recorded_diagnosis(family),
+            launches=tuple(each for each in recorded_diagnosis(family).launches if each.kernel == name)[:1],
+        )
         for name in (before, after)
     ]
     (pair,) = compare(*sides, renamed={before: after}).pairs

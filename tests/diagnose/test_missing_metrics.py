@@ -13,18 +13,13 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from ncuview.api import load_rules
+from ncuview.collect.recorded import recorded_report
 from ncuview.diagnose.rank import diagnose
 from ncuview.model import Broken, Finding, NotApplicable, Outcome, Profile, RuleId, Skipped
-from ncuview.paths import shipped
-from ncuview.report.reader import read
 from ncuview.report.units import UNITS
+from tests.profiles import profile_of
 
 FAMILIES = ("reduction", "occupancy", "texture", "atomics", "transfers")
-
-
-@cache
-def recorded(family: str) -> Profile:
-    return read([shipped("kernels") / family / "h200.ncu-repz"])
 
 
 def without(profile: Profile, gone: Collection[str]) -> Profile:
@@ -47,12 +42,17 @@ def said(profile: Profile) -> list[dict[RuleId, Outcome]]:
 
 @cache
 def with_all_metrics(family: str) -> list[dict[RuleId, Outcome]]:
-    return said(recorded(family))
+    return said(profile_of(recorded_report(family)))
 
 
 def families_and_losses() -> st.SearchStrategy[tuple[str, frozenset[str]]]:
     def losses(family: str) -> st.SearchStrategy[tuple[str, frozenset[str]]]:
-        names = sorted({*recorded(family).metrics.columns, *recorded(family).instructions.columns[5:]})
+        names = sorted(
+            {
+                *profile_of(recorded_report(family)).metrics.columns,
+                *profile_of(recorded_report(family)).instructions.columns[5:],
+            }
+        )
         few = st.frozensets(st.sampled_from(names), min_size=1, max_size=4)
         return st.tuples(
             st.just(family), few | few.map(lambda kept: frozenset(names) - kept) | st.frozensets(st.sampled_from(names))
@@ -65,7 +65,9 @@ def families_and_losses() -> st.SearchStrategy[tuple[str, frozenset[str]]]:
 @given(families_and_losses())
 def test_no_rule_says_anything_new_when_metrics_are_gone(case: tuple[str, frozenset[str]]) -> None:
     family, gone = case
-    for before, after in zip(with_all_metrics(family), said(without(recorded(family), gone)), strict=True):
+    for before, after in zip(
+        with_all_metrics(family), said(without(profile_of(recorded_report(family)), gone)), strict=True
+    ):
         for rule, outcome in after.items():
             was = before[rule]
             assert not isinstance(outcome, Broken), outcome
@@ -77,14 +79,14 @@ def test_no_rule_says_anything_new_when_metrics_are_gone(case: tuple[str, frozen
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_without_any_metric_every_rule_is_skipped_or_has_no_subject(family: str) -> None:
-    profile = recorded(family)
+    profile = profile_of(recorded_report(family))
     for outcomes in said(without(profile, {*profile.metrics.columns, *profile.instructions.columns[5:]})):
         assert all(isinstance(outcome, Skipped | NotApplicable) for outcome in outcomes.values())
         assert any(isinstance(outcome, Skipped) for outcome in outcomes.values())
 
 
 def test_where_no_unit_was_measured_nothing_is_known_of_the_peak() -> None:
-    profile = recorded("reduction")
+    profile = profile_of(recorded_report("reduction"))
     launches = diagnose(without(profile, {unit.metric for unit in UNITS.values()}), load_rules()).launches
     assert not {*chain.from_iterable(launch.walls for launch in launches)} & {"dram", "l2", "issue", "fma"}
     assert all(isnan(launch.attained) for launch in launches)

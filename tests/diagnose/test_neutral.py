@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from ncuview.api import load_rules
 from ncuview.diagnose.rank import diagnose
 from ncuview.model import Finding, LaunchDiagnosis, Profile
-from ncuview.paths import shipped
-from ncuview.report.reader import read
-
-RECORDED = sorted(shipped("kernels").glob("*/*.ncu-repz"))
+from tests.profiles import RECORDED, profile_of
 
 
 def renamed(profile: Profile) -> Profile:
@@ -38,8 +36,8 @@ def said(launch: LaunchDiagnosis) -> object:
 
 
 @pytest.mark.parametrize("report", RECORDED, ids=[path.parent.name for path in RECORDED])
-def test_nothing_changes_when_everything_is_called_something_else(report: object) -> None:
-    profile = read([str(report)])
+def test_nothing_changes_when_everything_is_called_something_else(report: Path) -> None:
+    profile = profile_of(report)
     rules = load_rules()
     before, after = diagnose(profile, rules), diagnose(renamed(profile), rules)
     assert [said(launch) for launch in after.launches] == [said(launch) for launch in before.launches]

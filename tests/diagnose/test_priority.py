@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from functools import cache
 from math import inf, nan
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.api import load_rules
 from ncuview.diagnose.priority import Priorities, priorities
-from ncuview.diagnose.rank import diagnose
 from ncuview.errors import UsageError
 from ncuview.model import Diagnosis, Gain, HostTimes, LaunchDiagnosis
-from ncuview.paths import shipped
-from ncuview.report.reader import read
+from tests.profiles import recorded_diagnosis
 from tests.render.sample import advice_finding, launch_near_peak, launch_with_advice
 
 GRID, BLOCK = (256, 256, 1), (32, 8, 1)
@@ -199,21 +195,16 @@ def test_a_count_does_what_repeating_the_launches_does(launches: list[LaunchDiag
     assert counted.saved.high == pytest.approx(repeated.saved.high)
 
 
-@cache
-def recorded() -> Diagnosis:
-    return diagnose(read([shipped("kernels") / "reduction" / "h200.ncu-repz"]), load_rules())
-
-
 def test_of_the_recorded_reductions_the_first_is_to_be_changed_first() -> None:
-    found = priorities(recorded())
+    found = priorities(recorded_diagnosis("reduction"))
     assert names(found)[:4] == ["reduce_v1", "reduce_v2", "reduce_v3", "rowSums_block"]
     assert found.groups[0].share == pytest.approx(0.31, abs=0.05)
-    assert found.total_ns == pytest.approx(sum(each.duration_ns for each in recorded().launches))
+    assert found.total_ns == pytest.approx(sum(each.duration_ns for each in recorded_diagnosis("reduction").launches))
     assert 2.5 < found.speedup.best < 4.0
 
 
 def test_a_kernel_that_runs_often_comes_before_one_that_takes_long_once() -> None:
-    v4 = next(each for each in recorded().launches if each.kernel == "reduce_v4_1")
-    found = priorities(replace(recorded(), launched={("reduce_v4_1", v4.grid, v4.block): 1000}))
+    v4 = next(each for each in recorded_diagnosis("reduction").launches if each.kernel == "reduce_v4_1")
+    found = priorities(replace(recorded_diagnosis("reduction"), launched={("reduce_v4_1", v4.grid, v4.block): 1000}))
     assert found.groups[0].kernel == "reduce_v4_1"
     assert found.groups[0].share > 0.98

@@ -15,7 +15,7 @@ from ncuview.diagnose.where import CONTEXT, HOW_TO_GET_LINES, LONGEST, NOT_IN_RE
 from ncuview.model import CallSite, Profile
 from ncuview.report import source
 from ncuview.report.inlining import with_call_sites
-from ncuview.report.reader import read
+from tests import profiles
 from tests.builders import FILE, WARPS, Instruction, Launch, load, make_profile
 
 RULES = {rule.text.name: rule for rule in load_rules()}
@@ -176,7 +176,7 @@ def test_without_the_metrics_of_instructions_there_is_no_place() -> None:
 
 
 def test_a_recorded_launch_without_its_line_table_still_points_at_its_load() -> None:
-    profile = read([ACCURACY / "p12.ncu-repz"], "k12a")
+    profile = profiles.profile_of(ACCURACY / "p12.ncu-repz", kernel="k12a")
     stripped = replace(profile, instructions=profile.instructions.assign(line=0, file=""), sources={})
     found = where(stripped, "narrow-global-access")
     assert not found.lines
@@ -188,7 +188,7 @@ def test_a_recorded_launch_without_its_line_table_still_points_at_its_load() -> 
 
 def test_a_recorded_device_function_is_named_with_its_caller() -> None:
     """What waits for memory in k12a are three loops in functions that the kernel calls one after the other."""
-    profile = with_call_sites(read([ACCURACY / "p12.ncu-repz"], "k12a"))
+    profile = with_call_sites(profiles.profile_of(ACCURACY / "p12.ncu-repz", kernel="k12a"))
     found = where(profile, "narrow-global-access")
     assert {re.split(r"\(", call.code)[0] for line in found.lines for call in line.called_from} == {
         "stage_bias",

@@ -13,6 +13,7 @@ from ncuview.api import load_rules
 from ncuview.collect.catalogue import all_kernels
 from ncuview.edit import Edit, NoEdit, propose
 from tests.edit.building import applied, refusal, sass
+from tests.together import together
 
 PADDING = "shared_memory_padding"
 WORDS = sorted({(rule.text.optimization, rule.text.code) for rule in load_rules()})
@@ -21,7 +22,7 @@ QUICK_S = 20.0
 """Against minutes: the machine may be busy, and this is no measurement."""
 
 
-@pytest.mark.parametrize(("optimization", "rule"), WORDS)
+@together("optimization, rule", WORDS)
 def test_every_rule_gets_an_answer_for_a_kernel_of_the_catalogue(optimization: str, rule: str) -> None:
     for kernel in all_kernels()[::9]:
         source = kernel.path.read_text(encoding="utf-8")

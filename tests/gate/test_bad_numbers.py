@@ -45,8 +45,9 @@ from ncuview.model import (
 from ncuview.render.outputs import FORMATS, output_text
 from ncuview.report.metrics import definitions
 from ncuview.report.settings import Settings
-from tests.bad_numbers import LAUNCHES, TIME, UNKNOWN, Spot, copies, metric_names, recorded, with_numbers
+from tests.bad_numbers import LAUNCHES, TIME, UNKNOWN, Spot, copies, metric_names, with_numbers
 from tests.gate.made import diagnosis, launch, profile
+from tests.profiles import recorded_profile
 from tests.render.sample import advice_finding
 
 RULES = load_rules()
@@ -59,18 +60,18 @@ ABOUT_HOST = ("host__to_device_time", "host__kernel_time", "host__to_host_time",
 @cache
 def good(family: str) -> tuple[Profile, Diagnosis]:
     """One launch as it was recorded."""
-    found = copies(recorded(family), [LAUNCHES[family]])
+    found = copies(recorded_profile(family), [LAUNCHES[family]])
     return found, diagnose(found, RULES)
 
 
 @cache
 def poisoned(family: str) -> tuple[list[Spot], Profile, Diagnosis]:
     """A launch once for each metric and each number that is unknown or cannot be."""
-    profile = recorded(family)
+    profile = recorded_profile(family)
     limited = [metric for metric in metric_names(profile) if not metric.startswith("device__")]
     spots = [Spot(0, metric, value) for metric in limited for value in (UNKNOWN, inf, -1.0)]
     spots = [replace(spot, launch=number) for number, spot in enumerate(spots)]
-    found = with_numbers(copies(recorded(family), [LAUNCHES[family]] * len(spots)), spots)
+    found = with_numbers(copies(recorded_profile(family), [LAUNCHES[family]] * len(spots)), spots)
     return spots, found, diagnose(found, RULES)
 
 
@@ -173,7 +174,7 @@ def test_rules_and_promises_that_could_not_be_judged_pass_no_gate(family: str) -
 def test_a_baseline_is_held_against_no_number_that_cannot_be(family: str) -> None:
     spots, read, found = poisoned(family)
     settings = {report.path: Settings("none", "all", "kernel") for report in found.reports}
-    twins = diagnose(copies(recorded(family), [LAUNCHES[family]] * len(spots)), RULES)
+    twins = diagnose(copies(recorded_profile(family), [LAUNCHES[family]] * len(spots)), RULES)
     before = baseline_of(twins, settings.values(), Spreads(), "1")
     gate = judge(found, read, Budget(), ("main", before), settings=settings, spreads=Spreads())
     by_kernel: dict[str, list[Check]] = {}

@@ -18,11 +18,12 @@ import pytest
 from ncuview import api
 from ncuview.cli import main as run_ncuview
 from ncuview.errors import ProgramFailed
+from ncuview.paths import shipped
 from ncuview.report.scrub import scrub
-from tests.test_cli import BARE, ROOT, Ended, assert_failed, install, ncuview
+from tests.test_cli import BARE, Ended, assert_failed, install, ncuview
 
-REPORT = ROOT / "kernels" / "divergence" / "h200.ncu-repz"
-BANKS = ROOT / "kernels" / "bank_patterns" / "h200.ncu-repz"
+REPORT = shipped("kernels") / "divergence" / "h200.ncu-repz"
+BANKS = shipped("kernels") / "bank_patterns" / "h200.ncu-repz"
 
 OPEN = '[[budget]]\nkernel = "divergentOnWarpBorder"\nmetric = "branch_efficiency"\nmin = 100\n'
 CLOSED = '[[budget]]\nkernel = "divergentWithinWarp"\nmetric = "warp_nonpred_execution_efficiency"\nmin = 90\n'
@@ -420,7 +421,7 @@ def test_one_run_writes_many_forms(tmp_path: Path) -> None:
 
 
 def test_spreads_are_measured_from_reports_and_kept(tmp_path: Path) -> None:
-    transfers = ROOT / "kernels" / "transfers" / "h200.ncu-repz"
+    transfers = shipped("kernels") / "transfers" / "h200.ncu-repz"
     ended = ncuview("calibrate", "--repeat", "6", "--from", transfers, XDG_CONFIG_HOME=str(tmp_path))
     assert ended.code == 0, ended.err
     assert ended.err == f"{tmp_path / 'ncuview' / 'spread.json'}: written, for NVIDIA H200\n"

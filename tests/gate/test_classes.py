@@ -12,6 +12,7 @@ from ncuview.collect.plan import metrics_for
 from ncuview.gate.classes import NEAR_TOLERANCE, MetricClass, best_class, class_of_expression, class_of_metric
 from ncuview.gate.regress import COUNTERS
 from ncuview.report.metrics import definitions
+from tests.together import together
 
 MEASURED = Path(__file__).resolve().parents[2] / "benchmarks" / "gate" / "measured_spread.csv"
 MOST = {MetricClass.EXACT: 0.0, MetricClass.NEAR: NEAR_TOLERANCE, MetricClass.TIME: 0.10}
@@ -24,7 +25,7 @@ def measured() -> dict[str, float]:
         return {row["metric"]: float(row["worst_spread"]) for row in csv.DictReader(file)}
 
 
-@pytest.mark.parametrize(("metric", "spread"), measured().items())
+@together("metric, spread", measured().items())
 def test_no_metric_spreads_further_than_its_class_allows(metric: str, spread: float) -> None:
     kind = class_of_metric(metric)
     assert kind is MetricClass.NOISY or metric in SMALL_SHARES or spread <= MOST[kind]
@@ -68,6 +69,6 @@ def test_an_expression_is_as_bad_as_the_worst_of_its_metrics() -> None:
     assert class_of_expression("dram__bytes_read.sum + dram__bytes_write.sum") is MetricClass.NOISY
 
 
-@pytest.mark.parametrize("name", COUNTERS)
+@together("name", COUNTERS)
 def test_what_a_baseline_is_compared_by_repeats(name: str) -> None:
     assert class_of_expression(definitions()[name].expressions[0]) <= MetricClass.NEAR

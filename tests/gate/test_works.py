@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ncuview.api import diagnose, read
+from ncuview.api import diagnose
+from ncuview.collect.recorded import recorded_report
 from ncuview.gate.works import works_of
 from ncuview.model import LaunchDiagnosis
-from ncuview.paths import shipped
 from tests.gate.made import launch
+from tests.profiles import profile_of
 
 
 def counts(*launches: LaunchDiagnosis) -> list[int]:
@@ -40,8 +41,7 @@ def test_the_median_launch_stands_for_all() -> None:
 
 
 def test_real_launches_with_other_strides_are_other_work() -> None:
-    report = shipped("kernels") / "bank_patterns" / "h200.ncu-repz"
-    works = works_of(diagnose(read(report, kernel_name="bank_strided")).launches)
+    works = works_of(diagnose(profile_of(recorded_report("bank_patterns"), kernel="bank_strided")).launches)
     assert max(len(kinds) for kinds in works.values()) == 5
 
 

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from ncuview.paths import shipped
 from ncuview.render.outputs import FORMATS
 from ncuview.report import wire
 from ncuview.report.precheck import read_report
 from ncuview.report.wire import Block, encode_field, encode_item, encode_report
 from tests.hostile import PAYLOADS
 from tests.hostility.judges import JUDGES, check_log, check_text
-from tests.test_cli import ROOT, ncuview
+from tests.test_cli import ncuview
 
-RECORDED = ROOT / "kernels" / "bank_patterns" / "h200.ncu-repz"
+RECORDED = shipped("kernels") / "bank_patterns" / "h200.ncu-repz"
 NAMES = {6, 7}
 """Fields of a launch: its function's name, and the demangled one."""
 PAYLOAD_SIZE = 5

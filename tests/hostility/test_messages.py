@@ -16,11 +16,9 @@ from ncuview.cli.printing import ShownProgress, complain, print_exactly, say
 from ncuview.collect.ncu_output import Progress
 from ncuview.render.plots import plot_ladder, plot_walls
 from ncuview.render.text import safe_text, without_orders
-from tests.hostile import PAYLOADS
+from tests.hostile import PAYLOADS, each_payload
 from tests.hostility.judges import check_log, check_text
 from tests.hostility.places import answers_in
-
-texts = pytest.mark.parametrize("text", PAYLOADS.values(), ids=PAYLOADS)
 
 
 class Terminal(io.StringIO):
@@ -30,14 +28,14 @@ class Terminal(io.StringIO):
         return True
 
 
-@texts
+@each_payload
 def test_complaints_are_inert(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     complain(f"{text}\n{text} is damaged\n  {text}", text)
     say(safe_text(text))
     check_log(capsys.readouterr().err)
 
 
-@texts
+@each_payload
 def test_progress_is_inert(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with ShownProgress() as progress:
         progress.show(Progress(text, 0, None, 0.1))
@@ -45,7 +43,7 @@ def test_progress_is_inert(text: str, capsys: pytest.CaptureFixture[str]) -> Non
     check_log(capsys.readouterr().err)
 
 
-@texts
+@each_payload
 def test_progress_on_a_terminal_rewrites_one_line_and_nothing_else(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
@@ -86,7 +84,7 @@ def test_github_obeys_no_line_of_a_patch(monkeypatch: pytest.MonkeyPatch) -> Non
     assert printed(" a\n", monkeypatch) == b" a\n"
 
 
-@texts
+@each_payload
 def test_a_patch_on_a_terminal_is_inert(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     stream = Terminal()
@@ -95,7 +93,7 @@ def test_a_patch_on_a_terminal_is_inert(text: str, monkeypatch: pytest.MonkeyPat
     check_log(stream.getvalue())
 
 
-@texts
+@each_payload
 def test_pages_without_orders_stay_so(text: str) -> None:
     page = without_orders(safe_text(text))
     check_log(page)
@@ -110,14 +108,23 @@ def _no_figure_stays() -> Iterator[None]:
     plt.close("all")
 
 
+PLOTTED = ["function name", "device name", "unit's name", "rule's optimization"]
+"""Places that plots show; each is tested with another part of the texts, in tests/nightly with all."""
+
+
 @pytest.mark.filterwarnings("ignore:Glyph", "ignore:constrained_layout")
 @pytest.mark.usefixtures("_no_figure_stays")
-@pytest.mark.parametrize("place", ["function name", "device name", "unit's name", "rule's optimization"])
+@pytest.mark.parametrize("place", PLOTTED)
 def test_plots_are_sound_pictures_without_markup_of_others(place: str) -> None:
+    texts = list(PAYLOADS.values())
+    check_plots(place, texts[PLOTTED.index(place) :: len(PLOTTED)])
+
+
+def check_plots(place: str, texts: list[str]) -> None:
     plots = pytest.importorskip("matplotlib", reason="needs matplotlib, the extra ncuview[plot]")
     plots.use("Agg")
     usual = {etree.QName(node).localname for node in picture("function name", ["kernel"]).iter() if is_element(node)}
-    shorter = [text[:200] for text in PAYLOADS.values()]
+    shorter = [text[:200] for text in texts]
     for at in range(0, len(shorter), 46):
         for node in picture(place, shorter[at : at + 46]).iter():
             assert not is_element(node) or etree.QName(node).localname in usual

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import pytest
-
 import ncuview
+from tests.together import together
 
 PACKAGE = Path(ncuview.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -42,7 +41,7 @@ def ways_to_run(source: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+@together("source", SOURCES, name=lambda path: str(path.relative_to(PACKAGE)))
 def test_no_text_becomes_code(source: Path) -> None:
     assert ways_to_run(source) <= ALLOWED.get(source.relative_to(PACKAGE).as_posix(), set())
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ncuview.api import analyze
 from ncuview.model import Diagnosis
+from ncuview.paths import shipped
 
 ROOT = Path(__file__).parents[2]
 
@@ -14,4 +15,4 @@ ROOT = Path(__file__).parents[2]
 @cache
 def recorded() -> Diagnosis:
     """The launches of a family, with advice, places and textbook metrics as they come from a GPU."""
-    return analyze(ROOT / "kernels" / "bank_patterns" / "h200.ncu-repz")
+    return analyze(shipped("kernels") / "bank_patterns" / "h200.ncu-repz")

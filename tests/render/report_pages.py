@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
+from itertools import accumulate
+
+import pandas as pd
 
 import ncuview
 from ncuview.model import Check, CheckResult, Diagnosis, Gate, Ladder, LaunchDiagnosis, Level, Profile
 from ncuview.render.html_report import html_report
+from tests.profiles import RECORDED, recorded_ladder, recorded_profile
 from tests.render.sample import column_read, diagnosis, ladder, launch_near_peak, launch_with_advice
-
-KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 
 
 def check(launch: LaunchDiagnosis, result: CheckResult, level: Level = "error") -> Check:
@@ -53,7 +55,7 @@ def sample_page() -> str:
 @cache
 def recorded(family: str) -> tuple[Profile, Diagnosis]:
     """The recorded profile of a family."""
-    profile = ncuview.read(KERNELS / family / "h200.ncu-repz")
+    profile = recorded_profile(family)
     return profile, ncuview.diagnose(profile)
 
 
@@ -64,10 +66,27 @@ def recorded_page(family: str) -> str:
     return html_report(found, profile=profile)
 
 
+def joined(profiles: Sequence[Profile]) -> Profile:
+    """One profile of the launches of several, as if their reports had been read together."""
+    starts = accumulate((len(profile.launches) for profile in profiles), initial=0)
+    rows = [
+        profile.instructions.assign(launch=profile.instructions["launch"] + start)
+        for profile, start in zip(profiles, starts, strict=False)
+    ]
+    return Profile(
+        tuple(report for profile in profiles for report in profile.reports),
+        pd.concat([profile.launches for profile in profiles], ignore_index=True),
+        pd.concat([profile.metrics for profile in profiles], ignore_index=True),
+        {name: unit for profile in profiles for name, unit in profile.units.items()},
+        pd.concat(rows, ignore_index=True),
+        {place: text for profile in profiles for place, text in profile.sources.items()},
+    )
+
+
 @cache
 def catalogue() -> tuple[Profile, Diagnosis]:
     """All recorded profiles together."""
-    profile = ncuview.read(*sorted(KERNELS.glob("*/h200.ncu-repz")))
+    profile = joined([recorded_profile(path.parent.name) for path in RECORDED])
     return profile, ncuview.diagnose(profile)
 
 
@@ -75,7 +94,7 @@ def catalogue() -> tuple[Profile, Diagnosis]:
 def catalogue_page() -> str:
     """All recorded profiles on one page, with the ladder of one family."""
     profile, found = catalogue()
-    ladders: list[Ladder] = [ncuview.ladder("transpose", live=False)]
+    ladders: list[Ladder] = [recorded_ladder("transpose")]
     return html_report(found, ladders=ladders, profile=profile)
 
 

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from ncuview.model import Attained, Calibration, Figure
 from ncuview.render.calibration import calibration_page
-from tests.hostile import HOSTILE
+from tests.hostile import each_hostile_text
 from tests.render.test_pages import ACTS_ON_A_TERMINAL
 
 
@@ -37,6 +37,6 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     assert max(map(cell_len, calibration_page(calibration(), width).splitlines())) <= width
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each_hostile_text
 def test_names_from_reports_do_not_act_on_the_terminal(text: str) -> None:
     assert not ACTS_ON_A_TERMINAL.search(calibration_page(calibration(text, text), 100))

@@ -19,7 +19,7 @@ from ncuview.render.comparison import comparison_page, faster_words
 from ncuview.render.document import COMPARISON_SCHEMA, as_json
 from ncuview.render.sentence import moved_sentence
 from ncuview.ruleset.spec import OPTIMIZATIONS
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import advice_finding, diagnosis, launch_near_peak, launch_with_advice
 from tests.render.schema import schema as diagnosis_schema
 from tests.render.test_document import parts, refuse_constant
@@ -174,7 +174,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     assert not too_wide(page(comparison(), width), width)
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each_hostile_text
 def test_no_text_from_outside_acts_on_the_terminal_or_is_lost_in_json(text: str) -> None:
     both = (Diagnosis((before(),), diagnosis().reports), Diagnosis((after(),), diagnosis().reports))
     answer = compare(poisoned(both[0], text), poisoned(both[1], text))

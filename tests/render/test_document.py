@@ -16,7 +16,7 @@ from ncuview.model import Check, CheckResult, Diagnosis, Gate, Ladder, Level, Or
 from ncuview.render import render
 from ncuview.render.document import _OUTCOME_WORDS, DIAGNOSIS_SCHEMA, as_json, json_parts
 from ncuview.ruleset.spec import OPTIMIZATIONS
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import each_hostile_text, poisoned
 from tests.render.gate_sample import failed_error, gate, poisoned_gate
 from tests.render.sample import diagnosis, ladder, launch_with_advice
 from tests.render.schema import problems, schema
@@ -121,7 +121,7 @@ def test_a_check_without_a_number_has_null(number: float) -> None:
     assert not problems(document)
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each_hostile_text
 def test_any_text_of_a_gate_comes_back_as_it_was(text: str) -> None:
     document = json.loads(as_json(diagnosis(), poisoned_gate(text)))
     assert {check["origin"] for check in document["gate"]["checks"]} == {document["gate"]["remark"]} == {text}
@@ -209,7 +209,7 @@ def test_a_number_that_must_be_known_is_never_written_as_nan() -> None:
         render(Diagnosis((replace(launch_with_advice(), outcomes=(broken,)),), ()), "json")
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each_hostile_text
 def test_any_text_comes_back_as_it_was(text: str) -> None:
     answer = poisoned(diagnosis(), text)
     printed = render(answer, "json")

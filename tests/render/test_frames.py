@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import isnan, nan
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import ncuview
 from ncuview.model import Diagnosis
+from ncuview.paths import shipped
 from ncuview.render.frames import findings_frame, metrics_frame, walls_frame
 from tests.render.sample import diagnosis, launch_with_advice
 
-REPORT = Path(__file__).resolve().parents[2] / "kernels" / "transpose" / "h200.ncu-repz"
+REPORT = shipped("kernels") / "transpose" / "h200.ncu-repz"
 NOTHING = Diagnosis((), ())
 
 

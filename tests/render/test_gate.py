@@ -5,11 +5,10 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import replace
 
-import pytest
-
 from ncuview.model import Check, CheckResult, Gate, Level, SourceLine
 from ncuview.render.gate import gate_page
-from tests.hostile import HOSTILE
+from tests.hostile import HOSTILE, name_of
+from tests.together import together
 
 LINE = SourceLine("transpose/naive.cu", 12, 1.0, "out[x * n + y] = in[y * n + x];")
 
@@ -52,7 +51,7 @@ def test_a_remark_stands_above_all() -> None:
     assert page.startswith("compared by force: GPU A before, B after.\n")
 
 
-@pytest.mark.parametrize("evil", HOSTILE.values(), ids=HOSTILE)
+@together("evil", HOSTILE.values(), name=name_of)
 def test_names_from_reports_are_inert(evil: str) -> None:
     where = (replace(LINE, file=evil, code=evil),)
     hostile = replace(check("failed"), kernel=evil, message=evil, origin=evil, where=where)

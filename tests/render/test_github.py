@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ncuview.model import Diagnosis, Gate
 from ncuview.render.github import workflow_commands
 from ncuview.render.remarks import rule_id
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import each_hostile_text, poisoned
 from tests.render.gate_sample import failed_error, gate, poisoned_gate
 from tests.render.sample import diagnosis, launch_with_advice
 
@@ -66,7 +66,7 @@ def test_at_most_ten_of_a_level_and_the_last_counts_the_rest(kernels: int, shown
         assert (f"{kernels - 9} more" in of_level[-1]) == (kernels > 10)
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each_hostile_text
 def test_no_name_makes_a_command(text: str) -> None:
     assert len(commands(workflow_commands(poisoned(diagnosis(), text), poisoned_gate(text), ROOT))) >= 6
 

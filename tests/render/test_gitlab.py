@@ -6,14 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from ncuview.model import Diagnosis, Gate
 from ncuview.render.gitlab import code_quality
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import each_hostile_text, poisoned
 from tests.render.gate_sample import gate, poisoned_gate
 from tests.render.sample import diagnosis
 
@@ -68,7 +67,7 @@ def test_nothing_to_say_is_an_empty_list() -> None:
     assert entries(Diagnosis((), ()), None) == []
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each_hostile_text
 def test_any_name_gives_valid_entries(text: str) -> None:
     assert len(entries(poisoned(diagnosis(), text), poisoned_gate(text))) >= 6
 

@@ -18,7 +18,7 @@ from ncuview.history import render_history
 from ncuview.model import Device
 from ncuview.report.settings import Settings
 from ncuview.trend.series import History, Reported, history_of
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import each_hostile_text, poisoned
 from tests.render.test_pages import ACTS_ON_A_TERMINAL
 from tests.trend.series_sample import launch, reported, series_of
 
@@ -180,7 +180,7 @@ def test_html_loads_nothing() -> None:
     assert "http:" not in render_history(sample(), "html").replace("http://www.w3.org", "")
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each_hostile_text
 def test_hostile_names_are_inert(text: str) -> None:
     history = hostile(text)
     assert not problems(document(history))

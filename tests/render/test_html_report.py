@@ -27,7 +27,7 @@ from ncuview.render.html_report.roofline import counted_operations, rooflines
 from ncuview.render.html_report.rows import DETAILED, LISTED, rows_of
 from ncuview.render.html_report.walls import attainable_bounds
 from tests.builders import Instruction, Launch, make_profile
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import each_hostile_text, poisoned
 from tests.render.report_pages import (
     catalogue,
     catalogue_page,
@@ -132,7 +132,7 @@ def test_a_page_is_one_file_that_fetches_nothing(make: Any) -> None:
     assert not re.search(r"https?:|url\(|@import|innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", make())
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each_hostile_text
 def test_no_text_from_outside_becomes_markup(text: str) -> None:
     bad = poisoned(diagnosis(), text)
     both = compare(bad, bad)

@@ -16,7 +16,7 @@ from lxml import etree
 
 from ncuview.model import Diagnosis, Gate
 from ncuview.render.junit import junit
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import each_hostile_text, poisoned
 from tests.render.gate_sample import failed_warning, gate, inconclusive, poisoned_gate
 from tests.render.recorded import recorded
 from tests.render.sample import diagnosis, launch_near_peak, launch_with_advice
@@ -129,7 +129,7 @@ def test_a_recorded_profile_is_valid() -> None:
     assert int(document.get("tests", "")) == len(kernels)
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each_hostile_text
 def test_any_name_gives_a_valid_document(text: str) -> None:
     document = parsed(junit(poisoned(diagnosis(), text), poisoned_gate(text)))
     assert {part.tag for part in document.iter()} <= {

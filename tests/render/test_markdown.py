@@ -18,10 +18,11 @@ from ncuview.render.gate_words import gate_sentence
 from ncuview.render.inert_markdown import NOTHING, code, fenced, html_code, prose
 from ncuview.render.markdown import COMMENT, SUMMARY, Budget, markdown
 from ncuview.render.text import safe_text
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import HOSTILE, name_of, poisoned
 from tests.render.gate_sample import failed_error, gate, poisoned_gate
 from tests.render.recorded import recorded
 from tests.render.sample import diagnosis, ladder, launch_near_peak, launch_with_advice
+from tests.together import together
 
 PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 OURS = {
@@ -55,7 +56,7 @@ TRICKS = {
     "tilde fence": "~~~",
     "math": "$a$ $$b$$ $`c`$",
 }
-texts = pytest.mark.parametrize("text", [*HOSTILE.values(), *TRICKS.values()], ids=[*HOSTILE, *TRICKS])
+texts = together("text", [*HOSTILE.values(), *TRICKS.values()], name=name_of)
 
 
 def page_of(text: str) -> html.HtmlElement:

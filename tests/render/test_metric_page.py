@@ -6,11 +6,12 @@ import pytest
 
 from ncuview.render.metric_page import metric_list, metric_page
 from ncuview.report.metrics import TextbookDefinition, definition, definitions
+from tests.together import together
 
 ALL = list(definitions().values())
 
 
-@pytest.mark.parametrize("each", ALL, ids=lambda each: each.name)
+@together("each", ALL, name=lambda each: each.name)
 def test_a_page_has_all_that_is_known(each: TextbookDefinition) -> None:
     page = " ".join(metric_page(each, width=80).split())
     assert page.startswith(each.name)

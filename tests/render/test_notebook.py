@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from html.parser import HTMLParser
 from math import nan
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,9 +12,10 @@ from hypothesis import strategies as st
 
 import ncuview
 from ncuview.model import Diagnosis, Ladder, LaunchDiagnosis, Profile
+from ncuview.paths import shipped
 from ncuview.render.notebook import answer_html, diagnosis_html, ladder_html, launch_html
 from tests.builders import Launch, make_profile
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import (
     diagnosis,
     ladder,
@@ -29,7 +29,7 @@ TAGS = {
     *("table", "thead", "tbody", "tr", "th", "td"),
 }
 ATTRIBUTES = {"class", "open", "style"}
-REPORT = Path(__file__).resolve().parents[2] / "kernels" / "transpose" / "h200.ncu-repz"
+REPORT = shipped("kernels") / "transpose" / "h200.ncu-repz"
 ANSWERS: dict[str, Profile | Diagnosis | Ladder | LaunchDiagnosis] = {
     "profile": make_profile(Launch(), Launch(kernel="second")),
     "diagnosis": diagnosis(),
@@ -155,7 +155,7 @@ def test_no_launch_is_a_page_too() -> None:
     check_safe(diagnosis_html(Diagnosis((), ())))
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each_hostile_text
 @answers
 def test_no_text_from_a_report_becomes_markup(answer: Diagnosis | Ladder | LaunchDiagnosis, text: str) -> None:
     check_safe(answer_html(poisoned(answer, text)))

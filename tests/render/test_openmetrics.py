@@ -12,7 +12,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from ncuview.model import Diagnosis, Gate
 from ncuview.render.openmetrics import openmetrics
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import each_hostile_text, poisoned
 from tests.render.gate_sample import gate, poisoned_gate
 from tests.render.recorded import recorded
 from tests.render.sample import diagnosis, launch_near_peak, launch_with_advice
@@ -85,7 +85,7 @@ def test_a_recorded_profile_can_be_read() -> None:
     assert len(of(found, "ncuview_duration_seconds")) == len(kernels)
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each_hostile_text
 def test_any_name_can_be_read(text: str) -> None:
     assert series(poisoned(diagnosis(), text), poisoned_gate(text))
 

@@ -21,7 +21,7 @@ from ncuview.errors import UsageError
 from ncuview.model import Diagnosis, TextbookMetric
 from ncuview.render import outputs
 from ncuview.render.outputs import FORMATS, destination, format_of, output_parts, output_text, write_output
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import each_hostile_text, poisoned
 from tests.render.gate_sample import gate, poisoned_gate
 from tests.render.sample import diagnosis, ladder, launch_with_advice
 
@@ -140,7 +140,7 @@ def test_no_output_holds_nan_or_infinity(to: str) -> None:
         assert not np.isinf(table.select_dtypes("float64").to_numpy()).any()
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each_hostile_text
 def test_no_output_holds_a_control_character(text: str) -> None:
     answer = poisoned(diagnosis(), text)
     for to in OURS:

@@ -14,13 +14,12 @@ from rich.cells import cell_len
 
 from ncuview.model import Diagnosis, Ladder
 from ncuview.render import render
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import diagnosis, ladder, launch_near_peak, launch_with_advice
 
 WIDTHS = (40, 60, 80, 120)
 ANSWERS: dict[str, Diagnosis | Ladder] = {"diagnosis": diagnosis(), "ladder": ladder()}
 answers = pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
-hostile_texts = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 ACTS_ON_A_TERMINAL = re.compile(
@@ -89,7 +88,7 @@ def test_in_a_notebook_the_page_is_returned_and_not_displayed(monkeypatch: pytes
     assert render(diagnosis()).startswith("recorded profile")
 
 
-@hostile_texts
+@each_hostile_text
 @answers
 @pytest.mark.parametrize("width", [40, 100])
 def test_no_text_from_outside_acts_on_the_terminal(answer: Diagnosis | Ladder, text: str, width: int) -> None:
@@ -99,7 +98,7 @@ def test_no_text_from_outside_acts_on_the_terminal(answer: Diagnosis | Ladder, t
     assert not too_wide(page, width)
 
 
-@hostile_texts
+@each_hostile_text
 @answers
 def test_with_colors_only_our_own_escape_codes_are_there(answer: Diagnosis | Ladder, text: str) -> None:
     assert not ACTS_ON_A_TERMINAL.search(COLOR.sub("", render(poisoned(answer, text), color=True)))

@@ -13,7 +13,7 @@ from ncuview.model import Diagnosis
 from ncuview.render import render
 from ncuview.render.document import as_json
 from ncuview.render.priorities import priorities_page
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import diagnosis, launch_near_peak, launch_with_advice
 from tests.render.schema import problems
 from tests.render.test_pages import ACTS_ON_A_TERMINAL, too_wide
@@ -117,7 +117,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     assert not too_wide(page(diagnosis(), full=1, width=width), width)
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each_hostile_text
 @pytest.mark.parametrize("width", [40, 80])
 def test_no_text_from_outside_acts_on_the_terminal(text: str, width: int) -> None:
     shown = page(poisoned(diagnosis(), text), full=1, width=width)

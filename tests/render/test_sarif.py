@@ -16,9 +16,10 @@ from jsonschema import Draft7Validator  # type: ignore[import-untyped]
 
 from ncuview.api import load_rules
 from ncuview.model import Diagnosis, Gate
+from ncuview.paths import shipped
 from ncuview.render.sarif import sarif
 from ncuview.ruleset.spec import Rule
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import each_hostile_text, poisoned
 from tests.render.gate_sample import gate, poisoned_gate
 from tests.render.recorded import ROOT, recorded
 from tests.render.sample import column_read, diagnosis, launch_with_advice
@@ -161,16 +162,16 @@ def test_messages_hold_no_placeholder_and_no_link() -> None:
 
 
 def test_recorded_profiles_are_valid_and_on_lines_of_the_checkout() -> None:
-    run = run_of(recorded(), root=ROOT / "kernels")
+    run = run_of(recorded(), root=shipped("kernels"))
     places = [location for result in run["results"] for location in result["locations"]]
     physical = [place["physicalLocation"] for place in places if "physicalLocation" in place]
     assert len(physical) > len(places) / 2
     for place in physical:
-        file = ROOT / "kernels" / place["artifactLocation"]["uri"]
+        file = shipped("kernels") / place["artifactLocation"]["uri"]
         assert place["region"]["startLine"] <= len(file.read_text().splitlines())
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each_hostile_text
 def test_any_name_gives_a_valid_document(text: str) -> None:
     run_of(poisoned(diagnosis(), text), poisoned_gate(text))
 

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from ncuview.errors import ToolError
 from ncuview.model import Diagnosis, TextbookMetric
 from ncuview.render.table import csv_table, parquet_table
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import HOSTILE, name_of, poisoned
 from tests.render.gate_sample import gate, poisoned_gate
 from tests.render.recorded import recorded
 from tests.render.sample import diagnosis, launch_with_advice
+from tests.together import together
 
 ACTS = ("=", "+", "-", "@", "\t", "\r", "\0", "::", "##[")
 
@@ -102,7 +103,7 @@ def cells_are_inert(text: str) -> None:
     assert len(frame(parquet_table(poisoned(diagnosis(), text), poisoned_gate(text)))) == 3
 
 
-@pytest.mark.parametrize("text", [*HOSTILE.values(), "+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", "##[error]x"])
+@together("text", [*HOSTILE.values(), "+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", "##[error]x"], name=name_of)
 def test_no_name_is_a_formula(text: str) -> None:
     cells_are_inert(text)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ncuview.model import Fix
 from ncuview.render.text import json_text, safe_copy, safe_lines, safe_text, without_orders
-from tests.hostile import HOSTILE
+from tests.hostile import each_hostile_text
 
 EVERY_CHARACTER = [chr(code) for code in range(sys.maxunicode + 1)]
 BIDIRECTIONAL = [chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x61C)]
@@ -54,7 +54,7 @@ def test_the_replacement_is_the_code_of_the_character(text: str, shown: str) -> 
     assert safe_text(text) == shown
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each_hostile_text
 def test_safe_text_is_safe_already(text: str) -> None:
     assert safe_text(safe_text(text)) == safe_text(text)
 

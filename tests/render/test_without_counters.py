@@ -16,7 +16,7 @@ from ncuview.model import Failure, RuleId
 from ncuview.render.without_counters import SCHEMA, without_counters_document, without_counters_page
 from ncuview.report.occupancy import Occupancy
 from ncuview.without_counters import CodePlace, KernelFacts, LaunchFacts, RuleSubject, Untold, WithoutCounters
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import ladder
 
 KERNEL = ladder().rungs[0].kernel
@@ -209,7 +209,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     assert max(map(len, page(sample(), width).splitlines())) <= width
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+@each_hostile_text
 def test_hostile_text_is_inert(text: str) -> None:
     told = poisoned(sample(ladder=None), text)
     shown = page(told)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
 from ncuview import load_rules
-from ncuview.collect.recorded import recorded_report
-from ncuview.model import Profile
 from ncuview.report import code_facts as module
 from ncuview.report.code_facts import CodeFact, code_facts, spilled_bytes
 from ncuview.report.executed import executed_by_launch
-from ncuview.report.reader import read
 from ncuview.report.sass import Code
+from tests.profiles import recorded_profile
 
 EXIT = "EXIT"
 
@@ -49,11 +45,6 @@ def test_code_is_judged_by_the_thresholds_of_the_rules_that_judge_it_with_counte
     assert 3 / module._ROLLED >= least > 3 / (module._ROLLED + 1)
 
 
-@cache
-def recorded(family: str) -> Profile:
-    return read([recorded_report(family)])
-
-
 @pytest.mark.parametrize(
     ("family", "kernel", "rule", "says"),
     [
@@ -81,7 +72,7 @@ def recorded(family: str) -> Profile:
     ],
 )
 def test_the_textbooks_bad_examples_show_what_they_are_about(family: str, kernel: str, rule: str, says: str) -> None:
-    profile = recorded(family)
+    profile = recorded_profile(family)
     launch = profile.launches.index[profile.launches["kernel"] == kernel][0]
     rows = executed_by_launch(profile)[launch]
     found = {fact.rule: fact for fact in code_facts(rows.code, list(zip(rows.files, rows.lines.tolist(), strict=True)))}
@@ -108,7 +99,7 @@ def test_the_textbooks_bad_examples_show_what_they_are_about(family: str, kernel
     ],
 )
 def test_their_cures_do_not(family: str, kernel: str, rule: str) -> None:
-    profile = recorded(family)
+    profile = recorded_profile(family)
     launch = profile.launches.index[profile.launches["kernel"] == kernel][0]
     rows = executed_by_launch(profile)[launch]
     places = list(zip(rows.files, rows.lines.tolist(), strict=True))
@@ -118,7 +109,7 @@ def test_their_cures_do_not(family: str, kernel: str, rule: str) -> None:
 def test_every_fact_is_of_a_rule_that_there_is() -> None:
     rules = {rule.text.name for rule in load_rules()}
     for family in ("access_patterns", "atomics", "instructions", "reduction", "texture", "transpose"):
-        for rows in executed_by_launch(recorded(family)).values():
+        for rows in executed_by_launch(recorded_profile(family)).values():
             places = list(zip(rows.files, rows.lines.tolist(), strict=True))
             assert {fact.rule for fact in code_facts(rows.code, places)} <= rules
 

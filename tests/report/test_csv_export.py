@@ -22,7 +22,9 @@ from ncuview.paths import shipped
 from ncuview.report import csv_export
 from ncuview.report.csv_export import base_unit, function_name, labels, read_csv
 from ncuview.report.reader import read
+from tests.profiles import RECORDED, profile_of
 from tests.report.exports import ABOUT, OLDER, Row, details_page, details_page_with_rules, raw_page
+from tests.together import together
 
 TRANSPOSE = shipped("kernels") / "transpose" / "h200.ncu-repz"
 TIME, BYTES = "gpu__time_duration.sum", "dram__bytes_read.sum"
@@ -264,9 +266,9 @@ def test_a_kernels_bare_name_is_found_in_its_whole_name(demangled: str, name: st
     assert function_name(demangled) == name
 
 
-@pytest.mark.parametrize("path", sorted(shipped("kernels").glob("*/*.ncu-repz")), ids=lambda path: path.parent.name)
+@together("path", RECORDED)
 def test_bare_names_are_those_that_reports_give(path: Path) -> None:
-    launches = read([path]).launches
+    launches = profile_of(path).launches
     assert launches["demangled"].map(function_name).tolist() == launches["kernel"].tolist()
 
 

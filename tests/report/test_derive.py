@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ncuview.report.derive import DERIVED, STALL_REASONS, column, first_known
 from ncuview.report.sass import Code, load_batches
 from tests.builders import STALL, WARPS, Instruction, Launch, load, make_profile, shared_load, store
+from tests.together import together
 
 
 def value(name: str, launch: Launch) -> float:
@@ -207,12 +208,12 @@ def test_the_data_stage_of_l1_takes_one_wavefront_per_cycle_and_multiprocessor()
     assert value("l1_wavefronts", Launch()) == pytest.approx(0.1 * 200_000 * 132)
 
 
-@pytest.mark.parametrize("name", sorted(DERIVED.keys() - {"host_timed"}))
+@together("name", sorted(DERIVED.keys() - {"host_timed"}))
 def test_without_what_it_declares_a_quantity_is_unknown(name: str) -> None:
     assert math.isnan(value(name, Launch().without(*DERIVED[name].metrics)))
 
 
-@pytest.mark.parametrize("name", DERIVED)
+@together("name", DERIVED)
 def test_what_it_declares_is_all_that_a_quantity_needs(name: str) -> None:
     everything = make_profile(Launch())
     needed = [metric for metric in DERIVED[name].metrics if metric in everything.metrics.columns]

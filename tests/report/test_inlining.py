@@ -5,21 +5,24 @@ from __future__ import annotations
 import re
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pytest
-
+from ncuview.collect.recorded import recorded_report
 from ncuview.model import Profile
-from ncuview.paths import shipped
 from ncuview.report.inlining import with_call_sites
 from ncuview.report.precheck import read_report
 from ncuview.report.reader import read
 from ncuview.report.snapshot import Snapshot
 from ncuview.report.source import source_text
 from tests.builders import make_profile
-from tests.recorded import ACCURACY, CATALOGUE, every
+from tests.profiles import LABELLED, RECORDED, profile_of
+from tests.together import together
 
-RECORDED = [*CATALOGUE, *ACCURACY]
-(P12,) = (path for path in ACCURACY if path.name == "p12.ncu-repz")
+if TYPE_CHECKING:
+    import pytest
+
+REPORTS = [*RECORDED, *LABELLED[::40]]
+(P12,) = (path for path in LABELLED if path.name == "p12.ncu-repz")
 
 
 def code(profile: Profile, launch: int, file: str, line: int) -> str:
@@ -27,15 +30,15 @@ def code(profile: Profile, launch: int, file: str, line: int) -> str:
     return source_text(profile, report, file).split("\n")[line - 1]
 
 
-@pytest.mark.parametrize("report", every(RECORDED))
+@together("report", REPORTS)
 def test_every_recorded_module_agrees_with_ncu_on_every_instruction(report: Path) -> None:
-    profile = with_call_sites(read([report]))
+    profile = with_call_sites(profile_of(report))
     assert sorted(profile.call_sites) == list(profile.launches.index)
 
 
-@pytest.mark.parametrize("report", RECORDED[:: len(RECORDED) // 8], ids=lambda path: f"{path.parent.name}-{path.stem}")
+@together("report", REPORTS[::3])
 def test_calls_stand_in_the_file_of_the_kernel(report: Path) -> None:
-    profile = with_call_sites(read([report]))
+    profile = with_call_sites(profile_of(report))
     for launch, calls in profile.call_sites.items():
         rows = profile.instructions[profile.instructions["launch"] == launch].set_index("address")
         kernels_file = rows["file"].iloc[0]
@@ -44,7 +47,7 @@ def test_calls_stand_in_the_file_of_the_kernel(report: Path) -> None:
 
 
 def test_a_shuffle_is_called_from_the_line_that_writes_it() -> None:
-    profile = with_call_sites(read([shipped("kernels") / "reduction" / "h200.ncu-repz"], "reduce_shuffle"))
+    profile = with_call_sites(profile_of(recorded_report("reduction"), kernel="reduce_shuffle"))
     header = profile.instructions["file"].str.endswith("sm_30_intrinsics.hpp")
     assert header.any()
     for launch, address in zip(*(profile.instructions[header][name] for name in ("launch", "address")), strict=True):
@@ -53,7 +56,7 @@ def test_a_shuffle_is_called_from_the_line_that_writes_it() -> None:
 
 
 def test_device_functions_of_the_same_file_are_called_from_the_kernel() -> None:
-    profile = with_call_sites(read([P12], "k12a"))
+    profile = with_call_sites(profile_of(P12, kernel="k12a"))
     calls = {code(profile, 0, call.file, call.line).strip() for call in profile.call_sites[0].values()}
     assert calls == {
         "stage_bias(x, bias, out, n);",
@@ -64,14 +67,14 @@ def test_device_functions_of_the_same_file_are_called_from_the_kernel() -> None:
 
 def test_a_table_that_says_something_else_than_ncu_is_not_believed() -> None:
     report = P12
-    profile = read([report], "k12a")
+    profile = profile_of(report, kernel="k12a")
     moved = profile.instructions.assign(line=profile.instructions["line"] + 1000)
     assert with_call_sites(profile).call_sites
     assert not with_call_sites(replace(profile, instructions=moved)).call_sites
 
 
 def test_where_there_is_no_room_for_the_report_the_profile_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    profile = read([P12], "k12a")
+    profile = profile_of(P12, kernel="k12a")
 
     def full(*_: object) -> Snapshot:
         raise OSError(28, "No space left on device")
@@ -87,7 +90,7 @@ def test_a_report_that_was_cut_since_has_the_call_sites_of_what_is_left(tmp_path
     profile = read([report])
     before = {each.name for each in Path("/proc/self/fd").iterdir()}
     report.write_bytes(whole[:-9])
-    assert with_call_sites(profile).call_sites == with_call_sites(read([P12])).call_sites
+    assert with_call_sites(profile).call_sites == with_call_sites(profile_of(P12)).call_sites
     assert {each.name for each in Path("/proc/self/fd").iterdir()} == before
 
 

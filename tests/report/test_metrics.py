@@ -19,6 +19,7 @@ from ncuview.model import Profile, TextbookMetric
 from ncuview.report.derive import STALL_REASONS
 from ncuview.report.metrics import definition, definitions, metric_names, textbook_metrics
 from ncuview.ruleset.expression import compile_expression
+from tests.together import together
 
 ROWS = list(
     csv.DictReader(
@@ -66,7 +67,7 @@ def test_one_name_is_both_metric_and_event_and_the_metric_is_found() -> None:
     assert definition("inst_executed").kind == "metric"
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['kind']}-{row['name']}")
+@together("row", ROWS, name=lambda row: f"{row['kind']}-{row['name']}")
 def test_a_row_says_what_it_means_in_which_unit_and_what_to_do_without_it(row: dict[str, str]) -> None:
     assert row["definition"].endswith(".")
     assert row["unit"]
@@ -74,7 +75,7 @@ def test_a_row_says_what_it_means_in_which_unit_and_what_to_do_without_it(row: d
     assert (row["status"] == "no equivalent") == (not row["expressions"] and row["name"] != "effective_bandwidth")
 
 
-@pytest.mark.parametrize("text", EXPRESSIONS)
+@together("text", EXPRESSIONS)
 def test_an_expression_compiles_and_reads_metrics_that_look_like_metrics(text: str) -> None:
     names = metric_names(text)
     assert compile_expression(text, dotted=True).names == names

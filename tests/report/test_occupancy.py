@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.collect.catalogue import all_kernels
-from ncuview.collect.recorded import recorded_report
 from ncuview.report.occupancy import MULTIPROCESSORS, best_occupancy, occupancy
-from ncuview.report.reader import read
+from tests.profiles import recorded_profile
 
 FAMILIES = sorted({kernel.text.family for kernel in all_kernels()})
 capabilities = st.sampled_from(sorted(MULTIPROCESSORS))
@@ -20,7 +19,7 @@ shared = st.integers(0, 228 << 10)
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_it_is_what_ncu_reports_for_every_recorded_launch(family: str) -> None:
-    metrics = read([recorded_report(family)]).metrics
+    metrics = recorded_profile(family).metrics
     for _, launch in metrics.iterrows():
         found = occupancy(
             "9.0",

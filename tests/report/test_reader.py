@@ -32,10 +32,11 @@ from ncuview.report.packing import packed
 from ncuview.report.precheck import precheck, read_report
 from ncuview.report.reader import read
 from ncuview.report.snapshot import Snapshot
+from tests.profiles import RECORDED, profile_of
 from tests.report import builder
 from tests.report.test_frames import INSTRUCTION_TYPES, LAUNCH_TYPES, types
+from tests.together import together
 
-RECORDED = sorted(shipped("kernels").glob("*/*.ncu-repz"))
 TRANSPOSE = next(path for path in RECORDED if path.parent.name == "transpose")
 SMALL = next(path for path in RECORDED if path.parent.name == "divergence")
 
@@ -46,9 +47,9 @@ def transpose() -> Profile:
     return read([TRANSPOSE])
 
 
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.parent.name)
+@together("path", RECORDED)
 def test_a_recorded_report_has_the_launches_that_it_announces(path: Path) -> None:
-    profile = read([path])
+    profile = profile_of(path)
     assert len(profile.launches) == precheck(path).results > 0
     assert profile.launches["index"].tolist() == list(range(len(profile.launches)))
 
@@ -148,10 +149,11 @@ def same(found: Profile, expected: Profile) -> None:
     }
 
 
-@pytest.mark.parametrize("size", [1, 60_000])
-def test_shards_of_any_size_make_the_same_profile(
-    transpose: Profile, monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
+def test_several_shards_make_the_same_profile(transpose: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_shards(60_000, transpose, monkeypatch)
+
+
+def check_shards(size: int, transpose: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "LEAST_SHARD", size)
     monkeypatch.setattr(reader, "LARGEST_SHARD", size)
     approved = approve(TRANSPOSE)

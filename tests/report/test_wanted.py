@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ncuview.errors import UsageError
 from ncuview.report.wanted import LONGEST, check_wanted, matches
-from tests.hostile import PAYLOADS
+from tests.hostile import each_payload
 
 CATASTROPHES = ["(a+)+$", "(a*)*b", "(a|a)*b", "(a|aa)+$", "^(a?){50}a{50}$", "(.*)*x", "([a-z]+)*[A-Z]"]
 
@@ -74,7 +74,7 @@ def test_only_the_beginning_of_a_long_name_is_looked_at() -> None:
     assert not matches("a" * LONGEST + "b", "regex:b")
 
 
-@pytest.mark.parametrize("text", PAYLOADS.values(), ids=PAYLOADS)
+@each_payload
 def test_hostile_names_and_patterns_do_nothing(text: str) -> None:
     assert matches(text, text)
     assert matches(text, "regex:^")

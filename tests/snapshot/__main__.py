@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.snapshot import parsed
 from tests.snapshot.groups import groups, page
-from tests.snapshot.recorded import SETS, recorded_snapshot
+from tests.snapshot.recorded import SETS
 
 
 def main(arguments: list[str]) -> None:
@@ -17,7 +17,7 @@ def main(arguments: list[str]) -> None:
             before, after = (parsed(Path(file).read_text(encoding="utf-8")) for file in (old, new))
             sys.stdout.write(page(groups(before, after)))
         case ["write", name, file] if name in SETS:
-            Path(file).write_text(str(recorded_snapshot(name)), encoding="utf-8")
+            Path(file).write_text(str(SETS[name]()), encoding="utf-8")
         case _:
             sys.exit(__doc__)
 

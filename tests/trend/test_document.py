@@ -15,7 +15,7 @@ from ncuview.model import Diagnosis, Finding
 from ncuview.paths import shipped
 from ncuview.render import render
 from ncuview.trend.document import read_document
-from tests.hostile import HOSTILE, poisoned
+from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import diagnosis
 
 
@@ -55,7 +55,7 @@ def test_what_was_rejected_stays_no_advice(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+@each_hostile_text
 def test_hostile_texts_come_through_unchanged(tmp_path: Path, text: str) -> None:
     poison = poisoned(diagnosis(), text)
     assert render(read_back(tmp_path, poison), "json") == render(poison, "json")

@@ -1,0 +1,125 @@
+"""Runs of the command line as forks of a process that has everything loaded, in a fifth of the time of a new Python.
+
+What a run gets and leaves is its own: arguments, environment, folder, standard streams and exit code. Recorded profiles
+come from ``tests.profiles``. What depends on how Python starts needs a Python of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+ROOT = Path(__file__).resolve().parents[1]
+_LONGEST = 1 << 18
+_OF_PYTHON = ("PYTHON", "LANG", "LC_")
+
+
+def starts_python_differently(variables: Mapping[str, str]) -> bool:
+    """Whether there is one among them that Python looks at when it starts."""
+    return any(name.startswith(_OF_PYTHON) for name in variables)
+
+
+def run_warm(
+    args: Sequence[str], environment: Mapping[str, str], folder: Path | None, timeout_s: float
+) -> subprocess.CompletedProcess[bytes]:
+    """What ``python -m ncuview`` with these arguments does in this environment and folder."""
+    with ExitStack() as held:
+        out, err = (cast("BinaryIO", held.enter_context(tempfile.TemporaryFile())) for _ in range(2))
+        nothing = held.enter_context(Path(os.devnull).open("rb"))
+        wanted = {"args": list(args), "environment": dict(environment), "folder": str(folder or Path.cwd())}
+        waiting = _waiting()
+        waiting.settimeout(timeout_s)
+        streams = [stream.fileno() for stream in (nothing, out, err)]
+        socket.send_fds(waiting, [json.dumps(wanted).encode()], streams)
+        code = int(waiting.recv(64))
+        out.seek(0)
+        err.seek(0)
+        return subprocess.CompletedProcess(args, code, out.read(), err.read())
+
+
+@cache
+def _waiting() -> socket.socket:
+    """The way to the process that waits; it ends when this one does, which closes its end."""
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    command = [sys.executable, "-m", __name__, str(its.fileno())]
+    process = subprocess.Popen(
+        command, cwd=ROOT, pass_fds=[its.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    its.close()
+
+    def end() -> None:
+        ours.close()
+        process.wait()
+
+    atexit.register(end)
+    return ours
+
+
+def _serve(way: socket.socket) -> None:
+    while True:
+        message, streams, *_ = socket.recv_fds(way, _LONGEST, 3)
+        if not message:
+            return
+        if (child := os.fork()) == 0:
+            way.close()
+            _become(json.loads(message), streams)
+        for stream in streams:
+            os.close(stream)
+        way.send(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])).encode())
+
+
+def _become(wanted: dict[str, Any], streams: Sequence[int]) -> None:
+    code = 1
+    try:
+        for at, stream in enumerate(streams):
+            os.dup2(stream, at)
+            os.close(stream)
+        os.environ.clear()
+        os.environ.update(wanted["environment"])
+        os.chdir(wanted["folder"])
+        sys.path.insert(0, wanted["folder"])
+        sys.argv = ["ncuview", *wanted["args"]]
+        from ncuview.cli import run
+
+        run()
+    except BaseException:  # noqa: BLE001
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _load() -> None:
+    """Load what most commands need, and take recorded profiles from the store of the tests."""
+    from ncuview.api import load_rules
+    from ncuview.report import reader
+    from tests.profiles import RECORDED, profile_of
+
+    load_rules()
+    really_read, recorded = reader.read, {str(path) for path in RECORDED}
+
+    def read(paths: Sequence[str | Path], kernel: str = "", *others: Any, **options: Any) -> Any:
+        if others or options.get("ahead") or not options.get("instructions", True):
+            return really_read(paths, kernel, *others, **options)
+        if not {str(path) for path in paths} <= recorded:
+            return really_read(paths, kernel, *others, **options)
+        return profile_of(*map(Path, paths), kernel=kernel)
+
+    reader.read = read
+
+
+if __name__ == "__main__":
+    _load()
+    _serve(socket.socket(fileno=int(sys.argv[1])))
