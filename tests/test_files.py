@@ -28,8 +28,6 @@ from ncuview.report.packing import packed
 CALLS = ("open", "write", "fchmod", "fsync", "close", "replace", "unlink", "scandir")
 """What writing asks of the system, as functions of ``os``."""
 HOUR_S = 3600
-KILLS = 8
-"""Of all who write files together; tests/nightly does 35, benchmarks/kill_writers.py 500."""
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -457,26 +455,19 @@ def every() -> Sequence[Writer]:
     return writers()
 
 
-def test_killed_writers_leave_the_old_file_or_the_new_one_and_nothing_for_the_next() -> None:
-    check_killed(KILLS)
-
-
-def check_killed(number: int) -> None:
-    # In a process of its own, which holds little: a child that shares much memory takes long to write to its part.
-    command = [sys.executable, "-m", "benchmarks.kill_writers", str(number), "20"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == 0, done.stdout + done.stderr
-    kills, old, new, mixed, _, left = done.stdout.splitlines()[-1].split()[1:]
-    assert (int(kills), int(mixed), int(left)) == (number, 0, 0)
-    assert int(old) + int(new) == number
-
-
-@pytest.mark.parametrize("make", FAULTS[:-1], ids=["ENOSPC", "EIO", "EACCES"])
+@pytest.mark.parametrize("at", range(len(FAULTS) - 1), ids=["ENOSPC", "EIO", "EACCES"])
 def test_whatever_fails_is_told_and_leaves_the_old_file_or_the_new_one(
-    every: Sequence[Writer], make: Callable[[], BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    every: Sequence[Writer], at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A third of the writers for each fault; tests/nightly has all of them.
+    check_faults(every[at :: len(FAULTS) - 1], FAULTS[at], tmp_path, monkeypatch)
+
+
+def check_faults(
+    some: Sequence[Writer], make: Callable[[], BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scrub, "packed", cache(packed))  # which takes a second
-    for writer in every:
+    for writer in some:
         path = tmp_path / writer.name / writer.file
         path.parent.mkdir()
         old, new = writer.written(0)[writer.file], writer.written(1)

@@ -17,11 +17,21 @@ import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 ROOT = Path(__file__).resolve().parents[1]
 _LONGEST = 1 << 18
+_NEEDED = (
+    "ncuview.cli",
+    "ncuview.edit.advice",
+    "ncuview.render.terminal",
+    "ncuview.render.outputs",
+    "ncuview.gate.judge",
+)
+_OFTEN = {"bank_patterns", "calibration", "divergence", "transpose"}
+"""Families whose recorded profiles many tests diagnose."""
 _OF_PYTHON = ("PYTHON", "LANG", "LC_")
 
 
@@ -103,21 +113,41 @@ def _become(wanted: dict[str, Any], streams: Sequence[int]) -> None:
 
 def _load() -> None:
     """Load what most commands need, and take recorded profiles from the store of the tests."""
+    for module in _NEEDED:
+        import_module(module)
+    from ncuview import profiled
     from ncuview.api import load_rules
+    from ncuview.diagnose.rank import diagnose
     from ncuview.report import reader
     from tests.profiles import RECORDED, profile_of
 
-    load_rules()
-    really_read, recorded = reader.read, {str(path) for path in RECORDED}
+    really_read, read_with_sources = reader.read, profiled.read_with_sources
+    recorded = {str(path) for path in RECORDED}
 
-    def read(paths: Sequence[str | Path], kernel: str = "", *others: Any, **options: Any) -> Any:
-        if others or options.get("ahead") or not options.get("instructions", True):
-            return really_read(paths, kernel, *others, **options)
-        if not {str(path) for path in paths} <= recorded:
-            return really_read(paths, kernel, *others, **options)
+    def read(paths: Sequence[str | Path], kernel: str = "", ahead: Any = None, *, instructions: bool = True) -> Any:
+        if ahead or not instructions or not paths or not {*map(str, paths)} <= recorded:
+            return really_read(paths, kernel, ahead, instructions=instructions)
         return profile_of(*map(Path, paths), kernel=kernel)
 
     reader.read = read
+    often = {str(path): read_with_sources([path]) for path in RECORDED if path.parent.name in _OFTEN}
+    for profile in often.values():
+        diagnose(profile, load_rules())  # what is derived from a profile is kept as long as it is
+
+    def read_often(
+        paths: Sequence[str | Path],
+        kernel_name: str = "",
+        source_folders: Sequence[Path] = (),
+        ahead: Any = None,
+        *,
+        instructions: bool = True,
+    ) -> Any:
+        plain = len(paths) == 1 and instructions and not (kernel_name or source_folders or ahead)
+        if plain and str(paths[0]) in often:
+            return often[str(paths[0])]
+        return read_with_sources(paths, kernel_name, source_folders, ahead, instructions=instructions)
+
+    profiled.read_with_sources = read_often
 
 
 if __name__ == "__main__":

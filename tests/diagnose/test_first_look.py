@@ -21,7 +21,7 @@ from ncuview.model import Diagnosis, Finding, Passed, Profile, Skipped
 from ncuview.paths import shipped
 from ncuview.report.host_times import with_host_times_of
 from tests.builders import USE, Launch, make_profile
-from tests.profiles import RECORDED, profile_of
+from tests.profiles import RECORDED, labelled_diagnosis, profile_of, recorded_diagnosis
 
 RULES = load_rules()
 PLAN = metrics_for(RULES)
@@ -37,7 +37,7 @@ def recorded(path: Path) -> Profile:
 
 @cache
 def whole_diagnosis(path: Path) -> Diagnosis:
-    return diagnose(recorded(path), RULES)
+    return recorded_diagnosis(path.parent.name) if path in RECORDED else labelled_diagnosis(path)
 
 
 def at_a_look(profile: Profile, metrics: Collection[str]) -> Profile:

@@ -10,7 +10,7 @@ import pytest
 from ncuview.api import load_rules
 from ncuview.diagnose.rank import diagnose
 from ncuview.model import Finding, LaunchDiagnosis, Profile
-from tests.profiles import RECORDED, profile_of
+from tests.profiles import RECORDED, recorded_diagnosis, recorded_profile
 
 
 def renamed(profile: Profile) -> Profile:
@@ -37,8 +37,8 @@ def said(launch: LaunchDiagnosis) -> object:
 
 @pytest.mark.parametrize("report", RECORDED, ids=[path.parent.name for path in RECORDED])
 def test_nothing_changes_when_everything_is_called_something_else(report: Path) -> None:
-    profile = profile_of(report)
+    profile = recorded_profile(report.parent.name)
     rules = load_rules()
-    before, after = diagnose(profile, rules), diagnose(renamed(profile), rules)
+    before, after = recorded_diagnosis(report.parent.name), diagnose(renamed(profile), rules)
     assert [said(launch) for launch in after.launches] == [said(launch) for launch in before.launches]
     assert {launch.kernel for launch in after.launches}.isdisjoint(launch.kernel for launch in before.launches)

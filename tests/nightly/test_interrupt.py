@@ -10,16 +10,12 @@ FILE = Path(__file__).parents[2] / "benchmarks" / "interrupt.py"
 
 
 def test_nothing_is_left_of_interrupted_runs() -> None:
-    check_interrupted(3)
-
-
-def check_interrupted(count: int) -> None:
     spec = importlib.util.spec_from_file_location("interrupt", FILE)
     assert spec is not None
     assert spec.loader is not None
     benchmark = sys.modules["interrupt"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(benchmark)
-    found = benchmark.interrupt(count, seed=1, at_once=count)
+    found = benchmark.interrupt(12, seed=1, at_once=12)
     assert {run.signal for run in found} == set(benchmark.SIGNALS)
-    assert sum(run.under_ncu for run in found) >= count // 2
-    assert [(run.processes, run.files) for run in found] == [((), ())] * count
+    assert sum(run.under_ncu for run in found) >= 6
+    assert [(run.processes, run.files) for run in found] == [((), ())] * 12
