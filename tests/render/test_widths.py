@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-
-import pytest
+from itertools import product, takewhile
 
 from ncuview.diagnose.priority import priorities
 from ncuview.model import Diagnosis, Gain, Ladder, LaunchDiagnosis
@@ -15,8 +14,11 @@ from tests.hostile import HOSTILE, poisoned
 from tests.render.sample import advice_finding, launch_near_peak, launch_with_advice
 from tests.render.sample import ladder as small_ladder
 from tests.render.test_pages import too_wide
+from tests.together import together
 
 WIDTHS = range(40, 241)
+FEW, MANY = 12, 1003
+"""Rows of the ranking at every width, and at some: four digits in front of a row take long to lay out."""
 TEMPLATE = f"cub::RadixSort<{','.join(f'Policy{each}<float*,Digits{each}>' for each in 'ABCDEFGHIJKL')}>"
 """About 300 characters. Without blanks and digits, so that its pieces are words of a page that no figure is."""
 
@@ -97,9 +99,9 @@ def rows(page: str) -> dict[int, list[str]]:
     head = next(at for at, line in enumerate(lines) if re.match(r" *# kernel", line))
     margin = lines[head].index("#") + 1
     found: dict[int, list[str]] = {}
-    body = lines[head + 1 :]
+    body = takewhile(lambda line: line and not line.startswith("and "), lines[head + 1 :])
     number = 0
-    for line in body[: body.index("")]:
+    for line in body:
         number = int(line[:margin]) if line[:margin].strip() else number
         if number:
             found.setdefault(number, []).append(line[margin:])
@@ -121,16 +123,25 @@ def shown_whole(words: str, text: str) -> bool:
     return bool(re.search(rf"(?<!\S){re.escape(words)}(?!\S)", text))
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@together("width", WIDTHS)
 def test_the_ranking_keeps_names_numbers_and_units(width: int) -> None:
-    page = priorities_page(RANKING, PRIORITIES, listed=1003, full=0, width=width, color=False)
-    found = rows(page)
-    assert sorted(found) == list(range(1, 1004))
-    assert {number: missing for number, cells in RANKED.items() if (missing := missing_of(cells, found[number]))} == {}
+    check_ranking(width, FEW)
+
+
+@together("width", [40, 41, 60, 80, 100, 120, 160, 240])
+def test_a_long_ranking_keeps_names_numbers_and_units(width: int) -> None:
+    check_ranking(width, MANY)
+
+
+def check_ranking(width: int, listed: int) -> None:
+    page = priorities_page(RANKING, PRIORITIES, listed=listed, full=0, width=width, color=False)
+    found, shown = rows(page), {number: cells for number, cells in RANKED.items() if number <= listed}
+    assert sorted(found) == list(range(1, listed + 1))
+    assert {number: missing for number, cells in shown.items() if (missing := missing_of(cells, found[number]))} == {}
     assert not too_wide(page, width)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@together("width", WIDTHS)
 def test_the_ladder_keeps_names_numbers_and_units(width: int) -> None:
     page = render(LADDER, width=width)
     found = rows(page)
@@ -139,7 +150,7 @@ def test_the_ladder_keeps_names_numbers_and_units(width: int) -> None:
     assert not too_wide(page, width)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@together("width", WIDTHS)
 def test_each_column_keeps_its_heading(width: int) -> None:
     ranked = priorities_page(RANKING, PRIORITIES, listed=3, full=0, width=width, color=False)
     for heading in ("# kernel", "grid, block", "runs", "time", "share", "first advice", "gain", "saves", "each launch"):
@@ -148,8 +159,7 @@ def test_each_column_keeps_its_heading(width: int) -> None:
         assert shown_whole(heading, render(LADDER, width=width).replace("document:", "document"))
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-@pytest.mark.parametrize("width", [40, 41, 79, 120, 240])
+@together("text, width", product(HOSTILE.values(), [40, 41, 79, 120, 240]))
 def test_no_text_makes_a_row_wider_than_the_page(text: str, width: int) -> None:
     answer = poisoned(Diagnosis(RANKING.launches[:5], ()), text)
     assert not too_wide(priorities_page(answer, priorities(answer), listed=5, full=0, width=width, color=False), width)
