@@ -10,11 +10,14 @@ import hashlib
 import pickle
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
+
+import pytest
 
 import ncuview
 from ncuview.api import ladder, load_rules
@@ -22,6 +25,8 @@ from ncuview.collect.recorded import recorded_report
 from ncuview.diagnose.rank import diagnose
 from ncuview.model import Diagnosis, Ladder, Profile
 from ncuview.paths import shipped
+from ncuview.report import reader
+from ncuview.report.child import Ahead
 from ncuview.report.host_times import with_host_times_of
 from ncuview.report.reader import read
 
@@ -33,6 +38,23 @@ LABELLED = sorted((Path(__file__).parents[1] / "benchmarks" / "accuracy" / "h200
 """The reports of the labelled programs; tests of all of them are nightly."""
 _IN_MEMORY = 64
 Made = TypeVar("Made")
+
+
+def read_stored(
+    paths: Sequence[str | Path], kernel: str = "", ahead: Ahead | None = None, *, instructions: bool = True
+) -> Profile:
+    """What stands in for ``ncuview.report.reader.read``: recorded profiles from the store, all else as it is read."""
+    if ahead or not instructions or not paths or not {*map(Path, paths)} <= {*RECORDED}:
+        return read(paths, kernel, ahead, instructions=instructions)
+    return profile_of(*map(Path, paths), kernel=kernel)
+
+
+@contextmanager
+def stored_profiles() -> Iterator[None]:
+    """Whatever reads recorded profiles in the meantime gets those of the store."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "read", read_stored)
+        yield
 
 
 @lru_cache(maxsize=_IN_MEMORY)
@@ -57,7 +79,12 @@ def recorded_diagnosis(family: str) -> Diagnosis:
 @cache
 def recorded_ladder(family: str) -> Ladder:
     """A family's ladder, from its recorded profile."""
-    return _diagnosed(f"ladder of {family}", lambda: ladder(family, load_rules(), live=False))
+
+    def made() -> Ladder:
+        with stored_profiles():
+            return ladder(family, load_rules(), live=False)
+
+    return _diagnosed(f"ladder of {family}", made)
 
 
 @lru_cache(maxsize=_IN_MEMORY)

@@ -62,7 +62,7 @@ def ncuview(
 ) -> Ended:
     """Run ncuview on a machine without GPU; ``before`` is Python that runs first, to change what it finds."""
     variables = environment(env, path)
-    if before or starts_python_differently(env):
+    if starts_python_differently(env):
         program = ["-c", f"{before}\n{MAIN}"] if before else ["-m", "ncuview"]
         done = subprocess.run(
             [sys.executable, *program, *args],
@@ -74,7 +74,7 @@ def ncuview(
             check=False,
         )
     else:
-        done = run_warm(list(map(str, args)), variables, cwd, PATIENCE_S)
+        done = run_warm(list(map(str, args)), before, variables, cwd, PATIENCE_S)
     return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

@@ -41,13 +41,18 @@ def starts_python_differently(variables: Mapping[str, str]) -> bool:
 
 
 def run_warm(
-    args: Sequence[str], environment: Mapping[str, str], folder: Path | None, timeout_s: float
+    args: Sequence[str], before: str, environment: Mapping[str, str], folder: Path | None, timeout_s: float
 ) -> subprocess.CompletedProcess[bytes]:
-    """What ``python -m ncuview`` with these arguments does in this environment and folder."""
+    """What ``python -m ncuview`` with these arguments does, after this Python, in this environment and folder."""
     with ExitStack() as held:
         out, err = (cast("BinaryIO", held.enter_context(tempfile.TemporaryFile())) for _ in range(2))
         nothing = held.enter_context(Path(os.devnull).open("rb"))
-        wanted = {"args": list(args), "environment": dict(environment), "folder": str(folder or Path.cwd())}
+        wanted = {
+            "args": list(args),
+            "before": before,
+            "environment": dict(environment),
+            "folder": str(folder or Path.cwd()),
+        }
         waiting = _waiting()
         waiting.settimeout(timeout_s)
         streams = [stream.fileno() for stream in (nothing, out, err)]
@@ -100,6 +105,7 @@ def _become(wanted: dict[str, Any], streams: Sequence[int]) -> None:
         os.chdir(wanted["folder"])
         sys.path.insert(0, wanted["folder"])
         sys.argv = ["ncuview", *wanted["args"]]
+        exec(compile(wanted["before"], "before", "exec"), {})
         from ncuview.cli import run
 
         run()
@@ -119,17 +125,10 @@ def _load() -> None:
     from ncuview.api import load_rules
     from ncuview.diagnose.rank import diagnose
     from ncuview.report import reader
-    from tests.profiles import RECORDED, profile_of
+    from tests.profiles import RECORDED, read_stored
 
-    really_read, read_with_sources = reader.read, profiled.read_with_sources
-    recorded = {str(path) for path in RECORDED}
-
-    def read(paths: Sequence[str | Path], kernel: str = "", ahead: Any = None, *, instructions: bool = True) -> Any:
-        if ahead or not instructions or not paths or not {*map(str, paths)} <= recorded:
-            return really_read(paths, kernel, ahead, instructions=instructions)
-        return profile_of(*map(Path, paths), kernel=kernel)
-
-    reader.read = read
+    reader.read = read_stored
+    read_with_sources = profiled.read_with_sources
     often = {str(path): read_with_sources([path]) for path in RECORDED if path.parent.name in _OFTEN}
     for profile in often.values():
         diagnose(profile, load_rules())  # what is derived from a profile is kept as long as it is

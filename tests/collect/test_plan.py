@@ -23,7 +23,7 @@ from ncuview.paths import shipped
 from ncuview.report.derive import DERIVED
 from ncuview.report.units import UNITS
 from ncuview.ruleset.spec import Rule, load_rules
-from tests.profiles import recorded_profile
+from tests.profiles import recorded_diagnosis, recorded_profile
 from tests.together import together
 
 RULES = load_rules([shipped("rules")])
@@ -158,11 +158,11 @@ def check_planned(rule: Rule, families: Sequence[str]) -> None:
             name for name in profile.metrics if name in planned or str(name).startswith(("launch__", "device__"))
         ]
         alone = diagnose(replace(profile, metrics=profile.metrics[columns]), [rule])
-        whole = diagnose(profile, [rule])
-        assert [said(launch) for launch in alone.launches] == [said(launch) for launch in whole.launches]
+        whole = recorded_diagnosis(family)
+        assert [said(launch, rule) for launch in alone.launches] == [said(launch, rule) for launch in whole.launches]
 
 
-def said(launch: LaunchDiagnosis) -> tuple[object, ...]:
-    (outcome,) = launch.outcomes
+def said(launch: LaunchDiagnosis, rule: Rule) -> tuple[object, ...]:
+    (outcome,) = (each for each in launch.outcomes if each.rule.code == rule.text.code)
     gain = outcome.predicted_speedup if isinstance(outcome, Finding) else None
     return type(outcome), outcome.rule.code, gain

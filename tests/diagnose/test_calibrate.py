@@ -19,6 +19,7 @@ from ncuview.model import Calibration, Profile
 from ncuview.paths import shipped as shipped_folder
 from ncuview.report.units import UNITS
 from tests.builders import H200, USE, Launch, make_profile
+from tests.profiles import stored_profiles
 
 OTHER = "NVIDIA Unheard-of"
 FAMILIES = sorted({find_kernel(name).text.family for name in KERNELS})
@@ -29,7 +30,8 @@ CLOSE = 0.055
 
 @cache
 def recorded(*families: str) -> Calibration:
-    return api.calibrate(*(shipped_folder("kernels") / family / "h200.ncu-repz" for family in families))
+    with stored_profiles():
+        return api.calibrate(*(shipped_folder("kernels") / family / "h200.ncu-repz" for family in families))
 
 
 # The recorded profiles
