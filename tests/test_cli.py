@@ -275,7 +275,7 @@ def test_missing_metrics_are_no_error_but_skip_the_rules_that_need_them(poor: tu
 
 def test_missing_metrics_are_never_a_finding_or_a_verdict(poor: tuple[Ended, str]) -> None:
     for launch in poor[0].document["launches"]:
-        assert launch["verdict"] == "unclear"
+        assert launch["verdict"] == "not-judged"
         assert "finding" not in {outcome["outcome"] for outcome in launch["outcomes"]}
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ncuview.gpus import shipped_tables
 from ncuview.report import sass
 from ncuview.report.powers import power_instructions
 from ncuview.report.sass import GLOBAL_LOAD, Code, Weights, load_batches
@@ -20,8 +21,8 @@ from ncuview.report.walks import Place
 _ROLLED = 15
 """Instructions of a loop whose turns are nothing else: of more, the three that count, compare and jump are less than
 the fifth from which on the rule loop-overhead speaks."""
-_IN_FLIGHT = 16
-"""Bytes per thread: the rules little-work-per-thread and serialized-loads speak below."""
+_IN_FLIGHT = max(table.get("bytes_in_flight", 0.0) for table in shipped_tables().values())
+"""Bytes per thread below which little-work-per-thread and serialized-loads look, on the GPU that needs the most."""
 _FEW_LOADS = 4
 """Loads of a thread from which on serialized-loads speaks, and not little-work-per-thread."""
 _WIDEST = 16

@@ -208,7 +208,7 @@ def test_the_data_stage_of_l1_takes_one_wavefront_per_cycle_and_multiprocessor()
     assert value("l1_wavefronts", Launch()) == pytest.approx(0.1 * 200_000 * 132)
 
 
-@together("name", sorted(DERIVED.keys() - {"host_timed"}))
+@together("name", sorted(DERIVED.keys() - {"host_timed", "warp_specialised"}))
 def test_without_what_it_declares_a_quantity_is_unknown(name: str) -> None:
     assert math.isnan(value(name, Launch().without(*DERIVED[name].metrics)))
 
