@@ -7,7 +7,7 @@ import pytest
 from ncuview.history import render_history
 from tests.browser.test_html_report import OVERFLOW, Shown, axe, chromium, shown  # noqa: F401  (fixtures)
 from tests.hostile import HOSTILE
-from tests.render.test_history import hostile, sample
+from tests.nightly.render.test_history import hostile, sample
 
 
 @pytest.mark.parametrize("colors", ["light", "dark"])

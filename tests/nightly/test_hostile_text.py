@@ -6,8 +6,8 @@ import pytest
 
 from tests.hostile import PAYLOADS
 from tests.hostility.places import OF_THE_WHOLE, PLACES
-from tests.hostility.test_matrix import check_place
-from tests.hostility.test_messages import PLOTTED, check_plots
+from tests.nightly.hostility.test_matrix import check_place
+from tests.nightly.hostility.test_messages import PLOTTED, check_plots
 
 
 @pytest.mark.parametrize("place", PLACES)

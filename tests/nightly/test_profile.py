@@ -22,7 +22,7 @@ from ncuview.errors import NcuviewError, ProgramFailed
 from ncuview.paths import shipped
 from ncuview.report.child import Ahead
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 REPORT = shipped("kernels") / "bank_patterns" / "h200.ncu-repz"
 
 

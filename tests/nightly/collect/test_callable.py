@@ -22,11 +22,11 @@ from ncuview.collect.callable import program_of
 from ncuview.collect.options import NcuOptions
 from ncuview.errors import UsageError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 OWN, PRIMARY = 0x10, 0x20
 PLAYED = """
 import ctypes, json, runpy, sys
-from tests.collect.test_callable import Driver
+from tests.nightly.collect.test_callable import Driver
 trouble, sys.argv = json.loads(sys.argv[1]), sys.argv[2:]
 ctypes.CDLL = {"libcuda.so.1": Driver(**trouble)}.__getitem__
 runpy.run_path(sys.argv[0], run_name="__main__")

@@ -48,7 +48,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         play(here, monkeypatch, **scenario)
         program = [sys.executable, "-m", "ncuview", *words, "--", sys.executable, *WORDS]
         environment = {**os.environ, "HOME": str(tmp_path / HOME), "HF_TOKEN": VARIABLE, "MY_PASSWORD": VARIABLE}
-        root = Path(__file__).resolve().parents[2]
+        root = Path(__file__).resolve().parents[3]
         environment |= {"PYTHONPATH": str(root), "XDG_CONFIG_HOME": str(tmp_path / "config")}
         done = subprocess.run(
             program,

@@ -15,7 +15,7 @@ import pytest
 
 from ncuview.report import confine as module
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root has rights to give up")
 STATE = """
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))

@@ -28,7 +28,7 @@ from ncuview.report.packing import packed
 CALLS = ("open", "write", "fchmod", "fsync", "close", "replace", "unlink", "scandir")
 """What writing asks of the system, as functions of ``os``."""
 HOUR_S = 3600
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -245,7 +245,7 @@ def test_a_file_that_grows_beyond_the_limit_of_the_process_leaves_the_old_one(ta
         capture_output=True,
         text=True,
         check=False,
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[2],
     )
     assert "OSError: [Errno 27] File too large" in run.stderr
     assert target.read_bytes() == b"old"

@@ -22,7 +22,7 @@ from lxml import etree
 
 from ncuview.paths import shipped
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CI = ROOT / "examples" / "ci"
 ACTION, WORKFLOW = CI / "github" / "action.yml", CI / "github" / "workflow.yml"
 GITLAB = CI / "gitlab" / "ncuview.gitlab-ci.yml"

@@ -12,7 +12,7 @@ import pytest
 import ncuview
 from ncuview.paths import shipped
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
 BLOCK = re.compile(
     r"^(?P<gpu><!-- needs a GPU -->\n)?```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<printed>.*?)^```\n)?",

@@ -1,0 +1,1 @@
+"""Long tests of what tests/render tests."""
