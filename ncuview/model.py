@@ -349,8 +349,8 @@ class LaunchDiagnosis:
 
     @property
     def unexamined(self) -> bool:
-        """Whether most rules could not look at the launch: metrics, machine code or figures of the GPU are missing."""
-        return mostly_blind(self.outcomes)
+        """Whether most rules could not look at a launch that is the reader's: metrics, code or GPU figures are missing."""
+        return not self.owner and mostly_blind(self.outcomes)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -91,6 +91,10 @@ def test_a_vendors_kernel_is_named_as_such() -> None:
     assert coverage_sentence([VENDORS, BLIND]).endswith("The code of 1 of 2 launches is not yours to change: cuBLAS 1.")
 
 
+def test_a_vendors_kernel_is_not_counted_as_not_judged_as_well() -> None:
+    assert "could not look" not in coverage_sentence([replace(BLIND, owner="cuDNN", verdict="not-yours")])
+
+
 def test_where_all_was_judged_nothing_is_said() -> None:
     assert coverage_sentence([launch_with_advice(), launch_near_peak(), launch_unclear()]) == ""
 
