@@ -349,7 +349,7 @@ class LaunchDiagnosis:
 
     @property
     def unexamined(self) -> bool:
-        """Whether most rules could not look at a launch of the reader's own: numbers, code or GPU figures are missing."""
+        """Whether most rules could not look at a launch of the reader's own code, for want of numbers or code."""
         return not self.owner and mostly_blind(self.outcomes)
 
     @property
