@@ -11,9 +11,19 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize(
-    "part", ["collect", "diagnose", "edit gate trend ruleset", "report", "render", "hostility test_masking.py"]
-)
+PARTS = [
+    "collect nightly/collect",
+    "diagnose nightly/diagnose",
+    "edit nightly/edit",
+    "gate nightly/gate trend ruleset",
+    "report",
+    "nightly/report",
+    "render nightly/render",
+    "test_toml_file.py nightly/test_files.py nightly/hostility",
+]
+
+
+@pytest.mark.parametrize("part", PARTS)
 def test_properties_hold_for_more_examples(part: str) -> None:
     folders = [f"tests/{name}" for name in part.split()]
     command = [sys.executable, "-m", "pytest", "-q", "-m", "hypothesis", "--hypothesis-profile=more", *folders]

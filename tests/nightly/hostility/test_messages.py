@@ -138,6 +138,7 @@ def is_element(node: etree._Element) -> bool:
 def picture(place: str, shown: list[str]) -> etree._Element:
     """Both plots of launches with these texts, as SVG with its texts as texts, read strictly."""
     import matplotlib as mpl
+    from matplotlib import pyplot as plt
 
     root = etree.Element("both")
     (answers,) = answers_in(place, shown)
@@ -146,6 +147,7 @@ def picture(place: str, shown: list[str]) -> etree._Element:
             figure: Any = axes.figure
             kept = BytesIO()
             figure.savefig(kept, format="svg")
+            plt.close(figure)
             check_text(kept.getvalue().decode())
             root.append(etree.fromstring(kept.getvalue(), etree.XMLParser(resolve_entities=False, no_network=True)))
     return root
