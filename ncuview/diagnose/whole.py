@@ -39,11 +39,10 @@ def with_copies(speedup: Speedup, profile: Profile) -> Speedup:
     """The gain of the whole from the gain of a kernel; unchanged where no copies were timed."""
     shown = _shown(profile)
     timed = np.isfinite(shown)
-    bounds = {
-        name: np.where(timed, 1 / (1 - shown + shown / getattr(speedup, name)), getattr(speedup, name))
-        for name in ("low", "best", "high")
-    }
-    return replace(speedup, **bounds)
+    kernel = {name: getattr(speedup, name) for name in ("low", "best", "high")}
+    with np.errstate(divide="ignore", over="ignore"):  # a gain of 0 is a kernel that never ends, and so is the whole
+        whole = {name: np.where(timed, 1 / (1 - shown + shown / gain), gain) for name, gain in kernel.items()}
+    return replace(speedup, **whole)
 
 
 def _shown(profile: Profile) -> Column:

@@ -102,6 +102,11 @@ def test_the_longer_direction_hides_the_kernel() -> None:
     assert one == other
 
 
+@pytest.mark.parametrize("gain", [0.0, 5e-324])
+def test_a_kernel_that_never_ends_makes_the_whole_endless(gain: float) -> None:
+    assert whole_gain(timed(), gain) == (0.0, 0.0, 0.0)
+
+
 def test_launches_do_not_influence_each_other() -> None:
     profile = make_profile(timed(), Launch(), timed(kernel=2e6, whole=4e6))
     together = with_copies(of_kernel(1.5, 2.0, 4.0, launches=3), profile)
