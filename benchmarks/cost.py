@@ -22,8 +22,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from ncuview.collect.machine import find_ncu, find_nvcc
-from ncuview.collect.ncu import classify, ncu_command, run_ncu
+from ncuview.profiling.machine import find_ncu, find_nvcc
+from ncuview.profiling.ncu import classify, ncu_command, run_ncu
 
 SOURCE = Path(__file__).resolve().parent / "user_programs" / "many_launches.cu"
 REPEATS = 3

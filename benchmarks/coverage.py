@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from ncuview.api import ladder, load_rules
-from ncuview.collect.catalogue import all_kernels
-from ncuview.model import Broken, Finding, LaunchDiagnosis, NotApplicable, Outcome, Passed, Skipped
+from ncuview.catalogue.kernels import all_kernels
+from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotApplicable, Outcome, Passed, Skipped
 
 _HEAD = """# Rules and kernels
 

@@ -1,4 +1,4 @@
-"""Whether the labels of a details page mean what ncuview/report/details_labels.csv says, on one report.
+"""Whether the labels of a details page mean what ncuview/reader/details_labels.csv says, on one report.
 
     ncu --import REPORT --page details --csv > details.csv
     ncu --import REPORT --page raw --csv > raw.csv
@@ -13,7 +13,7 @@ import csv
 import sys
 from pathlib import Path
 
-from ncuview.report.csv_export import base_unit, labels, read_csv
+from ncuview.reader.csv_export import base_unit, labels, read_csv
 
 ROUNDED = 0.006
 """What the page's two decimals leave open, in its own unit."""

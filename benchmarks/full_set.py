@@ -16,16 +16,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ncuview.api import load_rules
-from ncuview.diagnose.rank import diagnose
-from ncuview.model import LaunchDiagnosis, Skipped
-from ncuview.report.reader import read
+from ncuview.engine.rank import diagnose
+from ncuview.reader.reader import read
+from ncuview.records.diagnosis import LaunchDiagnosis, Skipped
 
 _HEAD = """\
 # Reports of `--set full`
 
 Made by `python benchmarks/full_set.py` from programs of the accuracy set on an NVIDIA H200 with ncu 2025.3.1, each
 profiled with the metrics that ncuview asks for and again with `--set full`, as users' reports mostly are. Where a
-report lacks a metric that others determine, it is computed (`ncuview/report/determined.py`); a rule that still lacks
+report lacks a metric that others determine, it is computed (`ncuview/reader/equivalents.py`); a rule that still lacks
 one is skipped. *Same* means the same first advice, or none in both.
 """
 

@@ -30,9 +30,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from benchmarks.reading import repeated
-from ncuview.collect.recorded import recorded_report
-from ncuview.report import wire
-from ncuview.report.precheck import read_report
+from ncuview.catalogue.recorded import recorded_report
+from ncuview.reader import wire
+from ncuview.reader.precheck import read_report
 
 LAUNCHES = 3
 """Of each report that is changed; more would take longer and show no more."""
@@ -283,9 +283,6 @@ def _judged(numbers: range, seed: int, kind: str) -> list[Verdict]:
 
 @cache
 def _whole(place: int) -> Mapping[str, Any]:
-    import ncuview.diagnose.rank
-    import ncuview.render.document
-    import ncuview.report.frames  # noqa: F401  (so that the children of this process have it)
 
     with tempfile.TemporaryDirectory() as folder:
         ended = run(seeds()[place].data, Path(folder))

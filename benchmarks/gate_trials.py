@@ -25,17 +25,19 @@ from typing import Any
 import pandas as pd
 
 from ncuview.api import diagnose, load_rules, read
-from ncuview.collect.catalogue import Launch, find_kernel, launch_of
-from ncuview.collect.live import profile_live
-from ncuview.collect.plan import metrics_for
-from ncuview.collect.recorded import recorded_report
+from ncuview.catalogue.kernels import Launch, find_kernel, launch_of
+from ncuview.catalogue.live import profile_live
+from ncuview.catalogue.recorded import recorded_report
+from ncuview.engine.plan import metrics_for
 from ncuview.gate.baseline import baseline_of
 from ncuview.gate.budget import BaselineLimits, Budget
 from ncuview.gate.judge import judge
 from ncuview.gate.regress import COUNTERS
 from ncuview.gate.spread import Spreads
-from ncuview.model import Check, Device, Diagnosis, LaunchDiagnosis, Profile, ReportInfo, TextbookMetric
-from ncuview.report.metrics import definitions, metric_names
+from ncuview.metrics.textbook import definitions, metric_names
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
+from ncuview.records.gate import Check
+from ncuview.records.profile import Device, Profile, ReportInfo
 
 RUNS, LAUNCHES, TRIALS, SEED = 10, 5, 200, 2026
 KERNELS: tuple[tuple[str, Mapping[str, int]], ...] = (

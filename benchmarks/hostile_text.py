@@ -20,8 +20,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from ncuview.errors import UnsafeExpression
-from ncuview.ruleset.expression import MAX_LENGTH, compile_expression
+from ncuview.base.errors import UnsafeExpression
+from ncuview.base.expression import MAX_LENGTH, compile_expression
 from tests.hostile import PAYLOADS
 from tests.hostility.outputs import outputs_of
 from tests.hostility.places import OF_THE_WHOLE, PLACES, answers_in

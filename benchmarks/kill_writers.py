@@ -23,18 +23,19 @@ from pathlib import Path
 from typing import Literal
 
 from ncuview.api import load_rules
-from ncuview.collect.recorded import recorded_report
-from ncuview.diagnose.attainable import keep
-from ncuview.diagnose.rank import diagnose
-from ncuview.errors import NcuviewError
+from ncuview.base.errors import NcuviewError
+from ncuview.base.seal import seal
+from ncuview.catalogue.recorded import recorded_report
+from ncuview.engine.rank import diagnose
 from ncuview.gate.baseline import baseline_of, save_baseline
 from ncuview.gate.spread import Spreads
-from ncuview.model import Attained, Calibration, Diagnosis
+from ncuview.reader.reader import read
+from ncuview.reader.scrub import scrub
+from ncuview.reader.settings import Settings
+from ncuview.records.calibration import Attained, Calibration
+from ncuview.records.diagnosis import Diagnosis
 from ncuview.render.outputs import output_text, write_output
-from ncuview.report.reader import read
-from ncuview.report.scrub import scrub
-from ncuview.report.seal import seal
-from ncuview.report.settings import Settings
+from ncuview.speedup.attainable import keep
 
 KILLS, SEED = 500, 1
 FAMILIES = ("transpose", "matmul")

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.reading import FAMILY, repeated
-from ncuview.collect.recorded import recorded_report
-from ncuview.report.precheck import precheck, read_report
+from ncuview.catalogue.recorded import recorded_report
+from ncuview.reader.precheck import precheck, read_report
 
 LAUNCHES = (1_000, 10_000, 100_000)
 OUTPUTS: Mapping[str, Sequence[str]] = {

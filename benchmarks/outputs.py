@@ -19,11 +19,12 @@ from pathlib import Path
 
 from benchmarks.reading import FAMILY, repeated
 from ncuview.api import diagnose, load_rules
-from ncuview.collect.recorded import recorded_report
-from ncuview.model import Check, Diagnosis, Gate, LaunchDiagnosis
+from ncuview.catalogue.recorded import recorded_report
+from ncuview.reader.precheck import read_report
+from ncuview.reader.reader import read
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
+from ncuview.records.gate import Check, Gate
 from ncuview.render.outputs import FORMATS, output_text, write_output
-from ncuview.report.precheck import read_report
-from ncuview.report.reader import read
 
 LAUNCHES = 1_000
 REPEATS = 3

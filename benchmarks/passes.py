@@ -1,6 +1,6 @@
-"""Count the passes of sets of metrics on this GPU, and write what ``ncuview/collect/passes.toml`` holds.
+"""Count the passes of sets of metrics on this GPU, and write what ``ncuview/profiling/passes.toml`` holds.
 
-    python benchmarks/passes.py ncuview/collect/passes.toml
+    python benchmarks/passes.py ncuview/profiling/passes.toml
 
 Needs a GPU, ncu and nvcc; takes about two minutes. Each set is collected on one small launch, and ncu says how many
 passes it made. The sets are the metrics that every rule and textbook metric needs, by collector; the hardware counters
@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ncuview.api import load_rules
-from ncuview.collect.machine import find_ncu, find_nvcc, ncu_version
-from ncuview.collect.ncu import classify, ncu_command, run_ncu
-from ncuview.collect.passes import COLLECTORS, collector_of
-from ncuview.collect.plan import first_look_metrics, metrics_for, sampling_metrics
-from ncuview.report.reader import read
+from ncuview.engine.plan import first_look_metrics, metrics_for, sampling_metrics
+from ncuview.profiling.machine import find_ncu, find_nvcc, ncu_version
+from ncuview.profiling.ncu import classify, ncu_command, run_ncu
+from ncuview.profiling.passes import COLLECTORS, collector_of
+from ncuview.reader.reader import read
 
 SOURCE = Path(__file__).resolve().parent / "user_programs" / "many_launches.cu"
 _HEAD = """\

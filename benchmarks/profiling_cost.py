@@ -16,12 +16,12 @@ import time
 from pathlib import Path
 
 from ncuview.api import load_rules
-from ncuview.collect.catalogue import family, find_kernel, launch_of, launches_of
-from ncuview.collect.live import compile_all, host_environment, host_program
-from ncuview.collect.machine import find_ncu, find_nvcc
-from ncuview.collect.ncu import ncu_command, run_ncu
-from ncuview.collect.plan import metrics_for
-from ncuview.paths import shipped
+from ncuview.base.paths import shipped
+from ncuview.catalogue.kernels import family, find_kernel, launch_of, launches_of
+from ncuview.catalogue.live import compile_all, host_environment, host_program
+from ncuview.engine.plan import metrics_for
+from ncuview.profiling.machine import find_ncu, find_nvcc
+from ncuview.profiling.ncu import ncu_command, run_ncu
 
 REPEATS = 3
 

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from ncuview.api import ladder
-from ncuview.collect.catalogue import all_kernels, find_kernel
-from ncuview.model import Ladder, Rung
+from ncuview.catalogue.kernels import all_kernels, find_kernel
+from ncuview.records.ladder import Ladder, Rung
 
 FAMILIES = tuple(sorted({kernel.text.family for kernel in all_kernels()} - {"calibration"}))
 

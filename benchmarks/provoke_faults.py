@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.interrupt import MARK, marked
-from ncuview.collect.guard import descendants
-from ncuview.collect.machine import find_ncu, find_nvcc, gpu_state, ncu_version
-from ncuview.paths import shipped
+from ncuview.base.paths import shipped
+from ncuview.profiling.machine import find_ncu, find_nvcc, gpu_state, ncu_version
+from ncuview.profiling.reaper import descendants
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = Path(__file__).parent / "faulty_programs" / "app.cu"
@@ -275,7 +275,7 @@ def _when_ncu_runs(number: signal.Signals, after_s: float) -> Callable[[subproce
             for process in descendants(ncuview.pid):
                 with suppress(OSError):
                     words = (Path("/proc") / str(process) / "cmdline").read_bytes().split(b"\0")
-                    if any(word.startswith(b"--export=") for word in words[:40]) and b"guard.py" not in b" ".join(
+                    if any(word.startswith(b"--export=") for word in words[:40]) and b"reaper.py" not in b" ".join(
                         words
                     ):
                         time.sleep(after_s)

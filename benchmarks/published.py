@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ncuview.api import load_rules
-from ncuview.diagnose.rank import diagnose
-from ncuview.errors import NcuviewError
-from ncuview.model import Broken, Finding, LaunchDiagnosis, NotApplicable, Passed, Profile, Skipped
-from ncuview.report.derive import DERIVED
-from ncuview.report.reader import read
-from ncuview.ruleset.spec import DERIVED_PREFIX, Rule
+from ncuview.base.errors import NcuviewError
+from ncuview.engine.rank import diagnose
+from ncuview.engine.rule_file import DERIVED_PREFIX, Rule
+from ncuview.metrics.quantities import DERIVED
+from ncuview.reader.reader import read
+from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotApplicable, Passed, Skipped
+from ncuview.records.profile import Profile
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,10 +19,10 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from ncuview.collect.machine import find_ncu
-from ncuview.collect.recorded import recorded_report
-from ncuview.report import wire
-from ncuview.report.precheck import read_report
+from ncuview.catalogue.recorded import recorded_report
+from ncuview.profiling.machine import find_ncu
+from ncuview.reader import wire
+from ncuview.reader.precheck import read_report
 
 LAUNCHES = (10, 100, 1_000, 10_000)
 REPEATS = 3
@@ -40,7 +40,7 @@ print(json.dumps({{"launches": launches, "metrics": metrics, "seconds": seconds,
     "child": children.ru_maxrss / 1024, "frames": frames / 2**20}}))
 """
 _OURS = """
-from ncuview.report.reader import read
+from ncuview.reader.reader import read
 profile = read([sys.argv[1]], instructions={instructions})
 launches, metrics = profile.metrics.shape
 frames = sum(each.memory_usage().sum() for each in (profile.launches, profile.metrics, profile.instructions))

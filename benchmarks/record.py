@@ -14,11 +14,11 @@ from functools import partial
 from pathlib import Path
 
 from ncuview.api import load_rules
-from ncuview.collect.catalogue import family, launches_of
-from ncuview.collect.live import profile_live
-from ncuview.collect.plan import belongs_in_recording, metrics_for
-from ncuview.report.host_times import host_times_of
-from ncuview.report.scrub import scrub
+from ncuview.catalogue.kernels import family, launches_of
+from ncuview.catalogue.live import profile_live
+from ncuview.engine.plan import belongs_in_recording, metrics_for
+from ncuview.reader.host_times import host_times_of
+from ncuview.reader.scrub import scrub
 
 
 def main(name: str, target: str) -> None:

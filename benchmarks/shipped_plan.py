@@ -1,10 +1,10 @@
-"""Write the metrics that the shipped rules need to ncuview/collect/shipped_plan.txt."""
+"""Write the metrics that the shipped rules need to ncuview/engine/shipped_plan.txt."""
 
 from pathlib import Path
 
 from ncuview.api import load_rules
-from ncuview.collect import shipped_plan
-from ncuview.collect.plan import metrics_for
+from ncuview.engine import shipped_plan
+from ncuview.engine.plan import metrics_for
 
 if __name__ == "__main__":
     lines = "".join(f"{metric}\n" for metric in metrics_for(load_rules()))

@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from ncuview.collect.recorded import recorded_report
-from ncuview.report.approved import approve
-from ncuview.report.child import Children, Shard
+from ncuview.catalogue.recorded import recorded_report
+from ncuview.reader.child import Children, Shard
+from ncuview.reader.readable_part import approve
 
 REPEATS = 9
 KERNEL = "transposeCoalesced"

@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ncuview.collect.machine import find_nvcc
+from ncuview.profiling.machine import find_nvcc
 
 PROGRAMS = Path(__file__).resolve().parent / "user_programs"
 WORDS = {"coalescing", "shared_memory_tiling"}

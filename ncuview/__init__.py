@@ -11,23 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ncuview.api import analyze, diagnose, ladder, load_rules, profile, read
-    from ncuview.collect.options import NcuOptions
-    from ncuview.errors import NcuviewError
-    from ncuview.model import Diagnosis, Ladder, LaunchDiagnosis, Profile
+    from ncuview.base.errors import NcuviewError
+    from ncuview.profiling.options import NcuOptions
+    from ncuview.reader.scrub import scrub
+    from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
+    from ncuview.records.ladder import Ladder
+    from ncuview.records.profile import Profile
     from ncuview.render import render
     from ncuview.render.frames import findings_frame, metrics_frame, walls_frame
     from ncuview.render.plots import plot_ladder, plot_walls
-    from ncuview.report.scrub import scrub
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "Diagnosis": "ncuview.model",
-    "Ladder": "ncuview.model",
-    "LaunchDiagnosis": "ncuview.model",
-    "NcuOptions": "ncuview.collect.options",
-    "NcuviewError": "ncuview.errors",
-    "Profile": "ncuview.model",
+    "Diagnosis": "ncuview.records.diagnosis",
+    "Ladder": "ncuview.records.ladder",
+    "LaunchDiagnosis": "ncuview.records.diagnosis",
+    "NcuOptions": "ncuview.profiling.options",
+    "NcuviewError": "ncuview.base.errors",
+    "Profile": "ncuview.records.profile",
     "analyze": "ncuview.api",
     "diagnose": "ncuview.api",
     "findings_frame": "ncuview.render.frames",
@@ -39,7 +41,7 @@ _HOME = {
     "profile": "ncuview.api",
     "read": "ncuview.api",
     "render": "ncuview.render",
-    "scrub": "ncuview.report.scrub",
+    "scrub": "ncuview.reader.scrub",
     "walls_frame": "ncuview.render.frames",
 }
 
@@ -76,14 +78,13 @@ def __dir__() -> list[str]:
     return sorted([*globals(), *__all__])
 
 
-def _leave_names_to_functions() -> None:
-    """Load the packages that share their name with a public function, so that they do not hide it later.
+def _leave_render_to_the_function() -> None:
+    """Load the package that shares its name with a public function, so that it does not hide it later.
 
     The import system names a package in ours once, when it first loads it.
     """
-    for name in ("diagnose", "render"):
-        import_module(f"ncuview.{name}")
-        globals().pop(name, None)  # gone already when a notebook reloads us
+    import_module("ncuview.render")
+    globals().pop("render", None)  # gone already when a notebook reloads us
 
 
 def _shown_in_notebooks(answer: Any) -> str:
@@ -94,11 +95,10 @@ def _shown_in_notebooks(answer: Any) -> str:
 
 
 def _show_answers_in_notebooks() -> None:
-    """Give answers their HTML here, as the model itself imports nothing of ours."""
-    model = import_module("ncuview.model")
-    for answer in (model.Profile, model.Diagnosis, model.Ladder, model.LaunchDiagnosis):
-        answer._repr_html_ = _shown_in_notebooks
+    """Give answers their HTML here, as the records themselves import no page."""
+    for name in ("Profile", "Diagnosis", "Ladder", "LaunchDiagnosis"):
+        __getattr__(name)._repr_html_ = _shown_in_notebooks
 
 
-_leave_names_to_functions()
+_leave_render_to_the_function()
 _show_answers_in_notebooks()

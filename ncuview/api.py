@@ -9,37 +9,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ncuview.errors import Incomplete, NcuviewError, ReportEmpty, UsageError
-from ncuview.masking import masked
-from ncuview.model import (
-    Calibration,
-    Diagnosis,
-    Failure,
-    Gate,
-    Ladder,
-    LaunchDiagnosis,
-    Level,
-    Profile,
-    Rung,
-    TextbookMetric,
-    TextbookStep,
-)
-from ncuview.paths import shipped
+from ncuview.base.errors import Incomplete, NcuviewError, ReportEmpty, UsageError
+from ncuview.base.masking import masked
+from ncuview.base.paths import shipped
+from ncuview.records.calibration import Calibration
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
+from ncuview.records.gate import Gate, Level
+from ncuview.records.ladder import Ladder, Rung, TextbookStep
+from ncuview.records.profile import Failure, Profile
 
 if TYPE_CHECKING:
-    from ncuview.collect.callable import Target
-    from ncuview.collect.catalogue import Launch
-    from ncuview.collect.launch_words import LaunchWords
-    from ncuview.collect.ncu_output import Progress
-    from ncuview.collect.options import NcuOptions
-    from ncuview.collect.profiling import Profiled
-    from ncuview.diagnose.compare import Comparison
+    from ncuview.catalogue.kernel_file import Kernel, Step
+    from ncuview.catalogue.kernels import Launch
+    from ncuview.catalogue.launch_spec import LaunchWords
+    from ncuview.comparison.compare import Comparison
+    from ncuview.engine.rule_file import Rule
     from ncuview.gate.baseline import Baseline
     from ncuview.gate.budget import Budget
     from ncuview.gate.spread import Spreads
-    from ncuview.report.settings import Settings
-    from ncuview.ruleset.kernel_file import Kernel, Step
-    from ncuview.ruleset.spec import Rule
+    from ncuview.profiling.callable import Target
+    from ncuview.profiling.job import Profiled
+    from ncuview.profiling.ncu_output import Progress
+    from ncuview.profiling.options import NcuOptions
+    from ncuview.reader.settings import Settings
 
 Progressed = Callable[["Progress"], object]
 
@@ -63,10 +55,10 @@ def load_rules(folders: Iterable[Path] = ()) -> tuple[Rule, ...]:
     Raises:
         RuleFileError: A rule file cannot be used.
     """
-    from ncuview.ruleset import spec
+    from ncuview.engine import rule_file
 
     further = tuple(folders)
-    return spec.load_rules([shipped("rules"), *further]) if further else spec.shipped_rules()
+    return rule_file.load_rules([shipped("rules"), *further]) if further else rule_file.shipped_rules()
 
 
 def read(
@@ -85,7 +77,7 @@ def read(
         UsageError: A name is empty, or the kernel's no pattern.
         ReportError: A report is unreadable, damaged or empty.
     """
-    from ncuview.profiled import read_with_sources
+    from ncuview.pipeline.profiled import read_with_sources
 
     return read_with_sources(reports, kernel_name, source_folders, instructions=instructions)
 
@@ -114,7 +106,7 @@ def profile(
             this Python; or the function.
         rules: The rules whose metrics are collected; the shipped ones by default.
         options: Which launches are profiled, and how, in ncu's own terms.
-        export: Where the report is to stay; None keeps no file. See ``collect.program.run_program``.
+        export: Where the report is to stay; None keeps no file. See ``profiling.program.run_program``.
         timeout_s: How long the program may take under ncu, in seconds.
         progress: Told about every kernel that ncu starts and finishes.
 
@@ -124,7 +116,7 @@ def profile(
         ProgramFailed: The program or the function failed before a launch was profiled.
         NothingProfiled: No launch was profiled.
     """
-    from ncuview.report.inputs import named_path
+    from ncuview.reader.inputs import named_path
 
     metrics = _planned(rules)
     kept = None if export is None else named_path(export)
@@ -153,7 +145,7 @@ def _profiled_program(
     progress: Progressed | None,
 ) -> tuple[Profile, Profiled]:
     """What was read of a run under ncu, and how it ended."""
-    from ncuview.profiled import profiled_program
+    from ncuview.pipeline.profiled import profiled_program
 
     found, made = profiled_program(
         target,
@@ -170,17 +162,17 @@ def _profiled_program(
 def _planned(rules: Sequence[Rule] | None) -> Sequence[str]:
     """The metrics to collect; for the shipped rules without loading them, which is done while ncu runs."""
     if rules is None:
-        from ncuview.collect.shipped_plan import shipped_plan
+        from ncuview.engine.shipped_plan import shipped_plan
 
         return shipped_plan()
-    from ncuview.collect.plan import metrics_for
+    from ncuview.engine.plan import metrics_for
 
     return metrics_for(rules)
 
 
 def diagnose(profile: Profile, rules: Sequence[Rule] | None = None) -> Diagnosis:
     """Judge every launch of a profile and rank what to do."""
-    from ncuview.diagnose.rank import diagnose as rank
+    from ncuview.engine.rank import diagnose as rank
 
     return rank(profile, load_rules() if rules is None else rules)
 
@@ -239,7 +231,7 @@ def examine(
         raise UsageError("--kernel-name chooses among the launches of reports and programs")
     if len(targets) > 1:
         raise UsageError("give either reports or the name of one kernel", hint="`ncuview ladder` takes a whole family.")
-    from ncuview.collect.catalogue import find_kernel, launch_of
+    from ncuview.catalogue.kernels import find_kernel, launch_of
 
     launch = launch_of(find_kernel(str(targets[0])))
     return _examine_launches([launch], rules, live, progress)
@@ -264,9 +256,9 @@ def examine_program(
         program: The program and its arguments; a first word that ends in .py is run by this Python.
         rules: The rules to judge by; the shipped ones by default.
         options: Which launches are profiled, and how.
-        export: Where the report is to stay; see ``collect.program.run_program``.
+        export: Where the report is to stay; see ``profiling.program.run_program``.
         timeout_s: How long the program may take under ncu, in seconds.
-        no_progress_s: How long it may show no progress, in seconds; None for ``collect.watch.NO_PROGRESS_S``.
+        no_progress_s: How long it may show no progress, in seconds; None for the default.
         progress: Told about every kernel that ncu starts and finishes.
 
     Raises:
@@ -274,8 +266,8 @@ def examine_program(
     """
     metrics = _planned(rules)
     found, made = _profiled_program(program, metrics, options, export, timeout_s, no_progress_s, progress)
-    from ncuview.collect.requested import without_values
-    from ncuview.diagnose.rank import diagnose as rank
+    from ncuview.engine.rank import diagnose as rank
+    from ncuview.profiling.missing_metrics import without_values
 
     judged = rank(found, load_rules() if rules is None else rules, "live")
     diagnosis = edited(judged, options.source_folders if options else ())
@@ -297,8 +289,8 @@ def examine_source(
     Raises:
         NcuviewError: See errors.py.
     """
-    from ncuview.collect.user_kernel import not_checked, user_launch
-    from ncuview.diagnose.rank import diagnose as rank
+    from ncuview.catalogue.user_kernel import not_checked, user_launch
+    from ncuview.engine.rank import diagnose as rank
 
     launch = user_launch(source, words)
     rules = load_rules() if rules is None else rules
@@ -317,8 +309,8 @@ def failure_of(error: NcuviewError) -> Failure:
 
 def _told(options: NcuOptions | None) -> Settings:
     """What ncu is told when it profiles here."""
-    from ncuview.collect.options import NcuOptions
-    from ncuview.report.settings import Settings
+    from ncuview.profiling.options import NcuOptions
+    from ncuview.reader.settings import Settings
 
     chosen = options or NcuOptions()
     return Settings(chosen.clock_control.value, chosen.cache_control.value, chosen.replay_mode.value)
@@ -353,8 +345,8 @@ def compare(
         NotComparable: GPU, ncu, clock or cache control differ.
         NcuviewError: See errors.py.
     """
-    from ncuview.diagnose.compare import compare as set_beside
-    from ncuview.report.settings import settings_of
+    from ncuview.comparison.compare import compare as set_beside
+    from ncuview.reader.settings import settings_of
 
     rules = load_rules() if rules is None else rules
     sides = [diagnose(read(path, kernel_name=kernel_name), rules) for path in (before, after)]
@@ -384,10 +376,10 @@ def check(
         NotComparable: GPU, ncu, clock or cache control differ from the baseline's, or no kernel is in both.
         NcuviewError: See errors.py.
     """
+    from ncuview.base.paths import users_spreads
     from ncuview.gate.budget import Budget
     from ncuview.gate.judge import judge
     from ncuview.gate.spread import read_spreads
-    from ncuview.paths import users_spreads
 
     return judge(
         examined.diagnosis,
@@ -410,9 +402,9 @@ def keep_baseline(examined: Examined, path: Path) -> Baseline:
         Incomplete: Launches are missing.
     """
     from ncuview import __version__
+    from ncuview.base.paths import users_spreads
     from ncuview.gate.baseline import baseline_of, save_baseline
     from ncuview.gate.spread import read_spreads
-    from ncuview.paths import users_spreads
 
     whole(examined.profile)
     settings = _settings_of(examined).values()
@@ -423,7 +415,7 @@ def keep_baseline(examined: Examined, path: Path) -> Baseline:
 
 def _settings_of(examined: Examined) -> dict[str, Settings]:
     """What ncu was told, by the path of the report."""
-    from ncuview.report.settings import settings_of
+    from ncuview.reader.settings import settings_of
 
     reports = examined.diagnosis.reports
     return {report.path: examined.told or settings_of(Path(report.path)) for report in reports}
@@ -431,7 +423,7 @@ def _settings_of(examined: Examined) -> dict[str, Settings]:
 
 def edited(diagnosis: Diagnosis, folders: Sequence[Path]) -> Diagnosis:
     """The diagnosis with its first advice as changes of the user's source, where that is on this machine."""
-    from ncuview.edit.advice import with_edits
+    from ncuview.patch.advice import with_edits
 
     return with_edits(diagnosis, folders)
 
@@ -448,8 +440,8 @@ def ladder(
         UnknownFamily: There is no such family.
         NcuviewError: See ``analyze``.
     """
-    from ncuview.collect.catalogue import family as kernels_of
-    from ncuview.collect.catalogue import launches_of
+    from ncuview.catalogue.kernels import family as kernels_of
+    from ncuview.catalogue.kernels import launches_of
 
     kernels = kernels_of(family)
     launches = launches_of(kernels)
@@ -471,12 +463,12 @@ def calibrate(*reports: str | Path, progress: Progressed | None = None) -> Calib
         Incomplete: Launches are missing from a report.
         NcuviewError: See ``analyze``.
     """
-    from ncuview.diagnose import calibrate as measure
-    from ncuview.report.host_times import with_host_times_of
+    from ncuview.reader.host_times import with_host_times_of
+    from ncuview.speedup import calibrate as measure
 
     if reports:
         return measure.calibrate([with_host_times_of(whole(read(report)), Path(report)) for report in reports])
-    from ncuview.collect.catalogue import find_kernel, launch_of
+    from ncuview.catalogue.kernels import find_kernel, launch_of
 
     launches = [launch_of(find_kernel(name)) for name in measure.KERNELS]
     return measure.calibrate([_profiled(launches, load_rules(), progress)])
@@ -513,7 +505,7 @@ def measure_spreads(
     elif program:
         found += [examine_program(program, rules, progress=progress) for _ in range(repeats)]
     else:
-        from ncuview.collect.catalogue import find_kernel, launch_of
+        from ncuview.catalogue.kernels import find_kernel, launch_of
 
         launches = [launch_of(find_kernel(name)) for name in kernels]
         found += [_examine_launches(launches, rules, live=True, progress=progress) for _ in range(repeats)]
@@ -527,8 +519,8 @@ def _examine_launches(
     launches: Sequence[Launch], rules: Sequence[Rule], live: bool | None, progress: Progressed | None
 ) -> Examined:
     """Profile catalogue launches here or look them up in the recorded profile; one diagnosis each, in order."""
-    from ncuview.collect.machine import missing_for_live
-    from ncuview.diagnose.rank import diagnose as rank
+    from ncuview.engine.rank import diagnose as rank
+    from ncuview.profiling.machine import missing_for_live
 
     missing = missing_for_live() if live is None else None
     if live is False or missing:
@@ -555,16 +547,16 @@ def _profiled(
     progress: Progressed | None,
     options: NcuOptions | None = None,
 ) -> Profile:
-    from ncuview.collect.plan import metrics_for
-    from ncuview.profiled import profiled_launches
+    from ncuview.engine.plan import metrics_for
+    from ncuview.pipeline.profiled import profiled_launches
 
     return whole(profiled_launches(launches, metrics_for(rules), options, progress))
 
 
 def _recorded(launches: Sequence[Launch]) -> Profile:
-    from ncuview.collect.recorded import recorded_report
-    from ncuview.profiled import read_with_sources
-    from ncuview.report.host_times import with_host_times_of
+    from ncuview.catalogue.recorded import recorded_report
+    from ncuview.pipeline.profiled import read_with_sources
+    from ncuview.reader.host_times import with_host_times_of
 
     report = recorded_report(launches[0].kernel.text.family)
     only = launches[0].kernel.function if len(launches) == 1 else ""
@@ -573,8 +565,8 @@ def _recorded(launches: Sequence[Launch]) -> Profile:
 
 def _recorded_positions(launches: Sequence[Launch]) -> list[int]:
     """Where in the family's recorded profile each launch is: it holds what ``launches_of`` gives, in that order."""
-    from ncuview.collect.catalogue import family as kernels_of
-    from ncuview.collect.catalogue import launches_of
+    from ncuview.catalogue.kernels import family as kernels_of
+    from ncuview.catalogue.kernels import launches_of
 
     made = launches_of(kernels_of(launches[0].kernel.text.family))
     at = {(launch.kernel.function, *launch.sizes.items()): index for index, launch in enumerate(made)}
@@ -593,7 +585,7 @@ def _matching(launch: Launch, found: LaunchDiagnosis | None) -> LaunchDiagnosis:
 
 def _with_catalogue(found: LaunchDiagnosis, launch: Launch) -> LaunchDiagnosis:
     """Add what only kernel files know: rates of useful work, and textbook steps that are not the first advice."""
-    from ncuview.collect.catalogue import next_in_textbook
+    from ncuview.catalogue.kernels import next_in_textbook
 
     work = {
         "effective_bandwidth": (launch.useful_bytes, "byte/s", "useful bytes"),
@@ -618,7 +610,7 @@ Judged = tuple["Launch", LaunchDiagnosis]
 
 def _rung(kernel: Kernel, judged: Sequence[Judged]) -> Rung:
     """A kernel at its own sizes, compared with its better rung at the same sizes where that was launched."""
-    from ncuview.collect.catalogue import next_in_textbook
+    from ncuview.catalogue.kernels import next_in_textbook
 
     own = _at(judged, kernel.name, kernel.text.sizes)
     better = _at(judged, kernel.text.better, kernel.text.sizes) if kernel.text.better else None

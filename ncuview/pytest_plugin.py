@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from ncuview.kernel_result import KernelResult, Measured, with_note
+from ncuview.testing.kernel_result import KernelResult, Measured, with_note
 
 if TYPE_CHECKING:
-    from ncuview.collect.callable import Target
-    from ncuview.errors import ToolError
-    from ncuview.model import Profile
-    from ncuview.ruleset.spec import Rule
+    from ncuview.base.errors import ToolError
+    from ncuview.engine.rule_file import Rule
+    from ncuview.profiling.callable import Target
+    from ncuview.records.profile import Profile
 
 _MARKER = (
     "ncuview(**options): how ncuview.profile profiles in this test: the fields of ncuview.NcuOptions, such as"
@@ -97,8 +97,8 @@ class Profiler:
             NcuviewError: The options, the program or the profile are wrong; Incomplete where launches are missing.
         """
         from ncuview import api
-        from ncuview.collect.machine import missing_for_ncu
-        from ncuview.errors import ToolError
+        from ncuview.base.errors import ToolError
+        from ncuview.profiling.machine import missing_for_ncu
 
         with _hints():
             chosen, timeout_s = _ncu_options({**self._given, **options})
@@ -176,8 +176,8 @@ def _ncu_options(given: Mapping[str, Any]) -> tuple[Any, float]:
     from dataclasses import fields
     from math import inf
 
-    from ncuview.collect.options import NcuOptions
-    from ncuview.errors import UsageError
+    from ncuview.base.errors import UsageError
+    from ncuview.profiling.options import NcuOptions
 
     known = {field.name for field in fields(NcuOptions)}
     if unknown := given.keys() - known - {"timeout_s"}:
@@ -192,7 +192,7 @@ def _ncu_options(given: Mapping[str, Any]) -> tuple[Any, float]:
 @contextmanager
 def _hints() -> Iterator[None]:
     """Show the hint of an error in its traceback."""
-    from ncuview.errors import NcuviewError
+    from ncuview.base.errors import NcuviewError
 
     try:
         yield

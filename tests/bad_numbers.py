@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from ncuview.api import load_rules
-from ncuview.model import Profile
-from ncuview.report.derive import DERIVED
-from ncuview.report.host_times import HOST_TIMES
-from ncuview.report.units import OF_THE_MODEL, UNITS
+from ncuview.metrics.quantities import DERIVED
+from ncuview.metrics.units import OF_THE_MODEL, UNITS
+from ncuview.reader.host_times import HOST_TIMES
+from ncuview.records.profile import Profile
 
 UNKNOWN = nan
 WRONG = (inf, -1.0, float(2**64 - 5), 1e300)

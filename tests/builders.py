@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ncuview.model import Profile, ReportInfo
-from ncuview.report.columns import LaunchColumns
-from ncuview.report.derive import STALL_REASONS
-from ncuview.report.frames import profile_of
-from ncuview.report.units import UNITS
+from ncuview.metrics.quantities import STALL_REASONS
+from ncuview.metrics.units import UNITS
+from ncuview.reader.columns import LaunchColumns
+from ncuview.reader.frames import profile_of
+from ncuview.records.profile import Profile, ReportInfo
 
 H200 = "NVIDIA H200"
 FILE = "family/kernel.cu"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = Path(__file__).parent / "golden"
+UNSAFE = {"LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH"}
+"""Variables that no program with root's rights may take from a user."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -45,7 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if not marked:
         return
-    from ncuview.collect.machine import missing_for_live
+    from ncuview.profiling.machine import missing_for_live
 
     if missing := missing_for_live():
         for item in marked:
@@ -82,3 +85,23 @@ def matches_snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], Non
         assert not found, f"if this is meant, run pytest --update-golden and cite the groups:\n{page(found)}"
 
     return compare
+
+
+@pytest.fixture
+def sudo(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Make this process look as if sudo had started it for a user of this number."""
+
+    def by(uid: str) -> None:
+        monkeypatch.setattr("ncuview.profiling.privileges.os.geteuid", lambda: 0)
+        monkeypatch.setenv("SUDO_UID", uid)
+        for name in UNSAFE:
+            monkeypatch.setenv(name, "")
+
+    return by
+
+
+@pytest.fixture
+def private() -> Iterator[Path]:
+    """A folder as runs get it: nobody else may enter it, and all may enter the one that it is in."""
+    with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
+        yield Path(folder)

@@ -21,14 +21,16 @@ import pytest
 
 import ncuview
 from ncuview.api import ladder, load_rules
-from ncuview.collect.recorded import recorded_report
-from ncuview.diagnose.rank import diagnose
-from ncuview.model import Diagnosis, Ladder, Profile
-from ncuview.paths import shipped
-from ncuview.report import reader
-from ncuview.report.child import Ahead
-from ncuview.report.host_times import with_host_times_of
-from ncuview.report.reader import read
+from ncuview.base.paths import shipped
+from ncuview.catalogue.recorded import recorded_report
+from ncuview.engine.rank import diagnose
+from ncuview.reader import reader
+from ncuview.reader.child import Ahead
+from ncuview.reader.host_times import with_host_times_of
+from ncuview.reader.reader import read
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.ladder import Ladder
+from ncuview.records.profile import Profile
 
 CACHE = Path(__file__).parent / ".cache"
 PACKAGE = Path(ncuview.__file__).parent
@@ -43,7 +45,7 @@ Made = TypeVar("Made")
 def read_stored(
     paths: Sequence[str | Path], kernel: str = "", ahead: Ahead | None = None, *, instructions: bool = True
 ) -> Profile:
-    """What stands in for ``ncuview.report.reader.read``: recorded profiles from the store, all else as it is read."""
+    """What stands in for ``ncuview.reader.reader.read``: recorded profiles from the store, all else as it is read."""
     if ahead or not instructions or not paths or not {*map(Path, paths)} <= {*RECORDED}:
         return read(paths, kernel, ahead, instructions=instructions)
     return profile_of(*map(Path, paths), kernel=kernel)
@@ -59,7 +61,7 @@ def stored_profiles() -> Iterator[None]:
 
 @lru_cache(maxsize=_IN_MEMORY)
 def profile_of(*reports: Path, kernel: str = "") -> Profile:
-    """The launches of reports, as ``ncuview.report.reader.read`` gives them."""
+    """The launches of reports, as ``ncuview.reader.reader.read`` gives them."""
     return once(CACHE / "profiles" / READER, f"{_content(*reports)} {kernel}", lambda: read(reports, kernel))
 
 
@@ -138,8 +140,7 @@ def _below(folder: Path) -> list[Path]:
 
 
 READER_FILES = [
-    *_below(PACKAGE / "report"),
-    *(PACKAGE / name for name in ("model.py", "errors.py", "files.py", "paths.py", "ruleset/expression.py")),
+    *(file for package in ("base", "records", "reader") for file in _below(PACKAGE / package)),
 ]
 """What makes a profile of a report."""
 READER = version_of(READER_FILES)

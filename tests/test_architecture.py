@@ -19,24 +19,40 @@ MODULES = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
     for path in PACKAGE.rglob("*.py")
 }
-LATER = {
-    "report": {"ruleset", "diagnose", "gate", "trend", "render", "collect", "edit", "doctor"},
-    "ruleset": {"diagnose", "gate", "trend", "render", "collect", "edit", "doctor"},
-    "diagnose": {"gate", "trend", "render", "collect", "edit", "doctor"},
-    "gate": {"trend", "render", "collect", "edit", "doctor"},
-    "trend": {"render", "collect", "edit", "doctor"},
-    "collect": {"diagnose", "gate", "trend", "render", "edit", "doctor"},
-    "edit": {"collect", "ruleset", "diagnose", "gate", "trend", "render", "doctor"},
-    "doctor": {"ruleset", "diagnose", "gate", "trend", "render", "edit"},
-    "render": {"collect", "edit"},
-}
-"""What a stage must not import."""
+LAYERS = (
+    {"base", "sass"},
+    {"records"},
+    {"gpus", "reader", "profiling"},
+    {"metrics"},
+    {"speedup"},
+    {"engine"},
+    {"catalogue", "comparison", "patch"},
+    {"trends", "doctor"},
+    {"gate"},
+    {"pipeline"},
+    {"render"},
+    {"api"},
+    {"testing"},
+    {"cli", "pytest_plugin"},
+)
+"""A package imports from its own and from earlier layers."""
+LAYER = {package: number for number, layer in enumerate(LAYERS) for package in layer}
+NARROWER = {"sass": set[str](), "profiling": {"base", "records"}}
+"""Packages that know less than their layer allows."""
 ALLOWED = {
-    # The arithmetic of textbook metrics, and of metrics that others determine, is that of rules.
-    ("report.metrics", "ruleset.expression"),
-    ("report.determined", "ruleset.expression"),
+    ("pipeline.history", "api"),
+    ("pipeline.history", "render.history_document"),
+    ("pipeline.history", "render.history_page"),
+    ("pipeline.history", "render.html_report.history"),
+    ("pipeline.sampled", "api"),
+    ("pipeline.without_counters", "api"),
+    ("profiling.export", "reader.inputs"),
+    ("profiling.job", "reader.inputs"),
+    ("profiling.job", "reader.precheck"),
+    ("profiling.smaller_plan", "engine.plan"),
 }
-OUTERMOST = {"api", "sampled", "history", "without_counters", "cli", "pytest_plugin", "__init__", "__main__"}
+"""Definitions in the wrong file."""
+ROOT = {"__init__", "__main__"}
 
 
 @cache
@@ -66,19 +82,26 @@ def ours(path: Path) -> set[str]:
     return names & MODULES.keys()
 
 
-def stage_of(module: str) -> str:
+def package_of(module: str) -> str:
     return module.partition(".")[0]
 
 
-@together("module", sorted(MODULES))
-def test_no_stage_imports_a_later_one(module: str) -> None:
-    later = LATER.get(stage_of(module), set())
-    assert not {used for used in ours(MODULES[module]) if stage_of(used) in later and (module, used) not in ALLOWED}
+def may_import(package: str) -> set[str]:
+    """The other packages that a package may import."""
+    earlier = {other for other, layer in LAYER.items() if layer < LAYER[package]}
+    return NARROWER.get(package, earlier)
 
 
-@together("module", sorted(name for name in MODULES if stage_of(name) not in OUTERMOST))
-def test_no_stage_imports_the_pipeline_or_the_command_line(module: str) -> None:
-    assert not ours(MODULES[module]) & {"api", "cli"}
+def test_every_package_has_a_layer() -> None:
+    assert {package_of(module) for module in MODULES} - ROOT == LAYER.keys()
+
+
+@together("module", sorted(name for name in MODULES if name not in ROOT))
+def test_imports_go_one_way(module: str) -> None:
+    package = package_of(module)
+    others = {used for used in ours(MODULES[module]) if package_of(used) != package}
+    later = {used for used in others if package_of(used) not in may_import(package) | ROOT}
+    assert not {used for used in later if used in MODULES and (module, used) not in ALLOWED}
 
 
 @pytest.mark.parametrize(("module", "used"), sorted(ALLOWED))
@@ -86,18 +109,13 @@ def test_every_exception_from_the_order_is_still_needed(module: str, used: str) 
     assert used in ours(MODULES[module])
 
 
-@pytest.mark.parametrize("module", ["model", "errors", "paths", "files"])
-def test_what_all_stages_share_imports_nothing_of_ours(module: str) -> None:
-    assert not [name for name in imports(MODULES[module]) if name.startswith("ncuview")]
-
-
 @pytest.mark.parametrize(
     ("library", "home"),
     [
-        ("ncu_report", {"report.native"}),
+        ("ncu_report", {"reader.native"}),
         (
             "pycuda",
-            {"collect.host.__main__", "collect.host.data", "collect.host.launch_times", "collect.host.times"},
+            {f"catalogue.launcher.{name}" for name in ("__main__", "data", "launch_times", "times")},
         ),
     ],
 )
@@ -106,7 +124,7 @@ def test_native_libraries_are_imported_in_child_processes_only(library: str, hom
     assert users == home
 
 
-@pytest.mark.parametrize("home", ["report.native", "report.outline_child", "collect.host", "doctor.driver_probe"])
+@pytest.mark.parametrize("home", ["reader.native", "reader.outline_child", "catalogue.launcher", "doctor.driver_probe"])
 def test_no_module_imports_a_child_process(home: str) -> None:
     assert not {module for module, path in MODULES.items() if home in ours(path)}
 
@@ -128,5 +146,6 @@ def test_the_command_line_starts_without_what_only_some_commands_need() -> None:
     assert not loaded_by("import typer.main, ncuview.cli.app; typer.main.get_command(ncuview.cli.app.app)") & heavy
 
 
-def test_the_model_needs_no_library() -> None:
-    assert not loaded_by("import ncuview.model") & {"pandas", "numpy"}
+def test_records_need_no_library() -> None:
+    records = [module for module in MODULES if package_of(module) == "records"]
+    assert not loaded_by(f"import {', '.join(f'ncuview.{module}' for module in records)}") & {"pandas", "numpy"}

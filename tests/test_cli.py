@@ -19,11 +19,11 @@ from typing import Any
 import pytest
 
 from ncuview import __version__
-from ncuview.model import Diagnosis
-from ncuview.paths import shipped
+from ncuview.base.paths import shipped
+from ncuview.reader.precheck import read_report
+from ncuview.reader.scrub import scrub
+from ncuview.records.diagnosis import Diagnosis
 from ncuview.render.document import as_json
-from ncuview.report.precheck import read_report
-from ncuview.report.scrub import scrub
 from tests.render.schema import problems
 from tests.warm import run_warm, starts_python_differently
 
@@ -306,7 +306,7 @@ SMI = "<nvidia_smi_log><gpu><product_name>NVIDIA H200</product_name><uuid>GPU-0<
 BARE = """
 from pathlib import Path
 import sys
-from ncuview.collect import machine
+from ncuview.profiling import machine
 machine._NSIGHT_COMPUTE = machine._CUDA = Path("/no/such/folder")
 sys.modules["pycuda"] = None
 """
@@ -776,7 +776,9 @@ def test_a_dry_run_needs_neither_gpu_nor_ncu() -> None:
     assert re.search(r"^\d+ metrics, \d+ to \d+ passes per launch$", cost, re.MULTILINE)
 
 
-@pytest.mark.parametrize(("target", "runs_as"), [("mine.py", "mine.py"), ("mine.cu", "ncuview.collect.host job.json")])
+@pytest.mark.parametrize(
+    ("target", "runs_as"), [("mine.py", "mine.py"), ("mine.cu", "ncuview.catalogue.launcher job.json")]
+)
 def test_a_dry_run_names_what_would_run(target: str, runs_as: str, tmp_path: Path) -> None:
     (tmp_path / target).touch()
     ended = ncuview("analyze", "--dry-run", target, cwd=tmp_path)

@@ -11,9 +11,9 @@ import typer
 
 import ncuview
 from ncuview import api
+from ncuview.base.errors import UsageError
 from ncuview.cli.app import app
-from ncuview.errors import UsageError
-from ncuview.history import history
+from ncuview.pipeline.history import history
 from tests.test_cli import DIVERGENCE, assert_failed
 from tests.test_cli import ncuview as run
 

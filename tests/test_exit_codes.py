@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.errors import NcuviewError
+from ncuview.base.errors import NcuviewError
 from ncuview.gate.verdict import first_of
-from ncuview.report.precheck import read_report
+from ncuview.reader.precheck import read_report
 from tests.test_cli import CALIBRATION, RECORDED, ROOT, Ended, environment, ncuview
 
 PRECEDENCE = (2, 5, 6, 3, 4, 1, 0)

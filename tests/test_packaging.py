@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import ncuview
+from ncuview.base.paths import shipped
 from ncuview.gpus import DEFAULT, shipped_tables
-from ncuview.paths import shipped
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
         ("ncuview.render.html_report", "page.css"),
         ("ncuview.gpus", "h200.toml"),
         ("ncuview.gpus", "default.toml"),
-        ("ncuview.report", "textbook_metrics.csv"),
+        ("ncuview.metrics", "textbook_metrics.csv"),
     ],
 )
 def test_data_files_lie_in_the_package(package: str, name: str) -> None:
@@ -51,7 +51,7 @@ def test_kernels_profiles_and_rules_are_found(folder: str, pattern: str) -> None
 def test_an_installed_package_is_preferred_to_a_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "ncuview" / "_shipped" / "rules").mkdir(parents=True)
     (tmp_path / "kernels").mkdir()
-    monkeypatch.setattr("ncuview.paths._PACKAGE", tmp_path / "ncuview")
+    monkeypatch.setattr("ncuview.base.paths._PACKAGE", tmp_path / "ncuview")
     assert shipped.__wrapped__("rules") == tmp_path / "ncuview" / "_shipped" / "rules"
     assert shipped.__wrapped__("kernels") == tmp_path / "kernels"
 

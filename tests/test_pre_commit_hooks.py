@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ncuview.paths import shipped
+from ncuview.base.paths import shipped
 
 ROOT = Path(__file__).resolve().parents[1]
 HOOKS = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}

@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ncuview.collect.recorded import recorded_report
-from ncuview.report.reader import read
+from ncuview.catalogue.recorded import recorded_report
+from ncuview.reader.reader import read
 from tests.profiles import PACKAGE, READER_FILES, once, profile_of, recorded_diagnosis, version_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -93,9 +93,9 @@ def test_the_version_changes_with_any_file(tmp_path: Path) -> None:
 
 def test_the_reader_and_all_that_it_imports_of_ours_are_in_its_version() -> None:
     """Else a changed reader would be tested on what the old one read."""
-    program = "import ncuview.report.reader, ncuview.report.frames, sys\n"
+    program = "import ncuview.reader.reader, ncuview.reader.frames, sys\n"
     program += "print(*(each.__file__ for name, each in sys.modules.items() if name.startswith('ncuview.')))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = {Path(file) for file in done.stdout.split()}
     assert {file for file in loaded - set(READER_FILES) if file.name != "__init__.py"} == set()
-    assert PACKAGE / "report" / "native.py" in READER_FILES
+    assert PACKAGE / "reader" / "native.py" in READER_FILES

@@ -54,7 +54,7 @@ for name, value in before.items():
 """
 
 
-@pytest.mark.parametrize("before", ["", "import ncuview.diagnose.rank, ncuview.render.terminal"])
+@pytest.mark.parametrize("before", ["", "import ncuview.engine.rank, ncuview.render.terminal"])
 def test_no_module_hides_a_public_name_that_it_shares(before: str) -> None:
     package = Path(ncuview.__file__).parent
     modules = [
@@ -62,7 +62,7 @@ def test_no_module_hides_a_public_name_that_it_shares(before: str) -> None:
         for path in package.rglob("*.py")
     ]
     # Those below are the programs of child processes, and need a GPU's libraries or the report's reader.
-    children = ("__main__", "ncuview.collect.host", "ncuview.report.native")
+    children = ("__main__", "ncuview.catalogue.launcher", "ncuview.reader.native")
     loaded = [name for name in modules if not name.startswith(children[1:]) and children[0] not in name]
     done = subprocess.run(
         [sys.executable, "-P", "-c", f"{before}\n{LOADED}", *loaded], capture_output=True, text=True, check=False
@@ -76,7 +76,6 @@ def test_the_package_can_be_reloaded() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_functions_that_share_their_name_with_a_package_are_the_functions() -> None:
-    assert not isinstance(ncuview.diagnose, ModuleType)
+def test_the_function_that_shares_its_name_with_a_package_is_the_function() -> None:
     assert not isinstance(ncuview.render, ModuleType)
-    assert sys.modules["ncuview.diagnose"].__doc__ != ncuview.diagnose.__doc__
+    assert sys.modules["ncuview.render"].__doc__ != ncuview.render.__doc__

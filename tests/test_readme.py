@@ -37,7 +37,7 @@ def test_every_command_of_the_table_exists() -> None:
 
 
 def test_the_exit_codes_are_those_of_the_errors() -> None:
-    from ncuview import errors
+    from ncuview.base import errors
 
     sentence = README.split("Exit codes:")[1].split("\n\n")[0]
     said = {int(number) for number in re.findall(r"\b(\d+)(?=[ /])", sentence)}

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _LONGEST = 1 << 18
 _NEEDED = (
     "ncuview.cli",
-    "ncuview.edit.advice",
+    "ncuview.patch.advice",
     "ncuview.render.terminal",
     "ncuview.render.outputs",
     "ncuview.gate.judge",
@@ -121,10 +121,10 @@ def _load() -> None:
     """Load what most commands need, and take recorded profiles from the store of the tests."""
     for module in _NEEDED:
         import_module(module)
-    from ncuview import profiled
     from ncuview.api import load_rules
-    from ncuview.diagnose.rank import diagnose
-    from ncuview.report import reader
+    from ncuview.engine.rank import diagnose
+    from ncuview.pipeline import profiled
+    from ncuview.reader import reader
     from tests.profiles import RECORDED, read_stored
 
     reader.read = read_stored

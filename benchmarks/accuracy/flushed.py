@@ -20,10 +20,10 @@ from pathlib import Path
 
 from benchmarks.accuracy.measure import compiled, ncu_here
 from ncuview.api import load_rules
-from ncuview.diagnose.rank import diagnose
-from ncuview.model import Finding
-from ncuview.report.derive import DERIVED
-from ncuview.report.reader import read
+from ncuview.engine.rank import diagnose
+from ncuview.metrics.quantities import DERIVED
+from ncuview.reader.reader import read
+from ncuview.records.diagnosis import Finding
 
 HERE = Path(__file__).resolve().parent
 REPEATS = 2

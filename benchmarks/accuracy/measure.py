@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from ncuview.api import load_rules
-from ncuview.collect.machine import find_ncu, find_nvcc
-from ncuview.collect.ncu import ncu_command
-from ncuview.collect.options import NcuOptions
-from ncuview.collect.plan import belongs_in_recording, metrics_for
-from ncuview.report.scrub import scrub
+from ncuview.engine.plan import belongs_in_recording, metrics_for
+from ncuview.profiling.machine import find_ncu, find_nvcc
+from ncuview.profiling.ncu import ncu_command
+from ncuview.profiling.options import NcuOptions
+from ncuview.reader.scrub import scrub
 
 HERE = Path(__file__).resolve().parent
 MEASURED = "regex:^k[0-9]"

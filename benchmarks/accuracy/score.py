@@ -21,10 +21,10 @@ from typing import Any
 
 from benchmarks.accuracy.variants import variant_launches
 from ncuview.api import ladder, load_rules
-from ncuview.collect.catalogue import Launch, all_kernels, find_kernel
-from ncuview.diagnose.rank import diagnose
-from ncuview.model import Diagnosis, Finding, LaunchDiagnosis
-from ncuview.report.reader import read
+from ncuview.catalogue.kernels import Launch, all_kernels, find_kernel
+from ncuview.engine.rank import diagnose
+from ncuview.reader.reader import read
+from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis
 
 HERE = Path(__file__).resolve().parent
 ADVICE = 1.10

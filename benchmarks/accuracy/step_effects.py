@@ -20,14 +20,15 @@ import numpy as np
 
 from benchmarks.accuracy.score import ADVICE, labels_of
 from ncuview.api import load_rules
-from ncuview.diagnose.check import alias_values, judge
-from ncuview.diagnose.rank import diagnose
-from ncuview.diagnose.whatif import Load, load_of
-from ncuview.model import Finding, Profile
-from ncuview.report.believable import believable
-from ncuview.report.reader import read
-from ncuview.report.units import BLOCKS, UNITS, members
-from ncuview.ruleset.spec import Rule
+from ncuview.engine.evaluate import alias_values, judge
+from ncuview.engine.rank import diagnose
+from ncuview.engine.rule_file import Rule
+from ncuview.metrics.units import BLOCKS, UNITS, members
+from ncuview.reader.reader import read
+from ncuview.reader.validity import believable
+from ncuview.records.diagnosis import Finding
+from ncuview.records.profile import Profile
+from ncuview.speedup.model import Load, load_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

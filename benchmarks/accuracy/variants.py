@@ -17,13 +17,13 @@ from functools import partial
 from pathlib import Path
 
 from ncuview.api import load_rules
-from ncuview.collect.catalogue import Launch, launches_of
-from ncuview.collect.live import profile_live
-from ncuview.collect.plan import belongs_in_recording, metrics_for
-from ncuview.errors import NcuviewError
-from ncuview.paths import shipped
-from ncuview.report.scrub import scrub
-from ncuview.ruleset.kernel_file import Kernel, load_kernels
+from ncuview.base.errors import NcuviewError
+from ncuview.base.paths import shipped
+from ncuview.catalogue.kernel_file import Kernel, load_kernels
+from ncuview.catalogue.kernels import Launch, launches_of
+from ncuview.catalogue.live import profile_live
+from ncuview.engine.plan import belongs_in_recording, metrics_for
+from ncuview.reader.scrub import scrub
 
 _SIZE = re.compile(r"(?m)^(?P<name>\w+) = (?P<value>\d+)$")
 _EXTENTS = frozenset({"n", "w", "h", "m", "rows", "nx", "ny", "sizeX", "sizeY", "records", "particles"})

@@ -15,8 +15,8 @@ from math import isfinite
 from pathlib import Path
 
 from ncuview.api import load_rules
-from ncuview.collect.plan import metrics_for
-from ncuview.report.metrics import definitions, metric_names
+from ncuview.engine.plan import metrics_for
+from ncuview.metrics.textbook import definitions, metric_names
 
 _FEW = 1e-9
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from ncuview.base.errors import UsageError
 from ncuview.cli.inputs import Inputs, option, takes_inputs
 from ncuview.cli.outputs import (
     FormatOption,
@@ -18,12 +19,11 @@ from ncuview.cli.outputs import (
 )
 from ncuview.cli.printing import ShownProgress, complain, print_exactly, print_text
 from ncuview.cli.without_counters import tell_without_counters
-from ncuview.errors import UsageError
 from ncuview.render.text import safe_page
 
 if TYPE_CHECKING:
-    from ncuview.model import Diagnosis
-    from ncuview.ruleset.spec import Rule
+    from ncuview.engine.rule_file import Rule
+    from ncuview.records.diagnosis import Diagnosis
 
 
 class Look(StrEnum):
@@ -68,7 +68,7 @@ def analyze(
         return
     with failures_delivered(inputs, to, files), ShownProgress() as progress:
         if quick:
-            from ncuview.sampled import analyze_sampled
+            from ncuview.pipeline.sampled import analyze_sampled
 
             diagnosis = analyze_sampled(
                 inputs.command,
@@ -94,8 +94,8 @@ def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, *, quick: bool) ->
     """Print ncu's command and what it will cost."""
     if not inputs.runs_program and inputs.suffix != ".cu":
         raise UsageError("--dry-run is for programs, Python and .cu files")
-    from ncuview.collect.live import host_command
-    from ncuview.sampled import forecast_of
+    from ncuview.catalogue.live import host_command
+    from ncuview.pipeline.sampled import forecast_of
 
     launcher = host_command(Path("job.json"), Path("result.json"))
     runs_as = inputs.command if inputs.runs_program else launcher

@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from ncuview.base.errors import NcuviewError, UsageError
 from ncuview.cli.analyze import analyze
 from ncuview.cli.calibrate import calibrate
 from ncuview.cli.catalogue import kernels, ladder
@@ -24,7 +25,6 @@ from ncuview.cli.report import report
 from ncuview.cli.rules import check_rules, explain, rules
 from ncuview.cli.scrub import scrub
 from ncuview.cli.signals import Terminated, hear_signals
-from ncuview.errors import NcuviewError, UsageError
 
 INTERNAL_ERROR = 70
 _TAKE_PROGRAMS = ("analyze", "calibrate", "check")

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from ncuview.base.errors import UsageError
 from ncuview.cli.inputs import option
 from ncuview.cli.printing import ShownProgress, print_text, say, width
-from ncuview.errors import UsageError
 
 _LEAST = 2
 
@@ -51,9 +51,9 @@ def calibrate(
 def _attainable(reports: list[Path], output: Path | None) -> None:
     """Measure what good kernels attain."""
     from ncuview import api
-    from ncuview.diagnose.attainable import check_writable, keep
-    from ncuview.paths import users_table
+    from ncuview.base.paths import users_table
     from ncuview.render.calibration import calibration_page
+    from ncuview.speedup.attainable import check_writable, keep
 
     table = _table(output, users_table())
     check_writable(table)
@@ -69,8 +69,8 @@ def _spreads(
 ) -> None:
     """Measure how far runs of the same code differ, which ``check`` then allows for."""
     from ncuview import api
+    from ncuview.base.paths import users_spreads
     from ncuview.gate.spread import keep_spreads, read_spreads
-    from ncuview.paths import users_spreads
     from ncuview.render.spread import spread_page
 
     table = _table(output, users_spreads())

@@ -37,7 +37,7 @@ def ladder(
 
 def kernels(to: ListFormatOption = ListFormat.TERMINAL) -> None:
     """List the kernels of the catalogue, with the document that each is from."""
-    from ncuview.collect.catalogue import all_kernels
+    from ncuview.catalogue.kernels import all_kernels
     from ncuview.render.lists import kernels_json, kernels_page
 
     print_text(kernels_json(all_kernels()) if to is ListFormat.JSON else kernels_page(all_kernels(), width()))

@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from ncuview.base.errors import BaselineMissing, NotComparable, UsageError
 from ncuview.cli.inputs import Inputs, option, takes_inputs
 from ncuview.cli.outputs import (
     FormatOption,
@@ -18,13 +19,12 @@ from ncuview.cli.outputs import (
     leave,
 )
 from ncuview.cli.printing import ShownProgress, complain, say
-from ncuview.errors import BaselineMissing, NotComparable, UsageError
 
 if TYPE_CHECKING:
     from ncuview.api import Examined
     from ncuview.gate.baseline import Baseline
     from ncuview.gate.budget import Budget
-    from ncuview.model import Gate
+    from ncuview.records.gate import Gate
 
 
 class FailOn(StrEnum):

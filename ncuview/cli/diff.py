@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from ncuview.base.errors import UsageError
 from ncuview.cli.inputs import RulesOption, option
 from ncuview.cli.outputs import FormatOption, OutputOption, deliver, destinations, failures_delivered, leave
-from ncuview.errors import UsageError
 
 
 def diff(

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from ncuview.base.errors import ToolError
 from ncuview.cli.outputs import ListFormat, ListFormatOption
 from ncuview.cli.printing import ShownProgress, color, print_text, width
-from ncuview.errors import ToolError
 
 
 def doctor(

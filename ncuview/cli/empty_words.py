@@ -8,7 +8,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from ncuview.errors import UsageError
+from ncuview.base.errors import UsageError
 
 _MAY_BE_EMPTY = {"ncu_args", "nvcc_args"}
 """Further options of another program, of which there may be none."""

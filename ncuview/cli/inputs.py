@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from ncuview.collect.options import (
+from ncuview.base.errors import UsageError
+from ncuview.profiling.options import (
     AppReplayMode,
     CacheControl,
     ClockControl,
@@ -25,12 +26,11 @@ from ncuview.collect.options import (
     ReplayMode,
     TargetProcesses,
 )
-from ncuview.errors import UsageError
 
 if TYPE_CHECKING:
     from ncuview.api import Examined, Progressed
-    from ncuview.collect.launch_words import LaunchWords
-    from ncuview.ruleset.spec import Rule
+    from ncuview.catalogue.launch_spec import LaunchWords
+    from ncuview.engine.rule_file import Rule
 
 RulesOption = Annotated[
     list[Path] | None, typer.Option("--rules", help="A folder with further rules, <topic>/<rule>.toml. Repeatable.")
@@ -190,7 +190,7 @@ class Inputs:
     @property
     def words(self) -> LaunchWords:
         """How a .cu file's kernel is launched."""
-        from ncuview.collect.launch_words import LaunchWords
+        from ncuview.catalogue.launch_spec import LaunchWords
 
         arguments, sizes = tuple(self.arg or ()), tuple(self.size or ())
         return LaunchWords(self.kernel, self.grid, self.block, self.shared, arguments, sizes, self.nvcc_args)
@@ -224,7 +224,7 @@ class Inputs:
         if not (self.rules or self.select or self.ignore):
             return None
         from ncuview.api import load_rules
-        from ncuview.collect.plan import choose_rules
+        from ncuview.engine.plan import choose_rules
 
         return choose_rules(load_rules(self.rules or ()), self.select or (), self.ignore or ())
 

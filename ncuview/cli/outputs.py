@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ncuview.base.errors import NcuviewError, UsageError
 from ncuview.cli.printing import color, complain, print_text, width
 from ncuview.cli.without_counters import is_about_counters, tell_without_counters
-from ncuview.errors import NcuviewError, UsageError
-from ncuview.model import Diagnosis, Failure
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.profile import Failure
 from ncuview.render.outputs import FORMATS, destination, output_parts, output_text, write_output
 
 if TYPE_CHECKING:
     from ncuview.cli.inputs import Inputs
-    from ncuview.diagnose.compare import Comparison
-    from ncuview.model import Gate, Ladder, Profile
-    from ncuview.ruleset.spec import Rule
+    from ncuview.comparison.compare import Comparison
+    from ncuview.engine.rule_file import Rule
+    from ncuview.records.gate import Gate
+    from ncuview.records.ladder import Ladder
+    from ncuview.records.profile import Profile
 
 _TEXTS = tuple(name for name, form in FORMATS.items() if not form.binary)
 

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
-from ncuview.errors import UsageError
-from ncuview.masking import masked
+from ncuview.base.errors import UsageError
+from ncuview.base.masking import masked
 from ncuview.render.text import safe_page, safe_text, without_orders
 
 if TYPE_CHECKING:
-    from ncuview.collect.ncu_output import Progress
+    from ncuview.profiling.ncu_output import Progress
 
 _NARROWEST, _WIDEST = 40, 120
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from ncuview.base.errors import UsageError
 from ncuview.cli.inputs import RulesOption
 from ncuview.cli.outputs import failures_delivered, leave
 from ncuview.cli.printing import color, print_text, width
-from ncuview.errors import UsageError
 
 _ENDINGS = {".txt": "terminal", ".json": "json", ".html": "html"}
 
@@ -34,7 +34,7 @@ def report(
         raise UsageError(f"--format {to}: there is no such format", hint=f"There are {', '.join(_ENDINGS.values())}.")
     files = {path: _format_of(path) for path in output or ()}
     from ncuview.api import load_rules
-    from ncuview.history import history, render_history
+    from ncuview.pipeline.history import history, render_history
     from ncuview.render.outputs import write_output
 
     with failures_delivered(None, to, [(form, path) for path, form in files.items()]):

@@ -24,7 +24,7 @@ def rules(
     if context.invoked_subcommand:
         return
     from ncuview.api import load_rules
-    from ncuview.collect.plan import metrics_for
+    from ncuview.engine.plan import metrics_for
     from ncuview.render.lists import rules_json, rules_page
 
     loaded = load_rules(folder or ())
@@ -38,8 +38,8 @@ def check_rules(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder with rules, <topic>/<rule>.toml.")],
 ) -> None:
     """Load every rule of a folder and run the cases that it carries."""
-    from ncuview.diagnose.cases import run_cases
-    from ncuview.ruleset.spec import load_rules
+    from ncuview.engine.examples import run_cases
+    from ncuview.engine.rule_file import load_rules
 
     loaded = load_rules([folder])
     for rule in loaded:
@@ -52,7 +52,7 @@ def explain(
 ) -> None:
     """Explain a rule: what it measures, why it matters, the change before and after, who teaches it."""
     from ncuview.api import load_rules
+    from ncuview.engine.rule_file import find_rule
     from ncuview.render.rule_page import rule_page
-    from ncuview.ruleset.spec import find_rule
 
     print_text(rule_page(find_rule(load_rules(folder or ()), rule), width()))

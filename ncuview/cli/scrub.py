@@ -15,7 +15,7 @@ def scrub(
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The copy to write.")],
 ) -> None:
     """Copy a report with every counter and without host name, user, path, command line or environment."""
-    from ncuview.report.scrub import scrub as scrub_report
+    from ncuview.reader.scrub import scrub as scrub_report
 
     scrub_report(source, target)
     say(f"{target}: {target.stat().st_size:,} bytes")

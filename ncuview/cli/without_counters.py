@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ncuview.base.errors import NcuRefused, NcuviewError, UsageError
 from ncuview.cli.inputs import Inputs
 from ncuview.cli.printing import color, complain, print_text, width
-from ncuview.errors import NcuRefused, NcuviewError, UsageError
 
 if TYPE_CHECKING:
-    from ncuview.without_counters import WithoutCounters
+    from ncuview.pipeline.without_counters import WithoutCounters
 
 _FORMS = {"terminal", "json"}
 
@@ -57,7 +57,7 @@ def tell_without_counters(
 
 
 def _told(inputs: Inputs, refusal: NcuviewError | None) -> WithoutCounters:
-    from ncuview import without_counters as known
+    from ncuview.pipeline import without_counters as known
 
     if inputs.suffix == ".cu" and inputs.program is None:
         return known.source_without_counters(Path(inputs.named[0]), inputs.words, refusal)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from ncuview.collect.nvidia_smi import Gpu, visible
 from ncuview.doctor.gpus import COMMAND, smi_log, visible_gpus
 from ncuview.doctor.machine import Machine
 from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, fail, ok, unknown, warn
+from ncuview.profiling.nvidia_smi import Gpu, visible
 
 _SHOWN = 60
 _HOT_C = 80

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ncuview.collect.nvidia_smi import Gpu, SmiLog, read_log, visible
 from ncuview.doctor.machine import Machine
 from ncuview.doctor.verdict import NotKnown
+from ncuview.profiling.nvidia_smi import Gpu, SmiLog, read_log, visible
 
 COMMAND = "nvidia-smi -q -x"
 

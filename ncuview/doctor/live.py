@@ -6,12 +6,12 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ncuview.collect.catalogue import find_kernel, launch_of
-from ncuview.collect.live import profile_live
-from ncuview.collect.ncu_output import Progress
+from ncuview.base.errors import CompilerNotFound, LauncherNotFound, NcuviewError
+from ncuview.catalogue.kernels import find_kernel, launch_of
+from ncuview.catalogue.live import profile_live
 from ncuview.doctor.verdict import Checked, Evidence, Verdict, fail, ok, unknown
-from ncuview.errors import CompilerNotFound, LauncherNotFound, NcuviewError
-from ncuview.report.reader import read
+from ncuview.profiling.ncu_output import Progress
+from ncuview.reader.reader import read
 
 KERNEL = "emptyKernel"
 ONE_PASS = ("gpu__time_duration.sum",)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from ncuview.collect.machine import find_ncu
 from ncuview.doctor.commands import Answer, Commands
+from ncuview.profiling.machine import find_ncu
 
 _MOST_CHARACTERS = 1 << 16
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ncuview.collect.ncu_failures import failure
 from ncuview.doctor.machine import Machine
 from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, fail, ok, unknown, warn
+from ncuview.profiling.ncu_failures import failure
 
 _PARAMETERS = "/proc/driver/nvidia/params"
 _STATUS = "/proc/self/status"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ncuview.errors import ToolError
+from ncuview.base.errors import ToolError
 
 Status = Literal["OK", "WARN", "FAIL", "UNKNOWN"]
 STATUSES: tuple[Status, ...] = ("FAIL", "WARN", "UNKNOWN", "OK")

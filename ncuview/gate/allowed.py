@@ -7,26 +7,16 @@ from dataclasses import dataclass
 from math import inf, isclose, isfinite
 from statistics import median
 
+from ncuview.comparison.launch_groups import Work, configuration_of, works_of
+from ncuview.comparison.repeats import noise_of, repeats_of
 from ncuview.gate.budget import Budget, Entry
-from ncuview.gate.classes import DURATION, NEAR_TOLERANCE, TIME_SPREAD, MetricClass
 from ncuview.gate.measured import Measured, Numbers, lines_to_blame
 from ncuview.gate.spread import Spreads
-from ncuview.gate.times import noise_of, repeats_of
 from ncuview.gate.words import quantity, times
-from ncuview.gate.works import Work, configuration_of, works_of
-from ncuview.model import (
-    NOWHERE,
-    Broken,
-    Check,
-    CheckResult,
-    Configuration,
-    Diagnosis,
-    Finding,
-    LaunchDiagnosis,
-    Level,
-    Outcome,
-    Skipped,
-)
+from ncuview.metrics.repeatability import DURATION, NEAR_TOLERANCE, TIME_SPREAD, MetricClass
+from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, Outcome, Skipped
+from ncuview.records.gate import Check, CheckResult, Level
+from ncuview.records.profile import NOWHERE, Configuration
 
 _POINT = 1.0
 """Shares in % that are near 0 spread by more than their size; by less than this they are not told apart."""

@@ -15,15 +15,16 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, FailFast, Field
 
-from ncuview.errors import BaselineError, BaselineMissing, NothingProfiled
-from ncuview.gate.classes import MetricClass, class_of_expression
+from ncuview.base.errors import BaselineError, BaselineMissing, NothingProfiled
+from ncuview.comparison.launch_groups import Work, configuration_of, middle_value, works_of
+from ncuview.comparison.repeats import Repeats
 from ncuview.gate.files import read_json, write_json
 from ncuview.gate.spread import Spreads
-from ncuview.gate.times import Repeats
-from ncuview.gate.works import Work, configuration_of, middle_value, works_of
-from ncuview.model import Configuration, Device, Diagnosis, LaunchDiagnosis, ReportInfo, TextbookMetric
-from ncuview.report.metrics import definitions
-from ncuview.report.settings import Settings
+from ncuview.metrics.repeatability import MetricClass, class_of_expression
+from ncuview.metrics.textbook import definitions
+from ncuview.reader.settings import Settings
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
+from ncuview.records.profile import Configuration, Device, ReportInfo
 
 SCHEMA = "ncuview.baseline/1"
 _MEND = "Save it again: ncuview check TARGET --save-baseline FILE."

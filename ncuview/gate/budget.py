@@ -11,13 +11,15 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from ncuview.errors import BudgetError
-from ncuview.gate.classes import DURATION, MetricClass, best_class
+from ncuview.base.errors import BudgetError
+from ncuview.base.toml_file import LARGEST, parse_toml
+from ncuview.comparison.repeats import FLOOR_NS, TOLERANCE
 from ncuview.gate.files import read_text
-from ncuview.gate.times import FLOOR_NS, TOLERANCE
-from ncuview.model import Extent, LaunchDiagnosis, Level
-from ncuview.report.metrics import definitions
-from ncuview.toml_file import LARGEST, parse_toml
+from ncuview.metrics.repeatability import DURATION, MetricClass, best_class
+from ncuview.metrics.textbook import definitions
+from ncuview.records.diagnosis import LaunchDiagnosis
+from ncuview.records.gate import Level
+from ncuview.records.profile import Extent
 
 _PYPROJECT = "pyproject.toml"
 _HINT = "docs/gates.md lists the keys of a budget."

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ncuview.errors import NotComparable
+from ncuview.base.errors import NotComparable
+from ncuview.comparison.launch_groups import configuration_of
 from ncuview.gate.allowed import budget_checks
 from ncuview.gate.baseline import Baseline
 from ncuview.gate.budget import Budget, check_rules_exist
@@ -14,12 +15,13 @@ from ncuview.gate.measured import Numbers
 from ncuview.gate.regress import baseline_checks
 from ncuview.gate.spread import Spreads
 from ncuview.gate.verdict import check_of_no_launch, open_by_result
-from ncuview.gate.works import configuration_of
-from ncuview.model import Check, Diagnosis, Failure, Gate, Level
-from ncuview.report.settings import Settings
+from ncuview.reader.settings import Settings
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.gate import Check, Gate, Level
+from ncuview.records.profile import Failure
 
 if TYPE_CHECKING:
-    from ncuview.model import Profile
+    from ncuview.records.profile import Profile
 
 
 def judge(

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ncuview.gate.classes import DURATION, MetricClass, class_of_expression, class_of_metric
-from ncuview.model import Finding, LaunchDiagnosis, SourceLine
-from ncuview.report.believable import believable, refused
-from ncuview.report.host_times import HOST_TIMES
-from ncuview.report.metrics import definitions, metric_names
+from ncuview.metrics.repeatability import DURATION, MetricClass, class_of_expression, class_of_metric
+from ncuview.metrics.textbook import definitions, metric_names
+from ncuview.reader.host_times import HOST_TIMES
+from ncuview.reader.validity import believable, refused
+from ncuview.records.diagnosis import Finding, LaunchDiagnosis, SourceLine
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ncuview.model import Profile
+    from ncuview.records.profile import Profile
 
 _TIME = "gpu__time_duration.sum"
 

@@ -7,19 +7,21 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from statistics import median
 
-from ncuview.diagnose.compare import Comparison, compare
-from ncuview.diagnose.moved import shifts
+from ncuview.comparison.compare import Comparison, compare
+from ncuview.comparison.counters import shifts
+from ncuview.comparison.launch_groups import Work, together, works_of
+from ncuview.comparison.repeats import Repeats, Slowdown, slowdown
 from ncuview.gate.baseline import Baseline, KernelBaseline, Metric
 from ncuview.gate.budget import BaselineLimits
-from ncuview.gate.classes import DURATION, NEAR_TOLERANCE
 from ncuview.gate.measured import Numbers, lines_to_blame
 from ncuview.gate.spread import Spreads
-from ncuview.gate.times import Repeats, Slowdown, slowdown
 from ncuview.gate.words import quantity, times
-from ncuview.gate.works import Work, together, works_of
-from ncuview.model import Check, CheckResult, Configuration, Diagnosis, LaunchDiagnosis, Level, SourceLine
-from ncuview.report.metrics import metric_names
-from ncuview.report.settings import Settings
+from ncuview.metrics.repeatability import DURATION, NEAR_TOLERANCE
+from ncuview.metrics.textbook import metric_names
+from ncuview.reader.settings import Settings
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, SourceLine
+from ncuview.records.gate import Check, CheckResult, Level
+from ncuview.records.profile import Configuration
 
 COUNTERS: Mapping[str, bool] = {
     **dict.fromkeys(

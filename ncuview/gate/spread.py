@@ -10,11 +10,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ncuview.errors import NothingProfiled, TableError
-from ncuview.gate.classes import MetricClass, class_of_expression
+from ncuview.base.errors import NothingProfiled, TableError
+from ncuview.comparison.launch_groups import Work, middle_value, works_of
 from ncuview.gate.files import read_json, write_json
-from ncuview.gate.works import Work, middle_value, works_of
-from ncuview.model import Diagnosis
+from ncuview.metrics.repeatability import MetricClass, class_of_expression
+from ncuview.records.diagnosis import Diagnosis
 
 SCHEMA = "ncuview.spread/1"
 _MEND = "Delete it and run `ncuview calibrate --repeat 6` again."

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
-from ncuview.model import NOWHERE, Check, CheckResult, Gate, Level
+from ncuview.records.gate import Check, CheckResult, Gate, Level
+from ncuview.records.profile import NOWHERE
 
 Missing = Literal["fail", "skip"]
 

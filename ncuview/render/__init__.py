@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from ncuview.model import Diagnosis, Ladder
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.ladder import Ladder
 
 if TYPE_CHECKING:
-    from ncuview.diagnose.compare import Comparison
+    from ncuview.comparison.compare import Comparison
 
 Format = Literal["terminal", "json"]
 
@@ -53,7 +54,7 @@ def render(
         from ncuview.render.terminal import diagnosis_page
 
         return diagnosis_page(answer, width=width, color=color)
-    from ncuview.diagnose.priority import priorities
+    from ncuview.engine.priority import priorities
     from ncuview.render.priorities import priorities_page
 
     return priorities_page(

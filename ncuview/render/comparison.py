@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from ncuview.diagnose.compare import Comparison, Pair, launch_words
-from ncuview.diagnose.kept import PromiseKept
-from ncuview.model import LaunchDiagnosis
+from ncuview.comparison.compare import Comparison, Pair, launch_words
+from ncuview.comparison.prediction import PromiseKept
+from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.sentence import moved_sentence, rule_words, shift_words, time_words
 from ncuview.render.terminal import page_console, page_text, print_head, row
 from ncuview.render.text import safe_text

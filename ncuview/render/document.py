@@ -11,25 +11,22 @@ from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
-from ncuview.diagnose.compare import Comparison, Pair
-from ncuview.diagnose.priority import Priorities, Priority, priorities
+from ncuview.comparison.compare import Comparison, Pair
+from ncuview.engine.priority import Priorities, Priority, priorities
 from ncuview.gate.verdict import nothing_checked
-from ncuview.model import (
+from ncuview.records.diagnosis import (
     Broken,
-    Check,
     Diagnosis,
-    Failure,
     Finding,
-    Gate,
-    Ladder,
     LaunchDiagnosis,
     NotApplicable,
     Outcome,
     Passed,
-    ReportInfo,
-    Rung,
     Skipped,
 )
+from ncuview.records.gate import Check, Gate
+from ncuview.records.ladder import Ladder, Rung
+from ncuview.records.profile import Failure, ReportInfo
 from ncuview.render.gate_words import closes, is_closed
 from ncuview.render.sentence import moved_sentence
 from ncuview.render.text import json_text

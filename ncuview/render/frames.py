@@ -13,8 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from ncuview.model import Diagnosis, Finding, LaunchDiagnosis
-from ncuview.report.frames import TEXT
+from ncuview.reader.frames import TEXT
+from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis
 
 _FINDING_COLUMNS: Mapping[str, Any] = {
     "launch": "int64",

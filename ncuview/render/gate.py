@@ -8,9 +8,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ncuview.diagnose.compare import extent_words
+from ncuview.comparison.compare import extent_words
 from ncuview.gate.verdict import counts, nothing_checked
-from ncuview.model import Check, CheckResult, Gate
+from ncuview.records.gate import Check, CheckResult, Gate
 from ncuview.render.gate_words import by_weight, gate_sentence, is_closed
 from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_copy

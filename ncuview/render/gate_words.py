@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ncuview.gate.verdict import counts, exit_code, nothing_checked
-from ncuview.model import Check, CheckResult, Gate, Level
+from ncuview.records.gate import Check, CheckResult, Gate, Level
 
 _RESULTS: dict[CheckResult, int] = {"failed": 0, "inconclusive": 1, "not judged": 2, "passed": 3}
 _LEVELS: dict[Level, int] = {"error": 0, "warn": 1, "off": 2}

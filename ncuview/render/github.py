@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ncuview.model import Diagnosis, Gate
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.gate import Gate
 from ncuview.render.gate_words import gate_sentence
 from ncuview.render.remarks import Remark, Severity, place_in, remarks
 from ncuview.render.text import safe_text

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from ncuview.model import Diagnosis, Gate
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.gate import Gate
 from ncuview.render.remarks import Remark, Severity, place_in, remarks, repository_path
 from ncuview.render.text import json_text, safe_text
 

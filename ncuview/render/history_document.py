@@ -8,7 +8,7 @@ from typing import Any
 
 from ncuview.render.sentence import moved_sentence
 from ncuview.render.text import json_text
-from ncuview.trend.series import History, KernelTrend, Point, Reading, Series, Step
+from ncuview.trends.series import History, KernelTrend, Point, Reading, Series, Step
 
 SCHEMA = "ncuview.history/1"
 

@@ -21,7 +21,7 @@ from ncuview.render.trend_words import (
     summary_words,
 )
 from ncuview.render.words import duration, failure_sentence, step_words, wall_words
-from ncuview.trend.series import History, KernelTrend, Series
+from ncuview.trends.series import History, KernelTrend, Series
 
 if TYPE_CHECKING:
     from rich.console import Console

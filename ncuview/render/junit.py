@@ -14,8 +14,10 @@ from math import fsum, isfinite
 
 from lxml import etree
 
-from ncuview.diagnose.compare import launch_words
-from ncuview.model import NOWHERE, Check, Diagnosis, Extent, Failure, Gate, LaunchDiagnosis, ReportInfo
+from ncuview.comparison.compare import launch_words
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
+from ncuview.records.gate import Check, Gate
+from ncuview.records.profile import NOWHERE, Extent, Failure, ReportInfo
 from ncuview.render.gate_words import closes
 from ncuview.render.text import safe_text, without_orders
 from ncuview.render.words import (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rich.text import Text
 
-from ncuview.model import Ladder, Rung
+from ncuview.records.ladder import Ladder, Rung
 from ncuview.render.fitted_table import Column, print_table
 from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_text

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
+from ncuview.catalogue.kernel_file import Kernel
+from ncuview.engine.rule_file import Rule
 from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import json_text, safe_text
-from ncuview.ruleset.kernel_file import Kernel
-from ncuview.ruleset.spec import Rule
 
 
 def kernels_page(kernels: Sequence[Kernel], width: int) -> str:

@@ -12,9 +12,11 @@ from itertools import islice
 from math import fsum, isfinite
 from typing import TYPE_CHECKING
 
-from ncuview.diagnose.compare import Comparison, Pair, launch_words
-from ncuview.diagnose.priority import Priorities, Priority, priorities
-from ncuview.model import Check, Diagnosis, Finding, Gate, Ladder, LaunchDiagnosis, SourceLine
+from ncuview.comparison.compare import Comparison, Pair, launch_words
+from ncuview.engine.priority import Priorities, Priority, priorities
+from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, SourceLine
+from ncuview.records.gate import Check, Gate
+from ncuview.records.ladder import Ladder
 from ncuview.render.comparison import faster_words, promise_words
 from ncuview.render.gate_words import by_weight, gate_sentence
 from ncuview.render.inert_markdown import clipped, code, fenced, html_code, prose

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ncuview.report.metrics import TextbookDefinition
+    from ncuview.metrics.textbook import TextbookDefinition
 
 _INDENT = "    "
 

@@ -7,17 +7,10 @@ from math import isfinite
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ncuview.diagnose.compare import extent_words, launch_words
-from ncuview.model import (
-    Broken,
-    Diagnosis,
-    Finding,
-    Ladder,
-    LaunchDiagnosis,
-    Passed,
-    Profile,
-    SourceLine,
-)
+from ncuview.comparison.compare import extent_words, launch_words
+from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, Passed, SourceLine
+from ncuview.records.ladder import Ladder
+from ncuview.records.profile import Profile
 from ncuview.render.html_report.elements import Part, dim, element, markup
 from ncuview.render.ladder import rung_cells
 from ncuview.render.text import safe_copy

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from math import isfinite
 from statistics import median
 
-from ncuview.diagnose.compare import extent_words
-from ncuview.diagnose.priority import Priority, priorities
-from ncuview.model import Check, CheckResult, Device, Diagnosis, Extent, Gate, LaunchDiagnosis
+from ncuview.comparison.compare import extent_words
+from ncuview.engine.priority import Priority, priorities
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
+from ncuview.records.gate import Check, CheckResult, Gate
+from ncuview.records.profile import Device, Extent
 from ncuview.render.gate_words import is_closed
 from ncuview.render.text import safe_text
 

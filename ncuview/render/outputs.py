@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from ncuview.errors import UsageError
-from ncuview.files import replace_file
-from ncuview.model import Diagnosis, Gate, Ladder, Profile
+from ncuview.base.errors import UsageError
+from ncuview.base.files import replace_file
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.gate import Gate
+from ncuview.records.ladder import Ladder
+from ncuview.records.profile import Profile
 
 if TYPE_CHECKING:
-    from ncuview.diagnose.compare import Comparison
-    from ncuview.ruleset.spec import Rule
+    from ncuview.comparison.compare import Comparison
+    from ncuview.engine.rule_file import Rule
 
     Answer: TypeAlias = Diagnosis | Ladder | Comparison
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
-from ncuview.errors import ToolError, UsageError
-from ncuview.model import Diagnosis, Ladder, LaunchDiagnosis, Rung
+from ncuview.base.errors import ToolError, UsageError
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
+from ncuview.records.ladder import Ladder, Rung
 from ncuview.render.text import safe_text
 from ncuview.render.words import duration, factor
 

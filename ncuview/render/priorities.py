@@ -7,9 +7,9 @@ from math import fsum
 
 from rich.text import Text
 
-from ncuview.diagnose.compare import extent_words
-from ncuview.diagnose.priority import Priorities, Priority
-from ncuview.model import Diagnosis
+from ncuview.comparison.compare import extent_words
+from ncuview.engine.priority import Priorities, Priority
+from ncuview.records.diagnosis import Diagnosis
 from ncuview.render.fitted_table import Column, print_table
 from ncuview.render.terminal import launch_section, page_console, page_text, print_head
 from ncuview.render.text import safe_text

@@ -12,7 +12,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Literal
 
-from ncuview.model import Check, Diagnosis, Failure, Finding, Gain, Gate, LaunchDiagnosis, SourceLine
+from ncuview.records.diagnosis import Diagnosis, Finding, Gain, LaunchDiagnosis, SourceLine
+from ncuview.records.gate import Check, Gate
+from ncuview.records.profile import Failure
 from ncuview.render.gate_words import by_weight
 from ncuview.render.text import safe_text
 from ncuview.render.words import coverage_sentence, duration, factor, failure_sentence, promise_headline

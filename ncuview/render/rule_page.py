@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 
+from ncuview.engine.regions import region
+from ncuview.engine.rule_file import Rule
 from ncuview.render.text import safe_page
-from ncuview.ruleset.regions import region
-from ncuview.ruleset.spec import Rule
 
 _INDENT = "  "
 

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ncuview.model import Diagnosis, Failure, Gate, SourceLine
+from ncuview.engine.rule_file import Rule, shipped_rules
+from ncuview.records.diagnosis import Diagnosis, SourceLine
+from ncuview.records.gate import Gate
+from ncuview.records.profile import Failure
 from ncuview.render.inert_markdown import prose
 from ncuview.render.remarks import Remark, remarks, repository_path
 from ncuview.render.text import json_text, safe_text
 from ncuview.render.words import failure_sentence
-from ncuview.ruleset.spec import Rule, shipped_rules
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "SRCROOT"

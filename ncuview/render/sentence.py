@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import isfinite
 
-from ncuview.diagnose.compare import Pair
-from ncuview.diagnose.moved import RuleShift, Shift
+from ncuview.comparison.compare import Pair
+from ncuview.comparison.counters import RuleShift, Shift
 
 _CLAUSES = 3
 """So many things that moved are named."""

@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from io import BytesIO, StringIO
 from math import isfinite
 
-from ncuview.errors import ToolError
-from ncuview.model import Diagnosis, Extent, Finding, Gate, LaunchDiagnosis
+from ncuview.base.errors import ToolError
+from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis
+from ncuview.records.gate import Gate
+from ncuview.records.profile import Extent
 from ncuview.render.text import safe_text
 
 Cell = str | int | float | None

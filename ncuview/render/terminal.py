@@ -10,16 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ncuview.diagnose.compare import launch_words
-from ncuview.model import (
-    Broken,
-    Diagnosis,
-    Finding,
-    LaunchDiagnosis,
-    NotApplicable,
-    Passed,
-    SourceLine,
-)
+from ncuview.comparison.compare import launch_words
+from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, NotApplicable, Passed, SourceLine
 from ncuview.render.text import safe_copy, safe_text, without_orders
 from ncuview.render.words import (
     advice_reason,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from ncuview.model import Fix, SourceEdit
+from ncuview.records.diagnosis import Fix, SourceEdit
 
 _T = TypeVar("_T")
 

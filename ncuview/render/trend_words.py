@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ncuview.diagnose.compare import launch_words
+from ncuview.comparison.compare import launch_words
 from ncuview.render.comparison import faster_words
 from ncuview.render.sentence import moved_sentence
 from ncuview.render.words import duration, factor
-from ncuview.trend.series import KernelTrend, Point, Reading, Series, Step
+from ncuview.trends.series import KernelTrend, Point, Reading, Series, Step
 
 MEANING = (
     "A kernel moved where its median time left the level of the points before it by more than the noise, and the next"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from ncuview.diagnose.compare import launch_words
+from ncuview.comparison.compare import launch_words
 from ncuview.render.document import as_json
 from ncuview.render.ladder import ladder_page
 from ncuview.render.terminal import page_console, page_text, row
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from ncuview.model import Failure, Ladder
-    from ncuview.without_counters import KernelFacts, LaunchFacts, RuleSubject, WithoutCounters
+    from ncuview.pipeline.without_counters import KernelFacts, LaunchFacts, RuleSubject, WithoutCounters
+    from ncuview.records.ladder import Ladder
+    from ncuview.records.profile import Failure
 
 SCHEMA = "ncuview.without_counters/1"
 _DOCTOR = "`ncuview doctor` says which of these applies here."

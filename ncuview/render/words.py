@@ -8,21 +8,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import isfinite
 
-from ncuview.model import (
-    SKIPPED_BECAUSE,
-    Broken,
-    Device,
-    Failure,
-    Finding,
-    HostTimes,
-    Ladder,
-    LaunchDiagnosis,
-    ReportInfo,
-    Skipped,
-    SourceLine,
-)
+from ncuview.metrics.units import UNITS
+from ncuview.records.diagnosis import SKIPPED_BECAUSE, Broken, Finding, LaunchDiagnosis, Skipped, SourceLine
+from ncuview.records.ladder import Ladder
+from ncuview.records.profile import Device, Failure, HostTimes, ReportInfo
 from ncuview.render.text import safe_text
-from ncuview.report.units import UNITS
 
 _MOST_NAMED = 12
 """Rules that are skipped. Exports of others lack so much that there are sixty, of which no name helps."""

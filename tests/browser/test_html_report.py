@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 
-from ncuview.model import Diagnosis, Gate, Ladder
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.gate import Gate
+from ncuview.records.ladder import Ladder
 from ncuview.render.html_report import html_report
 from tests.hostile import HOSTILE, poisoned
 from tests.render.report_pages import gate, page_of_very_many, recorded, recorded_page, sample_page

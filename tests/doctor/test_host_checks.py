@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.collect.ncu_failures import failure
 from ncuview.doctor.competition import profilers
 from ncuview.doctor.lock import lock_file, protected_files
 from ncuview.doctor.machine import Machine, Owned
 from ncuview.doctor.permission import administrator, container, counter_permission
 from ncuview.doctor.surroundings import folders, injections
 from ncuview.doctor.verdict import NotKnown
+from ncuview.profiling.ncu_failures import failure
 from tests.doctor.made import PARAMETERS, PID, STATUS, USERS, FakeMachine, machine
 
 CAPABLE = "Name: x\nCapEff:\t000001fffeffffff\n"

@@ -10,11 +10,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from ncuview.collect.ncu_output import Progress
+from ncuview.base.errors import CompilerNotFound, LauncherNotFound, NcuRefused, ToolError
 from ncuview.doctor import live
 from ncuview.doctor.live import ONE_PASS, SEVERAL_PASSES, live_checks
 from ncuview.doctor.verdict import Verdict
-from ncuview.errors import CompilerNotFound, LauncherNotFound, NcuRefused, ToolError
+from ncuview.profiling.ncu_output import Progress
 
 PASSES = {ONE_PASS: 1, SEVERAL_PASSES: 2}
 

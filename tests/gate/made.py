@@ -6,16 +6,9 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from ncuview.model import (
-    Device,
-    Diagnosis,
-    LaunchDiagnosis,
-    Outcome,
-    Profile,
-    ReportInfo,
-    TextbookMetric,
-)
-from ncuview.report.metrics import definitions
+from ncuview.metrics.textbook import definitions
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, Outcome, TextbookMetric
+from ncuview.records.profile import Device, Profile, ReportInfo
 
 REPORT = ReportInfo("made.ncu-rep", "2025.3.1", None)
 COUNTS = {"inst_executed": 1000.0, "gst_transactions_per_request": 4.0, "shared_load_transactions": 0.0}

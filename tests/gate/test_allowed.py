@@ -11,7 +11,8 @@ from ncuview.gate.allowed import budget_checks
 from ncuview.gate.budget import read_budget
 from ncuview.gate.measured import Numbers
 from ncuview.gate.spread import Spreads
-from ncuview.model import Broken, Check, Gain, LaunchDiagnosis, NotApplicable, Passed, RuleId, Skipped
+from ncuview.records.diagnosis import Broken, Gain, LaunchDiagnosis, NotApplicable, Passed, RuleId, Skipped
+from ncuview.records.gate import Check
 from tests.gate.made import diagnosis, launch, profile
 from tests.render.sample import advice_finding, rejected_finding
 

@@ -12,15 +12,16 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from ncuview.api import Examined, check, examine, keep_baseline
-from ncuview.errors import BaselineError, BaselineMissing, NotComparable
+from ncuview.base.errors import BaselineError, BaselineMissing, NotComparable
+from ncuview.base.paths import shipped
 from ncuview.gate.baseline import Baseline, baseline_of, read_baseline, save_baseline
 from ncuview.gate.budget import BaselineLimits, Budget
 from ncuview.gate.judge import judge
 from ncuview.gate.spread import KernelSpread, Spreads
 from ncuview.gate.verdict import exit_code
-from ncuview.model import Check, Diagnosis, Gate, LaunchDiagnosis
-from ncuview.paths import shipped
-from ncuview.report.settings import Settings
+from ncuview.reader.settings import Settings
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
+from ncuview.records.gate import Check, Gate
 from tests.gate.made import diagnosis, launch, profile
 
 SETTINGS = Settings("none", "all", "kernel")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.errors import BudgetError
+from ncuview.base.errors import BudgetError
 from ncuview.gate.budget import Entry, check_rules_exist, read_budget
 from tests.gate.made import launch
 

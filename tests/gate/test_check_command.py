@@ -16,10 +16,10 @@ from typing import Any, Protocol
 import pytest
 
 from ncuview import api
+from ncuview.base.errors import ProgramFailed
+from ncuview.base.paths import shipped
 from ncuview.cli import main as run_ncuview
-from ncuview.errors import ProgramFailed
-from ncuview.paths import shipped
-from ncuview.report.scrub import scrub
+from ncuview.reader.scrub import scrub
 from tests.test_cli import BARE, Ended, assert_failed, install, ncuview
 
 REPORT = shipped("kernels") / "divergence" / "h200.ncu-repz"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from ncuview.errors import BaselineError, BudgetError, TableError
+from ncuview.base.errors import BaselineError, BudgetError, TableError
 from ncuview.gate.baseline import read_baseline
 from ncuview.gate.budget import read_budget
 from ncuview.gate.files import MOST_BYTES, MOST_VALUES, read_json, read_text, write_json

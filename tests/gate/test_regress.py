@@ -8,13 +8,14 @@ from math import nan
 
 import pytest
 
-from ncuview.errors import NothingProfiled
+from ncuview.base.errors import NothingProfiled
 from ncuview.gate.baseline import baseline_of
 from ncuview.gate.budget import BaselineLimits, Budget
-from ncuview.gate.classes import DURATION
 from ncuview.gate.judge import judge
 from ncuview.gate.spread import Spreads
-from ncuview.model import Check, LaunchDiagnosis
+from ncuview.metrics.repeatability import DURATION
+from ncuview.records.diagnosis import LaunchDiagnosis
+from ncuview.records.gate import Check
 from tests.gate.made import diagnosis, launch, profile
 
 NO_CONFLICTS = "shared_bank_conflict_ways"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ncuview.gate.verdict import exit_code, first_of, nothing_checked, on_missing, open_by_result
-from ncuview.model import Check, CheckResult, Gate, Level
+from ncuview.records.gate import Check, CheckResult, Gate, Level
 
 
 def gate(*results: tuple[CheckResult, Level], fail_on: Level = "error") -> Gate:

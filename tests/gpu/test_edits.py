@@ -10,12 +10,12 @@ import pytest
 
 from ncuview import diagnose, read
 from ncuview.api import load_rules
-from ncuview.collect.machine import find_ncu, find_nvcc
-from ncuview.collect.ncu import classify, ncu_command, run_ncu
-from ncuview.collect.options import NcuOptions
-from ncuview.collect.plan import metrics_for
-from ncuview.edit import Edit, propose
-from ncuview.model import LaunchDiagnosis
+from ncuview.engine.plan import metrics_for
+from ncuview.patch import Edit, propose
+from ncuview.profiling.machine import find_ncu, find_nvcc
+from ncuview.profiling.ncu import classify, ncu_command, run_ncu
+from ncuview.profiling.options import NcuOptions
+from ncuview.records.diagnosis import LaunchDiagnosis
 
 pytestmark = pytest.mark.gpu
 PROGRAMS = Path(__file__).parent / "edits"

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ncuview.api import read
-from ncuview.collect.machine import find_nvcc
-from ncuview.collect.options import ClockControl, NcuOptions
-from ncuview.collect.program import run_program
-from ncuview.errors import NcuviewError
+from ncuview.base.errors import NcuviewError
+from ncuview.profiling.machine import find_nvcc
+from ncuview.profiling.options import ClockControl, NcuOptions
+from ncuview.profiling.program import run_program
 
 pytestmark = pytest.mark.gpu
 

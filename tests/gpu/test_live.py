@@ -9,10 +9,10 @@ import pytest
 
 from ncuview import analyze, ladder
 from ncuview.api import calibrate
-from ncuview.collect.catalogue import find_kernel, launch_of
-from ncuview.collect.live import profile_live
-from ncuview.errors import WrongResult
-from ncuview.ruleset.kernel_file import Kernel, load_kernel
+from ncuview.base.errors import WrongResult
+from ncuview.catalogue.kernel_file import Kernel, load_kernel
+from ncuview.catalogue.kernels import find_kernel, launch_of
+from ncuview.catalogue.live import profile_live
 from tests.test_recorded import MISSED
 
 pytestmark = pytest.mark.gpu

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from ncuview.api import load_rules, read
-from ncuview.collect.launch_words import LaunchWords
-from ncuview.collect.live import profile_live
-from ncuview.collect.machine import find_nvcc
-from ncuview.collect.options import CacheControl, ClockControl, NcuOptions, ReplayMode
-from ncuview.collect.plan import metrics_for
-from ncuview.collect.program import python_script, run_program
-from ncuview.collect.user_kernel import user_launch
-from ncuview.errors import NothingProfiled, ProgramFailed
+from ncuview.base.errors import NothingProfiled, ProgramFailed
+from ncuview.catalogue.launch_spec import LaunchWords
+from ncuview.catalogue.live import profile_live
+from ncuview.catalogue.user_kernel import user_launch
+from ncuview.engine.plan import metrics_for
+from ncuview.profiling.machine import find_nvcc
+from ncuview.profiling.options import CacheControl, ClockControl, NcuOptions, ReplayMode
+from ncuview.profiling.program import python_script, run_program
 
 pytestmark = pytest.mark.gpu
 

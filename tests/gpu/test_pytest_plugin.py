@@ -7,8 +7,8 @@ import subprocess
 import pytest
 
 from ncuview import api
-from ncuview.collect.machine import find_nvcc
-from ncuview.kernel_result import KernelResult
+from ncuview.profiling.machine import find_nvcc
+from ncuview.testing.kernel_result import KernelResult
 
 pytestmark = pytest.mark.gpu
 pytest_plugins = ["pytester"]

@@ -12,13 +12,13 @@ import pytest
 
 from ncuview import diagnose, read
 from ncuview.api import load_rules
-from ncuview.collect.machine import find_ncu, find_nvcc
-from ncuview.collect.ncu import classify, ncu_command, run_ncu
-from ncuview.collect.plan import metrics_for
-from ncuview.model import Finding, LaunchDiagnosis, SourceLine
-from ncuview.report.inlining import with_call_sites
-from ncuview.report.reader import read as read_reports
-from ncuview.report.source import with_local_sources
+from ncuview.engine.plan import metrics_for
+from ncuview.profiling.machine import find_ncu, find_nvcc
+from ncuview.profiling.ncu import classify, ncu_command, run_ncu
+from ncuview.reader.inlining import with_call_sites
+from ncuview.reader.reader import read as read_reports
+from ncuview.reader.source import with_local_sources
+from ncuview.records.diagnosis import Finding, LaunchDiagnosis, SourceLine
 
 pytestmark = pytest.mark.gpu
 PROGRAMS = Path(__file__).parents[2] / "benchmarks" / "user_programs"

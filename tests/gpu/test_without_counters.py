@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ncuview import analyze, load_rules, read
-from ncuview.collect.catalogue import find_kernel, launch_of
-from ncuview.collect.live import profile_live
-from ncuview.collect.plan import metrics_for
-from ncuview.without_counters import kernel_without_counters
+from ncuview.catalogue.kernels import find_kernel, launch_of
+from ncuview.catalogue.live import profile_live
+from ncuview.engine.plan import metrics_for
+from ncuview.pipeline.without_counters import kernel_without_counters
 
 pytestmark = pytest.mark.gpu
 

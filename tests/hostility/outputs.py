@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ncuview.history import render_history
-from ncuview.model import Diagnosis, Gate
+from ncuview.pipeline.history import render_history
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.gate import Gate
 from ncuview.render import render
 from ncuview.render.gate import gate_page
 from ncuview.render.notebook import diagnosis_html, ladder_html, launch_html

@@ -9,30 +9,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from ncuview.diagnose.compare import Comparison, compare
-from ncuview.model import (
+from ncuview.comparison.compare import Comparison, compare
+from ncuview.reader.settings import Settings
+from ncuview.records.diagnosis import (
     Broken,
-    Check,
-    Device,
     Diagnosis,
     Evidence,
-    Failure,
     Finding,
-    Gate,
-    Ladder,
     LaunchDiagnosis,
     NotApplicable,
     Outcome,
     Passed,
-    ReportInfo,
     RuleId,
-    Rung,
     Skipped,
     SourceEdit,
     TextbookMetric,
 )
-from ncuview.report.settings import Settings
-from ncuview.trend.series import History, Reported, history_of
+from ncuview.records.gate import Check, Gate
+from ncuview.records.ladder import Ladder, Rung
+from ncuview.records.profile import Device, Failure, ReportInfo
+from ncuview.trends.series import History, Reported, history_of
 from tests.hostile import poisoned
 from tests.render.gate_sample import failed_error, failed_warning
 from tests.render.sample import (

@@ -12,7 +12,7 @@ PACKAGE = Path(ncuview.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 CALLS = {"eval", "exec", "compile", "__import__", "execfile", "breakpoint"}
 MODULES = {"pickle", "marshal", "shelve", "dill", "yaml", "code", "codeop", "runpy", "jsonpickle"}
-ALLOWED = {"collect/callable.py": {"pickle", "cloudpickle"}, "collect/host/call.py": {"pickle", "cloudpickle"}}
+ALLOWED = {"profiling/callable.py": {"pickle", "cloudpickle"}, "profiling/call.py": {"pickle", "cloudpickle"}}
 """A function of the user's own is sent to a child process of ours, in a private folder, and nothing else is."""
 
 

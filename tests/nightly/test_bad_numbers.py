@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from tests.bad_numbers import LAUNCHES, WRONG, Spot
-from tests.diagnose.test_missing_metrics import check_gone, families_and_losses
-from tests.nightly.diagnose.test_bad_numbers import check_no_finding, check_unknown, check_written, several
+from tests.engine.test_missing import check_gone, families_and_losses
+from tests.nightly.engine.test_bad_numbers import check_no_finding, check_unknown, check_written, several
 
 
 @pytest.mark.parametrize("family", LAUNCHES)

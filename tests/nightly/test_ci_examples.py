@@ -20,7 +20,7 @@ import yaml
 from jsonschema.validators import validator_for  # type: ignore[import-untyped]
 from lxml import etree
 
-from ncuview.paths import shipped
+from ncuview.base.paths import shipped
 
 ROOT = Path(__file__).resolve().parents[2]
 CI = ROOT / "examples" / "ci"

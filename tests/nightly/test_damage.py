@@ -14,7 +14,7 @@ from benchmarks.fuzz_reports import CHANGES, REFUSED_ALWAYS
 from benchmarks.kill_writers import writers
 from tests.nightly.test_files import FAULTS, check_faults
 from tests.profiles import profile_of
-from tests.report.test_reader import TRANSPOSE, check_shards
+from tests.reader.test_reader import TRANSPOSE, check_shards
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "benchmarks" / "fuzz_reports.py"

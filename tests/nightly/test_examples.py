@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.paths import shipped
+from ncuview.base.paths import shipped
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))

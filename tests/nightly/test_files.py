@@ -20,10 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.kill_writers import Writer, writers
-from ncuview.errors import NcuviewError
-from ncuview.files import NoRegularFile, TooLarge, open_regular, replace_file
-from ncuview.report import scrub
-from ncuview.report.packing import packed
+from ncuview.base.errors import NcuviewError
+from ncuview.base.files import NoRegularFile, TooLarge, open_regular, replace_file
+from ncuview.reader import scrub
+from ncuview.reader.packing import packed
 
 CALLS = ("open", "write", "fchmod", "fsync", "close", "replace", "unlink", "scandir")
 """What writing asks of the system, as functions of ``os``."""
@@ -237,7 +237,7 @@ def test_a_file_that_grows_beyond_the_limit_of_the_process_leaves_the_old_one(ta
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
-    program = "import sys; from pathlib import Path; from ncuview.files import replace_file\n"
+    program = "import sys; from pathlib import Path; from ncuview.base.files import replace_file\n"
     program += "replace_file(Path(sys.argv[1]), bytes(5000))"
     run = subprocess.run(
         [sys.executable, "-c", program, target],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.nightly.diagnose.test_first_look import RULES, first_look_of, lost, whole_diagnosis
+from tests.nightly.engine.test_first_look import RULES, first_look_of, lost, whole_diagnosis
 from tests.profiles import LABELLED, RECORDED
 
 PROGRAMS = [path for path in LABELLED if path.name.startswith("p")]

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from ncuview import analyze, api
-from ncuview.errors import ReportDamaged, ReportEmpty, ReportUnreadable
-from ncuview.history import history, render_history
-from ncuview.model import Diagnosis
-from ncuview.paths import shipped
+from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportUnreadable
+from ncuview.base.paths import shipped
+from ncuview.pipeline.history import history, render_history
+from ncuview.reader.precheck import read_report
+from ncuview.records.diagnosis import Diagnosis
 from ncuview.render import render
-from ncuview.report.precheck import read_report
 
 RECORDED = shipped("kernels") / "bank_patterns" / "h200.ncu-repz"
 

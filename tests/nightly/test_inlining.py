@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.report.inlining import with_call_sites
+from ncuview.reader.inlining import with_call_sites
 from tests.profiles import LABELLED, profile_of
 
 

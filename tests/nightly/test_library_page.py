@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ncuview
-from ncuview.paths import shipped
+from ncuview.base.paths import shipped
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")

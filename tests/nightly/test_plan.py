@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ncuview.ruleset.spec import Rule
-from tests.collect.test_plan import PLANNED, RULES, check_planned
+from ncuview.engine.rule_file import Rule
+from tests.engine.test_plan import PLANNED, RULES, check_planned
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.text.name)

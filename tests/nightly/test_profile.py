@@ -13,14 +13,15 @@ from pathlib import Path
 import pytest
 
 import ncuview
-from ncuview import api, profiled
-from ncuview.collect.ncu import NcuRun
-from ncuview.collect.options import NcuOptions
-from ncuview.collect.plan import metrics_for
-from ncuview.collect.profiling import Profiled
-from ncuview.errors import NcuviewError, ProgramFailed
-from ncuview.paths import shipped
-from ncuview.report.child import Ahead
+from ncuview import api
+from ncuview.base.errors import NcuviewError, ProgramFailed
+from ncuview.base.paths import shipped
+from ncuview.engine.plan import metrics_for
+from ncuview.pipeline import profiled
+from ncuview.profiling.job import Profiled
+from ncuview.profiling.ncu import NcuRun
+from ncuview.profiling.options import NcuOptions
+from ncuview.reader.child import Ahead
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORT = shipped("kernels") / "bank_patterns" / "h200.ncu-repz"
@@ -69,7 +70,7 @@ class PlayedNcu:
 @pytest.fixture
 def ncu(monkeypatch: pytest.MonkeyPatch) -> PlayedNcu:
     played = PlayedNcu()
-    monkeypatch.setattr("ncuview.collect.program.run_program", played)
+    monkeypatch.setattr("ncuview.profiling.program.run_program", played)
     return played
 
 

@@ -12,14 +12,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 PARTS = [
-    "collect nightly/collect",
-    "diagnose nightly/diagnose",
-    "edit nightly/edit",
-    "gate nightly/gate trend ruleset",
-    "report",
-    "nightly/report",
+    "profiling nightly/profiling catalogue nightly/catalogue",
+    "engine nightly/engine speedup metrics sass",
+    "patch nightly/patch",
+    "gate nightly/gate comparison trends",
+    "reader",
+    "nightly/reader",
     "render nightly/render",
-    "test_toml_file.py nightly/test_files.py nightly/hostility",
+    "base nightly/test_files.py nightly/hostility",
 ]
 
 

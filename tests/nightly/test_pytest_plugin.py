@@ -17,14 +17,15 @@ from typing import Any
 import pytest
 
 from ncuview import api
-from ncuview.collect import machine
-from ncuview.collect.options import NcuOptions
-from ncuview.errors import GpuNotFound, NcuRefused, ProgramFailed
-from ncuview.kernel_result import KernelResult
-from ncuview.model import Diagnosis, Failure, Profile
-from ncuview.paths import shipped
-from ncuview.report.precheck import read_report
-from tests.collect.test_machine import Machine, gpu
+from ncuview.base.errors import GpuNotFound, NcuRefused, ProgramFailed
+from ncuview.base.paths import shipped
+from ncuview.profiling import machine
+from ncuview.profiling.options import NcuOptions
+from ncuview.reader.precheck import read_report
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.profile import Failure, Profile
+from ncuview.testing.kernel_result import KernelResult
+from tests.profiling.test_machine import Machine, gpu
 
 pytest_plugins = ["pytester"]
 
@@ -309,7 +310,7 @@ def test_runs_that_do_not_use_it_import_nothing_heavy(tmp_path: Path, options: l
     assert "ncuview" in loaded
     assert not loaded & {"pandas", "numpy", "pydantic", "rich", "typer", "lxml", "ncu_report"}
     parts = {name for name in (tmp_path / "loaded").read_text().split() if name.startswith("ncuview.")}
-    assert not {"ncuview.api", "ncuview.collect", "ncuview.gate", "ncuview.report"} & parts
+    assert not {"ncuview.api", "ncuview.profiling", "ncuview.gate", "ncuview.reader"} & parts
 
 
 def test_the_page_about_it_shows_tests_that_run(

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ncuview import api
-from ncuview.collect import recorded
-from ncuview.errors import Incomplete
-from ncuview.paths import shipped
-from ncuview.report.precheck import read_report
+from ncuview.base.errors import Incomplete
+from ncuview.base.paths import shipped
+from ncuview.catalogue import recorded
+from ncuview.reader.precheck import read_report
 
 
 @pytest.fixture

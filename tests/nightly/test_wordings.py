@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.collect.test_failure_catalogue import CATALOGUE, IDS, Case, check_failure
-from tests.collect.test_ncu import FakeNcu
-from tests.test_masking import LONG, check_masked
+from tests.base.test_masking import LONG, check_masked
+from tests.profiling.test_failure_catalogue import CATALOGUE, IDS, Case, check_failure
+from tests.profiling.test_ncu import FakeNcu
 
 
 @pytest.mark.parametrize("case", CATALOGUE, ids=IDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ncuview.model import Check, Gate
+from ncuview.records.gate import Check, Gate
 from tests.hostile import poisoned
 from tests.render.sample import column_read, launch_near_peak, launch_unclear, launch_with_advice
 

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from ncuview.api import analyze
-from ncuview.model import Diagnosis
-from ncuview.paths import shipped
+from ncuview.base.paths import shipped
+from ncuview.records.diagnosis import Diagnosis
 
 ROOT = Path(__file__).parents[2]
 

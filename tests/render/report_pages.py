@@ -10,7 +10,10 @@ from itertools import accumulate
 import pandas as pd
 
 import ncuview
-from ncuview.model import Check, CheckResult, Diagnosis, Gate, Ladder, LaunchDiagnosis, Level, Profile
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
+from ncuview.records.gate import Check, CheckResult, Gate, Level
+from ncuview.records.ladder import Ladder
+from ncuview.records.profile import Profile
 from ncuview.render.html_report import html_report
 from tests.profiles import RECORDED, recorded_ladder, recorded_profile
 from tests.render.sample import column_read, diagnosis, ladder, launch_near_peak, launch_with_advice

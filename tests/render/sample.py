@@ -5,30 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ncuview.model import (
+from ncuview.records.diagnosis import (
     Broken,
-    CallSite,
     Citation,
     CodeLine,
-    Device,
     Diagnosis,
     Evidence,
     Finding,
     Fix,
     Gain,
     HotInstruction,
-    Ladder,
     LaunchDiagnosis,
     NotApplicable,
     Passed,
-    ReportInfo,
     RuleId,
-    Rung,
     Skipped,
     SourceLine,
     TextbookMetric,
-    TextbookStep,
 )
+from ncuview.records.ladder import Ladder, Rung, TextbookStep
+from ncuview.records.profile import CallSite, Device, ReportInfo
 
 _DEVICE = Device("NVIDIA H200", "9.0")
 _REPORT = ReportInfo("runs/transpose.ncu-rep", "2025.3.1", datetime(2026, 11, 21, 9, 28, 8, tzinfo=UTC))

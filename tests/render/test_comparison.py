@@ -12,13 +12,14 @@ from typing import Any, get_args
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from ncuview.diagnose.compare import Comparison, compare
-from ncuview.diagnose.kept import Kept, State
-from ncuview.model import Device, Diagnosis, LaunchDiagnosis, Passed, TextbookMetric
+from ncuview.comparison.compare import Comparison, compare
+from ncuview.comparison.prediction import Kept, State
+from ncuview.engine.rule_file import OPTIMIZATIONS
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, Passed, TextbookMetric
+from ncuview.records.profile import Device
 from ncuview.render.comparison import comparison_page, faster_words
 from ncuview.render.document import COMPARISON_SCHEMA, as_json
 from ncuview.render.sentence import moved_sentence
-from ncuview.ruleset.spec import OPTIMIZATIONS
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import advice_finding, diagnosis, launch_near_peak, launch_with_advice
 from tests.render.schema import schema as diagnosis_schema

@@ -16,28 +16,21 @@ from typing import Any
 import pytest
 
 import ncuview
+from ncuview.base.errors import UsageError
+from ncuview.base.paths import shipped
+from ncuview.catalogue.kernel_file import load_kernels
 from ncuview.cli import printing
 from ncuview.cli.printing import color, discard_stdout, print_text, width
-from ncuview.diagnose.compare import compare
-from ncuview.diagnose.moved import Shift
-from ncuview.diagnose.priority import priorities
-from ncuview.errors import UsageError
-from ncuview.history import render_history
-from ncuview.model import (
-    Attained,
-    Calibration,
-    Device,
-    Diagnosis,
-    Figure,
-    HostTimes,
-    HotInstruction,
-    Ladder,
-    LaunchDiagnosis,
-    ReportInfo,
-    SourceEdit,
-    TextbookMetric,
-)
-from ncuview.paths import shipped
+from ncuview.comparison.compare import compare
+from ncuview.comparison.counters import Shift
+from ncuview.engine.priority import priorities
+from ncuview.engine.rule_file import find_rule, load_rules
+from ncuview.pipeline.history import render_history
+from ncuview.reader.settings import Settings
+from ncuview.records.calibration import Attained, Calibration, Figure
+from ncuview.records.diagnosis import Diagnosis, HotInstruction, LaunchDiagnosis, SourceEdit, TextbookMetric
+from ncuview.records.ladder import Ladder
+from ncuview.records.profile import Device, HostTimes, ReportInfo
 from ncuview.render import render
 from ncuview.render.calibration import calibration_page
 from ncuview.render.html_report import html_report
@@ -50,10 +43,7 @@ from ncuview.render.notebook import launch_html
 from ncuview.render.outputs import FORMATS, output_text
 from ncuview.render.rule_page import rule_page
 from ncuview.render.sentence import shift_words
-from ncuview.report.settings import Settings
-from ncuview.ruleset.kernel_file import load_kernels
-from ncuview.ruleset.spec import find_rule, load_rules
-from ncuview.trend.series import History, Reported, history_of
+from ncuview.trends.series import History, Reported, history_of
 from tests.builders import FILE, Launch, make_profile, store
 from tests.render.report_pages import recorded
 from tests.render.sample import advice_finding, diagnosis, ladder, launch_near_peak, launch_unclear, launch_with_advice

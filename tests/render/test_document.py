@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.model import Check, CheckResult, Diagnosis, Gate, Ladder, Level, Origin, Verdict
+from ncuview.engine.rule_file import OPTIMIZATIONS
+from ncuview.records.diagnosis import Diagnosis, Origin, Verdict
+from ncuview.records.gate import Check, CheckResult, Gate, Level
+from ncuview.records.ladder import Ladder
 from ncuview.render import render
 from ncuview.render.document import _OUTCOME_WORDS, DIAGNOSIS_SCHEMA, as_json, json_parts
-from ncuview.ruleset.spec import OPTIMIZATIONS
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.gate_sample import failed_error, gate, poisoned_gate
 from tests.render.sample import diagnosis, ladder, launch_with_advice

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import ncuview
-from ncuview.model import Diagnosis
-from ncuview.paths import shipped
+from ncuview.base.paths import shipped
+from ncuview.records.diagnosis import Diagnosis
 from ncuview.render.frames import findings_frame, metrics_frame, walls_frame
 from tests.render.sample import diagnosis, launch_with_advice
 

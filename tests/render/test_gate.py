@@ -5,7 +5,8 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import replace
 
-from ncuview.model import Check, CheckResult, Gate, Level, SourceLine
+from ncuview.records.diagnosis import SourceLine
+from ncuview.records.gate import Check, CheckResult, Gate, Level
 from ncuview.render.gate import gate_page
 from tests.hostile import HOSTILE, name_of
 from tests.together import together

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ncuview.model import Check, Gate, Level
+from ncuview.records.gate import Check, Gate, Level
 from ncuview.render.gate_words import by_weight, closes, gate_sentence, is_closed
 from tests.render.gate_sample import failed_error, failed_warning, gate, inconclusive, not_judged, passed
 

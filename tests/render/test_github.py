@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ncuview.model import Diagnosis, Gate
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.gate import Gate
 from ncuview.render.github import workflow_commands
 from ncuview.render.remarks import rule_id
 from tests.hostile import each_hostile_text, poisoned

@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import html as lxml_html
 
-from ncuview.diagnose.compare import compare
-from ncuview.diagnose.priority import priorities
-from ncuview.model import Diagnosis, Gate, LaunchDiagnosis, TextbookMetric
+from ncuview.comparison.compare import compare
+from ncuview.engine.priority import priorities
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
+from ncuview.records.gate import Gate
 from ncuview.render.html_report import html_report
 from ncuview.render.html_report.elements import element, markup, section
 from ncuview.render.html_report.lines import Heat

@@ -10,18 +10,20 @@ import pandas as pd
 import pytest
 from lxml import etree
 
-from ncuview.diagnose.compare import compare
+from ncuview.comparison.compare import compare
 from ncuview.gate.judge import _not_whole
-from ncuview.model import Diagnosis, Failure, Gate
+from ncuview.reader.settings import Settings
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.gate import Gate
+from ncuview.records.profile import Failure
 from ncuview.render.document import as_json
 from ncuview.render.history_document import history_json
 from ncuview.render.history_page import history_page
 from ncuview.render.html_report.history import history_html
 from ncuview.render.notebook import diagnosis_html
 from ncuview.render.outputs import FORMATS, output_text
-from ncuview.report.settings import Settings
-from ncuview.trend.document import diagnosis_of
-from ncuview.trend.series import Reported, history_of
+from ncuview.trends.document import diagnosis_of
+from ncuview.trends.series import Reported, history_of
 from tests.render.sample import diagnosis
 from tests.render.schema import problems
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from junitparser import JUnitXml
 from lxml import etree
 
-from ncuview.model import Diagnosis, Gate
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.gate import Gate
 from ncuview.render.junit import junit
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.gate_sample import failed_warning, gate, inconclusive, poisoned_gate

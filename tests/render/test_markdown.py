@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from lxml import html
 from markdown_it import MarkdownIt
 
-from ncuview.diagnose.compare import compare
-from ncuview.model import Diagnosis, Gate
+from ncuview.comparison.compare import compare
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.gate import Gate
 from ncuview.render.gate_words import gate_sentence
 from ncuview.render.inert_markdown import NOTHING, code, fenced, html_code, prose
 from ncuview.render.markdown import COMMENT, SUMMARY, Budget, markdown

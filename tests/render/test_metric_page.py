@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ncuview.metrics.textbook import TextbookDefinition, definition, definitions
 from ncuview.render.metric_page import metric_list, metric_page
-from ncuview.report.metrics import TextbookDefinition, definition, definitions
 from tests.together import together
 
 ALL = list(definitions().values())

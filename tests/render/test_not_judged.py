@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from ncuview.diagnose.rank import diagnose
-from ncuview.model import Diagnosis, Passed, RuleId, Skipped
-from ncuview.paths import shipped
-from ncuview.profiled import read_with_sources
+from ncuview.base.paths import shipped
+from ncuview.engine.rank import diagnose
+from ncuview.engine.rule_file import shipped_rules
+from ncuview.pipeline.profiled import read_with_sources
+from ncuview.records.diagnosis import Diagnosis, Passed, RuleId, Skipped
 from ncuview.render import render
 from ncuview.render.outputs import output_text
 from ncuview.render.words import coverage_sentence, verdict_headline, verdict_reason
-from ncuview.ruleset.spec import shipped_rules
 from tests.render.sample import launch_near_peak, launch_unclear, launch_with_advice
 
 BLIND = replace(

@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ncuview
-from ncuview.model import Diagnosis, Ladder, LaunchDiagnosis, Profile
-from ncuview.paths import shipped
+from ncuview.base.paths import shipped
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
+from ncuview.records.ladder import Ladder
+from ncuview.records.profile import Profile
 from ncuview.render.notebook import answer_html, diagnosis_html, ladder_html, launch_html
 from tests.builders import Launch, make_profile
 from tests.hostile import each_hostile_text, poisoned

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ncuview.diagnose.compare import Comparison, compare
-from ncuview.errors import UsageError
-from ncuview.model import Diagnosis, TextbookMetric
+from ncuview.base.errors import UsageError
+from ncuview.comparison.compare import Comparison, compare
+from ncuview.records.diagnosis import Diagnosis, TextbookMetric
 from ncuview.render import outputs
 from ncuview.render.outputs import FORMATS, destination, format_of, output_parts, output_text, write_output
 from tests.hostile import each_hostile_text, poisoned

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from ncuview.model import Diagnosis, Ladder
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.ladder import Ladder
 from ncuview.render import render
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import diagnosis, ladder, launch_near_peak, launch_with_advice

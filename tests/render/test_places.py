@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from ncuview.model import CallSite, CodeLine, Diagnosis, HotInstruction, SourceLine
+from ncuview.records.diagnosis import CodeLine, Diagnosis, HotInstruction, SourceLine
+from ncuview.records.profile import CallSite
 from ncuview.render import render
 from ncuview.render.words import shown_file
 from tests.render.sample import advice_finding, launch_with_advice

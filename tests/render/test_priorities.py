@@ -8,8 +8,8 @@ from math import nan
 
 import pytest
 
-from ncuview.diagnose.priority import priorities
-from ncuview.model import Diagnosis
+from ncuview.engine.priority import priorities
+from ncuview.records.diagnosis import Diagnosis
 from ncuview.render import render
 from ncuview.render.document import as_json
 from ncuview.render.priorities import priorities_page

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.model import Diagnosis, Gate
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.gate import Gate
 from ncuview.render.remarks import remarks, repository_path, rule_id
 from tests.render.gate_sample import failed_warning, gate
 from tests.render.sample import diagnosis, launch_with_advice

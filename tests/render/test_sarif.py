@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator  # type: ignore[import-untyped]
 
 from ncuview.api import load_rules
-from ncuview.model import Diagnosis, Gate
-from ncuview.paths import shipped
+from ncuview.base.paths import shipped
+from ncuview.engine.rule_file import Rule
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.gate import Gate
 from ncuview.render.sarif import sarif
-from ncuview.ruleset.spec import Rule
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.gate_sample import gate, poisoned_gate
 from tests.render.recorded import ROOT, recorded

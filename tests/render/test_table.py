@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.errors import ToolError
-from ncuview.model import Diagnosis, TextbookMetric
+from ncuview.base.errors import ToolError
+from ncuview.records.diagnosis import Diagnosis, TextbookMetric
 from ncuview.render.table import csv_table, parquet_table
 from tests.hostile import HOSTILE, name_of, poisoned
 from tests.render.gate_sample import gate, poisoned_gate

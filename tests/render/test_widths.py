@@ -6,8 +6,9 @@ import re
 from dataclasses import replace
 from itertools import product, takewhile
 
-from ncuview.diagnose.priority import priorities
-from ncuview.model import Diagnosis, Gain, Ladder, LaunchDiagnosis
+from ncuview.engine.priority import priorities
+from ncuview.records.diagnosis import Diagnosis, Gain, LaunchDiagnosis
+from ncuview.records.ladder import Ladder
 from ncuview.render import render
 from ncuview.render.priorities import priorities_page
 from tests.hostile import HOSTILE, poisoned

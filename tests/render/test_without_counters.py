@@ -11,11 +11,12 @@ from typing import Any, NoReturn
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from ncuview.collect.event_times import EventTimes
-from ncuview.model import Failure, RuleId
+from ncuview.catalogue.event_times import EventTimes
+from ncuview.metrics.occupancy import Occupancy
+from ncuview.pipeline.without_counters import CodePlace, KernelFacts, LaunchFacts, RuleSubject, Untold, WithoutCounters
+from ncuview.records.diagnosis import RuleId
+from ncuview.records.profile import Failure
 from ncuview.render.without_counters import SCHEMA, without_counters_document, without_counters_page
-from ncuview.report.occupancy import Occupancy
-from ncuview.without_counters import CodePlace, KernelFacts, LaunchFacts, RuleSubject, Untold, WithoutCounters
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import ladder
 

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.api import load_rules
-from ncuview.diagnose.rank import diagnose
-from ncuview.model import Device, Passed, RuleId, Skipped, TextbookMetric
+from ncuview.engine.rank import diagnose
+from ncuview.records.diagnosis import Passed, RuleId, Skipped, TextbookMetric
+from ncuview.records.profile import Device
 from ncuview.render.words import device_words, idle_words, kernel_words, skipped_words, verdict_headline, verdict_reason
 from tests.builders import USE, Launch, make_profile
 

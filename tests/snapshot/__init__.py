@@ -19,7 +19,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ncuview.model import Broken, Diagnosis, Finding, LaunchDiagnosis, NotApplicable, Outcome, Passed
+from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, NotApplicable, Outcome, Passed
 
 _SEPARATOR = " | "
 _HEAD = "rules"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ncuview.api import load_rules
-from ncuview.model import Diagnosis
+from ncuview.records.diagnosis import Diagnosis
 from tests.profiles import RECORDED, labelled_diagnosis, recorded_diagnosis
 from tests.snapshot import Snapshot, snapshot_of
 

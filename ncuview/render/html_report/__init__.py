@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from ncuview.diagnose.priority import priorities
-from ncuview.model import Diagnosis, Gate, Ladder
+from ncuview.engine.priority import priorities
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.gate import Gate
+from ncuview.records.ladder import Ladder
 from ncuview.render.html_report.changes import changes_section
 from ncuview.render.html_report.checks import Ids, checks_section
 from ncuview.render.html_report.data import report_data
@@ -23,8 +25,8 @@ from ncuview.render.html_report.summary import summary_section
 from ncuview.render.words import failure_sentence, provenance
 
 if TYPE_CHECKING:
-    from ncuview.diagnose.compare import Comparison
-    from ncuview.model import Profile
+    from ncuview.comparison.compare import Comparison
+    from ncuview.records.profile import Profile
 
 
 def html_report(

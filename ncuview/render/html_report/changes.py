@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from math import fsum, isfinite, log
 from xml.etree import ElementTree as ET
 
-from ncuview.diagnose.compare import Comparison, Pair
-from ncuview.model import LaunchDiagnosis
+from ncuview.comparison.compare import Comparison, Pair
+from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.comparison import faster_words, promise_words
 from ncuview.render.html_report.checks import Ids
 from ncuview.render.html_report.details import scrolled

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree as ET
 
-from ncuview.diagnose.compare import launch_words
-from ncuview.model import Check, Extent, Gate
+from ncuview.comparison.compare import launch_words
+from ncuview.records.gate import Check, Gate
+from ncuview.records.profile import Extent
 from ncuview.render.gate_words import by_weight, gate_sentence
 from ncuview.render.html_report.details import check_css, scrolled
 from ncuview.render.html_report.elements import Part, dim, element, section

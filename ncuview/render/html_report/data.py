@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from ncuview.model import LaunchDiagnosis
+from ncuview.metrics.textbook import definitions
+from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.html_report.numbers import amount
 from ncuview.render.html_report.rows import KernelRow
-from ncuview.report.metrics import definitions
 
 if TYPE_CHECKING:
     from ncuview.render.html_report.lines import Heat

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 from xml.etree import ElementTree as ET
 
-from ncuview.model import Broken, Check, Finding, LaunchDiagnosis, NotApplicable, Passed, SourceLine
+from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotApplicable, Passed, SourceLine
+from ncuview.records.gate import Check
 from ncuview.render.html_report.elements import Part, dim, element, hidden
 from ncuview.render.html_report.rows import KernelRow
 from ncuview.render.html_report.walls import walls_table

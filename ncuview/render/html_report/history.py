@@ -19,7 +19,7 @@ from ncuview.render.trend_words import (
     summary_words,
 )
 from ncuview.render.words import duration, factor, failure_sentence, step_words, wall_words
-from ncuview.trend.series import History, KernelTrend, Point, Reading, Series, Step
+from ncuview.trends.series import History, KernelTrend, Point, Reading, Series, Step
 
 _WIDTH, _HEIGHT = 100.0, 100.0
 _LEAST_SPAN = 0.1

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 from xml.etree import ElementTree as ET
 
-from ncuview.model import LaunchDiagnosis
+from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.html_report.details import kernel_details
 from ncuview.render.html_report.elements import Part, dim, element, section
 from ncuview.render.html_report.rows import DETAILED, LISTED, KernelRow

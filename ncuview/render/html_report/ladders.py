@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from math import isfinite, log
 from xml.etree import ElementTree as ET
 
-from ncuview.model import Ladder, Rung
+from ncuview.records.ladder import Ladder, Rung
 from ncuview.render.html_report.checks import Ids
 from ncuview.render.html_report.details import scrolled
 from ncuview.render.html_report.elements import Part, dim, element, section

@@ -6,15 +6,15 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ncuview.model import LaunchDiagnosis
+from ncuview.reader.source import lines_of, source_text
+from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.html_report.rows import KernelRow
 from ncuview.render.words import shown_file
-from ncuview.report.source import lines_of, source_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ncuview.model import Profile
+    from ncuview.records.profile import Profile
 
 _AROUND = 2
 _GAP = 8

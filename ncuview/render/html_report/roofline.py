@@ -13,13 +13,14 @@ from math import isfinite
 from statistics import median
 from typing import TYPE_CHECKING
 
-from ncuview.diagnose.attainable import bounds_of, of_gpu
-from ncuview.model import Device, LaunchDiagnosis
+from ncuview.records.diagnosis import LaunchDiagnosis
+from ncuview.records.profile import Device
 from ncuview.render.html_report.rows import KernelRow
-from ncuview.report.sass import PREDICATE
+from ncuview.sass.listing import PREDICATE
+from ncuview.speedup.attainable import bounds_of, of_gpu
 
 if TYPE_CHECKING:
-    from ncuview.model import Profile
+    from ncuview.records.profile import Profile
 
 _FP32_LANES = {"7.0": 64, "7.2": 64, "7.5": 64, "8.0": 64, "8.6": 128, "8.7": 128, "8.9": 128}
 _FP32_LANES |= {"9.0": 128, "10.0": 128, "10.3": 128, "12.0": 128, "12.1": 128}

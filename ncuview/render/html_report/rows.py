@@ -6,9 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ncuview.diagnose.compare import launch_words
-from ncuview.diagnose.priority import Priorities, Priority
-from ncuview.model import Check, Device, Diagnosis, Extent, Gate, LaunchDiagnosis
+from ncuview.comparison.compare import launch_words
+from ncuview.engine.priority import Priorities, Priority
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
+from ncuview.records.gate import Check, Gate
+from ncuview.records.profile import Device, Extent
 
 DETAILED, LISTED = 300, 1_000
 """Kernels that open in full, and kernels in the table; a browser takes long for more, and nobody reads them."""

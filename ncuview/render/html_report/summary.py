@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from math import fsum
 from xml.etree import ElementTree as ET
 
-from ncuview.diagnose.priority import Priorities
+from ncuview.engine.priority import Priorities
 from ncuview.gate.verdict import nothing_checked
-from ncuview.model import Gate
+from ncuview.records.gate import Gate
 from ncuview.render.gate_words import is_closed
 from ncuview.render.html_report.elements import Part, dim, element, hidden, section
 from ncuview.render.html_report.kernels import where_words

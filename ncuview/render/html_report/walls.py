@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from math import isfinite
 from xml.etree import ElementTree as ET
 
-from ncuview.diagnose.attainable import bounds_of, of_gpu
-from ncuview.model import LaunchDiagnosis
+from ncuview.metrics.units import UNITS, members
+from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.html_report.elements import Part, dim, element, hidden
 from ncuview.render.words import wall_sentence
-from ncuview.report.units import UNITS, members
+from ncuview.speedup.attainable import bounds_of, of_gpu
 
 _SHOWN_FROM = 0.05
 """Units that are used less are not worth a bar."""

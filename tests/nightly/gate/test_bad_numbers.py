@@ -15,36 +15,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ncuview.api import load_rules
-from ncuview.diagnose.rank import diagnose
-from ncuview.errors import NothingProfiled, TableError
+from ncuview.base.errors import NothingProfiled, TableError
+from ncuview.engine.rank import diagnose
 from ncuview.gate.allowed import budget_checks
 from ncuview.gate.baseline import baseline_of
 from ncuview.gate.budget import Budget, Entry
-from ncuview.gate.classes import DURATION, MetricClass, best_class
 from ncuview.gate.judge import judge
 from ncuview.gate.measured import Numbers
 from ncuview.gate.regress import COUNTERS
 from ncuview.gate.spread import Spreads, read_spreads
 from ncuview.gate.verdict import exit_code, on_missing
 from ncuview.gate.words import quantity
-from ncuview.model import (
-    NOWHERE,
-    Broken,
-    Check,
-    CheckResult,
-    Diagnosis,
-    Failure,
-    Finding,
-    Gain,
-    Gate,
-    LaunchDiagnosis,
-    Level,
-    Profile,
-    Skipped,
-)
+from ncuview.metrics.repeatability import DURATION, MetricClass, best_class
+from ncuview.metrics.textbook import definitions
+from ncuview.reader.settings import Settings
+from ncuview.records.diagnosis import Broken, Diagnosis, Finding, Gain, LaunchDiagnosis, Skipped
+from ncuview.records.gate import Check, CheckResult, Gate, Level
+from ncuview.records.profile import NOWHERE, Failure, Profile
 from ncuview.render.outputs import FORMATS, output_text
-from ncuview.report.metrics import definitions
-from ncuview.report.settings import Settings
 from tests.bad_numbers import LAUNCHES, TIME, UNKNOWN, Spot, copies, metric_names, with_numbers
 from tests.gate.made import diagnosis, launch, profile
 from tests.profiles import recorded_profile

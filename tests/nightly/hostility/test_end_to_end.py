@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.paths import shipped
+from ncuview.base.paths import shipped
+from ncuview.reader import wire
+from ncuview.reader.precheck import read_report
+from ncuview.reader.wire import Block, encode_field, encode_item, encode_report
 from ncuview.render.outputs import FORMATS
-from ncuview.report import wire
-from ncuview.report.precheck import read_report
-from ncuview.report.wire import Block, encode_field, encode_item, encode_report
 from tests.hostile import PAYLOADS
 from tests.hostility.judges import JUDGES, check_log, check_text
 from tests.test_cli import ncuview

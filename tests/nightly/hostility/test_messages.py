@@ -13,7 +13,7 @@ import pytest
 from lxml import etree
 
 from ncuview.cli.printing import ShownProgress, complain, print_exactly, say
-from ncuview.collect.ncu_output import Progress
+from ncuview.profiling.ncu_output import Progress
 from ncuview.render.plots import plot_ladder, plot_walls
 from ncuview.render.text import safe_text, without_orders
 from tests.hostile import PAYLOADS, each_payload

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.masking import MASK, masked, masked_words
+from ncuview.base.masking import MASK, masked, masked_words
+from ncuview.reader.precheck import read_report
 from ncuview.render.outputs import FORMATS
-from ncuview.report.precheck import read_report
-from tests.collect.played import AS_NCU, BEGUN, CONNECTED, DONE
-from tests.collect.test_machine import Machine, gpu
-from tests.collect.test_program import play
+from tests.profiling.played import AS_NCU, BEGUN, CONNECTED, DONE
+from tests.profiling.test_machine import Machine, gpu
+from tests.profiling.test_program import play
 from tests.test_cli import RECORDED, Ended
 
 ARGUMENT, VARIABLE, FOLDER, HOME = "CANARYarg1", "CANARYenv2", "CANARYcwd3", "CANARYhome4"

@@ -14,13 +14,13 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from lxml import html as lxml_html
 
-from ncuview.history import render_history
-from ncuview.model import Device
-from ncuview.report.settings import Settings
-from ncuview.trend.series import History, Reported, history_of
+from ncuview.pipeline.history import render_history
+from ncuview.reader.settings import Settings
+from ncuview.records.profile import Device
+from ncuview.trends.series import History, Reported, history_of
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.test_pages import ACTS_ON_A_TERMINAL
-from tests.trend.series_sample import launch, reported, series_of
+from tests.trends.series_sample import launch, reported, series_of
 
 STEADY, SLOWER = [9e6] * 6, [1e5, 1e5, 1e5, 2e5, 2e5, 2e5]
 GPU = Device("NVIDIA A100", "8.0")

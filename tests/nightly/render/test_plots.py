@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import ncuview
-from ncuview.errors import ToolError, UsageError
-from ncuview.model import Diagnosis, Gain, Ladder
+from ncuview.base.errors import ToolError, UsageError
+from ncuview.records.diagnosis import Diagnosis, Gain
+from ncuview.records.ladder import Ladder
 from ncuview.render.plots import plot_ladder, plot_walls
 from tests.hostile import HOSTILE
 from tests.render.sample import advice_finding, diagnosis, ladder, launch_near_peak, launch_with_advice

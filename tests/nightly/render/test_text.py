@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.model import Fix
+from ncuview.records.diagnosis import Fix
 from ncuview.render.text import json_text, safe_copy, safe_lines, safe_text, without_orders
 from tests.hostile import each_hostile_text
 

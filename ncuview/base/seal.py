@@ -1,0 +1,94 @@
+"""A checksum beside a report, made when it is collected: the format itself has none, so that changed values go unseen.
+
+``REPORT.sha256`` is what ``sha256sum REPORT`` prints, so that ``sha256sum --check`` knows it too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from io import BufferedReader
+from pathlib import Path
+
+from ncuview.base.errors import ReportDamaged
+from ncuview.base.files import replace_file
+from ncuview.base.regular_file import read_regular_file, regular_file
+
+_ENDING = ".sha256"
+_LINE = re.compile(rb"\\?([0-9a-fA-F]{64})[ \t]+\*?[^\n]+\n?")
+_LONGEST = 8192
+_ESCAPES = {ord("\\"): "\\\\", ord("\n"): "\\n", ord("\r"): "\\r"}
+
+
+def seal(report: Path) -> Path:
+    """Write the checksum of a report beside it, and say where.
+
+    Raises:
+        ReportUnreadable: The report cannot be read.
+        OSError: The checksum cannot be written.
+    """
+    with regular_file(report) as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    name = report.name.translate(_ESCAPES)
+    escaped = "" if name == report.name else "\\"
+    replace_file(sidecar(report), os.fsencode(f"{escaped}{digest}  {name}\n"))
+    return sidecar(report)
+
+
+def sidecar(report: Path) -> Path:
+    """Where the checksum of a report is, if it has one."""
+    return report.with_name(report.name + _ENDING)
+
+
+class Sealed:
+    """A report that is read once from start to end, while its checksum is made if there is one to hold against it."""
+
+    def __init__(self, file: BufferedReader, report: Path) -> None:
+        """Raises ``ReportUnreadable`` or ``ReportDamaged`` if what should be the report's checksum is none."""
+        self._file, self._report = file, report
+        self._left = os.fstat(file.fileno()).st_size
+        self._expected = _expected(report)
+        self._digest = hashlib.sha256()
+
+    @property
+    def left(self) -> int:
+        """Bytes that were not read yet; of a file that grows, those that came later do not count."""
+        return self._left
+
+    def read(self, size: int) -> bytes:
+        """The next bytes; none at the end."""
+        data = self._file.read(min(size, self._left))
+        self._left = self._left - len(data) if data else 0
+        if self._expected:
+            self._digest.update(data)
+        return data
+
+    def check(self) -> None:
+        """Read the rest, and hold all of it against the checksum, if there is one.
+
+        Raises:
+            ReportDamaged: They differ.
+        """
+        while self._expected and self.read(1 << 20):
+            pass
+        if self._expected and self._expected != self._digest.hexdigest():
+            raise ReportDamaged(
+                f"{self._report} was changed after it was written: its checksum in {sidecar(self._report)} differs",
+                hint="Copy the report and its checksum again, or profile again. If it was you, remove the checksum.",
+                id="NCU-CORRUPT",
+            )
+
+
+def _expected(report: Path) -> str | None:
+    place = sidecar(report)
+    try:
+        place.lstat()
+    except OSError:
+        return None
+    found = _LINE.fullmatch(read_regular_file(place, _LONGEST))
+    if not found:
+        raise ReportDamaged(
+            f"{place} is no checksum", hint=f"Remove it, or make it again: sha256sum {report.name}.", id="NCU-CORRUPT"
+        )
+    return found[1].decode("ascii").lower()

@@ -1,0 +1,266 @@
+"""What the head of a kernel file must hold: TOML in a leading comment, as rule files are TOML.
+
+A kernel file begins with a comment ``/*--- ncuview ... ---*/``: what the kernel teaches, where from, its sizes,
+launch and arguments, the oracle that knows the right answer, and what the diagnosis is expected to say. In a user's
+own file, name, launch, arguments and sizes are enough.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from ncuview.base.errors import KernelFileError
+from ncuview.base.toml_file import LARGEST, beginning_of, parse_toml
+
+_FRONT_MATTER = re.compile(r"\A/\*--- ncuview\n(?P<toml>.*?)^---\*/$", re.DOTALL | re.MULTILINE)
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}|[{}]")
+
+Size = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class LaunchTexts(_Part):
+    """Grid, block and what else a launch takes, as arithmetic over the sizes.
+
+    ``shared`` is in bytes, of dynamic shared memory; ``template`` holds the kernel's integer template arguments.
+    """
+
+    grid: Annotated[list[str], Field(min_length=1, max_length=3)]
+    block: Annotated[list[str], Field(min_length=1, max_length=3)]
+    shared: str | None = None
+    template: list[str] = []
+
+
+class Argument(_Part):
+    """What a parameter or a ``__constant__`` symbol of this name holds; ``catalogue/kernels.py`` knows the kinds.
+
+    ``in float32[n, n]``, ``in int32[n] below 256``, ``constant float32[n]``, ``texture float32[n, n]``,
+    ``out float32[n]``, ``zeroed uint32[n]`` or ``int32 = n``.
+    """
+
+    name: str
+    kind: str
+
+
+class Useful(_Part):
+    """The work that the problem needs, whatever the kernel does: bytes moved or floating-point operations."""
+
+    bytes: str | None = None
+    flops: str | None = None
+
+
+class Expect(_Part):
+    """What the diagnosis must say: the first advice or a verdict, and optimizations that must not be advised."""
+
+    first: str | None = None
+    verdict: Literal["near-peak", "unclear"] | None = None
+    quiet: list[str] = []
+
+
+class Step(_Part):
+    """The textbook's step to this kernel: which kernel it improves, and what it changes.
+
+    ``not_first`` says why the step is not the first advice for that kernel on today's GPUs, and names the measured gain
+    by ``{measured}`` alone: a figure written by hand would contradict the next profile.
+    """
+
+    after: str
+    applies: str
+    not_first: str | None = None
+
+    @field_validator("not_first")
+    @classmethod
+    def _holds_the_measured_gain(cls, text: str | None) -> str | None:
+        if text is not None and _PLACEHOLDER.findall(text) != ["{measured}"]:
+            raise ValueError("it must hold {measured} once, and no other placeholder")
+        return text
+
+    def why_not_first(self, measured: str) -> str:
+        """``not_first`` with the gain that was measured, or where to see it; empty where the step is first."""
+        return (self.not_first or "").replace("{measured}", measured)
+
+
+class Reported(_Part):
+    """The document's own figure for this kernel, and the GPU that it was measured on."""
+
+    rate: float
+    unit: Literal["GB/s", "GFLOP/s", "ms"]
+    gpu: str
+
+
+class Transfers(_Part):
+    """How the host moves the arguments: in which memory they lie, in how many pieces, over how many streams."""
+
+    memory: Literal["pageable", "pinned"]
+    pieces: str = "1"
+    streams: str = "1"
+
+
+class Variant(_Part):
+    """The same kernel at other sizes, as a rung of its own."""
+
+    rung: int
+    sizes: dict[str, Size]
+    teaches: str | None = None
+    better: str | None = None
+    step: Step | None = None
+    reported: Reported | None = None
+    predicts: dict[str, float] = {}
+    expect: Expect
+
+
+class KernelText(_Part):
+    """The TOML at the head of a user's kernel file: how to launch the kernel, and whatever else the catalogue's say."""
+
+    schema_version: Annotated[Literal[1], Field(alias="schema")] = 1
+    name: str
+    family: str = ""
+    rung: int = 0
+    document: str = ""
+    section: str = ""
+    teaches: str = ""
+    better: str | None = None
+    oracle: str | None = None
+    tolerance: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    sizes: dict[str, Size] = {}
+    launch: LaunchTexts
+    args: list[Argument] = []
+    useful: Useful = Useful()
+    transfers: Transfers | None = None
+    predicts: dict[str, float] = {}
+    step: Step | None = None
+    reported: Reported | None = None
+    expect: Expect = Expect()
+    variant: list[Variant] = []
+
+
+class FrontMatter(KernelText):
+    """The TOML at the head of a kernel file of the catalogue, which leaves out nothing that the catalogue lives by."""
+
+    schema_version: Annotated[Literal[1], Field(alias="schema")]
+    family: str
+    rung: int
+    document: str
+    section: str
+    teaches: str
+    oracle: str
+    sizes: dict[str, Size]
+    args: list[Argument]
+    useful: Useful
+    expect: Expect
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel of the catalogue, at its own sizes or as one of its variants, or a kernel of the user's.
+
+    Attributes:
+        path: Its source file; of the catalogue, ``<family>/<function>.cu`` below the folder of kernels.
+        text: Its front matter; of a variant, with what the variant changes.
+        name: The name that the documents use, of the file as of the function in it; of a variant, with the sizes that
+            make it one: ``strided[stride=4]``; of a user's kernel, as C++ has it: ``blas::saxpy<float, 4>``.
+        root: The folder that source lines are named from.
+        nvcc_args: Further options that nvcc needs for this file.
+    """
+
+    path: Path
+    text: KernelText
+    name: str
+    root: Path
+    nvcc_args: tuple[str, ...] = ()
+
+    @property
+    def function(self) -> str:
+        """The function's name, which ncu reports: without namespaces and template arguments."""
+        return self.text.name.partition("<")[0].rpartition("::")[2].strip()
+
+    @property
+    def of_catalogue(self) -> bool:
+        """Whether the catalogue has it: its family, its oracle and what its documents say are known."""
+        return isinstance(self.text, FrontMatter)
+
+
+def load_kernels(path: Path) -> list[Kernel]:
+    """Read a kernel file of the catalogue: the kernel at its own sizes, then its variants.
+
+    Raises:
+        KernelFileError: It is missing or wrong; the message names file and key.
+    """
+    text = _front_matter(path, FrontMatter)
+    if (text.name, text.family) != (path.stem, path.parent.name):
+        raise KernelFileError(f"{path}: name and family must be those of the file, {path.parent.name}/{path.stem}")
+    kernel = Kernel(path, text, text.name, path.parents[1])
+    return [kernel, *(_variant(kernel, variant) for variant in text.variant)]
+
+
+def load_kernel(path: Path) -> Kernel:
+    """Read a kernel file of the catalogue: the kernel at its own sizes.
+
+    Raises:
+        KernelFileError: See ``load_kernels``.
+    """
+    return load_kernels(path)[0]
+
+
+def has_front_matter(path: Path) -> bool:
+    """Whether a source says how its kernel is launched.
+
+    Raises:
+        KernelFileError: It cannot be read.
+    """
+    return bool(_FRONT_MATTER.match(_head(path)))
+
+
+def read_front_matter(path: Path) -> KernelText:
+    """How the kernel of a user's file is launched.
+
+    Raises:
+        KernelFileError: It is missing or wrong; the message names file and key.
+    """
+    return _front_matter(path, KernelText)
+
+
+Text = TypeVar("Text", bound=KernelText)
+
+
+def _front_matter(path: Path, model: type[Text]) -> Text:
+    match = _FRONT_MATTER.match(_head(path))
+    if not match:
+        raise KernelFileError(f"{path}: no front matter", hint="A kernel file begins with `/*--- ncuview` and TOML.")
+    try:
+        return model.model_validate(parse_toml(match["toml"]))
+    except ValidationError as error:  # a ValueError too
+        problem = error.errors()[0]
+        key = ".".join(str(part) for part in problem["loc"])
+        raise KernelFileError(f"{path}: {key}: {problem['msg']}") from error
+    except ValueError as error:
+        raise KernelFileError(f"{path}: {error}") from error
+
+
+def _head(path: Path) -> str:
+    """The beginning of a source, in which the front matter must end."""
+    try:
+        # A source may be in any encoding; the front matter's own letters are those of UTF-8.
+        return beginning_of(path, LARGEST).decode("utf-8", errors="replace").replace("\r\n", "\n")
+    except OSError as error:
+        raise KernelFileError(f"{path} cannot be read: {error.strerror}", hint="Check its path.") from error
+    except ValueError as error:
+        raise KernelFileError(f"{path}: {error}", hint="Check its path.") from error
+
+
+def _variant(kernel: Kernel, variant: Variant) -> Kernel:
+    text = kernel.text
+    if unknown := variant.sizes.keys() - text.sizes.keys():
+        raise KernelFileError(f"{kernel.path}: variant.sizes: no size {', '.join(sorted(unknown))}")
+    changed = {name: getattr(variant, name) for name in ("rung", "better", "step", "reported", "predicts", "expect")}
+    changed |= {"sizes": {**text.sizes, **variant.sizes}, "teaches": variant.teaches or text.teaches}
+    label = ",".join(f"{name}={value}" for name, value in variant.sizes.items())
+    return replace(kernel, text=text.model_copy(update=changed), name=f"{text.name}[{label}]")

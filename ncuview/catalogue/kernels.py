@@ -1,0 +1,190 @@
+"""The kernels that ncuview ships, found by name or family and resolved into launches."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ncuview.base.errors import KernelFileError, RuleFileError, UnknownFamily, UnknownKernel
+from ncuview.base.expression import compile_expression
+from ncuview.base.paths import shipped
+from ncuview.catalogue.kernel_file import Argument, Kernel, Step, load_kernels
+from ncuview.records.profile import Extent
+
+_ARRAY = re.compile(
+    r"(?P<role>in|constant|texture|out|zeroed) (?P<dtype>\w+)\[(?P<shape>[^\]]+)\](?: below (?P<below>.+))?"
+)
+_SCALAR = re.compile(r"(?P<dtype>\w+) = (?P<value>.+)")
+_INPUTS = frozenset({"in", "constant", "texture"})
+_DTYPES = frozenset(
+    {"float16", "float32", "float64"} | {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+)
+
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of a kernel at given sizes, with all arithmetic done.
+
+    Attributes:
+        kernel: What to launch.
+        sizes: The sizes it is launched at.
+        grid: Blocks in x, y, z.
+        block: Threads per block in x, y, z.
+        shared: Bytes of dynamic shared memory.
+        template: Integer template arguments.
+        args: Arguments in order: role (``in``, ``constant``, ``texture``, ``out``, ``zeroed``, ``scalar``), dtype, and
+            shape or value; inputs also have ``below``, 0 when they take any number.
+        useful_bytes: Bytes that the problem must move; 0 when the kernel does not say.
+        useful_flops: Floating-point operations that the problem needs; 0 when the kernel does not say.
+        pieces: Pieces in which the host moves the data, and streams that it uses; (1, 1) when it does not matter.
+    """
+
+    kernel: Kernel
+    sizes: Sizes
+    grid: Extent
+    block: Extent
+    shared: int
+    template: tuple[int, ...]
+    args: tuple[Mapping[str, Any], ...]
+    useful_bytes: int
+    useful_flops: int
+    pieces: tuple[int, int]
+
+
+def find_kernel(name: str) -> Kernel:
+    """The catalogue's kernel of this name.
+
+    Raises:
+        UnknownKernel: There is none; the hint has the nearest names.
+    """
+    files = {path.stem: path for path in shipped("kernels").glob("*/*.cu")}
+    function = name.partition("[")[0]
+    known = {kernel.name: kernel for kernel in load_kernels(files[function])} if function in files else {}
+    if name not in known:
+        near = difflib.get_close_matches(name, known or files, n=3)
+        hint = f"Did you mean {' or '.join(near)}? " if near else ""
+        raise UnknownKernel(f"no kernel or report {name!r}", hint=hint + "`ncuview kernels` lists the kernels.")
+    return known[name]
+
+
+def all_kernels() -> list[Kernel]:
+    """Every kernel of the catalogue, by family and rung."""
+    kernels = [kernel for path in shipped("kernels").glob("*/*.cu") for kernel in load_kernels(path)]
+    return sorted(kernels, key=lambda kernel: (kernel.text.family, kernel.text.rung))
+
+
+def family(name: str) -> list[Kernel]:
+    """The kernels of a family, from the first rung of its ladder to the last.
+
+    Raises:
+        UnknownFamily: There is none of this name.
+    """
+    files = sorted((shipped("kernels") / name).glob("*.cu")) if name.isidentifier() else []
+    if not files:
+        known = sorted({path.parent.name for path in shipped("kernels").glob("*/*.cu")})
+        raise UnknownFamily(f"no family {name!r}", hint=f"There are: {', '.join(known)}.")
+    return sorted((kernel for path in files for kernel in load_kernels(path)), key=lambda kernel: kernel.text.rung)
+
+
+def next_in_textbook(kernel: Kernel) -> list[tuple[Kernel, Step]]:
+    """The kernels that the documents reach from this one, each with its step; none from a user's own kernel."""
+    if not kernel.of_catalogue:
+        return []
+    followers = [(other, other.text.step) for other in family(kernel.text.family)]
+    return [(other, step) for other, step in followers if step and step.after == kernel.name]
+
+
+def launches_of(kernels: list[Kernel]) -> list[Launch]:
+    """One launch of each kernel, and one more of its better rung wherever that runs at other sizes by itself.
+
+    A step of the ladder is measured at the sizes of its lower rung whenever the two kernels take the same sizes and no
+    size is what the step changes.
+    """
+    by_name = {kernel.name: kernel for kernel in kernels}
+    launches = {_identity(kernel, kernel.text.sizes): launch_of(kernel) for kernel in kernels}
+    for kernel in kernels:
+        better = by_name.get(kernel.text.better or "")
+        if (
+            better
+            and better.text.sizes.keys() == kernel.text.sizes.keys()
+            and better.function != kernel.function
+            and better.name == better.function
+        ):
+            launches.setdefault(_identity(better, kernel.text.sizes), launch_of(better, kernel.text.sizes))
+    return list(launches.values())
+
+
+def _identity(kernel: Kernel, sizes: Sizes) -> tuple[str, tuple[tuple[str, int], ...]]:
+    return kernel.function, tuple(sizes.items())
+
+
+def launch_of(kernel: Kernel, sizes: Sizes | None = None) -> Launch:
+    """Resolve a kernel's launch at its own or other sizes.
+
+    Raises:
+        KernelFileError: An expression is wrong, or a grid, block or shape is no positive whole number.
+    """
+    sizes = kernel.text.sizes if sizes is None else sizes
+    arithmetic = _Arithmetic(kernel, sizes)
+    text = kernel.text
+    moved = text.transfers
+    return Launch(
+        kernel=kernel,
+        sizes=dict(sizes),
+        grid=arithmetic.extent("launch.grid", text.launch.grid),
+        block=arithmetic.extent("launch.block", text.launch.block),
+        shared=arithmetic.optional("launch.shared", text.launch.shared),
+        template=tuple(arithmetic.whole("launch.template", value) for value in text.launch.template),
+        args=tuple(arithmetic.argument(argument) for argument in text.args),
+        useful_bytes=arithmetic.optional("useful.bytes", text.useful.bytes),
+        useful_flops=arithmetic.optional("useful.flops", text.useful.flops),
+        pieces=(
+            arithmetic.whole("transfers.pieces", moved.pieces if moved else "1"),
+            arithmetic.whole("transfers.streams", moved.streams if moved else "1"),
+        ),
+    )
+
+
+class _Arithmetic:
+    """Evaluates one kernel file's expressions at given sizes."""
+
+    def __init__(self, kernel: Kernel, sizes: Sizes) -> None:
+        self._path = kernel.path
+        self._sizes: dict[str, Any] = {name: float(value) for name, value in sizes.items()}
+
+    def value(self, key: str, text: str) -> float:
+        try:
+            return float(compile_expression(text, self._sizes).evaluate(self._sizes))
+        except RuleFileError as error:
+            raise KernelFileError(f"{self._path}: {key}: {error}") from error
+
+    def whole(self, key: str, text: str) -> int:
+        value = self.value(key, text)
+        if not value.is_integer() or value < 1:
+            raise KernelFileError(f"{self._path}: {key}: {text!r} gives {value:g}, not a positive whole number")
+        return int(value)
+
+    def optional(self, key: str, text: str | None) -> int:
+        return self.whole(key, text) if text else 0
+
+    def extent(self, key: str, texts: list[str]) -> Extent:
+        x, y, z = (*(self.whole(key, text) for text in texts), 1, 1)[:3]
+        return (x, y, z)
+
+    def argument(self, argument: Argument) -> dict[str, Any]:
+        key = f"args.{argument.name}"
+        if (array := _ARRAY.fullmatch(argument.kind)) and array["dtype"] in _DTYPES:
+            shape = [self.whole(key, text) for text in array["shape"].split(",")]
+            described = {"role": array["role"], "dtype": array["dtype"], "shape": shape}
+            if array["role"] in _INPUTS:
+                return described | {"name": argument.name, "below": self.optional(key, array["below"])}
+            if not array["below"]:
+                return described
+        if (scalar := _SCALAR.fullmatch(argument.kind)) and scalar["dtype"] in _DTYPES:
+            return {"role": "scalar", "dtype": scalar["dtype"], "value": self.value(key, scalar["value"])}
+        raise KernelFileError(f"{self._path}: {key}: {argument.kind!r} is no kind of argument")

@@ -1,0 +1,131 @@
+"""How long the host takes to bring the data, run the kernel and fetch the result: what ncu does not see.
+
+Copies and kernel are timed with events. With one stream they follow each other; with several, each piece has its
+copies and its launch on the next stream in turn, so that copies overlap with kernels and with copies the other way.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pycuda.driver as cuda
+
+from ncuview.catalogue.launcher.data import input_of, seeded
+
+REPEATS = 7
+
+Entry = Mapping[str, Any]
+
+
+class _Buffer:
+    """An array argument: its host memory and its device memory."""
+
+    def __init__(self, argument: Entry, stream: int, *, pinned: bool) -> None:
+        shape, dtype = tuple(argument["shape"]), argument["dtype"]
+        self.comes_back = argument["role"] == "out"
+        self.host = cuda.pagelocked_empty(shape, dtype) if pinned else np.empty(shape, dtype)
+        # Writing touches every page, so that no copy pays for the operating system's first look at it.
+        self.host[...] = 0 if self.comes_back else seeded(input_of(argument, stream))
+        self.device = cuda.mem_alloc(self.host.nbytes)
+        self._flat = self.host.reshape(-1)
+
+    def piece(self, index: int, pieces: int) -> tuple[Any, int]:
+        """One of the equal pieces: in host memory, and its address in device memory."""
+        length = self._flat.size // pieces
+        return self._flat[index * length : (index + 1) * length], int(self.device) + index * length * self.host.itemsize
+
+
+def time_transfers(entry: Entry) -> dict[str, Any]:
+    """Medians over the repeats: copies to the device, kernel, copies back, and the whole from start to end.
+
+    The keys are the metrics of ``reader/host_times.py``; times are in ns.
+    """
+    how = entry["transfers"]
+    function = cuda.module_from_file(entry["cubin"]).get_function(entry["symbol"])
+    buffers: list[_Buffer | None] = []
+    for argument in entry["args"]:
+        inputs = sum(buffer is not None and not buffer.comes_back for buffer in buffers)
+        array = argument["role"] != "scalar"
+        buffers.append(_Buffer(argument, inputs, pinned=how["memory"] == "pinned") if array else None)
+    streams = [cuda.Stream() for _ in range(how["streams"])]
+    timed = [_once(entry, function, buffers, streams) for _ in range(REPEATS + 1)][1:]
+    medians = {key: statistics.median(times[key] for times in timed) for key in timed[0]}
+    copied = sum(buffer.host.nbytes for buffer in buffers if buffer)
+    for buffer in filter(None, buffers):
+        buffer.device.free()
+    return {
+        "kernel": entry["kernel"],
+        **medians,
+        "host__copied_bytes": copied,
+        "host__copies": how["pieces"],
+        "host__streams": how["streams"],
+        "host__pinned": int(how["memory"] == "pinned"),
+    }
+
+
+def _once(entry: Entry, function: Any, buffers: Sequence[_Buffer | None], streams: Sequence[Any]) -> dict[str, float]:
+    pieces = entry["transfers"]["pieces"]
+    launches = pieces if len(streams) > 1 else 1
+    cuda.Context.synchronize()
+    start, end = cuda.Event(), cuda.Event()
+    start.record(streams[0])
+    for stream in streams[1:]:
+        stream.wait_for_event(start)
+    spans: dict[str, list[tuple[Any, Any]]] = {
+        "host__to_device_time": [],
+        "host__kernel_time": [],
+        "host__to_host_time": [],
+    }
+    for piece in range(launches):
+        stream = streams[piece % len(streams)]
+        share = range(piece * pieces // launches, (piece + 1) * pieces // launches)
+        with _span(spans["host__to_device_time"], stream):
+            _copy(buffers, share, pieces, stream, back=False)
+        with _span(spans["host__kernel_time"], stream):
+            _launch(entry, function, buffers, (piece, launches), stream)
+        with _span(spans["host__to_host_time"], stream):
+            _copy(buffers, share, pieces, stream, back=True)
+    for stream in streams[1:]:
+        done = cuda.Event()
+        done.record(stream)
+        streams[0].wait_for_event(done)
+    end.record(streams[0])
+    end.synchronize()
+    times = {key: sum(first.time_till(last) for first, last in each) * 1e6 for key, each in spans.items()}
+    return {**times, "host__whole_time": start.time_till(end) * 1e6}
+
+
+@contextmanager
+def _span(spans: list[tuple[Any, Any]], stream: Any) -> Iterator[None]:
+    """Events around what is put on the stream."""
+    spans.append((cuda.Event(), cuda.Event()))
+    spans[-1][0].record(stream)
+    yield
+    spans[-1][1].record(stream)
+
+
+def _copy(buffers: Sequence[_Buffer | None], share: range, pieces: int, stream: Any, *, back: bool) -> None:
+    for buffer in buffers:
+        if buffer and buffer.comes_back == back:
+            for index in share:
+                host, device = buffer.piece(index, pieces)
+                if back:
+                    cuda.memcpy_dtoh_async(host, device, stream)
+                else:
+                    cuda.memcpy_htod_async(device, host, stream)
+
+
+def _launch(
+    entry: Entry, function: Any, buffers: Sequence[_Buffer | None], piece: tuple[int, int], stream: Any
+) -> None:
+    """Launch on one piece of so many: as many blocks as its share of the data."""
+    arguments = [
+        np.intp(buffer.piece(*piece)[1]) if buffer else np.dtype(argument["dtype"]).type(argument["value"])
+        for buffer, argument in zip(buffers, entry["args"], strict=True)
+    ]
+    x, y, z = entry["grid"]
+    function(*arguments, grid=(x // piece[1], y, z), block=tuple(entry["block"]), stream=stream)

@@ -1,0 +1,236 @@
+"""Profile single kernels on this machine's GPU: compile, launch under ncu, check every result."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Literal
+
+from ncuview.base.errors import NcuNotFound, ProgramFailed, UsageError, WrongResult
+from ncuview.catalogue.compiler import Compiled, compile_kernel, compile_user_kernel
+from ncuview.catalogue.kernel_file import Kernel
+from ncuview.catalogue.kernels import Launch
+from ncuview.catalogue.user_kernel import check_arguments
+from ncuview.profiling.job import Job, profile
+from ncuview.profiling.machine import find_ncu, find_nvcc, missing_for_live
+from ncuview.profiling.ncu_output import Progress
+from ncuview.profiling.options import NcuOptions
+from ncuview.profiling.privileges import invoking_user, variables_for_ncu
+from ncuview.reader.host_times import host_times_of
+
+SECONDS_PER_LAUNCH = 120
+"""More than any catalogue kernel takes in all its passes; a run beyond it hangs."""
+_LAST_WORDS = 5
+
+Timed = Literal["", "launches", "transfers"]
+"""What the host process times: nothing, many more launches like each, or what the host copies for each."""
+
+
+def profile_live(
+    launches: Sequence[Launch],
+    metrics: Sequence[str],
+    folder: Path,
+    progress: Callable[[Progress], object] | None = None,
+    options: NcuOptions | None = None,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> Path:
+    """Make each launch once under ncu and return the report.
+
+    Args:
+        launches: What to launch, in this order; all of one root.
+        metrics: What to collect.
+        folder: An empty private folder for the files of this run; the times of transfers are left there too, as
+            ``reader/host_times.py`` expects them.
+        progress: Told about every kernel that ncu starts and finishes.
+        options: How ncu profiles; every launch is wanted, so none that choose some.
+        meanwhile: Called once ncu has been started, for each attempt.
+
+    Raises:
+        UsageError: Options choose among launches.
+        KernelFileError: A user's kernel takes other arguments than its launch gives.
+        ToolError: GPU, ncu, nvcc or PyCUDA is missing, or ncu was refused.
+        ProgramError: A kernel does not compile, fails, or computes something wrong.
+        NothingProfiled: ncu recorded less than it was asked for.
+    """
+    if options and (chosen := options.chosen_by()):
+        raise UsageError(
+            f"{chosen[0]} chooses among a program's launches; a kernel file has the launches that it says",
+            hint="Leave it out, or give your own program: ncuview analyze -- ./program",
+        )
+    if missing := missing_for_live():
+        raise missing
+    ncu, nvcc = find_ncu(), find_nvcc()
+    if ncu is None or nvcc is None:
+        raise NcuNotFound("ncu or nvcc went away between looking and using it")
+    host = folder / "host"
+    host.mkdir()
+    compiled = compile_all(nvcc, [launch.kernel for launch in launches], host)
+    for launch in launches:
+        if not launch.kernel.of_catalogue:
+            check_arguments(launch, compiled[launch.kernel.function].parameters)
+    program, result = host_program(launches, compiled, host)
+    if user := invoking_user():
+        folder.chmod(0o711)  # what the host process needs is the user's; the report's place stays root's
+        user.hand_over([host, *host.iterdir()])
+    job = Job(
+        ncu,
+        program,
+        metrics,
+        launches[0].kernel.root,
+        options or NcuOptions(),
+        host_environment(),
+        timeout_s=SECONDS_PER_LAUNCH * len(launches),
+        no_progress_s=math.inf,
+        progress=progress,
+        meanwhile=meanwhile,
+    )
+    report = profile(job, folder).whole()[0]
+    check_results(result)
+    _time_transfers(launches, compiled, folder / "transfers", report)
+    return report
+
+
+def _time_transfers(launches: Sequence[Launch], compiled: Mapping[str, Compiled], folder: Path, report: Path) -> None:
+    """Run the launches whose transfers matter once more, without ncu, and leave their times beside the report.
+
+    The folder is made: what the first host process was given belongs to the user, who may have changed it.
+
+    Raises:
+        ProgramFailed: The host process failed or took too long.
+    """
+    indices = [index for index, launch in enumerate(launches) if launch.kernel.text.transfers]
+    if not indices:
+        return
+    timed = [launches[index] for index in indices]
+    folder.mkdir()
+    program, result = host_program(timed, compiled, folder, timed="transfers")
+    run_host(program, folder, timed[0].kernel.root, SECONDS_PER_LAUNCH * len(timed), "transfers")
+    times = results_of(result)
+    numbered = [{"index": index, **entry} for index, entry in zip(indices, times, strict=True)]
+    host_times_of(report).write_text(json.dumps({"launches": numbered}, indent=1) + "\n", encoding="utf-8")
+
+
+def run_host(program: Sequence[str], folder: Path, root: Path, seconds: float, timed: str) -> None:
+    """Run the host process without ncu, with the rights of whoever called sudo.
+
+    Args:
+        program: What ``host_program`` made.
+        folder: The private folder that it made it in. Under sudo it and its files become the user's.
+        root: The folder that the process runs in.
+        seconds: How long it may take.
+        timed: What it times, for messages.
+
+    Raises:
+        ProgramFailed: It failed or took too long.
+    """
+    variables = host_environment()
+    if user := invoking_user():
+        user.hand_over([folder, *folder.iterdir()])
+        program, variables = user.runs(program, variables), {}
+    try:
+        done = subprocess.run(
+            program,
+            cwd=root,
+            env={**variables_for_ncu(), **variables},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as late:
+        raise ProgramFailed(
+            f"the host process did not end within {seconds:g} s while it timed {timed}",
+            hint="Give it a smaller problem.",
+        ) from late
+    if done.returncode:
+        words = "\n".join(done.stderr.strip().splitlines()[-_LAST_WORDS:]) or f"exit code {done.returncode}"
+        raise ProgramFailed(f"the host process failed while it timed {timed}:\n{words}")
+
+
+def results_of(result: Path) -> list[dict[str, Any]]:
+    """What the host process says of each launch.
+
+    Raises:
+        ProgramFailed: It left no results.
+    """
+    if not result.exists():
+        raise ProgramFailed("the host process ended without results", hint="Run it without ncu to see its error.")
+    launches: list[dict[str, Any]] = json.loads(result.read_text(encoding="utf-8"))["launches"]
+    return launches
+
+
+def check_results(result: Path) -> None:
+    """Refuse the profile when a kernel computed something wrong.
+
+    Raises:
+        WrongResult: At least one element differs from the oracle.
+        ProgramFailed: The host process left no results.
+    """
+    for launch in results_of(result):
+        if launch["wrong_elements"]:
+            raise WrongResult(
+                f"{launch['kernel']} computes {launch['wrong_elements']:,} wrong elements; its profile is not shown",
+                hint="A profile of a wrong kernel says nothing about the right one. Mend the kernel first.",
+            )
+
+
+def compile_all(nvcc: Path, kernels: Sequence[Kernel], folder: Path) -> dict[str, Compiled]:
+    """Compile each distinct kernel file once, several at a time: function -> machine code."""
+    distinct = {kernel.function: kernel for kernel in kernels}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        compiled = pool.map(lambda kernel: _compiled(nvcc, kernel, folder), distinct.values())
+        return dict(zip(distinct, compiled, strict=True))
+
+
+def _compiled(nvcc: Path, kernel: Kernel, folder: Path) -> Compiled:
+    compile_ = compile_kernel if kernel.of_catalogue else compile_user_kernel
+    return compile_(nvcc, kernel, folder)
+
+
+def host_program(
+    launches: Sequence[Launch], compiled: Mapping[str, Compiled], folder: Path, *, timed: Timed = ""
+) -> tuple[list[str], Path]:
+    """The command that makes the launches or times something of them, and the file with what it will find."""
+    job, result = folder / "launches.job.json", folder / "launches.json"
+    entries = [
+        {
+            "kernel": launch.kernel.name,
+            "cubin": str(compiled[launch.kernel.function].cubin),
+            "symbol": compiled[launch.kernel.function].symbol(launch.template),
+            "oracle": launch.kernel.text.oracle,
+            "tolerance": launch.kernel.text.tolerance,
+            "sizes": launch.sizes,
+            "grid": launch.grid,
+            "block": launch.block,
+            "shared": launch.shared,
+            "args": launch.args,
+            "transfers": _transfers(launch),
+        }
+        for launch in launches
+    ]
+    job.write_text(json.dumps({"launches": entries, "timed": timed}), encoding="utf-8")
+    return host_command(job, result), result
+
+
+def host_command(job: Path, result: Path) -> list[str]:
+    """The host process, which makes the launches of a job file and leaves its results in another."""
+    return [sys.executable, "-P", "-m", "ncuview.catalogue.launcher", str(job), str(result)]
+
+
+def _transfers(launch: Launch) -> dict[str, Any] | None:
+    how = launch.kernel.text.transfers
+    return {"memory": how.memory, "pieces": launch.pieces[0], "streams": launch.pieces[1]} if how else None
+
+
+def host_environment() -> dict[str, str]:
+    """What the host process needs to find ncuview when it runs from a checkout."""
+    root = str(Path(__file__).resolve().parents[2])
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))}

@@ -1,0 +1,20 @@
+"""The recorded profiles that ship with the catalogue: real reports of every family, made on a real GPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ncuview.base.errors import ReportUnreadable
+from ncuview.base.paths import shipped
+
+
+def recorded_report(family: str) -> Path:
+    """The report with all launches of a family.
+
+    Raises:
+        ReportUnreadable: None was recorded.
+    """
+    reports = sorted((shipped("kernels") / family).glob("*.ncu-repz"))
+    if not reports:
+        raise ReportUnreadable(f"there is no recorded profile of {family}", hint="Use --live on a machine with a GPU.")
+    return reports[0]

@@ -1,0 +1,49 @@
+"""The right answers: what each catalogue kernel must compute, in NumPy.
+
+An element that the kernel must leave alone is expected to hold the poison that the host put there before the launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ncuview.catalogue.reference import (
+    access_patterns,
+    atomics,
+    bank_patterns,
+    calibration,
+    constant_memory,
+    divergence,
+    images,
+    instructions,
+    matmul,
+    occupancy,
+    reduction,
+    stencil,
+    transfers,
+    transpose,
+)
+from ncuview.catalogue.reference.problem import POISON, Array, Problem
+
+__all__ = ["ORACLES", "POISON", "Array", "Problem"]
+
+_FAMILIES = (
+    access_patterns,
+    atomics,
+    bank_patterns,
+    calibration,
+    constant_memory,
+    divergence,
+    images,
+    instructions,
+    matmul,
+    occupancy,
+    reduction,
+    stencil,
+    transfers,
+    transpose,
+)
+
+ORACLES: Mapping[str, Callable[[Problem], Array]] = {
+    oracle.__name__: oracle for family in _FAMILIES for oracle in family.ORACLES
+}

@@ -1,0 +1,30 @@
+"""What kernels of the occupancy family leave behind; ``ring_of_sums`` is among the instructions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ncuview.catalogue.reference.problem import Array, Problem
+
+_WARP = 32
+
+
+def records_walked(problem: Problem) -> Array:
+    """Each warp walks from record to record and each lane weighs its word of the k-th one with ``31**k``.
+
+    The first word of a record, plus the warp's number, names the record to go to.
+    """
+    table, records = problem.given, np.uint32(problem.sizes["records"])
+    warp = np.arange(problem.shape[0] // _WARP, dtype=np.uint32)
+    at, weight = warp, 1
+    total = np.zeros((len(warp), _WARP), np.uint32)
+    for _ in range(problem.sizes["steps"]):
+        words = table[at % records]
+        at = words[:, 0] + warp
+        words *= np.uint32(weight)
+        total += words
+        weight = weight * 31 % (1 << 32)
+    return total.reshape(problem.shape)
+
+
+ORACLES = (records_walked,)

@@ -1,0 +1,186 @@
+"""A user's own .cu file as one launch: from its front matter, or from what the command line says of it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ncuview.base.errors import KernelFileError, UsageError
+from ncuview.catalogue.compiler import Parameter
+from ncuview.catalogue.kernel_file import Argument, Kernel, KernelText, LaunchTexts, has_front_matter, read_front_matter
+from ncuview.catalogue.kernels import Launch, launch_of
+from ncuview.catalogue.launch_spec import LaunchWords
+from ncuview.catalogue.reference import ORACLES
+
+_NAME = re.compile(r"(?:::\s*)?\w+(?:\s*::\s*\w+)*\s*(?:<[\w\s:,<>*&()+.'-]*>)?")
+"""A function of C++, perhaps of a namespace, perhaps with template arguments."""
+_SIZE = re.compile(r"([A-Za-z_]\w*)=(-?\d{1,18})")
+_NAMED_ARGUMENT = re.compile(r"(?:(?P<name>\w+)\s*:\s*)?(?P<kind>.*)", re.DOTALL)
+_ATTRIBUTE = re.compile(r"__\w+__\s*\([^()]*\)")
+_DEFINITION = re.compile(r"__global__\s[^;{]*?(\w+)\s*\([^;{]*\)\s*\{")
+_KERNELS_TO_NAME = 10
+_POINTER = 8
+
+
+def user_launch(path: Path, words: LaunchWords) -> Launch:
+    """The launch of a user's kernel: as the command line says when it names a kernel, else as the front matter says.
+
+    Raises:
+        UsageError: The command line gives no launch, part of one, or one beside the front matter's.
+        KernelFileError: The file or its front matter cannot be used, or the arithmetic gives no launch.
+    """
+    path = path.absolute()
+    sizes = _sizes(words.sizes)
+    if words.kernel:
+        text = _text_of(words, sizes)
+    elif has_front_matter(path):
+        text = _text_of_file(path, words, sizes)
+    else:
+        raise _no_launch(path)
+    if not _NAME.fullmatch(text.name):
+        raise KernelFileError(f"{path.name}: {text.name!r} is no name of a kernel", hint="As C++ has it: saxpy<float>.")
+    if text.oracle is not None and text.oracle not in ORACLES:
+        raise KernelFileError(
+            f"{path.name}: oracle: there is none named {text.oracle!r}",
+            hint="Leave it out; results are then not checked.",
+        )
+    root = Path.cwd() if path.is_relative_to(Path.cwd()) else path.parent
+    kernel = Kernel(path, text, text.name, root, _shell_words("--nvcc-args", words.nvcc_args))
+    return _named_in_full(launch_of(kernel))
+
+
+def not_checked(launch: Launch) -> str:
+    """What a diagnosis must say when nobody knows what the kernel should compute; empty where results are checked."""
+    if launch.kernel.text.oracle:
+        return ""
+    return f"the results of {launch.kernel.name} are not checked, for there is no oracle that knows them"
+
+
+def check_arguments(launch: Launch, parameters: Sequence[Parameter]) -> None:
+    """Refuse a launch whose arguments are not what the compiled kernel takes: the driver would not notice.
+
+    Raises:
+        KernelFileError: Their number differs, or one has another size or kind; the message says which.
+    """
+    given = [argument for argument in launch.args if argument["role"] != "constant"]
+    name = launch.kernel.name
+    if len(given) != len(parameters):
+        raise KernelFileError(
+            f"{name} takes {len(parameters)} arguments, and its launch gives {len(given)}",
+            hint="Give one for each parameter, in order.",
+        )
+    for place, (argument, parameter) in enumerate(zip(given, parameters, strict=True), start=1):
+        scalar = argument["role"] == "scalar"
+        dtype = np.dtype(argument["dtype"])
+        bytes_, kind = (dtype.itemsize, "f" if dtype.kind == "f" else "i") if scalar else (_POINTER, "i")
+        if bytes_ != parameter.bytes or parameter.kind not in {kind, "V"}:
+            raise KernelFileError(
+                f"argument {place} of {name} is {_in_words(parameter)}, and its launch gives "
+                f"{argument['dtype'] if scalar else 'an array'}",
+                hint="Give one argument for each parameter, in order; int is int32, size_t is uint64.",
+            )
+
+
+def _in_words(parameter: Parameter) -> str:
+    if parameter.kind == "V":
+        return f"a structure of {parameter.bytes} bytes"
+    if parameter.kind == "f":
+        return f"float{8 * parameter.bytes}"
+    return "a pointer or a 64-bit integer" if parameter.bytes == _POINTER else f"a {8 * parameter.bytes}-bit integer"
+
+
+def _named_in_full(launch: Launch) -> Launch:
+    """The launch under a name that says its template arguments, which front matter may give apart from it."""
+    if not launch.template:
+        return launch
+    kernel, text = launch.kernel, launch.kernel.text
+    if "<" in text.name:
+        raise KernelFileError(f"{kernel.path.name}: launch.template: {text.name} has template arguments already")
+    name = f"{text.name}<{', '.join(map(str, launch.template))}>"
+    return replace(launch, kernel=replace(kernel, text=text.model_copy(update={"name": name}), name=name))
+
+
+def _text_of(words: LaunchWords, sizes: Mapping[str, int]) -> KernelText:
+    if missing := [option for option in ("grid", "block") if not getattr(words, option)]:
+        raise UsageError(
+            f"--kernel names a kernel, and --{missing[0]} is not given",
+            hint="A launch has --grid, --block and an --arg for each parameter.",
+        )
+    args = [_argument(place, text) for place, text in enumerate(words.args, start=1)]
+    launch = LaunchTexts(grid=_extents("grid", words.grid), block=_extents("block", words.block), shared=words.shared)
+    return KernelText(name=words.kernel.strip(), sizes=dict(sizes), launch=launch, args=args)
+
+
+def _text_of_file(path: Path, words: LaunchWords, sizes: Mapping[str, int]) -> KernelText:
+    beside = [option for option in ("grid", "block", "shared", "args") if getattr(words, option)]
+    if beside:
+        raise UsageError(
+            f"--{beside[0].removesuffix('s')} goes with --kernel, and {path.name} says itself how it is launched",
+            hint="--size changes its sizes; --kernel NAME replaces its launch.",
+        )
+    text = read_front_matter(path)
+    if unknown := sorted(sizes.keys() - text.sizes.keys()):
+        known = f"It has {', '.join(text.sizes)}." if text.sizes else "It has none."
+        raise UsageError(f"{path.name} has no size {unknown[0]!r}", hint=known)
+    return text.model_copy(update={"sizes": {**text.sizes, **sizes}})
+
+
+def _no_launch(path: Path) -> UsageError:
+    source = path.read_text(encoding="utf-8", errors="replace")
+    names = list(dict.fromkeys(_DEFINITION.findall(_ATTRIBUTE.sub("", source))))[:_KERNELS_TO_NAME]
+    has = f"It has {', '.join(names)}. " if names else ""
+    example = (
+        f'--kernel {names[0] if names else "NAME"} --grid "n / 256" --block 256 --arg "in float32[n]" --size n=4096'
+    )
+    return UsageError(
+        f"{path.name} does not say how its kernel is launched",
+        hint=f"{has}Say it ({example}), or compile it and give the program: ncuview analyze -- ./program",
+    )
+
+
+def _argument(place: int, text: str) -> Argument:
+    named = _NAMED_ARGUMENT.fullmatch(text.strip())
+    name, kind = (named["name"], named["kind"]) if named else (None, text)
+    if kind.startswith("constant ") and not name:
+        raise UsageError(
+            f"--arg {text!r}: which __constant__ symbol?", hint='As in --arg "weights: constant float32[9]".'
+        )
+    return Argument(name=name or str(place), kind=kind)
+
+
+def _extents(option: str, text: str) -> list[str]:
+    """The expressions between commas; those inside parentheses belong to a function."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    extents = [part.strip() for part in parts]
+    if len(extents) > 3 or not all(extents):
+        raise UsageError(f"--{option} {text!r} is no x, y and z", hint=f'As in --{option} "n / 32, n / 32".')
+    return extents
+
+
+def _sizes(words: Iterable[str]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for word in words:
+        size = _SIZE.fullmatch(word)
+        if not size or size[1] in sizes:
+            why = "is given twice" if size else "is no size"
+            raise UsageError(f"--size {word!r} {why}", hint="As in --size n=1048576.")
+        sizes[size[1]] = int(size[2])
+    return sizes
+
+
+def _shell_words(option: str, text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"{option} {text!r}: {error}", hint="Quote it as in a shell.") from error

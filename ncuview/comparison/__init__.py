@@ -1,0 +1,1 @@
+"""Two diagnoses set beside each other: pairs of launches, counters that changed, predictions against measurements."""

@@ -1,0 +1,94 @@
+"""Rules against launches: one outcome for every pair, evaluated over whole columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ncuview.engine.rule_file import DERIVED_PREFIX, Rule
+from ncuview.metrics.quantities import derived, first_known
+from ncuview.speedup.attainable import figure_columns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ncuview.records.profile import Profile
+
+    Column = NDArray[np.float64]
+
+FINDING, PASSED, NOT_APPLICABLE, SKIPPED, BROKEN = "finding", "passed", "not_applicable", "skipped", "broken"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One rule's word on every launch.
+
+    Attributes:
+        rule: The rule.
+        values: Aliases, figures of the GPU, thresholds and ``let`` names, one value per launch.
+        outcomes: One of the five outcomes per launch.
+        broken_by: The ``let`` or ``when`` that is no number, for launches with outcome ``broken``; else empty.
+    """
+
+    rule: Rule
+    values: Mapping[str, Column]
+    outcomes: list[str]
+    broken_by: list[str]
+
+    @cached_property
+    def numbers(self) -> Mapping[str, list[float]]:
+        """``values`` for who looks at one launch after the other."""
+        return {name: column.tolist() for name, column in self.values.items()}
+
+
+def alias_values(rule: Rule, profile: Profile) -> dict[str, Column]:
+    """Each alias of a rule for all launches: its first metric that a launch has, else NaN."""
+    return {alias: _values(profile, names) for alias, names in rule.text.metrics.items()}
+
+
+def _values(profile: Profile, names: list[str]) -> Column:
+    name = names[0].removeprefix(DERIVED_PREFIX)
+    values = derived(profile, name) if names[0] != name else first_known(profile, names)
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def judge(rule: Rule, aliases: Mapping[str, Column], devices: Sequence[str]) -> Judgement:
+    """Evaluate a rule on columns of alias values.
+
+    A launch that the rule does not apply to is not applicable even when other metrics are missing; a launch with a
+    missing metric, or on a GPU of which a figure is unknown, is skipped; a value that is no number although nothing is
+    missing breaks the rule on that launch.
+
+    Args:
+        rule: The rule.
+        aliases: Alias -> its value for each launch; NaN where it is missing.
+        devices: The name of each launch's GPU.
+    """
+    count = len(devices)
+    figures = figure_columns(devices) if rule.gpu_figures else {}
+    needed = {**aliases, **{name: figures[name] for name in rule.gpu_figures}}
+    values: dict[str, Column] = {**needed}
+    values.update({name: _as_column(np.asarray(value, np.float64), count) for name, value in rule.thresholds.items()})
+    for name, expression in rule.let.items():
+        values[name] = _as_column(expression.evaluate(values), count)
+    applies = _as_column(rule.applies.evaluate(values), count)
+    fires = _as_column(rule.when.evaluate(values), count)
+
+    missing = np.isnan(np.array([values[name] for name in needed])).any(axis=0)
+    computed = {**{name: values[name] for name in rule.let}, "when": fires, "applies": applies}
+    unknown = np.isnan(np.array(list(computed.values())))
+    outcomes = np.select(
+        [applies == 0, missing, unknown.any(axis=0), fires != 0], [NOT_APPLICABLE, SKIPPED, BROKEN, FINDING], PASSED
+    ).tolist()
+    names, first = list(computed), unknown.argmax(axis=0)
+    broken_by = [names[at] if outcome == BROKEN else "" for at, outcome in zip(first, outcomes, strict=True)]
+    return Judgement(rule, values, outcomes, broken_by)
+
+
+def _as_column(values: Column, count: int) -> Column:
+    """One value per launch; what is infinite is as unknown as NaN, which never compares true or false."""
+    return np.broadcast_to(np.where(np.isfinite(values), values, np.nan), (count,))

@@ -1,0 +1,184 @@
+"""What a cheap first look leaves to do: the rules that can still give advice, and the launches that are worth it.
+
+A rule gives advice when it fires and promises enough. What the first look did not measure is taken as the rule would
+like it best: an unknown condition holds, an unknown demand of a unit goes away, an unknown share of the latency too.
+The what-if model then says the most that the rule could promise. Since what was measured stays as it is (a launch
+near its peak, a kernel without atomics, a full GPU), no advice is lost, however few metrics the first look has; more of
+them only excuse more launches.
+
+Besides, launches that can save next to nothing of the program's time are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ncuview.engine.evaluate import alias_values, judge
+from ncuview.engine.rank import WORTH_DOING
+from ncuview.engine.vendors import vendor_of
+from ncuview.metrics.units import members
+from ncuview.reader.validity import believable
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, Outcome, Passed, RuleId, Skipped, mostly_blind
+from ncuview.speedup.end_to_end import of_host, with_copies
+from ncuview.speedup.model import WALL_SHARE, Load, load_of, predict
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ncuview.base.expression import Expression
+    from ncuview.engine.rule_file import Rule
+    from ncuview.records.profile import Profile
+
+    Column = NDArray[np.float64]
+
+LEAST_SAVING = 0.0005
+"""Launches that together could save less than this share of the GPU's time are not looked at again. Of the
+1,171 first advices on the recorded profiles that loses none; 0.001 loses 1, 0.005 loses 26 and 0.01 loses 63, each on a
+launch of so little weight."""
+
+
+@dataclass(frozen=True)
+class SecondLook:
+    """What the first look leaves to do.
+
+    Attributes:
+        rules: Those that can give advice on any of the launches.
+        launches: Which launches to look at again, as positions in the profile, rising.
+        most: A rule's code -> the most that it could promise for each launch of the profile; 0 where it cannot fire.
+    """
+
+    rules: tuple[Rule, ...]
+    launches: tuple[int, ...]
+    most: Mapping[str, Column]
+
+    def possible(self, launch: int) -> frozenset[str]:
+        """The codes of the rules that can give advice on a launch."""
+        return frozenset(code for code, gains in self.most.items() if gains[launch] >= WORTH_DOING)
+
+
+def second_look(
+    first: Profile, rules: Sequence[Rule], weights: Sequence[float] | None = None, least_saving: float = LEAST_SAVING
+) -> SecondLook:
+    """Decide what to look at again.
+
+    Args:
+        first: The profile of the first look, with whatever metrics it has.
+        rules: The rules to judge by.
+        weights: How many launches of the program each launch stands for; 1 each by default.
+        least_saving: The share of the GPU's time below which saving is not worth a second look.
+    """
+    first = believable(first)
+    launches = len(first.launches)
+    load = load_of(first)
+    most = {rule.text.code: _most(rule, first, load) for rule in rules}
+    best = np.max([np.ones(launches), *most.values()], axis=0)
+    worth = _worth(first, best, np.ones(launches) if weights is None else np.asarray(weights, np.float64), least_saving)
+    changeable = np.array([not vendor_of(name) for name in first.launches["demangled"].tolist()], dtype=bool)
+    chosen = tuple(int(launch) for launch in np.flatnonzero((best >= WORTH_DOING) & worth & changeable))
+    needed = [rule for rule in rules if (most[rule.text.code][list(chosen)] >= WORTH_DOING).any()]
+    return SecondLook(tuple(needed), chosen, most)
+
+
+def joined(first: Diagnosis, second: Diagnosis | None, look: SecondLook, again: Mapping[int, int]) -> Diagnosis:
+    """One diagnosis from both looks, with the launches of the first.
+
+    Args:
+        first: The diagnosis of the profile that ``look`` was decided on, by the same rules.
+        second: The diagnosis of the second look by ``look.rules``; None where there was nothing to look at again.
+        look: What the first look left to do.
+        again: Position in the first look -> position in the second, for the launches that were looked at again.
+    """
+    launches = []
+    for place, launch in enumerate(first.launches):
+        told = _settled(launch, place, look)
+        if second is not None and place in again:
+            told = _completed(second.launches[again[place]], told)
+        launches.append(told)
+    reports = (*first.reports, *(second.reports if second else ()))
+    return replace(first, launches=tuple(launches), reports=reports)
+
+
+def _completed(second: LaunchDiagnosis, first: LaunchDiagnosis) -> LaunchDiagnosis:
+    """What the second look says of a launch, and of the other rules what the first one said."""
+    judged = {outcome.rule.code for outcome in second.outcomes}
+    rest = tuple(outcome for outcome in first.outcomes if outcome.rule.code not in judged)
+    return replace(second, outcomes=(*second.outcomes, *rest))
+
+
+def _settled(launch: LaunchDiagnosis, place: int, look: SecondLook) -> LaunchDiagnosis:
+    outcomes = tuple(_ruled_out(outcome, place, look) for outcome in launch.outcomes)
+    if launch.verdict not in {"unclear", "not-judged"}:
+        return replace(launch, outcomes=outcomes)
+    if mostly_blind(outcomes):
+        return replace(launch, outcomes=outcomes, verdict="not-judged")
+    all_judged = not any(isinstance(outcome, Skipped) for outcome in outcomes)
+    near_peak = all_judged and launch.attained >= WALL_SHARE
+    return replace(launch, outcomes=outcomes, verdict="near-peak" if near_peak else "unclear")
+
+
+def _ruled_out(outcome: Outcome, place: int, look: SecondLook) -> Outcome:
+    """A rule that lacked metrics has passed where it could not have given advice with them."""
+    if not isinstance(outcome, Skipped) or outcome.rule.code not in look.most:
+        return outcome
+    most = float(look.most[outcome.rule.code][place])
+    return outcome if most >= WORTH_DOING else _passed(outcome.rule, most)
+
+
+def _passed(rule: RuleId, most: float) -> Passed:
+    if most == 0:
+        return Passed(rule, "the first look rules it out")
+    return Passed(rule, f"it could gain {most:.2f}x at most, by the first look")
+
+
+def _worth(profile: Profile, best: Column, weights: Column, least_saving: float) -> NDArray[np.bool_]:
+    """All launches but those that could save the least, which together stay below ``least_saving`` of the time."""
+    times = weights * profile.launches["duration_ns"].to_numpy(np.float64)
+    # A launch of unknown duration may be the longest of all.
+    saving = np.where(np.isfinite(times), times * (1 - 1 / best), np.inf)
+    rising = np.argsort(saving, kind="stable")
+    worth = np.ones(len(saving), dtype=bool)
+    worth[rising] = np.cumsum(saving[rising]) >= least_saving * np.nansum(times)
+    return worth
+
+
+def _most(rule: Rule, profile: Profile, load: Load) -> Column:
+    """The most that a rule could promise for each launch, were all that is unknown in its favour; 0 where it is not."""
+    launches = len(profile.launches)
+    values = judge(rule, alias_values(rule, profile), profile.launches["device"].tolist()).values
+
+    def known(expression: Expression, otherwise: float) -> Column:
+        column = np.broadcast_to(expression.evaluate(values), (launches,))
+        return np.where(np.isnan(column), otherwise, column)
+
+    if rule.whole is not None:
+        most = of_host(known(rule.whole, 0.0)).best
+    else:
+        latency = np.clip(known(rule.latency, 1.0), 0.0, 1.0)
+        with np.errstate(all="ignore"):  # where nothing is known to be left, nothing bounds the promise
+            of_kernel = predict(
+                load,
+                scale={unit: np.maximum(0.0, known(expression, 0.0)) for unit, expression in rule.scale.items()},
+                adds={unit: known(expression, 0.0) for unit, expression in rule.adds.items()},
+                latency=np.where(_changes_unseen_unit(rule, load), 1.0, latency),
+                least=known(rule.time, 0.0),
+                waits=known(rule.waits, 0.0),
+            )
+        most = with_copies(of_kernel, profile).best
+    impossible = (known(rule.applies, 1.0) == 0) | (known(rule.when, 1.0) == 0)
+    return np.where(impossible, 0.0, np.where(np.isnan(most), np.inf, most))
+
+
+def _changes_unseen_unit(rule: Rule, load: Load) -> NDArray[np.bool_]:
+    """Where a rule takes demand from a unit of which the first look cannot tell how busy it is.
+
+    That unit may be the wall, and what looks like latency its work.
+    """
+    changed = {unit for name in rule.scale for unit in members(name)}
+    unseen = np.zeros(len(load.use["launch"]), dtype=bool)
+    for unit in changed:
+        unseen |= np.isnan(load.use[unit] / load.attainable["best"][unit])
+    return unseen

@@ -1,0 +1,145 @@
+"""What ncu is asked for: exactly the metrics that the chosen rules, the what-if model and the textbook metrics need.
+
+Which metrics share a pass is the hardware's business, and passes.py says what is known of it; measured on an H200 with
+ncu 2025.3.1, everything here takes 6 passes: 3 for the use of the units and pipes and for occupancy, 1 for the warp
+samples, 1 for the counters of instructions and 1 for what the instrumented code adds to them.
+benchmarks/profiling_cost.py prints the number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ncuview.base.errors import UnknownRule, UsageError
+from ncuview.engine.rule_file import Rule
+from ncuview.metrics.quantities import DERIVED
+from ncuview.metrics.units import OF_THE_MODEL, UNITS
+from ncuview.profiling.passes import ATTRIBUTES, collector_of
+
+# Measured by the host process, not by ncu.
+_HOST = "host__"
+
+_TEXTBOOK = (
+    "gpu__time_duration.sum",
+    "dram__bytes_read.sum.per_second",
+    "dram__bytes_write.sum.per_second",
+    "inst_executed",
+    "lts__t_sector_hit_rate.pct",
+    "sm__cycles_active.avg",
+    "sm__inst_executed.avg.per_cycle_active",
+    "smsp__inst_executed.sum",
+    "smsp__issue_active.avg.pct_of_peak_sustained_active",
+    "smsp__sass_average_branch_targets_threads_uniform.pct",
+    "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
+    "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct",
+    "smsp__sass_average_data_bytes_per_wavefront_mem_shared.pct",
+    "smsp__sass_inst_executed_op_global_ld.sum",
+    "smsp__sass_inst_executed_op_global_st.sum",
+    "smsp__sass_inst_executed_op_shared_ld.sum",
+    "smsp__sass_inst_executed_op_shared_st.sum",
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "thread_inst_executed",
+)
+"""Metrics that only textbook metrics read; each is collected where its collector is at work for the rules anyway."""
+
+_USE_AT_A_GLANCE = (
+    "gpu__time_duration.sum",
+    "sm__cycles_elapsed.max",
+    "dram__cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "dram__bytes_read.sum",
+    "dram__bytes_write.sum",
+    "lts__t_sectors.avg",
+    "lts__t_sectors.max",
+    "lts__t_sectors.sum",
+    "lts__t_sectors.avg.pct_of_peak_sustained_elapsed",
+    "lts__xbar2lts_cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
+    "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct",
+    "sm__inst_issued.avg.pct_of_peak_sustained_elapsed",
+    "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_elapsed",
+    "sm__maximum_warps_per_active_cycle_pct",
+    "sm__warps_active.avg.pct_of_peak_sustained_active",
+)
+"""The hardware counters that, of those that the rules read, tell most about what cannot apply: on the recorded profiles
+they and the counters of instructions excuse 82 of the 132 launches without advice from a second look; all hardware
+counters, which take three passes, excuse 95."""
+
+_LINES = (
+    "inst_executed",
+    "thread_inst_executed",
+    "thread_inst_executed_true",
+    "memory_l1_tag_requests_global",
+    "memory_l1_wavefronts_shared",
+    "memory_l1_wavefronts_shared_ideal",
+    "memory_l2_theoretical_sectors_global",
+    "memory_l2_theoretical_sectors_global_ideal",
+)
+
+
+def metrics_for(rules: Iterable[Rule]) -> list[str]:
+    """The metrics to collect for these rules, sorted, under Nsight Compute's newest names."""
+    needed = {*OF_THE_MODEL, *(unit.metric for unit in UNITS.values() if unit.metric)}
+    for unit in UNITS.values():
+        if unit.derived:
+            needed |= set(DERIVED[unit.derived].metrics)
+    for rule in rules:
+        needed |= rule.metric_names()
+    at_work = {collector_of(name) for name in needed if not name.startswith(_HOST)}
+    needed |= {name for name in _TEXTBOOK if collector_of(name) in at_work}
+    return sorted(name for name in needed if not name.startswith((*ATTRIBUTES, _HOST)))
+
+
+def first_look_metrics() -> list[str]:
+    """What decides which rules can still apply: a pass of hardware counters and one of instructions, sorted."""
+    return sorted({*_USE_AT_A_GLANCE, *_LINES})
+
+
+def sampling_metrics() -> list[str]:
+    """What tells how much of the time each launch takes and how near its peak it is, sorted.
+
+    All of it is meant to fit one pass, so that ncu neither saves nor restores memory.
+    """
+    return sorted(_USE_AT_A_GLANCE)
+
+
+def choose_rules(rules: Sequence[Rule], select: Sequence[str] = (), ignore: Sequence[str] = ()) -> tuple[Rule, ...]:
+    """The rules that are selected, all where nothing is, without those that are ignored.
+
+    Args:
+        rules: The rules to choose from.
+        select: Beginnings of codes, or names: ``SMEM``, ``SMEM001``, ``shared-bank-conflict``; in any case.
+        ignore: The same; what is both selected and ignored is ignored.
+
+    Raises:
+        UnknownRule: A word fits no rule.
+        UsageError: No rule is left.
+    """
+    selected = _named(rules, select) if select else frozenset(rule.text.code for rule in rules)
+    chosen = selected - _named(rules, ignore)
+    if not chosen:
+        raise UsageError("no rule is left to judge by", hint="--ignore takes away all that --select leaves.")
+    return tuple(rule for rule in rules if rule.text.code in chosen)
+
+
+def _named(rules: Iterable[Rule], words: Iterable[str]) -> frozenset[str]:
+    """The codes of the rules that the words mean."""
+    known = [(rule.text.code, rule.text.name) for rule in rules]
+    found: set[str] = set()
+    for word in words:
+        meant = (
+            {code for code, name in known if code.startswith(word.upper()) or name == word.lower()} if word else set()
+        )
+        if not meant:
+            raise UnknownRule(
+                f"no rule {word!r}", hint="`ncuview rules` lists codes and names; SMEM means all of SMEM."
+            )
+        found |= meant
+    return frozenset(found)
+
+
+def belongs_in_recording(name: str, planned: frozenset[str]) -> bool:
+    """Whether a recorded profile keeps a metric: what was asked for, and what the launch and the GPU are."""
+    return name in planned or (name.startswith(ATTRIBUTES) and not name.startswith("launch__occupancy_per_"))

@@ -1,0 +1,39 @@
+"""Marked regions of real kernels, which rules show as before and after."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+
+from ncuview.base.errors import RuleFileError
+from ncuview.base.paths import shipped
+from ncuview.base.toml_file import text_of
+
+_MARK = re.compile(r"^\s*(?://|#) ncuview: (?P<edge>begin|end) (?P<name>\S+)$")
+
+
+def region(reference: str, beside: Path) -> str:
+    """The code of ``kernels/family/name.cu#region``, without its indentation.
+
+    Args:
+        reference: File and region; a path that begins with ``kernels/`` is one of the shipped kernels.
+        beside: The rule file, which any other path is relative to.
+
+    Raises:
+        RuleFileError: The file or the region does not exist.
+    """
+    path, _, name = reference.partition("#")
+    file = shipped("kernels") / path.removeprefix("kernels/") if path.startswith("kernels/") else beside.parent / path
+    try:
+        lines = text_of(file).splitlines()
+    except (OSError, ValueError) as error:
+        problem = error.strerror if isinstance(error, OSError) else error
+        raise RuleFileError(f"{beside}: fix: {path}: {problem}") from error
+    marks = {(mark["edge"], mark["name"]): at for at, line in enumerate(lines) if (mark := _MARK.match(line))}
+    try:
+        begin, end = marks["begin", name], marks["end", name]
+    except KeyError as error:
+        raise RuleFileError(f"{beside}: fix: no region {name!r} in {path}") from error
+    inner = [line for line in lines[begin + 1 : end] if not _MARK.match(line)]
+    return textwrap.dedent("\n".join(inner)).strip("\n")

@@ -1,0 +1,225 @@
+"""What machine code shows of a kernel before it runs, rule by rule: the subject of a rule, not its verdict.
+
+A rule judges by how often instructions were executed and by what the GPU waited for, which only counters say. Its
+subject, the spills, divisions or narrow loads that it is about, is in the code. Nothing here promises a gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ncuview.gpus import shipped_tables
+from ncuview.sass import listing
+from ncuview.sass.listing import GLOBAL_LOAD, Code, Weights, load_batches
+from ncuview.sass.powers import power_instructions
+from ncuview.sass.splits import consecutive_accesses
+from ncuview.sass.walks import Place
+
+_ROLLED = 15
+"""Instructions of a loop whose turns are nothing else: of more, the three that count, compare and jump are less than
+the fifth from which on the rule loop-overhead speaks."""
+_IN_FLIGHT = max(table.get("bytes_in_flight", 0.0) for table in shipped_tables().values())
+"""Bytes per thread below which little-work-per-thread and serialized-loads look, on the GPU that needs the most."""
+_FEW_LOADS = 4
+"""Loads of a thread from which on serialized-loads speaks, and not little-work-per-thread."""
+_WIDEST = 16
+
+
+@dataclass(frozen=True)
+class CodeFact:
+    """The subject of one rule in a kernel's code.
+
+    Attributes:
+        rule: The name of the rule which judges it once there are counters.
+        says: What there is, and whether it is in a loop, as words without a full stop.
+        in_loop: Whether some of it is in a loop, where it counts.
+        positions: The instructions.
+    """
+
+    rule: str
+    says: str
+    in_loop: bool
+    positions: tuple[int, ...]
+
+
+def code_facts(code: Code, places: Sequence[Place]) -> tuple[CodeFact, ...]:
+    """What the code shows; what is in a loop comes first.
+
+    Args:
+        code: The kernel's instructions.
+        places: The source line of each, 0 where it is unknown.
+    """
+    found = [*_rolled(code, places), *(fact for look in _LOOKS for fact in look(code))]
+    return tuple(sorted(found, key=lambda fact: not fact.in_loop))
+
+
+def spilled_bytes(code: Code) -> tuple[int, int] | None:
+    """The bytes per thread that spilled registers are stored to and loaded from local memory with.
+
+    Each instruction counts once, as ptxas counts them. None where there are arrays in local memory, whose elements at
+    known places look the same.
+    """
+    if listing.local_array_accesses(code).any():
+        return None
+    spills = listing.spill_accesses(code) > 0
+    stored, loaded = (
+        sum(listing.access_bytes(code.instructions[at].opcode) for at in np.flatnonzero(spills & code.matching(opcode)))
+        for opcode in ("STL", "LDL")
+    )
+    return stored, loaded
+
+
+def _fact(code: Code, rule: str, says: str, positions: tuple[int, ...]) -> CodeFact:
+    in_loop = any(code.innermost_loop(at) is not None for at in positions)
+    return CodeFact(rule, says + (", in a loop" if in_loop else ""), in_loop, positions)
+
+
+def _counted(
+    rule: str, of: Callable[[Code], Weights], noun: str, says: str = "{n}", each: float = 1.0
+) -> Callable[[Code], Iterator[CodeFact]]:
+    """A fact where the weights of the code's instructions are not all zero.
+
+    Args:
+        rule: The rule's name.
+        of: What each instruction weighs.
+        noun: What is counted.
+        says: The words, with ``n`` for the count and its noun.
+        each: The weight of one case.
+    """
+
+    def look(code: Code) -> Iterator[CodeFact]:
+        weights = of(code)
+        if weights.any():
+            positions = tuple(np.flatnonzero(weights > 0).tolist())
+            yield _fact(code, rule, says.format(n=_count(round(float(weights.sum()) / each), noun)), positions)
+
+    return look
+
+
+def _count(count: int, noun: str) -> str:
+    """``1 load``, ``12 loads``, ``2 accesses``."""
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{count:,} {noun if count == 1 else plural}"
+
+
+def _spills(code: Code) -> Iterator[CodeFact]:
+    spilled = spilled_bytes(code)
+    if spilled and any(spilled):
+        says = f"spilled registers: {spilled[0]:,} bytes of stores and {spilled[1]:,} of loads per thread"
+        yield _fact(code, "register-spill", says, tuple(np.flatnonzero(listing.spill_accesses(code)).tolist()))
+
+
+def _saving(rule: str, of: Callable[[Code], Weights], says: str) -> Callable[[Code], Iterator[CodeFact]]:
+    """A look at what a cheaper form would save, of which ``says`` names the instructions, ``{n}``."""
+
+    def look(code: Code) -> Iterator[CodeFact]:
+        saved = of(code)
+        if saved.any():
+            positions = tuple(np.flatnonzero(saved).tolist())
+            yield _fact(code, rule, says.format(n=f"{saved.sum():,.0f} instructions"), positions)
+
+    return look
+
+
+def _split(code: Code) -> Iterator[CodeFact]:
+    """Loads of neighbouring fields of one element: there the code says that lanes step over one another."""
+    fields = listing.structure_loads(code)
+    runs = [
+        (run, size)
+        for run, size in consecutive_accesses(code, GLOBAL_LOAD)
+        if len(run) > 1 and size < _WIDEST and fields[run].all()
+    ]
+    if runs:
+        positions = tuple(sorted(at for run, _ in runs for at in run))
+        fewer = sum(max(1, len(run) * size // _WIDEST) for run, size in runs)
+        says = f"{_count(len(positions), 'load')} of neighbouring fields, where {fewer:,} wider would do if aligned"
+        yield _fact(code, "split-access", says, positions)
+
+
+def _rolled(code: Code, places: Sequence[Place]) -> Iterator[CodeFact]:
+    """Loops of few instructions; the rest of an unrolled loop, which has the longer one's source line, is none."""
+    inner = [loop for loop in code.loops if not any(_within(other, loop) for other in code.loops)]
+    atomic = code.matching("ATOM")  # what repeats until it succeeds has nothing to unroll
+    unrolled = {places[loop[-1]] for loop in inner if len(loop) > _ROLLED and places[loop[-1]][1]}
+    short = [
+        loop
+        for loop in inner
+        if len(loop) <= _ROLLED and places[loop[-1]] not in unrolled and not atomic[loop.start : loop.stop].any()
+    ]
+    if short:
+        least = min(map(len, short))
+        says = f"a loop of {least} instructions a turn, three of which count, compare and jump"
+        yield CodeFact("loop-overhead", says, in_loop=True, positions=tuple(loop[-1] for loop in short))
+
+
+def _within(inner: range, outer: range) -> bool:
+    return inner != outer and outer.start <= inner.start and inner.stop <= outer.stop
+
+
+def _few_bytes(code: Code) -> Iterator[CodeFact]:
+    """What a thread asks global memory for before it waits, where that is less than memory needs in flight."""
+    batches = list(load_batches(code))
+    chased, coordinates = listing.chased_loads(code), listing.float_coordinates(code)
+    if not batches or max(size for _, size in batches) >= _IN_FLIGHT or chased.any() or coordinates.any():
+        return
+    loads = int(np.count_nonzero([GLOBAL_LOAD.match(text) is not None for text in code.texts]))
+    positions = tuple(at for at, _ in batches)
+    turns = any(code.innermost_loop(at) is not None for at in positions)
+    rule = "serialized-loads" if turns or loads >= _FEW_LOADS else "little-work-per-thread"
+    most = max(size for _, size in batches)
+    yield _fact(code, rule, f"a thread asks global memory for {most} bytes at most before it waits for them", positions)
+
+
+def _exchange(code: Code) -> Iterator[CodeFact]:
+    updates = listing.shared_updates(code)
+    if updates.any() and not listing.shuffles(code).any():
+        positions = tuple(np.flatnonzero(updates).tolist())
+        says = f"{_count(len(positions), 'update')} of sums in shared memory, and no exchange between lanes"
+        yield _fact(code, "shared-memory-exchange", says, positions)
+
+
+_LOOKS: tuple[Callable[[Code], Iterator[CodeFact]], ...] = (
+    _spills,
+    _counted(
+        "local-array",
+        listing.local_array_accesses,
+        "access",
+        "{n} to arrays in local memory whose index the compiler does not know",
+    ),
+    _counted(
+        "double-in-float-code", listing.double_conversions, "conversion", "{n} between single and double precision"
+    ),
+    _counted(
+        "integer-division", listing.division_leaves, "integer division", "{n} by a number known at run time", each=2.0
+    ),
+    _saving(
+        "precise-function",
+        listing.precise_instructions,
+        "precise functions of single precision: {n} more than their fast forms take",
+    ),
+    _saving("power-function", power_instructions, "powers that products or roots give: {n} more than those take"),
+    _split,
+    _few_bytes,
+    _counted("reload-after-store", listing.reloads, "load", "{n} from an address that stays the same, beside stores"),
+    _counted(
+        "uniform-global-load", listing.uniform_loads, "load", "{n} from an address that is the same for all threads"
+    ),
+    _counted("array-of-structures", listing.structure_loads, "load", "{n} of one field of larger elements"),
+    _counted("gathered-fields", listing.gathered_again, "load", "{n} through an index that served a load before"),
+    _counted("narrow-global-access", listing.tiny_loads, "load", "{n} of one or two bytes per thread"),
+    _counted(
+        "scattered-image-load", listing.float_coordinates, "load", "{n} at coordinates that were computed as floats"
+    ),
+    _counted(
+        "divergent-constant-access",
+        listing.indexed_constants,
+        "load",
+        "{n} of constant memory at an index of each lane's own",
+    ),
+    _counted("short-integer-masks", listing.masks_to_24_bits, "mask", "{n} of the low 24 bits, as __mul24 has them"),
+    _counted("swap-loop", listing.swap_loops, "compare-and-swap", "{n} repeated until nobody came between"),
+    _exchange,
+)

@@ -1,0 +1,106 @@
+"""What each launch executed: its machine code and the metrics of each instruction, cut out of a profile once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ncuview.sass.listing import Code
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from ncuview.records.profile import Profile
+
+    Column = NDArray[np.float64]
+
+_known: WeakKeyDictionary[Profile, Mapping[int, Executed]] = WeakKeyDictionary()
+
+
+class Executed:
+    """The instructions of one launch, in the order of the profile."""
+
+    def __init__(self, table: _Table, places: slice) -> None:
+        self._table = table
+        self._places = places
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __contains__(self, metric: str) -> bool:
+        """Whether the profile has a column of this metric."""
+        return metric in self._table.metrics
+
+    def __getitem__(self, metric: str) -> Column:
+        """A metric of each instruction, NaN where it is unknown."""
+        return self._table.numbers(metric)[self._places]
+
+    @cached_property
+    def code(self) -> Code:
+        """The machine code; launches of the same code share it."""
+        return _code(tuple(self._table.texts("sass")[self._places]), tuple(self.addresses.tolist()))
+
+    @property
+    def addresses(self) -> NDArray[np.int64]:
+        """Bytes from the kernel's start."""
+        return self._table.whole("address")[self._places]
+
+    @property
+    def files(self) -> list[str]:
+        """The source file of each instruction."""
+        return self._table.texts("file")[self._places]
+
+    @property
+    def lines(self) -> NDArray[np.int64]:
+        """The source line of each instruction, 0 when it is unknown."""
+        return self._table.whole("line")[self._places]
+
+
+class _Table:
+    """The instructions of all launches, each column taken out of its DataFrame once, when it is first asked for."""
+
+    def __init__(self, instructions: pd.DataFrame) -> None:
+        launches = instructions["launch"].to_numpy(np.int64)
+        # Reports are read launch by launch; a table that was put together otherwise is sorted.
+        in_order = (np.diff(launches) >= 0).all()
+        self._sorted = instructions if in_order else instructions.sort_values("launch", kind="stable")
+        self.metrics = frozenset(str(name) for name in instructions.columns[5:])
+        self._numbers: dict[str, Column] = {}
+        self._whole: dict[str, NDArray[np.int64]] = {}
+        self._texts: dict[str, list[str]] = {}
+
+    def numbers(self, name: str) -> Column:
+        if name not in self._numbers:
+            self._numbers[name] = self._sorted[name].to_numpy(np.float64)
+        return self._numbers[name]
+
+    def whole(self, name: str) -> NDArray[np.int64]:
+        if name not in self._whole:
+            self._whole[name] = self._sorted[name].to_numpy(np.int64)
+        return self._whole[name]
+
+    def texts(self, name: str) -> list[str]:
+        if name not in self._texts:
+            self._texts[name] = self._sorted[name].tolist()
+        return self._texts[name]
+
+
+def executed_by_launch(profile: Profile) -> Mapping[int, Executed]:
+    """The instructions of each launch that has any."""
+    if profile not in _known:
+        table = _Table(profile.instructions)
+        launches, starts = np.unique(table.whole("launch"), return_index=True)
+        stops = [*starts.tolist(), len(profile.instructions)][1:]
+        spans = zip(launches.tolist(), starts.tolist(), stops, strict=True)
+        _known[profile] = {launch: Executed(table, slice(start, stop)) for launch, start, stop in spans}
+    return _known[profile]
+
+
+@lru_cache(maxsize=1 << 12)
+def _code(texts: tuple[str, ...], addresses: tuple[int, ...]) -> Code:
+    return Code(texts, addresses)

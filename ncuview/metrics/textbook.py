@@ -1,0 +1,174 @@
+"""Textbook metrics: what teaching documents and nvprof call a quantity, defined over Nsight Compute's metrics."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from math import isnan
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ncuview.base.errors import UnknownMetric
+from ncuview.base.expression import Expression, compile_expression
+from ncuview.metrics.quantities import warps
+from ncuview.reader.validity import was_refused
+from ncuview.records.diagnosis import TextbookMetric
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ncuview.records.profile import Profile
+
+    Column = NDArray[np.float64]
+
+_METRIC_NAME = re.compile(r"(?<![\w.])(?!(?:and|or|not|min|max|abs|where)\b)[A-Za-z_][\w.]*")
+_SAMPLES, _NOT_ISSUED = "smsp__pcsamp_warps_issue_stalled_", "_not_issued"
+_REASONS_OF_EVERY_CHIP = 17  # imc_miss and warpgroup_arrive exist on some chips only
+
+
+@dataclass(frozen=True)
+class TextbookDefinition:
+    """What a textbook metric means and how it is computed.
+
+    Attributes:
+        name: As documents and nvprof write it.
+        kind: ``metric`` or ``event``, as nvprof told them apart.
+        definition: What it says, in one sentence.
+        unit: Of its value, on nvprof's scale.
+        expressions: Over Nsight Compute's metrics. The first whose metrics a launch has gives the value; where there is
+            none, Nsight Compute has no equivalent.
+        documented_expression: What NVIDIA's table of equivalents says; empty when it has none.
+        status: How ``expressions`` relates to that table.
+        notes: What to know about the number, or where else to look.
+    """
+
+    name: str
+    kind: str
+    definition: str
+    unit: str
+    expressions: tuple[str, ...]
+    documented_expression: str
+    status: str
+    notes: str
+
+
+@cache
+def definitions() -> Mapping[str, TextbookDefinition]:
+    """All textbook metrics by name."""
+    found: dict[str, TextbookDefinition] = {}
+    table = files("ncuview.metrics").joinpath("textbook_metrics.csv").read_text(encoding="utf-8")
+    for row in csv.DictReader(table.splitlines()):
+        expressions = tuple(text for text in row.pop("expressions").split(" | ") if text)
+        # nvprof has inst_executed both as a metric and as an event. They count the same; the metric comes first.
+        found.setdefault(row["name"], TextbookDefinition(**row, expressions=expressions))
+    return MappingProxyType(found)
+
+
+def definition(name: str) -> TextbookDefinition:
+    """The textbook metric of this name.
+
+    Raises:
+        UnknownMetric: There is none; the hint has the names that come closest.
+    """
+    if name in definitions():
+        return definitions()[name]
+    near = get_close_matches(name, definitions(), n=3)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "`ncuview metrics` lists all names."
+    raise UnknownMetric(f"no textbook metric is called {name!r}", hint=hint)
+
+
+def textbook_metrics(profile: Profile) -> list[Mapping[str, TextbookMetric]]:
+    """The textbook metrics of each launch; one that cannot be computed for a launch is left out."""
+    launches, columns = len(profile.metrics), _columns(profile)
+    found: dict[str, _OfAll] = {}
+    for metric in definitions().values():
+        known = [text for text in metric.expressions if metric_names(text) <= columns.keys()]
+        values = np.full(launches, np.nan)
+        chosen = np.zeros(launches, np.int8)
+        for place, text in enumerate(known):
+            more = np.broadcast_to(_compiled(text).evaluate(columns), (launches,))
+            first = np.isnan(values) & np.isfinite(more)
+            values[first], chosen[first] = more[first], place
+        if np.isfinite(values).any():
+            found[metric.name] = _OfAll(metric.unit, known, values, chosen)
+    return [_OfLaunch(found, launch) for launch in range(launches)]
+
+
+@dataclass(frozen=True)
+class _OfAll:
+    """A textbook metric of all launches, NaN where one does not have it."""
+
+    unit: str
+    expressions: Sequence[str]
+    numbers: Column
+    chosen: NDArray[np.int8]
+    """Which of the expressions gave each value."""
+
+
+class _OfLaunch(Mapping[str, TextbookMetric]):
+    """The textbook metrics of one launch, each made when it is asked for.
+
+    As objects, those of all launches took as much memory as everything else that is said of them.
+    """
+
+    __slots__ = ("_known", "_launch")
+
+    def __init__(self, known: Mapping[str, _OfAll], launch: int) -> None:
+        self._known = known
+        self._launch = launch
+
+    def __getitem__(self, name: str) -> TextbookMetric:
+        if name not in self:
+            raise KeyError(name)
+        known = self._known[name]
+        expression = known.expressions[known.chosen.item(self._launch)]
+        return TextbookMetric(known.numbers.item(self._launch), known.unit, expression)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known and not isnan(self._known[str(name)].numbers.item(self._launch))
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._known if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+@cache
+def metric_names(expression: str) -> frozenset[str]:
+    """The metrics that an expression reads, found without parsing it: most expressions never have theirs."""
+    return frozenset(_METRIC_NAME.findall(expression))
+
+
+@cache
+def _compiled(expression: str) -> Expression:
+    return compile_expression(expression, dotted=True)
+
+
+def _columns(profile: Profile) -> dict[str, Column]:
+    """The collected metrics, and two that ncu often leaves out although others determine them exactly."""
+    metrics = profile.metrics
+    columns: dict[str, Column] = dict(zip(metrics.columns, metrics.to_numpy(np.float64).T, strict=True))
+    determined = {"smsp__warps_launched.sum": warps(profile), "smsp__pcsamp_sample_count": _sample_count(profile)}
+    for name, values in determined.items():
+        collected = columns.get(name, values)
+        columns[name] = np.where(np.isnan(collected), values, collected)
+    return columns
+
+
+def _sample_count(profile: Profile) -> Column:
+    """Samples of all stall reasons; unknown where a report has only a choice of the reasons, or one that cannot be."""
+    metrics = profile.metrics
+    reasons = [name for name in metrics.columns if name.startswith(_SAMPLES) and not name.endswith(_NOT_ISSUED)]
+    counts = metrics[reasons].sum(axis=1, min_count=_REASONS_OF_EVERY_CHIP).to_numpy(np.float64)
+    return np.where(was_refused(profile, reasons), np.nan, counts)

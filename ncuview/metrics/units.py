@@ -1,0 +1,97 @@
+"""The hardware units whose use, as a share of their peak, decides what limits a launch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ncuview.sass import listing
+
+_ELAPSED = ".avg.pct_of_peak_sustained_elapsed"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit that can be the wall.
+
+    Attributes:
+        wall: The word under which it is reported; the parts of the L2 cache share one.
+        metric: Its use in % of peak over the elapsed time, under Nsight Compute's name; ``determined`` knows others.
+            Empty where none gives the use.
+        derived: Then the derived quantity that does, as a share; it may be unknown.
+        says: What it does, for people.
+        works_for: The instructions that it works for, by their text; None if kernels of all kinds use it. A launch with
+            none of them needs no measure of it.
+    """
+
+    wall: str
+    metric: str
+    says: str
+    derived: str = ""
+    works_for: re.Pattern[str] | None = None
+
+    @property
+    def needed(self) -> bool:
+        """Whether no gain can be predicted while its use is unknown."""
+        return bool(self.metric)
+
+
+def _unit(wall: str, says: str, counter: str, works_for: re.Pattern[str] | None = None) -> Unit:
+    return Unit(wall, counter + _ELAPSED, says, works_for=works_for)
+
+
+UNITS: Mapping[str, Unit] = {
+    "dram": _unit("dram", "device memory", "dram__cycles_active"),
+    "l2_tags": _unit("l2", "L2 tag look-ups", "lts__t_tag_requests"),
+    "l2_sectors": _unit("l2", "L2 sectors looked up", "lts__t_sectors"),
+    "l2_data": _unit("l2", "L2 data banks", "lts__d_sectors"),
+    "l2_in": _unit("l2", "crossbar into the L2 cache", "lts__xbar2lts_cycles_active"),
+    "l2_out": _unit("l2", "crossbar out of the L2 cache", "lts__lts2xbar_cycles_active"),
+    "l1_data": _unit("l1_data", "data stage of L1 and shared memory", "l1tex__data_pipe_lsu_wavefronts"),
+    "lsu": _unit("lsu", "load/store unit", "l1tex__lsuin_requests"),
+    "issue": _unit("issue", "instruction issue slots", "sm__inst_issued"),
+    # Of the others, these forms of the counters cost no pass of their own on an H200. The address divergence unit
+    # (adu) would cost one; where it is a wall, the constant cache is one too.
+    "l2_atomic": Unit(
+        "l2_atomic",
+        "lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed",
+        "atomic unit of the busiest L2 slice",
+        works_for=listing.ATOMIC,
+    ),
+    "constant": _unit("constant", "constant cache", "idc__request_cycles_active"),
+    "tex": _unit("tex", "texture filter", "l1tex__f_wavefronts", works_for=listing.TEXTURE),
+    "imad": Unit("imad", "", "integer multiplier, half of the FMA pipe", derived="imad_use"),
+    "alu": _unit("alu", "integer and logic pipe", "sm__inst_executed_pipe_alu"),
+    "fma": _unit("fma", "FP32 and integer multiply pipe", "sm__inst_executed_pipe_fma"),
+    "fp64_tensor": _unit(
+        "fp64_tensor",
+        "double-precision pipe and tensor cores, which share their dispatch",
+        "sm__pipe_shared_cycles_active_realtime",
+        works_for=listing.DOUBLE_OR_MATRIX,
+    ),
+    "xu": _unit(
+        "xu",
+        "special functions and conversions",
+        "sm__inst_executed_pipe_xu_realtime",
+        works_for=listing.SPECIAL,
+    ),
+}
+
+DRAM_BYTES = ("dram__bytes_read.sum", "dram__bytes_write.sum")
+OF_THE_MODEL = ("gpu__time_duration.sum", *DRAM_BYTES, "lts__t_sectors.sum")
+"""What predictions need beside the use of the units, whatever a rule asks for."""
+
+WALLS: tuple[str, ...] = tuple(dict.fromkeys(unit.wall for unit in UNITS.values()))
+"""The words for walls, without ``latency`` and ``launch``, which are what no unit explains."""
+
+
+BLOCKS = "blocks"
+"""The start of blocks, which the GPU does one after the other: no counter, but a known rate."""
+
+
+def members(name: str) -> tuple[str, ...]:
+    """The units that a rule means by ``name``: a unit itself, or all parts of a wall such as ``l2``."""
+    if name in UNITS or name == BLOCKS:
+        return (name,)
+    return tuple(unit for unit, what in UNITS.items() if what.wall == name)

@@ -1,0 +1,66 @@
+"""The first advice of each launch as a change of the user's own source, where that is at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from ncuview.patch import Edit, propose
+from ncuview.reader.source import local_file
+from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, SourceEdit
+
+
+def with_edits(diagnosis: Diagnosis, folders: Sequence[Path] = ()) -> Diagnosis:
+    """The diagnosis with a change of the source, or the reason why there is none, for each launch's first advice.
+
+    Nothing is added where the kernel's source is not on this machine.
+
+    Args:
+        diagnosis: What to do.
+        folders: Where to look for sources besides the paths that the profile names.
+    """
+    located = cache(lambda file: local_file(file, folders))
+    made: dict[tuple[object, ...], SourceEdit | None] = {}
+
+    def edited(launch: LaunchDiagnosis) -> LaunchDiagnosis:
+        first = next(iter(launch.findings), None)
+        file = _file_of(launch, first) if first else ""
+        if not first or not file:
+            return launch
+        lines = tuple(sorted(_lines_of(first, file)))
+        key = (file, launch.kernel, first.optimization, first.rule.code, lines)
+        if key not in made:
+            found = located(file)
+            made[key] = _proposed(found[1], _named(found[0]), launch.kernel, first, lines) if found else None
+        change = made[key]
+        told = (replace(each, edit=change) if each is first else each for each in launch.outcomes)
+        return replace(launch, outcomes=tuple(told)) if change else launch
+
+    return replace(diagnosis, launches=tuple(edited(launch) for launch in diagnosis.launches))
+
+
+def _proposed(text: str, file: str, kernel: str, finding: Finding, lines: Sequence[int]) -> SourceEdit:
+    change = propose(text, file, kernel, finding.optimization, lines, finding.rule.code)
+    if isinstance(change, Edit):
+        return SourceEdit(change.title, change.diff(file), change.assumes)
+    return SourceEdit(reason=change.reason)
+
+
+def _named(path: Path) -> str:
+    """The file as a patch names it: from the current folder, where it lies below."""
+    here, file = Path.cwd(), path.resolve()
+    return str(file.relative_to(here) if file.is_relative_to(here) else path)
+
+
+def _file_of(launch: LaunchDiagnosis, first: Finding) -> str:
+    """The file of the kernel's own lines: the advice's, else that of any other finding of the launch."""
+    findings = [first, *(each for each in launch.outcomes if isinstance(each, Finding))]
+    places = (place for finding in findings for line in finding.where for place in line.called_from or (line,))
+    return next((place.file for place in places), "")
+
+
+def _lines_of(finding: Finding, file: str) -> set[int]:
+    places = (place for line in finding.where for place in line.called_from or (line,))
+    return {place.line for place in places if place.file == file}

@@ -1,0 +1,146 @@
+"""How an index varies across the lanes of a warp."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ncuview.patch.constants import constant
+from ncuview.patch.program import Kernel, bare, child, operator, takes_values, within
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_DEEPEST = 40
+
+
+class Walk(Enum):
+    """What an index does from one thread to the next along an axis."""
+
+    STAYS = 0
+    STEPS = 1
+    STRIDES = 2
+    UNKNOWN = 3
+
+
+def varying(kernel: Kernel, axis: str) -> frozenset[str]:
+    """What may depend on ``threadIdx.x`` or another axis: variables, and with ``[]`` behind it what a pointer leads to.
+
+    What a function, assembly or a reference may change counts as depending on everything.
+    """
+    flows = list(_flows(kernel))
+    found = {name for source, name in flows if _mentions(kernel, source, axis)}
+    found |= _handed_out(kernel)
+    words = [(_words(kernel, source), name) for source, name in flows]
+    grown = True
+    while grown:
+        new = {name for used, name in words if name not in found and used & found}
+        found |= new
+        grown = bool(new)
+    return frozenset(found)
+
+
+def _handed_out(kernel: Kernel) -> set[str]:
+    """The names that may change without an assignment that is seen."""
+    found: set[str] = set()
+    for node in kernel.of_type("call_expression", "gnu_asm_expression", "lambda_expression", "reference_declarator"):
+        if node.type != "call_expression" or not takes_values(kernel.program.text(child(node, "function"))):
+            found |= kernel.program.changed_in(node)
+    return found
+
+
+def _flows(kernel: Kernel) -> Iterator[tuple[Node, str]]:
+    """Expressions with the names that get their values, or are chosen by them."""
+    for name, all_declared in kernel.declared.items():
+        for declared in all_declared:
+            if declared.value is not None:
+                yield declared.value, name
+    for node in kernel.of_type("assignment_expression"):
+        target, behind = child(node, "left"), ""
+        while target.type in {"subscript_expression", "field_expression", "pointer_expression"}:
+            behind = behind if target.type == "field_expression" else "[]"
+            target = child(target, "argument")
+        yield child(node, "right"), kernel.program.text(target) + behind
+        if behind:
+            yield child(node, "left"), kernel.program.text(target) + behind
+
+
+def _words(kernel: Kernel, node: Node) -> frozenset[str]:
+    """The names that an expression reads."""
+    program = kernel.program
+    found = set()
+    for each in within(node):
+        if each.type == "identifier":
+            found.add(program.text(each))
+        elif each.type in {"subscript_expression", "pointer_expression", "field_expression"}:
+            found.add(program.text(child(each, "argument")) + "[]")
+    return frozenset(found)
+
+
+def depends(kernel: Kernel, node: Node, axis: str, names: frozenset[str]) -> bool:
+    """Whether an expression depends on an axis, given what else does."""
+    return _mentions(kernel, node, axis) or bool(_words(kernel, node) & names)
+
+
+def walk(kernel: Kernel, node: Node, axis: str, names: frozenset[str], depth: int = 0) -> Walk:
+    """How an index moves from one thread to the next along an axis such as ``threadIdx.x``.
+
+    Args:
+        kernel: Whose code it is.
+        node: The index.
+        axis: The axis, as it is written.
+        names: What ``varying`` gives for that axis.
+        depth: How many names have been resolved.
+    """
+    node = bare(node)
+    if not depends(kernel, node, axis, names):
+        return Walk.STAYS
+    step = partial(walk, kernel, axis=axis, names=names, depth=depth + 1)
+    if depth > _DEEPEST:
+        return Walk.UNKNOWN
+    if node.type == "field_expression":
+        return Walk.STEPS if kernel.program.text(node) == axis else Walk.UNKNOWN
+    if node.type == "identifier":
+        return _walk_of_name(kernel, node, axis, names, depth)
+    if node.type == "cast_expression":
+        return step(child(node, "value"))
+    if node.type == "binary_expression" and operator(node) in {"+", "-"}:
+        left, right = step(child(node, "left")), step(child(node, "right"))
+        if Walk.UNKNOWN in {left, right}:
+            return Walk.UNKNOWN
+        both = left is not Walk.STAYS and right is not Walk.STAYS
+        return Walk.STRIDES if both else max(left, right, key=lambda each: each.value)
+    if node.type == "binary_expression" and operator(node) == "*":
+        sides = child(node, "left"), child(node, "right")
+        if any(constant(kernel.program, side) == 1 for side in sides):
+            return max((step(side) for side in sides), key=lambda each: each.value)
+        kinds = {step(side) for side in sides}
+        return Walk.UNKNOWN if Walk.UNKNOWN in kinds else Walk.STRIDES
+    return Walk.UNKNOWN
+
+
+def _walk_of_name(kernel: Kernel, node: Node, axis: str, names: frozenset[str], depth: int) -> Walk:
+    name = kernel.program.text(node)
+    value = kernel.value_of(name)
+    if value is None:
+        value = _start_of_loop(kernel, name, axis, names)
+    return Walk.UNKNOWN if value is None else walk(kernel, value, axis, names, depth + 1)
+
+
+def _start_of_loop(kernel: Kernel, name: str, axis: str, names: frozenset[str]) -> Node | None:
+    """Where a counter begins that all threads move by the same amount."""
+    declared = kernel.declared.get(name, ())
+    if len(declared) != 1 or declared[0].value is None or name in _handed_out(kernel):
+        return None
+    for node in kernel.of_type("assignment_expression"):
+        if kernel.program.text(child(node, "left")) == name:
+            even = operator(node) in {"+=", "-="} and not depends(kernel, child(node, "right"), axis, names)
+            if not even:
+                return None
+    return declared[0].value
+
+
+def _mentions(kernel: Kernel, node: Node, axis: str) -> bool:
+    return any(each.type == "field_expression" and kernel.program.text(each) == axis for each in within(node))

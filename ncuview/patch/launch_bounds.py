@@ -1,0 +1,47 @@
+"""Relax ``__launch_bounds__``, so that the compiler may give each thread the registers that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ncuview.patch.constants import constant
+from ncuview.patch.launches import block_of
+from ncuview.patch.patch import Change, Refused, Replacement
+from ncuview.patch.program import Kernel, meaningful, within
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+def launch_bounds(kernel: Kernel, lines: Sequence[int]) -> Change:
+    """Drop the number of blocks that bounds registers, or promise blocks no larger than those that are launched.
+
+    Args:
+        kernel: The kernel.
+        lines: Unused: registers are given to the whole kernel.
+
+    Raises:
+        Refused: Nothing in the source bounds registers, or the blocks of the launches are not known.
+    """
+    del lines
+    bounds = _bounds(kernel)
+    threads, *further = meaningful(bounds)
+    if any(each.type == "comment" for each in within(bounds)):
+        raise Refused("__launch_bounds__ has a comment in it")
+    if further:
+        cut = Replacement(threads.end_byte, further[-1].end_byte, "")
+        return Change("Let the compiler choose how many blocks fit", "", (cut,))
+    promised = constant(kernel.program, threads)
+    x, y, z = block_of(kernel)
+    if promised is None or promised <= x * y * z:
+        raise Refused(f"__launch_bounds__ promises no more threads than the {x * y * z} of the launches")
+    lower = Replacement(threads.start_byte, threads.end_byte, str(x * y * z))
+    return Change(f"Promise blocks of {x * y * z} threads", "no launch outside this file has larger blocks", (lower,))
+
+
+def _bounds(kernel: Kernel) -> Node:
+    found = [node for node in kernel.definition.children if node.type == "launch_bounds"]
+    if len(found) != 1 or not meaningful(found[0]):
+        raise Refused(f"no __launch_bounds__ of {kernel.name} bounds its registers")
+    return found[0]

@@ -1,0 +1,127 @@
+"""Put ``#pragma unroll`` before loops that count: all turns where the source says how many, four where it does not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ncuview.patch.loops import Counted, counted
+from ncuview.patch.patch import Change, Refused, Replacement
+from ncuview.patch.program import Kernel, above, child, line_of, on_lines, within
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_ALL_TURNS = 64
+"""A loop of more turns, or of an unknown number, is unrolled in part: more would crowd the instruction cache."""
+_PART, _OPEN_PART = 16, 4
+_PRAGMA = re.compile(
+    rb"^[ \t]*#[ \t]*pragma[ \t]+(?:unroll|nounroll)(?P<factor>[^\r\n/]*?)[ \t]*(?://[^\n]*)?\r?\n(?:[ \t]*(?://[^\n]*)?\r?\n)*\Z",
+    re.MULTILINE,
+)
+"""The pragma of the statement that begins on the next line, with nothing but comments between."""
+
+
+def unroll(kernel: Kernel, lines: Sequence[int]) -> Change:
+    """Ask the compiler to unroll the innermost loops of these lines, and all loops that index a local array there.
+
+    Args:
+        kernel: The kernel.
+        lines: Where instructions are wasted; all of the kernel where there are none.
+
+    Raises:
+        Refused: A loop does not count, is unrolled already, or indexes a local array with no fixed number of turns.
+    """
+    over_arrays = list(dict.fromkeys(_over_local_arrays(kernel, lines)))
+    nodes = over_arrays or list(dict.fromkeys(_innermost(kernel, lines)))
+    if not nodes:
+        raise Refused("these lines stand in no for loop")
+    loops, replacements, refusals = [], [], []
+    for node in nodes:
+        try:
+            loop = _counting_loop(kernel, node, fixed=bool(over_arrays))
+            made = _pragma(kernel, loop)
+        except Refused as refused:
+            if over_arrays:  # one loop that is left keeps the array in local memory
+                raise
+            refusals.append(refused)
+            continue
+        if made is not None:
+            loops.append(loop)
+            replacements.append(made)
+    if not replacements:
+        marked = f"the loop on line {line_of(nodes[0])} is marked for unrolling already"
+        raise refusals[0] if refusals else Refused(marked)
+    where = " and ".join(str(line) for line in sorted(line_of(loop.node) for loop in loops))
+    return Change(f"Unroll the loop{'s' * (len(loops) > 1)} on line {where}", "", tuple(replacements))
+
+
+def _innermost(kernel: Kernel, lines: Sequence[int]) -> Iterator[Node]:
+    """For each line, the innermost loop with code on it; a line of its head means the loop itself."""
+    loops = kernel.of_type("for_statement")
+    if not lines:
+        yield from (loop for loop in loops if not _has_loop(child(loop, "body")))
+    for line in sorted(set(lines)):
+        around = [loop for loop in loops if on_lines(loop, [line])]
+        if around:
+            yield max(around, key=lambda each: each.start_byte)
+
+
+def _has_loop(node: Node) -> bool:
+    return any(each.type in {"for_statement", "while_statement", "do_statement"} for each in within(node))
+
+
+def _over_local_arrays(kernel: Kernel, lines: Sequence[int]) -> Iterator[Node]:
+    """An array leaves local memory only when every index into it is known, so each loop that indexes it counts."""
+    program = kernel.program
+    arrays = {
+        name
+        for name, declared in kernel.declared.items()
+        if any(each.sizes and "__shared__" not in each.qualifiers for each in declared)
+        and any(on_lines(node, lines) for node in kernel.uses(name))
+    }
+    for name in sorted(arrays):
+        for use in kernel.uses(name):
+            place = use.parent
+            while place is not None and place.type == "subscript_expression":
+                words = {program.text(each) for each in within(child(place, "indices"))}
+                for loop in above(place):
+                    if loop.type == "for_statement" and (found := counted(kernel, loop)) and found.name in words:
+                        yield loop
+                place = place.parent
+
+
+def _counting_loop(kernel: Kernel, node: Node, *, fixed: bool) -> Counted:
+    line = line_of(node)
+    loop = counted(kernel, node)
+    if loop is None:
+        raise Refused(f"the loop on line {line} does not count in equal steps to a bound that stays")
+    if loop.turns is None and fixed:
+        raise Refused(f"how often the loop on line {line} runs is not constant in the source")
+    if loop.turns is not None and loop.turns < 2:
+        raise Refused(f"the loop on line {line} runs {loop.turns} times")
+    if any(each.type.startswith("gnu_asm") for each in within(node)):
+        raise Refused(f"the loop on line {line} holds inline assembly, which may have labels")
+    return loop
+
+
+def _pragma(kernel: Kernel, loop: Counted) -> Replacement | None:
+    """The line to insert, or the one to change where it forbids; None where the loop is unrolled already."""
+    program, start = kernel.program, loop.node.start_byte
+    part = _OPEN_PART if loop.turns is None else 0 if loop.turns <= _ALL_TURNS else _PART
+    wanted = f" {part}" if part else ""
+    line = program.data.rfind(b"\n", 0, start) + 1
+    margin = program.data[line:start].decode("utf-8", "surrogateescape")
+    if margin.strip(" \t"):
+        raise Refused(f"the loop on line {line_of(loop.node)} does not begin its line")
+    if loop.node.parent is None or loop.node.parent.type not in {"compound_statement", "for_statement"}:
+        raise Refused(f"the loop on line {line_of(loop.node)} hangs from another statement without braces")
+    found = _PRAGMA.search(program.data[:line])
+    if found is not None:
+        if found["factor"].strip(b"() \t") != b"1":
+            return None
+        return Replacement(found.start("factor"), found.end("factor"), wanted)
+    end = program.data.find(b"\n", start)
+    newline = "\r\n" if end > 0 and program.data[end - 1 : end] == b"\r" else "\n"
+    return Replacement(line, line, f"{margin}#pragma unroll{wanted}{newline}")

@@ -1,0 +1,93 @@
+"""Many reports on one page: read them, diagnose them, and set each kernel's times beside each other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ncuview import api
+from ncuview.base.errors import ReportEmpty, ReportUnreadable
+from ncuview.reader.inputs import named_path
+from ncuview.reader.reader import damage_of
+from ncuview.reader.settings import Settings, settings_of
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
+from ncuview.trends.document import read_document
+from ncuview.trends.members import Member, members
+from ncuview.trends.series import History, Reported, history_of
+
+if TYPE_CHECKING:
+    from ncuview.engine.rule_file import Rule
+
+
+def history(*targets: str | Path, rules: Sequence[Rule] | None = None) -> History:
+    """Set many reports beside each other: what each kernel took over commits, dates, ranks or GPUs.
+
+    A file in a sub-folder belongs to the point that the sub-folder names, any other to the point of its own name. See
+    docs/ci.md for names that tell ranks apart.
+
+    Args:
+        targets: Folders of reports or of JSON documents that ``ncuview analyze`` printed, or such files.
+        rules: The rules to judge reports by; the shipped ones by default. Documents were judged when they were written.
+
+    Raises:
+        UsageError: A name is empty.
+        ReportError: A file is unreadable or damaged, or there is none.
+    """
+    found = members([named_path(target) for target in targets])
+    reports = [member for member in found if not member.is_document]
+    judged = _judged(reports, rules)
+    reported = [
+        Reported(member.point, member.rank, judged[str(member.file)], settings_of(member.file)) for member in reports
+    ]
+    for member in found:
+        if member.is_document and (diagnosis := read_document(member.file)) is not None:
+            reported.append(Reported(member.point, member.rank, diagnosis, Settings()))
+        elif member.is_document and member.file in map(Path, targets):
+            raise ReportUnreadable(
+                f"{member.file} is no diagnosis", hint="ncuview analyze REPORT --format json prints one."
+            )
+    if not any(each.diagnosis.launches for each in reported):
+        raise ReportEmpty(
+            "there is no launch in any of the files",
+            hint="Name a folder of .ncu-rep or .ncu-repz files, or of what `ncuview analyze --format json` printed.",
+        )
+    return history_of(reported)
+
+
+def render_history(found: History, to: str = "terminal", *, width: int = 100, color: bool = False) -> str:
+    """A history as text.
+
+    Args:
+        found: What to show.
+        to: ``terminal`` for people, ``json`` for programs, ``html`` for a browser.
+        width: Columns of the terminal.
+        color: Whether the terminal shows colours.
+    """
+    if to == "json":
+        from ncuview.render.history_document import history_json
+
+        return history_json(found)
+    if to == "html":
+        from ncuview.render.html_report.history import history_html
+
+        return history_html(found)
+    from ncuview.render.history_page import history_page
+
+    return history_page(found, width=width, color=color)
+
+
+def _judged(reports: Sequence[Member], rules: Sequence[Rule] | None) -> dict[str, Diagnosis]:
+    """The diagnosis of each report by its path. All are read and judged at once, which is faster."""
+    if not reports:
+        return {}
+    together = api.diagnose(api.read(*(member.file for member in reports)), rules)
+    launches: defaultdict[str, list[LaunchDiagnosis]] = defaultdict(list)
+    for launch in together.launches:
+        launches[launch.report].append(launch)
+    return {
+        info.path: replace(together, launches=tuple(launches[info.path]), reports=(info,), failure=damage_of([info]))
+        for info in together.reports
+    }

@@ -1,0 +1,146 @@
+"""Profile a program or kernels here, and read what ncu leaves; what reading needs starts while ncu runs."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Self
+
+from ncuview.base.errors import ReportError
+from ncuview.reader.child import Ahead
+
+if TYPE_CHECKING:
+    from ncuview.catalogue.kernels import Launch
+    from ncuview.profiling.callable import Target
+    from ncuview.profiling.job import Profiled
+    from ncuview.profiling.ncu_output import Progress
+    from ncuview.profiling.options import NcuOptions
+    from ncuview.records.profile import Profile
+
+_NEEDED_LATER = (
+    "ncuview.reader.frames",
+    "ncuview.reader.reader",
+    "ncuview.engine.rank",
+    "ncuview.patch.advice",
+    "ncuview.render.terminal",
+)
+"""What reads, judges and shows a report, with pandas and all else that it imports."""
+
+
+def profiled_program(
+    target: Target,
+    metrics: Sequence[str],
+    options: NcuOptions | None = None,
+    *,
+    export: Path | None = None,
+    timeout_s: float = math.inf,
+    no_progress_s: float | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> tuple[Profile, Profiled]:
+    """Run a program or a Python function under ncu; what its reports hold, and how the run ended.
+
+    See ``profiling.program.run_program`` for the arguments.
+
+    Raises:
+        NcuviewError: No launch was profiled, or none can be read.
+    """
+    from ncuview.profiling.callable import program_of
+    from ncuview.profiling.options import NcuOptions
+    from ncuview.profiling.program import run_program
+
+    with _ReaderAhead() as ahead, tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
+        program, chosen = program_of(target, options or NcuOptions(), Path(folder))
+        made = run_program(
+            program,
+            metrics,
+            Path(folder),
+            chosen,
+            export=export,
+            timeout_s=timeout_s,
+            no_progress_s=no_progress_s,
+            progress=progress,
+            meanwhile=ahead.start,
+        )
+        try:
+            return read_with_sources(made.reports, source_folders=chosen.source_folders, ahead=ahead.child), made
+        except ReportError as unreadable:
+            raise made.failure or unreadable from unreadable
+
+
+def profiled_launches(
+    launches: Sequence[Launch],
+    metrics: Sequence[str],
+    options: NcuOptions | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> Profile:
+    """Make launches of the catalogue, or of a user's kernel file, under ncu.
+
+    See ``catalogue.live.profile_live`` for the arguments.
+
+    Raises:
+        NcuviewError: One of them failed, computed something wrong, or cannot be read.
+    """
+    from ncuview.catalogue.live import profile_live
+    from ncuview.reader.host_times import with_host_times_of
+
+    with _ReaderAhead() as ahead, tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
+        report = profile_live(launches, metrics, Path(folder), progress, options, ahead.start)
+        return with_host_times_of(read_with_sources([report], ahead=ahead.child), report)
+
+
+def read_with_sources(
+    paths: Sequence[str | Path],
+    kernel_name: str = "",
+    source_folders: Sequence[Path] = (),
+    ahead: Ahead | None = None,
+    *,
+    instructions: bool = True,
+) -> Profile:
+    """The launches of reports, with call sites of inlined functions and sources that are on this machine.
+
+    Without ``instructions``, only their numbers.
+
+    Raises:
+        ReportError: A report is unreadable, damaged or empty.
+    """
+    from ncuview.reader.inlining import with_call_sites
+    from ncuview.reader.inputs import report_files
+    from ncuview.reader.reader import read
+    from ncuview.reader.source import with_local_sources
+
+    found = read(report_files(paths), kernel_name, ahead, instructions=instructions)
+    return with_local_sources(with_call_sites(found), source_folders) if instructions else found
+
+
+class _ReaderAhead:
+    """What reads reports, started once ncu runs: that takes longer than to read most reports, and ncu longer still."""
+
+    def __init__(self) -> None:
+        self.child: Ahead | None = None
+        self._prepared = Thread(target=_prepare, name="prepare")
+
+    def start(self) -> None:
+        """Start it, unless an earlier attempt did."""
+        if self.child is None:
+            self.child = Ahead()
+            self._prepared.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.child:
+            self.child.close()
+            self._prepared.join()  # Python must not end in the middle of it
+
+
+def _prepare() -> None:
+    for name in _NEEDED_LATER:
+        import_module(name)
+    from ncuview.engine.rule_file import shipped_rules
+
+    shipped_rules()

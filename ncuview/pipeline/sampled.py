@@ -1,0 +1,123 @@
+"""Programs of many launches: a cheap look at some of them, a close one at what is worth it; what a run will cost."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ncuview.api import Progressed, edited, load_rules, whole
+from ncuview.base.errors import NothingProfiled
+from ncuview.engine.first_look import joined, second_look
+from ncuview.engine.plan import metrics_for, sampling_metrics
+from ncuview.engine.rank import diagnose as rank
+from ncuview.pipeline.profiled import profiled_program
+from ncuview.profiling.callable import program_of
+from ncuview.profiling.machine import find_ncu
+from ncuview.profiling.ncu import ncu_command
+from ncuview.profiling.options import NcuOptions
+from ncuview.profiling.passes import Forecast, forecast
+from ncuview.profiling.sampling import (
+    Sample,
+    caught,
+    configurations_of,
+    first_run,
+    representatives,
+    samples,
+    second_run,
+)
+
+if TYPE_CHECKING:
+    from ncuview.engine.rule_file import Rule
+    from ncuview.records.diagnosis import Diagnosis
+    from ncuview.records.profile import Configuration, Profile
+
+
+def analyze_sampled(
+    program: Sequence[str],
+    rules: Sequence[Rule] | None = None,
+    options: NcuOptions | None = None,
+    *,
+    timeout_s: float = math.inf,
+    no_progress_s: float | None = None,
+    progress: Progressed | None = None,
+) -> Diagnosis:
+    """Profile a program in two runs and diagnose one launch of each kernel and configuration.
+
+    The first run collects one pass of counters for the first launches of each kernel and for ever fewer of the later
+    ones; the second all that rules can still need, for the configurations that are worth it. The diagnosis says how
+    often each was launched, exactly below ten launches of a kernel and to within a half above.
+
+    Args:
+        program: The program and its arguments; a first word that ends in .py is run by this Python.
+        rules: The rules to judge by; the shipped ones by default.
+        options: Which launches are profiled, and how; ``kernel_id`` is taken by the sampling.
+        timeout_s: How long each run may take under ncu, in seconds.
+        no_progress_s: How long each may show no progress, in seconds; None for the default.
+        progress: Told about every kernel that ncu starts and finishes.
+
+    Raises:
+        NothingProfiled: The program launched something else in its second run.
+        NcuviewError: See errors.py.
+    """
+    first_options = _sampling(options or NcuOptions())
+
+    def profiled(metrics: Sequence[str], chosen: NcuOptions) -> Profile:
+        found, made = profiled_program(
+            program, metrics, chosen, timeout_s=timeout_s, no_progress_s=no_progress_s, progress=progress
+        )
+        made.whole()
+        return whole(found)
+
+    first = profiled(sampling_metrics(), first_options)
+    rules = load_rules() if rules is None else rules
+    seen = samples(configurations_of(first))
+    look = second_look(first, rules, [sample.stands_for for sample in seen])
+    told = rank(first, rules, "live")
+    durations = first.launches["duration_ns"].tolist()
+    second, again = None, {}
+    if look.launches:
+        chosen = [seen[at] for at in representatives(seen, durations, look.launches)]
+        close = profiled(metrics_for(look.rules), replace(first_options, kernel_id=second_run(chosen)))
+        expected = caught(chosen, seen)
+        if configurations_of(close) != [seen[at].configuration for at in expected]:
+            raise NothingProfiled(
+                "the program launched something else in its second run", hint="Leave out --look quick."
+            )
+        second = rank(close, look.rules, "live")
+        again = {launch: at for at, launch in enumerate(expected)}
+    both = joined(told, second, look, again)
+    shown = representatives(seen, durations, range(len(seen)))
+    sampled = replace(both, launches=tuple(both.launches[at] for at in shown), launched=_launched(seen))
+    return edited(sampled, first_options.source_folders)
+
+
+def forecast_of(
+    program: Sequence[str], rules: Sequence[Rule] | None, options: NcuOptions | None = None, *, quick: bool = False
+) -> Forecast:
+    """What a run of ncu for this program will be and cost; nothing is run.
+
+    Raises:
+        UsageError: There is no such program on this machine.
+    """
+    words, options = program_of(program, options or NcuOptions(), Path())
+    options = _sampling(options) if quick else options
+    metrics = sampling_metrics() if quick else metrics_for(load_rules() if rules is None else rules)
+    command = ncu_command(find_ncu() or Path("ncu"), metrics, Path("profile.ncu-rep"), words, options)
+    return forecast(command, metrics)
+
+
+def _sampling(options: NcuOptions) -> NcuOptions:
+    return replace(options, kernel_id=first_run(options.kernel_name), kernel_name="")
+
+
+def _launched(seen: Iterable[Sample]) -> dict[Configuration, int]:
+    """How often each kernel was launched with each grid and block, by what its samples stand for."""
+    counted: defaultdict[Configuration, float] = defaultdict(float)
+    for sample in seen:
+        where = sample.configuration
+        counted[where.kernel, where.grid, where.block] += sample.stands_for
+    return {configuration: round(count) for configuration, count in counted.items()}

@@ -1,0 +1,59 @@
+"""The child process that calls one Python function between the profiler's start and stop.
+
+``python -P call.py FILE`` reads from FILE where modules are looked for, and the function, both pickled by
+``ncuview.profiling.callable`` into a folder of its own. It imports nothing of ncuview, so that the program is the
+user's alone, and starts the profiler through the driver, which every library for GPUs ends in.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+
+class DriverFailed(Exception):
+    """A call of the CUDA driver failed."""
+
+
+def checked(driver: Any, name: str, *arguments: Any) -> None:
+    """Call a function of the driver.
+
+    Raises:
+        DriverFailed: It did not return success.
+    """
+    status = getattr(driver, name)(*arguments)
+    if status:
+        raise DriverFailed(f"{name} failed with CUDA error {status}")
+
+
+def make_context_current(driver: Any) -> None:
+    """Have a context, which the profiler is started in: that of the function's module, else the first GPU's own."""
+    checked(driver, "cuInit", 0)
+    context = ctypes.c_void_p()
+    checked(driver, "cuCtxGetCurrent", ctypes.byref(context))
+    if context.value is None:
+        # The primary context, which CuPy, PyTorch, Numba and the CUDA runtime use too.
+        device = ctypes.c_int()
+        checked(driver, "cuDeviceGet", ctypes.byref(device), 0)
+        checked(driver, "cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        checked(driver, "cuCtxSetCurrent", context)
+
+
+def main(file: str) -> None:
+    """Read the function, import what it needs, and call it once under the profiler."""
+    with Path(file).open("rb") as sent:
+        sys.path[:] = pickle.load(sent)  # noqa: S301  (written by the process that started this one)
+        function = pickle.load(sent)  # noqa: S301
+    driver = ctypes.CDLL("libcuda.so.1")
+    make_context_current(driver)
+    checked(driver, "cuProfilerStart")
+    function()
+    checked(driver, "cuCtxSynchronize")  # what a launch did wrong may show only now
+    checked(driver, "cuProfilerStop")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,99 @@
+"""A Python function as a program that ncu can run: sent to a new Python, which calls it where the profiler looks."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from shlex import split
+from typing import Any
+
+from ncuview.base.errors import UsageError
+from ncuview.profiling.options import NcuOptions
+from ncuview.profiling.privileges import invoking_user
+from ncuview.profiling.program import python_script
+
+Target = str | Sequence[str] | Callable[[], object]
+
+_CHILD = Path(__file__).with_name("call.py")
+
+
+def program_of(target: Target, options: NcuOptions, folder: Path) -> tuple[list[str], NcuOptions]:
+    """The command that runs a target, and ncu's options for it.
+
+    Args:
+        target: A command as one string, as one would type it in a shell, or as its words; a first word that ends in
+            ``.py`` is run by this Python. Or a function that takes no arguments (``functools.partial`` gives it some).
+        options: ncu's options; for a function, only what it launches is profiled, whatever they say.
+        folder: An existing folder for the file that a function travels in; it must stay until the program has ended.
+
+    Raises:
+        UsageError: The command is empty, cannot be split into words or names a Python file that is not there, or the
+            function cannot be sent.
+    """
+    if callable(target):
+        return _python_that_calls(target, folder), replace(options, profile_from_start=False)
+    return _words(target), options
+
+
+def _words(command: str | Sequence[str]) -> list[str]:
+    try:
+        words = split(command) if isinstance(command, str) else [str(word) for word in command]
+    except ValueError as error:
+        raise UsageError(f"{command!r} is no command: {error}", hint="Quote it as in a shell.") from error
+    if not words or not words[0].strip():
+        raise UsageError("there is no command to profile", hint='Give one: profile(["./my_program", "--size", "100"]).')
+    return python_script(Path(words[0]), words[1:]) if words[0].endswith(".py") else words
+
+
+def _python_that_calls(function: Callable[[], object], folder: Path) -> list[str]:
+    """Write the function to a file and say how to run it; both Pythons are the same, and look for modules alike."""
+    sent = folder / "sent" / "call.pickle"
+    sent.parent.mkdir()
+    search = [str(Path(place).absolute()) for place in sys.path]
+    sent.write_bytes(pickle.dumps(search) + _pickled(function))
+    if user := invoking_user():
+        folder.chmod(0o711)  # the function is the user's; the place of reports stays root's
+        user.hand_over([sent, sent.parent])
+    # -P: the folder of the child's file holds modules that would hide those of others.
+    return [sys.executable, "-P", str(_CHILD), str(sent)]
+
+
+def _pickled(function: Callable[[], object]) -> bytes:
+    """The function by its name where it can be imported, else by its code, which cloudpickle can send.
+
+    Raises:
+        UsageError: It cannot be sent.
+    """
+    name = getattr(function, "__qualname__", repr(function))
+    try:
+        if find_spec("cloudpickle"):
+            return bytes(import_module("cloudpickle").dumps(function))
+        _refuse_main(function, name)
+        return pickle.dumps(function)
+    except UsageError:
+        raise
+    except Exception as error:  # objects say in their own ways that they cannot be pickled
+        raise UsageError(
+            f"{name} cannot be sent to the Python that ncu profiles: {error}",
+            hint=_HINT if find_spec("cloudpickle") is None else "Make what it uses inside the function.",
+        ) from error
+
+
+_HINT = "pip install 'ncuview[notebook]', or put the function into a module that can be imported."
+
+
+def _refuse_main(function: Any, name: str) -> None:
+    """Without cloudpickle, what a script or a notebook defines would be looked for in the child's own main module."""
+    parts = [function]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, partial):
+            parts += [part.func, *part.args, *part.keywords.values()]
+        elif getattr(part, "__module__", None) == "__main__" or type(part).__module__ == "__main__":
+            raise UsageError(f"{name} is of the program itself, which another Python cannot import", hint=_HINT)

@@ -1,0 +1,313 @@
+"""One profiling of a program: ncu is tried again where that helps, and what it left is checked and kept."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from shutil import copyfile
+from typing import NamedTuple
+
+from ncuview.base.errors import NcuviewError, ProgramFailed, ReportDamaged, ReportEmpty, ReportError, UsageError
+from ncuview.profiling.export import ROOM_FOR_A_REPORT, check_room, free_bytes, keep, private_folder, report_to_write
+from ncuview.profiling.ncu import NcuRun, absolute_program, classify, ncu_command, run_ncu
+from ncuview.profiling.ncu_failures import Note, failure, note, remarks
+from ncuview.profiling.ncu_output import Progress
+from ncuview.profiling.options import ClockControl, NcuOptions
+from ncuview.profiling.privileges import invoking_user
+from ncuview.profiling.smaller_plan import SmallerPlan, smaller_plans
+from ncuview.profiling.stall_watchdog import NO_PROGRESS_S
+from ncuview.reader.inputs import REPORT_ENDINGS, report_files
+from ncuview.reader.precheck import precheck
+
+_REPORT_WRITTEN = re.compile(r"==PROF== Report: (\S.*\.ncu-repz?)\s*$", re.MULTILINE)
+_DEATHS = frozenset({"NCU-CRASH", "NCU-OOM"})
+_BY_SIGNAL = frozenset({sign * number + base for number in (4, 6, 7, 8, 9, 11) for sign, base in ((-1, 0), (1, 128))})
+"""Exit statuses of ncu after a signal to it or to the program: SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGKILL and SIGSEGV."""
+_RESERVE_LITTLE = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+"""JAX reserves three quarters of the GPU's memory when it starts, TensorFlow nearly all, and ncu saves all of that for
+every kernel that takes more than one pass: 105 GB on an H200, into the host's memory, over half a minute per kernel.
+With these variables they reserve what they need; whoever has set them is left alone."""
+_BACK_OFF_S = (5.0, 15.0, 45.0)
+"""Waits before further attempts while another tool uses the counters."""
+_MANY_LAUNCHES = 200
+_MUCH_BYTES = 10**9
+
+
+@dataclass(frozen=True)
+class Job:
+    """What ncu is to do.
+
+    Attributes:
+        ncu: The command line of Nsight Compute.
+        program: The program and its arguments.
+        metrics: What to collect.
+        cwd: The folder that the program runs in.
+        options: Which launches are profiled, and how.
+        variables: Environment variables for the program beside those of this process.
+        timeout_s: How long one attempt may take, in seconds.
+        no_progress_s: How long it may show no progress, in seconds.
+        progress: Told about every kernel that ncu starts and finishes.
+        meanwhile: Called once ncu has been started, for each attempt.
+    """
+
+    ncu: Path
+    program: Sequence[str]
+    metrics: Sequence[str]
+    cwd: Path
+    options: NcuOptions = field(default_factory=NcuOptions)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float = math.inf
+    no_progress_s: float = NO_PROGRESS_S
+    progress: Callable[[Progress], object] | None = None
+    meanwhile: Callable[[], object] = lambda: None
+
+    def run(self, report: Path, remove: Sequence[Path] = ()) -> NcuRun:
+        """Run ncu once, and the program with the rights of whoever called sudo."""
+        reserve = {name: value for name, value in _RESERVE_LITTLE.items() if name not in os.environ}
+        program, variables = [absolute_program(self.program[0]), *self.program[1:]], {**reserve, **self.variables}
+        if user := invoking_user():
+            program, variables = user.runs(program, variables), {}
+        return run_ncu(
+            ncu_command(self.ncu, self.metrics, report, program, self.options),
+            cwd=self.cwd,
+            timeout_s=self.timeout_s,
+            no_progress_s=self.no_progress_s,
+            progress=self.progress,
+            environment=variables,
+            remove=remove,
+            meanwhile=self.meanwhile,
+        )
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """What a profiling left.
+
+    Attributes:
+        reports: Reports that can be read: all launches, or those that were profiled before the failure.
+        damaged: Only a part of each can be read.
+        options: What ncu was told in the end, which may be less than it was asked to be told.
+        run: How the last run of ncu ended.
+        failure: Why launches are missing, or a report that was to stay is not kept; None where all is well.
+        notes: What whoever sees the result should know.
+    """
+
+    reports: tuple[Path, ...]
+    options: NcuOptions
+    run: NcuRun
+    failure: NcuviewError | None = None
+    notes: tuple[Note, ...] = ()
+    damaged: bool = False
+
+    def whole(self) -> tuple[Path, ...]:
+        """The reports, where nothing failed.
+
+        Raises:
+            NcuviewError: The failure.
+        """
+        if self.failure:
+            raise self.failure
+        return self.reports
+
+
+def profile(
+    job: Job, folder: Path, export: Path | None = None, *, sleep: Callable[[float], object] = time.sleep
+) -> Profiled:
+    """Run a program under ncu, and say what was profiled and what is missing.
+
+    Args:
+        job: What ncu is to do.
+        folder: A private folder for the files of this run, without reports.
+        export: Where a report is to stay, as ncu's option of this name; None leaves the reports in ``folder``.
+        sleep: Waits so many seconds before a further attempt.
+
+    Raises:
+        UsageError: There is no such program, or the report cannot be written.
+        NothingProfiled: The disk has no room for a report.
+    """
+    check_room(folder)
+    if export is None:
+        return _attempts(job, folder / f"profile{REPORT_ENDINGS[0]}", [folder], sleep)
+    target = report_to_write(export)
+    with private_folder(target) as private:
+        return _moved(_attempts(job, private / target.name, [private, folder], sleep), target.parent, folder)
+
+
+def _moved(made: Profiled, to: Path, folder: Path) -> Profiled:
+    """Whole reports under the names that the user gave; others stay private, to be read and no more."""
+    shown: list[Path] = []
+    failed = made.failure
+    for report in made.reports:
+        try:
+            place = _copied(report, folder) if made.damaged else keep(report, to)
+        except (UsageError, ReportError) as refused:
+            place = _copied(report, folder)
+            failed = _and_not_kept(failed, refused, shown=place is not None)
+        shown += [place] if place else []
+    return replace(made, reports=tuple(shown), failure=failed)
+
+
+def _copied(report: Path, folder: Path) -> Path | None:
+    """A copy in the folder of this run; None where that disk is full as well."""
+    with suppress(OSError):
+        return Path(copyfile(report, folder / report.name))
+    return None
+
+
+def _and_not_kept(failed: NcuviewError | None, refused: NcuviewError, *, shown: bool) -> NcuviewError:
+    """Why launches are missing, if any are, and why a report is not kept."""
+    said = f"{refused}; what was profiled is shown and not kept" if shown else str(refused)
+    return _reworded(failed, f"{failed}\n{said}") if failed else _reworded(refused, said)
+
+
+def _attempts(job: Job, report: Path, folders: Sequence[Path], sleep: Callable[[float], object]) -> Profiled:
+    """Run ncu until another attempt would not help; reports are looked for in the first of the private folders."""
+    waits, notes = iter(_BACK_OFF_S), dict[str, Note]()
+    while True:
+        made = _attempt(job, report, folders)
+        failed = made.failure.id if made.failure else ""
+        if failed == "NCU-BUSY" and (wait := next(waits, None)) is not None:
+            notes[failed] = note(failed)
+            sleep(wait)
+        elif failed == "NCU-MIG-CLK" and job.options.clock_control is not ClockControl.NONE:
+            notes[failed] = note(failed)
+            job = replace(job, options=replace(job.options, clock_control=ClockControl.NONE))
+        else:
+            made = _with_smaller_plan(job, made, report, folders) if _plan_may_be_why(made) else made
+            return replace(made, notes=(*notes.values(), *made.notes, *_notes(made)))
+        for refused in folders[0].glob(f"*{REPORT_ENDINGS[0]}"):
+            refused.unlink()
+
+
+def _plan_may_be_why(made: Profiled) -> bool:
+    """Whether what ncu does to kernels can have ended the program or ncu: a signal, or too little memory to save."""
+    failed = made.failure
+    return failed is not None and (failed.id in _DEATHS or made.run.returncode in _BY_SIGNAL) and not made.run.stopped
+
+
+def _with_smaller_plan(job: Job, died: Profiled, report: Path, folders: Sequence[Path]) -> Profiled:
+    """What the largest smaller plan that the program survives leaves; ``died`` where it survives none.
+
+    Time alone comes first: a program that dies of that as well fails by itself, and is not run a third time.
+    """
+    plans = smaller_plans(job.metrics)
+    if not plans:
+        return died
+    survived = _smaller(job, plans[-1], report, folders)
+    if _plan_may_be_why(survived) or not survived.reports:
+        return died
+    for plan in plans[:-1]:
+        made = _smaller(job, plan, report, folders)
+        if not _plan_may_be_why(made) and made.reports:
+            survived = made
+            break
+    return survived
+
+
+def _smaller(job: Job, plan: SmallerPlan, report: Path, folders: Sequence[Path]) -> Profiled:
+    """An attempt with a smaller plan, in a folder of its own beside what other attempts left."""
+    private = Path(tempfile.mkdtemp(dir=folders[0]))
+    made = _attempt(replace(job, metrics=plan.metrics), private / report.name, [private, *folders])
+    return replace(made, notes=(note("NCU-PLAN", without=plan.without),))
+
+
+def _attempt(job: Job, report: Path, folders: Sequence[Path]) -> Profiled:
+    run = job.run(report, remove=folders)
+    written = _reports_written(run, report, folders[0])
+    failed = classify(run, written[0] if written else report, kernel_name=job.options.kernel_name)
+    if failed and not _is_partial(failed):
+        return Profiled((), job.options, run, failed)
+    if failed and written and _killed_as_asked(failed, run, job.options):
+        failed = None
+    held = _held(written)
+    if failed is None and held.error:
+        failed = _damaged(held.error, folders[0])
+    elif failed is None and held.launches < run.launches:
+        failed = failure("NCU-PART").as_error("ncu ended well, and launches that it began are missing")
+    if failed and held.launches:
+        failed = _with_what_is_left(failed, held.launches, run)
+    return Profiled(held.readable, job.options, run, failed, damaged=not held.launches)
+
+
+class _Held(NamedTuple):
+    """What the reports of a run hold."""
+
+    readable: tuple[Path, ...]
+    """The whole ones; where there is none, those that are damaged and may hold something."""
+    launches: int
+    """In the whole ones."""
+    error: ReportError | None
+    """What is wrong with the first that is not whole."""
+
+
+def _held(reports: Sequence[Path]) -> _Held:
+    whole: list[Path] = []
+    damaged: list[Path] = []
+    launches, wrong = 0, None
+    for report in reports:
+        try:
+            launches += precheck(report).results
+            whole.append(report)
+        except ReportError as error:
+            wrong = wrong or error
+            damaged += [report] if isinstance(error, ReportDamaged) else []
+    return _Held(tuple(whole or damaged), launches, wrong)
+
+
+def _reports_written(run: NcuRun, report: Path, folder: Path) -> tuple[Path, ...]:
+    """The file that was asked for, those that ncu says it wrote, and those of further ranks in the private folder."""
+    named = [Path(name) for name in _REPORT_WRITTEN.findall(run.log)]
+    try:
+        found = report_files([folder])
+    except ReportEmpty:
+        found = ()
+    candidates = (report, *(path for path in named if path.parent == folder), *found)
+    return tuple({path.resolve(): path for path in candidates if path.is_file()}.values())
+
+
+def _is_partial(failed: NcuviewError) -> bool:
+    return failure(failed.id).partial
+
+
+def _killed_as_asked(failed: NcuviewError, run: NcuRun, options: NcuOptions) -> bool:
+    """Whether the program only failed because ncu was told to end it after so many launches."""
+    wanted = options.launch_count
+    return isinstance(failed, ProgramFailed) and options.kill and wanted is not None and len(run.passes) >= wanted
+
+
+def _damaged(error: ReportError, folder: Path) -> NcuviewError:
+    """Why a report of this run is not whole."""
+    if (free := free_bytes(folder)) < ROOM_FOR_A_REPORT:
+        full = failure("NCU-FULL")
+        return full.as_error(f"{full.what}: {free:,} bytes are free in {folder.parent} ({error})")
+    return error
+
+
+def _with_what_is_left(failed: NcuviewError, launches: int, run: NcuRun) -> NcuviewError:
+    """The same failure, which also says how many launches are shown all the same."""
+    of_all = f", of {run.launches} that were begun" if launches < run.launches else ""
+    return _reworded(failed, f"{failed}\nLaunches that are shown: {launches}{of_all}.")
+
+
+def _reworded(failed: NcuviewError, message: str) -> NcuviewError:
+    return type(failed)(message, hint=failed.hint, id=failed.id)
+
+
+def _notes(made: Profiled) -> Iterator[Note]:
+    """What a run said and left that is no failure, where it left anything."""
+    if not made.reports:
+        return
+    lines = remarks(made.run.log, started=True)
+    for id_ in ("NCU-HOME", "NCU-MIG-MET"):
+        if any(re.search("|".join(failure(id_).texts), line) for line in lines):
+            yield note(id_)
+    size = sum(report.stat().st_size for report in made.reports)
+    if made.run.launches > _MANY_LAUNCHES or size > _MUCH_BYTES:
+        yield note("NCU-JIT", launches=f"{made.run.launches:,}", size=f"{size / 1e6:,.0f} MB")

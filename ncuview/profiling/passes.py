@@ -1,0 +1,224 @@
+"""What a run of ncu costs before it is made: how many passes its metrics take, and about how many seconds.
+
+Four collectors never share a pass: hardware counters, warp samples, counters of instructions, and code that ncu
+instruments. How many passes hardware counters take is the chip's business. ``passes.toml`` holds what was measured, and
+two facts bound the rest: a part of a set takes no more passes than the set, two sets together no more than their sum.
+``benchmarks/passes.py`` measures further sets, which narrows the bounds.
+
+ncu saves and restores the memory that a kernel can reach around every pass, except where all metrics fit into one.
+"""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from ncuview.base.masking import masked_words
+
+Collector = Literal["hardware", "samples", "lines", "instrumented"]
+COLLECTORS: tuple[Collector, ...] = ("hardware", "samples", "lines", "instrumented")
+
+ATTRIBUTES = ("launch__", "device__")
+"""What comes with every launch, whatever is asked for."""
+_SAMPLES, _INSTRUMENTED = "smsp__pcsamp_", "smsp__sass_"
+
+_GB = 1e9
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A number that is not known better than this."""
+
+    low: float
+    high: float
+
+    def __add__(self, other: Bounds) -> Bounds:
+        return Bounds(self.low + other.low, self.high + other.high)
+
+    def times(self, count: float) -> Bounds:
+        """Both bounds so many times."""
+        return Bounds(self.low * count, self.high * count)
+
+
+START_S = Bounds(1.5, 2.3)
+"""ncu itself, beside the program: on an H200 with ncu 2025.3.1, one kernel in three passes takes 2.3 s, of which the
+program takes 0.5."""
+PASS_S = Bounds(0.003, 0.03)
+"""To set up a pass and read its counters; 0.03 is what 38 passes of one kernel leave after memory was saved. The low
+bound is assumed, for small kernels."""
+SAVED_BYTES_PER_S = Bounds(10 * _GB, 25 * _GB)
+"""How fast memory is saved and restored: 10 GB/s measured on two matrices of 268 MB; 25 is what the ten passes of
+``--set basic`` leave."""
+ANY_PROGRAM_BYTES = Bounds(0.0, 1 * _GB)
+"""The device memory of a program of which nothing is known."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """So many metrics took so many passes.
+
+    Attributes:
+        metrics: All of one collector.
+        passes: How often ncu ran the kernel.
+        where: The GPU and the ncu that it was measured with.
+    """
+
+    metrics: frozenset[str]
+    passes: int
+    where: str
+
+
+@dataclass(frozen=True)
+class Passes:
+    """How often ncu runs each launch.
+
+    Attributes:
+        low: At least so often.
+        high: At most so often.
+        of: The bounds of each collector that is used.
+        assumed: Metrics that were never measured, of which each counter is taken to cost up to one pass.
+    """
+
+    low: int
+    high: int
+    of: Mapping[Collector, tuple[int, int]]
+    assumed: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a run of ncu will be and cost.
+
+    Attributes:
+        command: The command line, quoted for a shell.
+        metrics: How many metrics are asked for.
+        passes: How often each launch runs.
+        start_s: ncu's own time, in seconds, beside what the program takes by itself.
+        launch_s: Seconds for each launch, without what a long kernel takes in instrumented passes.
+        launches: How many launches are profiled; None where the program decides.
+        where: The GPUs and the ncu that all this was measured with.
+    """
+
+    command: str
+    metrics: int
+    passes: Passes
+    start_s: Bounds
+    launch_s: Bounds
+    launches: int | None
+    where: tuple[str, ...]
+
+    def __str__(self) -> str:
+        start, each = self.start_s, self.launch_s
+        return (
+            f"{self.command}\n\n"
+            f"{self.metrics} metrics, {self.passes.low} to {self.passes.high} passes per launch\n"
+            f"{start.low:.1f} to {start.high:.1f} s for ncu, and {each.low:.3f} to {each.high:.2f} s per launch, beside"
+            " the program itself\n"
+            f"measured on {', '.join(self.where)}; more with over 1 GB of device memory, or kernels of milliseconds\n"
+        )
+
+    @property
+    def seconds(self) -> Bounds | None:
+        """All launches together with ncu's own time; None where their number is not known."""
+        return None if self.launches is None else self.start_s + self.launch_s.times(self.launches)
+
+
+def collector_of(metric: str) -> Collector | None:
+    """What collects a metric; None for attributes of launch and device, which cost nothing."""
+    if metric.startswith(ATTRIBUTES):
+        return None
+    if metric.startswith(_SAMPLES):
+        return "samples"
+    if metric.startswith(_INSTRUMENTED):
+        return "instrumented"
+    # Counters of instructions bear no unit: inst_executed, memory_l1_wavefronts_shared.
+    return "hardware" if "__" in metric.partition(".")[0] else "lines"
+
+
+def passes_of(metrics: Iterable[str], table: Sequence[Measured] | None = None) -> Passes:
+    """How many passes these metrics take, by what was measured; ``table`` replaces the shipped measurements."""
+    known = measurements() if table is None else table
+    asked = frozenset(metrics)
+    of: dict[Collector, tuple[int, int]] = {}
+    assumed: list[str] = []
+    for collector in COLLECTORS:
+        own = frozenset(metric for metric in asked if collector_of(metric) == collector)
+        if own:
+            high, never_measured = _most(own, known)
+            of[collector] = (_least(own, known), high)
+            assumed += sorted(never_measured)
+    low, high = (sum(bounds[side] for bounds in of.values()) for side in (0, 1))
+    return Passes(low, high, of, tuple(assumed))
+
+
+def forecast(
+    argv: Sequence[str],
+    metrics: Sequence[str],
+    *,
+    launches: int | None = None,
+    memory_bytes: int | None = None,
+) -> Forecast:
+    """What a run will cost, without a GPU and without ncu.
+
+    Args:
+        argv: ncu's argument list, with the program.
+        metrics: What it asks for.
+        launches: How many launches are profiled; None where the program decides.
+        memory_bytes: The device memory that the program allocates; None where it is not known.
+    """
+    passes = passes_of(metrics)
+    memory = ANY_PROGRAM_BYTES if memory_bytes is None else Bounds(memory_bytes, memory_bytes)
+    used = [each.where for each in measurements() if each.metrics & frozenset(metrics)]
+    return Forecast(
+        command=shlex.join(masked_words(argv)),
+        metrics=len(metrics),
+        passes=passes,
+        start_s=START_S,
+        launch_s=launch_seconds(passes, memory),
+        launches=launches,
+        where=tuple(dict.fromkeys(used)),
+    )
+
+
+def launch_seconds(passes: Passes, memory: Bounds) -> Bounds:
+    """Seconds for one launch with so many bytes of device memory."""
+    low = passes.low * (PASS_S.low + memory.low / SAVED_BYTES_PER_S.high * (passes.low > 1))
+    high = passes.high * (PASS_S.high + memory.high / SAVED_BYTES_PER_S.low * (passes.high > 1))
+    return Bounds(low, high)
+
+
+@cache
+def measurements() -> tuple[Measured, ...]:
+    """The sets of metrics whose passes were counted on a GPU, as ``passes.toml`` holds them."""
+    text = resources.files("ncuview.profiling").joinpath("passes.toml").read_text(encoding="utf-8")
+    return tuple(
+        Measured(frozenset(entry["metrics"]), entry["passes"], entry["where"])
+        for entry in tomllib.loads(text)["measured"]
+    )
+
+
+def _least(metrics: frozenset[str], table: Iterable[Measured]) -> int:
+    """No set takes fewer passes than a part of it."""
+    return max([1, *(each.passes for each in table if each.metrics <= metrics)])
+
+
+def _most(metrics: frozenset[str], table: Sequence[Measured]) -> tuple[int, frozenset[str]]:
+    """The passes of measured sets that cover these metrics, and the metrics that none covers, a pass per counter.
+
+    A counter's sums, averages and shares are one counter, so that they count once.
+    """
+    left, passes = metrics, 0
+    while useful := [each for each in table if each.metrics & left]:
+        best = min(useful, key=lambda each: (each.passes / _counters(each.metrics & left), each.passes))
+        left, passes = left - best.metrics, passes + best.passes
+    whole = [each.passes for each in table if metrics <= each.metrics]
+    return min([passes + _counters(left), *whole, _counters(metrics)]), left
+
+
+def _counters(metrics: Iterable[str]) -> int:
+    return len({metric.partition(".")[0] for metric in metrics})

@@ -1,0 +1,122 @@
+"""Profile any program under ncu, and find the reports that it left, or say why it left none."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ncuview.base.errors import NcuNotFound, NcuviewError, UsageError
+from ncuview.profiling.job import Job, Profiled, profile
+from ncuview.profiling.machine import find_ncu, missing_for_ncu
+from ncuview.profiling.ncu import NcuRun
+from ncuview.profiling.ncu_failures import failure
+from ncuview.profiling.ncu_output import Progress
+from ncuview.profiling.options import NcuOptions
+from ncuview.profiling.stall_watchdog import NO_PROGRESS_S
+
+_KERNELS_TO_NAME = 20
+_CHEAPEST = ("gpu__time_duration.sum",)
+
+
+def python_script(script: Path, arguments: Sequence[str] = ()) -> list[str]:
+    """The command that runs a Python file with the Python that runs ncuview.
+
+    Raises:
+        UsageError: There is no such file.
+    """
+    if not script.is_file():
+        raise UsageError(f"there is no Python file {script}", hint="Check its path.")
+    return [sys.executable, str(script), *arguments]
+
+
+def run_program(
+    program: Sequence[str],
+    metrics: Sequence[str],
+    folder: Path,
+    options: NcuOptions | None = None,
+    *,
+    export: Path | None = None,
+    timeout_s: float = math.inf,
+    no_progress_s: float | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> Profiled:
+    """Run a program under ncu, in the folder that ncuview runs in, and return what was profiled.
+
+    What the program prints is kept from ncuview's own output; its last lines are in the message when it fails.
+
+    Args:
+        program: The program and its arguments.
+        metrics: What to collect.
+        folder: An empty private folder for the files of this run.
+        options: Which launches are profiled, and how; ncuview's defaults if None.
+        export: Where a report is to stay, as ncu's option of this name: ``%p``, ``%h``, ``%i`` and ``%q{NAME}`` in its
+            name are ncu's. None leaves the reports in ``folder``. Files under its name are whole or not there.
+        timeout_s: How long the program may take under ncu, in seconds.
+        no_progress_s: How long ncu may be at work on one launch without a sign, or the program say and launch nothing;
+            None for ``profiling.stall_watchdog.NO_PROGRESS_S``.
+        progress: Told about every kernel that ncu starts and finishes.
+        meanwhile: Called once ncu has been started, for each attempt.
+
+    Raises:
+        UsageError: There is no such program, or ncu refuses its command line or the file to be written.
+        ToolError: GPU or ncu is missing, or ncu was refused.
+        ProgramFailed: The program failed before a launch was profiled.
+        NothingProfiled: No launch was profiled; the hint names the kernels that the program launches.
+    """
+    options = options or NcuOptions()
+    if missing := missing_for_ncu():
+        raise missing
+    ncu = find_ncu()
+    if ncu is None:
+        raise NcuNotFound("ncu went away between looking and using it")
+    job = Job(
+        ncu,
+        program,
+        metrics,
+        Path.cwd(),
+        options,
+        timeout_s=timeout_s,
+        no_progress_s=NO_PROGRESS_S if no_progress_s is None else no_progress_s,
+        progress=progress,
+        meanwhile=meanwhile,
+    )
+    made = profile(job, folder, export)
+    if made.reports or made.failure is None:
+        return made
+    if _nothing_chosen(made.run, options):
+        raise _none_of(_kernels_launched(job, folder), options) from made.failure
+    raise made.failure
+
+
+def _nothing_chosen(run: NcuRun, options: NcuOptions) -> bool:
+    """Whether a good run profiled nothing, options may be why, and ncu did not list the kernels itself."""
+    good = run.returncode == 0 and not run.stopped and not run.launches
+    return good and bool(options.chosen_by()) and "Available Kernels:" not in run.log
+
+
+def _kernels_launched(job: Job, folder: Path) -> tuple[str, ...]:
+    """The first kernels that a program launches when nothing is left out, from a second and cheap run of it."""
+    names: dict[str, None] = {}
+    everything = replace(
+        job,
+        metrics=_CHEAPEST,
+        options=NcuOptions(launch_count=_KERNELS_TO_NAME, kill=True),
+        progress=lambda news: names.setdefault(news.kernel),
+    )
+    everything.run(folder / "kernels.ncu-rep", remove=[folder])
+    return tuple(names)
+
+
+def _none_of(launched: Sequence[str], options: NcuOptions) -> NcuviewError:
+    chosen, nothing = ", ".join(options.chosen_by()), failure("NCU-NOKERN")
+    if not launched:
+        return nothing.as_error(
+            "the program launches no kernel that ncu sees, with or without the options that choose some"
+        )
+    return nothing.as_error(
+        f"{chosen} left out every launch of the program", hint=f"The program launches {', '.join(launched)}."
+    )

@@ -1,0 +1,172 @@
+"""Run a profiler, hear what it says as it says it, and leave nothing of the run behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from ncuview.profiling.stall_watchdog import Overdue
+
+# A profiler that is asked to stop ends its program and frees the clocks; killed, it leaves both as they are.
+_REQUESTS = ((signal.SIGINT, 10.0), (signal.SIGTERM, 8.0))
+_WAIT_FOR_GUARD_S = 10.0
+"""Beyond what the requests take: for killed processes, and for the command that frees the clocks."""
+_POLL_S = 0.1
+_LARGEST_PIPE = 1 << 20
+_GUARD = Path(__file__).with_name("reaper.py")
+
+_Listener = Callable[[bytes], object]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended."""
+
+    returncode: int
+    """Its exit status, or minus the number of the signal that ended it."""
+    stopped: Overdue
+    """Why it was stopped; empty where it ended by itself."""
+
+
+def supervise(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    overdue: Callable[[], Overdue],
+    stdout: _Listener,
+    stderr: _Listener,
+    frees_clocks: Sequence[str] = (),
+    remove: Sequence[Path] = (),
+    meanwhile: Callable[[], object] = lambda: None,
+) -> Ended:
+    """Run a profiler to its end, below a guard that outlives this process.
+
+    When the run is overdue, or an exception comes (Ctrl-C, or one of a listener), or this process is killed, the
+    profiler and all processes that it started are asked to end, asked again, and killed. A good end leaves alone what
+    the profiled program left running.
+
+    Args:
+        argv: The profiler's absolute path and its arguments; no shell sees them.
+        cwd: The folder that it runs in.
+        environment: All its variables.
+        overdue: Asked again and again whether it has taken too long, and how.
+        stdout: Called with each piece of its standard output, unbuffered.
+        stderr: The same for its standard error.
+        frees_clocks: The command that undoes what the profiler leaves behind when it is killed.
+        remove: Folders that are removed should this process be killed.
+        meanwhile: Called once the profiler has been started.
+    """
+    with _started(argv, cwd, environment, frees_clocks, remove) as (guard, output, errors):
+        listeners: dict[IO[bytes], _Listener] = {output: stdout, errors: stderr}
+        try:
+            meanwhile()
+            if not (stopped := _listen(guard, listeners, overdue)):
+                _hear_the_rest(listeners)
+        except BaseException:
+            # What it says now must still be read, or it waits for room in the pipe instead of cleaning up.
+            _stop(guard, dict.fromkeys(listeners, len))
+            raise
+        if stopped:
+            _stop(guard, listeners)
+    return Ended(guard.returncode, stopped)
+
+
+@contextmanager
+def _started(
+    argv: Sequence[str], cwd: Path, environment: Mapping[str, str], frees_clocks: Sequence[str], remove: Sequence[Path]
+) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes]]]:
+    """The guard, and what the profiler says on its two streams."""
+    (output, says), (errors, complains) = os.pipe(), os.pipe()
+    settings = {
+        "graces": [[int(request), grace_s] for request, grace_s in _REQUESTS],
+        # Kept open by the guard as well: a profiler whose listener is gone would die of it before it has cleaned up.
+        "heard": [output, errors],
+        "frees_clocks": list(frees_clocks),
+        "remove": [str(folder) for folder in remove],
+    }
+    with open(output, "rb", buffering=0) as heard, open(errors, "rb", buffering=0) as heard_errors:  # noqa: PTH123
+        try:
+            guard = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(_GUARD), json.dumps(settings), *argv],
+                cwd=cwd,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=says,
+                stderr=complains,
+                bufsize=0,
+                pass_fds=(output, errors),
+                start_new_session=True,
+            )
+        finally:
+            os.close(says)
+            os.close(complains)
+        try:
+            yield guard, heard, heard_errors
+        finally:
+            if guard.stdin:
+                guard.stdin.close()
+
+
+def _listen(
+    guard: subprocess.Popen[bytes], listeners: Mapping[IO[bytes], _Listener], overdue: Callable[[], Overdue]
+) -> Overdue:
+    """Pass on what is said until the guard has ended (nothing is returned) or the run is overdue (why)."""
+    with selectors.DefaultSelector() as selector:
+        for stream, listener in listeners.items():
+            selector.register(stream, selectors.EVENT_READ, listener)
+        while not (late := overdue()):
+            ready = selector.select(_POLL_S)
+            for key, _ in ready:
+                if chunk := os.read(key.fd, 1 << 16):
+                    key.data(chunk)
+                else:
+                    selector.unregister(key.fileobj)
+            # Not at the end of the streams: a daemon that the program left running may hold them open for ever.
+            if guard.poll() is not None:
+                return ""
+    return late
+
+
+def _hear_the_rest(listeners: Mapping[IO[bytes], _Listener]) -> None:
+    """Pass on what was said before the end and not yet read; a daemon may go on talking for ever."""
+    for stream, listener in listeners.items():
+        os.set_blocking(stream.fileno(), False)
+        with suppress(BlockingIOError):
+            if rest := os.read(stream.fileno(), _LARGEST_PIPE):
+                listener(rest)
+
+
+def _stop(guard: subprocess.Popen[bytes], listeners: Mapping[IO[bytes], _Listener]) -> None:
+    """Have the guard end the run; a second interruption does not wait for anybody."""
+    patience_s = sum(grace_s for _, grace_s in _REQUESTS) + _WAIT_FOR_GUARD_S
+    deadline = time.monotonic() + patience_s
+    _tell(guard, b"stop")
+    try:
+        if not _listen(guard, listeners, lambda: "time" if time.monotonic() > deadline else ""):
+            _hear_the_rest(listeners)
+    except BaseException:
+        _tell(guard, b"kill")
+        raise
+    finally:
+        with suppress(subprocess.TimeoutExpired):
+            guard.wait(_WAIT_FOR_GUARD_S)
+        if guard.poll() is None:
+            guard.kill()
+            guard.wait()
+
+
+def _tell(guard: subprocess.Popen[bytes], what: bytes) -> None:
+    with suppress(BrokenPipeError):
+        if guard.stdin:
+            guard.stdin.write(what)

@@ -1,0 +1,353 @@
+"""Run the reader's child process: with little of our surroundings, for a limited time, and with bounded output."""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from math import ceil
+from pathlib import Path
+from typing import IO, NamedTuple, cast
+
+from ncuview.base.errors import ReportUnreadable
+from ncuview.base.paths import shipped
+from ncuview.reader.columns import Reading, decode
+from ncuview.reader.framing import LaunchHeader
+from ncuview.reader.kernel_filter import PREFIX
+from ncuview.reader.snapshot import Snapshot
+from ncuview.reader.task import WITHOUT_CODE, Task, hand_over, has_begun, last_launch, last_words, lost_launches
+
+REHEARSAL = shipped("kernels") / "transfers" / "h200.ncu-repz"
+"""The smallest report of ours."""
+_READER = "ncuview.reader.native"
+_MODULES = ("ncuview", "ncu_report")
+START_S = 60
+"""What a child may take until it can read: importing NVIDIA's reader from a slow disk."""
+LEAST_S, S_PER_MB = 12, 4
+"""And then to get on by one launch, 30 times as long as it takes. Processor time is limited to the same for all."""
+_MEMORY, _MEMORY_PER_BYTE, _MOST_MEMORY = 2 << 30, 100, 16 << 30
+"""Bytes of address space; reading takes 0.4 GB, and 20 to 40 times the launches' bytes."""
+_OUTPUT, _OUTPUT_PER_BYTE = 64 << 20, 16
+"""Bytes; launches take about as much of it as of the report."""
+_MOST_SAID = 1 << 20
+_CHUNK = 1 << 20
+_SHORT_OF_MEMORY = re.compile(rb"MemoryError|bad_alloc|Memory allocation failure|Resource temporarily unavailable")
+"""What Python, C++ and NVIDIA's libraries say then."""
+_MB = 1e6
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Launches of one report that follow each other."""
+
+    report: Snapshot
+    start: int
+    """The first of them, 0-based."""
+    launches: tuple[LaunchHeader, ...]
+    results: int
+    """How many launches the whole report holds."""
+
+    @property
+    def stop(self) -> int:
+        """The launch behind the last one."""
+        return self.start + len(self.launches)
+
+    def part(self, start: int, stop: int) -> Shard:
+        """Only the launches from ``start`` to ``stop``."""
+        return Shard(self.report, start, self.launches[start - self.start : stop - self.start], self.results)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a child gave."""
+
+    reading: Reading
+    lost: Mapping[int, str]
+    """Launches that it left out since they are damaged, and why."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How a child failed."""
+
+    launch: int | None
+    """At which launch; None where it failed on the report as a whole."""
+    why: str
+    """Such as ``crashed NVIDIA's reader (signal 11)``."""
+    scarce: bool = False
+    """Whether this machine may have lacked memory or time for it, so that the report may be whole."""
+
+
+class Child(NamedTuple):
+    """A process that waits for its task, and where to put it."""
+
+    process: subprocess.Popen[bytes]
+    tasks: socket.socket
+
+    @classmethod
+    def start(cls, module: str, environment: Mapping[str, str], *words: str) -> Child:
+        """Start one that runs this module, with these words on its command line.
+
+        Raises:
+            OSError: It cannot be started.
+        """
+        ours, its = socket.socketpair()
+        # Its folder is gone when it begins: there it can leave nothing.
+        with its, tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
+            try:
+                process = subprocess.Popen(
+                    [sys.executable, "-P", "-s", "-B", "-m", module, *words],
+                    stdin=its.fileno(),
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    cwd=folder,
+                    env={**environment, "HOME": folder, "TMPDIR": folder},
+                )
+            except OSError:
+                ours.close()
+                raise
+        return cls(process, ours)
+
+    def tell(self, task: bytes, report: Snapshot) -> None:
+        """Give it its task.
+
+        Raises:
+            OSError: It is gone, or there is no room for the task.
+        """
+        told = Snapshot.of([task])
+        try:
+            hand_over(self.tasks, told.descriptor, report.descriptor)
+            self.tasks.close()
+        finally:
+            told.close()
+
+    def answer(self, most_s: float) -> bytes:
+        """What it writes until it ends; nothing where that takes longer, or it failed."""
+        try:
+            written, _ = self.process.communicate(timeout=most_s)
+        except subprocess.TimeoutExpired:
+            written = b""
+        self.end()
+        return written if self.process.returncode == 0 else b""
+
+    def end(self) -> None:
+        """End it, whatever it is at."""
+        self.tasks.close()
+        with self.process:
+            self.process.kill()
+
+
+class Ahead:
+    """Children that start before it is known what they are to read, and rehearse with a report of ours meanwhile.
+
+    They serve whoever reads launches of this kernel first. To be ready for machine code takes them ten times as long.
+    """
+
+    def __init__(self, count: int = 1, kernel: str = "", *, with_code: bool = True) -> None:
+        self.kernel = kernel
+        words = [str(REHEARSAL), *([] if with_code else [WITHOUT_CODE])]
+        self._children: list[Child] = []
+        with suppress(OSError, ReportUnreadable):  # whoever reads the report will see why, and say so
+            for _ in range(count):
+                self._children.append(Child.start(_READER, _environment(kernel), *words))
+
+    def close(self) -> None:
+        """End those that nobody took."""
+        while child := self._taken():
+            child.end()
+
+    def told(self, task: Task, report: Snapshot) -> subprocess.Popen[bytes] | None:
+        """A child that has its task now; None where all are gone or have one already."""
+        while child := self._taken():
+            with suppress(OSError):
+                child.tell(task.to_json(), report)
+                return child.process
+            child.end()
+        return None
+
+    def _taken(self) -> Child | None:
+        with suppress(IndexError):  # threads take them, and to take one from a list is one step
+            return self._children.pop(0)
+        return None
+
+
+class Children:
+    """The processes that read reports now, all to be killed when one fails for good or the user gives up."""
+
+    def __init__(self, kernel: str = "", ahead: Sequence[Ahead] = ()) -> None:
+        self._kernel, self._ahead = kernel, [each for each in ahead if each.kernel == kernel]
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._given_up = threading.Event()
+
+    def read(self, shard: Shard, *, with_code: bool) -> Answer | Failure:
+        """Read the launches of a shard that are of the kernel.
+
+        Raises:
+            ReportUnreadable: NVIDIA's reader is not installed or cannot start.
+        """
+        size = sum(launch.size for launch in shard.launches)
+        task = Task(
+            self._kernel,
+            shard.start,
+            [(launch.mangled, launch.code, launch.metrics) for launch in shard.launches],
+            with_code=with_code,
+            memory=min(_MEMORY + _MEMORY_PER_BYTE * size, _MOST_MEMORY),
+            cpu_s=ceil(LEAST_S + S_PER_MB * size / _MB),
+        )
+        largest = max(launch.size for launch in shard.launches)
+        run = _Run(LEAST_S + S_PER_MB * largest / _MB, _OUTPUT + _OUTPUT_PER_BYTE * size)
+        with self._started(task, shard.report) as child:
+            self._running.add(child)
+            if self._given_up.is_set():
+                child.kill()
+            try:
+                run.follow(child)
+            except BaseException:
+                child.kill()
+                raise
+            finally:
+                self._running.discard(child)
+        return _outcome(run, child.returncode, shard, task.cpu_s)
+
+    @cached_property
+    def _environment(self) -> dict[str, str]:
+        return _environment(self._kernel)
+
+    def _started(self, task: Task, report: Snapshot) -> subprocess.Popen[bytes]:
+        for each in self._ahead:
+            if waiting := each.told(task, report):
+                return waiting
+        try:
+            child = Child.start(_READER, self._environment)
+        except OSError as error:
+            raise _cannot_start(str(error)) from error
+        try:
+            child.tell(task.to_json(), report)
+        except BrokenPipeError:
+            child.tasks.close()  # it ended at once, and what it said tells why
+        except OSError as error:
+            child.end()
+            raise _cannot_start(str(error)) from error
+        return child.process
+
+    def kill(self) -> None:
+        """End all that run, and those that are about to."""
+        self._given_up.set()
+        for child in tuple(self._running):
+            child.kill()
+
+
+class _Run:
+    """What one child writes, as long as it gets on."""
+
+    def __init__(self, quiet_s: float, most_output: int) -> None:
+        self._quiet_s, self._most_output = quiet_s, most_output
+        self.written, self.said = bytearray(), bytearray()
+        self.stopped, self.took_too_long = "", False
+
+    def follow(self, child: subprocess.Popen[bytes]) -> None:
+        """Take in its output until it ends, or kill it where it takes too long or writes too much."""
+        quiet_since = time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            for stream, held in ((child.stdout, self.written), (child.stderr, self.said)):
+                selector.register(cast("IO[bytes]", stream), selectors.EVENT_READ, held)
+            while selector.get_map() and not self.stopped:
+                limit = self._quiet_s if has_begun(self.said) else START_S
+                ready = selector.select(quiet_since + limit - time.monotonic())
+                if not ready:
+                    self.stopped = self._too_long(limit)
+                for key, _ in ready:
+                    quiet_since = time.monotonic()
+                    chunk = os.read(key.fd, _CHUNK)
+                    key.data.extend(chunk)
+                    if not chunk:
+                        selector.unregister(key.fileobj)
+                if len(self.written) > self._most_output or len(self.said) > _MOST_SAID:
+                    self.stopped = "made NVIDIA's reader give more than a report can hold"
+        try:
+            child.wait(0 if self.stopped else self._quiet_s)
+        except subprocess.TimeoutExpired:
+            self.stopped = self.stopped or self._too_long(self._quiet_s)
+            child.kill()
+
+    def _too_long(self, limit: float) -> str:
+        self.took_too_long = True
+        return f"took NVIDIA's reader more than {limit:.0f} s"
+
+
+def _outcome(run: _Run, code: int, shard: Shard, cpu_s: int) -> Answer | Failure:
+    said = bytes(run.said)
+    if not has_begun(said):
+        raise _cannot_start(run.stopped or last_words(said) or _ended(code))
+    at, short = last_launch(said), bool(_SHORT_OF_MEMORY.search(said))
+    if run.stopped:
+        return Failure(at, run.stopped, scarce=run.took_too_long)
+    if code == -signal.SIGKILL:
+        killed = f"was being read when NVIDIA's reader was killed ({_ended(code)}), as where memory runs out"
+        return Failure(at, killed, scarce=True)
+    if code == -signal.SIGXCPU:
+        return Failure(at, f"took NVIDIA's reader more than {cpu_s} s of processor time", scarce=True)
+    if code < 0:
+        return Failure(at, f"crashed NVIDIA's reader ({_ended(code)})", scarce=short)
+    if code:
+        return Failure(at, f"made NVIDIA's reader fail ({last_words(said) or _ended(code)})", scarce=short)
+    if short:  # the library that takes code apart says so and goes on, and then there is none
+        return Failure(None, "was read with too little memory", scarce=True)
+    try:
+        reading = decode(bytes(run.written))
+    except ValueError as error:
+        return Failure(None, f"made NVIDIA's reader give no answer ({error})")
+    if reading.total != shard.results:
+        found = f"announces {shard.results:,} launches, of which NVIDIA's reader finds {reading.total:,}"
+        return Failure(None, found, scarce=not reading.total)  # where memory is short, NVIDIA's reader finds none
+    return Answer(reading, lost_launches(said))
+
+
+def _cannot_start(why: str) -> ReportUnreadable:
+    return ReportUnreadable(
+        f"NVIDIA's reader of reports cannot start: {why}", hint="pip install --force-reinstall ncu-report"
+    )
+
+
+def _ended(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+
+def _environment(kernel: str) -> dict[str, str]:
+    """Where a child that looks for this kernel finds its modules, and nothing else of ours."""
+    return environment_of((*_MODULES, "re2") if kernel.startswith(PREFIX) else _MODULES)
+
+
+def environment_of(modules: Sequence[str]) -> dict[str, str]:
+    """Where a child finds these modules, and nothing else of ours.
+
+    Raises:
+        ReportUnreadable: One is not installed.
+    """
+    found = {"PYTHONPATH": os.pathsep.join(dict.fromkeys(map(_folder_of, modules))), "LC_ALL": "C.UTF-8"}
+    if sysconfig.get_config_var("Py_ENABLE_SHARED"):  # else Python itself may not be found
+        found["LD_LIBRARY_PATH"] = str(sysconfig.get_config_var("LIBDIR"))
+    return found
+
+
+def _folder_of(module: str) -> str:
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        raise ReportUnreadable(
+            "ncu-report, NVIDIA's reader of reports, is not installed", hint="pip install ncu-report"
+        )
+    file = Path(spec.origin).resolve()
+    return str(file.parents[1] if spec.submodule_search_locations else file.parent)

@@ -1,0 +1,246 @@
+"""Walk over a report's framing before native code sees it: what it announces, launch by launch, and where it breaks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ncuview.reader import wire
+from ncuview.reader.launch_outline import (
+    LEAST_BYTES_OF_FIELD,
+    LaunchOutline,
+    check_density,
+    launch_outline,
+    too_many_fields,
+)
+from ncuview.reader.wire import Block, Data, Outline, Span, WireError
+
+_CREATED = 2
+_VERSIONS = 8
+_NAME, _VALUE = 1, 2
+_WRITER = b"Nsight Compute Target"
+_PAYLOAD_SIZE = 5
+
+_MODULE_ITSELF = 1
+"""Of a source item: the module that is in it."""
+
+_MOST_FIELDS = 500_000
+_MOST_LAUNCHES = 250_000
+_MOST_BROKEN_BLOCKS, _MOST_OF_BROKEN = 100, 100
+"""Blocks that are broken, and launches of each; where there are more, the rest is not believed."""
+_LEAST_ITEM = 4
+_PIECE = 1 << 20
+_NONE: Mapping[int, LaunchOutline] = MappingProxyType({})
+
+
+class LaunchHeader(NamedTuple):
+    """What the framing tells about one launch."""
+
+    size: int
+    """Bytes that it takes in the report."""
+    mangled: str
+    """The kernel's name as the linker knows it; empty when the report does not say."""
+    code: int
+    """The same number for launches that run the same kernel of the same module; -1 when that cannot be told."""
+    metrics: int | None = None
+    """How many metrics it has; None where the framing does not tell, as for ranges."""
+    damage: str = ""
+    """Why it cannot be read; empty when it may be."""
+
+
+@dataclass(frozen=True)
+class ReportHeader:
+    """What a report says about itself."""
+
+    ncu_version: str
+    """The Nsight Compute that wrote it, such as ``2025.3.1``; empty when the report does not say."""
+    created: datetime | None
+    """When it was written (UTC); None when the report does not say."""
+    results: int
+    """How many launches it holds; reading fewer means that the reader stumbled."""
+    launches: tuple[LaunchHeader, ...] = field(default=(), compare=False, repr=False)
+    """One for each launch, in the order of the file."""
+
+
+@dataclass(frozen=True)
+class Framing:
+    """A report's framing up to where it breaks, if it does.
+
+    A block whose payload alone is broken does not end it, unless it holds machine code: its launches stay, with their
+    ``damage``.
+    """
+
+    header: ReportHeader
+    """Of the part that is whole."""
+    end: int
+    """Bytes of that part."""
+    broken: tuple[Block, ...]
+    """Blocks of it whose payload cannot be believed."""
+    damage: tuple[str, ...]
+    """Where the format is broken, in the order of the file, such as ``block 3 is damaged at byte 1,234 of 5,678: the
+    payload ends too early``; empty for a whole report."""
+
+    @property
+    def announced(self) -> int | None:
+        """How many launches the report announces; None when that cannot be told, as of one that is cut."""
+        return self.header.results if len(self.damage) == len(self.broken) else None
+
+
+def framing(data: Data, outlines: Mapping[int, LaunchOutline] = _NONE) -> Framing:
+    """Walk over a report's framing. The format has no checksum, so that changed values go unseen.
+
+    Args:
+        data: The report.
+        outlines: What is known of launches already, by the byte at which each begins.
+    """
+    session, launches = _Session(data), _Launches(data, outlines)
+    broken: list[Block] = []
+    damage: list[str] = []
+    end = number = 0
+
+    def note(error: WireError) -> str:
+        damage.append(f"block {number} is damaged at byte {error.offset:,} of {len(data):,}: {error}")
+        return damage[-1]
+
+    try:
+        for block in wire.blocks(data):
+            session.add(block)
+            known = len(launches)
+            try:
+                launches.add(block)
+            except WireError as error:
+                launches.forget(known)
+                if not _may_go_on_behind(block) or len(broken) == _MOST_BROKEN_BLOCKS:
+                    raise
+                launches.add_broken(block.results, note(error))
+                broken.append(block)
+            end = block.payload.end
+            number += 1
+    except WireError as error:
+        note(error)
+    found = launches.headers()
+    header = ReportHeader(session.ncu_version, _utc(session.created), len(found), found)
+    return Framing(header, end, tuple(broken), tuple(damage))
+
+
+def _may_go_on_behind(broken: Block) -> bool:
+    """Whether what follows a block with a broken payload is to be believed.
+
+    No machine code of it may be missing, and its header must not announce more than the payload can hold.
+    """
+    return not broken.sources and 0 < broken.results <= min(_MOST_OF_BROKEN, broken.payload.size // _LEAST_ITEM)
+
+
+def whole_part(data: Data, found: Framing) -> Iterator[bytes]:
+    """A report of what is whole, in pieces; in place of launches that are not there are empty ones."""
+    start = 0
+    for block in found.broken:
+        yield from _pieces(data, start, block.header.start - _LEAST_ITEM)
+        payload = wire.encode_item(b"") * block.results
+        kept = (each for each in wire.fields(data, block.header) if each.number != _PAYLOAD_SIZE)
+        header = b"".join(data[each.start : each.end] for each in kept)
+        yield wire.encode_item(header + wire.encode_field(_PAYLOAD_SIZE, len(payload)))
+        yield payload
+        start = block.payload.end
+    yield from _pieces(data, start, found.end)
+
+
+def _pieces(data: Data, start: int, end: int) -> Iterator[bytes]:
+    return (data[place : min(place + _PIECE, end)] for place in range(start, end, _PIECE))
+
+
+class _Session:
+    """What the blocks say about the run as a whole."""
+
+    def __init__(self, data: Data) -> None:
+        self._data = data
+        self.ncu_version = ""
+        self.created = 0
+
+    def add(self, block: Block) -> None:
+        for session in block.sessions:
+            for detail in wire.fields(self._data, session):
+                if detail.number == _CREATED:
+                    self.created = self.created or detail.value
+                elif detail.number == _VERSIONS:
+                    self.ncu_version = self.ncu_version or self._writer_version(detail.content)
+
+    def _writer_version(self, entry: Span) -> str:
+        texts = {each.number: self._data[each.body : each.end] for each in wire.fields(self._data, entry)}
+        if texts.get(_NAME) != _WRITER:
+            return ""
+        version = re.match(rb"\d+(\.\d+){0,2}", texts.get(_VALUE, b""))
+        return version[0].decode("ascii") if version else ""
+
+
+class _Launches:
+    """The launches of a report as its blocks are walked over, and the modules that hold their kernels."""
+
+    def __init__(self, data: Data, outlines: Mapping[int, LaunchOutline]) -> None:
+        self._data, self._outlines = data, outlines
+        self._most_fields = _MOST_FIELDS + len(data) // LEAST_BYTES_OF_FIELD
+        self._fields = 0
+        self._modules: dict[int, Span] = {}
+        self._ambiguous: set[int] = set()
+        self._found: list[tuple[LaunchHeader, int]] = []
+        """Each with its module, 0 where none is named."""
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def forget(self, count: int) -> None:
+        """Take back all launches but the first ``count``."""
+        del self._found[count:]
+
+    def add(self, block: Block) -> None:
+        if len(self) + block.results > _MOST_LAUNCHES:
+            raise WireError(block.header.start, f"the file announces more than {_MOST_LAUNCHES:,} launches")
+        for place, item in enumerate(wire.items(self._data, block)):
+            if place < block.sources:
+                outline = wire.outline(self._data, item)
+                check_density(item, len(outline.rows))
+                self._count(item, len(outline.rows))
+                self._add_module(item, outline)
+            else:
+                is_kernel = place < block.sources + block.kernels
+                told = self._outlines.get(item.start) or launch_outline(self._data, item, is_kernel=is_kernel)
+                self._count(item, told.fields)
+                self._add_launch(item, told)
+
+    def _count(self, item: Span, fields: int) -> None:
+        self._fields += 1 + fields
+        if self._fields > self._most_fields:
+            raise too_many_fields(item)
+
+    def add_broken(self, count: int, why: str) -> None:
+        self._found += [(LaunchHeader(0, "", -1, damage=why), 0)] * count
+
+    def _add_module(self, item: Span, outline: Outline) -> None:
+        module = outline.last[_MODULE_ITSELF].value if _MODULE_ITSELF in outline.last else 0
+        known = self._modules.setdefault(module, item)
+        if known.size != item.size or self._data[slice(*known)] != self._data[slice(*item)]:
+            self._ambiguous.add(module)  # processes number their modules each from the same start
+
+    def _add_launch(self, item: Span, told: LaunchOutline) -> None:
+        damage = f"launch {len(self)} has {told.damage}" if told.damage else ""
+        self._found.append((LaunchHeader(item.size, told.mangled, -1, told.metrics, damage), told.module))
+
+    def headers(self) -> tuple[LaunchHeader, ...]:
+        codes: dict[tuple[int, str], int] = {}
+        headers = []
+        for found, module in self._found:
+            told = found.mangled and module and module in self._modules and module not in self._ambiguous
+            code = codes.setdefault((module, found.mangled), len(codes)) if told else -1
+            headers.append(found._replace(code=code))
+        return tuple(headers)
+
+
+def _utc(seconds: int) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(seconds, UTC) if seconds else None
+    except (OverflowError, OSError, ValueError):
+        return None

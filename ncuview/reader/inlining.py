@@ -1,0 +1,114 @@
+"""Where inlined code was called from: what a report's modules say beyond the innermost line of each instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from ntpath import basename
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ncuview.base.errors import ReportError
+from ncuview.reader import wire
+from ncuview.reader.line_table import LineTable, LineTableError, Row, line_tables
+from ncuview.reader.precheck import report_pieces
+from ncuview.reader.snapshot import Snapshot
+from ncuview.records.profile import CallSite, Profile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ELF = 4
+"""The field of a report's source item that holds a module."""
+
+
+def with_call_sites(profile: Profile) -> Profile:
+    """The profile with the line of the kernel that each inlined instruction was called from.
+
+    The reports are read once more. A module is believed where its line table says of every executed instruction the
+    line that ncu says; a launch with no such module, or from a file that is gone, stays without call sites.
+    """
+    with_lines = profile.instructions.loc[profile.instructions["line"] > 0, ["launch", "address", "file", "line"]]
+    found: dict[int, Mapping[int, CallSite]] = {}
+    for report in profile.reports:
+        launches = profile.launches.index[profile.launches["report"] == report.path]
+        rows = with_lines[with_lines["launch"].isin(launches)]
+        if not rows.empty:
+            kernels = {int(launch): str(profile.launches["kernel"].loc[launch]) for launch in rows["launch"].unique()}
+            tables = _tables(Path(report.path), set(kernels.values()))
+            found |= _of_launches(rows, kernels, tables)
+    return replace(profile, call_sites=found)
+
+
+def _tables(report: Path, kernels: set[str]) -> list[LineTable]:
+    return [table for module in _modules(report) for table in _readable(module, kernels)]
+
+
+def _modules(report: Path) -> Iterator[bytes]:
+    try:
+        with closing(Snapshot.of(report_pieces(report))) as snapshot:
+            data = snapshot.data
+            for block in wire.blocks(data):
+                for item, _ in zip(wire.items(data, block), range(block.sources), strict=False):
+                    yield from (data[slice(*module)] for module in wire.contents(data, item, _ELF))
+                snapshot.forget(block.payload.end)
+    except (ReportError, wire.WireError, OSError):
+        return
+
+
+def _readable(module: bytes, kernels: set[str]) -> Sequence[LineTable]:
+    try:
+        return line_tables(module, kernels)
+    except LineTableError:
+        return ()
+
+
+def _of_launches(
+    rows: pd.DataFrame, kernels: Mapping[int, str], tables: Sequence[LineTable]
+) -> dict[int, Mapping[int, CallSite]]:
+    found: dict[int, Mapping[int, CallSite]] = {}
+    of_code: dict[tuple[str, bytes], Mapping[int, CallSite] | None] = {}
+    for launch, of_launch in rows.groupby("launch"):
+        number = int(str(launch))
+        kernel = kernels[number]
+        code = (kernel, of_launch[["address", "line"]].to_numpy(np.int64).tobytes())
+        if code not in of_code:
+            of_code[code] = _call_sites(of_launch, [table for table in tables if kernel in table.function])
+        known = of_code[code]
+        if known is not None:
+            found[number] = known
+    return found
+
+
+def _call_sites(rows: pd.DataFrame, tables: Sequence[LineTable]) -> Mapping[int, CallSite] | None:
+    """Address -> call, by the first table that agrees with ncu; None where none does."""
+    said = list(zip(rows["address"], rows["file"], rows["line"], strict=True))
+    for table in tables:
+        named = {address: _named(table, address, file, line) for address, file, line in said}
+        if all(named.values()):
+            names = _names(list(rows["file"].unique()))
+            calls = {address: row and table.call_of(row) for address, row in named.items()}
+            return {
+                address: CallSite(names.get(basename(call.file), call.file), call.line)
+                for address, call in calls.items()
+                if call and call.line > 0
+            }
+    return None
+
+
+def _named(table: LineTable, address: int, file: str, line: int) -> Row | None:
+    """The row that ncu names for an instruction: the innermost, or the call that comes before it at its address.
+
+    Folders may be written in another way.
+    """
+    rows = reversed(table.rows_at(address))
+    return next((row for row in rows if row.line == line and basename(row.file) == basename(file)), None)
+
+
+def _names(files: Sequence[str]) -> dict[str, str]:
+    """A file's last part -> its name as ncu has it, where that is the only one."""
+    last = [basename(file) for file in files]
+    return {part: file for part, file in zip(last, files, strict=True) if last.count(part) == 1}

@@ -1,0 +1,86 @@
+"""What the message of one launch says about itself, before native code sees it."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import NamedTuple
+
+from ncuview.reader import wire
+from ncuview.reader.wire import Data, Outline, Span, WireError
+
+# The kernel's name as the linker knows it, its module, its metrics.
+_MANGLED, _MODULE, _NUMBER_OF_MODULE, _METRIC = 5, 15, 1, 13
+
+_WHOLE_METRIC = re.compile(
+    rb"\x08([\x80-\xff]{0,4}[\0-\x7f])(?:\Z|\x12\0|\x1a|\x20|\x12[\x80-\xff]{0,4}[\x01-\x7f][\x0a\x15\x19\x20\x25\x28])",
+    re.DOTALL,
+)
+"""Its name's number, then its value as a text, of 32 or 64 bits, or whole; or none, or only such of instructions, or
+only whether it has such, as for what ncu 2025.3 calls register spilling."""
+
+LEAST_BYTES_OF_FIELD = 8
+"""A metric takes ten bytes or more. A file with many fields of two would be walked over for minutes."""
+_FEW = 64
+"""Fields of a launch that are no metrics, of which some take two bytes."""
+
+
+class LaunchOutline(NamedTuple):
+    """What a launch says about itself."""
+
+    fields: int
+    """How many its message has."""
+    mangled: str
+    """The kernel's name as the linker knows it; empty where it is not told."""
+    module: int
+    """The number of the module that holds the kernel; 0 where it is not told."""
+    metrics: int | None
+    """How many it has; None where the framing does not tell, as for ranges."""
+    damage: str
+    """What shows that it is damaged, such as ``no metrics``; empty where nothing does."""
+
+
+def launch_outline(data: Data, item: Span, *, is_kernel: bool) -> LaunchOutline:
+    """Walk over the message of one launch.
+
+    Raises:
+        WireError: The bytes are no message, or have more fields than a launch of this size.
+    """
+    outline = wire.outline(data, item)
+    check_density(item, len(outline.rows))
+    name = outline.last.get(_MANGLED)
+    mangled = data[name.body : name.end].decode("utf-8", "replace") if name else ""
+    metrics, damage = _metrics(data[item.start : item.end], item.start, outline) if is_kernel else (None, "")
+    return LaunchOutline(len(outline.rows), mangled, _module(data, outline), metrics, damage)
+
+
+def check_density(item: Span, fields: int) -> None:
+    """Refuse a message with more fields than one of its size has.
+
+    Raises:
+        WireError: It has more.
+    """
+    if fields > _FEW + item.size // LEAST_BYTES_OF_FIELD:
+        raise too_many_fields(item)
+
+
+def too_many_fields(item: Span) -> WireError:
+    """The error that names a message with too many fields."""
+    return WireError(item.start, "more fields than a report of its size has")
+
+
+def _metrics(message: bytes, start: int, outline: Outline) -> tuple[int, str]:
+    """How many metrics there are, and what is wrong with them."""
+    whole = _WHOLE_METRIC.match  # looked up once, since it is called for each of hundreds, and quicker on bytes
+    values = [whole(message, row[4] - start, row[5] - start) for row in outline.rows if row[0] == _METRIC]
+    damage = "a metric without a value" if None in values else ""
+    # ncu 2025.3 writes some metrics of --set full twice; NVIDIA's reader knows each once.
+    return len({value[1] for value in values if value}), damage if values else "no metrics"
+
+
+def _module(data: Data, outline: Outline) -> int:
+    if _MODULE in outline.last:
+        with suppress(WireError):
+            inner = wire.outline(data, outline.last[_MODULE].content).last
+            return inner[_NUMBER_OF_MODULE].value if _NUMBER_OF_MODULE in inner else 0
+    return 0

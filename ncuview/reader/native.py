@@ -1,0 +1,288 @@
+"""The child process that reads launches of one report: the only module that imports ncu_report.
+
+``python -P -m ncuview.reader.native [REHEARSAL [without-code]]`` takes a task (task.py) from the socket that its stdin
+is and writes its launches in the form of columns.py; on stderr it says where it is. NVIDIA's reader is native code that
+crashes on damaged files and never frees what it loads, so it lives and dies here, without rights and with bounds on
+memory and time (confine.py). A rehearsal is a report of ours that is read while there is no task yet: what NVIDIA's
+libraries do once takes longer than to read most reports.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import math
+import os
+import re
+import socket
+import sys
+from array import array
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import repeat
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ncuview.reader.columns import REAL, WHOLE, LaunchColumns, Reading, encode
+from ncuview.reader.kernel_filter import check_wanted, matches
+from ncuview.reader.sandbox import confine
+from ncuview.reader.task import WITHOUT_CODE, Task, at_launch, handed_over, lost_launch, reading
+
+_ADDRESS = re.compile(r"0x[0-9a-f]{9,}")
+_DEVICE_NAME = "device__attribute_display_name"
+_NO_ADDRESSES = ("launch__", "sass__", "device__", "numa__", "nvlink__", "c2clink__", "profiler__", "pmsampling:")
+"""Metrics of these families may have instances, which are no instructions."""
+_CODE_STARTS = "launch__function_pcs"
+
+
+class Instances(NamedTuple):
+    """A metric's values at machine instructions."""
+
+    addresses: tuple[int, ...]
+    values: list[float]
+
+
+def relative(sass: str, start: int) -> str:
+    """Jump targets as bytes from the kernel's start, so that they are the same in every run."""
+    return _ADDRESS.sub(lambda match: hex(int(match.group(), 16) - start), sass.strip())
+
+
+_ALIGNED = 16
+"""Bytes of an instruction since Volta. NVIDIA's reader finds code at some numbers between, which are no addresses."""
+
+
+class Columns:
+    """Launches put into columns one by one; code that several of them run is looked at once, where code is wanted."""
+
+    def __init__(self, ncu_report: Any, *, with_code: bool) -> None:
+        self._with_code = with_code
+        metric, raw = ncu_report.IMetric, ncu_report._ncu_report  # noqa: SLF001
+        # The functions under the methods of NVIDIA's classes, and the pointers under its objects: a report is millions
+        # of such calls, and to look an object's pointer up takes four times as long as to read a number.
+        self._metric_by_name, self._kind = raw.IAction_metric_by_name, raw.IMetric_kind
+        self._as_double, self._as_uint64 = raw.IMetric_as_double, raw.IMetric_as_uint64
+        self._num_instances = raw.IMetric_num_instances
+        self._number_kinds = {
+            metric.ValueKind_DOUBLE: self._as_double,
+            metric.ValueKind_FLOAT: self._as_double,
+            metric.ValueKind_UINT32: self._as_uint64,
+            metric.ValueKind_UINT64: self._as_uint64,
+        }
+        self._text_kind, self._address_kind = metric.ValueKind_STRING, metric.ValueKind_UINT64
+        self._columns: dict[str, int] = {}
+        self._units: list[str] = []
+        self._rows: list[array[float]] = []
+        self._about: dict[str, list[Any]] = {name: [] for name in ("index", "kernel", "demangled", "device")}
+        self._counts: list[int] = []
+        self._carried: list[list[int]] = []
+        self._instruction_metrics: dict[str, int] = {}
+        self._has_sources: set[int] = set()
+        self._code_starts: dict[int, int] = {}
+        self._is_code: dict[tuple[int, int], bool] = {}
+        self._places: dict[tuple[int, int], dict[int, int]] = {}
+        self._table: dict[str, list[Any]] = {name: [] for name in ("address", "sass", "file", "line")}
+        self._executed: array[int] = array(WHOLE)
+        self._instruction_values: array[float] = array(REAL)
+        self._sources: dict[str, str] = {}
+
+    def add(self, index: int, kernel: str, action: Any, code: int) -> None:
+        """Read one launch; launches with the same ``code`` run the same kernel of the same module."""
+        row = array(REAL, [math.nan]) * len(self._columns)
+        self._rows.append(row)
+        device, instances = "", {}
+        pointer = action.this
+        for name in action.metric_names():
+            metric = self._metric_by_name(pointer, name)
+            number = metric.this
+            kind = self._kind(number)
+            if read := self._number_kinds.get(kind):
+                column = self._columns.get(name)
+                if column is None:
+                    column = self._columns[name] = len(self._units)
+                    self._units.append(metric.unit())
+                if column >= len(row):
+                    row.extend([math.nan] * (column + 1 - len(row)))
+                row[column] = read(number)
+            elif kind == self._text_kind and name == _DEVICE_NAME:
+                device = metric.as_string() or ""
+            if self._with_code and not name.startswith(_NO_ADDRESSES) and (count := self._num_instances(number)):
+                found = self._instances(action, metric, count, code)
+                if found:
+                    instances[name] = found
+        about = {
+            "index": index,
+            "kernel": kernel,
+            "demangled": action.name(action.NameBase_DEMANGLED),
+            "device": device,
+        }
+        for name, value in about.items():
+            self._about[name].append(value)
+        if self._with_code and code not in self._has_sources:
+            self._has_sources.add(code)
+            self._sources.update((name, text) for name, text in action.source_files().items() if text)
+        self._add_instructions(action, instances, code)
+
+    def _instances(self, action: Any, metric: Any, count: int, code: int) -> Instances | None:
+        """The values of a metric that ncu attributes to machine instructions."""
+        if not metric.has_correlation_ids():
+            return None
+        ids = metric.correlation_ids().this
+        # Values of a whole launch may bear one instance, at address 0, where no code lies.
+        if self._kind(ids) != self._address_kind or (count == 1 and self._as_uint64(ids, 0) == 0):
+            return None
+        if not self._lies_in_code(action, code, self._as_uint64(ids, 0)):
+            return None
+        return Instances(
+            tuple(map(self._as_uint64, repeat(ids), range(count))),
+            list(map(self._as_double, repeat(metric.this), range(count))),
+        )
+
+    def _lies_in_code(self, action: Any, code: int, address: int) -> bool:
+        if (code, address) not in self._is_code:
+            may_be = address % _ALIGNED == 0 and address >= self._start_of(action, code)
+            self._is_code[code, address] = may_be and bool(action.sass_by_pc(address))
+        return self._is_code[code, address]
+
+    def _start_of(self, action: Any, code: int) -> int:
+        """Where the kernel's code starts, 0 if the report does not say: below, NVIDIA's reader finds code by chance."""
+        if code not in self._code_starts:
+            starts = action.metric_by_name(_CODE_STARTS)
+            self._code_starts[code] = self._as_uint64(starts.this, 0) if starts and starts.num_instances() else 0
+        return self._code_starts[code]
+
+    def _add_instructions(self, action: Any, instances: dict[str, Instances], code: int) -> None:
+        addresses = tuple(sorted(set().union(*{each.addresses for each in instances.values()})))
+        # Counts of what ran outside of the kernel's code bear a number that is no address, far below all that are.
+        while addresses and not self._lies_in_code(action, code, addresses[0]):
+            addresses = addresses[1:]
+        self._counts.append(len(addresses))
+        self._carried.append(
+            [self._instruction_metrics.setdefault(name, len(self._instruction_metrics)) for name in instances]
+        )
+        if addresses:
+            self._executed.extend(self._places_of(action, addresses, code))
+        for each in instances.values():
+            if each.addresses == addresses:
+                self._instruction_values.extend(each.values)
+            else:
+                known = dict(zip(*each, strict=True))
+                self._instruction_values.extend([known.get(address, 0.0) for address in addresses])
+
+    def _places_of(self, action: Any, addresses: Sequence[int], code: int) -> list[int]:
+        """Where these instructions are in the table; those of code that is new are put there."""
+        start = addresses[0]
+        if (code, start) not in self._places:
+            self._places[code, start] = {}
+        places = self._places[code, start]
+        for address in addresses:
+            if address not in places:
+                places[address] = len(self._table["address"])
+                source = action.source_info(address)
+                self._table["address"].append(address - start)
+                self._table["sass"].append(relative(action.sass_by_pc(address), start))
+                self._table["file"].append(source.file_name() if source else "")
+                self._table["line"].append(source.line() if source else 0)
+        return [places[address] for address in addresses]
+
+    def columns(self) -> LaunchColumns:
+        """All launches that were added."""
+        values: array[float] = array(REAL)
+        for row in self._rows:
+            values.extend(row)
+            values.extend([math.nan] * (len(self._columns) - len(row)))
+        return LaunchColumns(
+            **self._about,
+            metrics=list(self._columns),
+            units=self._units,
+            values=values,
+            counts=self._counts,
+            carried=self._carried,
+            instruction_metrics=list(self._instruction_metrics),
+            **self._table,
+            executed=self._executed,
+            instruction_values=self._instruction_values,
+            sources=self._sources,
+        )
+
+
+def main(rehearsal: str = "", *words: str) -> None:
+    """Write the launches that are asked for, and how many the report holds."""
+    import ncu_report
+
+    if rehearsal:
+        _rehearse(ncu_report, rehearsal, with_code=WITHOUT_CODE not in words)
+    with socket.socket(fileno=sys.stdin.fileno()) as parent:
+        given = handed_over(parent)
+    if given is None:
+        return
+    task, report = Task.from_json(given[0]), given[1]
+    # All that is needed later is looked for before the rights to find it are given up.
+    check_wanted(task.kernel)
+    load = _prepared(ncu_report, report)
+    confine(task.memory, task.cpu_s)
+    _say(reading())
+    gc.disable()  # what is read lives to the end; looking through it again and again takes as long as reading it
+    context = load()
+    places = [(each, launch) for each in context for launch in range(each.num_actions())]
+    names = set()
+    columns = Columns(ncu_report, with_code=task.with_code)
+    for index, (mangled, code, metrics) in enumerate(task.launches, task.start):
+        if index >= len(places):
+            break
+        _say(at_launch(index))
+        of_range, launch = places[index]
+        action = of_range.action_by_idx(launch)
+        if why := _damage(action, metrics):
+            _say(lost_launch(index, why))
+            continue
+        name = action.name(action.NameBase_FUNCTION)
+        names.add(name)
+        if matches(name, task.kernel):
+            # Only what the file's order says of this very launch is believed; else its code is its own.
+            shared = code >= 0 and len(context) == 1 and mangled == action.name(action.NameBase_MANGLED)
+            columns.add(index, name, action, code if shared else -1 - index)
+    for part in encode(Reading(len(places), sorted(names), columns.columns())):
+        sys.stdout.buffer.write(part)
+    sys.stdout.flush()
+    os._exit(0)  # all that it holds goes with it, at once
+
+
+def _rehearse(ncu_report: Any, report: str, *, with_code: bool) -> None:
+    """Read the first launch of a report, and forget it."""
+    action = ncu_report.load_report(report)[0].action_by_idx(0)
+    Columns(ncu_report, with_code=with_code).add(0, "", action, 0)
+
+
+def _prepared(ncu_report: Any, report: str) -> Callable[[], Any]:
+    """What loads a report: the call that NVIDIA's Python makes once it has found its libraries, and these loaded."""
+    for library in Path(ncu_report.__file__).parent.glob("libnvperf_host.so*"):
+        ctypes.CDLL(str(library))
+    native = ncu_report._ncu_report  # noqa: SLF001
+    load = native.load_report
+    native.load_report = partial(partial, load)
+    prepared: partial[Any] = ncu_report.load_report(report)
+    native.load_report = load
+    return prepared
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(line)
+    sys.stderr.flush()
+
+
+def _damage(action: Any, announced: int | None) -> str:
+    """What shows that a launch is damaged: NVIDIA's reader gives one with nothing in it, or some things missing."""
+    names = action.metric_names()
+    if not names or (announced is not None and len(names) != announced):
+        return f"has {len(names)} metrics" + (f", not {announced}" if announced else "")
+    if not all(names):
+        return "has metrics without a name"
+    try:
+        "".join([*names, action.name(action.NameBase_FUNCTION), action.name(action.NameBase_DEMANGLED)]).encode()
+    except (TypeError, UnicodeEncodeError):
+        return "has names that are no text"
+    return ""
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,44 @@
+"""The child process that walks over some launches of a large report, so that several do at once.
+
+``python -P -m ncuview.reader.outline_child`` takes places of launches (``outliners.py``) from the socket that its stdin
+is, and writes what each says about itself. What is no launch it leaves out: whoever needs it will see why.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from ncuview.reader.launch_outline import launch_outline
+from ncuview.reader.sandbox import confine
+from ncuview.reader.task import handed_over
+from ncuview.reader.wire import Span, WireError
+
+MEMORY = 1 << 30
+"""Bytes of address space beside the report's."""
+
+
+def main() -> None:
+    """Write the outlines that are asked for, each with the byte at which its launch begins."""
+    with socket.socket(fileno=sys.stdin.fileno()) as parent:
+        given = handed_over(parent)
+    if given is None:
+        return
+    told, path = given
+    task = json.loads(told)
+    with Path(path).open("rb") as file:
+        report = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    confine(MEMORY + len(report), task["cpu_s"])
+    found = []
+    for start, end, is_kernel in task["launches"]:
+        with suppress(WireError):
+            found.append((start, *launch_outline(report, Span(start, end), is_kernel=is_kernel)))
+    json.dump(found, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""The compressed form of reports, whose names end in .ncu-repz: unpacked in pieces, and no further than is sane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+from ncuview.base.errors import ReportDamaged, ReportUnreadable
+from ncuview.base.regular_file import LARGEST, NAME_A_REPORT
+
+if TYPE_CHECKING:
+    from ncuview.base.seal import Sealed
+
+MAGIC = b"\x28\xb5\x2f\xfd"
+ENDING = ".ncu-repz"
+_MOST_EXPANSION = 200
+"""Reports shrink 10 to 40 times; what grows more is no report."""
+_PIECE = 1 << 20
+
+
+class CutShort(ReportDamaged):
+    """A compressed report of which only the first part, which was given, can be unpacked.
+
+    Attributes:
+        why: What is wrong with the rest.
+    """
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"{path} is damaged: {why}", hint="Copy the file again, or profile again.", id="NCU-CORRUPT")
+        self.why = why
+
+
+def packed(report: bytes) -> bytes:
+    """A report's bytes in the compressed form."""
+    from zstandard import ZstdCompressor
+
+    return ZstdCompressor(level=19).compress(report)
+
+
+def unpacked(first: bytes, rest: Sealed, path: Path) -> Iterator[bytes]:
+    """A compressed report's bytes; ``path`` is what messages call it, ``first`` its first bytes.
+
+    Raises:
+        ReportUnreadable: There are more than a report can have.
+        CutShort: What follows the pieces that were given is damaged or missing.
+    """
+    from zstandard import ZstdDecompressor, ZstdError, frame_content_size
+
+    most = min(LARGEST, _MOST_EXPANSION * (len(first) + rest.left))
+    count = 0
+    try:
+        announced = frame_content_size(first)
+        whole = cast("IO[bytes]", _Joined(first, rest))
+        reader = ZstdDecompressor().stream_reader(whole, read_across_frames=True)
+        while piece := reader.read(_PIECE):
+            count += len(piece)
+            if count > most:
+                raise ReportUnreadable(
+                    f"{path} unpacks to more than {most:,} bytes, which no report does", hint=NAME_A_REPORT
+                )
+            yield piece
+    except ZstdError as error:
+        raise CutShort(path, f"it cannot be unpacked behind byte {count:,} ({error})") from error
+    if count < announced:
+        raise CutShort(path, f"{count:,} of {announced:,} unpacked bytes are there")
+
+
+class _Joined:
+    """The whole file again, for a reader that must see its first bytes too."""
+
+    def __init__(self, first: bytes, rest: Sealed) -> None:
+        self._first, self._rest = first, rest
+
+    def read(self, size: int) -> bytes:
+        given, self._first = self._first[:size], self._first[size:]
+        return given or self._rest.read(size)

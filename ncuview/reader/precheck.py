@@ -1,0 +1,150 @@
+"""Refuse what is no whole report before NVIDIA's reader sees it: that reader accepts or crashes on damaged files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportUnreadable
+from ncuview.base.regular_file import NAME_A_REPORT, regular_file
+from ncuview.base.seal import Sealed
+from ncuview.reader import packing, wire
+from ncuview.reader.framing import Framing, ReportHeader, framing
+from ncuview.reader.snapshot import Snapshot
+from ncuview.reader.wire import Data, WireError
+
+PROFILE_AGAIN = "Copy the file again, or profile again: ncu writes the report when the profiled program has ended."
+_UPGRADE = "pip install --upgrade ncu-report ncuview"
+_PROFILE_NEWER = "Profile again with Nsight Compute 2020.3 or newer."
+_PLAIN = ".ncu-rep"
+_PIECE = 1 << 20
+CORRUPT, OTHER_VERSION = "NCU-CORRUPT", "NCU-VERSION"
+
+
+def precheck(path: Path) -> ReportHeader:
+    """Check that a file is a whole report with at least one launch.
+
+    The format has no checksum, so changed values go unseen unless ``seal`` made one; broken framing, cuts and appended
+    bytes do not. A file that was cut between two blocks is a whole report with fewer launches.
+
+    Raises:
+        ReportUnreadable: It cannot be opened, is no report of a format that we know, or there is no room for it.
+        ReportDamaged: It is a report with a part missing or wrong, or was changed after its checksum was made.
+        ReportEmpty: It is a whole report without a launch.
+    """
+    with closing(snapshot_of(report_pieces(path), path)) as taken:
+        return checked_header(taken.data, path)
+
+
+def read_report(path: Path) -> bytes:
+    """The bytes of a report file, unpacked, of which only the first and the checksum were looked at.
+
+    Raises:
+        ReportUnreadable: It cannot be opened, or is no report of a format that we know.
+        ReportDamaged: Its first bytes are a report's and the next are not, it cannot be unpacked, or it was changed.
+    """
+    return b"".join(report_pieces(path))
+
+
+def report_pieces(path: Path) -> Iterator[bytes]:
+    """The same in pieces of a MiB or so. What is wrong with the file shows, at the latest, behind the last one.
+
+    Raises:
+        CutShort: The pieces given are all that can be unpacked of it.
+        ReportUnreadable, ReportDamaged: As for ``read_report``; nothing that was given is to be used.
+    """
+    with regular_file(path) as file:
+        sealed = Sealed(file, path)
+        first = sealed.read(_PIECE)
+        cut = None
+        try:
+            yield from _after_its_start(_unpacked_pieces(first, sealed, path), path)
+        except packing.CutShort as error:
+            cut = error
+        sealed.check()
+        if cut:
+            raise cut
+
+
+def snapshot_of(pieces: Iterator[bytes], path: Path) -> Snapshot:
+    """Keep a report's bytes, to be closed by whoever asks; ``path`` is what messages call it.
+
+    Raises:
+        ReportUnreadable: There is no room for them.
+    """
+    try:
+        return Snapshot.of(pieces)
+    except OSError as error:
+        raise ReportUnreadable(
+            f"{path} does not fit into memory: {error.strerror}",
+            hint="Profile fewer launches, say with --launch-count.",
+        ) from error
+
+
+def checked_header(data: Data, path: Path) -> ReportHeader:
+    """Check the framing of a report's bytes; ``path`` is what messages call it.
+
+    Raises:
+        ReportDamaged: A part is missing or wrong.
+        ReportEmpty: There is no launch.
+    """
+    found = framing(data)
+    if found.damage:
+        raise ReportDamaged(f"{path}: {found.damage[0]}", hint=PROFILE_AGAIN, id=CORRUPT)
+    return header_with_launches(found, path)
+
+
+def header_with_launches(found: Framing, path: Path) -> ReportHeader:
+    """The header, unless there is nothing to read.
+
+    Raises:
+        ReportEmpty: There is no launch.
+    """
+    if not found.header.results:
+        raise ReportEmpty(
+            f"{path} holds no kernel launch",
+            hint="ncu recorded nothing: check its kernel filter, and that the program launches a kernel.",
+        )
+    return found.header
+
+
+def damaged(path: Path, data: bytes, error: WireError) -> ReportDamaged:
+    """The error that says where the bytes of a report break the format."""
+    message = f"{path} is damaged at byte {error.offset:,} of {len(data):,}: {error}"
+    return ReportDamaged(message, hint=PROFILE_AGAIN, id=CORRUPT)
+
+
+def _unpacked_pieces(first: bytes, rest: Sealed, path: Path) -> Iterator[bytes]:
+    """The report's bytes, which must be compressed where the name says so: people and NVIDIA's tools go by that."""
+    is_packed = first.startswith(packing.MAGIC)
+    if is_packed and path.suffix != packing.ENDING:
+        raise ReportUnreadable(f"{path} is a compressed report", hint=f"Rename it to end in {packing.ENDING}.")
+    if first and not is_packed and path.suffix == packing.ENDING:
+        raise ReportUnreadable(f"{path} is not compressed, as its name says", hint=f"Rename it to end in {_PLAIN}.")
+    if is_packed:
+        yield from packing.unpacked(first, rest, path)
+    else:
+        while first:
+            yield first
+            first = rest.read(_PIECE)
+
+
+def _after_its_start(pieces: Iterator[bytes], path: Path) -> Iterator[bytes]:
+    """The pieces, once the first is seen to be a report's in the format that we know."""
+    first = next(pieces, b"")
+    if not first:
+        raise ReportUnreadable(f"{path} is empty", hint=PROFILE_AGAIN)
+    if not first.startswith(wire.MAGIC):
+        hint = f"{NAME_A_REPORT} The name of a CSV export must end in .csv."
+        raise ReportUnreadable(f"{path} is not an Nsight Compute report", hint=hint)
+    try:
+        version = wire.format_version(first)
+    except WireError as error:
+        raise damaged(path, first, error) from error
+    if version != wire.FORMAT_VERSION:
+        age, hint = ("a newer", _UPGRADE) if version > wire.FORMAT_VERSION else ("an older", _PROFILE_NEWER)
+        message = f"{path} is in {age} report format ({version}; known is {wire.FORMAT_VERSION})"
+        raise ReportUnreadable(message, hint=hint, id=OTHER_VERSION)
+    yield first
+    yield from pieces

@@ -1,0 +1,83 @@
+"""What of a report file NVIDIA's reader may see: all of it, or of a damaged one the part that is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ncuview.base.errors import ReportDamaged
+from ncuview.reader.framing import Framing, ReportHeader, framing, whole_part
+from ncuview.reader.outliners import Outliners
+from ncuview.reader.packing import CutShort
+from ncuview.reader.precheck import CORRUPT, PROFILE_AGAIN, header_with_launches, report_pieces, snapshot_of
+from ncuview.reader.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Approved:
+    """A report that can be read, at least in part."""
+
+    snapshot: Snapshot
+    """A whole report: launches that are damaged have empty ones in their place."""
+    header: ReportHeader
+    announced: int | None
+    """How many launches the file announces; None when that cannot be told."""
+    damage: tuple[str, ...]
+    """What is wrong with the file, in the order of the file; empty for a whole one."""
+
+
+def approve(path: Path, outliners: Outliners | None = None) -> Approved:
+    """Take a report's bytes, check them, and keep those that may be read. To be closed by whoever asks.
+
+    Args:
+        path: The report.
+        outliners: Processes that help where it is large.
+
+    Raises:
+        ReportUnreadable: It cannot be opened, is no report of a format that we know, or there is no room for it.
+        ReportDamaged: No launch of it is whole, or it was changed after its checksum was made.
+        ReportEmpty: It is a whole report without a launch.
+    """
+    file = _File(path)
+    taken = snapshot_of(file.pieces(), path)
+    try:
+        found = framing(taken.data, outliners.outlines_of(taken)) if outliners else framing(taken.data)
+        damage = file.damage + found.damage
+        if not damage:
+            header_with_launches(found, path)
+        _refuse_without_whole_launch(found, damage, path)
+        announced = None if file.damage else found.announced
+        whole = snapshot_of(whole_part(taken.data, found), path) if found.damage else taken
+    except BaseException:
+        taken.close()
+        raise
+    if whole is not taken:
+        taken.close()
+    whole.forget(whole.size)  # only children look at it from now on
+    return Approved(whole, found.header, announced, damage)
+
+
+def _refuse_without_whole_launch(found: Framing, damage: tuple[str, ...], path: Path) -> None:
+    of_launches = [launch.damage for launch in found.header.launches]
+    if all(of_launches):
+        raise ReportDamaged(f"{path}: {[*damage, *of_launches][0]}", hint=PROFILE_AGAIN, id=CORRUPT)
+
+
+class _File:
+    """A file as far as it can be unpacked."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.damage: tuple[str, ...] = ()
+
+    def pieces(self) -> Iterator[bytes]:
+        given = False
+        try:
+            for piece in report_pieces(self._path):
+                given = True
+                yield piece
+        except CutShort as error:
+            if not given:
+                raise
+            self.damage = (error.why,)

@@ -1,0 +1,235 @@
+"""From report files to one Profile: precheck, read shards of each in child processes, put them into DataFrames."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from math import ceil
+from pathlib import Path
+from threading import Thread
+
+from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportError, ReportUnreadable
+from ncuview.reader.child import Ahead, Children, Shard
+from ncuview.reader.columns import Reading
+from ncuview.reader.csv_export import is_csv_export, read_csv
+from ncuview.reader.damage import Damage
+from ncuview.reader.framing import LaunchHeader
+from ncuview.reader.kernel_filter import check_wanted
+from ncuview.reader.outliners import Outliners
+from ncuview.reader.precheck import CORRUPT, PROFILE_AGAIN
+from ncuview.reader.readable_part import Approved, approve
+from ncuview.reader.recover import Salvaged, salvage
+from ncuview.reader.snapshot import Snapshot
+from ncuview.records.profile import Failure, Profile, ReportInfo
+
+MOST_CHILDREN = 8
+"""Shards read at once; each child holds 220 MB and 20 times its shard's bytes."""
+LEAST_SHARD, LARGEST_SHARD = 2 << 20, 24 << 20
+"""Bytes of a report that one child reads. To start NVIDIA's disassembler takes a child as long as to read 4 MB; what it
+has read it never frees, so that the largest shard bounds its memory."""
+MOST_HELD = 1 << 30
+"""Bytes of reports that wait to be read; a further one is looked at when an earlier one is done."""
+_NAMED = 12
+_ReadShard = Callable[[Shard], Salvaged]
+_ELSEWHERE = "Read it where more memory and processors are free, or profile fewer launches."
+
+
+def read(
+    paths: Sequence[str | Path], kernel: str = "", ahead: Ahead | None = None, *, instructions: bool = True
+) -> Profile:
+    """Read one or more reports, or CSV exports of reports, into a Profile.
+
+    Of a damaged report the launches that can be read whole are read; ``ReportInfo.damage`` says which those are, and
+    ``Profile.failure`` that there are others.
+
+    Args:
+        paths: The report files, and files that end in .csv.
+        kernel: Only launches of kernels with exactly this name, or ``regex:`` and a pattern; empty for all.
+        ahead: A child process that was started before there was a report, if any.
+        instructions: Whether machine code, what was counted in it, and sources are read too.
+
+    Raises:
+        ReportUnreadable: A path is no readable report, NVIDIA's reader is not installed, or no launch of a report, or
+            none of the kernel, can be read, for which this machine's lack of memory or time may be to blame.
+        ReportDamaged: No launch of a report, or none of the kernel, can be read, or it was changed after its checksum
+            was made.
+        ReportEmpty: A report holds no launch, or none holds a launch of the kernel.
+        UsageError: The pattern is no regular expression.
+    """
+    check_wanted(kernel)
+    workers = min(MOST_CHILDREN, len(os.sched_getaffinity(0)))
+    running: list[_File] = []
+    with ExitStack() as held, ThreadPoolExecutor(workers) as pool:
+        waiting = [ahead] if ahead else []
+        outliners = None
+        if (count := _expected_shards(paths, workers)) > 1:
+            held.enter_context(_imported("ncuview.reader.frames"))
+            outliners = held.enter_context(closing(Outliners(ceil(count / 2))))
+            further = Ahead(count - len(waiting), kernel, with_code=instructions)
+            waiting.append(held.enter_context(closing(further)))
+        children = Children(kernel, waiting)
+        read_shard = partial(salvage, reader=children, with_code=instructions)
+        try:
+            for path in paths:
+                _wait_for_room(running)
+                running.append(_File(path, kernel, read_shard, outliners, pool, workers))
+                held.callback(running[-1].close)
+            # The children read while this process imports pandas, which takes about as long.
+            from ncuview.reader.frames import profile_of
+
+            found = [file.read() for file in running]
+        except BaseException:  # Ctrl-C and SIGTERM too: leaving the pool waits for its threads, and they for children
+            pool.shutdown(wait=False, cancel_futures=True)
+            children.kill()
+            raise
+    everything = [reading for _, readings in found for reading in readings]
+    if not any(reading.launches.index for reading in everything):
+        raise _none_of(kernel, everything, damage_of([info for info, _ in found]))
+    parts = [(info, [reading.launches for reading in readings]) for info, readings in found]
+    del running, held, found, everything  # a part that is in the frames is to be nowhere else
+    made = profile_of(parts)
+    return replace(made, failure=damage_of(made.reports))
+
+
+@contextmanager
+def _imported(module: str) -> Iterator[None]:
+    """Import a module that is needed later in the meantime."""
+    importing = Thread(target=import_module, args=[module], name="imports")
+    importing.start()
+    try:
+        yield
+    finally:
+        importing.join()  # Python must not end in the middle of it
+
+
+def _expected_shards(paths: Sequence[str | Path], workers: int) -> int:
+    """Children that will be busy at once, to start up while this process looks the reports over; 0 for a single one."""
+    size = 0
+    for path in map(Path, paths):
+        with suppress(OSError):  # who opens it says why
+            size += 0 if is_csv_export(path) else path.stat().st_size
+    shards = min(workers, size // LEAST_SHARD)
+    return shards if shards > 1 else 0
+
+
+def _none_of(kernel: str, readings: Sequence[Reading], damage: Failure | None) -> ReportError:
+    known = sorted({name for reading in readings for name in reading.kernels})
+    message, there = f"no launch of a kernel {kernel!r}", f"There are: {', '.join(known[:_NAMED])}."
+    if damage is None:
+        return ReportEmpty(message, hint=there)
+    message += f" among those that could be read; {damage.message}"
+    if damage.id == CORRUPT:
+        return ReportDamaged(message, hint=f"{there} {PROFILE_AGAIN}", id=CORRUPT)
+    return ReportUnreadable(message, hint=f"{there} {_ELSEWHERE}")
+
+
+def _wait_for_room(running: Sequence[_File]) -> None:
+    for file in running:
+        if sum(each.held for each in running) <= MOST_HELD:
+            return
+        file.read()
+
+
+class _File:
+    """A file that is being read."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        kernel: str,
+        read_shard: _ReadShard,
+        outliners: Outliners | None,
+        pool: ThreadPoolExecutor,
+        workers: int,
+    ) -> None:
+        self._name = str(path)
+        self._approved = None if is_csv_export(Path(path)) else approve(Path(path), outliners)
+        if self._approved:
+            shards = _shards(self._approved.snapshot, self._approved.header.launches, workers)
+            self._futures = [pool.submit(read_shard, shard) for shard in shards]
+        else:
+            self._futures = [pool.submit(_read_export, Path(path), kernel)]
+
+    @property
+    def held(self) -> int:
+        """Bytes that wait to be read."""
+        return self._approved.snapshot.size if self._approved else 0
+
+    def read(self) -> tuple[ReportInfo, list[Reading]]:
+        """What it says about itself and its launches, once all are read that can be.
+
+        Raises:
+            ReportError: No launch can be.
+        """
+        parts = [future.result() for future in self._futures]
+        self.close()
+        readings = [reading for part in parts for reading in part.readings]
+        if self._approved is None:
+            return ReportInfo(self._name, "", None), readings
+        header, damage = self._approved.header, _damage(self._approved, parts)
+        if damage and len(damage.lost) == header.results:
+            if damage.may_be_whole:
+                raise ReportUnreadable(f"{self._name}: {damage.why}", hint=_ELSEWHERE)
+            raise ReportDamaged(f"{self._name}: {damage.why}", hint="Record the report again.", id=CORRUPT)
+        info = ReportInfo(self._name, header.ncu_version, header.created)
+        return replace(info, damage=str(damage), may_be_whole=damage.may_be_whole) if damage else info, readings
+
+    def close(self) -> None:
+        """Give back what is held."""
+        if self._approved:
+            self._approved.snapshot.close()
+
+
+def _read_export(path: Path, kernel: str) -> Salvaged:
+    return Salvaged([read_csv(path, kernel)])
+
+
+def _shards(report: Snapshot, launches: tuple[LaunchHeader, ...], workers: int) -> Iterator[Shard]:
+    """A report in shards of about the same size, as many for each worker, that stay within their bounds."""
+    size = sum(launch.size for launch in launches)
+    rounds = ceil(size / (LARGEST_SHARD * workers))
+    limit = max(LEAST_SHARD, size / (rounds * workers))
+    start, held = 0, 0
+    for place, launch in enumerate(launches):
+        held += launch.size
+        if held >= limit or place + 1 == len(launches):
+            yield Shard(report, start, launches[start : place + 1], len(launches))
+            start, held = place + 1, 0
+
+
+def damage_of(reports: Sequence[ReportInfo]) -> Failure | None:
+    """What of the reports could not be read; None where all was."""
+    found = [report for report in reports if report.damage]
+    if not found:
+        return None
+    identity, help_ = CORRUPT, "Copy the report again, or profile again."
+    if all(report.may_be_whole for report in found):
+        identity, help_ = ReportUnreadable.__name__, _ELSEWHERE
+    return Failure(
+        identity,
+        "; ".join(f"{report.path}: {report.damage}" for report in found),
+        f"What is shown is of the launches that could be read. {help_}",
+        ReportError.exit_code,
+    )
+
+
+def _damage(report: Approved, parts: Sequence[Salvaged]) -> Damage | None:
+    lost = {launch: why for part in parts for launch, why in part.lost.items()}
+    without_code = {launch: why for part in parts for launch, why in part.without_code.items()}
+    reasons = [*report.damage, *lost.values(), *without_code.values()]
+    if not reasons:
+        return None
+    scarce = {why for part in parts for why in part.scarce}
+    return Damage(
+        report.header.results,
+        report.announced,
+        lost.keys(),
+        without_code.keys() - lost.keys(),
+        reasons,
+        may_be_whole=scarce.issuperset(reasons),
+    )

@@ -1,0 +1,96 @@
+"""Read the launches of a report that can be read, by smaller and smaller parts where NVIDIA's reader fails on it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ncuview.reader.child import Answer, Failure, Shard
+from ncuview.reader.columns import Reading
+
+MOST_FAILURES, MOST_S = 24, 12
+"""How often the reader may fail on a shard, and for how long from the first time on; then the rest is not tried."""
+
+
+class Reader(Protocol):
+    """What reads a shard in one child process, as ``child.Children`` does."""
+
+    def read(self, shard: Shard, *, with_code: bool) -> Answer | Failure:
+        """Its launches, or how that failed."""
+
+
+@dataclass
+class Salvaged:
+    """What was read of a shard, and what not."""
+
+    readings: list[Reading] = field(default_factory=list)
+    """In the order of the report."""
+    lost: dict[int, str] = field(default_factory=dict)
+    """Launches that could not be read, with the reason as a sentence."""
+    without_code: dict[int, str] = field(default_factory=dict)
+    """Launches that were read without sources and machine code, with the reason as a sentence."""
+    scarce: set[str] = field(default_factory=set)
+    """Those of the reasons for which this machine's lack of memory or time is to blame, or the report."""
+
+
+def salvage(shard: Shard, reader: Reader, *, with_code: bool = True) -> Salvaged:
+    """Read a shard whole; where that fails without its code, and then without the launch on which it fails.
+
+    Without ``with_code``, nobody wants its code, and so none is missing.
+    """
+    ladder = _Ladder(reader, with_code=with_code)
+    start = shard.start
+    for place, launch in enumerate(shard.launches, shard.start):
+        if launch.damage:
+            ladder.found.lost[place] = launch.damage
+            ladder.climb(shard.part(start, place))
+            start = place + 1
+    ladder.climb(shard.part(start, shard.stop))
+    return ladder.found
+
+
+class _Ladder:
+    def __init__(self, reader: Reader, *, with_code: bool) -> None:
+        self.found = Salvaged()
+        self._reader, self._with_code = reader, with_code
+        self._failures = 0
+        self._failing_since = 0.0
+
+    def climb(self, shard: Shard) -> None:
+        """Read what can be read of these launches."""
+        if not shard.launches:
+            return
+        answer = self._try(shard, with_code=self._with_code)
+        if isinstance(answer, Failure) and self._with_code:
+            why = self._why(answer)
+            answer = self._try(shard, with_code=False)
+            if isinstance(answer, Answer):
+                self.found.without_code.update(dict.fromkeys(range(shard.start, shard.stop), why))
+        if isinstance(answer, Answer):
+            self.found.readings.append(answer.reading)
+            self.found.lost.update({at: f"launch {at} {why}" for at, why in answer.lost.items()})
+            return
+        why, at = self._why(answer), answer.launch
+        if at is None or not shard.start <= at < shard.stop or self._has_tried_enough():
+            self.found.lost.update(dict.fromkeys(range(shard.start, shard.stop), why))
+            return
+        self.found.lost[at] = why
+        self.climb(shard.part(shard.start, at))
+        self.climb(shard.part(at + 1, shard.stop))
+
+    def _try(self, shard: Shard, *, with_code: bool) -> Answer | Failure:
+        answer = self._reader.read(shard, with_code=with_code)
+        if isinstance(answer, Failure):
+            self._failures += 1
+            self._failing_since = self._failing_since or time.monotonic()
+        return answer
+
+    def _why(self, failure: Failure) -> str:
+        why = f"{'the report' if failure.launch is None else f'launch {failure.launch}'} {failure.why}"
+        if failure.scarce:
+            self.found.scarce.add(why)
+        return why
+
+    def _has_tried_enough(self) -> bool:
+        return self._failures >= MOST_FAILURES or time.monotonic() - self._failing_since > MOST_S

@@ -1,0 +1,134 @@
+"""Copy a report without what tells whose it is: hosts, users, addresses, paths, command lines, settings, comments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from pathlib import Path
+
+from ncuview.base.errors import ReportError, UsageError
+from ncuview.base.files import replace_file
+from ncuview.base.seal import seal, sidecar
+from ncuview.reader import wire
+from ncuview.reader.identity import Identity, Removed, find_identity
+from ncuview.reader.packing import ENDING as COMPRESSED
+from ncuview.reader.packing import packed
+from ncuview.reader.precheck import checked_header, damaged, read_report
+from ncuview.reader.wire import Block, Span, WireError
+
+# Block header: what is kept is named, so that a field that we do not know is left out. 5 is written anew.
+_COUNTS_AND_STRINGS = frozenset({1, 2, 4, 7, 8, 9})
+_STRINGS = (4, 1)
+_PAYLOAD_SIZE = 5
+_KEPT_INSIDE = {
+    3: frozenset({2, 6, 8}),  # session: creation time, devices, versions of ncu and CUDA
+    6: frozenset({1}),  # process: its number
+}
+
+# Result item.
+_METRIC = 13
+_METRIC_NAME = 1
+_SECTION = 17
+
+
+def scrub(source: Path, target: Path, keep: Callable[[str], bool] | None = None) -> None:
+    """Write a copy of a report that does not tell whose it is, with all counters, source texts and machine code.
+
+    The time, the devices and the versions of Nsight Compute and CUDA stay. Folders of source files get names without
+    meaning. A target that ends in .ncu-repz is compressed. With ``keep``, only metrics whose name it accepts are
+    copied, and no sections.
+
+    Raises:
+        ReportError: ``source`` is no whole report, or the copy would still tell whose it is.
+        UsageError: ``target`` cannot be written.
+    """
+    if target.is_dir():
+        raise UsageError(f"{target} is a folder", hint="Name the file to write.")
+    data = read_report(source)
+    checked_header(data, source)
+    try:
+        identity, copy = _scrubbed(data, keep)
+    except WireError as error:
+        raise damaged(source, data, error) from error
+    try:
+        _write(copy, target, identity)
+    except OSError as error:
+        raise UsageError(
+            f"{target} cannot be written: {error.strerror}", hint="Name a file in a folder that exists and has room."
+        ) from error
+
+
+def _scrubbed(data: bytes, keep: Callable[[str], bool] | None) -> tuple[Identity, bytes]:
+    rejected = _rejected_metrics(data, keep) if keep else None
+    removed: list[Removed] = []
+    contents: list[tuple[bytes, bytes]] = []
+    for block in wire.blocks(data):
+        header, left_out = _divided(data, block.header)
+        removed += left_out
+        contents.append((header, _payload(data, block, rejected)))
+    identity = find_identity(data, removed)
+    return identity, identity.overwritten(wire.encode_report(contents))
+
+
+def _divided(data: bytes, header: Span) -> tuple[bytes, list[Removed]]:
+    """A block header's fields to keep, without its payload's size, and those to leave out."""
+    kept = bytearray()
+    removed: list[Removed] = []
+    for field in wire.fields(data, header):
+        if field.number in _COUNTS_AND_STRINGS:
+            kept += data[field.start : field.end]
+        elif field.number in _KEPT_INSIDE:
+            inner = bytearray()
+            for part in wire.fields(data, field.content):
+                if part.number in _KEPT_INSIDE[field.number]:
+                    inner += data[part.start : part.end]
+                else:
+                    removed.append(Removed((field.number, part.number), part.content))
+            kept += wire.encode_field(field.number, bytes(inner))
+        elif field.number != _PAYLOAD_SIZE:
+            removed.append(Removed((field.number,), field.content))
+    return bytes(kept), removed
+
+
+def _payload(data: bytes, block: Block, rejected: Container[int] | None) -> bytes:
+    if rejected is None:
+        return data[slice(*block.payload)]
+    kernels = range(block.sources, block.sources + block.kernels)
+    return b"".join(
+        wire.encode_item(_kept_of_result(data, item, rejected) if index in kernels else data[slice(*item)])
+        for index, item in enumerate(wire.items(data, block))
+    )
+
+
+def _kept_of_result(data: bytes, item: Span, rejected: Container[int]) -> bytes:
+    return b"".join(
+        data[field.start : field.end]
+        for field in wire.fields(data, item)
+        if field.number != _SECTION
+        and not (field.number == _METRIC and _number(data, field.content, _METRIC_NAME) in rejected)
+    )
+
+
+def _rejected_metrics(data: bytes, keep: Callable[[str], bool]) -> set[int]:
+    """Where the names of unwanted metrics are in the report's strings, which all blocks add to."""
+    strings = [
+        data[slice(*string)] for block in wire.blocks(data) for string in wire.contents(data, block.header, *_STRINGS)
+    ]
+    return {index for index, string in enumerate(strings) if not keep(string.decode("utf-8", "replace"))}
+
+
+def _number(data: bytes, message: Span, number: int) -> int:
+    return next((field.value for field in wire.fields(data, message) if field.number == number), 0)
+
+
+def _write(copy: bytes, target: Path, identity: Identity) -> None:
+    checked_header(copy, target)
+    if kind := identity.remaining(copy):
+        raise ReportError(
+            f"{target} was not written: a {kind} of the session would remain in it",
+            hint="Profile again without it in names, arguments and sources.",
+        )
+    was_sealed = sidecar(target).exists()
+    sidecar(target).unlink(missing_ok=True)  # of the old report: beside the new one it would call that changed
+    replace_file(target, packed(copy) if target.suffix == COMPRESSED else copy)
+    if was_sealed:
+        seal(target)

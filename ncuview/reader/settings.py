@@ -1,0 +1,65 @@
+"""How ncu was told to treat the GPU while it profiled: what two profiles must share to be compared."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ncuview.base.errors import ReportDamaged
+from ncuview.reader import wire
+from ncuview.reader.csv_export import is_csv_export
+from ncuview.reader.precheck import read_report
+from ncuview.reader.wire import WireError
+
+_SESSION, _COMMAND_LINE = 3, 11
+_NCU = re.compile(r'(?:^|[\s"/\\])(?:ncu|nv-nsight-cu-cli)(?:\.exe)?"?(?=\s|$)')
+_DEFAULTS = {"clock-control": "base", "cache-control": "all", "replay-mode": "kernel"}
+"""What ncu's guide says it does when its command line says nothing, and no configuration file does."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of ncu that change times and counters; each empty where the report does not tell."""
+
+    clock_control: str = ""
+    """``base``: the clocks were locked; ``none``: they were left alone."""
+    cache_control: str = ""
+    """``all``: caches were emptied before each pass; ``none``: they were left as they were."""
+    replay_mode: str = ""
+    """``kernel``: each launch was repeated for each pass; ``application``: the whole program was."""
+
+
+def settings_of(path: Path) -> Settings:
+    """What the command line in a report says; nothing where it was scrubbed or lost, and of a CSV export.
+
+    Raises:
+        ReportUnreadable: It cannot be opened, or is no report of a format that we know.
+    """
+    return Settings() if is_csv_export(path) else settings_in(_command_line(path))
+
+
+def settings_in(command_line: str) -> Settings:
+    """The settings that a command line of ncu asks for, its defaults where it says nothing."""
+    program = _NCU.search(command_line)
+    if program is None:
+        return Settings()
+    options = command_line[program.end() :]
+    return Settings(*(_value(option, options) or default for option, default in _DEFAULTS.items()))
+
+
+def _value(option: str, options: str) -> str:
+    """The first one counts: what follows may be the profiled program's own."""
+    found = re.search(rf"(?<!\S)--{option}(?:=|\s+)(\S+)", options)
+    return found[1].strip("\"'").lower() if found else ""
+
+
+def _command_line(path: Path) -> str:
+    with suppress(ReportDamaged, WireError):  # which launches that costs is for the reader to say
+        data = read_report(path)
+        for block in wire.blocks(data):
+            for session in wire.contents(data, block.header, _SESSION):
+                for command in wire.contents(data, session, _COMMAND_LINE):
+                    return data[slice(*command)].decode("utf-8", "replace")
+    return ""

@@ -1,0 +1,190 @@
+"""Source code for the lines of a profile: what ncu imported, else the file on this machine if it may be the same.
+
+A report names its files, and whoever made the report chose the names. So only regular files of moderate size whose
+name ends as source code does are opened, and only those that are long enough to hold the lines.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from ntpath import basename
+from pathlib import Path, PurePath
+from posixpath import normpath
+from weakref import WeakKeyDictionary
+
+from ncuview.base.errors import UsageError
+from ncuview.base.files import open_regular
+from ncuview.records.profile import Profile, ReportInfo
+
+ENDINGS = frozenset(
+    {".c", ".cc", ".cpp", ".cu", ".cuh", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".ipp", ".py", ".tcc"}
+)
+"""Of the files that are opened."""
+LARGEST = 4 << 20
+MOST_FILES = 100_000
+"""In the folders that are searched, in all."""
+NOT_HERE = "its source is not in the report nor on this machine: profile with --import-source yes, or --source-folders"
+
+_LINE_BREAK = re.compile(r"\r\n|\n|\r")
+
+_known: WeakKeyDictionary[Profile, _Files] = WeakKeyDictionary()
+_split: WeakKeyDictionary[Profile, dict[tuple[str, str], list[str]]] = WeakKeyDictionary()
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines as a compiler counts them, which a form feed does not end."""
+    return _LINE_BREAK.split(text)
+
+
+def source_text(profile: Profile, report: str, file: str) -> str:
+    """The text of a file that instructions name; empty when the profile does not hold it.
+
+    ncu stores a file under its shortest path, and instructions name it as the compiler did. Where only the last parts
+    agree, as in a report without folders, the text is taken if no other file could be meant.
+    """
+    if text := profile.sources.get((report, file)) or profile.sources.get((report, normpath(file))):
+        return text
+    if profile not in _known:
+        _known[profile] = _Files(profile)
+    last, files = basename(file), _known[profile]
+    alike = files.held.get((report, last), [])
+    return profile.sources[report, alike[0]] if len(alike) == len(files.named.get(last, ())) == 1 else ""
+
+
+def source_lines(profile: Profile, report: str, file: str) -> list[str]:
+    """The lines of ``source_text``, split once for a profile; none when it does not hold the file."""
+    known = _split.setdefault(profile, {})
+    if (report, file) not in known:
+        text = source_text(profile, report, file)
+        known[report, file] = lines_of(text) if text else []
+    return known[report, file]
+
+
+class _Files:
+    """Which files have the same name, found out once for a profile: there is a question for every finding."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.held: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        """Report and last part of a path -> the files that it holds the text of."""
+        self.named: defaultdict[str, set[str]] = defaultdict(set)
+        """Last part of a path -> the files that instructions name, their paths in one form."""
+        for report, name in profile.sources:
+            self.held[report, basename(name)].append(name)
+        for name in map(str, profile.instructions["file"].unique()):
+            self.named[basename(name)].add(normpath(name))
+
+
+def with_local_sources(profile: Profile, folders: Iterable[Path] = ()) -> Profile:
+    """The profile with the texts of files that its reports do not hold, as far as this machine has them.
+
+    Args:
+        profile: Whose instructions name files, by absolute paths or by paths that begin in the current folder.
+        folders: Where to look for files that are not there, at any depth; the one whose path agrees with the named one
+            in most of its last parts is taken, and none where several do.
+
+    Raises:
+        UsageError: One of ``folders`` is no folder, or they hold more files than can be searched.
+    """
+    known = _files_below(folders)
+    sources, remarks = dict(profile.sources), dict(profile.source_remarks)
+    for report in profile.reports:
+        for file, longest in _lines_named(profile, report.path).items():
+            if source_text(profile, report.path, file):
+                continue
+            found = _found(file, known)
+            text, remark = _read(found, report, longest) if found else ("", NOT_HERE)
+            remarks[report.path, file] = remark
+            if text:
+                sources[report.path, file] = text
+    return replace(profile, sources=sources, source_remarks=remarks)
+
+
+def local_file(file: str, folders: Iterable[Path] = ()) -> tuple[Path, str] | None:
+    """The file on this machine that a profile names, with its text as it is, to be changed; None if it is not here.
+
+    Bytes that are no UTF-8 are kept as ``surrogateescape`` keeps them.
+    """
+    path = _found(file, _files_below(folders))
+    opened = _opened(path) if path else None
+    return (path, opened[0].decode("utf-8", "surrogateescape")) if path and opened else None
+
+
+def _lines_named(profile: Profile, report: str) -> dict[str, int]:
+    """File -> the last line of it that an instruction of the report's launches is from."""
+    launches = profile.launches.index[profile.launches["report"] == report]
+    rows = profile.instructions[["launch", "file", "line"]]
+    of_report = rows[rows["launch"].isin(launches) & (rows["line"] > 0) & (rows["file"] != "")]
+    return {str(file): int(line) for file, line in of_report.groupby("file")["line"].max().items()}
+
+
+def _files_below(folders: Iterable[Path]) -> dict[str, list[Path]]:
+    """The name of each file with source code -> where files of that name are."""
+    found: dict[str, list[Path]] = {}
+    seen = 0
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f"{folder} is no folder", hint="--source-folders takes folders that hold source code.")
+        for place, inner, names in os.walk(folder):
+            inner[:] = [name for name in inner if not name.startswith(".")]
+            seen += len(names)
+            if seen > MOST_FILES:
+                raise UsageError(
+                    f"{folder} holds too much to search: more than {MOST_FILES:,} files", hint="Name a folder in it."
+                )
+            for name in names:
+                if PurePath(name).suffix.lower() in ENDINGS:
+                    found.setdefault(name, []).append(Path(place, name))
+    return found
+
+
+def _found(file: str, known: dict[str, list[Path]]) -> Path | None:
+    """The file that is meant: in a folder that the user named, else where its own path says."""
+    candidates = known.get(basename(file), [])
+    best = max((_shared_end(file, each) for each in candidates), default=0)
+    closest = {each.resolve() for each in candidates if _shared_end(file, each) == best}
+    if len(closest) == 1:
+        return closest.pop()
+    return Path(file) if "\0" not in file and Path(file).suffix.lower() in ENDINGS else None
+
+
+def _shared_end(file: str, path: Path) -> int:
+    """How many last parts of two paths are the same."""
+    pairs = zip(reversed(re.split(r"[/\\]", normpath(file))), reversed(path.parts), strict=False)
+    return next((place for place, (one, other) in enumerate(pairs) if one != other), len(path.parts))
+
+
+def _read(path: Path, report: ReportInfo, longest: int) -> tuple[str, str]:
+    """A file's text, empty when it cannot be the one that was compiled, and what must be said of it."""
+    opened = _opened(path)
+    if opened is None:
+        return "", NOT_HERE
+    data, changed = opened
+    text = data.decode("utf-8", "replace")
+    if "\0" in text or len(lines_of(text)) < longest:
+        return "", f"{path.name} on this machine is not the file that was compiled: it has no line {longest}"
+    return text, _age(path, datetime.fromtimestamp(changed, UTC), report)
+
+
+def _opened(path: Path) -> tuple[bytes, float] | None:
+    """The content of a regular file with source code and when it was changed; None if it is anything else."""
+    try:
+        resolved = path.resolve(strict=True)
+        if resolved.suffix.lower() not in ENDINGS:
+            return None
+        with open_regular(resolved, LARGEST, follow=False) as file:
+            return file.read(LARGEST), os.fstat(file.fileno()).st_mtime
+    except (OSError, ValueError, RuntimeError):  # a path that is too long, a loop of links
+        return None
+
+
+def _age(path: Path, changed: datetime, report: ReportInfo) -> str:
+    if report.created is None:
+        return f"shown as {path.name} is now: the report does not say when it was made"
+    if changed > report.created:
+        return f"{path.name} has changed since the report was made: its lines may have moved"
+    return ""

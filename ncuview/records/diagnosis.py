@@ -1,0 +1,258 @@
+"""A diagnosis: what each rule says of each launch, what to do first, and what limits it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ncuview.records.profile import CallSite, Configuration, Device, Failure, HostTimes, ReportInfo
+
+Origin = Literal["live", "recorded", "report"]
+Verdict = Literal["advice", "near-peak", "unclear", "not-judged", "not-yours"]
+"""``advice``: there is a change to make. ``near-peak``: stop here. ``not-judged``: most rules could not look, so that
+nothing is known. ``not-yours``: a kernel of a vendor's library, whose code the reader cannot change. ``unclear``: none
+of these."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A factor by which a launch gets faster: the best guess, and bounds that should hold."""
+
+    low: float
+    best: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One number that a judgement rests on."""
+
+    name: str
+    value: float
+    unit: str
+    metrics: tuple[str, ...]
+    """The metrics that it was computed from, under Nsight Compute's names."""
+
+
+@dataclass(frozen=True)
+class CodeLine:
+    """A line of source code with its number, from 1; its indentation is spaces."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """A line of the user's code, with its share of the waste that a finding is about."""
+
+    file: str
+    line: int
+    share: float
+    code: str
+    """The line's text without indentation; empty when the source is not there."""
+    around: tuple[CodeLine, ...] = ()
+    """The line itself and a few before and after it; empty when the source is not there."""
+    inlined: bool = False
+    """Whether the line is of another function than the kernel, inlined into it."""
+    called_from: tuple[CallSite, ...] = ()
+    """Where the kernel calls that function, by share of the waste; empty when the machine code does not tell."""
+    remark: str = ""
+    """Why there is no code to show, or why what is shown may not be what ran; empty when neither is so."""
+
+
+@dataclass(frozen=True)
+class HotInstruction:
+    """A machine instruction of which no source line is known, with its share of the waste that a finding is about."""
+
+    address: int
+    """Bytes from the kernel's start."""
+    sass: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Citation:
+    """Where the optimisation is taught, and what is said there."""
+
+    document: str
+    section: str
+    claim: str
+
+
+@dataclass(frozen=True)
+class Fix:
+    """What to change, shown on two real kernels of the catalogue."""
+
+    title: str
+    before: str
+    before_from: str
+    after: str
+    after_from: str
+
+
+@dataclass(frozen=True)
+class SourceEdit:
+    """The advice as a change of the user's own source, or why there is none."""
+
+    title: str = ""
+    """What it does, as an order; empty when there is no change."""
+    diff: str = ""
+    """A unified diff against the file, which ``git apply`` takes."""
+    assumes: str = ""
+    """What must be true that the source does not show; empty where nothing is."""
+    reason: str = ""
+    """Why no change can be written mechanically."""
+
+
+@dataclass(frozen=True)
+class RuleId:
+    """A rule's code and name: ``SMEM001``, ``shared-bank-conflict``."""
+
+    code: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The rule fired: there is waste, and this is what removing it would gain."""
+
+    rule: RuleId
+    optimization: str
+    message: str
+    predicted_speedup: Gain
+    wall_after: str
+    """The unit that limits the launch once the advice is taken."""
+    check: str
+    """What a new profile must show when the change has worked."""
+    assumes: str
+    evidence: tuple[Evidence, ...]
+    where: tuple[SourceLine, ...]
+    cite: tuple[Citation, ...]
+    fix: Fix
+    rejected: str = ""
+    """Why the finding is not advice, in one line; empty when it is."""
+    instructions: tuple[HotInstruction, ...] = ()
+    """Where the waste is that no source line is known of."""
+    lines_wanted: str = ""
+    """How to get source lines for ``instructions``; empty when there are none."""
+    edit: SourceEdit | None = None
+    """The change of the user's own source; None where the source is not at hand or another advice comes first."""
+
+
+@dataclass(frozen=True)
+class Passed:
+    """The rule looked and found nothing; ``message`` says how close it was."""
+
+    rule: RuleId
+    message: str
+
+
+@dataclass(frozen=True)
+class NotApplicable:
+    """The launch has no subject for this rule: no shared memory, say."""
+
+    rule: RuleId
+    message: str
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Metrics are missing; ``missing`` names them, ``message`` gives the command that collects them."""
+
+    rule: RuleId
+    message: str
+    missing: tuple[str, ...]
+
+
+SKIPPED_BECAUSE = "it cannot be judged: "
+"""How the message of a rule begins that was skipped because it could not look."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """The rule itself failed on this launch; the others went on."""
+
+    rule: RuleId
+    message: str
+
+
+Outcome = Finding | Passed | NotApplicable | Skipped | Broken
+
+
+def mostly_blind(outcomes: Sequence[Outcome]) -> bool:
+    """Whether most rules could not look: numbers or machine code were missing, or the rules broke."""
+    return 2 * sum(isinstance(outcome, Skipped | Broken) for outcome in outcomes) > len(outcomes)
+
+
+@dataclass(frozen=True)
+class TextbookMetric:
+    """A metric under the name of the documents and of nvprof, computed for one launch."""
+
+    value: float
+    unit: str
+    source: str
+    """The expression over Nsight Compute's metrics that gave the value."""
+
+
+@dataclass(frozen=True)
+class LaunchDiagnosis:
+    """What is to be said about one launch."""
+
+    report: str
+    index: int
+    kernel: str
+    demangled: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    duration_ns: float
+    device: Device
+    origin: Origin
+    wall: str
+    """The unit that limits the launch now."""
+    walls: Mapping[str, float]
+    """Each unit's use as a share of its peak, 0..1."""
+    attained: float
+    """How much of what a good kernel attains the busiest unit reaches, 0..1; at 1 nothing is left to gain there."""
+    verdict: Verdict
+    metrics: Mapping[str, TextbookMetric]
+    outcomes: tuple[Outcome, ...]
+    """One per rule; findings first, by predicted gain."""
+    host: HostTimes | None = None
+    """Where the host timed its copies, all predicted gains are of the whole: copies and kernel."""
+    owner: str = ""
+    """The vendor's library that the kernel is part of, such as ``cuBLAS``, by its name; empty where it is of none."""
+    textbook: tuple[str, ...] = ()
+    """Of a catalogue kernel: what the documents do next although it is not the first advice here, and why not."""
+
+    @property
+    def whole_ns(self) -> float:
+        """What gains are measured on: the kernel's duration, or that of copies and kernel where they were timed."""
+        return self.host.whole_ns if self.host else self.duration_ns
+
+    @property
+    def unexamined(self) -> bool:
+        """Whether most rules could not look at a launch of the reader's own code, for want of numbers or code."""
+        return not self.owner and mostly_blind(self.outcomes)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The advice, best first: findings that promise enough to be worth doing."""
+        return tuple(o for o in self.outcomes if isinstance(o, Finding) and not o.rejected)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The answer: one entry per launch, in the order of the reports."""
+
+    launches: tuple[LaunchDiagnosis, ...]
+    reports: tuple[ReportInfo, ...]
+    remark: str = ""
+    """Why the profile is a recorded one, or what else the reader must know before the first launch."""
+    launched: Mapping[Configuration, int] = field(default_factory=dict)
+    """How often the program launched each configuration, where only some of its launches were profiled. What is not in
+    it was launched as often as it was profiled."""
+    failure: Failure | None = None
+    """Why launches are missing, or all of them; None when the answer is whole. Every page and format says it, each gate
+    has a check that could not be judged, and the run does not end with exit code 0."""

@@ -1,0 +1,56 @@
+"""The answer of a gate: its checks, and whether it is open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ncuview.records.diagnosis import SourceLine
+from ncuview.records.profile import Extent
+
+Level = Literal["off", "warn", "error"]
+CheckResult = Literal["passed", "failed", "inconclusive", "not judged"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One condition of a budget or baseline, judged on one kernel and configuration.
+
+    Grid and block are (0, 0, 0) where it is about no launch: nothing fits an entry of the budget, say.
+    """
+
+    kernel: str
+    """The demangled name."""
+    grid: Extent
+    block: Extent
+    subject: str
+    """What is limited: a metric's name, ``duration_ns``, ``promised``, or a rule's code and name."""
+    condition: str
+    """In words: ``at most 4 sectors``, ``as in the baseline, 4 sectors``."""
+    result: CheckResult
+    """``inconclusive`` where repeats spread too far to say, ``not judged`` where the number is missing."""
+    level: Level
+    """What a failure means."""
+    measured: float | None
+    """None where there is no number."""
+    limit: float | None
+    """None where the condition is not about a number."""
+    unit: str
+    message: str
+    """The judgement as a sentence, with numbers and units."""
+    origin: str
+    """Where the condition stands: ``budget.toml, budget 3``, ``baseline main.json``."""
+    where: tuple[SourceLine, ...] = ()
+    """The lines that are to blame, where a finding or a metric's evidence names them."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What a budget and a baseline say of a diagnosis."""
+
+    checks: tuple[Check, ...]
+    """In the order of the launches, then of the conditions."""
+    fail_on: Level
+    """Failures of this level or above close the gate; ``off``: none does."""
+    remark: str = ""
+    """What the reader must know before the first check: why nothing was compared, say."""

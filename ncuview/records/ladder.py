@@ -1,0 +1,55 @@
+"""A family of catalogue kernels, with predictions beside measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ncuview.records.diagnosis import LaunchDiagnosis
+from ncuview.records.profile import ReportInfo
+
+
+@dataclass(frozen=True)
+class TextbookStep:
+    """What the documents do next to a kernel, and what it brought here."""
+
+    kernel: str
+    """The kernel that takes the step."""
+    applies: str
+    """The optimization that it applies."""
+    measured_speedup: float
+    not_first: str
+    """Why it is not the first advice here, with ``measured_speedup`` in words; empty where it is."""
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A kernel's place on its family's ladder."""
+
+    kernel: str
+    rung: int
+    diagnosis: LaunchDiagnosis
+    useful_rate: float
+    """Work that the problem needs, over the time, in ``rate_unit``."""
+    rate_unit: Literal["GB/s", "GFLOP/s"]
+    reported: str
+    """The document's own figure and GPU; empty where it gives none."""
+    better: str
+    """The kernel that applies the first advice; empty on the last rung."""
+    better_sizes: Mapping[str, int]
+    """The sizes at which ``better`` was measured."""
+    measured_speedup: float | None
+    """How much faster ``better`` does the same work; None when there is none."""
+    steps: tuple[TextbookStep, ...]
+    """What the documents do next to this kernel."""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """A family from naive to best, with what was promised and what was got at each step."""
+
+    family: str
+    rungs: tuple[Rung, ...]
+    reports: tuple[ReportInfo, ...]
+    remark: str = ""

@@ -1,0 +1,122 @@
+"""A profile: the launches of reports as DataFrames, and what is known of their devices, host times and code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Extent = tuple[int, int, int]
+NOWHERE: Extent = (0, 0, 0)
+"""Grid and block of what is about no launch."""
+Configuration = tuple[str, Extent, Extent]
+"""A kernel's demangled name, or its bare name for all kernels of that name together, its grid and its block."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there is no answer, or not the whole one."""
+
+    id: str
+    """Its stable name, as ``NcuviewError.id``: ``NCU-PERM``, ``ReportDamaged``."""
+    message: str
+    hint: str
+    """What the user can do next; may be empty."""
+    exit_code: int
+    """What the run ends with, unless something worse happened too."""
+
+
+@dataclass(frozen=True)
+class ReportInfo:
+    """Where the launches of one report come from."""
+
+    path: str
+    """The file, as the user named it."""
+    ncu_version: str
+    """The Nsight Compute that wrote it, such as ``2025.3.1``; empty when the report does not say."""
+    created: datetime | None
+    """When it was written (UTC); None when the report does not say."""
+    damage: str = ""
+    """What of it could not be read, as in "launches 0 to 6 of 9 were read; block 3 is damaged at byte 1,234 of 5,678";
+    empty when all of it was. A run with a damaged report never ends with exit code 0."""
+    may_be_whole: bool = False
+    """Whether all that was not read may be for want of this machine's memory or time, and the report be whole."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Profile:
+    """All launches of one or more reports, as DataFrames in base units (ns, byte, sector, %).
+
+    ``launches`` has one row per launch, indexed 0..n-1 over all reports: ``report`` (string), ``index`` (int64,
+    0-based in its report), ``kernel``, ``demangled`` (string), ``grid_x`` ... ``block_z`` (int64), ``device``
+    (string), ``compute_capability`` (string, ``9.0``; empty when unknown), ``duration_ns`` (float64).
+
+    ``metrics`` has the same index and a float64 column for each metric under Nsight Compute's own name; NaN where a
+    launch does not have it. ``units`` gives the unit of each column.
+
+    ``instructions`` has one row per machine instruction of each launch: ``launch`` (int64, into ``launches``),
+    ``address`` (int64, bytes from the kernel's start), ``sass``, ``file`` (string), ``line`` (int64, 0 when unknown),
+    and a float64 column for each metric that ncu attributes to instructions.
+
+    ``sources`` maps (report, file) to the source text that ncu imported, or that was read here because it did not;
+    ``source_remarks`` says of such a file what its reader must know, or why there is no text.
+
+    ``call_sites`` maps a launch to the addresses of inlined instructions, and those to the line of the kernel's own
+    code that they were inlined at; the instructions themselves name the line of the inlined function. A launch whose
+    machine code does not tell is missing.
+    """
+
+    reports: tuple[ReportInfo, ...]
+    launches: pd.DataFrame
+    metrics: pd.DataFrame
+    units: Mapping[str, str]
+    instructions: pd.DataFrame
+    sources: Mapping[tuple[str, str], str]
+    source_remarks: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    call_sites: Mapping[int, Mapping[int, CallSite]] = field(default_factory=dict)
+    failure: Failure | None = None
+    """Why launches are missing, what of a report could not be read, or why it is not kept; None when all is well."""
+
+    def __repr__(self) -> str:
+        kernels, metrics = self.launches["demangled"].nunique(), len(self.metrics.columns)
+        return f"Profile of {len(self.launches)} launches of {kernels} kernels with {metrics} metrics"
+
+    @cached_property
+    def lines(self) -> pd.DataFrame:
+        """``instructions`` summed by source line: ``launch``, ``file``, ``line`` and the metric columns."""
+        known = self.instructions[self.instructions["line"] > 0]
+        return known.drop(columns=["address", "sass"]).groupby(["launch", "file", "line"], as_index=False).sum()
+
+
+@dataclass(frozen=True)
+class CallSite:
+    """The line of a kernel's own code that calls a function which was inlined there."""
+
+    file: str
+    line: int
+    code: str = ""
+    """The line's text without indentation; empty when the source is not there."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """The GPU of a launch."""
+
+    name: str
+    compute_capability: str
+
+
+@dataclass(frozen=True)
+class HostTimes:
+    """What the host measured around a kernel, in ns: its copies, the kernel itself, and the whole."""
+
+    to_device_ns: float
+    kernel_ns: float
+    to_host_ns: float
+    whole_ns: float
+    """From the first copy to the end of the last; less than the sum of the others where they overlap."""

@@ -1,1 +1,0 @@
-"""The language that rule and kernel files are written in: data, never code."""

@@ -1,0 +1,230 @@
+"""Which share of each unit's peak a good kernel attains, per GPU: the shipped table, and over it the user's own.
+
+The user's table is what ``ncuview calibrate`` writes: TOML with one section per GPU. Where it has a section for a GPU,
+that counts; what the section lacks comes from the shipped table's section, and what that lacks from its default.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
+
+from ncuview.base.errors import TableError
+from ncuview.base.files import replace_file
+from ncuview.base.paths import users_table
+from ncuview.base.toml_file import parse_toml
+from ncuview.gpus import DEFAULT, FIGURE_NAMES, shipped_tables
+from ncuview.metrics.units import UNITS
+from ncuview.records.calibration import Calibration
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.float64]
+
+MOST = 1.05
+"""A counter may exceed its peak by a little: the pass that reads the cycles is another one."""
+
+_HEADER = "# Written by `ncuview calibrate`, which replaces the section of the GPU that it measures, and no other."
+_PART = re.compile(r"(?m)^(?=[ \t]*\[)")
+_MEND = "Mend it, or delete it and run `ncuview calibrate` again."
+
+Share = Annotated[float, Field(gt=0, le=MOST)]
+Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Bounds(_Part):
+    """The attainable share of one unit's peak."""
+
+    low: Share
+    best: Share
+    high: Share
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if not self.low <= self.best <= self.high:
+            raise ValueError("low, best and high are not in this order")
+        return self
+
+
+class _Figures(_Part):
+    """What a section says beside the units; see ncuview/gpus for what each figure is."""
+
+    measured: Annotated[str, Field(pattern=r"^[^\r\n]*$")] = ""
+    launch_ns: Amount | None = None
+    memory_ns: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    blocks_per_ns: Amount | None = None
+    host_bytes_per_ns: Amount | None = None
+    dram_write_cost: Annotated[float, Field(ge=0, lt=1)] | None = None
+    bytes_in_flight: Amount | None = None
+    float_atomic_use: Annotated[float, Field(gt=0, le=1)] | None = None
+
+
+_UNITS: dict[str, Any] = dict.fromkeys(UNITS, (Bounds | None, None))
+Section: type[BaseModel] = create_model("Section", __base__=_Figures, **_UNITS)
+"""One GPU: a key for each unit and figure, all of them optional."""
+
+Gpu = dict[str, Any]
+"""Unit -> its bounds, and figure -> its value."""
+
+
+def shipped(device: str) -> Gpu:
+    """The figures that ncuview ships for this GPU, with the default for what was not measured."""
+    return {**shipped_tables()[DEFAULT], **shipped_tables().get(device, {})}
+
+
+def of_gpu(device: str) -> Gpu:
+    """The figures for this GPU: the user's, else the shipped ones, else the default.
+
+    Raises:
+        TableError: The user's table cannot be used.
+    """
+    return {**shipped(device), **_users().get(device, {})}
+
+
+def is_assumed(device: str) -> bool:
+    """Whether nobody measured this GPU."""
+    return device not in _users() and str(shipped(device)["measured"]).startswith("never")
+
+
+def figure_columns(devices: Sequence[str]) -> dict[str, Column]:
+    """What rule expressions read of the GPU of each launch: ``gpu.NAME`` -> a column; NaN where nobody measured it."""
+    gpus = {device: of_gpu(device) for device in set(devices)}
+    return {
+        name: np.array([gpus[device].get(figure, np.nan) for device in devices], np.float64)
+        for name, figure in FIGURE_NAMES.items()
+    }
+
+
+def bounds_of(gpu: Gpu, unit: str) -> Mapping[str, float]:
+    """Low, best and high of a unit; the default for units where the figures have none."""
+    bounds: Mapping[str, float] = gpu[unit] if unit in gpu else gpu["unit"]
+    return bounds
+
+
+def attainable(device: str, unit: str, bound: str) -> float:
+    """The share of a unit's peak that good kernels reach on this GPU, at bound ``low``, ``best`` or ``high``."""
+    return float(bounds_of(of_gpu(device), unit)[bound])
+
+
+def _users() -> dict[str, Gpu]:
+    path = users_table()
+    return read_table(path) if path else {}
+
+
+def read_table(path: Path) -> dict[str, Gpu]:
+    """The sections of a user's table, checked; none when there is no such file.
+
+    Raises:
+        TableError: The file cannot be used; the message names file and key.
+    """
+    return _sections(path, _text(path))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        if isinstance(error, PermissionError) and not os.access(path.parent, os.X_OK):
+            return ""  # another user's home, as in a container that changes the user: nothing of ours is there
+        raise TableError(f"{path}: {error}", hint=_MEND) from error
+
+
+def _sections(path: Path, text: str) -> dict[str, Gpu]:
+    try:
+        content = parse_toml(text)
+    except ValueError as error:
+        raise TableError(f"{path}: {error}", hint=_MEND) from error
+    return {device: _checked(path, device, section) for device, section in content.items()}
+
+
+def _checked(path: Path, device: str, section: Any) -> Gpu:
+    if device == DEFAULT:
+        raise TableError(f"{path}: {device}: a section is named after a GPU, not {device}", hint=_MEND)
+    try:
+        return Section.model_validate(section).model_dump(exclude_none=True)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        key = ".".join([device, *(str(part) for part in problem["loc"])])
+        raise TableError(f"{path}: {key}: {problem['msg'][0].lower()}{problem['msg'][1:]}", hint=_MEND) from error
+
+
+def check_writable(path: Path) -> None:
+    """Find out before anything is measured whether a table can be written here, and make its folder.
+
+    Raises:
+        TableError: The table that is there cannot be used, or none can be written.
+    """
+    read_table(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def keep(calibration: Calibration, path: Path) -> None:
+    """Write the section of a GPU into a table and keep those of other GPUs.
+
+    Whoever reads the table meanwhile sees the old or the new one, whole.
+
+    Raises:
+        TableError: The table that is there cannot be used, or it cannot be written.
+    """
+    path = path.resolve()  # a link stays a link
+    before = _text(path)
+    others = {name: section for name, section in _sections(path, before).items() if name != calibration.device}
+    after = _without(before, calibration.device) + section_text(calibration)
+    if {name: section for name, section in _sections(path, after).items() if name != calibration.device} != others:
+        raise TableError(f"{path}: its sections cannot be told apart", hint="Write each as [GPU name].")
+    try:
+        replace_file(path, after.encode(), mode=0o600)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def section_text(calibration: Calibration) -> str:
+    """The section of a GPU as TOML, without what was not measured; each figure with the kernel that it is from."""
+    lines = [f"[{_quoted(calibration.device)}]", f"measured = {_quoted(calibration.measured)}"]
+    for name, figure in calibration.figures.items():
+        if not figure.assumed:
+            lines.append(f"{name} = {figure.value}  # {figure.kernel}")
+    for unit, share in calibration.shares.items():
+        if not share.assumed:
+            bounds = f"{{ low = {share.low}, best = {share.best}, high = {share.high} }}"
+            lines.append(f"{unit} = {bounds}  # {share.kernel}")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """A TOML string: JSON's escapes are TOML's, but for one character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _without(text: str, device: str) -> str:
+    """A table's text, as it was written, without the section of one GPU; it ends where the next section may start."""
+    parts = [part for part in _PART.split(text) if device not in tomllib.loads(part)]
+    kept = "".join(parts).rstrip("\n") or _HEADER
+    return f"{kept}\n\n"
+
+
+def _unwritable(path: Path, error: OSError) -> TableError:
+    return TableError(
+        f"{path} cannot be written: {error.strerror}", hint="--output FILE writes the table to another place."
+    )

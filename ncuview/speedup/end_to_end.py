@@ -1,0 +1,71 @@
+"""Gains of copies and kernel together, for launches whose copies the host timed.
+
+A kernel that gets faster shortens the whole only by what of it shows beside the copies (Amdahl); a rule about copies
+says directly which share of the whole is left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ncuview.metrics.quantities import column
+from ncuview.speedup.attainable import of_gpu
+from ncuview.speedup.model import CERTAINTY, Speedup
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ncuview.records.profile import Profile
+
+    Column = NDArray[np.float64]
+
+_BOTH_WAYS = 1.3
+"""Copies that go both ways at once take so much longer, each; overlappedCopies[streams=3] on an H200."""
+TRANSFER = "transfer"
+"""The wall of a launch whose copies take longer than anything else."""
+
+
+def of_host(left: Column) -> Speedup:
+    """What each launch gains from a change after which this share of the time of copies and kernel is left."""
+    saved = np.clip(1 - left, 0.0, 1.0)
+    low, best, high = (1 / np.maximum(1e-3, 1 - np.minimum(1.0, saved * certainty)) for certainty in CERTAINTY.values())
+    return Speedup(low, best, high, [TRANSFER] * len(left))
+
+
+def with_copies(speedup: Speedup, profile: Profile) -> Speedup:
+    """The gain of the whole from the gain of a kernel; unchanged where no copies were timed."""
+    shown = _shown(profile)
+    timed = np.isfinite(shown)
+    kernel = {name: getattr(speedup, name) for name in ("low", "best", "high")}
+    with np.errstate(divide="ignore", over="ignore"):  # a gain of 0 is a kernel that never ends, and so is the whole
+        whole = {name: np.where(timed, 1 / (1 - shown + shown / gain), gain) for name, gain in kernel.items()}
+    return replace(speedup, **whole)
+
+
+def _shown(profile: Profile) -> Column:
+    """The share of the whole in which the kernel runs and no copy could; NaN where no copies were timed."""
+    kernel, whole = column(profile, "host__kernel_time"), column(profile, "host__whole_time")
+    longest_copy = np.maximum(column(profile, "host__to_device_time"), column(profile, "host__to_host_time"))
+    overlapped = column(profile, "host__streams") > 1
+    shown = np.where(overlapped, np.maximum(0.0, kernel - longest_copy), kernel) / whole
+    return np.minimum(1.0, shown)
+
+
+def attained(profile: Profile) -> Column:
+    """How close copies and kernel come to a perfect overlap at the speed of the bus, 0..1; NaN where not timed."""
+    devices = profile.launches["device"].tolist()
+    speeds = {device: of_gpu(device)["host_bytes_per_ns"] for device in set(devices)}
+    each_way = column(profile, "host__copied_bytes") / 2 / np.array([speeds[device] for device in devices])
+    longest = np.maximum(_BOTH_WAYS * each_way, column(profile, "host__kernel_time"))
+    close: Column = np.minimum(1.0, longest / column(profile, "host__whole_time"))
+    return close
+
+
+def copies_dominate(profile: Profile) -> list[bool]:
+    """Whether the copies of each launch take longer than its kernel."""
+    copies = column(profile, "host__to_device_time") + column(profile, "host__to_host_time")
+    longer: list[bool] = (copies > column(profile, "host__kernel_time")).tolist()
+    return longer

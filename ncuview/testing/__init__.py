@@ -1,0 +1,1 @@
+"""What a user's own tests ask of a profiled kernel."""

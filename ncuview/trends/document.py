@@ -1,0 +1,134 @@
+"""What ``ncuview analyze --format json`` printed, as a diagnosis again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from math import nan
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from ncuview.base.errors import ReportDamaged
+from ncuview.base.regular_file import read_regular_file
+from ncuview.records.diagnosis import (
+    Broken,
+    Diagnosis,
+    Finding,
+    LaunchDiagnosis,
+    NotApplicable,
+    Outcome,
+    Passed,
+    Skipped,
+)
+from ncuview.records.profile import Configuration, Failure, ReportInfo
+
+SCHEMA = "ncuview.diagnosis/1"
+
+_AGAIN = "Write it again: ncuview analyze REPORT --format json."
+_NO_FIX = {"title": "", "before": "", "before_from": "", "after": "", "after_from": ""}
+_REJECTED = {
+    **dict.fromkeys(("optimization", "wall_after", "check", "assumes"), ""),
+    **dict.fromkeys(("evidence", "where", "cite"), ()),
+    "fix": _NO_FIX,
+}
+"""What the document does not say of a finding that is no advice."""
+
+_LAUNCH, _REPORTS = TypeAdapter(LaunchDiagnosis), TypeAdapter(tuple[ReportInfo, ...])
+_FAILURE: TypeAdapter[Failure | None] = TypeAdapter(Failure | None)
+_KINDS: dict[str, TypeAdapter[Outcome]] = {
+    "finding": TypeAdapter(Finding),
+    "passed": TypeAdapter(Passed),
+    "not_applicable": TypeAdapter(NotApplicable),
+    "skipped": TypeAdapter(Skipped),
+    "broken": TypeAdapter(Broken),
+}
+
+
+def read_document(file: Path) -> Diagnosis | None:
+    """The diagnosis in a JSON file; None where the file holds anything else.
+
+    What the document leaves out is empty: edits of the source, and of a rejected finding all but its message and its
+    promise.
+
+    Raises:
+        ReportUnreadable: The file cannot be opened.
+        ReportDamaged: It is a diagnosis with a part missing or wrong.
+    """
+    data = read_regular_file(file)
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        if SCHEMA.encode() in data[:200]:
+            raise ReportDamaged(f"{file} is damaged: {error}", hint=_AGAIN) from error
+        return None
+    if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+        return None
+    try:
+        return diagnosis_of(content)
+    except (LookupError, TypeError, AttributeError, ValidationError) as error:
+        raise ReportDamaged(f"{file} is damaged: {_words(error)}", hint=_AGAIN) from error
+
+
+def diagnosis_of(content: dict[str, Any]) -> Diagnosis:
+    """The diagnosis that a document of the schema ``ncuview.diagnosis/1`` describes.
+
+    Raises:
+        LookupError, TypeError, AttributeError, ValidationError: A part is missing or of the wrong type.
+    """
+    return Diagnosis(
+        launches=tuple(_launch(launch) for launch in content["launches"]),
+        reports=_REPORTS.validate_python(content["reports"]),
+        remark=str(content["remark"]),
+        launched=_launched(content["priorities"]["groups"]),
+        failure=_FAILURE.validate_python(content.get("error")),
+    )
+
+
+def _launch(told: dict[str, Any]) -> LaunchDiagnosis:
+    return _LAUNCH.validate_python(
+        {
+            **told,
+            "origin": told["source"],
+            "duration_ns": _number(told["duration_ns"]),
+            "attained": _number(told["attained"]),
+            "metrics": {name: {**metric, "source": metric["from"]} for name, metric in told["metrics"].items()},
+            "outcomes": tuple(_outcomes(told["outcomes"], told["findings"])),
+        }
+    )
+
+
+def _outcomes(told: list[dict[str, Any]], advice: list[dict[str, Any]]) -> Iterator[Outcome]:
+    """The outcomes of a launch; what is said in full of those that are advice stands elsewhere, in the same order."""
+    advised = [outcome["outcome"] == "finding" and not outcome["rejected"] for outcome in told]
+    if sum(advised) != len(advice):
+        raise LookupError("outcomes and findings do not agree")
+    in_full = iter(advice)
+    for outcome, is_advice in zip(told, advised, strict=True):
+        said = next(in_full) if is_advice else _REJECTED if outcome["outcome"] == "finding" else {}
+        rule = {"code": outcome["rule"], "name": outcome["name"]}
+        yield _KINDS[outcome["outcome"]].validate_python({**said, **outcome, "rule": rule})
+
+
+def _number(value: float | None) -> float:
+    return nan if value is None else value
+
+
+def _launched(groups: list[dict[str, Any]]) -> dict[Configuration, int]:
+    """How often configurations were launched of which only some launches were profiled."""
+    return {
+        (str(group["demangled"]), tuple(group["grid"]), tuple(group["block"])): int(group["launches"])
+        for group in groups
+        if group["launches"] != group["profiled"]
+    }
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        return f"{place}: {first['msg']}" if place else first["msg"]
+    if isinstance(error, KeyError):
+        return f"{error.args[0]!r} is missing"
+    return str(error)

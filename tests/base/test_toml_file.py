@@ -1,0 +1,100 @@
+"""TOML of strangers: read within bounds of size, depth and time, or refused with a sentence."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ncuview.base.toml_file import DEEPEST, LARGEST, beginning_of, parse_toml, text_of, toml_of
+
+BOMBS = {
+    "a long dotted key": "a." * (LARGEST // 2 - 1) + "a=1",
+    "a long heading": "[" + "a." * (LARGEST // 2 - 2) + "a]",
+    "quoted parts": "'a'." * (LARGEST // 4 - 2) + "a=1",
+    "blanks between parts": "a . " * (LARGEST // 4 - 2) + "a=1",
+    "nested arrays": "a=" + "[" * (LARGEST - 2),
+    "nested tables": "a=" + "{a=" * (LARGEST // 3 - 2),
+    "a long number": "a=" + "9" * (LARGEST - 2),
+    "quotes": '"' * LARGEST,
+    "a word": "a" * LARGEST,
+}
+
+
+@pytest.mark.parametrize("text", BOMBS.values(), ids=BOMBS)
+def test_bombs_are_refused(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "bomb.toml"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=r"."):
+        toml_of(file)
+
+
+def test_keys_of_some_parts_are_read() -> None:
+    inner = parse_toml(".".join(["a"] * DEEPEST) + " = 1")
+    for _ in range(DEEPEST):
+        inner = inner["a"]
+    assert inner == 1  # type: ignore[comparison-overlap]
+    with pytest.raises(ValueError, match=f"more than {DEEPEST} parts"):
+        parse_toml(".".join(["a"] * (DEEPEST + 1)) + " = 1")
+
+
+@given(st.text("a.'\"=[]{}\n #1,", max_size=60))
+def test_all_else_is_python_s_own(text: str) -> None:
+    try:
+        want: object = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        with pytest.raises(tomllib.TOMLDecodeError):
+            parse_toml(text)
+    else:
+        assert parse_toml(text) == want
+
+
+def test_a_large_file_is_not_read_to_its_end(tmp_path: Path) -> None:
+    file = tmp_path / "large.toml"
+    with file.open("wb") as large:
+        large.truncate(100 << 20)
+    with pytest.raises(ValueError, match="larger than"):
+        text_of(file)
+    assert len(beginning_of(file, 10)) == 10
+
+
+def test_a_file_of_just_the_size_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text("a=1\n".ljust(LARGEST))
+    assert toml_of(file) == {"a": 1}
+
+
+def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.toml"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path, Path(os.devnull)):
+        with pytest.raises(ValueError, match="no regular file"):
+            text_of(path)
+    with pytest.raises(FileNotFoundError):
+        text_of(tmp_path / "missing.toml")
+
+
+def test_what_becomes_a_device_once_it_was_looked_at_is_refused_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = tmp_path / "changed.toml"
+    changed.symlink_to("/dev/zero")
+    monkeypatch.setattr(Path, "is_file", lambda _: True)
+    with pytest.raises(ValueError, match="no regular file"):
+        beginning_of(changed, 10)
+
+
+def test_a_name_that_no_file_can_have_is_refused() -> None:
+    with pytest.raises(ValueError, match="null"):
+        beginning_of(Path("a\0b"), 10)
+
+
+def test_what_is_no_utf_8_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_bytes(b"a = '\xff'")
+    with pytest.raises(UnicodeDecodeError):
+        toml_of(file)

@@ -1,0 +1,46 @@
+"""Histograms and counts, against a loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ncuview.catalogue.reference import ORACLES, Array, Problem
+
+
+def words(n: int, below: int) -> Array:
+    return np.random.default_rng(7).integers(0, below, n, dtype=np.uint32)
+
+
+@pytest.mark.parametrize("values", [1, 4, 256])
+def test_a_histogram_counts_each_value(values: int) -> None:
+    given = words(1000, values)
+    want = [0] * 256
+    for value in given.tolist():
+        want[value] += 1
+    got = ORACLES["histogram_CPU"](Problem((given,), (256,), "uint32", {"values": values}))
+    assert got.dtype == np.uint32
+    assert got.tolist() == want
+
+
+def test_all_set_bits_are_counted() -> None:
+    given = words(1000, 1 << 32)
+    got = ORACLES["count_of_bits"](Problem((given,), (2,), "uint32", {}))
+    assert got.dtype == np.uint32
+    assert got.tolist() == [sum(f"{value:b}".count("1") for value in given.tolist()), 0]
+
+
+def test_a_count_of_bits_is_one_number_of_64_bits() -> None:
+    given = np.full(1 << 20, 0xFFFFFFFF, np.uint32)
+    got = ORACLES["count_of_bits"](Problem((given,), (2,), "uint32", {}))
+    assert got.view(np.uint64).tolist() == [32 << 20]
+
+
+def test_rows_are_added_to_the_rows_that_they_go_to() -> None:
+    rows, to = words(600, 4).reshape(100, 6).astype(np.float16), words(100, 20)
+    want = np.zeros((20, 6))
+    for row, target in zip(rows.tolist(), to.tolist(), strict=True):
+        want[target] += row
+    got = ORACLES["sums_by_target_row"](Problem((rows.reshape(-1), to), (120,), "float16", {"rows": 20, "width": 6}))
+    assert got.dtype == np.float16
+    assert got.reshape(20, 6).tolist() == want.tolist()

@@ -1,1 +1,0 @@
-"""Tests of the stage that judges launches and promises gains."""

@@ -1,0 +1,266 @@
+"""Rule files: one that lacks any part does not load, and the error names file and key."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ncuview.base.errors import RuleFileError, UnknownRule, UnsafeExpression, UnsafeTemplate
+from ncuview.base.paths import shipped
+from ncuview.engine.rule_file import OPTIMIZATIONS, find_rule, load_rule, load_rules
+from ncuview.metrics.quantities import DERIVED
+
+NAME = "shared-bank-conflict"
+SHIPPED = shipped("rules") / "shared_memory" / f"{NAME}.toml"
+RULE: dict[str, Any] = tomllib.loads(SHIPPED.read_text(encoding="utf-8"))
+
+Path_ = tuple[str | int, ...]
+
+
+def toml(value: Any) -> str:
+    """A value as inline TOML."""
+    match value:
+        case dict():
+            return "{" + ", ".join(f"{toml(key)} = {toml(inner)}" for key, inner in value.items()) + "}"
+        case list():
+            return "[" + ", ".join(map(toml, value)) + "]"
+        case str():
+            return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+        case _:
+            return repr(value)
+
+
+def written(folder: Path, content: dict[str, Any], name: str = NAME) -> Path:
+    path = folder / f"{name}.toml"
+    path.write_text("\n".join(f"{key} = {toml(value)}" for key, value in content.items()), encoding="utf-8")
+    return path
+
+
+def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    content = deepcopy(RULE)
+    change(content)
+    return content
+
+
+def keys_of(value: Any, at: Path_ = ()) -> Iterator[Path_]:
+    """The place of every key in a document."""
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(value, dict):
+            yield (*at, key)
+        if isinstance(inner, dict | list):
+            yield from keys_of(inner, (*at, key))
+
+
+OPTIONAL = {"let", "where", "values", "units", "scale", "adds", "latency"}
+OWN_NAMES = {("metrics",), ("thresholds",)}
+
+
+def is_required(at: Path_) -> bool:
+    """Not optional, and not a name that the rule chose itself."""
+    own = at[:-1] in OWN_NAMES or at[-2:-1] == ("metrics",)
+    return not own and not any(at[:end][-1] in OPTIONAL for end in range(1, len(at) + 1))
+
+
+REQUIRED = [at for at in keys_of(RULE) if is_required(at)]
+
+
+def test_the_shipped_rule_survives_being_written_anew(tmp_path: Path) -> None:
+    assert load_rule(written(tmp_path, RULE)).text == load_rule(SHIPPED).text
+
+
+@pytest.mark.parametrize("at", REQUIRED, ids=lambda at: ".".join(map(str, at)))
+def test_a_rule_without_a_required_key_does_not_load(tmp_path: Path, at: Path_) -> None:
+    content = deepcopy(RULE)
+    part: Any = content
+    for key in at[:-1]:
+        part = part[key]
+    del part[at[-1]]
+    with pytest.raises(RuleFileError) as refusal:
+        load_rule(written(tmp_path, content))
+    assert f"{NAME}.toml: " in str(refusal.value)
+    assert str(at[-1]) in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (lambda rule: rule.update(more=1), "more"),
+        (lambda rule: rule["docs"].update(more="x"), "docs.more"),
+        (lambda rule: rule["gain"].update(scales={}), "gain.scales"),
+        (lambda rule: rule.update(schema=2), "schema"),
+        (lambda rule: rule.update(code="smem1"), "code"),
+        (lambda rule: rule.update(optimization="rewriting"), "optimization"),
+        (lambda rule: rule.update(name="another-name"), "name"),
+        (lambda rule: rule.update(cite=[]), "cite"),
+        (lambda rule: rule.update(fix=[]), "fix"),
+        (lambda rule: rule.update(metrics={}), "metrics"),
+        (lambda rule: rule["metrics"].update(worst=[]), "metrics.worst"),
+        (lambda rule: rule["metrics"].update(worst=["derived:unheard_of"]), "metrics.worst"),
+        (lambda rule: rule["metrics"].update(worst=["a", "derived:warps"]), "metrics.worst"),
+        (lambda rule: rule["metrics"].update({"two words": ["a"]}), "metrics.two words"),
+        (lambda rule: rule["thresholds"].update({"a.b": {"value": 1.0, "why": "x"}}), "thresholds.a.b"),
+        (lambda rule: rule["evidence"]["let"].update({"ways.real": "1"}), "evidence.let.ways.real"),
+        (lambda rule: rule["gain"]["scale"].update(l3="1"), "gain.scale.l3"),
+        (lambda rule: rule["gain"].update(adds={"latency": "1"}), "gain.adds.latency"),
+        (lambda rule: rule["where"].update(among="texture_load"), "where.among"),
+        (lambda rule: rule.update(summary=""), "summary"),
+        (lambda rule: rule["thresholds"]["ways"].update(value="1.1"), "thresholds.ways.value"),
+        (lambda rule: rule["case"][0]["metrics"].update(more=1.0), "case 'a column of a 32x32 tile'"),
+        (lambda rule: rule["case"][0]["metrics"].pop("worst"), "case 'a column of a 32x32 tile'"),
+        (lambda rule: rule["case"][0].update(expect="broken"), "case.0.expect"),
+    ],
+)
+def test_a_rule_with_something_unknown_in_it_does_not_load(
+    tmp_path: Path, change: Callable[[dict[str, Any]], object], key: str
+) -> None:
+    with pytest.raises(RuleFileError) as refusal:
+        load_rule(written(tmp_path, changed(change)))
+    assert f"{NAME}.toml: {key}" in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (lambda rule: rule["evidence"].update(applies="wavefront > 0"), "evidence.applies"),
+        (lambda rule: rule["evidence"].update(when="open('x')"), "evidence.when"),
+        (lambda rule: rule["evidence"]["let"].update(ways="wavefronts.real"), "evidence.let.ways"),
+        (lambda rule: rule["evidence"].update(let={"of_l1": "excess / 2", "excess": "1"}), "evidence.let.of_l1"),
+        (lambda rule: rule["gain"]["scale"].update(l1_data="1 - of_l2"), "gain.scale.l1_data"),
+        (lambda rule: rule["gain"].update(latency="lambda: 1"), "gain.latency"),
+        (lambda rule: rule["where"].update(waste="a b"), "where.waste"),
+    ],
+)
+def test_an_expression_is_refused_under_its_key(
+    tmp_path: Path, change: Callable[[dict[str, Any]], object], key: str
+) -> None:
+    with pytest.raises(UnsafeExpression) as refusal:
+        load_rule(written(tmp_path, changed(change)))
+    assert f"{NAME}.toml: {key}: " in str(refusal.value)
+
+
+@pytest.mark.parametrize("message", ["finding", "check", "passed"])
+def test_a_message_is_refused_under_its_key(tmp_path: Path, message: str) -> None:
+    with pytest.raises(UnsafeTemplate, match=rf"{NAME}\.toml: message\.{message}: "):
+        load_rule(written(tmp_path, changed(lambda rule: rule["message"].update({message: "{ways.real}"}))))
+
+
+def test_what_does_not_apply_has_no_numbers_to_show(tmp_path: Path) -> None:
+    with pytest.raises(UnsafeTemplate, match=r"message\.not_applicable"):
+        load_rule(written(tmp_path, changed(lambda rule: rule["message"].update(not_applicable="{ways}"))))
+
+
+@pytest.mark.parametrize("outcome", ["finding", "passed", "not_applicable"])
+def test_each_outcome_needs_a_case(tmp_path: Path, outcome: str) -> None:
+    others = [case for case in RULE["case"] if case["expect"] != outcome]
+    content = {**RULE, "case": [*others, *others]}
+    with pytest.raises(RuleFileError, match=rf"{NAME}\.toml: case: no case expects {outcome}"):
+        load_rule(written(tmp_path, content))
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"schema = ", b"schema = 1\nschema = 1", b"\0", b""])
+def test_a_file_that_is_no_toml_in_utf_8_is_named(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / f"{NAME}.toml"
+    path.write_bytes(content)
+    with pytest.raises(RuleFileError, match=rf"{NAME}\.toml: "):
+        load_rule(path)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RuleFileError, match=r"none\.toml"):
+        load_rule(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(("key", "name"), [("code", "another-name"), ("name", NAME)])
+def test_two_rules_with_one_code_or_name_do_not_load_together(tmp_path: Path, key: str, name: str) -> None:
+    (tmp_path / "topic").mkdir()
+    code = RULE["code"] if key == "code" else "OWN001"
+    written(tmp_path / "topic", {**RULE, "code": code, "name": name}, name)
+    with pytest.raises(RuleFileError, match=f"{key} '.*' is taken by .*{NAME}"):
+        load_rules([shipped("rules"), tmp_path])
+
+
+def test_a_users_rules_join_the_shipped_ones(tmp_path: Path) -> None:
+    (tmp_path / "topic").mkdir()
+    written(tmp_path / "topic", {**RULE, "code": "OWN001", "name": "own-rule"}, "own-rule")
+    codes = [rule.text.code for rule in load_rules([shipped("rules"), tmp_path])]
+    assert "OWN001" in codes
+    assert codes == sorted(codes)
+
+
+@pytest.mark.parametrize("wanted", ["SMEM001", "smem001", NAME, NAME.upper()])
+def test_a_rule_is_found_by_code_or_name_in_any_case(wanted: str) -> None:
+    assert find_rule(load_rules([shipped("rules")]), wanted).path == SHIPPED
+
+
+def test_a_rule_that_nobody_knows_is_unknown() -> None:
+    with pytest.raises(UnknownRule, match="SMEM999"):
+        find_rule(load_rules([shipped("rules")]), "SMEM999")
+
+
+def test_a_rule_needs_the_metrics_under_its_derived_quantities_and_its_lines() -> None:
+    names = load_rule(SHIPPED).metric_names()
+    assert set(DERIVED["stall_mio_throttle"].metrics) <= names
+    assert {"memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal"} <= names
+    assert not any(name.startswith("derived:") for name in names)
+
+
+def test_the_closed_list_of_optimizations_has_24_words() -> None:
+    assert len(set(OPTIMIZATIONS)) == len(OPTIMIZATIONS) == 24
+
+
+BOMBS = {
+    "nested arrays": b"a = " + b"[" * 10_000,
+    "a long dotted key": b"a." * 40_000 + b"a = 1",
+    "too large": b"# " + b"x" * (1 << 19),
+    "a number": b"schema = " + b"9" * 10_000,
+    "no text": b"\xff\xfe\0\0",
+    "no rule": b"x = 1",
+    "not a number": b"thresholds.ways.value = nan",
+}
+
+
+@pytest.mark.parametrize("content", BOMBS.values(), ids=BOMBS)
+def test_a_bomb_is_refused_with_a_sentence(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / f"{NAME}.toml"
+    path.write_bytes(content)
+    with pytest.raises(RuleFileError) as refused:
+        load_rule(path)
+    assert refused.value.exit_code == 2
+    assert len(str(refused.value)) < 1000
+
+
+def test_a_hundred_megabytes_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / f"{NAME}.toml"
+    with path.open("wb") as large:
+        large.truncate(100 << 20)
+    with pytest.raises(RuleFileError, match="larger than"):
+        load_rule(path)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_threshold_is_a_number(tmp_path: Path, value: float) -> None:
+    content = changed(lambda rule: rule["thresholds"]["ways"].update(value=value))
+    with pytest.raises(RuleFileError, match=r"thresholds\.ways\.value"):
+        load_rule(written(tmp_path, content))
+
+
+def test_a_rule_names_the_metrics_that_it_reads() -> None:
+    rule = load_rule(SHIPPED)
+    names = rule.metric_names()
+    assert "memory_l1_wavefronts_shared" in names
+    assert not any(name.startswith("derived:") for name in names)
+    plain = replace(rule, text=rule.text.model_copy(update={"metrics": {"a": ["first", "second"]}}), waste=None)
+    assert plain.metric_names() == {"first", "second"}
+
+
+def test_a_folder_without_rules_and_what_is_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(RuleFileError, match="holds no rules"):
+        load_rules([tmp_path])
+    with pytest.raises(RuleFileError, match="is no folder"):
+        load_rules([tmp_path / "missing"])

@@ -1,0 +1,125 @@
+"""Every rule that ships: its own cases hold, what it cites and shows exists, and it speaks plainly."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import numpy as np
+
+from ncuview.base.paths import shipped
+from ncuview.engine.evaluate import judge
+from ncuview.engine.examples import run_cases
+from ncuview.engine.regions import region
+from ncuview.engine.rule_file import OPTIMIZATIONS, Rule, load_rule, load_rules
+from tests.together import together
+
+PATHS = sorted(shipped("rules").glob("*/*.toml"))
+DOCUMENTS = tomllib.loads((shipped("rules") / "documents.toml").read_text(encoding="utf-8"))
+HEDGE = re.compile(r"\b(may|might|consider|perhaps|possibly|could be improved|try to)\b", re.IGNORECASE)
+VERBS = {"fix", "use", "avoid", "improve", "reduce", "increase", "add", "remove", "make", "optimize", "pad", "check"}
+
+
+each_rule = together("rule", [load_rule(path) for path in PATHS], name=lambda rule: rule.text.name)
+
+
+def messages(rule: Rule) -> list[str]:
+    message = rule.text.message
+    return [message.finding, message.check, message.passed, message.not_applicable]
+
+
+@each_rule
+def test_its_own_cases_hold(rule: Rule) -> None:
+    assert run_cases(rule) == len(rule.text.case)
+
+
+@each_rule
+def test_every_fix_shows_two_different_regions_of_real_kernels(rule: Rule) -> None:
+    for fix in rule.text.fix:
+        before, after = region(fix.before, rule.path), region(fix.after, rule.path)
+        assert before.strip()
+        assert after.strip()
+        assert before != after
+
+
+@each_rule
+def test_every_document_it_cites_is_listed(rule: Rule) -> None:
+    assert {cite.document for cite in rule.text.cite} <= DOCUMENTS.keys()
+
+
+@each_rule
+def test_it_cites_a_teaching_document(rule: Rule) -> None:
+    assert any(DOCUMENTS[cite.document]["kind"] != "vendor's guide" for cite in rule.text.cite)
+
+
+@each_rule
+def test_it_advises_something_of_the_closed_list(rule: Rule) -> None:
+    assert rule.text.optimization in OPTIMIZATIONS
+
+
+@each_rule
+def test_its_name_is_a_noun_of_the_problem(rule: Rule) -> None:
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)+", rule.text.name)
+    assert not VERBS & set(rule.text.name.split("-"))
+
+
+@each_rule
+def test_its_messages_can_be_filled_for_each_of_its_cases(rule: Rule) -> None:
+    for case in rule.text.case:
+        judgement = judge(rule, {alias: np.array([value]) for alias, value in case.metrics.items()}, [case.gpu])
+        values = {name: float(column[0]) for name, column in judgement.values.items()}
+        if case.expect != "not_applicable":
+            filled = [template.fill(values) for template in (rule.finding, rule.check, rule.passed)]
+            assert not any("nan" in text or "inf" in text.split() for text in filled)
+
+
+@each_rule
+def test_it_does_not_hedge(rule: Rule) -> None:
+    spoken = [*messages(rule), rule.text.summary, *(fix.title for fix in rule.text.fix)]
+    assert [text for text in spoken if HEDGE.search(text)] == []
+
+
+@each_rule
+def test_its_messages_are_single_lines(rule: Rule) -> None:
+    assert not any("\n" in text for text in [*messages(rule), rule.text.summary])
+
+
+@each_rule
+def test_every_threshold_is_used_and_says_where_it_comes_from(rule: Rule) -> None:
+    read = set().union(rule.applies.names, rule.when.names, *(step.names for step in rule.let.values()))
+    assert rule.thresholds.keys() <= read
+    assert all(len(threshold.why) > 20 for threshold in rule.text.thresholds.values())
+
+
+@each_rule
+def test_every_metric_it_asks_for_is_used(rule: Rule) -> None:
+    expressions = [
+        rule.applies,
+        rule.when,
+        rule.latency,
+        *rule.let.values(),
+        *rule.scale.values(),
+        *rule.adds.values(),
+        rule.time,
+        rule.waits,
+    ]
+    expressions += [rule.whole] if rule.whole else []
+    read = set().union(*(expression.names for expression in expressions))
+    read |= rule.finding.names | rule.check.names | rule.passed.names
+    assert rule.text.metrics.keys() <= read
+
+
+@each_rule
+def test_no_computed_value_hides_another(rule: Rule) -> None:
+    assert not rule.let.keys() & (rule.text.metrics.keys() | rule.thresholds.keys())
+
+
+def test_codes_and_names_stand_once() -> None:
+    rules = load_rules([shipped("rules")])
+    assert len(rules) == len(PATHS)
+    assert len({rule.text.code for rule in rules}) == len({rule.text.name for rule in rules}) == len(rules)
+
+
+def test_every_shipped_file_is_a_rule_of_a_topic_or_the_list_of_documents() -> None:
+    files = set(shipped("rules").rglob("*.toml"))
+    assert files - set(PATHS) == {shipped("rules") / "documents.toml"}

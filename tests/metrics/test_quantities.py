@@ -1,0 +1,250 @@
+"""Named quantities that arithmetic over metrics cannot say."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ncuview.metrics.quantities import DERIVED, STALL_REASONS, column, first_known
+from ncuview.sass.listing import Code, load_batches
+from tests.builders import STALL, WARPS, Instruction, Launch, load, make_profile, shared_load, store
+from tests.together import together
+
+
+def value(name: str, launch: Launch) -> float:
+    return float(DERIVED[name].compute(make_profile(launch))[0])
+
+
+def batches(sass: list[str]) -> list[tuple[int, int]]:
+    return list(load_batches(Code(tuple(sass), tuple(range(0, 16 * len(sass), 16)))))
+
+
+def executed(sass: str, times: float) -> Instruction:
+    return Instruction(sass, metrics={"inst_executed": times})
+
+
+def ldg(register: int, width: str = "", address: int = 2, predicate: str = "") -> str:
+    return f"{predicate}LDG.E{width} R{register}, desc[UR4][R{address}.64]"
+
+
+def test_each_turn_of_a_copy_loop_waits_for_its_own_load() -> None:
+    loop = [ldg(5), "STG.E desc[UR4][R6.64], R5"] * 4
+    assert batches(loop) == [(0, 4), (2, 4), (4, 4), (6, 4)]
+
+
+def test_four_loads_before_the_first_use_are_in_flight_together() -> None:
+    loads = [ldg(register) for register in (4, 5, 6, 7)]
+    assert batches([*loads, "STS [R21], R4"]) == [(0, 16)]
+
+
+@pytest.mark.parametrize(
+    ("width", "size"), [("", 4), (".CONSTANT", 4), (".64", 8), (".128", 16), (".128.CONSTANT", 16)]
+)
+def test_wide_loads_bring_their_width(width: str, size: int) -> None:
+    assert batches([ldg(4, width), "FADD R9, R4, R4"]) == [(0, size)]
+
+
+def test_any_register_of_a_wide_load_is_waited_for() -> None:
+    assert batches([ldg(4, ".128"), "FADD R9, R7, R7", ldg(12)]) == [(0, 16), (2, 4)]
+
+
+def test_a_register_beyond_a_wide_load_is_not_waited_for() -> None:
+    assert batches([ldg(4, ".128"), "FADD R9, R8, R8", ldg(12)]) == [(0, 20)]
+
+
+@pytest.mark.parametrize("predicate", ["@P0 ", "@!P1 ", "@UP0 ", "@!UP2 "])
+def test_predicated_loads_count(predicate: str) -> None:
+    assert batches([ldg(4, predicate=predicate), "FADD R9, R4, R4"]) == [(0, 4)]
+
+
+def test_predicated_uses_are_waits() -> None:
+    assert batches([ldg(4), "@P0 STG.E desc[UR4][R6.64], R4", ldg(8)]) == [(0, 4), (2, 4)]
+
+
+def test_a_load_through_its_own_register_waits_for_no_other() -> None:
+    assert batches([ldg(2, address=2), "FADD R9, R2, R2"]) == [(0, 4)]
+
+
+def test_a_walk_along_a_list_has_one_load_in_flight() -> None:
+    assert batches([ldg(2, address=2)] * 3) == [(0, 4), (1, 4), (2, 4)]
+
+
+def test_generic_loads_count_and_other_memories_do_not() -> None:
+    assert batches(["LD.E R4, [R2.64]", "LDS R5, [R3]", "LDC R6, c[0x0][0x8]", "LDL R7, [R1]"]) == [(0, 4)]
+
+
+def test_a_load_that_nobody_waits_for_still_counts() -> None:
+    assert batches([ldg(4), "EXIT"]) == [(0, 4)]
+
+
+def test_registers_are_compared_by_their_number() -> None:
+    assert batches([ldg(4), "FADD R9, R44, R40", ldg(5)]) == [(0, 8)]
+
+
+WIDTHS = {"": 4, ".64": 8, ".128": 16}
+lines = st.lists(
+    st.one_of(
+        st.builds(ldg, st.integers(0, 40), st.sampled_from(sorted(WIDTHS)), st.integers(0, 40)),
+        st.builds("FADD R{}, R{}, R{}".format, *[st.integers(0, 40)] * 3),
+        st.builds("STG.E desc[UR4][R{}.64], R{}".format, *[st.integers(0, 40)] * 2),
+        st.just("EXIT"),
+    ),
+    max_size=30,
+)
+
+
+@given(lines)
+def test_all_batches_together_are_the_bytes_of_all_loads(sass: list[str]) -> None:
+    widths = [WIDTHS[match[1]] for each in sass if (match := re.match(r"LDG\.E(\.64|\.128|) ", each))]
+    found = batches(sass)
+    assert sum(size for _, size in found) == sum(widths)
+    assert all("LDG" in sass[start] for start, _ in found)
+
+
+@given(lines)
+def test_bytes_in_flight_never_exceed_the_sum_of_widths(sass: list[str]) -> None:
+    in_flight = value("bytes_in_flight", Launch(instructions=[Instruction(each) for each in sass or ["EXIT"]]))
+    assert 0 <= in_flight <= 16 * sum("LDG" in each for each in sass)
+
+
+def test_batches_are_weighted_by_how_often_they_run() -> None:
+    often = [executed(ldg(4), 300.0), executed("FADD R9, R4, R4", 300.0)]
+    once = [executed(ldg(5, ".128"), 100.0), executed("FADD R9, R5, R5", 100.0)]
+    assert value("bytes_in_flight", Launch(instructions=[*often, *once])) == pytest.approx((3 * 4 + 16) / 4)
+
+
+def test_a_kernel_without_loads_has_nothing_in_flight() -> None:
+    assert value("bytes_in_flight", Launch(instructions=[Instruction("EXIT")])) == 0
+
+
+def loop(jump: str, turns: float = 70.0) -> Launch:
+    straight = [executed("MOV R1, c[0x0][0x28]", 10.0), executed("IADD3 R2, R2, 0x1, RZ", turns)]
+    return Launch(instructions=[*straight, executed(jump, turns), executed("EXIT", 10.0)])
+
+
+@pytest.mark.parametrize("jump", ["@P0 BRA 0x10", "BRA 0x10", "@!P0 BRA.U P1, 0x10", "@P0 BRA `(.L_x_1), 0x10"])
+def test_a_loop_turns_once_for_each_backward_jump(jump: str) -> None:
+    assert value("loop_turns", loop(jump)) == 70
+
+
+def test_a_jump_forward_keeps_no_loop_going() -> None:
+    assert value("loop_turns", loop("@P0 BRA 0x30")) == 0
+
+
+def test_a_kernel_without_instructions_has_unknown_turns() -> None:
+    assert math.isnan(value("loop_turns", Launch(instructions=[])))
+
+
+samples = st.lists(st.integers(0, 10**6), min_size=len(STALL_REASONS), max_size=len(STALL_REASONS))
+
+
+@given(samples.filter(any))
+def test_stall_shares_sum_to_one(counts: list[int]) -> None:
+    named = {STALL.format(reason): float(count) for reason, count in zip(STALL_REASONS, counts, strict=True)}
+    profile = make_profile(Launch(metrics=named))
+    shares = [float(DERIVED[f"stall_{reason}"].compute(profile)[0]) for reason in STALL_REASONS]
+    assert sum(shares) == pytest.approx(1.0)
+    assert shares == pytest.approx([count / sum(counts) for count in counts])
+
+
+@pytest.mark.parametrize("missing", ["barrier", "long_scoreboard", "selected"])
+def test_shares_over_a_choice_of_the_reasons_are_unknown(missing: str) -> None:
+    launch = Launch().without(STALL.format(missing))
+    assert [reason for reason in STALL_REASONS if not math.isnan(value(f"stall_{reason}", launch))] == []
+    assert math.isnan(value("stall_memory", launch))
+
+
+def test_reasons_that_only_some_chips_have_may_be_missing() -> None:
+    launch = Launch().without(STALL.format("imc_miss"), STALL.format("warpgroup_arrive"))
+    assert value("stall_barrier", launch) == pytest.approx(1 / 17)
+    assert value("stall_warpgroup_arrive", launch) == 0
+
+
+def test_a_launch_without_samples_has_no_shares() -> None:
+    launch = Launch(metrics={STALL.format(reason): 0.0 for reason in STALL_REASONS})
+    assert math.isnan(value("stall_memory", launch))
+
+
+def test_loads_and_stores_are_told_apart() -> None:
+    launch = Launch(instructions=[load(sectors=10.0), load(5, sectors=20.0), store(sectors=5.0), shared_load()])
+    assert (value("load_sectors", launch), value("store_sectors", launch)) == (30.0, 5.0)
+    assert (value("load_requests", launch), value("store_requests", launch)) == (2 * WARPS, WARPS)
+
+
+def test_predicated_accesses_and_barriers_are_counted() -> None:
+    sass = ["@P0 STG.E desc[UR4][R2.64], R9", "@!P3 LDG.E R4, desc[UR4][R2.64]", "@P1 BAR.SYNC 0x0", "STS [R1], R2"]
+    launch = Launch(instructions=[executed(each, 5.0) for each in sass])
+    assert [value(name, launch) for name in ("store_requests", "load_requests", "barriers")] == [5.0, 5.0, 5.0]
+
+
+def test_the_worst_bank_conflict_is_that_of_one_instruction() -> None:
+    assert value("worst_bank_conflict", Launch(instructions=[shared_load(), shared_load(ways=32)])) == 32
+    assert value("worst_bank_conflict", Launch(instructions=[load()])) == 0
+
+
+def test_fill_is_the_share_of_the_threads_that_fit() -> None:
+    assert value("fill", Launch(metrics={"launch__thread_count": 132.0 * 1024})) == 0.5
+
+
+def test_the_last_warp_of_a_block_counts_whole() -> None:
+    odd = {"launch__block_size": 40.0, "launch__grid_size": 10.0, "launch__thread_count": 400.0}
+    assert value("warps", Launch(metrics=odd)) == 20
+    assert value("lanes_launched", Launch(metrics=odd)) == 20
+
+
+def test_the_load_that_runs_most_often_says_how_often_a_warp_turns() -> None:
+    block = {"launch__block_size": 64.0, "launch__grid_size": 10.0}
+    before, loop = executed(ldg(4), 20.0), executed(ldg(5), 160.0)
+    assert value("load_turns", Launch(metrics=block, instructions=[before, loop])) == 8
+    assert value("load_turns", Launch(metrics=block, instructions=[executed("EXIT", 20.0)])) == 0
+
+
+def test_the_data_stage_of_l1_takes_one_wavefront_per_cycle_and_multiprocessor() -> None:
+    assert value("l1_wavefronts", Launch()) == pytest.approx(0.1 * 200_000 * 132)
+
+
+@together("name", sorted(DERIVED.keys() - {"host_timed", "warp_specialised"}))
+def test_without_what_it_declares_a_quantity_is_unknown(name: str) -> None:
+    assert math.isnan(value(name, Launch().without(*DERIVED[name].metrics)))
+
+
+@together("name", DERIVED)
+def test_what_it_declares_is_all_that_a_quantity_needs(name: str) -> None:
+    everything = make_profile(Launch())
+    needed = [metric for metric in DERIVED[name].metrics if metric in everything.metrics.columns]
+    columns = everything.instructions.columns
+    kept = [metric for metric in columns if metric in needed or metric in columns[:5]]
+    reduced = type(everything)(
+        (), everything.launches, everything.metrics[needed], {}, everything.instructions[kept], {}
+    )
+    np.testing.assert_array_equal(DERIVED[name].compute(reduced), DERIVED[name].compute(everything))
+
+
+def test_an_infinite_metric_is_unknown() -> None:
+    profile = make_profile(Launch(metrics={"a": math.inf, "b": 2.0}))
+    assert math.isnan(column(profile, "a")[0])
+    assert first_known(profile, ["c", "a", "b"]).tolist() == [2.0]
+
+
+def worked(sass: str, times: float, lanes: float) -> Instruction:
+    return Instruction(sass, metrics={"inst_executed": times, "thread_inst_executed_true": times * lanes})
+
+
+def test_loads_of_every_other_lane_are_counted() -> None:
+    launch = Launch(instructions=[worked(ldg(4), 10, 16), worked(ldg(5), 20, 15.5), worked(ldg(6), 40, 32)])
+    assert value("half_loads", launch) == 30
+
+
+def test_loads_of_fewer_or_more_lanes_and_other_instructions_are_no_halves() -> None:
+    launch = Launch(instructions=[worked(ldg(4), 10, 8), worked(ldg(5), 20, 18), worked("FADD R1, R2, R3", 40, 16)])
+    assert value("half_loads", launch) == 0
+
+
+def test_working_lanes_are_those_of_an_average_instruction() -> None:
+    launch = Launch(instructions=[worked(ldg(4), 10, 8), worked("FADD R1, R2, R3", 30, 32)])
+    assert value("working_lanes", launch) == 26

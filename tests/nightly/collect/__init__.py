@@ -1,1 +1,0 @@
-"""Long tests of what tests/collect tests."""

@@ -1,0 +1,166 @@
+"""From a finding to an edit: which change is meant, and sources that nobody would want to parse."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ncuview.api import load_rules
+from ncuview.catalogue.kernels import all_kernels
+from ncuview.patch import Edit, NoEdit, propose
+from tests.patch.building import applied, refusal, sass
+from tests.together import together
+
+PADDING = "shared_memory_padding"
+WORDS = sorted({(rule.text.optimization, rule.text.code) for rule in load_rules()})
+PLAIN = "__global__ void k(float *a) {{ {} }}\n"
+QUICK_S = 20.0
+"""Against minutes: the machine may be busy, and this is no measurement."""
+
+
+@together("optimization, rule", WORDS)
+def test_every_rule_gets_an_answer_for_a_kernel_of_the_catalogue(optimization: str, rule: str) -> None:
+    for kernel in all_kernels()[::9]:
+        source = kernel.path.read_text(encoding="utf-8")
+        made = propose(
+            source, kernel.path.name, kernel.function, optimization, list(range(1, source.count("\n"))), rule
+        )
+        assert isinstance(made, Edit) or made.reason
+
+
+@pytest.mark.parametrize(
+    ("kernel", "optimization", "rule"),
+    [
+        ("transposeCoalesced", PADDING, "SMEM001"),
+        ("localArray", "unrolling", "LMEM002"),
+        ("mayAlias", "read_only_cache", "GMEM008"),
+        ("registerSpill", "launch_configuration", "LMEM001"),
+        ("doubleLiteral", "lower_precision", "INST004"),
+        ("preciseSine", "fast_math", "INST003"),
+        ("preciseDivision", "fast_math", "INST003"),
+    ],
+)
+def test_kernels_of_the_catalogue_are_edited_and_compile(
+    kernel: str, optimization: str, rule: str, tmp_path: Path
+) -> None:
+    found = next(each for each in all_kernels() if each.name == kernel)
+    source = found.path.read_text(encoding="utf-8")
+    every = list(range(1, source.count("\n") + 1))
+    made = propose(source, found.path.name, kernel, optimization, every, rule)
+    assert isinstance(made, Edit), made
+    sass(applied(source, made, tmp_path), tmp_path / "compiled", kernel)
+
+
+@pytest.mark.parametrize("name", ["k", "void k<float>(T1 *)", "ns::k", "k(float *)"])
+def test_a_kernel_is_found_under_the_names_that_profiles_give_it(name: str) -> None:
+    reason = propose(PLAIN.format("a[0] = 0;"), "a.cu", name, PADDING, [])
+    assert isinstance(reason, NoEdit)
+    assert "__shared__" in reason.reason
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("", "does not define the kernel k"),
+        ("void k() {}", "does not define the kernel k"),
+        ("#define GLOBAL __global__\nGLOBAL void k() {}", "does not define the kernel k"),
+        (PLAIN.format("") * 2, "more than once"),
+        (PLAIN.format("a[0] = = 1;"), "without its preprocessor"),
+        (PLAIN.format("UNROLLED(8) a[0] = 1;"), "without its preprocessor"),
+        ("\0" + PLAIN.format(""), "NUL"),
+        ("\ud800" + PLAIN.format(""), "not text"),
+        (PLAIN.format("a[0] = " + "(" * 5000 + "1" + ")" * 5000 + ";"), "nested too deeply"),
+        (PLAIN.format("a[0] = " + "1+" * 5000 + "1;"), "nested too deeply"),
+        (PLAIN.format("{" * 3000 + "}" * 3000), "nested too deeply"),
+        (PLAIN.format("") + "// " + "x" * 1_000_000, "no hand-written source"),
+    ],
+    ids=[
+        "empty",
+        "host",
+        "macro",
+        "twice",
+        "error",
+        "statement macro",
+        "NUL",
+        "surrogate",
+        "brackets",
+        "sum",
+        "braces",
+        "large",
+    ],
+)
+def test_sources_that_are_not_understood_are_refused(source: str, reason: str) -> None:
+    assert reason in refusal(source, PADDING)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 900_000,
+        "<" * 300_000,
+        '"' * 100_001,
+        "template <" * 40_000,
+        "#if 1\n" * 60_000,
+        "/*" + "*" * 800_000,
+        "a<b>" * 100_000,
+        "__global__ void k(" * 20_000,
+        "\\\n" * 200_000,
+        'R"x(' + ")" * 500_000,
+    ],
+    ids=[
+        "brackets",
+        "angles",
+        "quotes",
+        "templates",
+        "conditions",
+        "comment",
+        "less or more",
+        "kernels",
+        "joined",
+        "raw",
+    ],
+)
+def test_megabytes_of_nonsense_end_soon(text: str) -> None:
+    started = time.monotonic()
+    made = propose(PLAIN.format("a[0] = 0;") + text, "a.cu", "k", PADDING, [])
+    assert isinstance(made, NoEdit)
+    assert time.monotonic() - started < QUICK_S
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *"(){}[]<>;,*&=+-./%\"'#\n\\ ",
+                *("__global__ ", "void ", "k", "__shared__ ", "float ", "for", "if", "0.5", "32", "threadIdx.x", "a["),
+                *("tile", "<<<", ">>>", "#define ", "template ", "return ", "dim3 ", "int ", "//", "/*"),
+            ]
+        ),
+        max_size=60,
+    ),
+    st.sampled_from(WORDS),
+)
+def test_no_text_raises(parts: list[str], word: tuple[str, str]) -> None:
+    optimization, rule = word
+    text = "".join(parts)
+    for source in (
+        text,
+        PLAIN.format(text),
+        PLAIN.format("__shared__ float tile[32][32]; tile[threadIdx.x][0] = 1;" + text),
+    ):
+        made = propose(source, "a.cu", "k", optimization, [1], rule)
+        assert isinstance(made, Edit | NoEdit)
+
+
+def test_nothing_is_loaded_before_a_source_is_read() -> None:
+    import subprocess
+    import sys
+
+    program = "import ncuview.patch, sys; print('tree_sitter' in sys.modules, 'pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]

@@ -1,0 +1,138 @@
+"""Where NVIDIA's reader fails, everything that it can read is read, and the rest is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ncuview.reader import recover as module
+from ncuview.reader.child import Answer, Failure, Shard
+from ncuview.reader.columns import LaunchColumns, Reading
+from ncuview.reader.framing import LaunchHeader
+from ncuview.reader.recover import Salvaged, salvage
+from ncuview.reader.snapshot import Snapshot
+
+CRASHED = "crashed NVIDIA's reader (signal 11)"
+
+
+class Reader:
+    """Fails at some launches with their code, at others always, and leaves out those that it finds damaged."""
+
+    def __init__(
+        self,
+        in_code: Iterable[int] = (),
+        always: Iterable[int] = (),
+        left_out: Mapping[int, str] | None = None,
+        failing: Failure | None = None,
+    ) -> None:
+        self._in_code, self._always = set(in_code), set(always)
+        self._left_out, self._failing = left_out or {}, failing
+        self.asked: list[tuple[int, int, bool]] = []
+
+    def read(self, shard: Shard, *, with_code: bool) -> Answer | Failure:
+        assert shard.launches, "nobody asks for nothing"
+        self.asked.append((shard.start, shard.stop, with_code))
+        launches = range(shard.start, shard.stop)
+        if self._failing:
+            return self._failing
+        for launch in launches:
+            if launch in self._always or (with_code and launch in self._in_code):
+                return Failure(launch, CRASHED)
+        left_out = {launch: why for launch, why in self._left_out.items() if launch in launches}
+        read = [launch for launch in launches if launch not in left_out]
+        texts = ["k"] * len(read)
+        columns = LaunchColumns(read, texts, texts, texts, (), (), (), [0] * len(read), [()] * len(read))
+        return Answer(Reading(shard.results, ["k"], columns), left_out)
+
+
+@pytest.fixture(scope="module")
+def report() -> Snapshot:
+    return Snapshot.of([b"x"])
+
+
+def shard_of(report: Snapshot, count: int, damaged: Iterable[int] = (), start: int = 0) -> Shard:
+    launches = [
+        LaunchHeader(10, "k", 0, 3, f"block {each}" if each in set(damaged) else "") for each in range(start, count)
+    ]
+    return Shard(report, start, tuple(launches), count)
+
+
+def read_launches(found: Salvaged) -> list[int]:
+    return [launch for reading in found.readings for launch in reading.launches.index]
+
+
+def test_what_can_be_read_is_read_in_one_go(report: Snapshot) -> None:
+    reader = Reader()
+    found = salvage(shard_of(report, 9, start=4), reader)
+    assert reader.asked == [(4, 9, True)]
+    assert (read_launches(found), found.lost, found.without_code) == ([4, 5, 6, 7, 8], {}, {})
+
+
+def test_without_its_code_comes_before_without_a_launch(report: Snapshot) -> None:
+    reader = Reader(in_code=[3])
+    found = salvage(shard_of(report, 6), reader)
+    assert reader.asked == [(0, 6, True), (0, 6, False)]
+    assert read_launches(found) == list(range(6))
+    assert found.lost == {}
+    assert found.without_code == dict.fromkeys(range(6), f"launch 3 {CRASHED}")
+
+
+def test_around_a_launch_on_which_the_reader_always_fails_all_are_read_with_their_code(report: Snapshot) -> None:
+    reader = Reader(always=[2])
+    found = salvage(shard_of(report, 6), reader)
+    assert reader.asked == [(0, 6, True), (0, 6, False), (0, 2, True), (3, 6, True)]
+    assert read_launches(found) == [0, 1, 3, 4, 5]
+    assert found.lost == {2: f"launch 2 {CRASHED}"}
+    assert found.without_code == {}
+
+
+@given(st.integers(1, 12), st.data())
+def test_every_launch_is_read_or_lost_with_a_reason(count: int, data: st.DataObject) -> None:
+    some = st.sets(st.integers(0, count - 1), max_size=4)
+    in_code, always, left_out, damaged = (data.draw(some) for _ in range(4))
+    shard = shard_of(Snapshot.of([b"x"]), count, damaged)
+    found = salvage(shard, Reader(in_code, always, dict.fromkeys(left_out, "has 0 metrics")))
+    shard.report.close()
+    assert found.lost.keys() == always | left_out | damaged
+    assert read_launches(found) == sorted(set(range(count)) - found.lost.keys())
+    assert found.without_code.keys() >= in_code - found.lost.keys()
+
+
+def test_launches_that_the_framing_calls_damaged_are_not_tried(report: Snapshot) -> None:
+    reader = Reader(left_out={1: "has 3 metrics, not 4"})
+    found = salvage(shard_of(report, 5, damaged=[0, 3, 4]), reader)
+    assert reader.asked == [(1, 3, True)]
+    assert found.lost == {0: "block 0", 1: "launch 1 has 3 metrics, not 4", 3: "block 3", 4: "block 4"}
+
+
+@pytest.mark.parametrize("at", [None, 9, 2**70])
+def test_a_failure_that_names_none_of_the_launches_loses_them_all(report: Snapshot, at: int | None) -> None:
+    reader = Reader(failing=Failure(at, "failed"))
+    found = salvage(shard_of(report, 3), reader)
+    assert len(reader.asked) == 2
+    assert found.lost == dict.fromkeys(range(3), "the report failed" if at is None else f"launch {at} failed")
+
+
+@pytest.mark.parametrize("scarce", [False, True])
+def test_what_may_be_the_machine_s_fault_is_told_apart(report: Snapshot, scarce: bool) -> None:
+    found = salvage(shard_of(report, 3), Reader(failing=Failure(1, "failed", scarce=scarce)))
+    assert found.scarce == ({"launch 1 failed"} if scarce else set())
+    assert set(found.lost.values()) == {"launch 1 failed"}
+
+
+def test_where_every_launch_crashes_it_is_given_up_at_last(report: Snapshot) -> None:
+    reader = Reader(always=range(1_000))
+    found = salvage(shard_of(report, 1_000), reader)
+    assert len(reader.asked) <= module.MOST_FAILURES
+    assert found.lost.keys() == set(range(1_000))
+
+
+def test_where_failing_takes_long_it_is_given_up_sooner(report: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_S", -1)
+    reader = Reader(always=[2])
+    found = salvage(shard_of(report, 6), reader)
+    assert len(reader.asked) == 2
+    assert found.lost == dict.fromkeys(range(6), f"launch 2 {CRASHED}")

@@ -1,0 +1,104 @@
+"""Numbers that no measurement gives are unknown, and nothing else is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf, nan
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ncuview.reader.validity import MOST, believable, impossible, refused, was_refused
+from tests.builders import Instruction, Launch, make_profile
+
+SECTORS, TIME = "lts__t_sectors.sum", "gpu__time_duration.sum"
+USE, HIT_RATE = "dram__cycles_active.avg.pct_of_peak_sustained_elapsed", "lts__t_sector_hit_rate.pct"
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "wrong"),
+    [
+        (SECTORS, 0.0, False),
+        (SECTORS, -0.0, False),
+        (SECTORS, nan, False),
+        (SECTORS, 2.0**62, False),
+        (SECTORS, -1.0, True),
+        (SECTORS, -1e-300, True),
+        (SECTORS, inf, True),
+        (SECTORS, -inf, True),
+        (SECTORS, MOST, True),
+        (SECTORS, float(2**64 - 1), True),
+        (USE, 100.4, False),
+        (USE, 199.0, False),
+        (USE, 200.0, True),
+        (HIT_RATE, 257.3, False),
+        (TIME, 0.0, True),
+        (TIME, 5e-324, True),
+        (TIME, 640.0, False),
+        ("host__whole_time", 0.0, True),
+        ("host__to_device_time", 0.0, False),
+    ],
+)
+def test_what_no_measurement_gives(metric: str, value: float, wrong: bool) -> None:
+    assert impossible(metric, np.array([value])).tolist() == [wrong]
+
+
+@given(st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=8))
+def test_what_is_left_is_finite_and_not_negative(values: list[float]) -> None:
+    columns = np.array(values, np.float64)
+    left = columns[~impossible(SECTORS, columns)]
+    known = left[~np.isnan(left)]
+    assert np.isfinite(known).all()
+    assert (known >= 0).all()
+
+
+def test_a_profile_without_fault_is_itself() -> None:
+    profile = make_profile(Launch(), Launch({SECTORS: nan}))
+    assert believable(profile) is profile
+    assert refused(profile, 1) == {}
+    assert not was_refused(profile, [SECTORS]).any()
+
+
+def test_only_what_is_wrong_becomes_unknown_and_is_kept_for_the_reason() -> None:
+    profile = make_profile(Launch(), Launch({SECTORS: -5.0, USE: 4000.0}), Launch({SECTORS: inf}))
+    believed = believable(profile)
+    assert believed.metrics[SECTORS].isna().tolist() == [False, True, True]
+    assert believed.metrics.drop(columns=[SECTORS, USE]).equals(profile.metrics.drop(columns=[SECTORS, USE]))
+    assert [dict(refused(believed, launch)) for launch in range(3)] == [
+        {},
+        {SECTORS: -5.0, USE: 4000.0},
+        {SECTORS: inf},
+    ]
+    assert was_refused(believed, [SECTORS, HIT_RATE]).tolist() == [False, True, True]
+    assert was_refused(believed, [USE]).tolist() == [False, True, False]
+    assert profile.metrics[SECTORS].tolist()[1:] == [-5.0, inf], "what was read stays as it was"
+
+
+def test_a_launch_without_a_time_that_can_be_has_none() -> None:
+    believed = believable(make_profile(Launch({TIME: -7.0}), Launch()))
+    assert believed.launches["duration_ns"].isna().tolist() == [True, False]
+    assert dict(refused(believed, 0)) == {TIME: -7.0}
+
+
+def test_one_instruction_is_enough_to_name_the_first_of_its_launch() -> None:
+    bad = [Instruction("NOP", metrics={"inst_executed": value}) for value in (1.0, -2.0, -3.0)]
+    profile = make_profile(Launch(), Launch({"inst_executed": 10.0}, instructions=bad))
+    believed = believable(profile)
+    rows = believed.instructions
+    assert rows.loc[rows["launch"] == 1, "inst_executed"].isna().tolist() == [False, True, True]
+    assert not rows.loc[rows["launch"] == 0, "inst_executed"].isna().any()
+    assert dict(refused(believed, 1)) == {"inst_executed": -2.0}
+    assert list(rows.columns) == list(profile.instructions.columns)
+
+
+def test_no_launch_is_no_fault() -> None:
+    profile = make_profile(Launch())
+    empty = replace(
+        profile,
+        launches=profile.launches.iloc[:0],
+        metrics=profile.metrics.iloc[:0],
+        instructions=profile.instructions.iloc[:0],
+    )
+    assert believable(empty) is empty

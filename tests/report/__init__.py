@@ -1,1 +1,0 @@
-"""Tests of the stage that turns report files into profiles."""

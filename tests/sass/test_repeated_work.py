@@ -1,0 +1,48 @@
+"""Work that every thread does with the same numbers, told from machine code."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ncuview.sass.listing import Code
+from ncuview.sass.repeated_work import alike_floats, alike_instructions, alike_results, float_arithmetic
+
+WEIGHT = (
+    "LDC R2, c[0x0][0x220]",
+    "S2R R1, SR_TID.X",
+    "I2FP.F32.S32 R3, R2",
+    "FMUL R3, R3, R3",
+    "MUFU.EX2 R3, R3",
+    "LDG.E R4, desc[UR6][R8.64]",
+    "I2FP.F32.S32 R5, R1",
+    "FMUL R4, R4, R5",
+    "FFMA R6, R3, R4, R6",
+)
+"""A weight that is the same for all, and what each thread makes of it."""
+KERNEL = Code(WEIGHT, tuple(range(0, 16 * len(WEIGHT), 16)))
+
+
+def at(weights: np.ndarray) -> list[int]:
+    return np.flatnonzero(weights).tolist()
+
+
+def test_into_work_that_is_alike_no_index_goes() -> None:
+    assert at(alike_instructions(KERNEL)) == [0, 2, 3, 4, 5]
+
+
+def test_arithmetic_of_floats_is_counted_by_itself() -> None:
+    assert at(float_arithmetic(KERNEL)) == [2, 3, 4, 6, 7, 8]
+    assert at(alike_floats(KERNEL)) == [2, 3, 4]
+
+
+def test_a_result_that_other_arithmetic_takes_is_what_a_table_would_hold() -> None:
+    assert at(alike_results(KERNEL)) == [4]
+
+
+def test_one_that_is_written_anew_before_is_none() -> None:
+    again = (*WEIGHT[:5], "MOV R3, RZ", *WEIGHT[6:])
+    assert at(alike_results(Code(again, KERNEL.addresses))) == []
+
+
+def test_products_of_matrices_in_tensor_cores_are_no_arithmetic_of_floats() -> None:
+    assert at(float_arithmetic(Code(("HMMA.16816.F32 R4, R8, R10, R4", "FLO.U32 R1, R2"), (0, 16)))) == []

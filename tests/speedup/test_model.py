@@ -1,0 +1,221 @@
+"""The what-if model: promises end at the next wall, and advice for anything but the wall promises nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ncuview.metrics.units import UNITS as ALL_UNITS
+from ncuview.metrics.units import members
+from ncuview.speedup.attainable import attainable
+from ncuview.speedup.model import CERTAINTY, Load, load_of, predict, walls_now
+from tests.builders import H200, LOW_USE, USE, Instruction, Launch, make_profile
+
+UNITS = {name: unit for name, unit in ALL_UNITS.items() if unit.metric}
+"""Those with a counter of their own, whose use a made profile can set."""
+WALLS = tuple(dict.fromkeys(unit.wall for unit in UNITS.values()))
+
+SECOND = "l2_tags"
+WALL = "l1_data"
+
+
+def load_with(use: Mapping[str, float], **metrics: float) -> Load:
+    """A launch with these units in use, in % of peak, and all others nearly idle."""
+    uses = {**dict.fromkeys(UNITS, 1.0), **use}
+    named = {USE[unit]: percent for unit, percent in uses.items()}
+    return load_of(make_profile(Launch(metrics={**named, **metrics})))
+
+
+def gain(
+    load: Load,
+    scale: Mapping[str, float] | None = None,
+    adds: Mapping[str, float] | None = None,
+    latency: float = 0.0,
+) -> tuple[float, float, float, str]:
+    """Low, best, high and the wall afterwards, of a single launch."""
+    speedup = predict(
+        load,
+        {unit: np.array([share]) for unit, share in (scale or {}).items()},
+        {unit: np.array([more]) for unit, more in (adds or {}).items()},
+        np.array([latency]),
+    )
+    low, middle, high = (float(bound[0]) for bound in (speedup.low, speedup.best, speedup.high))
+    return low, middle, high, speedup.wall_after[0]
+
+
+def best(load: Load, **change: object) -> float:
+    return gain(load, **change)[1]  # type: ignore[arg-type]
+
+
+shares = st.floats(0.0, 1.0)
+loads = st.fixed_dictionaries(dict.fromkeys(UNITS, st.floats(0.5, 100.0)))
+changes = st.dictionaries(st.sampled_from([*UNITS, *WALLS]), shares, max_size=5)
+
+
+@given(loads)
+def test_a_change_that_changes_nothing_gains_nothing(use: dict[str, float]) -> None:
+    assert best(load_with(use)) == pytest.approx(1.0)
+
+
+@given(loads, changes, changes, shares)
+def test_the_best_guess_lies_between_its_bounds(
+    use: dict[str, float], scale: dict[str, float], adds: dict[str, float], latency: float
+) -> None:
+    low, middle, high, _ = gain(load_with(use), scale, adds, latency)
+    assert 0 < low <= middle <= high < math.inf
+
+
+@given(loads, changes, changes, shares)
+def test_new_demand_never_speeds_up(
+    use: dict[str, float], scale: dict[str, float], adds: dict[str, float], latency: float
+) -> None:
+    load = load_with(use)
+    assert best(load, scale=scale, adds=adds, latency=latency) <= best(load, scale=scale, latency=latency)
+
+
+@given(loads, changes, shares, shares)
+def test_hiding_more_latency_never_slows_down(
+    use: dict[str, float], scale: dict[str, float], one: float, other: float
+) -> None:
+    less, more = sorted((one, other))
+    load = load_with(use)
+    assert best(load, scale=scale, latency=less) <= best(load, scale=scale, latency=more)
+
+
+@given(loads, st.sampled_from(sorted(UNITS)), shares)
+def test_relieving_a_unit_that_is_not_the_busiest_gains_nothing(use: dict[str, float], unit: str, share: float) -> None:
+    load = load_with({**use, WALL: 100.0, unit: 0.5 * use[unit]} if unit != WALL else {**use, WALL: 1.0, "lsu": 100.0})
+    assert best(load, scale={unit: share}) == pytest.approx(1.0)
+
+
+@given(st.floats(5.0, 60.0), shares)
+def test_relieving_the_wall_gains_no_more_than_the_next_wall_allows(second: float, share: float) -> None:
+    load = load_with({WALL: 100.0, SECOND: second})
+    next_wall = second / 100 / attainable(H200, SECOND, "best")
+    assert load.latency()[0] == 0
+    assert best(load, scale={WALL: share}) <= 1 / next_wall * (1 + 1e-9)
+
+
+def test_removing_the_wall_leaves_the_next_one() -> None:
+    load = load_with({WALL: 100.0, SECOND: 45.0})
+    _, middle, _, wall_after = gain(load, {WALL: 0.0})
+    assert middle == pytest.approx(attainable(H200, SECOND, "best") / 0.45)
+    assert (walls_now(load), wall_after) == ([WALL], "l2")
+
+
+def test_a_wall_of_several_units_is_relieved_as_one() -> None:
+    load = load_with(dict.fromkeys(members("l2"), 80.0))
+    assert best(load, scale={"l2": 0.5}) > 1.2
+    assert best(load, scale={"l2_tags": 0.5}) < 1.05
+
+
+def test_latency_is_what_no_unit_explains() -> None:
+    load = load_with({"dram": 20.0})
+    assert walls_now(load) == ["latency"]
+    assert load.floor()[0] ** 2 + load.latency()[0] ** 2 == pytest.approx(1.0)
+    assert best(load, latency=1.0) == pytest.approx(1 / load.floor()[0])
+
+
+def test_the_low_bound_takes_part_of_the_claimed_latency_for_granted() -> None:
+    low, middle, _, _ = gain(load_with({"dram": 20.0}), latency=1.0)
+    assert low < middle
+    assert CERTAINTY["low"] < CERTAINTY["best"] <= CERTAINTY["high"]
+
+
+SERVED = {
+    "l2_atomic": "RED.E.ADD.F32 [R2], R5",
+    "tex": "TEX R4, R2",
+    "fp64_tensor": "DFMA R2, R4, R6, R8",
+    "xu": "MUFU.EX2 R4, R5",
+}
+"""Units that only some instructions use, and one of these."""
+
+
+def lacking(unit: str, *code: str) -> Launch:
+    """A launch in which a unit was not measured, and which executes an instruction that uses it, or this code."""
+    texts = code or (SERVED.get(unit, "EXIT"),)
+    return replace(Launch().without(UNITS[unit].metric), instructions=tuple(Instruction(text) for text in texts))
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_missing_unit_is_named(unit: str) -> None:
+    load = load_of(make_profile(lacking(unit)))
+    assert load.missing(0) == (USE[unit],)
+
+
+@pytest.mark.parametrize("metric", ["dram__bytes_read.sum", "dram__bytes_write.sum"])
+def test_what_device_memory_attains_is_unknown_without_the_bytes_written(metric: str) -> None:
+    load = load_of(make_profile(Launch().without(metric)))
+    assert load.missing(0) == ("dram__bytes_read.sum", "dram__bytes_write.sum")
+    assert np.isnan(load.attainable["best"]["dram"][0])
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_latency_is_no_answer_while_a_unit_is_unknown(unit: str) -> None:
+    assert walls_now(load_of(make_profile(Launch()))) == ["latency"]
+    assert walls_now(load_of(make_profile(lacking(unit)))) == ["unknown"]
+
+
+@pytest.mark.parametrize("unit", SERVED)
+def test_a_unit_that_no_instruction_uses_is_idle(unit: str) -> None:
+    load = load_of(make_profile(lacking(unit, "@P0 IADD3 R1, R2, R3", "EXIT")))
+    assert load.missing(0) == ()
+    assert load.use[unit].tolist() == [0.0]
+
+
+@pytest.mark.parametrize("unit", SERVED)
+def test_without_code_any_unit_may_be_in_use(unit: str) -> None:
+    launch = replace(Launch().without(UNITS[unit].metric), instructions=())
+    assert load_of(make_profile(launch)).missing(0) == (USE[unit],)
+
+
+def test_an_older_name_of_a_pipes_use_counts_too() -> None:
+    older = Launch().without(USE["xu"]).with_metrics({USE["xu"].replace("_realtime", ""): 77.0})
+    assert load_of(make_profile(older)).use["xu"].tolist() == [0.77]
+
+
+def test_a_gpu_that_was_not_measured_takes_the_default() -> None:
+    unknown = load_of(make_profile(Launch(device="NVIDIA Unheard-of")))
+    for unit in UNITS:
+        assert attainable("NVIDIA Unheard-of", unit, "low") <= attainable(H200, unit, "low") + 0.15
+        assert 0.5 < attainable("NVIDIA Unheard-of", unit, "best") <= 1.0
+    assert unknown.attainable["best"]["l2_tags"].tolist() == [attainable("NVIDIA Unheard-of", "l2_tags", "best")]
+
+
+@pytest.mark.parametrize("device", [H200, "NVIDIA Unheard-of"])
+@pytest.mark.parametrize("unit", UNITS)
+def test_the_bounds_of_what_is_attainable_are_in_order(device: str, unit: str) -> None:
+    low, middle, high = (attainable(device, unit, bound) for bound in ("low", "best", "high"))
+    assert 0 < low <= middle <= high <= 1
+
+
+def test_a_launch_that_beats_the_table_shows_what_is_attainable() -> None:
+    load = load_with({"dram": 97.0})
+    assert load.attainable["best"]["dram"].tolist() == [0.97]
+    assert load.floor().tolist() == [1.0]
+
+
+def test_writing_makes_less_of_the_memorys_peak_attainable() -> None:
+    reads = load_with({}, **{"dram__bytes_read.sum": 1e9, "dram__bytes_write.sum": 0.0})
+    copies = load_with({}, **{"dram__bytes_read.sum": 1e9, "dram__bytes_write.sum": 1e9})
+    assert copies.attainable["best"]["dram"][0] < reads.attainable["best"]["dram"][0]
+
+
+def test_an_empty_launch_is_limited_by_launching() -> None:
+    load = load_with({}, **{"gpu__time_duration.sum": 1600.0, "launch__grid_size": 1.0})
+    assert walls_now(load) == ["launch"]
+    assert best(load, latency=1.0) == pytest.approx(1.0)
+
+
+def test_launches_do_not_influence_each_other() -> None:
+    busy, idle = Launch().with_metrics({USE["dram"]: 90.0}), Launch()
+    together = load_of(make_profile(busy, idle))
+    alone = [load_of(make_profile(launch)) for launch in (busy, idle)]
+    assert together.floor().tolist() == [float(load.floor()[0]) for load in alone]
+    assert together.use["dram"].tolist() == [0.9, LOW_USE / 100]

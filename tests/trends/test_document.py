@@ -1,0 +1,115 @@
+"""What ncuview printed as JSON reads back as the same diagnosis."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ncuview import analyze
+from ncuview.base.errors import ReportDamaged, ReportUnreadable
+from ncuview.base.paths import shipped
+from ncuview.records.diagnosis import Diagnosis, Finding
+from ncuview.render import render
+from ncuview.trends.document import read_document
+from tests.hostile import each_hostile_text, poisoned
+from tests.render.sample import diagnosis
+
+
+def written(folder: Path, answer: Diagnosis) -> Path:
+    file = folder / "diagnosis.json"
+    file.write_text(render(answer, "json"), encoding="utf-8")
+    return file
+
+
+def read_back(folder: Path, answer: Diagnosis) -> Diagnosis:
+    found = read_document(written(folder, answer))
+    assert found is not None
+    return found
+
+
+def test_a_recorded_profile_reads_back_as_the_document_that_it_was(tmp_path: Path) -> None:
+    real = analyze(shipped("kernels") / "reduction" / "h200.ncu-repz")
+    assert render(read_back(tmp_path, real), "json") == render(real, "json")
+
+
+def test_advice_verdicts_and_times_are_those_of_the_diagnosis(tmp_path: Path) -> None:
+    real, back = diagnosis(), read_back(tmp_path, diagnosis())
+    assert back.reports == real.reports
+    for was, now in zip(real.launches, back.launches, strict=True):
+        assert (now.kernel, now.grid, now.block, now.device) == (was.kernel, was.grid, was.block, was.device)
+        assert now.duration_ns == was.duration_ns
+        assert now.walls == was.walls
+        assert now.metrics == was.metrics
+        assert now.findings == was.findings
+        assert now.verdict == was.verdict
+
+
+def test_what_was_rejected_stays_no_advice(tmp_path: Path) -> None:
+    first = read_back(tmp_path, diagnosis()).launches[0]
+    assert [each.rejected for each in first.outcomes if isinstance(each, Finding)] == [
+        each.rejected for each in diagnosis().launches[0].outcomes if isinstance(each, Finding)
+    ]
+
+
+@each_hostile_text
+def test_hostile_texts_come_through_unchanged(tmp_path: Path, text: str) -> None:
+    poison = poisoned(diagnosis(), text)
+    assert render(read_back(tmp_path, poison), "json") == render(poison, "json")
+
+
+def lacking(key: str) -> Callable[[dict[str, Any]], object]:
+    return lambda content: content.pop(key)
+
+
+def launch_with(**changed: Any) -> Callable[[dict[str, Any]], object]:
+    return lambda content: content["launches"][0].update(changed)
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lacking("launches"), "'launches' is missing"),
+        (lacking("priorities"), "'priorities' is missing"),
+        (launch_with(grid=[1, 2]), "grid"),
+        (launch_with(duration_ns="long"), "duration_ns"),
+        (launch_with(walls=None), "walls"),
+        (launch_with(metrics=[]), "has no attribute"),
+        (lambda content: content["launches"][0]["outcomes"][-1].update(outcome="odd"), "'odd' is missing"),
+        (launch_with(outcomes=[{"outcome": "nonsense", "rule": "", "name": ""}]), "do not agree"),
+        (launch_with(findings=[]), "do not agree"),
+        (launch_with(verdict="fine"), "verdict"),
+        (lambda content: content.update(launches=[None]), "not a mapping"),
+    ],
+)
+def test_a_damaged_document_is_named_with_what_is_wrong(
+    tmp_path: Path, damage: Callable[[dict[str, Any]], object], told: str
+) -> None:
+    content = json.loads(render(diagnosis(), "json"))
+    damage(content)
+    file = tmp_path / "d.json"
+    file.write_text(json.dumps(content))
+    with pytest.raises(ReportDamaged, match=f"d.json is damaged: .*{told}"):
+        read_document(file)
+
+
+def test_a_document_that_was_cut_is_damaged(tmp_path: Path) -> None:
+    file = written(tmp_path, diagnosis())
+    file.write_text(file.read_text()[:5000])
+    with pytest.raises(ReportDamaged, match="is damaged"):
+        read_document(file)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "3", '{"schema": "ncuview.ladder/1"}', "not JSON", "[" * 100_000])
+def test_other_json_is_no_diagnosis(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "other.json"
+    file.write_text(text)
+    assert read_document(file) is None
+
+
+def test_a_file_that_is_not_there_is_unreadable(tmp_path: Path) -> None:
+    with pytest.raises(ReportUnreadable):
+        read_document(tmp_path / "none.json")
