@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ncuview.base.version import VERSION
+
 if TYPE_CHECKING:
     from ncuview.api import analyze, diagnose, ladder, load_rules, profile, read
     from ncuview.base.errors import NcuviewError
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from ncuview.render.frames import findings_frame, metrics_frame, walls_frame
     from ncuview.render.plots import plot_ladder, plot_walls
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _HOME = {
     "Diagnosis": "ncuview.records.diagnosis",

@@ -154,8 +154,9 @@ def _rules() -> tuple[Rule, ...]:
 def _result(profile: Profile) -> KernelResult:
     """What a test asks; a profile without some of its launches would pass tests that these fail."""
     from ncuview import api
+    from ncuview.pipeline import examine
 
-    return KernelResult(api.whole(profile), api.diagnose(profile, _rules()))
+    return KernelResult(examine.whole(profile), api.diagnose(profile, _rules()))
 
 
 def _file_name(test: str) -> str:

@@ -13,6 +13,7 @@ import ncuview
 from ncuview import api
 from ncuview.base.errors import UsageError
 from ncuview.cli.app import app
+from ncuview.pipeline import calibration
 from ncuview.pipeline.history import history
 from tests.test_cli import DIVERGENCE, assert_failed
 from tests.test_cli import ncuview as run
@@ -140,7 +141,7 @@ def test_a_pattern_of_nothing_does_not_match_everything() -> None:
         ncuview.analyze,
         lambda nothing: ncuview.read("found.ncu-repz", nothing),
         lambda nothing: api.compare(nothing, "found.ncu-repz"),
-        api.calibrate,
+        calibration.calibrate,
         history,
         ncuview.profile,
         lambda nothing: ncuview.profile([nothing]),

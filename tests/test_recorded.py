@@ -10,13 +10,14 @@ import re
 import pytest
 
 from ncuview.api import load_rules
+from ncuview.base.figures import factor
 from ncuview.catalogue.kernel_file import Kernel, Step
 from ncuview.catalogue.kernels import all_kernels, find_kernel
 from ncuview.engine.rule_file import Rule
 from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, Outcome, Skipped
 from ncuview.records.ladder import Rung
 from ncuview.render.ladder import rung_cells
-from ncuview.render.words import factor, textbook_notes
+from ncuview.render.words import textbook_notes
 from ncuview.speedup.model import WALL_SHARE
 from tests.profiles import recorded_ladder
 from tests.together import together

@@ -23,6 +23,7 @@ from ncuview.profiling.ncu_output import Progress
 from ncuview.profiling.options import NcuOptions
 from ncuview.profiling.privileges import invoking_user, variables_for_ncu
 from ncuview.reader.host_times import host_times_of
+from ncuview.reader.precheck import launches_in
 
 SECONDS_PER_LAUNCH = 120
 """More than any catalogue kernel takes in all its passes; a run beyond it hangs."""
@@ -83,6 +84,7 @@ def profile_live(
         program,
         metrics,
         launches[0].kernel.root,
+        launches_in,
         options or NcuOptions(),
         host_environment(),
         timeout_s=SECONDS_PER_LAUNCH * len(launches),

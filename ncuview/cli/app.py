@@ -51,9 +51,9 @@ for command in (explain, metrics, scrub, doctor):
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from ncuview import __version__
+        from ncuview.base.version import VERSION
 
-        print_text(f"ncuview {__version__}\n")
+        print_text(f"ncuview {VERSION}\n")
         raise typer.Exit
 
 

@@ -50,33 +50,33 @@ def calibrate(
 
 def _attainable(reports: list[Path], output: Path | None) -> None:
     """Measure what good kernels attain."""
-    from ncuview import api
     from ncuview.base.paths import users_table
+    from ncuview.pipeline import calibration
     from ncuview.render.calibration import calibration_page
     from ncuview.speedup.attainable import check_writable, keep
 
     table = _table(output, users_table())
     check_writable(table)
     with ShownProgress() as progress:
-        calibration = api.calibrate(*reports, progress=progress.show)
-    print_text(calibration_page(calibration, width()))
-    keep(calibration, table)
-    say(f"{table}: written, for {calibration.device}")
+        found = calibration.calibrate(*reports, progress=progress.show)
+    print_text(calibration_page(found, width()))
+    keep(found, table)
+    say(f"{table}: written, for {found.device}")
 
 
 def _spreads(
     kernels: list[str], program: tuple[str, ...], reports: list[Path], repeats: int, output: Path | None
 ) -> None:
     """Measure how far runs of the same code differ, which ``check`` then allows for."""
-    from ncuview import api
     from ncuview.base.paths import users_spreads
     from ncuview.gate.spread import keep_spreads, read_spreads
+    from ncuview.pipeline import calibration
     from ncuview.render.spread import spread_page
 
     table = _table(output, users_spreads())
     read_spreads(table)  # one that cannot be used is refused before anything is measured
     with ShownProgress() as progress:
-        spreads = api.measure_spreads(kernels, program, reports, repeats=repeats, progress=progress.show)
+        spreads = calibration.measure_spreads(kernels, program, reports, repeats=repeats, progress=progress.show)
     print_text(spread_page(spreads, width()))
     keep_spreads(spreads, table)
     say(f"{table}: written, for {', '.join(spreads.gpus)}")

@@ -21,9 +21,9 @@ from ncuview.cli.outputs import (
 from ncuview.cli.printing import ShownProgress, complain, say
 
 if TYPE_CHECKING:
-    from ncuview.api import Examined
     from ncuview.gate.baseline import Baseline
     from ncuview.gate.budget import Budget
+    from ncuview.pipeline.examine import Examined
     from ncuview.records.gate import Gate
 
 
@@ -65,8 +65,8 @@ def check(
     source_root: SourceRootOption = None,
 ) -> None:
     """Hold kernels against a budget and a baseline: 0 where the gate is open, 1 where it is closed."""
-    from ncuview import api
     from ncuview.gate.verdict import exit_code, on_missing
+    from ncuview.pipeline import gates
 
     files = destinations(to, output)
     if only_budget:
@@ -88,7 +88,7 @@ def check(
         code, failure = exit_code(gate), examined.diagnosis.failure
         keep = save if not failure and (code == 0 or exit_zero) else None
         if keep:
-            api.keep_baseline(examined, keep)  # before any page says how the checks went: it may fail
+            gates.keep_baseline(examined, keep)  # before any page says how the checks went: it may fail
     deliver(examined.diagnosis, to, files, gate=gate, rules=rules, source_root=source_root, profile=examined.profile)
     if keep:
         say(f"{keep}: written")
@@ -139,18 +139,18 @@ def _gate(
     force: bool,
 ) -> Gate:
     """The gate; where the baseline cannot be compared, what the budget says is told all the same."""
-    from ncuview import api
     from ncuview.gate.judge import not_compared
+    from ncuview.pipeline import gates
 
     if baseline is None:
-        return api.check(examined, budget, fail_on=fail_on.value)
+        return gates.check(examined, budget, fail_on=fail_on.value)
     name, before = baseline
     try:
         if isinstance(before, NotComparable):
             raise before
-        return api.check(examined, budget, (name, before), fail_on=fail_on.value, force=force)
+        return gates.check(examined, budget, (name, before), fail_on=fail_on.value, force=force)
     except NotComparable as failure:
-        alone = api.check(examined, budget, fail_on=fail_on.value)
+        alone = gates.check(examined, budget, fail_on=fail_on.value)
         if isinstance(failure, BaselineMissing) and allow_missing:
             return replace(alone, remark=f"{failure}, so that nothing was compared")
         complain(str(failure), failure.hint)

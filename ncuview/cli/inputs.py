@@ -28,9 +28,9 @@ from ncuview.profiling.options import (
 )
 
 if TYPE_CHECKING:
-    from ncuview.api import Examined, Progressed
     from ncuview.catalogue.launch_spec import LaunchWords
     from ncuview.engine.rule_file import Rule
+    from ncuview.pipeline.examine import Examined, Progressed
 
 RulesOption = Annotated[
     list[Path] | None, typer.Option("--rules", help="A folder with further rules, <topic>/<rule>.toml. Repeatable.")
@@ -230,12 +230,12 @@ class Inputs:
 
     def examine(self, rules: tuple[Rule, ...] | None, progress: Progressed) -> Examined:
         """Profile or read what is named, and diagnose it."""
-        from ncuview import api
+        from ncuview.pipeline import examine
 
         if self.suffix == ".cu" and self.program is None:
-            return api.examine_source(Path(self.named[0]), self.words, rules, self.options, progress=progress)
+            return examine.examine_source(Path(self.named[0]), self.words, rules, self.options, progress=progress)
         if self.runs_program:
-            return api.examine_program(
+            return examine.examine_program(
                 self.command,
                 rules,
                 self.options,
@@ -244,7 +244,7 @@ class Inputs:
                 no_progress_s=self.no_progress_timeout,
                 progress=progress,
             )
-        return api.examine(
+        return examine.examine(
             *self.named,
             rules=rules,
             live=self.live,

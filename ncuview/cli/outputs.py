@@ -14,7 +14,7 @@ from ncuview.base.errors import NcuviewError, UsageError
 from ncuview.cli.printing import color, complain, print_text, width
 from ncuview.cli.without_counters import is_about_counters, tell_without_counters
 from ncuview.records.diagnosis import Diagnosis
-from ncuview.records.profile import Failure
+from ncuview.records.failure import Failure
 from ncuview.render.outputs import FORMATS, destination, output_parts, output_text, write_output
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def failures_delivered(inputs: Inputs | None, to: str, files: Sequence[tuple[str
         if inputs and is_about_counters(error):
             with suppress(NcuviewError):
                 tell_without_counters(inputs, to, files, error)
-        from ncuview.api import failure_of
+        from ncuview.records.failure import failure_of
 
         nothing = Diagnosis((), (), failure=failure_of(error))
         for form, path in files:

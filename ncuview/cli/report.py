@@ -34,7 +34,8 @@ def report(
         raise UsageError(f"--format {to}: there is no such format", hint=f"There are {', '.join(_ENDINGS.values())}.")
     files = {path: _format_of(path) for path in output or ()}
     from ncuview.api import load_rules
-    from ncuview.pipeline.history import history, render_history
+    from ncuview.pipeline.history import history
+    from ncuview.render.history import render_history
     from ncuview.render.outputs import write_output
 
     with failures_delivered(None, to, [(form, path) for path, form in files.items()]):

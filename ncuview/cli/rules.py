@@ -39,9 +39,9 @@ def check_rules(
 ) -> None:
     """Load every rule of a folder and run the cases that it carries."""
     from ncuview.engine.examples import run_cases
-    from ncuview.engine.rule_file import load_rules
+    from ncuview.engine.rule_file import rules_below
 
-    loaded = load_rules([folder])
+    loaded = rules_below([folder])
     for rule in loaded:
         print_text(f"{rule.text.code}  {rule.text.name}: {run_cases(rule)} cases hold\n")
 

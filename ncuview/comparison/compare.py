@@ -12,7 +12,8 @@ from ncuview.comparison.pairing import Launches, paired
 from ncuview.comparison.prediction import PromiseKept, promise_kept, spread
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
-from ncuview.records.profile import NOWHERE, Extent, Failure
+from ncuview.records.failure import Failure
+from ncuview.records.profile import NOWHERE, Extent
 
 _NAMED = 12
 _KIND = "compute capability"

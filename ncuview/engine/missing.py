@@ -13,11 +13,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ncuview.base.report_files import is_csv_export
 from ncuview.engine.rule_file import DERIVED_PREFIX, Rule
 from ncuview.gpus import FIGURE_NAMES
 from ncuview.metrics.instruction_table import executed_by_launch
 from ncuview.metrics.quantities import DERIVED, OF_SOME_CHIPS, SAMPLES
-from ncuview.reader.csv_export import is_csv_export
 from ncuview.reader.validity import refused
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from ncuview.base.errors import UnknownRule, UsageError
 from ncuview.engine.rule_file import Rule
 from ncuview.metrics.quantities import DERIVED
 from ncuview.metrics.units import OF_THE_MODEL, UNITS
+from ncuview.profiling.one_pass import ONE_PASS
 from ncuview.profiling.passes import ATTRIBUTES, collector_of
 
 # Measured by the host process, not by ncu.
@@ -45,28 +46,6 @@ _TEXTBOOK = (
 )
 """Metrics that only textbook metrics read; each is collected where its collector is at work for the rules anyway."""
 
-_USE_AT_A_GLANCE = (
-    "gpu__time_duration.sum",
-    "sm__cycles_elapsed.max",
-    "dram__cycles_active.avg.pct_of_peak_sustained_elapsed",
-    "dram__bytes_read.sum",
-    "dram__bytes_write.sum",
-    "lts__t_sectors.avg",
-    "lts__t_sectors.max",
-    "lts__t_sectors.sum",
-    "lts__t_sectors.avg.pct_of_peak_sustained_elapsed",
-    "lts__xbar2lts_cycles_active.avg.pct_of_peak_sustained_elapsed",
-    "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
-    "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct",
-    "sm__inst_issued.avg.pct_of_peak_sustained_elapsed",
-    "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_elapsed",
-    "sm__maximum_warps_per_active_cycle_pct",
-    "sm__warps_active.avg.pct_of_peak_sustained_active",
-)
-"""The hardware counters that, of those that the rules read, tell most about what cannot apply: on the recorded profiles
-they and the counters of instructions excuse 82 of the 132 launches without advice from a second look; all hardware
-counters, which take three passes, excuse 95."""
-
 _LINES = (
     "inst_executed",
     "thread_inst_executed",
@@ -94,15 +73,7 @@ def metrics_for(rules: Iterable[Rule]) -> list[str]:
 
 def first_look_metrics() -> list[str]:
     """What decides which rules can still apply: a pass of hardware counters and one of instructions, sorted."""
-    return sorted({*_USE_AT_A_GLANCE, *_LINES})
-
-
-def sampling_metrics() -> list[str]:
-    """What tells how much of the time each launch takes and how near its peak it is, sorted.
-
-    All of it is meant to fit one pass, so that ncu neither saves nor restores memory.
-    """
-    return sorted(_USE_AT_A_GLANCE)
+    return sorted({*ONE_PASS, *_LINES})
 
 
 def choose_rules(rules: Sequence[Rule], select: Sequence[str] = (), ignore: Sequence[str] = ()) -> tuple[Rule, ...]:

@@ -242,13 +242,13 @@ def load_rule(path: Path) -> Rule:
     return _compiled(path, text)
 
 
-def load_rules(folders: Iterable[Path]) -> tuple[Rule, ...]:
+def rules_below(folders: Iterable[Path]) -> tuple[Rule, ...]:
     """All rules below the folders, sorted by code.
 
     Raises:
         RuleFileError: A folder holds no rules, a file cannot be used, or two rules share a code or name.
     """
-    rules = [rule for folder in folders for rule in _rules_below(folder)]
+    rules = [rule for folder in folders for rule in _of_folder(folder)]
     for key in ("code", "name"):
         seen: dict[str, Path] = {}
         for rule in rules:
@@ -262,10 +262,20 @@ def load_rules(folders: Iterable[Path]) -> tuple[Rule, ...]:
 @cache
 def shipped_rules() -> tuple[Rule, ...]:
     """The rules that ship, sorted by code."""
-    return load_rules([shipped("rules")])
+    return rules_below([shipped("rules")])
 
 
-def _rules_below(folder: Path) -> list[Rule]:
+def load_rules(folders: Iterable[Path] = ()) -> tuple[Rule, ...]:
+    """The shipped rules and those below further folders, sorted by code.
+
+    Raises:
+        RuleFileError: A rule file cannot be used.
+    """
+    further = tuple(folders)
+    return rules_below([shipped("rules"), *further]) if further else shipped_rules()
+
+
+def _of_folder(folder: Path) -> list[Rule]:
     rules = [load_rule(path) for path in sorted(folder.glob("*/*.toml"))]
     if not rules:
         what = "holds no rules" if folder.is_dir() else "is no folder"

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ncuview import api
 from ncuview.base.errors import ReportEmpty, ReportUnreadable
-from ncuview.reader.inputs import named_path
+from ncuview.base.report_files import named_path
+from ncuview.engine.rank import diagnose
+from ncuview.engine.rule_file import load_rules
+from ncuview.pipeline.profiled import read_with_sources
 from ncuview.reader.reader import damage_of
 from ncuview.reader.settings import Settings, settings_of
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
@@ -57,33 +59,12 @@ def history(*targets: str | Path, rules: Sequence[Rule] | None = None) -> Histor
     return history_of(reported)
 
 
-def render_history(found: History, to: str = "terminal", *, width: int = 100, color: bool = False) -> str:
-    """A history as text.
-
-    Args:
-        found: What to show.
-        to: ``terminal`` for people, ``json`` for programs, ``html`` for a browser.
-        width: Columns of the terminal.
-        color: Whether the terminal shows colours.
-    """
-    if to == "json":
-        from ncuview.render.history_document import history_json
-
-        return history_json(found)
-    if to == "html":
-        from ncuview.render.html_report.history import history_html
-
-        return history_html(found)
-    from ncuview.render.history_page import history_page
-
-    return history_page(found, width=width, color=color)
-
-
 def _judged(reports: Sequence[Member], rules: Sequence[Rule] | None) -> dict[str, Diagnosis]:
     """The diagnosis of each report by its path. All are read and judged at once, which is faster."""
     if not reports:
         return {}
-    together = api.diagnose(api.read(*(member.file for member in reports)), rules)
+    read = read_with_sources([member.file for member in reports])
+    together = diagnose(read, load_rules() if rules is None else rules)
     launches: defaultdict[str, list[LaunchDiagnosis]] = defaultdict(list)
     for launch in together.launches:
         launches[launch.report].append(launch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -12,9 +13,11 @@ from typing import TYPE_CHECKING, Self
 
 from ncuview.base.errors import ReportError
 from ncuview.reader.child import Ahead
+from ncuview.records.failure import failure_of
 
 if TYPE_CHECKING:
     from ncuview.catalogue.kernels import Launch
+    from ncuview.engine.rule_file import Rule
     from ncuview.profiling.callable import Target
     from ncuview.profiling.job import Profiled
     from ncuview.profiling.ncu_output import Progress
@@ -29,6 +32,17 @@ _NEEDED_LATER = (
     "ncuview.render.terminal",
 )
 """What reads, judges and shows a report, with pandas and all else that it imports."""
+
+
+def planned(rules: Sequence[Rule] | None) -> Sequence[str]:
+    """The metrics to collect; for the shipped rules without loading them, which is done while ncu runs."""
+    if rules is None:
+        from ncuview.engine.shipped_plan import shipped_plan
+
+        return shipped_plan()
+    from ncuview.engine.plan import metrics_for
+
+    return metrics_for(rules)
 
 
 def profiled_program(
@@ -51,6 +65,7 @@ def profiled_program(
     from ncuview.profiling.callable import program_of
     from ncuview.profiling.options import NcuOptions
     from ncuview.profiling.program import run_program
+    from ncuview.reader.precheck import launches_in
 
     with _ReaderAhead() as ahead, tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
         program, chosen = program_of(target, options or NcuOptions(), Path(folder))
@@ -59,6 +74,7 @@ def profiled_program(
             metrics,
             Path(folder),
             chosen,
+            launches_in=launches_in,
             export=export,
             timeout_s=timeout_s,
             no_progress_s=no_progress_s,
@@ -66,9 +82,10 @@ def profiled_program(
             meanwhile=ahead.start,
         )
         try:
-            return read_with_sources(made.reports, source_folders=chosen.source_folders, ahead=ahead.child), made
+            found = read_with_sources(made.reports, source_folders=chosen.source_folders, ahead=ahead.child)
         except ReportError as unreadable:
             raise made.failure or unreadable from unreadable
+        return replace(found, failure=failure_of(made.failure)) if made.failure else found, made
 
 
 def profiled_launches(
@@ -107,8 +124,8 @@ def read_with_sources(
     Raises:
         ReportError: A report is unreadable, damaged or empty.
     """
+    from ncuview.base.report_files import report_files
     from ncuview.reader.inlining import with_call_sites
-    from ncuview.reader.inputs import report_files
     from ncuview.reader.reader import read
     from ncuview.reader.source import with_local_sources
 

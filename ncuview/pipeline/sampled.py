@@ -9,15 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ncuview.api import Progressed, edited, load_rules, whole
 from ncuview.base.errors import NothingProfiled
 from ncuview.engine.first_look import joined, second_look
-from ncuview.engine.plan import metrics_for, sampling_metrics
+from ncuview.engine.plan import metrics_for
 from ncuview.engine.rank import diagnose as rank
+from ncuview.engine.rule_file import load_rules
+from ncuview.pipeline.examine import Progressed, edited, whole
 from ncuview.pipeline.profiled import profiled_program
 from ncuview.profiling.callable import program_of
 from ncuview.profiling.machine import find_ncu
 from ncuview.profiling.ncu import ncu_command
+from ncuview.profiling.one_pass import sampling_metrics
 from ncuview.profiling.options import NcuOptions
 from ncuview.profiling.passes import Forecast, forecast
 from ncuview.profiling.sampling import (

@@ -14,11 +14,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ncuview.api import failure_of
 from ncuview.base.errors import CompilerNotFound, NcuviewError, ProgramError, ReportError, ToolError
 from ncuview.records.diagnosis import RuleId
+from ncuview.records.failure import Failure, failure_of
 from ncuview.records.ladder import Ladder
-from ncuview.records.profile import Extent, Failure
+from ncuview.records.profile import Extent
 
 if TYPE_CHECKING:
     from ncuview.catalogue.compiler import Compiled
@@ -150,8 +150,8 @@ def kernel_without_counters(name: str, refusal: NcuviewError | None = None) -> W
         UnknownKernel: There is none of this name.
         NcuviewError: Nothing could be told, and this is the first reason.
     """
-    from ncuview.api import ladder
     from ncuview.catalogue.kernels import find_kernel, launch_of
+    from ncuview.pipeline.ladders import ladder
 
     launch = launch_of(find_kernel(name))
     found = _of_launch(launch, refusal, "")
@@ -292,7 +292,7 @@ def _facts(code: KernelCode, launch: Launch | None, line: LineReader) -> KernelF
 
 def _subjects(code: KernelCode, line: LineReader) -> tuple[RuleSubject, ...]:
     """The facts of the code beside the rules that would judge them."""
-    from ncuview.api import load_rules
+    from ncuview.engine.rule_file import load_rules
     from ncuview.engine.static_facts import code_facts
 
     rules = {rule.text.name: rule.text for rule in load_rules()}

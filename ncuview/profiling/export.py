@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ncuview.base.report_files import REPORT_ENDINGS
 from ncuview.base.seal import seal, sidecar
 from ncuview.profiling.ncu_failures import failure
 from ncuview.profiling.privileges import invoking_user
-from ncuview.reader.inputs import REPORT_ENDINGS
 
 ROOM_FOR_A_REPORT = 1 << 20
 """Bytes that the smallest reports with source and machine code take; with fewer, ncu need not be started."""

@@ -15,6 +15,7 @@ from shutil import copyfile
 from typing import NamedTuple
 
 from ncuview.base.errors import NcuviewError, ProgramFailed, ReportDamaged, ReportEmpty, ReportError, UsageError
+from ncuview.base.report_files import REPORT_ENDINGS, report_files
 from ncuview.profiling.export import ROOM_FOR_A_REPORT, check_room, free_bytes, keep, private_folder, report_to_write
 from ncuview.profiling.ncu import NcuRun, absolute_program, classify, ncu_command, run_ncu
 from ncuview.profiling.ncu_failures import Note, failure, note, remarks
@@ -23,8 +24,6 @@ from ncuview.profiling.options import ClockControl, NcuOptions
 from ncuview.profiling.privileges import invoking_user
 from ncuview.profiling.smaller_plan import SmallerPlan, smaller_plans
 from ncuview.profiling.stall_watchdog import NO_PROGRESS_S
-from ncuview.reader.inputs import REPORT_ENDINGS, report_files
-from ncuview.reader.precheck import precheck
 
 _REPORT_WRITTEN = re.compile(r"==PROF== Report: (\S.*\.ncu-repz?)\s*$", re.MULTILINE)
 _DEATHS = frozenset({"NCU-CRASH", "NCU-OOM"})
@@ -49,6 +48,7 @@ class Job:
         program: The program and its arguments.
         metrics: What to collect.
         cwd: The folder that the program runs in.
+        launches_in: Counts the launches of a report, and raises ``ReportError`` for one that is not whole.
         options: Which launches are profiled, and how.
         variables: Environment variables for the program beside those of this process.
         timeout_s: How long one attempt may take, in seconds.
@@ -61,6 +61,7 @@ class Job:
     program: Sequence[str]
     metrics: Sequence[str]
     cwd: Path
+    launches_in: Callable[[Path], int]
     options: NcuOptions = field(default_factory=NcuOptions)
     variables: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float = math.inf
@@ -226,7 +227,7 @@ def _attempt(job: Job, report: Path, folders: Sequence[Path]) -> Profiled:
         return Profiled((), job.options, run, failed)
     if failed and written and _killed_as_asked(failed, run, job.options):
         failed = None
-    held = _held(written)
+    held = _held(written, job.launches_in)
     if failed is None and held.error:
         failed = _damaged(held.error, folders[0])
     elif failed is None and held.launches < run.launches:
@@ -247,13 +248,13 @@ class _Held(NamedTuple):
     """What is wrong with the first that is not whole."""
 
 
-def _held(reports: Sequence[Path]) -> _Held:
+def _held(reports: Sequence[Path], launches_in: Callable[[Path], int]) -> _Held:
     whole: list[Path] = []
     damaged: list[Path] = []
     launches, wrong = 0, None
     for report in reports:
         try:
-            launches += precheck(report).results
+            launches += launches_in(report)
             whole.append(report)
         except ReportError as error:
             wrong = wrong or error

@@ -38,6 +38,7 @@ def run_program(
     folder: Path,
     options: NcuOptions | None = None,
     *,
+    launches_in: Callable[[Path], int],
     export: Path | None = None,
     timeout_s: float = math.inf,
     no_progress_s: float | None = None,
@@ -53,6 +54,7 @@ def run_program(
         metrics: What to collect.
         folder: An empty private folder for the files of this run.
         options: Which launches are profiled, and how; ncuview's defaults if None.
+        launches_in: Counts the launches of a report, and raises ``ReportError`` for one that is not whole.
         export: Where a report is to stay, as ncu's option of this name: ``%p``, ``%h``, ``%i`` and ``%q{NAME}`` in its
             name are ncu's. None leaves the reports in ``folder``. Files under its name are whole or not there.
         timeout_s: How long the program may take under ncu, in seconds.
@@ -78,6 +80,7 @@ def run_program(
         program,
         metrics,
         Path.cwd(),
+        launches_in,
         options,
         timeout_s=timeout_s,
         no_progress_s=NO_PROGRESS_S if no_progress_s is None else no_progress_s,

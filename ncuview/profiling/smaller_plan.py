@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ncuview.engine.plan import sampling_metrics
+from ncuview.profiling.one_pass import sampling_metrics
 from ncuview.profiling.passes import collector_of
 
 TIME_ALONE = ("gpu__time_duration.sum",)

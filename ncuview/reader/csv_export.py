@@ -25,7 +25,6 @@ from ncuview.base.regular_file import read_regular_file
 from ncuview.reader.columns import LaunchColumns, Reading
 from ncuview.reader.kernel_filter import matches
 
-ENDING = ".csv"
 _EXPORT = "Export with: LC_ALL=C ncu --import REPORT --page raw --csv > FILE.csv"
 _KERNEL = "Kernel Name"
 _HEADER = re.compile(rb'^(?:.*,)?"?Kernel Name"?,', re.MULTILINE)
@@ -63,11 +62,6 @@ class _Launch:
     about: Mapping[str, str]
     numbers: dict[str, float] = field(default_factory=dict)
     device: str = ""
-
-
-def is_csv_export(path: Path) -> bool:
-    """Whether a file is to be read as a CSV export, by its name."""
-    return path.suffix.lower() == ENDING
 
 
 def read_csv(path: Path, kernel: str = "") -> Reading:

@@ -37,6 +37,11 @@ def precheck(path: Path) -> ReportHeader:
         return checked_header(taken.data, path)
 
 
+def launches_in(report: Path) -> int:
+    """How many launches a whole report holds; raises as ``precheck`` does."""
+    return precheck(report).results
+
+
 def read_report(path: Path) -> bytes:
     """The bytes of a report file, unpacked, of which only the first and the checksum were looked at.
 

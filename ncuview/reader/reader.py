@@ -14,9 +14,10 @@ from pathlib import Path
 from threading import Thread
 
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportError, ReportUnreadable
+from ncuview.base.report_files import is_csv_export
 from ncuview.reader.child import Ahead, Children, Shard
 from ncuview.reader.columns import Reading
-from ncuview.reader.csv_export import is_csv_export, read_csv
+from ncuview.reader.csv_export import read_csv
 from ncuview.reader.damage import Damage
 from ncuview.reader.framing import LaunchHeader
 from ncuview.reader.kernel_filter import check_wanted
@@ -25,7 +26,8 @@ from ncuview.reader.precheck import CORRUPT, PROFILE_AGAIN
 from ncuview.reader.readable_part import Approved, approve
 from ncuview.reader.recover import Salvaged, salvage
 from ncuview.reader.snapshot import Snapshot
-from ncuview.records.profile import Failure, Profile, ReportInfo
+from ncuview.records.failure import Failure
+from ncuview.records.profile import Profile, ReportInfo
 
 MOST_CHILDREN = 8
 """Shards read at once; each child holds 220 MB and 20 times its shard's bytes."""

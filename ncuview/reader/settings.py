@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ncuview.base.errors import ReportDamaged
+from ncuview.base.report_files import is_csv_export
 from ncuview.reader import wire
-from ncuview.reader.csv_export import is_csv_export
 from ncuview.reader.precheck import read_report
 from ncuview.reader.wire import WireError
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ncuview.records.profile import CallSite, Configuration, Device, Failure, HostTimes, ReportInfo
+from ncuview.records.failure import Failure
+from ncuview.records.profile import CallSite, Configuration, Device, HostTimes, ReportInfo
 
 Origin = Literal["live", "recorded", "report"]
 Verdict = Literal["advice", "near-peak", "unclear", "not-judged", "not-yours"]

@@ -8,6 +8,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ncuview.records.failure import Failure
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -16,19 +18,6 @@ NOWHERE: Extent = (0, 0, 0)
 """Grid and block of what is about no launch."""
 Configuration = tuple[str, Extent, Extent]
 """A kernel's demangled name, or its bare name for all kernels of that name together, its grid and its block."""
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Why there is no answer, or not the whole one."""
-
-    id: str
-    """Its stable name, as ``NcuviewError.id``: ``NCU-PERM``, ``ReportDamaged``."""
-    message: str
-    hint: str
-    """What the user can do next; may be empty."""
-    exit_code: int
-    """What the run ends with, unless something worse happened too."""
 
 
 @dataclass(frozen=True)

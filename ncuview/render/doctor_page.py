@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from ncuview import __version__
+from ncuview.base.version import VERSION
 from ncuview.doctor.verdict import STATUSES, Checked, Examination
 from ncuview.render.terminal import page_console, page_text, row
 from ncuview.render.text import safe_copy
@@ -44,7 +44,7 @@ def doctor_json(examination: Examination) -> str:
     """Everything, as doctor.schema.json describes it."""
     document = {
         "schema": "ncuview.doctor/1",
-        "ncuview": __version__,
+        "ncuview": VERSION,
         "summary": examination.summary,
         "failed": examination.failed,
         "counts": {status: len(examination.with_status(status)) for status in STATUSES},

@@ -24,9 +24,10 @@ from ncuview.records.diagnosis import (
     Passed,
     Skipped,
 )
+from ncuview.records.failure import Failure
 from ncuview.records.gate import Check, Gate
 from ncuview.records.ladder import Ladder, Rung
-from ncuview.records.profile import Failure, ReportInfo
+from ncuview.records.profile import ReportInfo
 from ncuview.render.gate_words import closes, is_closed
 from ncuview.render.sentence import moved_sentence
 from ncuview.render.text import json_text

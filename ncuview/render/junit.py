@@ -14,20 +14,15 @@ from math import fsum, isfinite
 
 from lxml import etree
 
+from ncuview.base.figures import factor
 from ncuview.comparison.compare import launch_words
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
+from ncuview.records.failure import Failure
 from ncuview.records.gate import Check, Gate
-from ncuview.records.profile import NOWHERE, Extent, Failure, ReportInfo
+from ncuview.records.profile import NOWHERE, Extent, ReportInfo
 from ncuview.render.gate_words import closes
 from ncuview.render.text import safe_text, without_orders
-from ncuview.render.words import (
-    duration,
-    factor,
-    failure_sentence,
-    verdict_headline,
-    verdict_reason,
-    wall_sentence,
-)
+from ncuview.render.words import duration, failure_sentence, verdict_headline, verdict_reason, wall_sentence
 
 _Kernel = tuple[str, Extent, Extent]
 _ELSEWHERE = "gate"

@@ -12,6 +12,7 @@ from itertools import islice
 from math import fsum, isfinite
 from typing import TYPE_CHECKING
 
+from ncuview.base.figures import factor
 from ncuview.comparison.compare import Comparison, Pair, launch_words
 from ncuview.engine.priority import Priorities, Priority, priorities
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, SourceLine
@@ -28,7 +29,6 @@ from ncuview.render.words import (
     check_words,
     coverage_sentence,
     duration,
-    factor,
     failure_sentence,
     promise_bounds,
     promise_headline,
@@ -38,7 +38,7 @@ from ncuview.render.words import (
 )
 
 if TYPE_CHECKING:
-    from ncuview.render.outputs import Answer
+    from ncuview.render.answer import Answer
 
 _NAME = 160
 _SENTENCE = 600

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from ncuview.base.errors import UsageError
 from ncuview.base.files import replace_file
@@ -16,10 +16,8 @@ from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Profile
 
 if TYPE_CHECKING:
-    from ncuview.comparison.compare import Comparison
     from ncuview.engine.rule_file import Rule
-
-    Answer: TypeAlias = Diagnosis | Ladder | Comparison
+    from ncuview.render.answer import Answer
 
 
 @dataclass(frozen=True)

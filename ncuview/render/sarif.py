@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from ncuview.engine.rule_file import Rule, shipped_rules
 from ncuview.records.diagnosis import Diagnosis, SourceLine
+from ncuview.records.failure import Failure
 from ncuview.records.gate import Gate
-from ncuview.records.profile import Failure
 from ncuview.render.inert_markdown import prose
 from ncuview.render.remarks import Remark, remarks, repository_path
 from ncuview.render.text import json_text, safe_text
@@ -37,13 +37,13 @@ def sarif(diagnosis: Diagnosis, gate: Gate | None, rules: Sequence[Rule] | None,
         rules: What was judged by; the shipped rules by default.
         source_root: The folder that paths are relative to.
     """
-    from ncuview import __version__
+    from ncuview.base.version import VERSION
 
     found = remarks(diagnosis, gate)[:_SHOWN]
     described = _descriptors(shipped_rules() if rules is None else rules, found)
     places = {descriptor["id"]: place for place, descriptor in enumerate(described)}
     run = {
-        "tool": {"driver": {"name": "ncuview", "semanticVersion": __version__, "rules": described}},
+        "tool": {"driver": {"name": "ncuview", "semanticVersion": VERSION, "rules": described}},
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The folder that source files are relative to."}}},
         "invocations": [_invocation(diagnosis.failure)],
         "columnKind": "unicodeCodePoints",

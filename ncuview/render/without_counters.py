@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ncuview.pipeline.without_counters import KernelFacts, LaunchFacts, RuleSubject, WithoutCounters
+    from ncuview.records.failure import Failure
     from ncuview.records.ladder import Ladder
-    from ncuview.records.profile import Failure
 
 SCHEMA = "ncuview.without_counters/1"
 _DOCTOR = "`ncuview doctor` says which of these applies here."

@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import isfinite
 
+from ncuview.base.figures import factor
 from ncuview.metrics.units import UNITS
 from ncuview.records.diagnosis import SKIPPED_BECAUSE, Broken, Finding, LaunchDiagnosis, Skipped, SourceLine
+from ncuview.records.failure import Failure
 from ncuview.records.ladder import Ladder
-from ncuview.records.profile import Device, Failure, HostTimes, ReportInfo
+from ncuview.records.profile import Device, HostTimes, ReportInfo
 from ncuview.render.text import safe_text
 
 _MOST_NAMED = 12
@@ -23,7 +25,6 @@ LADDER_MEANING = (
     " per second where its sizes differ."
 )
 _EXPORTS_LACK = " -o mine ./program, and give mine.ncu-rep: a CSV export holds no instructions"
-_EXACT = 100
 _SCRUBBED_FOLDERS = re.compile(r"^/(?:_+\d+/)+(?:.*/_+\d+/)?")
 _ORIGIN = {"live": "live profile", "recorded": "recorded profile", "report": "report"}
 
@@ -71,11 +72,6 @@ def duration(nanoseconds: float) -> str:
         if nanoseconds >= scale:
             return f"{nanoseconds / scale:.4g} {unit}"
     return f"{nanoseconds:.0f} ns"
-
-
-def factor(value: float) -> str:
-    """A speedup, with no more digits than are meant: ``2.18x``, ``3,035x``."""
-    return f"{value:.2f}x" if value < _EXACT else f"{value:,.0f}x"
 
 
 def wall_words(launch: LaunchDiagnosis) -> str:

@@ -22,7 +22,8 @@ from ncuview.records.diagnosis import (
     Passed,
     Skipped,
 )
-from ncuview.records.profile import Configuration, Failure, ReportInfo
+from ncuview.records.failure import Failure
+from ncuview.records.profile import Configuration, ReportInfo
 
 SCHEMA = "ncuview.diagnosis/1"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ncuview.base.errors import ReportEmpty
-from ncuview.reader.inputs import REPORT_ENDINGS, report_files
+from ncuview.base.report_files import REPORT_ENDINGS, report_files
 
 DOCUMENT_ENDING = ".json"
 _RANK = re.compile(r"(?:^|(?<=[._-]))(?P<kind>rank|gpu)[._-]?(?P<number>\d+)(?=$|[._-])", re.IGNORECASE)

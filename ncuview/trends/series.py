@@ -14,7 +14,8 @@ from ncuview.comparison.compare import Pair, compare
 from ncuview.comparison.launch_groups import works_of
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
-from ncuview.records.profile import Configuration, Device, Extent, Failure, ReportInfo
+from ncuview.records.failure import Failure
+from ncuview.records.profile import Configuration, Device, Extent, ReportInfo
 from ncuview.trends.members import in_order
 from ncuview.trends.steps import Change, changes, noise_of_median
 

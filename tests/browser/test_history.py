@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ncuview.pipeline.history import render_history
+from ncuview.render.history import render_history
 from tests.browser.test_html_report import OVERFLOW, Shown, axe, chromium, shown  # noqa: F401  (fixtures)
 from tests.hostile import HOSTILE
 from tests.nightly.render.test_history import hostile, sample

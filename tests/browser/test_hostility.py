@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ncuview.pipeline.history import render_history
+from ncuview.render.history import render_history
 from ncuview.render.html_report import html_report
 from ncuview.render.notebook import diagnosis_html, ladder_html
 from tests.browser.test_html_report import Shown, chromium, shown  # noqa: F401  (fixtures)

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from ncuview.base.expression import compile_expression
-from ncuview.base.paths import shipped
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import Rule, RuleFile, load_rules
 from ncuview.metrics.quantities import OF_SOME_CHIPS
@@ -20,7 +19,7 @@ from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotAppli
 from ncuview.records.profile import Profile
 from tests.builders import COPY, PER_INSTRUCTION, WARPS, Launch, load, make_profile, shared_load, store
 
-RULES = load_rules([shipped("rules")])
+RULES = load_rules()
 BY_NAME = {rule.text.name: rule for rule in RULES}
 DRAM_BYTES = {"dram__bytes_read.sum", "dram__bytes_write.sum"}
 TIME = {"gpu__time_duration.sum"}

@@ -8,19 +8,19 @@ from dataclasses import replace
 import pytest
 
 from ncuview.base.errors import UnknownRule, UsageError
-from ncuview.base.paths import shipped
-from ncuview.engine.plan import belongs_in_recording, choose_rules, first_look_metrics, metrics_for, sampling_metrics
+from ncuview.engine.plan import belongs_in_recording, choose_rules, first_look_metrics, metrics_for
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import Rule, load_rules
 from ncuview.engine.shipped_plan import shipped_plan
 from ncuview.metrics.quantities import DERIVED
 from ncuview.metrics.units import UNITS
+from ncuview.profiling.one_pass import sampling_metrics
 from ncuview.profiling.passes import collector_of
 from ncuview.records.diagnosis import Finding, LaunchDiagnosis
 from tests.profiles import recorded_diagnosis, recorded_profile
 from tests.together import together
 
-RULES = load_rules([shipped("rules")])
+RULES = load_rules()
 PLAN = frozenset(metrics_for(RULES))
 OF_THE_LAUNCH = ("launch__", "device__", "host__")
 """What comes with every launch, or from the host."""

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from ncuview.base.expression import compile_expression
-from ncuview.base.paths import shipped
 from ncuview.engine.rank import WORTH_DOING, diagnose
 from ncuview.engine.rule_file import Rule, load_rules
 from ncuview.records.diagnosis import Finding, LaunchDiagnosis, Passed
@@ -16,7 +15,7 @@ from ncuview.records.profile import Profile
 from ncuview.speedup.model import WALL_SHARE
 from tests.builders import COPY, FILE, USE, WARPS, Launch, load, make_profile, shared_load, store
 
-RULES = load_rules([shipped("rules")])
+RULES = load_rules()
 BY_NAME = {rule.text.name: rule for rule in RULES}
 CONFLICTS = Launch(
     metrics={USE["l1_data"]: 95.0, USE["dram"]: 30.0, "sm__cycles_elapsed.max": 20_000.0},

@@ -13,7 +13,7 @@ import pytest
 
 from ncuview.base.errors import RuleFileError, UnknownRule, UnsafeExpression, UnsafeTemplate
 from ncuview.base.paths import shipped
-from ncuview.engine.rule_file import OPTIMIZATIONS, find_rule, load_rule, load_rules
+from ncuview.engine.rule_file import OPTIMIZATIONS, find_rule, load_rule, rules_below
 from ncuview.metrics.quantities import DERIVED
 
 NAME = "shared-bank-conflict"
@@ -182,25 +182,25 @@ def test_two_rules_with_one_code_or_name_do_not_load_together(tmp_path: Path, ke
     code = RULE["code"] if key == "code" else "OWN001"
     written(tmp_path / "topic", {**RULE, "code": code, "name": name}, name)
     with pytest.raises(RuleFileError, match=f"{key} '.*' is taken by .*{NAME}"):
-        load_rules([shipped("rules"), tmp_path])
+        rules_below([shipped("rules"), tmp_path])
 
 
 def test_a_users_rules_join_the_shipped_ones(tmp_path: Path) -> None:
     (tmp_path / "topic").mkdir()
     written(tmp_path / "topic", {**RULE, "code": "OWN001", "name": "own-rule"}, "own-rule")
-    codes = [rule.text.code for rule in load_rules([shipped("rules"), tmp_path])]
+    codes = [rule.text.code for rule in rules_below([shipped("rules"), tmp_path])]
     assert "OWN001" in codes
     assert codes == sorted(codes)
 
 
 @pytest.mark.parametrize("wanted", ["SMEM001", "smem001", NAME, NAME.upper()])
 def test_a_rule_is_found_by_code_or_name_in_any_case(wanted: str) -> None:
-    assert find_rule(load_rules([shipped("rules")]), wanted).path == SHIPPED
+    assert find_rule(rules_below([shipped("rules")]), wanted).path == SHIPPED
 
 
 def test_a_rule_that_nobody_knows_is_unknown() -> None:
     with pytest.raises(UnknownRule, match="SMEM999"):
-        find_rule(load_rules([shipped("rules")]), "SMEM999")
+        find_rule(rules_below([shipped("rules")]), "SMEM999")
 
 
 def test_a_rule_needs_the_metrics_under_its_derived_quantities_and_its_lines() -> None:
@@ -261,6 +261,6 @@ def test_a_rule_names_the_metrics_that_it_reads() -> None:
 
 def test_a_folder_without_rules_and_what_is_no_folder(tmp_path: Path) -> None:
     with pytest.raises(RuleFileError, match="holds no rules"):
-        load_rules([tmp_path])
+        rules_below([tmp_path])
     with pytest.raises(RuleFileError, match="is no folder"):
-        load_rules([tmp_path / "missing"])
+        rules_below([tmp_path / "missing"])

@@ -115,7 +115,7 @@ def test_no_computed_value_hides_another(rule: Rule) -> None:
 
 
 def test_codes_and_names_stand_once() -> None:
-    rules = load_rules([shipped("rules")])
+    rules = load_rules()
     assert len(rules) == len(PATHS)
     assert len({rule.text.code for rule in rules}) == len({rule.text.name for rule in rules}) == len(rules)
 

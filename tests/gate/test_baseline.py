@@ -11,7 +11,6 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from ncuview.api import Examined, check, examine, keep_baseline
 from ncuview.base.errors import BaselineError, BaselineMissing, NotComparable
 from ncuview.base.paths import shipped
 from ncuview.gate.baseline import Baseline, baseline_of, read_baseline, save_baseline
@@ -19,6 +18,8 @@ from ncuview.gate.budget import BaselineLimits, Budget
 from ncuview.gate.judge import judge
 from ncuview.gate.spread import KernelSpread, Spreads
 from ncuview.gate.verdict import exit_code
+from ncuview.pipeline.examine import Examined, examine
+from ncuview.pipeline.gates import check, keep_baseline
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
 from ncuview.records.gate import Check, Gate

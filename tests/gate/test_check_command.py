@@ -15,10 +15,10 @@ from typing import Any, Protocol
 
 import pytest
 
-from ncuview import api
 from ncuview.base.errors import ProgramFailed
 from ncuview.base.paths import shipped
 from ncuview.cli import main as run_ncuview
+from ncuview.pipeline import examine
 from ncuview.reader.scrub import scrub
 from tests.test_cli import BARE, Ended, assert_failed, install, ncuview
 
@@ -39,11 +39,11 @@ class Run(Protocol):
 
 
 @cache
-def examined(*targets: str, kernel_name: str) -> api.Examined:
+def examined(*targets: str, kernel_name: str) -> examine.Examined:
     return _examine(*targets, kernel_name=kernel_name)
 
 
-_examine = api.examine
+_examine = examine.examine
 
 
 @pytest.fixture
@@ -57,12 +57,12 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         assert isinstance(left.value.code, int)
         return Ended(left.value.code, *capsys.readouterr())
 
-    def read_once(*targets: str, **options: Any) -> api.Examined:
+    def read_once(*targets: str, **options: Any) -> examine.Examined:
         assert options["live"] is None
         return examined(*targets, kernel_name=options["kernel_name"])
 
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(api, "examine", read_once)
+    monkeypatch.setattr(examine, "examine", read_once)
     monkeypatch.chdir(tmp_path)
     yield in_process
     signal.signal(signal.SIGTERM, before)
@@ -282,7 +282,7 @@ def test_a_program_that_fails_leaves_with_6_whatever_else_is_wrong(
         assert command == ["./app", "-x"]
         raise ProgramFailed("./app ended with status 1")
 
-    monkeypatch.setattr(api, "examine_program", fails)
+    monkeypatch.setattr(examine, "examine_program", fails)
     words: list[str | Path] = ["check", "--budget", budget(tmp_path, RENAMED), "--baseline", tmp_path / "none.json"]
     assert_failed(run(*words, "--", "./app", "-x"), 6, "ended with status 1")
 

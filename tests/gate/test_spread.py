@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.api import measure_spreads
 from ncuview.base.errors import NothingProfiled, TableError
 from ncuview.base.paths import shipped
 from ncuview.gate.spread import Spreads, keep_spreads, measured_spreads, read_spreads
+from ncuview.pipeline.calibration import measure_spreads
 from tests.gate.made import diagnosis, launch
 
 COPY = "copy(float *, int)"

@@ -12,6 +12,7 @@ from ncuview.base.errors import NcuviewError
 from ncuview.profiling.machine import find_nvcc
 from ncuview.profiling.options import ClockControl, NcuOptions
 from ncuview.profiling.program import run_program
+from ncuview.reader.precheck import launches_in
 
 pytestmark = pytest.mark.gpu
 
@@ -33,7 +34,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> str:
 )
 def test_a_program_that_fails_leaves_its_launches(app: str, tmp_path: Path, how: str, id_: str, exit_code: int) -> None:
     try:
-        made = run_program([app, how], METRICS, tmp_path)
+        made = run_program([app, how], METRICS, tmp_path, launches_in=launches_in)
     except NcuviewError as error:  # ncu writes no report of a program that was killed by a signal
         failure: NcuviewError | None = error
     else:
@@ -45,7 +46,7 @@ def test_a_program_that_fails_leaves_its_launches(app: str, tmp_path: Path, how:
 
 def test_a_kernel_that_faults_is_not_shown(app: str, tmp_path: Path) -> None:
     with pytest.raises(NcuviewError) as failure:
-        run_program([app, "illegal"], METRICS, tmp_path)
+        run_program([app, "illegal"], METRICS, tmp_path, launches_in=launches_in)
     assert failure.value.id == "NCU-LAUNCH"
 
 
@@ -53,7 +54,7 @@ def test_a_kernel_that_faults_is_not_shown(app: str, tmp_path: Path) -> None:
 def test_a_kernel_that_never_ends_is_stopped(app: str, tmp_path: Path, clocks: ClockControl) -> None:
     options = NcuOptions(clock_control=clocks)
     try:
-        failure = run_program([app, "hang"], METRICS, tmp_path, options, timeout_s=20).failure
+        failure = run_program([app, "hang"], METRICS, tmp_path, options, timeout_s=20, launches_in=launches_in).failure
     except NcuviewError as error:
         failure = error
     assert failure is not None

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from ncuview import analyze, ladder
-from ncuview.api import calibrate
 from ncuview.base.errors import WrongResult
 from ncuview.catalogue.kernel_file import Kernel, load_kernel
 from ncuview.catalogue.kernels import find_kernel, launch_of
 from ncuview.catalogue.live import profile_live
+from ncuview.pipeline.calibration import calibrate
 from tests.test_recorded import MISSED
 
 pytestmark = pytest.mark.gpu

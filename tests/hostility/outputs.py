@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ncuview.pipeline.history import render_history
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.gate import Gate
 from ncuview.render import render
 from ncuview.render.gate import gate_page
+from ncuview.render.history import render_history
 from ncuview.render.notebook import diagnosis_html, ladder_html, launch_html
 from ncuview.render.outputs import FORMATS, output_text
 from tests.hostility.judges import JUDGES, check_history, check_json, check_log, check_notebook

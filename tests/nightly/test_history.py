@@ -13,10 +13,11 @@ import pytest
 from ncuview import analyze, api
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportUnreadable
 from ncuview.base.paths import shipped
-from ncuview.pipeline.history import history, render_history
+from ncuview.pipeline.history import history
 from ncuview.reader.precheck import read_report
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.render import render
+from ncuview.render.history import render_history
 
 RECORDED = shipped("kernels") / "bank_patterns" / "h200.ncu-repz"
 

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 import ncuview
-from ncuview import api
 from ncuview.base.errors import NcuviewError, ProgramFailed
 from ncuview.base.paths import shipped
 from ncuview.engine.plan import metrics_for
-from ncuview.pipeline import profiled
+from ncuview.pipeline import examine, profiled
 from ncuview.profiling.job import Profiled
 from ncuview.profiling.ncu import NcuRun
 from ncuview.profiling.options import NcuOptions
@@ -81,7 +80,7 @@ def step() -> None:
 def test_what_was_profiled_before_a_failure_is_kept_and_marked(ncu: PlayedNcu) -> None:
     ncu.lost = ProgramFailed("The program crashed", id="NCU-CRASH")
     made = ncuview.profile("./program")
-    examined = api.examine_program(["./program"])
+    examined = examine.examine_program(["./program"])
     for failure in (made.failure, ncuview.diagnose(made).failure, examined.diagnosis.failure):
         assert failure is not None
         assert (failure.id, failure.message, failure.exit_code) == ("NCU-CRASH", "The program crashed", 6)

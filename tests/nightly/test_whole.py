@@ -11,6 +11,7 @@ from ncuview import api
 from ncuview.base.errors import Incomplete
 from ncuview.base.paths import shipped
 from ncuview.catalogue import recorded
+from ncuview.pipeline import calibration, examine, gates
 from ncuview.reader.precheck import read_report
 
 
@@ -23,12 +24,12 @@ def cut(tmp_path: Path) -> Path:
 
 
 def kept(report: Path) -> None:
-    api.keep_baseline(api.examine(report), report.with_name("main.json"))
+    gates.keep_baseline(examine.examine(report), report.with_name("main.json"))
 
 
 @pytest.mark.parametrize(
     "asks",
-    [api.calibrate, lambda report: api.measure_spreads(reports=[report]), kept],
+    [calibration.calibrate, lambda report: calibration.measure_spreads(reports=[report]), kept],
     ids=["shares", "spread", "baseline"],
 )
 def test_launches_are_missing(cut: Path, asks: Callable[[Path], object]) -> None:

@@ -21,6 +21,7 @@ from ncuview.profiling.ncu import NcuRun, classify
 from ncuview.profiling.ncu_failures import catalogue, failure
 from ncuview.profiling.ncu_output import Progress
 from ncuview.profiling.options import ClockControl, NcuOptions
+from ncuview.reader.precheck import launches_in
 from tests.profiling.played import BACKING_UP, BEGUN, BROKEN_OFF, CLOCKS, CONNECTED, DONE, NOTHING, returned
 from tests.profiling.test_ncu import FakeNcu
 from tests.reader.builder import report as made_report
@@ -359,6 +360,7 @@ class Played:
             ["/bin/true"],
             ["sm__cycles_active.avg"],
             self.fake.folder,
+            launches_in,
             self.options,
             variables,
             timeout_s=120.0,

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.base.paths import shipped
 from ncuview.engine.plan import first_look_metrics, metrics_for
 from ncuview.engine.rule_file import load_rules
 from ncuview.profiling.passes import (
@@ -22,7 +21,7 @@ from ncuview.profiling.passes import (
     passes_of,
 )
 
-PLAN = metrics_for(load_rules([shipped("rules")]))
+PLAN = metrics_for(load_rules())
 TRANSPOSE_BYTES = 2 * 8192 * 8192 * 4
 SOME = [f"{unit}__{what}.sum" for unit in ("sm", "lts", "dram") for what in ("a", "b", "c")]
 

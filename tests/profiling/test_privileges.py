@@ -17,6 +17,7 @@ from ncuview.profiling.callable import program_of
 from ncuview.profiling.job import Job, profile
 from ncuview.profiling.options import NcuOptions
 from ncuview.profiling.privileges import invoking_user, variables_for_ncu
+from ncuview.reader.precheck import launches_in
 from tests.conftest import UNSAFE
 from tests.profiling.played import AS_NCU, BEGUN, DONE, arrange
 
@@ -76,7 +77,7 @@ def test_ncu_keeps_root_s_rights_and_the_report_is_the_user_s(
     words = tmp_path / "words"
     variables = arrange(tmp_path / "scenario.json", say=[["stdout", BEGUN + DONE]], report=True, words=str(words))
     monkeypatch.setenv("FAKE_NCU", variables["FAKE_NCU"])
-    job = Job(ncu, ["true", "--reuid=0"], ["m"], tmp_path, variables={"PYTHONPATH": "/of the host"})
+    job = Job(ncu, ["true", "--reuid=0"], ["m"], tmp_path, launches_in, variables={"PYTHONPATH": "/of the host"})
     (report,) = profile(job, tmp_path / "work", tmp_path / "out" / "mine").whole()
     assert [(file.name, file.stat().st_uid) for file in sorted(report.parent.iterdir())] == [
         ("mine.ncu-rep", NOBODY.pw_uid),

@@ -34,8 +34,7 @@ from ncuview.profiling.ncu_output import Progress
 from ncuview.profiling.options import ClockControl, NcuOptions
 from ncuview.profiling.program import python_script, run_program
 from ncuview.profiling.stall_watchdog import NO_PROGRESS_S
-from ncuview.reader.framing import ReportHeader
-from ncuview.reader.precheck import precheck
+from ncuview.reader.precheck import launches_in, precheck
 from tests.profiling.played import AS_NCU, BEGUN, BROKEN_OFF, CONNECTED, DONE, NOTHING, arrange, returned
 from tests.profiling.test_machine import Machine, gpu
 from tests.reader.builder import report as made_report
@@ -65,7 +64,9 @@ def profile(here: Machine, monkeypatch: pytest.MonkeyPatch) -> Profile:
 
     def run(options: NcuOptions | None = None, *, export: Path | None = None, **scenario: Any) -> tuple[Path, ...]:
         play(here, monkeypatch, **scenario)
-        return run_program(PROGRAM, METRICS, here.root / "work", options, export=export).whole()
+        return run_program(
+            PROGRAM, METRICS, here.root / "work", options, export=export, launches_in=launches_in
+        ).whole()
 
     return run
 
@@ -76,7 +77,7 @@ def partly(here: Machine, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Prof
 
     def run(options: NcuOptions | None = None, *, export: Path | None = None, **scenario: Any) -> Profiled:
         play(here, monkeypatch, **scenario)
-        return run_program(PROGRAM, METRICS, here.root / "work", options, export=export)
+        return run_program(PROGRAM, METRICS, here.root / "work", options, export=export, launches_in=launches_in)
 
     return run
 
@@ -262,15 +263,15 @@ def test_a_checksum_that_would_be_in_the_way_is_seen_before_anything_is_started(
     assert not (here.root / "words").exists()
 
 
-def test_every_report_is_walked_over_once(here: Machine, profile: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_report_is_walked_over_once(here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     walked: list[str] = []
 
-    def counted(report: Path) -> ReportHeader:
+    def counted(report: Path) -> int:
         walked.append(report.name)
-        return precheck(report)
+        return launches_in(report)
 
-    monkeypatch.setattr(profiling, "precheck", counted)
-    profile(export=here.root / "r%q{RANK}", say=[["stdout", BEGUN + DONE]], ranks=["0", "1"])
+    play(here, monkeypatch, say=[["stdout", BEGUN + DONE]], ranks=["0", "1"])
+    run_program(PROGRAM, METRICS, here.root / "work", export=here.root / "r%q{RANK}", launches_in=counted)
     assert sorted(walked) == ["r0.ncu-rep", "r1.ncu-rep"]
 
 
@@ -360,7 +361,7 @@ def test_the_usual_patience_is_taken_where_none_is_given(
         return Profiled((), job.options, NcuRun(0, "", "", 0, ()))
 
     monkeypatch.setattr("ncuview.profiling.program.profile", profiled)
-    run_program(PROGRAM, METRICS, here.root / "work", no_progress_s=given)
+    run_program(PROGRAM, METRICS, here.root / "work", no_progress_s=given, launches_in=launches_in)
     assert [job.no_progress_s for job in jobs] == [taken]
 
 
@@ -472,7 +473,7 @@ def after_deaths(here: Machine, monkeypatch: pytest.MonkeyPatch, *runs: dict[str
         scenario = {**run, "words": str(here.root / "words"), **({"then": scenario} if scenario else {})}
     del scenario["words"]
     play(here, monkeypatch, **scenario)
-    return run_program(PROGRAM, WHOLE_PLAN, here.root / "work", NcuOptions())
+    return run_program(PROGRAM, WHOLE_PLAN, here.root / "work", NcuOptions(), launches_in=launches_in)
 
 
 def test_a_program_that_the_plan_kills_is_profiled_with_the_largest_plan_that_it_survives(
@@ -516,7 +517,9 @@ def test_what_a_smaller_plan_left_is_kept_under_the_name_of_the_export(
 ) -> None:
     alive = surviving(here)
     play(here, monkeypatch, **DYING, then={**alive, "then": alive})
-    made = run_program(PROGRAM, WHOLE_PLAN, here.root / "work", NcuOptions(), export=here.root / "mine")
+    made = run_program(
+        PROGRAM, WHOLE_PLAN, here.root / "work", NcuOptions(), export=here.root / "mine", launches_in=launches_in
+    )
     assert made.reports == (here.root / "mine.ncu-rep",)
 
 
@@ -531,7 +534,7 @@ def test_frameworks_are_asked_to_reserve_little_memory_unless_somebody_else_deci
 
     monkeypatch.setattr(profiling, "run_ncu", run)
     monkeypatch.delenv("XLA_PYTHON_CLIENT_PREALLOCATE", raising=False)
-    job = profiling.Job(here.root / "ncu", PROGRAM, METRICS, here.root)
+    job = profiling.Job(here.root / "ncu", PROGRAM, METRICS, here.root, launches_in)
     job.run(here.root / "a.ncu-rep")
     monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "true")
     job.run(here.root / "a.ncu-rep")
@@ -651,7 +654,7 @@ def test_neither_nvcc_nor_pycuda_is_needed(profile: Profile, monkeypatch: pytest
 def test_progress_is_told(here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     play(here, monkeypatch, say=[["stdout", BEGUN + DONE]], report=True)
     seen: list[Progress] = []
-    run_program([sys.executable], METRICS, here.root / "work", progress=seen.append)
+    run_program([sys.executable], METRICS, here.root / "work", progress=seen.append, launches_in=launches_in)
     assert [(news.kernel, news.passes) for news in seen] == [("copy", None), ("copy", 8)]
 
 
@@ -701,7 +704,7 @@ def test_ncu_sees_exactly_the_program_s_words(here: Machine, program: list[str])
         left.unlink()
     with pytest.MonkeyPatch.context() as environment:
         play(here, environment, say=[["stdout", BEGUN + DONE]], report=True)
-        run_program([sys.executable, *program], METRICS, here.root / "work").whole()
+        run_program([sys.executable, *program], METRICS, here.root / "work", launches_in=launches_in).whole()
     (words,) = words_of(here)
     at = words.index(sys.executable)
     assert words[at + 1 :] == program

@@ -25,7 +25,6 @@ from ncuview.comparison.compare import compare
 from ncuview.comparison.counters import Shift
 from ncuview.engine.priority import priorities
 from ncuview.engine.rule_file import find_rule, load_rules
-from ncuview.pipeline.history import render_history
 from ncuview.reader.settings import Settings
 from ncuview.records.calibration import Attained, Calibration, Figure
 from ncuview.records.diagnosis import Diagnosis, HotInstruction, LaunchDiagnosis, SourceEdit, TextbookMetric
@@ -33,6 +32,7 @@ from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Device, HostTimes, ReportInfo
 from ncuview.render import render
 from ncuview.render.calibration import calibration_page
+from ncuview.render.history import render_history
 from ncuview.render.html_report import html_report
 from ncuview.render.html_report.roofline import counted_operations, rooflines
 from ncuview.render.html_report.roofline_chart import _roof_lines
@@ -238,7 +238,7 @@ def test_the_lists_of_kernels_and_rules() -> None:
     kernels = load_kernels(shipped("kernels") / "access_patterns" / "load_strided.cu")
     assert "load_strided[stride=16]" in kernels_page(kernels, 100)
     assert '"name": "load_strided"' in kernels_json(kernels)
-    rules = load_rules([shipped("rules")])
+    rules = load_rules()
     assert "SMEM001" in rules_page(rules, 100)
     assert '"code": "SMEM001"' in rules_json(rules)
     page = rule_page(find_rule(rules, "smem001"), 80)

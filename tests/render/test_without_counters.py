@@ -15,7 +15,7 @@ from ncuview.catalogue.event_times import EventTimes
 from ncuview.metrics.occupancy import Occupancy
 from ncuview.pipeline.without_counters import CodePlace, KernelFacts, LaunchFacts, RuleSubject, Untold, WithoutCounters
 from ncuview.records.diagnosis import RuleId
-from ncuview.records.profile import Failure
+from ncuview.records.failure import Failure
 from ncuview.render.without_counters import SCHEMA, without_counters_document, without_counters_page
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import ladder

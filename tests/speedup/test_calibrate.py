@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from ncuview import api
 from ncuview.base.errors import NothingProfiled, UsageError
 from ncuview.base.paths import shipped as shipped_folder
 from ncuview.catalogue.kernels import Launch as CatalogueLaunch
 from ncuview.catalogue.kernels import find_kernel
 from ncuview.gpus import FIGURES
 from ncuview.metrics.units import UNITS
+from ncuview.pipeline import calibration
 from ncuview.records.calibration import Calibration
 from ncuview.records.profile import Profile
 from ncuview.speedup.attainable import shipped
@@ -32,7 +32,7 @@ CLOSE = 0.055
 @cache
 def recorded(*families: str) -> Calibration:
     with stored_profiles():
-        return api.calibrate(*(shipped_folder("kernels") / family / "h200.ncu-repz" for family in families))
+        return calibration.calibrate(*(shipped_folder("kernels") / family / "h200.ncu-repz" for family in families))
 
 
 # The recorded profiles
@@ -87,8 +87,8 @@ def test_without_reports_those_kernels_are_profiled_here(monkeypatch: pytest.Mon
         profiled.extend(each.kernel.name for each in launches)
         return make_profile(launch("aluPipe", "alu", 90.0))
 
-    monkeypatch.setattr(api, "_profiled", here)
-    assert api.calibrate().shares["alu"].best == 0.9
+    monkeypatch.setattr(calibration, "profiled_here", here)
+    assert calibration.calibrate().shares["alu"].best == 0.9
     assert profiled == list(KERNELS)
 
 

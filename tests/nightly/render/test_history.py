@@ -14,9 +14,9 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from lxml import html as lxml_html
 
-from ncuview.pipeline.history import render_history
 from ncuview.reader.settings import Settings
 from ncuview.records.profile import Device
+from ncuview.render.history import render_history
 from ncuview.trends.series import History, Reported, history_of
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.test_pages import ACTS_ON_A_TERMINAL

@@ -10,7 +10,7 @@ import pytest
 
 from ncuview.base.errors import ReportEmpty, ReportUnreadable
 from ncuview.base.paths import shipped
-from ncuview.reader.inputs import report_files
+from ncuview.base.report_files import report_files
 from ncuview.reader.reader import read
 
 

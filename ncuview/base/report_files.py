@@ -8,10 +8,17 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ncuview.base.errors import ReportEmpty, ReportUnreadable, UsageError
-from ncuview.reader.csv_export import is_csv_export
 
 REPORT_ENDINGS = (".ncu-rep", ".ncu-repz")
 """What a folder is searched for. Exports in CSV are read where they are named: most .csv files are none."""
+
+
+CSV_ENDING = ".csv"
+
+
+def is_csv_export(path: Path) -> bool:
+    """Whether a file is to be read as a CSV export, by its name."""
+    return path.suffix.lower() == CSV_ENDING
 
 
 def report_files(targets: Iterable[str | Path]) -> tuple[Path, ...]:

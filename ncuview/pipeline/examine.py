@@ -1,0 +1,280 @@
+"""Profile or read what is named, and diagnose it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ncuview.base.errors import Incomplete, ReportEmpty, UsageError
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
+from ncuview.records.profile import Profile
+
+if TYPE_CHECKING:
+    from ncuview.catalogue.kernels import Launch
+    from ncuview.catalogue.launch_spec import LaunchWords
+    from ncuview.engine.rule_file import Rule
+    from ncuview.profiling.ncu_output import Progress
+    from ncuview.profiling.options import NcuOptions
+    from ncuview.reader.settings import Settings
+
+Progressed = Callable[["Progress"], object]
+
+REPORT_ENDINGS = (".ncu-rep", ".ncu-repz", ".csv")
+"""How the names of reports end."""
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A diagnosis with the profile that it is of: what a gate needs to see."""
+
+    diagnosis: Diagnosis
+    profile: Profile
+    told: Settings | None = None
+    """What ncu was told, where the profile was made here; else its reports say it."""
+
+
+def whole(profile: Profile) -> Profile:
+    """The same profile, for who can do nothing with some of its launches.
+
+    Raises:
+        Incomplete: Launches are missing.
+    """
+    if profile.failure:
+        why = profile.failure
+        raise Incomplete(why.message, hint=why.hint, id=why.id, exit_code=why.exit_code)
+    return profile
+
+
+def edited(diagnosis: Diagnosis, folders: Sequence[Path]) -> Diagnosis:
+    """The diagnosis with its first advice as changes of the user's source, where that is on this machine."""
+    from ncuview.patch.advice import with_edits
+
+    return with_edits(diagnosis, folders)
+
+
+def examine(
+    *targets: str | Path,
+    rules: Sequence[Rule] | None = None,
+    live: bool | None = None,
+    kernel_name: str = "",
+    source_folders: Sequence[Path] = (),
+    progress: Progressed | None = None,
+) -> Examined:
+    """Diagnose reports, or one kernel of the catalogue, and keep the profile.
+
+    See ``analyze`` for the arguments.
+
+    Raises:
+        NcuviewError: See errors.py.
+    """
+    from ncuview.engine.rank import diagnose
+    from ncuview.engine.rule_file import load_rules
+    from ncuview.pipeline.profiled import read_with_sources
+
+    rules = load_rules() if rules is None else rules
+    if all(Path(target).exists() or str(target).endswith(REPORT_ENDINGS) for target in targets):
+        if live is not None:
+            raise UsageError("--live and --recorded are for catalogue kernels, not for reports")
+        if (program := _program_among(targets)) is not None:
+            raise UsageError(f"{program} is a program, not a report", hint=f"ncuview analyze -- {program} profiles it.")
+        found = read_with_sources(targets, kernel_name, source_folders)
+        return Examined(edited(diagnose(found, rules), source_folders), found)
+    if kernel_name:
+        raise UsageError("--kernel-name chooses among the launches of reports and programs")
+    if len(targets) > 1:
+        raise UsageError("give either reports or the name of one kernel", hint="`ncuview ladder` takes a whole family.")
+    from ncuview.catalogue.kernels import find_kernel, launch_of
+
+    launch = launch_of(find_kernel(str(targets[0])))
+    return examine_launches([launch], rules, live, progress)
+
+
+def examine_program(
+    program: Sequence[str],
+    rules: Sequence[Rule] | None = None,
+    options: NcuOptions | None = None,
+    *,
+    export: Path | None = None,
+    timeout_s: float = math.inf,
+    no_progress_s: float | None = None,
+    progress: Progressed | None = None,
+) -> Examined:
+    """Profile any program under ncu and diagnose every launch that was profiled.
+
+    Where the program failed, or was stopped, after some launches, these are diagnosed, and ``failure`` of the diagnosis
+    says what is missing.
+
+    Args:
+        program: The program and its arguments; a first word that ends in .py is run by this Python.
+        rules: The rules to judge by; the shipped ones by default.
+        options: Which launches are profiled, and how.
+        export: Where the report is to stay; see ``profiling.program.run_program``.
+        timeout_s: How long the program may take under ncu, in seconds.
+        no_progress_s: How long it may show no progress, in seconds; None for the default.
+        progress: Told about every kernel that ncu starts and finishes.
+
+    Raises:
+        NcuviewError: See errors.py.
+    """
+    from ncuview.pipeline.profiled import planned, profiled_program
+
+    metrics = planned(rules)
+    found, made = profiled_program(
+        program,
+        metrics,
+        options,
+        export=export,
+        timeout_s=timeout_s,
+        no_progress_s=no_progress_s,
+        progress=progress,
+    )
+    from ncuview.engine.rank import diagnose as rank
+    from ncuview.engine.rule_file import load_rules
+    from ncuview.profiling.missing_metrics import without_values
+
+    judged = rank(found, load_rules() if rules is None else rules, "live")
+    diagnosis = edited(judged, options.source_folders if options else ())
+    missing = without_values(metrics, found)
+    notes = [diagnosis.remark, *(note.what for note in made.notes), str(missing) if missing else ""]
+    return Examined(replace(diagnosis, remark="; ".join(filter(None, notes))), found, settings_for(made.options))
+
+
+def examine_source(
+    source: Path,
+    words: LaunchWords,
+    rules: Sequence[Rule] | None = None,
+    options: NcuOptions | None = None,
+    *,
+    progress: Progressed | None = None,
+) -> Examined:
+    """Compile a .cu file of the user's, launch its kernel once under ncu and diagnose the launch.
+
+    Raises:
+        NcuviewError: See errors.py.
+    """
+    from ncuview.catalogue.user_kernel import not_checked, user_launch
+    from ncuview.engine.rank import diagnose as rank
+    from ncuview.engine.rule_file import load_rules
+
+    launch = user_launch(source, words)
+    rules = load_rules() if rules is None else rules
+    made = profiled_here([launch], rules, progress, options)
+    diagnosis = rank(made, rules, "live")
+    found = _with_catalogue(_matching(launch, diagnosis.launches[0]), launch)
+    remark = "; ".join(filter(None, [not_checked(launch), diagnosis.remark]))
+    known = edited(replace(diagnosis, launches=(found,), remark=remark), [source.parent])
+    return Examined(known, made, settings_for(options))
+
+
+def settings_for(options: NcuOptions | None) -> Settings:
+    """What ncu is told when it profiles here."""
+    from ncuview.profiling.options import NcuOptions
+    from ncuview.reader.settings import Settings
+
+    chosen = options or NcuOptions()
+    return Settings(chosen.clock_control.value, chosen.cache_control.value, chosen.replay_mode.value)
+
+
+def _program_among(targets: Iterable[str | Path]) -> str | Path | None:
+    """The first target that can be started and is named as no report is."""
+    others = (each for each in targets if Path(each).suffix not in REPORT_ENDINGS)
+    return next((each for each in others if Path(each).is_file() and os.access(each, os.X_OK)), None)
+
+
+def examine_launches(
+    launches: Sequence[Launch], rules: Sequence[Rule], live: bool | None, progress: Progressed | None
+) -> Examined:
+    """Profile catalogue launches here or look them up in the recorded profile; one diagnosis each, in order."""
+    from ncuview.engine.rank import diagnose as rank
+    from ncuview.profiling.machine import missing_for_live
+
+    missing = missing_for_live() if live is None else None
+    if live is False or missing:
+        remark = f"{missing}; --live insists" if missing else "as asked for with --recorded"
+        made = _recorded(launches)
+        diagnosis = rank(made, rules, "recorded")
+        told = None
+    else:
+        remark = ""
+        made = profiled_here(launches, rules, progress)
+        diagnosis = rank(made, rules, "live")
+        told = settings_for(None)
+    positions = _recorded_positions(launches) if diagnosis.launches[0].origin == "recorded" else range(len(launches))
+    found = {launch.index: launch for launch in diagnosis.launches}
+    ordered = (_matching(launch, found.get(at)) for launch, at in zip(launches, positions, strict=True))
+    known = tuple(_with_catalogue(each, launch) for each, launch in zip(ordered, launches, strict=True))
+    remark = "; ".join(filter(None, [remark, diagnosis.remark]))
+    return Examined(replace(diagnosis, launches=known, remark=remark), made, told)
+
+
+def profiled_here(
+    launches: Sequence[Launch],
+    rules: Sequence[Rule],
+    progress: Progressed | None,
+    options: NcuOptions | None = None,
+) -> Profile:
+    """Profile catalogue launches on this machine's GPU.
+
+    Raises:
+        NcuviewError: One of them failed, or is missing from the report.
+    """
+    from ncuview.engine.plan import metrics_for
+    from ncuview.pipeline.profiled import profiled_launches
+
+    return whole(profiled_launches(launches, metrics_for(rules), options, progress))
+
+
+def _recorded(launches: Sequence[Launch]) -> Profile:
+    from ncuview.catalogue.recorded import recorded_report
+    from ncuview.pipeline.profiled import read_with_sources
+    from ncuview.reader.host_times import with_host_times_of
+
+    report = recorded_report(launches[0].kernel.text.family)
+    only = launches[0].kernel.function if len(launches) == 1 else ""
+    return with_host_times_of(whole(read_with_sources([report], only)), report)
+
+
+def _recorded_positions(launches: Sequence[Launch]) -> list[int]:
+    """Where in the family's recorded profile each launch is: it holds what ``launches_of`` gives, in that order."""
+    from ncuview.catalogue.kernels import family as kernels_of
+    from ncuview.catalogue.kernels import launches_of
+
+    made = launches_of(kernels_of(launches[0].kernel.text.family))
+    at = {(launch.kernel.function, *launch.sizes.items()): index for index, launch in enumerate(made)}
+    return [at.get((launch.kernel.function, *launch.sizes.items()), -1) for launch in launches]
+
+
+def _matching(launch: Launch, found: LaunchDiagnosis | None) -> LaunchDiagnosis:
+    wanted = (launch.kernel.function, launch.grid, launch.block)
+    if found and (found.kernel, found.grid, found.block) == wanted:
+        return found
+    raise ReportEmpty(
+        f"the profile holds no launch of {launch.kernel.name} with grid {launch.grid} and block {launch.block}",
+        hint="The recorded profile is older than the kernel file; use --live.",
+    )
+
+
+def _with_catalogue(found: LaunchDiagnosis, launch: Launch) -> LaunchDiagnosis:
+    """Add what only kernel files know: rates of useful work, and textbook steps that are not the first advice."""
+    from ncuview.catalogue.kernels import next_in_textbook
+
+    work = {
+        "effective_bandwidth": (launch.useful_bytes, "byte/s", "useful bytes"),
+        "useful_flops": (launch.useful_flops, "FLOP/s", "useful operations"),
+    }
+    rates = {
+        name: TextbookMetric(amount / (found.duration_ns * 1e-9), unit, f"{amount} {what} / gpu__time_duration.sum")
+        for name, (amount, unit, what) in work.items()
+        if amount
+    }
+    ladder_of_family = f"see `ncuview ladder {launch.kernel.text.family}`"
+    notes = tuple(
+        f"{step.applies} ({following.name}): {step.why_not_first(ladder_of_family)}"
+        for following, step in next_in_textbook(launch.kernel)
+        if step.not_first
+    )
+    return replace(found, metrics={**found.metrics, **rates}, textbook=notes)

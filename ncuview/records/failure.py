@@ -1,0 +1,26 @@
+"""A failure as part of an answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ncuview.base.errors import NcuviewError
+from ncuview.base.masking import masked
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there is no answer, or not the whole one."""
+
+    id: str
+    """Its stable name, as ``NcuviewError.id``: ``NCU-PERM``, ``ReportDamaged``."""
+    message: str
+    hint: str
+    """What the user can do next; may be empty."""
+    exit_code: int
+    """What the run ends with, unless something worse happened too."""
+
+
+def failure_of(error: NcuviewError) -> Failure:
+    """An error as part of an answer."""
+    return Failure(error.id, masked(str(error)), masked(error.hint), error.exit_code)
