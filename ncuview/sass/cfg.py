@@ -76,7 +76,9 @@ def control_flow(code: Code) -> ControlFlow:
         if (each.base_opcode in _JUMPS and len(successors[block]) > 1)
         or (each.base_opcode in {"CALL", "RET"} and each.guard)
     }
-    entries = _entries(successors, [0, *sorted(returning)] if blocks else [])
+    entered = [0, *sorted(entry for entry in returning if entry)] if blocks else []
+    successors = _without_dead_ends(successors, entered)
+    entries = _entries(successors, entered)
     return ControlFlow(blocks, block_of, successors, _reversed(successors), calls, returns, entries, deciding)
 
 
@@ -109,6 +111,14 @@ def _successors(block: int, last: Instruction, target: int | None, to_itself: bo
 def _is_conditional(jump: Instruction) -> bool:
     """Whether some threads may go on after it: ``@P0 BRA ...``, ``BRA P0, ...``, ``BRA.DIV UR4, ...``."""
     return jump.guard is not None or (jump.base_opcode in _JUMPS and len(jump.operands) > 1)
+
+
+def _without_dead_ends(successors: Edges, entries: Sequence[int]) -> Edges:
+    """The edges, but those from code that nothing leads to into code that is executed."""
+    live = {block for entry in entries for block in _depth_first(successors, entry)}
+    return tuple(
+        to if block in live else tuple(each for each in to if each not in live) for block, to in enumerate(successors)
+    )
 
 
 def _entries(successors: Edges, known: Sequence[int]) -> tuple[int, ...]:

@@ -64,15 +64,15 @@ def effects(code: Code) -> tuple[Effect, ...]:
 
 
 def _effect(each: Instruction, words: tuple[str, ...], stored: Sequence[str]) -> Effect:
-    uses = set(each.uses) | ({each.guard.predicate} if each.guard else set())
-    defines, kills = set(each.definitions), each.guard is None
+    uses, defines, kills = tuple(each.uses), tuple(each.definitions), each.guard is None
+    if each.guard and each.guard.predicate not in each.uses:
+        uses += (each.guard.predicate,)
+    if not words:
+        return Effect(uses, defines, kills)
     anywhere = LOCAL in words
-    if each.base_opcode in {"LDL", "LD"} and words:
-        uses |= {LOCAL, *(stored if anywhere else words)}
-    elif words:
-        defines |= set(words)
-        kills = kills and not anywhere and _bytes(each) >= _WORD
-    return Effect(tuple(sorted(uses)), tuple(sorted(defines)), kills)
+    if each.base_opcode in {"LDL", "LD"}:
+        return Effect((*uses, LOCAL, *(stored if anywhere else words)), defines, kills)
+    return Effect(uses, (*defines, *words), kills and not anywhere and _bytes(each) >= _WORD)
 
 
 def _local_words(code: Code) -> dict[int, tuple[str, ...]]:
@@ -158,10 +158,10 @@ class _Reaching:
         """For each block the definitions that reach its start, in functions those of all their calls."""
         callers: dict[int, list[int]] = {entry: [] for entry in self._flow.entries}
         for call, entry in self._flow.calls.items():
-            # Where an unknown call leads may be any code that nothing else leads to.
-            for to in callers if entry is None else [entry]:
+            # An unknown call may lead to any code that nothing else leads to.
+            for to in self._flow.entries[1:] if entry is None else [entry]:
                 callers[to].append(call)
-        starts = {entry: self.numbering.at_entry for entry in callers if entry not in self.summaries}
+        starts = {entry: self.numbering.at_entry for entry in callers if entry == 0 or entry not in self.summaries}
         leaving = self._solve(self._order, starts, callers)
         return [self._arriving(block, leaving, starts, callers) for block in range(len(leaving))]
 
@@ -402,21 +402,23 @@ def propagate(
         for definition in {at for definitions in uses.values() for at in definitions}:
             dependents[definition].append(position)
 
-    def part(result: Value | Parts[Value], name: str) -> Value:
-        return result.by_register.get(name, least) if isinstance(result, Parts) else result
-
-    def operands(position: int, results: Sequence[Value | Parts[Value]]) -> dict[str, Value]:
-        return {
-            name: reduce(join, [part(results[at], name) for at in definitions]) if definitions else least
-            for name, definitions in sources[position].items()
-        }
+    operands: list[Mapping[str, Value]] = [{}] * len(sources)
 
     def equation(position: int, results: Sequence[Value | Parts[Value]]) -> Value | Parts[Value]:
-        return transfer(position, operands(position, results))
+        found: dict[str, Value] = {}
+        for name, definitions in sources[position].items():
+            for at in definitions:
+                result = results[at]
+                part = result.by_register.get(name, least) if isinstance(result, Parts) else result
+                found[name] = join(found[name], part) if name in found else part
+            if not definitions:
+                found[name] = least
+        operands[position] = found  # the last ones stay: an instruction is asked again whenever they change
+        return transfer(position, found)
 
     start: Value | Parts[Value] = least
     results = solve(equation, dependents, start, _in_order(code))
-    return Propagation(results, [operands(position, results) for position in range(len(sources))])
+    return Propagation(results, operands)
 
 
 def _in_order(code: Code) -> Iterable[int]:
