@@ -19,7 +19,7 @@ from pathlib import Path
 from ncuview.base.errors import ReportEmpty, ToolError
 from ncuview.profiling.machine import find_nvcc
 from ncuview.reader.line_table import LineTable, LineTableError, line_tables
-from ncuview.sass.listing import Code
+from ncuview.sass.code import Code
 from ncuview.sass.walks import Place
 
 TIMEOUT_S = 120

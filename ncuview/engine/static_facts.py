@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ncuview.gpus import shipped_tables
+from ncuview.sass import code as decoded
 from ncuview.sass import listing
-from ncuview.sass.listing import GLOBAL_LOAD, Code, Weights, load_batches
+from ncuview.sass.listing import GLOBAL_LOAD, Code, Weights, listing_of, load_batches
 from ncuview.sass.powers import power_instructions
 from ncuview.sass.splits import consecutive_accesses
 from ncuview.sass.walks import Place
@@ -45,23 +46,28 @@ class CodeFact:
     positions: tuple[int, ...]
 
 
-def code_facts(code: Code, places: Sequence[Place]) -> tuple[CodeFact, ...]:
+def code_facts(of: decoded.Code, places: Sequence[Place]) -> tuple[CodeFact, ...]:
     """What the code shows; what is in a loop comes first.
 
     Args:
-        code: The kernel's instructions.
+        of: The kernel's instructions.
         places: The source line of each, 0 where it is unknown.
     """
+    code = listing_of(of)
     found = [*_rolled(code, places), *(fact for look in _LOOKS for fact in look(code))]
     return tuple(sorted(found, key=lambda fact: not fact.in_loop))
 
 
-def spilled_bytes(code: Code) -> tuple[int, int] | None:
+def spilled_bytes(of: decoded.Code) -> tuple[int, int] | None:
     """The bytes per thread that spilled registers are stored to and loaded from local memory with.
 
     Each instruction counts once, as ptxas counts them. None where there are arrays in local memory, whose elements at
     known places look the same.
     """
+    return _spilled_bytes(listing_of(of))
+
+
+def _spilled_bytes(code: Code) -> tuple[int, int] | None:
     if listing.local_array_accesses(code).any():
         return None
     spills = listing.spill_accesses(code) > 0
@@ -106,7 +112,7 @@ def _count(count: int, noun: str) -> str:
 
 
 def _spills(code: Code) -> Iterator[CodeFact]:
-    spilled = spilled_bytes(code)
+    spilled = _spilled_bytes(code)
     if spilled and any(spilled):
         says = f"spilled registers: {spilled[0]:,} bytes of stores and {spilled[1]:,} of loads per thread"
         yield _fact(code, "register-spill", says, tuple(np.flatnonzero(listing.spill_accesses(code)).tolist()))

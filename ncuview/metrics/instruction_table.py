@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ncuview.sass.listing import Code
+from ncuview.sass.code import Code
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,6 +21,7 @@ from ncuview.reader.host_times import HOST_TIMES
 from ncuview.reader.validity import was_refused
 from ncuview.sass import listing, splits
 from ncuview.sass.blocks import alike_in_x, alike_in_y, alike_in_z
+from ncuview.sass.code import Code
 from ncuview.sass.data_flow import data_branches, guarded_branches, index_arithmetic
 from ncuview.sass.lanes import OPERAND_LOAD, window_loads
 from ncuview.sass.listing import (
@@ -31,9 +32,10 @@ from ncuview.sass.listing import (
     LOCAL,
     SHARED_ACCESS,
     WARP_SPECIALISED,
-    Code,
     Weights,
+    listing_of,
     load_batches,
+    on_listing,
 )
 from ncuview.sass.powers import power_doubles, power_instructions, power_special
 from ncuview.sass.repeated_work import alike_floats, alike_instructions, alike_results, float_arithmetic
@@ -244,7 +246,7 @@ def has_none(profile: Profile, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
 
 @lru_cache(maxsize=1 << 12)
 def _batches(code: Code) -> tuple[tuple[int, int], ...]:
-    return tuple(load_batches(code))
+    return tuple(load_batches(listing_of(code)))
 
 
 def _bytes_in_flight(rows: Executed) -> float:
@@ -277,18 +279,18 @@ def _saved_by_wider(metric: str) -> Derived:
 
     def total(rows: Executed) -> float:
         executed, sectors, values = (rows[name] for name in ("inst_executed", _SECTORS, metric))
-        return float(splits.saved_by_wider(rows.code, executed, sectors) @ values)
+        return float(splits.saved_by_wider(listing_of(rows.code), executed, sectors) @ values)
 
     needed = tuple(dict.fromkeys((metric, "inst_executed", _SECTORS)))
     return Derived("", needed, _per_launch(needed, total))
 
 
-def _over_loads(which: Callable[[Code, Column, Sequence[Place]], NDArray[np.bool_]], metric: str) -> Derived:
+def _over_loads(which: Callable[[listing.Code, Column, Sequence[Place]], NDArray[np.bool_]], metric: str) -> Derived:
     """The sum of a metric over the loads that ``which`` selects."""
 
     def total(rows: Executed) -> float:
         places = list(zip(rows.files, rows.lines.tolist(), strict=True))
-        again = which(rows.code, rows["inst_executed"], places)
+        again = which(listing_of(rows.code), rows["inst_executed"], places)
         return float(rows[metric][again].sum())
 
     metrics = tuple(dict.fromkeys((metric, "inst_executed")))
@@ -461,68 +463,68 @@ DERIVED: Mapping[str, Derived] = {
     "conflict_lanes": Derived("lane/inst", _CONFLICTS, _per_launch(_CONFLICTS, _conflict_lanes)),
     "divergent_efficiency": Derived("share", _LANES, _per_launch(_LANES, _divergent_efficiency)),
     "divergent_share": Derived("share", _LANES, _per_launch(_LANES, _divergent_share)),
-    "imad_cycles": _executed(listing.integer_multiply_cycles, "cycle"),
+    "imad_cycles": _executed(on_listing(listing.integer_multiply_cycles), "cycle"),
     "imad_use": Derived("share", ("inst_executed", "device__attribute_compute_capability_major", *_CYCLES), _imad_use),
-    "loop_turns": _executed(listing.loop_turns),
-    "division_instructions": _executed(listing.division_instructions),
-    "division_leaves": _executed(listing.division_leaves),
-    "repeated_divisions": _executed(listing.repeated_divisions),
-    "power_instructions": _executed(power_instructions),
-    "power_doubles": _executed(power_doubles),
-    "power_special": _executed(power_special),
-    "alike_instructions": _executed(alike_instructions),
-    "alike_floats": _executed(alike_floats),
-    "alike_results": _executed(alike_results),
-    "float_arithmetic": _executed(float_arithmetic),
-    "special_functions": _executed(listing.special_functions),
-    "precise_instructions": _executed(listing.precise_instructions),
-    "precise_special": _executed(listing.precise_special),
-    "denormal_scaling": _executed(listing.denormal_scaling),
-    "converted_loads": _executed(listing.converted_loads),
-    "double_conversions": _executed(listing.double_conversions),
-    "double_arithmetic": _executed(listing.double_arithmetic),
-    "multiply_adds": _executed(listing.multiply_adds),
-    "shared_pairs": _executed(listing.shared_pairs),
-    "masks_to_24_bits": _executed(listing.masks_to_24_bits),
-    "spill_accesses": _executed(listing.spill_accesses),
-    "local_array_accesses": _executed(listing.local_array_accesses),
-    "indexed_constants": _executed(listing.indexed_constants),
-    "reloads": _executed(listing.reloads),
-    "uniform_loads": _executed(listing.uniform_loads),
-    "uniform_constants": _executed(listing.uniform_constants),
-    "structure_loads": _executed(listing.structure_loads),
-    "gathered_loads": _executed(listing.gathered_loads),
-    "sectors_alike_in_x": _weighed(alike_in_x, _SECTORS),
-    "sectors_alike_in_y": _weighed(alike_in_y, _SECTORS),
-    "sectors_alike_in_z": _weighed(alike_in_z, _SECTORS),
+    "loop_turns": _executed(on_listing(listing.loop_turns)),
+    "division_instructions": _executed(on_listing(listing.division_instructions)),
+    "division_leaves": _executed(on_listing(listing.division_leaves)),
+    "repeated_divisions": _executed(on_listing(listing.repeated_divisions)),
+    "power_instructions": _executed(on_listing(power_instructions)),
+    "power_doubles": _executed(on_listing(power_doubles)),
+    "power_special": _executed(on_listing(power_special)),
+    "alike_instructions": _executed(on_listing(alike_instructions)),
+    "alike_floats": _executed(on_listing(alike_floats)),
+    "alike_results": _executed(on_listing(alike_results)),
+    "float_arithmetic": _executed(on_listing(float_arithmetic)),
+    "special_functions": _executed(on_listing(listing.special_functions)),
+    "precise_instructions": _executed(on_listing(listing.precise_instructions)),
+    "precise_special": _executed(on_listing(listing.precise_special)),
+    "denormal_scaling": _executed(on_listing(listing.denormal_scaling)),
+    "converted_loads": _executed(on_listing(listing.converted_loads)),
+    "double_conversions": _executed(on_listing(listing.double_conversions)),
+    "double_arithmetic": _executed(on_listing(listing.double_arithmetic)),
+    "multiply_adds": _executed(on_listing(listing.multiply_adds)),
+    "shared_pairs": _executed(on_listing(listing.shared_pairs)),
+    "masks_to_24_bits": _executed(on_listing(listing.masks_to_24_bits)),
+    "spill_accesses": _executed(on_listing(listing.spill_accesses)),
+    "local_array_accesses": _executed(on_listing(listing.local_array_accesses)),
+    "indexed_constants": _executed(on_listing(listing.indexed_constants)),
+    "reloads": _executed(on_listing(listing.reloads)),
+    "uniform_loads": _executed(on_listing(listing.uniform_loads)),
+    "uniform_constants": _executed(on_listing(listing.uniform_constants)),
+    "structure_loads": _executed(on_listing(listing.structure_loads)),
+    "gathered_loads": _executed(on_listing(listing.gathered_loads)),
+    "sectors_alike_in_x": _weighed(on_listing(alike_in_x), _SECTORS),
+    "sectors_alike_in_y": _weighed(on_listing(alike_in_y), _SECTORS),
+    "sectors_alike_in_z": _weighed(on_listing(alike_in_z), _SECTORS),
     "loads_again": _over_loads(loads_again, "inst_executed"),
     "sectors_again": _over_loads(loads_again, _SECTORS),
     "loads_that_could_join": _over_loads(loads_that_could_join, "inst_executed"),
     "sectors_that_could_join": _over_loads(loads_that_could_join, _SECTORS),
-    "tensor_operations": _executed(listing.tensor_operations),
-    "kept_doubles": _executed(listing.kept_doubles),
-    "uniform_multiply_adds": _executed(listing.uniform_multiply_adds),
+    "tensor_operations": _executed(on_listing(listing.tensor_operations)),
+    "kept_doubles": _executed(on_listing(listing.kept_doubles)),
+    "uniform_multiply_adds": _executed(on_listing(listing.uniform_multiply_adds)),
     "split_accesses": _saved_by_wider("inst_executed"),
     "split_sectors": _saved_by_wider(_SECTORS),
     "split_lines": _saved_by_wider(_LINES),
-    "gathered_again": _executed(listing.gathered_again),
+    "gathered_again": _executed(on_listing(listing.gathered_again)),
     "load_lines": _total_over(_LINES, GLOBAL_LOAD),
     "store_lines": _total_over(_LINES, GLOBAL_STORE),
     "shared_wavefronts": _none_without(_SHARED[0], _total_over(_SHARED[0], SHARED_ACCESS)),
     "shared_wavefronts_ideal": _none_without(_SHARED[0], _total_over(_SHARED[1], SHARED_ACCESS)),
-    "chased_loads": _executed(listing.chased_loads),
-    "shared_updates": _executed(listing.shared_updates),
-    "swap_loops": _executed(listing.swap_loops),
-    "shuffles": _executed(listing.shuffles),
-    "tiny_loads": _executed(listing.tiny_loads),
-    "loads_behind_stores": _executed(listing.loads_behind_stores),
-    "guarded_branches": _executed(guarded_branches),
-    "data_branches": _executed(data_branches),
-    "index_arithmetic": _executed(index_arithmetic),
+    "chased_loads": _executed(on_listing(listing.chased_loads)),
+    "shared_updates": _executed(on_listing(listing.shared_updates)),
+    "swap_loops": _executed(on_listing(listing.swap_loops)),
+    "shuffles": _executed(on_listing(listing.shuffles)),
+    "tiny_loads": _executed(on_listing(listing.tiny_loads)),
+    "loads_behind_stores": _executed(on_listing(listing.loads_behind_stores)),
+    "guarded_branches": _executed(on_listing(guarded_branches)),
+    "data_branches": _executed(on_listing(data_branches)),
+    "index_arithmetic": _executed(on_listing(index_arithmetic)),
     "load_lanes": Derived("thread/warp", _LANES_AND_TIMES, _load_lanes),
     "half_loads": Derived("inst", _LANES_AND_TIMES, _per_launch(_LANES_AND_TIMES, _half_loads)),
     "working_lanes": Derived("thread/inst", _LANES_AND_TIMES, _per_launch(_LANES_AND_TIMES, _working_lanes)),
-    "float_coordinates": _executed(listing.float_coordinates),
-    "window_loads": _executed(window_loads),
+    "float_coordinates": _executed(on_listing(listing.float_coordinates)),
+    "window_loads": _executed(on_listing(window_loads)),
     "operand_loads": _total_over("inst_executed", OPERAND_LOAD),
 }

@@ -15,6 +15,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from ncuview.sass import code as decoded
+
 PREDICATE = r"^(?:@!?U?P\d+\s+)?"
 GLOBAL_LOAD = re.compile(PREDICATE + r"(?:LDG|LD)\.E(?P<modifiers>\S*)\s+R(?P<register>\d+)")
 GLOBAL_STORE = re.compile(PREDICATE + r"(?:STG|ST)\b")
@@ -706,3 +708,14 @@ def uniform_multiply_adds(code: Code) -> Weights:
 
 
 _UNIFORM = re.compile(r"\bc\[|\bUR\d")
+
+
+@lru_cache(maxsize=1 << 12)
+def listing_of(code: decoded.Code) -> Code:
+    """The same code for the functions here, until all of them have moved to the new library."""
+    return Code(code.texts, code.addresses)
+
+
+def on_listing(of: Callable[[Code], Weights]) -> Callable[[decoded.Code], Weights]:
+    """A function of a listing as one of decoded code."""
+    return lambda code: of(listing_of(code))

@@ -1,0 +1,62 @@
+"""A kernel's machine code, decoded, and the memory of what analyses have found about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
+from typing import Any, TypeVar
+
+from ncuview.sass.decode import decode
+from ncuview.sass.instruction import Instruction
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """The instructions of a kernel and of the functions that it calls, in the order of their addresses.
+
+    Two objects are equal only if they are the same one, so that results of analyses belong to one object.
+
+    Attributes:
+        texts: Each instruction as ``ncu``, ``cuobjdump`` or ``nvdisasm`` prints it.
+        addresses: Where each begins, in bytes from the start of the kernel.
+    """
+
+    texts: tuple[str, ...]
+    addresses: tuple[int, ...]
+    _results: dict[Callable[..., Any], Any] = field(default_factory=dict, init=False, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @cached_property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """The decoded instructions."""
+        return tuple(map(decode, self.texts))
+
+    @cached_property
+    def _positions(self) -> dict[int, int]:
+        return {address: position for position, address in enumerate(self.addresses)}
+
+    def position_of(self, address: int | None) -> int | None:
+        """The index of the instruction at an address; None where none begins."""
+        return None if address is None else self._positions.get(address)
+
+    def result_of(self, function: Callable[[Code], Result]) -> Result:
+        """What a function of the code returns; each function is called once per object."""
+        if function not in self._results:
+            self._results[function] = function(self)
+        result: Result = self._results[function]
+        return result
+
+
+def analysis(function: Callable[[Code], Result]) -> Callable[[Code], Result]:
+    """Decorate a function of a ``Code`` so that the code remembers its result as long as it lives itself."""
+
+    @wraps(function)
+    def remembered(code: Code) -> Result:
+        return code.result_of(function)
+
+    return remembered

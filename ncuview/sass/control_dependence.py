@@ -1,0 +1,99 @@
+"""Control dependence: which branches decide whether an instruction is executed, and between values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ncuview.sass.cfg import control_flow, immediate_post_dominators, reverse_postorder
+from ncuview.sass.code import Code, analysis
+from ncuview.sass.solver import solve
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """What each deciding instruction (see ``ControlFlow.deciding``) decides about.
+
+    That is what execution may reach from it before the place where all its ways meet, its immediate post-dominator,
+    functions that are called there too. Sets of deciding instructions are integers: bit ``i`` stands for the one at
+    ``positions[i]``.
+
+    Attributes:
+        positions: The deciding instructions.
+        decided_by: For each block those that decide whether it is executed.
+        on_one_side: Of these, those of which only one way leads to the block.
+    """
+
+    positions: tuple[int, ...]
+    decided_by: tuple[int, ...]
+    on_one_side: tuple[int, ...]
+
+    def named(self, deciding: int) -> tuple[int, ...]:
+        """The positions of a set of deciding instructions."""
+        found = []
+        while deciding:
+            lowest = deciding & -deciding
+            found.append(self.positions[lowest.bit_length() - 1])
+            deciding ^= lowest
+        return tuple(found)
+
+    def selecting(self, definitions: Iterable[int], use: int) -> int:
+        """The set of those that choose which of these blocks' definitions a block uses.
+
+        Where the use lies on one side only, the choice is made for all that arrive there.
+        """
+        deciding = 0
+        for block in definitions:
+            deciding |= self.decided_by[block]
+        return deciding & ~self.on_one_side[use]
+
+
+@analysis
+def decisions(code: Code) -> Decisions:
+    """Find what each branch, computed jump, guarded return and guarded call decides about."""
+    flow, meets = control_flow(code), immediate_post_dominators(code)
+    positions = tuple(sorted(flow.deciding))
+    count = len(positions)
+    own, stops = [0] * len(flow.blocks), [0] * len(flow.blocks)
+    arriving: list[list[tuple[int, int]]] = [
+        [(before, 0) for before in predecessors] for predecessors in flow.predecessors
+    ]
+    for call, entry in flow.calls.items():
+        if entry is not None:
+            arriving[entry].append((call, 0))
+    for bit, position in enumerate(positions):
+        block, jumped, fell = flow.block_of[position], 1 << bit, 1 << (bit + count)
+        own[block] = jumped | fell
+        if (meet := meets[block]) is not None:
+            stops[meet] |= own[block]
+        called = flow.calls.get(block)
+        ways = [(called, jumped)] if called is not None else []
+        if block not in flow.calls:
+            sides = flow.deciding[position]
+            ways = [(to, (jumped, fell)[side] if len(sides) == 2 else jumped | fell) for side, to in enumerate(sides)]
+        for to, token in ways:
+            arriving[to].append((block, token))
+
+    def arrive(block: int, values: Sequence[int]) -> int:
+        tokens = 0
+        for before, token in arriving[block]:
+            tokens |= (values[before] & ~own[before]) | token
+        return tokens & ~stops[block]
+
+    leads_to = [list(successors) for successors in flow.successors]
+    for call, entry in flow.calls.items():
+        if entry is not None:
+            leads_to[call].append(entry)
+    arrived = solve(arrive, leads_to, 0, reverse_postorder(code))
+    jumped = (1 << count) - 1
+    return Decisions(
+        positions,
+        decided_by=tuple((each | each >> count) & jumped for each in arrived),
+        on_one_side=tuple((each ^ each >> count) & jumped for each in arrived),
+    )
+
+
+def decided_by(code: Code, position: int) -> tuple[int, ...]:
+    """The positions of the branches and guarded calls that decide whether an instruction is executed."""
+    found = decisions(code)
+    return found.named(found.decided_by[control_flow(code).block_of[position]])

@@ -1,0 +1,427 @@
+"""Data flow: which definitions reach which uses, which registers are live, and values that follow from both.
+
+The only place with loops over instructions that hold the state of registers. An analysis is a function that says what
+an instruction's results are, from its operands; ``propagate`` applies it along the chains from definitions to uses.
+
+Definitions under a guard leave what was there before. A call of a known function passes on what reaches the function's
+returns, and what the function leaves alone; a call of an unknown one may use and define everything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import accumulate
+from operator import or_
+from typing import Generic, NamedTuple, TypeVar
+
+from ncuview.sass.cfg import control_flow, reverse_postorder
+from ncuview.sass.code import Code, analysis
+from ncuview.sass.instruction import Instruction
+from ncuview.sass.solver import solve
+
+Value = TypeVar("Value")
+Chains = tuple[Mapping[str, tuple[int, ...]], ...]
+"""For each position and register the positions at the other end."""
+
+LOCAL = "local"
+"""Local memory at places that the code does not say; ``local[16]`` is the word at 16 bytes from the stack pointer."""
+_STACK_POINTER = "R1"
+_STACK = re.compile(r"\[R1(?:\+(?P<sign>-?)0x(?P<offset>[0-9a-f]+))?\]")
+_ACCESS_BITS = re.compile(r"\.[US]?(?P<bits>8|16|64|128)(?:\.|$)")
+_WORD = 4
+
+
+class Effect(NamedTuple):
+    """What an instruction does to registers, predicates and words of local memory.
+
+    Attributes:
+        uses: Those that it reads, its guard too.
+        defines: Those that it writes.
+        kills: Whether nothing of what they held before is left.
+    """
+
+    uses: tuple[str, ...]
+    defines: tuple[str, ...]
+    kills: bool
+
+
+@analysis
+def effects(code: Code) -> tuple[Effect, ...]:
+    """What each instruction does; a call of an unknown function uses and defines everything that the code names."""
+    flow = control_flow(code)
+    unknown = {flow.blocks[block][-1] for block, entry in flow.calls.items() if entry is None}
+    words = _local_words(code)
+    stored = sorted({name for names in words.values() for name in names if name != LOCAL})
+    found = [_effect(each, words.get(position, ()), stored) for position, each in enumerate(code.instructions)]
+    everything = tuple(sorted({name for effect in found for name in (*effect.uses, *effect.defines)}))
+    return tuple(
+        Effect(everything, everything, kills=False) if position in unknown else effect
+        for position, effect in enumerate(found)
+    )
+
+
+def _effect(each: Instruction, words: tuple[str, ...], stored: Sequence[str]) -> Effect:
+    uses, defines, kills = tuple(each.uses), tuple(each.definitions), each.guard is None
+    if each.guard and each.guard.predicate not in each.uses:
+        uses += (each.guard.predicate,)
+    if not words:
+        return Effect(uses, defines, kills)
+    anywhere = LOCAL in words
+    if each.base_opcode in {"LDL", "LD"}:
+        return Effect((*uses, LOCAL, *(stored if anywhere else words)), defines, kills)
+    return Effect(uses, (*defines, *words), kills and not anywhere and _bytes(each) >= _WORD)
+
+
+def _local_words(code: Code) -> dict[int, tuple[str, ...]]:
+    """The words of local memory that loads and stores access; those through generic addresses may be any."""
+    accesses = {
+        position: each
+        for position, each in enumerate(code.instructions)
+        if each.base_opcode in {"LDL", "STL", "LD", "ST"}
+    }
+    first = min((position for position, each in accesses.items() if each.base_opcode in {"LDL", "STL"}), default=0)
+    entry = control_flow(code).blocks[0] if len(code) else range(0)
+    moved = [position for position, each in enumerate(code.instructions) if _STACK_POINTER in each.definitions]
+    fixed = all(position in entry and position < first for position in moved)
+    return {position: _words(each, fixed=fixed) for position, each in accesses.items()}
+
+
+def _words(access: Instruction, *, fixed: bool) -> tuple[str, ...]:
+    found = next(filter(None, map(_STACK.search, access.operands)), None)
+    if not found or not fixed or not access.base_opcode.endswith("L"):
+        return (LOCAL,)
+    offset = int(found["offset"] or "0", 16) * (-1 if found["sign"] else 1)
+    start = offset - offset % _WORD
+    return tuple(f"{LOCAL}[{word}]" for word in range(start, offset + _bytes(access), _WORD))
+
+
+def _bytes(access: Instruction) -> int:
+    found = _ACCESS_BITS.search(access.opcode)
+    return int(found["bits"]) // 8 if found else _WORD
+
+
+class _Numbering:
+    """A bit for each definition, those of one register side by side; the first is what it held at the entry."""
+
+    def __init__(self, found: Sequence[Effect]) -> None:
+        self.positions: dict[str, list[int]] = {}
+        for position, effect in enumerate(found):
+            for name in effect.uses:
+                self.positions.setdefault(name, [-1])
+            for name in effect.defines:
+                self.positions.setdefault(name, [-1]).append(position)
+        sizes = [len(positions) for positions in self.positions.values()]
+        self.start = dict(zip(self.positions, accumulate(sizes, initial=0), strict=False))
+        self.mask = {name: ((1 << len(at)) - 1) << self.start[name] for name, at in self.positions.items()}
+        self.at_entry = sum(1 << start for start in self.start.values())
+        self.bit = {
+            (name, position): 1 << (self.start[name] + number)
+            for name, positions in self.positions.items()
+            for number, position in enumerate(positions)
+        }
+
+    def among(self, definitions: int, name: str) -> tuple[int, ...]:
+        """The positions of those definitions that are of one register; what it held at the entry is left out."""
+        own = (definitions & self.mask[name]) >> self.start[name] & ~1
+        positions, found = self.positions[name], []
+        while own:
+            lowest = own & -own
+            found.append(positions[lowest.bit_length() - 1])
+            own ^= lowest
+        return tuple(found)
+
+
+class _Summary(NamedTuple):
+    """What a function does: the definitions that reach its returns, and the registers that all ways to them define."""
+
+    defines: int
+    kills: frozenset[str]
+    kept: int
+    """The definitions that are not of these registers."""
+
+
+class _Reaching:
+    """The definitions that reach each block, for one view of what instructions use and define."""
+
+    def __init__(self, code: Code, found: Sequence[Effect]) -> None:
+        self._flow, self._effects, self._order = control_flow(code), found, reverse_postorder(code)
+        self.numbering = _Numbering(found)
+        self._made = [self._made_by(positions) for positions in self._flow.blocks]
+        self.summaries: dict[int, _Summary] = {}
+        for entry in self._flow.calls.values():
+            self._summarise(entry)
+
+    def at_starts(self) -> list[int]:
+        """For each block the definitions that reach its start, in functions those of all their calls."""
+        callers: dict[int, list[int]] = {entry: [] for entry in self._flow.entries}
+        for call, entry in self._flow.calls.items():
+            # An unknown call may lead to any code that nothing else leads to.
+            for to in self._flow.entries[1:] if entry is None else [entry]:
+                callers[to].append(call)
+        starts = {entry: self.numbering.at_entry for entry in callers if entry == 0 or entry not in self.summaries}
+        leaving = self._solve(self._order, starts, callers)
+        return [self._arriving(block, leaving, starts, callers) for block in range(len(leaving))]
+
+    def _made_by(self, block: range) -> tuple[int, int]:
+        """The definitions that a block adds, and those that it lets pass."""
+        made: dict[str, int] = {}
+        killed: set[str] = set()
+        for position in block:
+            effect = self._effects[position]
+            for name in effect.defines:
+                bit = self.numbering.bit[name, position]
+                made[name] = bit if effect.kills else made.get(name, 0) | bit
+            if effect.kills:
+                killed.update(effect.defines)
+        return sum(made.values()), ~sum(self.numbering.mask[name] for name in killed)
+
+    def _summarise(self, entry: int | None) -> None:
+        if entry is None or entry in self.summaries:
+            return
+        self.summaries[entry] = _Summary(~self.numbering.at_entry, frozenset(), -1)  # for one that calls itself
+        blocks = set(self._flow.reachable(entry))
+        for block in blocks:
+            self._summarise(self._flow.calls.get(block))
+        leaving = self._solve(
+            [block for block in self._order if block in blocks], {entry: self.numbering.at_entry}, callers={}
+        )
+        returned = reduce(or_, (leaving[block] for block in blocks & self._flow.returns))
+        kills = frozenset(name for name, start in self.numbering.start.items() if not returned >> start & 1)
+        self.summaries[entry] = _Summary(
+            returned & ~self.numbering.at_entry, kills, ~sum(self.numbering.mask[name] for name in kills)
+        )
+
+    def _solve(
+        self, order: Sequence[int], starts: Mapping[int, int], callers: Mapping[int, Sequence[int]]
+    ) -> list[int]:
+        """The definitions at the end of each block, without those of the function that it calls."""
+
+        def leave(block: int, leaving: Sequence[int]) -> int:
+            made, kept = self._made[block]
+            return self._arriving(block, leaving, starts, callers) & kept | made
+
+        leading = [list(successors) for successors in self._flow.successors]
+        for entry, calls in callers.items():
+            for call in calls:
+                leading[call].append(entry)
+        return solve(leave, leading, 0, order)
+
+    def _arriving(
+        self, block: int, leaving: Sequence[int], starts: Mapping[int, int], callers: Mapping[int, Sequence[int]]
+    ) -> int:
+        arriving = starts.get(block, 0)
+        for before in self._flow.predecessors[block]:
+            entry = self._flow.calls.get(before)
+            if entry is None:
+                arriving |= leaving[before]
+            else:
+                summary, kills = self.summaries[entry], self._effects[self._flow.blocks[before][-1]].kills
+                arriving |= (leaving[before] & summary.kept if kills else leaving[before]) | summary.defines
+        for call in callers.get(block, ()):
+            arriving |= leaving[call]
+        return arriving
+
+
+def chains(code: Code, found: Sequence[Effect]) -> Chains:
+    """For each instruction and what it uses the positions of the definitions that reach it, in order."""
+    reaching, flow = _Reaching(code, found), control_flow(code)
+    linked: list[Mapping[str, tuple[int, ...]]] = []
+    for block, arriving in zip(flow.blocks, reaching.at_starts(), strict=True):
+        known: dict[str, tuple[int, ...]] = {}
+        for position in block:
+            effect = found[position]
+            for name in effect.uses:
+                if name not in known:
+                    known[name] = reaching.numbering.among(arriving, name)
+            linked.append({name: known[name] for name in effect.uses})
+            for name in effect.defines:
+                before = known[name] if name in known else reaching.numbering.among(arriving, name)
+                known[name] = (position,) if effect.kills else (*before, position)
+    return tuple(linked)
+
+
+@analysis
+def use_def(code: Code) -> Chains:
+    """For each instruction and each register that it uses, its guard too, the definitions that reach it."""
+    return chains(code, effects(code))
+
+
+@analysis
+def def_use(code: Code) -> Chains:
+    """For each instruction and each register that it defines the instructions that use this value."""
+    found: list[dict[str, list[int]]] = [{name: [] for name in effect.defines} for effect in effects(code)]
+    for position, uses in enumerate(use_def(code)):
+        for name, definitions in uses.items():
+            for definition in definitions:
+                found[definition][name].append(position)
+    return tuple({name: tuple(uses) for name, uses in defined.items()} for defined in found)
+
+
+@analysis
+def last_touches(code: Code) -> Chains:
+    """For each instruction and each register that it touches, uses or defines, the last ones that touched it before."""
+    touching = (sorted({*effect.uses, *effect.defines}) for effect in effects(code))
+    return chains(code, [Effect(tuple(names), tuple(names), kills=True) for names in touching])
+
+
+@dataclass(frozen=True, eq=False)
+class Liveness:
+    """The registers whose values some instruction may still use.
+
+    Attributes:
+        names: The register of each bit.
+        before: For each position those that are live before the instruction, as bits.
+    """
+
+    names: tuple[str, ...]
+    before: tuple[int, ...]
+
+    def at(self, position: int) -> frozenset[str]:
+        """The registers that are live before an instruction."""
+        live = self.before[position]
+        return frozenset(name for number, name in enumerate(self.names) if live >> number & 1)
+
+
+@analysis
+def liveness(code: Code) -> Liveness:
+    """Find which registers, predicates and words of local memory are live before each instruction."""
+    found, flow = effects(code), control_flow(code)
+    names = tuple(sorted({name for effect in found for name in (*effect.uses, *effect.defines)}))
+    bit = {name: 1 << number for number, name in enumerate(names)}
+    uses = [sum(bit[name] for name in effect.uses) for effect in found]
+    kept = [~sum(bit[name] for name in effect.defines) if effect.kills else -1 for effect in found]
+    kills = {entry: ~sum(bit[name] for name in each.kills) for entry, each in _Reaching(code, found).summaries.items()}
+    sites = _return_sites(code)
+    callers: list[list[int]] = [[] for _ in flow.blocks]
+    for call, entry in flow.calls.items():
+        if entry is not None:
+            callers[entry].append(call)
+
+    def after(block: int, live: Sequence[int], read: Sequence[int], returned_to: Sequence[Sequence[int]]) -> int:
+        """What is live after a block's last instruction, where functions read so much."""
+        later = reduce(or_, (live[to] for to in (*flow.successors[block], *returned_to[block])), 0)
+        entry = flow.calls.get(block)
+        if entry is None:
+            return later
+        guarded = not found[flow.blocks[block][-1]].kills
+        return (later if guarded else later & kills[entry]) | read[entry]
+
+    def before(block: int, later: int) -> list[int]:
+        """What is live before each instruction of a block, last to first."""
+        backwards = reversed(flow.blocks[block])
+        return list(accumulate(backwards, lambda live, at: live & kept[at] | uses[at], initial=later))[1:]
+
+    order, nowhere = reverse_postorder(code)[::-1], [()] * len(flow.blocks)
+    read = solve(
+        lambda block, live: before(block, after(block, live, live, nowhere))[-1],
+        [[*flow.predecessors[block], *callers[block]] for block in range(len(flow.blocks))],
+        0,
+        order,
+    )
+    ends = [[end for end in flow.returns if block in sites[end]] for block in range(len(flow.blocks))]
+    live = solve(
+        lambda block, live: before(block, after(block, live, read, sites))[-1],
+        [[*flow.predecessors[block], *ends[block]] for block in range(len(flow.blocks))],
+        0,
+        order,
+    )
+    in_blocks = (before(block, after(block, live, read, sites))[::-1] for block in range(len(flow.blocks)))
+    return Liveness(names, tuple(live for block in in_blocks for live in block))
+
+
+def _return_sites(code: Code) -> list[list[int]]:
+    """For each block that ends in RET the blocks that its function's calls go on with."""
+    flow = control_flow(code)
+    sites: list[list[int]] = [[] for _ in flow.blocks]
+    for call, entry in flow.calls.items():
+        if entry is not None:
+            for block in flow.returns.intersection(flow.reachable(entry)):
+                sites[block].extend(flow.successors[call])
+    return sites
+
+
+class Parts(Generic[Value]):
+    """The values of an instruction's results where they differ, by register."""
+
+    __slots__ = ("by_register",)
+
+    def __init__(self, by_register: Mapping[str, Value]) -> None:
+        self.by_register = by_register
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Parts) and self.by_register == other.by_register
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+Transfer = Callable[[int, Mapping[str, Value]], Value | Parts[Value]]
+"""From an instruction's position and the value of each register that it uses (its guard too) to that of its results.
+
+A predicated instruction's result joins what the register held before; the transfer function need not do that.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Propagation(Generic[Value]):
+    """The values that ``propagate`` has found.
+
+    Attributes:
+        results: For each position the value of what the instruction defines.
+        operands: For each position the value of each register that it uses.
+    """
+
+    results: Sequence[Value | Parts[Value]]
+    operands: Sequence[Mapping[str, Value]]
+
+
+def propagate(
+    code: Code,
+    transfer: Transfer[Value],
+    *,
+    join: Callable[[Value, Value], Value],
+    least: Value,
+    linked: Chains | None = None,
+) -> Propagation[Value]:
+    """Find the value of each instruction's results from those of the definitions that reach its uses.
+
+    Args:
+        code: The kernel's code.
+        transfer: What an instruction's results are. It is asked about all instructions, those without results too, and
+            about calls of unknown functions, which use and define everything.
+        join: The value where several definitions reach a use. Transfer and join are monotone over a lattice of finite
+            height.
+        least: The value of what nothing has defined, and of loops before their first iteration.
+        linked: The definitions that reach each use; those of ``use_def`` unless an analysis adds its own.
+    """
+    sources = use_def(code) if linked is None else linked
+    dependents: list[list[int]] = [[] for _ in sources]
+    for position, uses in enumerate(sources):
+        for definition in {at for definitions in uses.values() for at in definitions}:
+            dependents[definition].append(position)
+
+    operands: list[Mapping[str, Value]] = [{}] * len(sources)
+
+    def equation(position: int, results: Sequence[Value | Parts[Value]]) -> Value | Parts[Value]:
+        found: dict[str, Value] = {}
+        for name, definitions in sources[position].items():
+            for at in definitions:
+                result = results[at]
+                part = result.by_register.get(name, least) if isinstance(result, Parts) else result
+                found[name] = join(found[name], part) if name in found else part
+            if not definitions:
+                found[name] = least
+        operands[position] = found  # the last ones stay: an instruction is asked again whenever they change
+        return transfer(position, found)
+
+    start: Value | Parts[Value] = least
+    results = solve(equation, dependents, start, _in_order(code))
+    return Propagation(results, operands)
+
+
+def _in_order(code: Code) -> Iterable[int]:
+    """Positions so that most definitions come before their uses."""
+    flow = control_flow(code)
+    return [position for block in reverse_postorder(code) for position in flow.blocks[block]]

@@ -1,0 +1,176 @@
+"""Index dependence: which indices of blocks and threads reach each instruction, and which decide that it runs.
+
+What no index reaches is the same in every thread; what those of one axis do not reach is the same along it. Sets of
+indices are integers of the bits below.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ncuview.sass.cfg import control_flow, loops
+from ncuview.sass.code import Code, analysis
+from ncuview.sass.control_dependence import decisions
+from ncuview.sass.dataflow import Chains, def_use, propagate, use_def
+from ncuview.sass.instruction import Instruction
+from ncuview.sass.loads import LANE_EXCHANGES, loaded_from
+
+Weights = NDArray[np.float64]
+"""One number per instruction."""
+Axis = Literal["x", "y", "z"]
+
+TID_X, TID_Y, TID_Z, CTAID_X, CTAID_Y, CTAID_Z, OTHER_THREADS = (1 << bit for bit in range(7))
+ANYTHING = (1 << 7) - 1
+ALONG: dict[Axis, int] = {
+    "x": TID_X | CTAID_X | OTHER_THREADS,
+    "y": TID_Y | CTAID_Y | OTHER_THREADS,
+    "z": TID_Z | CTAID_Z | OTHER_THREADS,
+}
+"""The indices that make a value differ along an axis of the grid."""
+
+_SPECIAL = re.compile(r"\bSR_?(?P<name>\w+(?:\.[XYZ])?)")
+_SPECIAL_REGISTERS = {
+    "TID.X": TID_X,
+    "TID.Y": TID_Y,
+    "TID.Z": TID_Z,
+    "CTAID.X": CTAID_X,
+    "CTAID.Y": CTAID_Y,
+    "CTAID.Z": CTAID_Z,
+    **dict.fromkeys(("LANEID", "WARPID", "EQMASK", "LTMASK", "LEMASK", "GTMASK", "GEMASK"), TID_X),
+}
+"""A thread's place in its warp and its warp's in the block count as x. Others are taken as the same for all threads:
+``SRZ`` is zero, and what nvcc adds ``SR_CgaCtaId`` to is an address in the block's own shared memory."""
+_OF_OTHER_THREADS = {"generic", "shared", "texture", "surface", "distributed", "tensor"}
+_ATOMIC = ("ATOM", "SUATOM")
+_SELECTION = "selection"
+"""A register that stands for the branches that choose which definition reaches a use."""
+_FLOAT_ARITHMETIC = re.compile(r"F(?!LO|ENCE|OOTPRINT)|MUFU|D(?:ADD|MUL|FMA|SETP|MNMX)|I2F|F2F|F2I")
+
+
+class Dependence(NamedTuple):
+    """The indices that an instruction depends on.
+
+    Attributes:
+        operands: Those that reach its operands, and what it brings itself.
+        guard: Those that reach its guard.
+        control: Those that reach the branches that decide whether it is executed.
+    """
+
+    operands: int
+    guard: int
+    control: int
+
+
+@analysis
+def index_dependence(code: Code) -> tuple[Dependence, ...]:
+    """Find the indices that each instruction depends on. A value that is loaded depends on what its address does.
+
+    Where paths meet, a value depends on the branch that chose between its definitions, too; so does what a loop leaves,
+    on the branches that end the loop.
+    """
+    brought = [_brought(each) for each in code.instructions]
+    guards = [each.guard.predicate if each.guard else "" for each in code.instructions]
+    only_guards = [{guard} - each.uses for guard, each in zip(guards, code.instructions, strict=True)]
+
+    def transfer(position: int, operands: Mapping[str, int]) -> int:
+        return reduce(or_, operands.values(), brought[position])
+
+    found = propagate(code, transfer, join=or_, least=0, linked=_with_selections(code)).operands
+    decided, flow = decisions(code), control_flow(code)
+    known = [reduce(or_, operands.values(), 0) for operands in found]
+    of_blocks = [reduce(or_, (known[at] for at in decided.named(each)), 0) for each in decided.decided_by]
+    return tuple(
+        Dependence(
+            reduce(or_, (indices for name, indices in operands.items() if name not in only_guards[position]), own),
+            operands.get(guards[position], 0),
+            of_blocks[flow.block_of[position]],
+        )
+        for position, (operands, own) in enumerate(zip(found, brought, strict=True))
+    )
+
+
+def _brought(each: Instruction) -> int:
+    """The indices that an instruction brings in by itself."""
+    if each.base_opcode == "CALL":
+        return ANYTHING if each.target is None else 0
+    from_memory = loaded_from(each) in _OF_OTHER_THREADS or each.base_opcode.startswith(_ATOMIC)
+    if from_memory or each.base_opcode in LANE_EXCHANGES:
+        return OTHER_THREADS
+    if each.base_opcode not in {"S2R", "S2UR", "CS2R"}:
+        return 0
+    special = _SPECIAL.search(each.operands[-1])
+    return _SPECIAL_REGISTERS.get(special["name"], 0) if special else 0
+
+
+def _with_selections(code: Code) -> Chains:
+    """The definitions that reach each use, and the branches that choose between them."""
+    flow, decided = control_flow(code), decisions(code)
+    around = _loops_around(code)
+    linked: list[Mapping[str, tuple[int, ...]]] = []
+    for position, uses in enumerate(use_def(code)):
+        block, selecting = flow.block_of[position], 0
+        for definitions in uses.values():
+            blocks = {flow.block_of[at] for at in definitions}
+            if len(definitions) > 1 or any(around[each] - around[block] for each in blocks):
+                selecting |= decided.selecting(blocks, block)
+        linked.append({**uses, _SELECTION: decided.named(selecting)} if selecting else uses)
+    return tuple(linked)
+
+
+def _loops_around(code: Code) -> list[frozenset[int]]:
+    """For each block the loops that it lies in."""
+    flow = control_flow(code)
+    around: list[set[int]] = [set() for _ in flow.blocks]
+    for number, loop in enumerate(loops(code)):
+        for block in {flow.block_of[position] for position in loop.body}:
+            around[block].add(number)
+    return list(map(frozenset, around))
+
+
+def thread_invariant(code: Code) -> Weights:
+    """1 at each instruction that computes the same in all threads: no index and no other thread's data reaches it."""
+    return np.array([not each.operands for each in index_dependence(code)], dtype=np.float64)
+
+
+def thread_invariant_floats(code: Code) -> Weights:
+    """1 at each of them that is floating-point arithmetic."""
+    return thread_invariant(code) * float_arithmetic(code)
+
+
+def thread_invariant_float_results(code: Code) -> Weights:
+    """1 at each of them whose result other floating-point arithmetic uses that differs between threads."""
+    floats, invariant = float_arithmetic(code), thread_invariant(code)
+    varying = floats * (1 - invariant)
+    return np.array(
+        [
+            bool(one) and any(varying[use] for uses in defined.values() for use in uses)
+            for one, defined in zip(floats * invariant, def_use(code), strict=True)
+        ],
+        dtype=np.float64,
+    )
+
+
+def float_arithmetic(code: Code) -> Weights:
+    """1 at each instruction of floating-point arithmetic, and at each function, comparison and conversion."""
+    return np.array([bool(_FLOAT_ARITHMETIC.match(each.opcode)) for each in code.instructions], dtype=np.float64)
+
+
+def loads_invariant_along(code: Code, axis: Axis) -> Weights:
+    """1 at each load from global memory that is the same along an axis of the grid.
+
+    Neither its address nor a branch that decides whether it is executed depends on the indices of this axis.
+    """
+    return np.array(
+        [
+            each.base_opcode == "LDG" and not (found.operands | found.control) & ALONG[axis]
+            for each, found in zip(code.instructions, index_dependence(code), strict=True)
+        ],
+        dtype=np.float64,
+    )

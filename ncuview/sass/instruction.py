@@ -1,0 +1,66 @@
+"""One decoded instruction: what it defines, what it uses, under which guard, and where it goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Space = Literal["global", "shared", "local", "generic", "constant", "texture", "surface", "distributed", "tensor"]
+Access = Literal["load", "store", "atomic", "reduction", "copy", "prefetch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The predicate under which an instruction is executed: ``@!P0``."""
+
+    predicate: str
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The memory access of an instruction.
+
+    Attributes:
+        space: The address space; ``generic`` where the code does not say which.
+        access: What it does there.
+        bytes: What one thread moves; 0 where the instruction does not say.
+        base: The registers of the address, low half first: ``("R2", "R3")``; empty for an absolute address.
+        uniform: The uniform registers that are added to it, or that hold the address or its descriptor.
+        offset: The immediate that is added, in bytes.
+    """
+
+    space: Space
+    access: Access
+    bytes: int
+    base: tuple[str, ...]
+    uniform: tuple[str, ...]
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction of SASS.
+
+    Attributes:
+        opcode: With its modifiers: ``LDG.E.128.CONSTANT``.
+        operands: The text of each operand, without ``.reuse``.
+        guard: None where all threads execute it.
+        definitions: Registers and predicates that it writes: ``R4``, ``UR6``, ``P0``, ``UP1``. RZ, PT and their like never.
+        uses: Those that it reads, of addresses too; its guard's predicate is not among them.
+        memory: Its memory access; None where it has none.
+        target: The address in bytes that it jumps to or calls, where the code says it.
+    """
+
+    opcode: str
+    operands: tuple[str, ...]
+    guard: Guard | None
+    definitions: frozenset[str]
+    uses: frozenset[str]
+    memory: Memory | None
+    target: int | None
+
+    @property
+    def base_opcode(self) -> str:
+        """The opcode without modifiers: ``LDG``."""
+        return self.opcode.partition(".")[0]

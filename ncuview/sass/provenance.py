@@ -1,0 +1,107 @@
+"""Provenance: whether values come from loaded data, from arguments of the kernel or from constants.
+
+Where loaded data decide how a loop goes on, no other assignment of threads makes lanes agree. What no loaded data
+reach, indices, addresses and tests of bounds, the results of one thread can share.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ncuview.sass.cfg import innermost_loop
+from ncuview.sass.code import Code, analysis
+from ncuview.sass.dataflow import propagate
+from ncuview.sass.instruction import Instruction
+from ncuview.sass.loads import loaded_from
+
+Weights = NDArray[np.float64]
+"""One number per instruction."""
+
+LOADED, ARGUMENT, CONSTANT, CONVERTED = (1 << bit for bit in range(4))
+"""Where a value comes from; sets of them are integers. Constant bank 0 holds the arguments and the launch's
+dimensions, other banks constants; a value is converted once it was of another type, integer or floating-point."""
+
+_BANK = re.compile(r"\bc\[(?P<bank>0x[0-9a-f]+)\]")
+_LITERAL = re.compile(r"-?(?:0x[0-9a-f]+|\d+(?:\.\d*)?(?:e[+-]?\d+)?)$")
+_CONVERSIONS = frozenset({"I2F", "I2FP", "F2I", "F2F", "F2FP", "I2I", "FRND"})
+_DECIDES = frozenset({"BRA", "EXIT", "BREAK"})
+_NO_INDEX = re.compile(r"(?:F(?!LO)|H|D(?!EPBAR)|MUFU|LD(?!C)|ST|RED|ATOM|TEX|TLD|SULD|SUST|BAR|EXIT|NOP)")
+"""Arithmetic on data, accesses to memory, and what each thread does once. LDC brings arguments."""
+
+
+class Provenance(NamedTuple):
+    """Where the values that an instruction uses come from.
+
+    Attributes:
+        operands: Of its operands, and its own constants and arguments.
+        guard: Of its guard.
+    """
+
+    operands: int
+    guard: int
+
+
+@analysis
+def provenance(code: Code) -> tuple[Provenance, ...]:
+    """Find where the values that each instruction uses come from.
+
+    What is stored in local memory comes from where it did when it is loaded again: it may have been spilled.
+    """
+    own = [_own(each) for each in code.instructions]
+
+    def transfer(position: int, operands: Mapping[str, int]) -> int:
+        each = code.instructions[position]
+        if loaded_from(each) not in {None, "constant", "local"} or (each.base_opcode == "CALL" and each.target is None):
+            return LOADED
+        converted = CONVERTED if each.base_opcode in _CONVERSIONS else 0
+        return reduce(or_, operands.values(), own[position]) | converted
+
+    found = propagate(code, transfer, join=or_, least=0).operands
+    return tuple(
+        Provenance(
+            reduce(or_, (operands[name] for name in operands if not each.guard or name != each.guard.predicate), own),
+            operands[each.guard.predicate] if each.guard else 0,
+        )
+        for each, operands, own in zip(code.instructions, found, own, strict=True)
+    )
+
+
+def _own(each: Instruction) -> int:
+    """Where the constants among an instruction's operands come from."""
+    found = 0
+    for operand in each.operands:
+        if bank := _BANK.search(operand):
+            found |= ARGUMENT if int(bank["bank"], 16) == 0 else CONSTANT
+        elif _LITERAL.match(operand) and each.target is None:
+            found |= CONSTANT
+    return found
+
+
+def guarded_branches(code: Code) -> Weights:
+    """1 at each branch, exit and break that only threads with a predicate take."""
+    return np.array([each.guard is not None and each.base_opcode in _DECIDES for each in code.instructions], np.float64)
+
+
+def data_dependent_branches(code: Code) -> Weights:
+    """1 at each of them in a loop whose predicate comes from loaded data."""
+    in_loop = [innermost_loop(code, position) is not None for position in range(len(code))]
+    loaded = [bool(each.guard & LOADED) for each in provenance(code)]
+    return guarded_branches(code) * np.array(in_loop, np.float64) * np.array(loaded, np.float64)
+
+
+def index_arithmetic(code: Code) -> Weights:
+    """1 at each instruction that no loaded data reach, but arithmetic of floats: indices, addresses, tests."""
+    return np.array(
+        [
+            not _NO_INDEX.match(each.opcode) and not (found.operands | found.guard) & LOADED
+            for each, found in zip(code.instructions, provenance(code), strict=True)
+        ],
+        dtype=np.float64,
+    )
