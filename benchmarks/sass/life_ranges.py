@@ -34,14 +34,18 @@ class Marked:
     live: frozenset[str]
 
 
-def marked_functions(nvdisasm: Path, cubin: Path) -> Iterator[list[Marked]]:
-    """The instructions of each function of a cubin, in order.
+def listing_of(nvdisasm: Path, cubin: Path) -> str:
+    """What nvdisasm prints of a cubin's code, with life ranges.
 
     Raises:
         CalledProcessError: nvdisasm rejects the file.
     """
     command = [str(nvdisasm), "--print-code", "--life-range-mode", "narrow", str(cubin)]
-    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def marked_functions(listing: str) -> Iterator[list[Marked]]:
+    """The instructions of each function of a listing, in order."""
     columns: list[str] = []
     header: list[str] = []
     rules = 0

@@ -1,5 +1,4 @@
-"""The opcode table: which operands an instruction defines and uses, how wide they are, what memory it accesses, and where
-it is executed.
+"""The opcode table: definitions and uses among an instruction's operands, their widths, memory access, and pipe.
 
 It covers what nvcc 13 emits for sm_75 to sm_120, checked against nvdisasm by ``benchmarks/sass/operands.py``, and what
 older releases emit for sm_70. An opcode without a row is unknown: the decoder takes each of its registers as both
@@ -7,8 +6,8 @@ defined and used.
 
 A row of the table reads ``opcodes | definitions | sources | pipe | access``:
 
-- Opcodes are separated by blanks. ``IMAD.WIDE`` covers each ``IMAD`` that bears this modifier, with others before, between
-  and after; ``U64/S64`` stands for either. The first row that covers an opcode holds, so special forms stand first.
+- Opcodes are separated by blanks. ``IMAD.WIDE`` covers each ``IMAD`` that bears this modifier among others;
+  ``U64/S64`` stands for either. The first row that covers an opcode holds, so special forms stand first.
 - Definitions come first among an instruction's operands: ``p`` is a predicate, ``d`` a register or uniform register.
   Where the operand at hand is of another kind, the next definition is tried, so ``d p p`` covers
   ``IADD3 R4, R5, R6, R7`` and ``IADD3 R4, P0, P1, R5, R6, R7``.
@@ -62,7 +61,7 @@ I2F.U64/S64                               | d       | 2           | xu
 F2F F2I I2F I2I                           | d       |             | xu
 F2FP F2IP I2IP I2FP                       | d       |             | alu
 
-# Integers. The addend of the wide and the high products has 64 bits, and the upper half of a high product is its result.
+# Integers. The addend of wide and high products has 64 bits; the upper half of a high product is its result.
 IMAD.WIDE                                 | d2 p    | 1 1 2       | fmaheavy
 IMAD.HI                                   | d p     | 1 1 2       | fmaheavy
 IMAD                                      | d p     |             | fmaheavy
@@ -74,7 +73,7 @@ IADD3 IADD                                | d p p   |             | alu
 LEA.64                                    | d2 p    | 2 2         | alu
 LEA                                       | d p     |             | alu
 LOP3 LOP                                  | p d     |             | alu
-IMNMX.64/U64/S64 VIMNMX.64/U64/S64        | d2 p p  | 2 2         | alu
+IMNMX.64/U64/S64 VIMNMX.64/U64/S64        | p p d2  | 2 2         | alu
 IMNMX VIMNMX VIMNMX3 VIADD VIADDMNMX      | d p p   |             | alu
 ISETP.64/U64/S64                          | p p     | 2 2         | alu
 ISETP PSETP                               | p p     |             | alu
@@ -162,6 +161,7 @@ LDGDEPBAR DEPBAR MEMBAR ERRBAR FENCE      | -       |             | lsu
 CGAERRBAR                                 | -       |             | lsu
 ARRIVES                                   | -       |             | lsu
 SYNCS.64                                  | p d2    | 1 2 2       | lsu
+SYNCS.ARRIVE                              | p d2    |             | lsu
 SYNCS                                     | p d     |             | lsu
 
 # Textures and surfaces: the second of two groups of components stands first, and the last operand names the components.
@@ -175,20 +175,40 @@ SUQUERY                                   | p d     |             | tex
 
 # Tensor cores; widths come from the shape of the tile and the types of its elements.
 HMMA IMMA BMMA DMMA QMMA OMMA             | dC      | A B C       | tensor
-HGMMA IGMMA BGMMA QGMMA                   | dG      | 4 4 G       | tensor
+HGMMA IGMMA BGMMA QGMMA                   | dG      | 4 f G       | tensor
 WARPGROUP WARPGROUPSET                    | -       |             | tensor
 
 # Copies and matrix products that one thread starts: Hopper's TMA, Blackwell's tensor memory
-UTMALDG                                   | -       |             | tma     | global copy
-UTMASTG                                   | -       |             | tma     | global copy
-UTMAREDG                                  | -       |             | tma     | global reduction
-UTMAPF                                    | -       |             | tma     | global prefetch
-UTMACCTL UTMACMDFLUSH                     | -       |             | tma
-UBLKCP                                    | -       |             | tma     | global copy
-UBLKRED                                   | -       |             | tma     | global reduction
-UBLKPF                                    | -       |             | tma     | global prefetch
-UTCHMMA UTCIMMA UTCQMMA UTCOMMA UTCMXQMMA | -       |             | tensor  | tensor copy
-UTCCP                                     | -       |             | tensor  | tensor copy
+UTMALDG.1D                                | -       | 3 2         | tma     | global copy
+UTMALDG.2D                                | -       | 4 2         | tma     | global copy
+UTMALDG.3D                                | -       | 5 2         | tma     | global copy
+UTMALDG.4D                                | -       | 6 2         | tma     | global copy
+UTMALDG.5D                                | -       | 7 2         | tma     | global copy
+UTMASTG.1D                                | -       | 2 2         | tma     | global copy
+UTMASTG.2D                                | -       | 3 2         | tma     | global copy
+UTMASTG.3D                                | -       | 4 2         | tma     | global copy
+UTMASTG.4D                                | -       | 5 2         | tma     | global copy
+UTMASTG.5D                                | -       | 6 2         | tma     | global copy
+UTMAREDG.1D                               | -       | 2 2         | tma     | global reduction
+UTMAREDG.2D                               | -       | 3 2         | tma     | global reduction
+UTMAREDG.3D                               | -       | 4 2         | tma     | global reduction
+UTMAREDG.4D                               | -       | 5 2         | tma     | global reduction
+UTMAREDG.5D                               | -       | 6 2         | tma     | global reduction
+UTMAPF.1D                                 | -       | 1 2         | tma     | global prefetch
+UTMAPF.2D                                 | -       | 2 2         | tma     | global prefetch
+UTMAPF.3D                                 | -       | 3 2         | tma     | global prefetch
+UTMAPF.4D                                 | -       | 4 2         | tma     | global prefetch
+UTMAPF.5D                                 | -       | 5 2         | tma     | global prefetch
+UTMACCTL                                  | -       | 2           | tma
+UTMACMDFLUSH                              | -       |             | tma
+UBLKCP.S.G                                | -       | 2 2         | tma     | global copy
+UBLKCP.G.S                                | -       | 2 1         | tma     | global copy
+UBLKCP                                    | -       | 2 2         | tma     | distributed copy
+UBLKRED                                   | -       | 2 1         | tma     | global reduction
+UBLKPF                                    | -       | 2           | tma     | global prefetch
+UTCHMMA UTCIMMA UTCQMMA                   | -       | a 2         | tensor  | tensor copy
+UTCOMMA UTCMXQMMA                         | -       | a 2 1 1 1 2 | tensor  | tensor copy
+UTCCP                                     | -       | 1 2         | tensor  | tensor copy
 UTCATOMSWS                                | p d     |             | tensor
 UTCBAR UTCSHIFT                           | -       |             | tensor
 LDTM                                      | dt      |             | tensor  | tensor load
@@ -200,6 +220,7 @@ BRA JMP EXIT NOP YIELD KILL               | -       |             | cbu
 BREAK BSSY BSYNC WARPSYNC                 | -       |             | cbu
 ENDCOLLECTIVE BPT RTT PREEXIT ACQBULK     | -       |             | cbu
 NANOSLEEP USETMAXREG ACQSHMINIT           | -       |             | cbu
+UVIRTCOUNT                                | -       |             | cbu
 BMOV RPCMOV                               | d       |             | cbu
 BAR UCGABAR_ARV UCGABAR_WAIT R2B          | -       |             | adu
 PMTRIG                                    | -       |             | cbu
@@ -305,28 +326,34 @@ def _rows() -> dict[str, list[tuple[tuple[frozenset[str], ...], Operation]]]:
 _ROWS = _rows()
 
 _REGISTER_BITS = 32
+_REGISTERS = 255
 _WARP = 32
 _WARPGROUP = 128
-_ACCESS = re.compile(r"[USFB]?(?P<bits>8|16|32|64|96|128|256)(?:x(?P<count>\d+))?$|(?:B?F16|[US]16)x(?P<halves>\d)$")
+_ACCESS = re.compile(r"[USFB]?(?P<bits>8|16|32|64|96|128|256)(?:x(?P<count>\d))?$|(?:B?F16|[US]16)x(?P<halves>\d)$")
 _TYPE_BITS = {
     "F64": 64, "F32": 32, "TF32": 32, "F16": 16, "BF16": 16, "E4M3": 8, "E5M2": 8, "E3M2": 8, "E2M3": 8, "E2M1": 4,
     "S8": 8, "U8": 8, "S4": 4, "U4": 4,
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
 class Form:
     """What a width may depend on.
 
     Attributes:
         opcode: With its modifiers.
-        modifiers: Those alone.
         operands: The text of each operand.
     """
 
-    opcode: str
-    modifiers: tuple[str, ...]
-    operands: tuple[str, ...]
+    __slots__ = ("opcode", "operands")
+
+    def __init__(self, opcode: str, operands: tuple[str, ...]) -> None:
+        self.opcode = opcode
+        self.operands = operands
+
+    @property
+    def modifiers(self) -> tuple[str, ...]:
+        """The opcode's parts after the first."""
+        return tuple(self.opcode.split(".")[1:])
 
     @property
     def kind(self) -> str:
@@ -334,9 +361,13 @@ class Form:
         return self.opcode[0]
 
 
+DEPEND_ON_OPERANDS = frozenset("cehlaf")
+"""Widths that the opcode alone does not give."""
+
+
 def width(letter: str, form: Form) -> int:
     """The number of registers that a width of the table stands for."""
-    return int(letter) if letter.isdigit() else _WIDTHS[letter](form)
+    return int(letter) if letter.isdigit() else min(_WIDTHS[letter](form), _REGISTERS)
 
 
 def access_bytes(modifiers: tuple[str, ...]) -> int:
@@ -352,32 +383,38 @@ def _access_bits(modifier: str) -> int:
     return int(found["halves"]) * 16 if found["halves"] else int(found["bits"]) * int(found["count"] or 1)
 
 
-def moved_bytes(row: Operation, form: Form) -> int:
+@lru_cache(maxsize=1 << 12)
+def moved_bytes(row: Operation, modifiers: tuple[str, ...]) -> int:
     """What one thread moves in a memory access, in bytes; 0 where a descriptor, a tile or a format says it."""
     if row.pipe in {"tma", "tensor", "tex"} or row.access == "prefetch":
         return 0
     if "m" in row.sources or any(each.width == "m" for each in row.definitions):
-        return matrix_bytes(form.modifiers)
-    return access_bytes(form.modifiers)
+        return matrix_bytes(modifiers)
+    return access_bytes(modifiers)
 
 
 def matrix_bytes(modifiers: tuple[str, ...]) -> int:
     """What one thread moves in LDSM or STSM: a register per matrix of eight rows of 16 bytes."""
-    return 4 * (int(modifiers[-1]) if modifiers and modifiers[-1].isdigit() else 1)
+    return 4 * (int(modifiers[-1]) if modifiers and modifiers[-1] in {"2", "4"} else 1)
 
 
 def _registers(bits: int, threads: int = _WARP) -> int:
     return max(1, -(-bits // (_REGISTER_BITS * threads)))
 
 
+_SHAPE = re.compile(
+    r"(?P<rows>\d{1,3})x(?P<columns>\d{1,3})x(?P<depth>\d{1,3})$|(?P<short_rows>16|8)8(?P<short_depth>\d{1,3})$"
+)
+
+
 def _shape(form: Form) -> tuple[int, int, int]:
     """Rows, columns and depth of a tile: ``16816``, ``64x128x16``, ``168256``."""
-    word = next((each for each in form.modifiers if each[:1].isdigit()), "0x0x0")
-    if "x" in word:
-        rows, columns, depth = map(int, word.split("x"))
-        return rows, columns, depth
-    rows = 16 if word.startswith("16") else 8
-    return rows, 8, int(word.removeprefix(str(rows))[1:] or 0)
+    found = next(filter(None, map(_SHAPE.match, form.modifiers)), None)
+    if not found:
+        return 0, 0, 0
+    if found["depth"]:
+        return int(found["rows"]), int(found["columns"]), int(found["depth"])
+    return int(found["short_rows"]), 8, int(found["short_depth"])
 
 
 _ELEMENT_BITS = {"H": 16, "I": 8, "B": 1, "D": 64, "Q": 8, "O": 4}
@@ -419,6 +456,8 @@ def _group_width(form: Form) -> int:
     return _registers(rows * columns * _element_bits(form)[2], _WARPGROUP)
 
 
+_EXTRA_COORDINATES = {"LL": 1, "LB": 1, "LC": 1, "DC": 1, "AOFFI": 1, "MS": 1, "PTP": 2}
+"""What a texture access takes besides coordinates: a level, a bias, a value to compare with, offsets, a sample."""
 _DIMENSIONS = {"1D": 1, "1D_BUFFER": 1, "2D": 2, "3D": 3, "CUBE": 3}
 
 
@@ -439,7 +478,7 @@ def _texture_sources(form: Form) -> tuple[int, int]:
     coordinates = _coordinates(form.operands)
     if form.opcode.startswith("TXD"):
         return coordinates, 2 * _coordinates(tuple(each.removeprefix("ARRAY_") for each in form.operands))
-    more = sum(each in {"LL", "LB", "LC", "DC", "AOFFI", "MS"} for each in form.modifiers) + 2 * ("PTP" in form.modifiers)
+    more = sum(_EXTRA_COORDINATES.get(each, 0) for each in form.modifiers)
     if "SCR" in form.modifiers:
         return (coordinates + more + 1) // 2, max(1, (coordinates + more) // 2)
     return coordinates, more or 2  # without a second operand, the pair that names the texture stands in its place
@@ -448,13 +487,13 @@ def _texture_sources(form: Form) -> tuple[int, int]:
 def _components(form: Form) -> int:
     """How many components a texture access returns: all four where no mask is given."""
     last = form.operands[-1] if form.operands else ""
-    return int(last, 16).bit_count() if last.startswith("0x") else 4
+    return int(last, 16).bit_count() if re.fullmatch("0x[0-9a-f]", last) else 4
 
 
 def _tensor_memory_width(form: Form) -> int:
     """Registers of LDTM and STTM: ``.x32`` columns, of as many rows and bits as the shape says."""
-    count = next((int(each[1:]) for each in form.modifiers if re.fullmatch(r"x\d+", each)), 1)
-    shape = next((each for each in form.modifiers if re.fullmatch(r"\d+dp\d+bit", each)), "32dp32bit")
+    count = next((int(each[1:]) for each in form.modifiers if re.fullmatch(r"x\d{1,3}", each)), 1)
+    shape = next((each for each in form.modifiers if re.fullmatch(r"\d{1,3}dp\d{1,3}bit", each)), "32dp32bit")
     rows, bits = map(int, shape.removesuffix("bit").split("dp"))
     return _registers(count * rows * bits)
 
@@ -466,6 +505,8 @@ _WIDTHS: Mapping[str, Callable[[Form], int]] = {
     "B": _b_width,
     "C": _c_width,
     "G": _group_width,
+    "a": lambda form: 2 if "".join(form.operands[:1]).startswith("gdesc") else 1,
+    "f": lambda form: 4 if "".join(form.operands[1:2]).startswith("R") else _group_width(form),
     "t": _tensor_memory_width,
     "c": lambda form: _texture_sources(form)[0],
     "e": lambda form: _texture_sources(form)[1],
@@ -473,6 +514,9 @@ _WIDTHS: Mapping[str, Callable[[Form], int]] = {
     "l": lambda form: min(_components(form), 2),
     "h": lambda form: max(_components(form) - 2, 0),
 }
-"""Letters of the table: access (w), matrices of LDSM (m), tiles A, B, C of a product, accumulators of a warpgroup (G),
-tensor memory (t), coordinates of a texture (c) and what else it takes (e), coordinates of a surface (s), the first two
-components of a texture (l) and the others (h)."""
+"""Letters of the table.
+
+Access (w), matrices of LDSM (m); tiles A, B, C of a matrix product; accumulators of a warpgroup (G), or the descriptor
+of B where A is in registers (f); A of Blackwell's product (a); tensor memory (t); coordinates of a texture (c) and what
+else it takes (e); coordinates of a surface (s); the first two components of a texture (l) and the others (h).
+"""
