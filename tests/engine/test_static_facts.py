@@ -8,7 +8,7 @@ from ncuview import load_rules
 from ncuview.engine import static_facts as module
 from ncuview.engine.static_facts import CodeFact, code_facts, spilled_bytes
 from ncuview.metrics.instruction_table import executed_by_launch
-from ncuview.sass.listing import Code
+from ncuview.sass.code import Code
 from tests.profiles import recorded_profile
 
 EXIT = "EXIT"
