@@ -39,9 +39,8 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
-from ncuview.collect.machine import find_nvcc
-
 from benchmarks.sass.life_ranges import Marked, listing_of, marked_functions
+from ncuview.profiling.machine import find_nvcc
 from ncuview.sass import isa
 from ncuview.sass.decode import decode
 
