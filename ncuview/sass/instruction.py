@@ -46,7 +46,7 @@ class Instruction:
         opcode: With its modifiers: ``LDG.E.128.CONSTANT``.
         operands: The text of each operand, without ``.reuse``.
         guard: None where all threads execute it.
-        definitions: Registers and predicates that it writes: ``R4``, ``UR6``, ``P0``, ``UP1``. RZ, PT and their like never.
+        definitions: Registers and predicates that it writes: ``R4``, ``UR6``, ``P0``, ``UP1``; never RZ or PT.
         uses: Those that it reads, of addresses too; its guard's predicate is not among them.
         memory: Its memory access; None where it has none.
         target: The address in bytes that it jumps to or calls, where the code says it.

@@ -21,7 +21,7 @@ A row of the table reads ``opcodes | definitions | sources | pipe | access``:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
@@ -179,26 +179,10 @@ HGMMA IGMMA BGMMA QGMMA                   | dG      | 4 f G       | tensor
 WARPGROUP WARPGROUPSET                    | -       |             | tensor
 
 # Copies and matrix products that one thread starts: Hopper's TMA, Blackwell's tensor memory
-UTMALDG.1D                                | -       | 3 2         | tma     | global copy
-UTMALDG.2D                                | -       | 4 2         | tma     | global copy
-UTMALDG.3D                                | -       | 5 2         | tma     | global copy
-UTMALDG.4D                                | -       | 6 2         | tma     | global copy
-UTMALDG.5D                                | -       | 7 2         | tma     | global copy
-UTMASTG.1D                                | -       | 2 2         | tma     | global copy
-UTMASTG.2D                                | -       | 3 2         | tma     | global copy
-UTMASTG.3D                                | -       | 4 2         | tma     | global copy
-UTMASTG.4D                                | -       | 5 2         | tma     | global copy
-UTMASTG.5D                                | -       | 6 2         | tma     | global copy
-UTMAREDG.1D                               | -       | 2 2         | tma     | global reduction
-UTMAREDG.2D                               | -       | 3 2         | tma     | global reduction
-UTMAREDG.3D                               | -       | 4 2         | tma     | global reduction
-UTMAREDG.4D                               | -       | 5 2         | tma     | global reduction
-UTMAREDG.5D                               | -       | 6 2         | tma     | global reduction
-UTMAPF.1D                                 | -       | 1 2         | tma     | global prefetch
-UTMAPF.2D                                 | -       | 2 2         | tma     | global prefetch
-UTMAPF.3D                                 | -       | 3 2         | tma     | global prefetch
-UTMAPF.4D                                 | -       | 4 2         | tma     | global prefetch
-UTMAPF.5D                                 | -       | 5 2         | tma     | global prefetch
+UTMALDG                                   | -       | q 2         | tma     | global copy
+UTMASTG                                   | -       | o 2         | tma     | global copy
+UTMAREDG                                  | -       | o 2         | tma     | global reduction
+UTMAPF                                    | -       | n 2         | tma     | global prefetch
 UTMACCTL                                  | -       | 2           | tma
 UTMACMDFLUSH                              | -       |             | tma
 UBLKCP.S.G                                | -       | 2 2         | tma     | global copy
@@ -276,6 +260,18 @@ class Operation:
 
 UNKNOWN = Operation((), (), "", known=False)
 """What an opcode without a row is."""
+
+
+def opcodes() -> frozenset[str]:
+    """The base opcodes that the table covers."""
+    return frozenset(_ROWS)
+
+
+def rows() -> Iterator[tuple[str, Operation]]:
+    """The rows in order, once per opcode, which is written as in the table: ``F2I.U64/S64.F64``."""
+    for base, rows_ in _ROWS.items():
+        for asked, row in rows_:
+            yield ".".join([base, *("/".join(sorted(each)) for each in asked)]), row
 
 
 def is_known(opcode: str) -> bool:
@@ -458,7 +454,7 @@ def _group_width(form: Form) -> int:
 
 _EXTRA_COORDINATES = {"LL": 1, "LB": 1, "LC": 1, "DC": 1, "AOFFI": 1, "MS": 1, "PTP": 2}
 """What a texture access takes besides coordinates: a level, a bias, a value to compare with, offsets, a sample."""
-_DIMENSIONS = {"1D": 1, "1D_BUFFER": 1, "2D": 2, "3D": 3, "CUBE": 3}
+_DIMENSIONS = {"1D": 1, "1D_BUFFER": 1, "2D": 2, "3D": 3, "CUBE": 3, "4D": 4, "5D": 5}
 
 
 def _coordinates(words: tuple[str, ...]) -> int:
@@ -511,6 +507,9 @@ _WIDTHS: Mapping[str, Callable[[Form], int]] = {
     "c": lambda form: _texture_sources(form)[0],
     "e": lambda form: _texture_sources(form)[1],
     "s": lambda form: _coordinates(form.modifiers),
+    "n": lambda form: _coordinates(form.modifiers),
+    "o": lambda form: _coordinates(form.modifiers) + 1,
+    "q": lambda form: _coordinates(form.modifiers) + 2,
     "l": lambda form: min(_components(form), 2),
     "h": lambda form: max(_components(form) - 2, 0),
 }
@@ -518,5 +517,6 @@ _WIDTHS: Mapping[str, Callable[[Form], int]] = {
 
 Access (w), matrices of LDSM (m); tiles A, B, C of a matrix product; accumulators of a warpgroup (G), or the descriptor
 of B where A is in registers (f); A of Blackwell's product (a); tensor memory (t); coordinates of a texture (c) and what
-else it takes (e); coordinates of a surface (s); the first two components of a texture (l) and the others (h).
+else it takes (e); coordinates of a surface (s); the first two components of a texture (l) and the others (h);
+coordinates of a tile that TMA copies (n), after an address in shared memory (o), after that and a barrier (q).
 """
