@@ -17,8 +17,9 @@ registers and predicates. So sets are compared, as equal, with these exceptions,
   from sm_90 on.
 - Texture accesses without a mask of components from sm_100 on: it leaves out the fourth component, although code stores
   that register right afterwards.
+- ``TLD`` on sm_120: it marks one uniform register of the texture's handle; the same text on sm_100 stands for a pair.
 - ``LDGSTS``: it marks the predicate at the end, which says whether zeros are stored, as used and defined.
-- UR64 and above: its tables have no such column.
+- UR63 and above, of sm_100 and later: its tables have no such column, since UR63 was URZ before.
 
 ``--facts FILE`` writes one line per form of instruction: text, definitions, uses, separated by tabs; the default test
 suite checks the decoder against them.
@@ -50,7 +51,7 @@ ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 FORM_ARCHITECTURES = ("sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120")
 _FLAGS = ("-cubin", "-O3", "-std=c++17", "-lineinfo")
 _MOST_UNKNOWN = 0.001
-_FIRST_WITHOUT_COLUMN = 64
+_FIRST_WITHOUT_COLUMN = 63
 _REGISTER = re.compile(r"\b(U?[RP])\d+")
 _FIGURE = re.compile(r"-?\b0x[0-9a-f]+|(?<![\w.])[-+]?\d[\d.]*(?:e[-+]\d+)?\b")
 _GUARD = re.compile(r"^@!?U?P\w+ +")
@@ -228,6 +229,8 @@ def _without_exceptions(
     if base in _TEXTURES and generation >= 100 and ", 0x" not in marked.text:
         fourth = int(decode(marked.text).operands[0].removeprefix("R")) + 1
         definitions |= {f"R{fourth}"}
+    if base == "TLD" and generation >= 120:
+        uses |= {each for each in ours[1] if each.startswith("UR")}
     if base == "LDGSTS":
         definitions = frozenset(each for each in definitions if each not in uses)
     return definitions, uses
