@@ -172,7 +172,7 @@ class Comparison:
                 if registers
             )
             self.examples.setdefault(decoded.opcode, f"{architecture} {marked.text}: {difference}")
-        elif decoded.base_opcode not in _NOT_EXACT:
+        elif decoded.base_opcode not in _NOT_EXACT and ours == (decoded.definitions, decoded.uses | guard):
             text = marked.text.partition("(*")[0].strip()
             fact = "\t".join([text, " ".join(sorted(theirs[0])), " ".join(sorted(theirs[1]))])
             self.forms.setdefault(form_of(text), fact)
