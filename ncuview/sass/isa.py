@@ -296,7 +296,7 @@ def _covers(asked: tuple[frozenset[str], ...], modifiers: list[str]) -> bool:
     return all(any(each in alternatives for each in remaining) for alternatives in asked)
 
 
-def _rows() -> dict[str, list[tuple[tuple[frozenset[str], ...], Operation]]]:
+def _parsed_table() -> dict[str, list[tuple[tuple[frozenset[str], ...], Operation]]]:
     """Base opcode -> its rows in order, each with the modifiers that it asks for."""
     rows: dict[str, list[tuple[tuple[frozenset[str], ...], Operation]]] = {}
     for line in _TABLE.splitlines():
@@ -316,7 +316,7 @@ def _rows() -> dict[str, list[tuple[tuple[frozenset[str], ...], Operation]]]:
     return rows
 
 
-_ROWS = _rows()
+_ROWS = _parsed_table()
 
 _REGISTER_BITS = 32
 _REGISTERS = 255
