@@ -71,9 +71,11 @@ def main() -> int:
     comparison = Comparison()
     for architecture, source in _sources():
         cubin = compiled(nvcc, source, architecture, given.cache)
-        for function in marked_functions(cached_listing(nvdisasm, cubin)) if cubin else ():
-            for marked in function:
-                comparison.add(architecture, marked)
+        functions = list(marked_functions(cached_listing(nvdisasm, cubin))) if cubin else []
+        if not functions:
+            comparison.without_code.append(f"{architecture} {source.name}")
+        for marked in (marked for function in functions for marked in function):
+            comparison.add(architecture, marked)
     comparison.print()
     if given.facts:
         given.facts.write_text("".join(f"{line}\n" for line in sorted(comparison.forms.values())), encoding="utf-8")
@@ -135,6 +137,7 @@ class Comparison:
         unknown: Opcode that the table does not cover -> how often it occurs.
         differences: Opcode -> how often the decoder and nvdisasm differ.
         examples: Opcode -> the first of these.
+        without_code: Sources that do not compile, or in whose cubin no instruction was found.
         forms: Form of an instruction -> text, definitions and uses of its first one.
     """
 
@@ -142,6 +145,7 @@ class Comparison:
     unknown: Counter[str] = field(default_factory=Counter)
     differences: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
+    without_code: list[str] = field(default_factory=list)
     forms: dict[str, str] = field(default_factory=dict)
 
     def add(self, architecture: str, marked: Marked) -> None:
@@ -179,13 +183,19 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing differs and few opcodes are unknown."""
-        return not self.differences and self.unknown.total() <= _MOST_UNKNOWN * self.instructions.total()
+        """Whether all sources were compared, nothing differs, and few opcodes are unknown."""
+        return (
+            not self.without_code
+            and not self.differences
+            and self.unknown.total() <= _MOST_UNKNOWN * self.instructions.total()
+        )
 
     def print(self) -> None:
         """Counts per architecture, differences by opcode, unknown opcodes."""
         for architecture, count in self.instructions.items():
             print(f"{architecture}: {count} instructions compared")
+        for source in self.without_code:
+            print(f"{source}: nothing compared")
         print(f"{self.differences.total()} differences, {len(self.forms)} forms of instructions")
         for opcode, count in self.differences.most_common():
             print(f"  {count} {opcode}: {self.examples[opcode]}")
