@@ -17,8 +17,9 @@ registers and predicates. So sets are compared, as equal, with these exceptions,
   from sm_90 on.
 - Texture accesses without a mask of components from sm_100 on: it leaves out the fourth component, although code stores
   that register right afterwards.
+- ``TLD`` on sm_120: it marks one uniform register of the texture's handle; the same text on sm_100 stands for a pair.
 - ``LDGSTS``: it marks the predicate at the end, which says whether zeros are stored, as used and defined.
-- UR64 and above: its tables have no such column.
+- UR63 and above, of sm_100 and later: its tables have no such column, since UR63 was URZ before.
 
 ``--facts FILE`` writes one line per form of instruction: text, definitions, uses, separated by tabs; the default test
 suite checks the decoder against them.
@@ -50,7 +51,7 @@ ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 FORM_ARCHITECTURES = ("sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120")
 _FLAGS = ("-cubin", "-O3", "-std=c++17", "-lineinfo")
 _MOST_UNKNOWN = 0.001
-_FIRST_WITHOUT_COLUMN = 64
+_FIRST_WITHOUT_COLUMN = 63
 _REGISTER = re.compile(r"\b(U?[RP])\d+")
 _FIGURE = re.compile(r"-?\b0x[0-9a-f]+|(?<![\w.])[-+]?\d[\d.]*(?:e[-+]\d+)?\b")
 _GUARD = re.compile(r"^@!?U?P\w+ +")
@@ -70,9 +71,11 @@ def main() -> int:
     comparison = Comparison()
     for architecture, source in _sources():
         cubin = compiled(nvcc, source, architecture, given.cache)
-        for function in marked_functions(cached_listing(nvdisasm, cubin)) if cubin else ():
-            for marked in function:
-                comparison.add(architecture, marked)
+        functions = list(marked_functions(cached_listing(nvdisasm, cubin))) if cubin else []
+        if not functions:
+            comparison.without_code.append(f"{architecture} {source.name}")
+        for marked in (marked for function in functions for marked in function):
+            comparison.add(architecture, marked)
     comparison.print()
     if given.facts:
         given.facts.write_text("".join(f"{line}\n" for line in sorted(comparison.forms.values())), encoding="utf-8")
@@ -134,6 +137,7 @@ class Comparison:
         unknown: Opcode that the table does not cover -> how often it occurs.
         differences: Opcode -> how often the decoder and nvdisasm differ.
         examples: Opcode -> the first of these.
+        without_code: Sources that do not compile, or in whose cubin no instruction was found.
         forms: Form of an instruction -> text, definitions and uses of its first one.
     """
 
@@ -141,6 +145,7 @@ class Comparison:
     unknown: Counter[str] = field(default_factory=Counter)
     differences: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
+    without_code: list[str] = field(default_factory=list)
     forms: dict[str, str] = field(default_factory=dict)
 
     def add(self, architecture: str, marked: Marked) -> None:
@@ -171,20 +176,26 @@ class Comparison:
                 if registers
             )
             self.examples.setdefault(decoded.opcode, f"{architecture} {marked.text}: {difference}")
-        elif decoded.base_opcode not in _NOT_EXACT:
+        elif decoded.base_opcode not in _NOT_EXACT and ours == (decoded.definitions, decoded.uses | guard):
             text = marked.text.partition("(*")[0].strip()
             fact = "\t".join([text, " ".join(sorted(theirs[0])), " ".join(sorted(theirs[1]))])
             self.forms.setdefault(form_of(text), fact)
 
     @property
     def passed(self) -> bool:
-        """Whether nothing differs and few opcodes are unknown."""
-        return not self.differences and self.unknown.total() <= _MOST_UNKNOWN * self.instructions.total()
+        """Whether all sources were compared, nothing differs, and few opcodes are unknown."""
+        return (
+            not self.without_code
+            and not self.differences
+            and self.unknown.total() <= _MOST_UNKNOWN * self.instructions.total()
+        )
 
     def print(self) -> None:
         """Counts per architecture, differences by opcode, unknown opcodes."""
         for architecture, count in self.instructions.items():
             print(f"{architecture}: {count} instructions compared")
+        for source in self.without_code:
+            print(f"{source}: nothing compared")
         print(f"{self.differences.total()} differences, {len(self.forms)} forms of instructions")
         for opcode, count in self.differences.most_common():
             print(f"  {count} {opcode}: {self.examples[opcode]}")
@@ -228,6 +239,8 @@ def _without_exceptions(
     if base in _TEXTURES and generation >= 100 and ", 0x" not in marked.text:
         fourth = int(decode(marked.text).operands[0].removeprefix("R")) + 1
         definitions |= {f"R{fourth}"}
+    if base == "TLD" and generation >= 120:
+        uses |= {each for each in ours[1] if each.startswith("UR")}
     if base == "LDGSTS":
         definitions = frozenset(each for each in definitions if each not in uses)
     return definitions, uses
