@@ -70,14 +70,14 @@ def control_flow(code: Code) -> ControlFlow:
         entry: not returns.isdisjoint(_depth_first(successors, entry)) for entry in called.values() if entry is not None
     }
     calls = {block: entry if entry is not None and returning[entry] else None for block, entry in called.items()}
+    entered = [0, *sorted(entry for entry in returning if entry)] if blocks else []
+    successors = _without_dead_ends(successors, entered)
     deciding = {
         blocks[block][-1]: successors[block]
         for block, each in enumerate(last)
         if (each.base_opcode in _JUMPS and len(successors[block]) > 1)
         or (each.base_opcode in {"CALL", "RET"} and each.guard)
     }
-    entered = [0, *sorted(entry for entry in returning if entry)] if blocks else []
-    successors = _without_dead_ends(successors, entered)
     entries = _entries(successors, entered)
     return ControlFlow(blocks, block_of, successors, _reversed(successors), calls, returns, entries, deciding)
 

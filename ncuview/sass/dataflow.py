@@ -3,8 +3,9 @@
 The only place with loops over instructions that hold the state of registers. An analysis is a function that says what
 an instruction's results are, from its operands; ``propagate`` applies it along the chains from definitions to uses.
 
-Definitions under a guard leave what was there before. A call of a known function passes on what reaches the function's
-returns, and what the function leaves alone; a call of an unknown one may use and define everything.
+Definitions under a guard leave what was there before, unless another one has the opposite guard. A call of a known
+function passes on what reaches the function's returns, and what the function leaves alone; a call of an unknown one
+uses and defines everything.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from ncuview.sass.cfg import control_flow, reverse_postorder
 from ncuview.sass.code import Code, analysis
-from ncuview.sass.instruction import Instruction
+from ncuview.sass.instruction import Guard, Instruction
 from ncuview.sass.solver import solve
 
 Value = TypeVar("Value")
@@ -40,12 +41,12 @@ class Effect(NamedTuple):
     Attributes:
         uses: Those that it reads, its guard too.
         defines: Those that it writes.
-        kills: Whether nothing of what they held before is left.
+        guard: The guard under which it does so; None where all threads do.
     """
 
     uses: tuple[str, ...]
     defines: tuple[str, ...]
-    kills: bool
+    guard: Guard | None = None
 
 
 @analysis
@@ -58,21 +59,21 @@ def effects(code: Code) -> tuple[Effect, ...]:
     found = [_effect(each, words.get(position, ()), stored) for position, each in enumerate(code.instructions)]
     everything = tuple(sorted({name for effect in found for name in (*effect.uses, *effect.defines)}))
     return tuple(
-        Effect(everything, everything, kills=False) if position in unknown else effect
-        for position, effect in enumerate(found)
+        Effect(everything, everything) if position in unknown else effect for position, effect in enumerate(found)
     )
 
 
 def _effect(each: Instruction, words: tuple[str, ...], stored: Sequence[str]) -> Effect:
-    uses, defines, kills = tuple(each.uses), tuple(each.definitions), each.guard is None
+    uses, defines = tuple(each.uses), tuple(each.definitions)
     if each.guard and each.guard.predicate not in each.uses:
         uses += (each.guard.predicate,)
     if not words:
-        return Effect(uses, defines, kills)
-    anywhere = LOCAL in words
+        return Effect(uses, defines, each.guard)
     if each.base_opcode in {"LDL", "LD"}:
-        return Effect((*uses, LOCAL, *(stored if anywhere else words)), defines, kills)
-    return Effect(uses, (*defines, *words), kills and not anywhere and _bytes(each) >= _WORD)
+        return Effect((*uses, LOCAL, *(stored if LOCAL in words else words)), defines, each.guard)
+    if LOCAL in words or _bytes(each) < _WORD:
+        uses += words  # the rest stays as it was
+    return Effect(uses, (*defines, *words), each.guard)
 
 
 def _local_words(code: Code) -> dict[int, tuple[str, ...]]:
@@ -134,6 +135,48 @@ class _Numbering:
         return tuple(found)
 
 
+class _History:
+    """The definitions in a block so far, and which of them reach a use under a guard."""
+
+    def __init__(self) -> None:
+        self.defined: dict[str, list[tuple[int, Effect, int]]] = {}
+        """For each register its definitions, with the position that defined the guard's predicate."""
+
+    def add(self, position: int, effect: Effect) -> None:
+        """Go on after an instruction."""
+        made = self._made(effect.guard) if effect.guard else -1
+        for name in effect.defines:
+            self.defined.setdefault(name, []).append((position, effect, made))
+
+    def reaching(self, name: str, guard: Guard | None) -> tuple[tuple[int, ...], bool]:
+        """The definitions of a register in the block that reach a use here, and whether no others do.
+
+        nvcc writes short branches as pairs of instructions under a predicate and its opposite. A use under a guard sees
+        no definition under the opposite one, and none before one under the same; no use sees what came before both.
+        """
+        definitions = self.defined.get(name)
+        if not definitions:
+            return (), False
+        found: list[int] = []
+        needed = guard if guard and guard.predicate != name else None
+        opposite = None if needed is None else (Guard(needed.predicate, not needed.negated), self._made(needed))
+        covered = set[tuple[Guard, int]]() if opposite is None else {opposite}
+        for position, effect, made in reversed(definitions):
+            if effect.guard is None:
+                return (position, *reversed(found)), True
+            if (effect.guard, made) == opposite:
+                continue
+            found.append(position)
+            covered.add((effect.guard, made))
+            if (Guard(effect.guard.predicate, not effect.guard.negated), made) in covered:
+                return tuple(reversed(found)), True
+        return tuple(reversed(found)), False
+
+    def _made(self, guard: Guard) -> int:
+        definitions = self.defined.get(guard.predicate)
+        return definitions[-1][0] if definitions else -1
+
+
 class _Summary(NamedTuple):
     """What a function does: the definitions that reach its returns, and the registers that all ways to them define."""
 
@@ -151,6 +194,9 @@ class _Reaching:
         self.numbering = _Numbering(found)
         self._made = [self._made_by(positions) for positions in self._flow.blocks]
         self.summaries: dict[int, _Summary] = {}
+        self._maybe_called = {
+            block for block in self._flow.calls if code.instructions[self._flow.blocks[block][-1]].guard
+        }
         for entry in self._flow.calls.values():
             self._summarise(entry)
 
@@ -167,16 +213,14 @@ class _Reaching:
 
     def _made_by(self, block: range) -> tuple[int, int]:
         """The definitions that a block adds, and those that it lets pass."""
-        made: dict[str, int] = {}
-        killed: set[str] = set()
+        history, made, killed = _History(), 0, 0
         for position in block:
-            effect = self._effects[position]
-            for name in effect.defines:
-                bit = self.numbering.bit[name, position]
-                made[name] = bit if effect.kills else made.get(name, 0) | bit
-            if effect.kills:
-                killed.update(effect.defines)
-        return sum(made.values()), ~sum(self.numbering.mask[name] for name in killed)
+            history.add(position, self._effects[position])
+        for name in history.defined:
+            positions, is_all = history.reaching(name, None)
+            made |= sum(self.numbering.bit[name, position] for position in positions)
+            killed |= self.numbering.mask[name] if is_all else 0
+        return made, ~killed
 
     def _summarise(self, entry: int | None) -> None:
         if entry is None or entry in self.summaries:
@@ -218,8 +262,8 @@ class _Reaching:
             if entry is None:
                 arriving |= leaving[before]
             else:
-                summary, kills = self.summaries[entry], self._effects[self._flow.blocks[before][-1]].kills
-                arriving |= (leaving[before] & summary.kept if kills else leaving[before]) | summary.defines
+                summary = self.summaries[entry]
+                arriving |= (leaving[before] & (-1 if before in self._maybe_called else summary.kept)) | summary.defines
         for call in callers.get(block, ()):
             arriving |= leaving[call]
         return arriving
@@ -230,16 +274,17 @@ def chains(code: Code, found: Sequence[Effect]) -> Chains:
     reaching, flow = _Reaching(code, found), control_flow(code)
     linked: list[Mapping[str, tuple[int, ...]]] = []
     for block, arriving in zip(flow.blocks, reaching.at_starts(), strict=True):
-        known: dict[str, tuple[int, ...]] = {}
+        history, known = _History(), dict[str, tuple[int, ...]]()
         for position in block:
-            effect = found[position]
+            effect, uses = found[position], dict[str, tuple[int, ...]]()
             for name in effect.uses:
-                if name not in known:
-                    known[name] = reaching.numbering.among(arriving, name)
-            linked.append({name: known[name] for name in effect.uses})
-            for name in effect.defines:
-                before = known[name] if name in known else reaching.numbering.among(arriving, name)
-                known[name] = (position,) if effect.kills else (*before, position)
+                uses[name], is_all = history.reaching(name, effect.guard)
+                if not is_all:
+                    if name not in known:
+                        known[name] = reaching.numbering.among(arriving, name)
+                    uses[name] = known[name] + uses[name]
+            linked.append(uses)
+            history.add(position, effect)
     return tuple(linked)
 
 
@@ -264,7 +309,7 @@ def def_use(code: Code) -> Chains:
 def last_touches(code: Code) -> Chains:
     """For each instruction and each register that it touches, uses or defines, the last ones that touched it before."""
     touching = (sorted({*effect.uses, *effect.defines}) for effect in effects(code))
-    return chains(code, [Effect(tuple(names), tuple(names), kills=True) for names in touching])
+    return chains(code, [Effect(tuple(names), tuple(names)) for names in touching])
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +337,7 @@ def liveness(code: Code) -> Liveness:
     names = tuple(sorted({name for effect in found for name in (*effect.uses, *effect.defines)}))
     bit = {name: 1 << number for number, name in enumerate(names)}
     uses = [sum(bit[name] for name in effect.uses) for effect in found]
-    kept = [~sum(bit[name] for name in effect.defines) if effect.kills else -1 for effect in found]
+    kept = [~sum(bit[name] for name in effect.defines) if effect.guard is None else -1 for effect in found]
     kills = {entry: ~sum(bit[name] for name in each.kills) for entry, each in _Reaching(code, found).summaries.items()}
     sites = _return_sites(code)
     callers: list[list[int]] = [[] for _ in flow.blocks]
@@ -306,7 +351,7 @@ def liveness(code: Code) -> Liveness:
         entry = flow.calls.get(block)
         if entry is None:
             return later
-        guarded = not found[flow.blocks[block][-1]].kills
+        guarded = found[flow.blocks[block][-1]].guard
         return (later if guarded else later & kills[entry]) | read[entry]
 
     def before(block: int, later: int) -> list[int]:

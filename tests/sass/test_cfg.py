@@ -81,7 +81,7 @@ def test_a_jump_to_a_computed_address_may_lead_to_all_blocks():
     assert edges(code)[0] == (0, 1, 2, 3)
 
 
-def test_calls_go_on_behind_themselves_and_name_the_function():
+def test_calls_go_on_after_themselves_and_name_the_function():
     code = program("""
         CALL.REL.NOINC {function}
         NOP
@@ -203,7 +203,7 @@ def test_leaving_a_loop_early_decides_about_its_rest_and_all_later_iterations():
     assert [decided_by(code, at) for at in range(len(code))] == [(), (2,), (2,), (2,), (2,), ()]
 
 
-def test_guarded_exits_decide_about_nobody_who_stays():
+def test_guarded_exits_do_not_decide_about_threads_that_stay():
     code = program("@P0 EXIT\nFADD R4, R4, R4\nEXIT")
     assert decided_by(code, 1) == ()
 
