@@ -168,7 +168,7 @@ def immediate_dominators(code: Code) -> tuple[int | None, ...]:
 def immediate_post_dominators(code: Code) -> tuple[int | None, ...]:
     """For each block the first one that all paths to its function's end go through after it; None where there is none.
 
-    Guarded EXITs are no ends: what they leave behind goes on. A loop without an exit ends at its last block.
+    Guarded EXITs are no ends: the threads that stay go on. A loop without an exit ends at its last block.
     """
     flow = control_flow(code)
     guarded_returns = {flow.block_of[position] for position in flow.deciding} & flow.returns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from operator import or_
 
@@ -21,12 +21,12 @@ def sources(code: Code, text: str, register: str) -> list[str]:
     return [code.texts[at] for at in use_def(code)[where(code, text)][register]]
 
 
-def test_a_definition_hides_the_one_before_it():
+def test_a_definition_hides_the_one_before_it() -> None:
     code = program("MOV R4, 0x1\nMOV R4, 0x2\nFADD R5, R4, R4\nEXIT")
     assert sources(code, "FADD", "R4") == ["MOV R4, 0x2"]
 
 
-def test_both_definitions_reach_where_paths_meet():
+def test_both_definitions_reach_where_paths_meet() -> None:
     code = program("""
         MOV R4, 0x0
         @P0 BRA {then}
@@ -41,34 +41,34 @@ def test_both_definitions_reach_where_paths_meet():
     assert sources(code, "FADD", "R4") == ["MOV R4, 0x1", "MOV R4, 0x2"]
 
 
-def test_a_predicated_definition_leaves_the_one_before_it():
+def test_a_predicated_definition_leaves_the_one_before_it() -> None:
     code = program("MOV R4, 0x1\n@P0 MOV R4, 0x2\nFADD R5, R4, R4\nEXIT")
     assert sources(code, "FADD", "R4") == ["MOV R4, 0x1", "@P0 MOV R4, 0x2"]
 
 
-def test_definitions_under_a_guard_and_its_opposite_hide_what_came_before():
+def test_definitions_under_a_guard_and_its_opposite_hide_what_came_before() -> None:
     code = program("MOV R4, 0x0\n@P0 MOV R4, 0x1\n@!P0 MOV R4, 0x2\nFADD R5, R4, R4\nEXIT")
     assert sources(code, "FADD", "R4") == ["@P0 MOV R4, 0x1", "@!P0 MOV R4, 0x2"]
 
 
 @pytest.mark.parametrize("between", ["ISETP.EQ.AND P0, PT, R9, RZ, PT", "@P1 ISETP.EQ.AND P0, PT, R9, RZ, PT"])
-def test_they_do_not_where_the_predicate_changes_in_between(between):
+def test_they_do_not_where_the_predicate_changes_in_between(between: str) -> None:
     code = program(f"MOV R4, 0x0\n@P0 MOV R4, 0x1\n{between}\n@!P0 MOV R4, 0x2\nFADD R5, R4, R4\nEXIT")
     assert sources(code, "FADD", "R4") == ["MOV R4, 0x0", "@P0 MOV R4, 0x1", "@!P0 MOV R4, 0x2"]
 
 
-def test_a_use_under_a_guard_sees_what_was_defined_under_the_same_one_only():
+def test_a_use_under_a_guard_sees_what_was_defined_under_the_same_one_only() -> None:
     code = program("MOV R4, 0x0\n@P0 MOV R4, 0x1\n@!P0 MOV R4, 0x2\n@P0 FADD R5, R4, R4\n@P1 FMUL R6, R4, R4\nEXIT")
     assert sources(code, "FADD", "R4") == ["@P0 MOV R4, 0x1"]
     assert sources(code, "FMUL", "R4") == ["@P0 MOV R4, 0x1", "@!P0 MOV R4, 0x2"]
 
 
-def test_the_guard_is_a_use_that_all_definitions_reach():
+def test_the_guard_is_a_use_that_all_definitions_reach() -> None:
     code = program("ISETP.EQ.AND P0, PT, R9, RZ, PT\n@!P0 ISETP.EQ.AND P0, PT, R8, RZ, PT\n@P0 MOV R4, 0x1\nEXIT")
     assert use_def(code)[2]["P0"] == (0, 1)
 
 
-def test_a_value_from_the_iteration_before():
+def test_a_value_from_the_iteration_before() -> None:
     code = program("MOV R4, 0x1\ntop:\nFADD R4, R4, R4\n@P0 BRA {top}\nEXIT")
     assert use_def(code)[1]["R4"] == (0, 1)
     assert def_use(code)[1]["R4"] == (1,)
@@ -93,23 +93,23 @@ CALLS = """
 """
 
 
-def test_a_call_brings_what_reaches_the_return_and_keeps_what_the_function_leaves_alone():
+def test_a_call_brings_what_reaches_the_return_and_keeps_what_the_function_leaves_alone() -> None:
     code = program(CALLS)
     assert sources(code, "FADD R10", "R4") == ["FADD.FTZ R4, R4, R4"]
     assert sources(code, "FADD R10", "R6") == ["MOV R6, 0x6"]
     assert sources(code, "FMUL", "R7") == ["MOV R7, 0x7", "MOV R7, R4"]
 
 
-def test_a_function_uses_what_each_call_gives():
+def test_a_function_uses_what_each_call_gives() -> None:
     assert sources(program(CALLS), "FADD.FTZ", "R4") == ["MOV R4, 0x1", "MOV R4, 0x2"]
 
 
-def test_a_guarded_call_keeps_what_was_there_too():
+def test_a_guarded_call_keeps_what_was_there_too() -> None:
     code = program(CALLS.replace("CALL", "@P1 CALL", 1))
     assert sources(code, "FADD R10", "R4") == ["MOV R4, 0x1", "FADD.FTZ R4, R4, R4"]
 
 
-def test_a_function_that_calls_another():
+def test_a_function_that_calls_another() -> None:
     code = program("""
         MOV R4, 0x1
         CALL.REL.NOINC {outer}
@@ -129,7 +129,7 @@ def test_a_function_that_calls_another():
     assert sources(code, "FMUL", "R4") == ["MOV R4, 0x1"]
 
 
-def test_a_function_that_calls_itself_ends():
+def test_a_function_that_calls_itself_ends() -> None:
     code = program("""
         MOV R4, 0x1
         CALL.REL.NOINC {f}
@@ -145,13 +145,13 @@ def test_a_function_that_calls_itself_ends():
     assert {"MOV R4, 0x1", "FMUL R4, R4, R4"} <= set(sources(code, "FADD", "R4"))
 
 
-def test_a_call_of_an_unknown_function_uses_and_defines_everything():
+def test_a_call_of_an_unknown_function_uses_and_defines_everything() -> None:
     code = program("MOV R4, 0x1\nCALL.ABS.NOINC R2\nFADD R5, R4, R4\nEXIT")
     assert sources(code, "FADD", "R4") == ["CALL.ABS.NOINC R2"]
     assert sources(code, "CALL", "R4") == ["MOV R4, 0x1"]
 
 
-def test_a_computed_jump_may_skip_definitions():
+def test_a_computed_jump_may_skip_definitions() -> None:
     code = program("MOV R4, 0x1\nBRX R2 -0x10\nNOP\nMOV R4, 0x2\nBRA {end}\nNOP\nend:\nFADD R5, R4, R4\nEXIT")
     assert sources(code, "FADD", "R4") == ["MOV R4, 0x1", "MOV R4, 0x2"]
 
@@ -159,13 +159,13 @@ def test_a_computed_jump_may_skip_definitions():
 STACK = "IADD3 R1, R1, -0x20, RZ\n"
 
 
-def test_spilled_registers_are_found_by_their_offset():
+def test_spilled_registers_are_found_by_their_offset() -> None:
     code = program(f"{STACK}STL [R1+0x8], R4\nSTL.64 [R1+0x10], R6\nLDL R5, [R1+0x8]\nLDL R9, [R1+0x14]\nEXIT")
     assert sources(code, "LDL R5", "local[8]") == ["STL [R1+0x8], R4"]
     assert sources(code, "LDL R9", "local[20]") == ["STL.64 [R1+0x10], R6"]
 
 
-def test_a_store_to_an_unknown_place_may_be_what_any_load_loads():
+def test_a_store_to_an_unknown_place_may_be_what_any_load_loads() -> None:
     code = program(f"{STACK}STL [R1], R4\nSTL [R8], R5\nLDL R6, [R1]\nLDL R7, [R9]\nEXIT")
     assert sources(code, "LDL R6", "local[0]") == ["STL [R1], R4"]
     assert sources(code, "LDL R6", LOCAL) == ["STL [R8], R5"]
@@ -173,18 +173,18 @@ def test_a_store_to_an_unknown_place_may_be_what_any_load_loads():
     assert sources(code, "LDL R7", LOCAL) == ["STL [R8], R5"]
 
 
-def test_a_store_of_a_byte_keeps_the_rest_of_its_word():
+def test_a_store_of_a_byte_keeps_the_rest_of_its_word() -> None:
     code = program(f"{STACK}STL [R1], R4\nSTL.U8 [R1+0x1], R5\nLDL R6, [R1]\nEXIT")
     assert sources(code, "LDL", "local[0]") == ["STL.U8 [R1+0x1], R5"]
     assert sources(code, "STL.U8", "local[0]") == ["STL [R1], R4"]
 
 
-def test_where_the_stack_pointer_moves_all_local_memory_is_one():
+def test_where_the_stack_pointer_moves_all_local_memory_is_one() -> None:
     code = program("STL [R1+0x8], R4\nIADD3 R1, R1, 0x8, RZ\nLDL R5, [R1]\nEXIT")
     assert sources(code, "LDL", LOCAL) == ["STL [R1+0x8], R4"]
 
 
-def test_registers_are_live_from_definition_to_last_use():
+def test_registers_are_live_from_definition_to_last_use() -> None:
     code = program("MOV R4, 0x1\nMOV R5, 0x2\nFADD R6, R4, R5\nSTG.E [R2], R6\nEXIT")
     assert [liveness(code).at(position) for position in range(len(code))] == [
         {"R2"},
@@ -195,7 +195,7 @@ def test_registers_are_live_from_definition_to_last_use():
     ]
 
 
-def test_registers_are_live_around_a_loop_and_across_predicated_definitions():
+def test_registers_are_live_around_a_loop_and_across_predicated_definitions() -> None:
     code = program("MOV R4, 0x1\ntop:\n@P1 MOV R4, R5\n@P0 BRA {top}\nFADD R6, R4, R4\nEXIT")
     assert [liveness(code).at(position) for position in range(len(code))] == [
         {"R5", "P0", "P1"},
@@ -206,7 +206,7 @@ def test_registers_are_live_around_a_loop_and_across_predicated_definitions():
     ]
 
 
-def test_a_call_needs_what_its_function_needs_and_what_comes_after_needs_and_no_other_call():
+def test_a_call_needs_what_its_function_needs_and_what_comes_after_needs_and_no_other_call() -> None:
     code = program(CALLS)
     live = liveness(code)
     assert live.at(2) == {"R4", "R6", "R20", "P0"}
@@ -214,7 +214,7 @@ def test_a_call_needs_what_its_function_needs_and_what_comes_after_needs_and_no_
     assert live.at(where(code, "FADD.FTZ")) == {"R4", "R6", "R7", "R20", "P0"}
 
 
-def test_an_analysis_is_a_transfer_function():
+def test_an_analysis_is_a_transfer_function() -> None:
     code = program("""
         S2R R0, SR_TID.X
         LDC R2, c[0x0][0x210]
@@ -230,10 +230,10 @@ def test_an_analysis_is_a_transfer_function():
     assert found.results[where(code, "FADD")] == 3
 
 
-def test_results_may_differ_by_register():
+def test_results_may_differ_by_register() -> None:
     code = program("LDC.64 R2, c[0x0][0x210]\nFADD R4, R2, R2\nFADD R5, R3, R3\nEXIT")
 
-    def transfer(position, operands):
+    def transfer(position: int, operands: Mapping[str, int]) -> int | Parts[int]:
         return Parts({"R2": 1, "R3": 2}) if position == 0 else max(operands.values(), default=0)
 
     found = propagate(code, transfer, join=or_, least=0)
@@ -269,7 +269,7 @@ def paths(code: Code) -> Iterator[list[int]]:
 
 
 @given(acyclic_code())
-def test_reaching_definitions_are_those_of_some_path(code):
+def test_reaching_definitions_are_those_of_some_path(code: Code) -> None:
     """Of all ways to take predicates: each predicate holds or does not until it is defined anew."""
     found = effects(code)
     naive = [{name: set[int]() for name in effect.uses} for effect in found]
@@ -295,7 +295,7 @@ def test_reaching_definitions_are_those_of_some_path(code):
 
 
 @given(acyclic_code())
-def test_a_register_is_live_where_some_path_uses_it_before_it_defines_it(code):
+def test_a_register_is_live_where_some_path_uses_it_before_it_defines_it(code: Code) -> None:
     found, live = effects(code), liveness(code)
     naive = [set[str]() for _ in found]
     on_paths = set[int]()
@@ -311,7 +311,7 @@ def test_a_register_is_live_where_some_path_uses_it_before_it_defines_it(code):
 
 
 @given(acyclic_code())
-def test_def_use_is_use_def_seen_from_the_other_end(code):
+def test_def_use_is_use_def_seen_from_the_other_end(code: Code) -> None:
     forwards = {
         (at, name, use) for at, defined in enumerate(def_use(code)) for name, uses in defined.items() for use in uses
     }

@@ -44,16 +44,16 @@ def operands(code: Code, text: str) -> int:
         ("LDG.E R0, desc[UR4][R8.64]", 0),
     ],
 )
-def test_what_an_instruction_brings(source, indices):
+def test_what_an_instruction_brings(source: str, indices: int) -> None:
     assert operands(program(f"{source}\nFADD R5, R0, R0\nEXIT"), "FADD") == indices
 
 
-def test_what_is_loaded_depends_on_what_its_address_does():
+def test_what_is_loaded_depends_on_what_its_address_does() -> None:
     code = program("S2R R0, SR_TID.X\nIMAD.WIDE R2, R0, 0x4, R8\nLDG.E R4, desc[UR4][R2.64]\nFADD R5, R4, R4\nEXIT")
     assert operands(code, "FADD") == TID_X
 
 
-def test_a_predicated_definition_depends_on_its_guard():
+def test_a_predicated_definition_depends_on_its_guard() -> None:
     code = program("S2R R0, SR_TID.X\nISETP.EQ.AND P0, PT, R0, RZ, PT\nMOV R4, RZ\n@P0 MOV R4, 0x1\nFADD R5, R4, R4")
     assert operands(code, "FADD") == TID_X
     found = index_dependence(code)[where(code, "@P0")]
@@ -73,17 +73,17 @@ CHOICE = """
 """
 
 
-def test_where_paths_meet_a_value_depends_on_the_branch_that_chose_it():
+def test_where_paths_meet_a_value_depends_on_the_branch_that_chose_it() -> None:
     assert operands(program(CHOICE), "FADD") == TID_X
 
 
-def test_on_the_way_itself_nothing_is_chosen():
+def test_on_the_way_itself_nothing_is_chosen() -> None:
     code = program(CHOICE)
     found = index_dependence(code)[where(code, "FMUL")]
     assert (found.operands, found.control) == (0, TID_X)
 
 
-def test_a_uniform_branch_chooses_nothing_by_index():
+def test_a_uniform_branch_chooses_nothing_by_index() -> None:
     assert operands(program(CHOICE.replace("SR_TID.X", "SRZ")), "FADD") == 0
 
 
@@ -100,23 +100,23 @@ COUNTED = """
 """
 
 
-def test_what_a_loop_leaves_depends_on_how_often_it_ran():
+def test_what_a_loop_leaves_depends_on_how_often_it_ran() -> None:
     code = program(COUNTED)
     assert operands(code, "FADD") == TID_X
 
 
-def test_an_iteration_counts_the_same_in_all_threads_that_execute_it():
+def test_an_iteration_counts_the_same_in_all_threads_that_execute_it() -> None:
     code = program(COUNTED)
     found = index_dependence(code)[where(code, "FMUL")]
     assert (found.operands, found.control) == (0, TID_X)
 
 
-def test_a_guarded_exit_does_not_decide_about_threads_that_stay():
+def test_a_guarded_exit_does_not_decide_about_threads_that_stay() -> None:
     code = program("S2R R0, SR_TID.X\nISETP.GE.AND P0, PT, R0, R9, PT\n@P0 EXIT\nFADD R4, R5, R5\nEXIT")
     assert index_dependence(code)[where(code, "FADD")].control == 0
 
 
-def test_indices_come_through_local_memory_by_its_words():
+def test_indices_come_through_local_memory_by_its_words() -> None:
     code = program("""
         IADD3 R1, R1, -0x10, RZ
         S2R R0, SR_TID.X
@@ -131,11 +131,11 @@ def test_indices_come_through_local_memory_by_its_words():
     assert (operands(code, "FADD"), operands(code, "FMUL")) == (TID_X, 0)
 
 
-def test_an_unknown_function_may_bring_anything():
+def test_an_unknown_function_may_bring_anything() -> None:
     assert operands(program("CALL.ABS.NOINC R2\nFADD R4, R5, R5\nEXIT"), "FADD") == ANYTHING
 
 
-def test_a_function_passes_indices_on():
+def test_a_function_passes_indices_on() -> None:
     code = program("""
         S2R R4, SR_CTAID.X
         CALL.REL.NOINC {f}
@@ -149,7 +149,7 @@ def test_a_function_passes_indices_on():
     assert (operands(code, "FADD"), operands(code, "FMUL")) == (CTAID_X, 0)
 
 
-def test_thread_invariant_arithmetic_and_what_uses_it():
+def test_thread_invariant_arithmetic_and_what_uses_it() -> None:
     code = program("""
         S2R R0, SR_TID.X
         LDC R2, c[0x0][0x210]
@@ -164,13 +164,13 @@ def test_thread_invariant_arithmetic_and_what_uses_it():
     assert thread_invariant_float_results(code).tolist() == [0, 0, 0, 1, 0, 0, 0]
 
 
-def test_the_result_of_another_path_is_no_use():
+def test_the_result_of_another_path_is_no_use() -> None:
     """The first edition followed the listing across the branch."""
     code = program("S2R R0, SR_TID.X\nFMUL R3, R2, R2\nBRA {end}\nFADD R4, R3, R0\nend:\nEXIT")
     assert not thread_invariant_float_results(code).any()
 
 
-def test_loads_that_are_the_same_along_an_axis():
+def test_loads_that_are_the_same_along_an_axis() -> None:
     code = program("""
         S2R R0, SR_TID.X
         ISETP.LT.AND P0, PT, R0, R9, PT

@@ -34,12 +34,12 @@ from tests.sass.program import program, where
         ("S2R R4, SR_TID.X", 0),
     ],
 )
-def test_where_a_value_comes_from(source, origin):
+def test_where_a_value_comes_from(source: str, origin: int) -> None:
     code = program(f"{source}\nFADD R6, R4, R4\nEXIT")
     assert provenance(code)[where(code, "FADD")].operands == origin
 
 
-def test_origins_join_and_go_through_local_memory():
+def test_origins_join_and_go_through_local_memory() -> None:
     code = program("""
         IADD3 R1, R1, -0x10, RZ
         LDG.E R4, desc[UR4][R2.64]
@@ -76,13 +76,13 @@ BRANCHES = """
 """
 
 
-def test_branches_that_loaded_data_decide():
+def test_branches_that_loaded_data_decide() -> None:
     code = program(BRANCHES)
     assert guarded_branches(code).tolist() == [0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0]
     assert data_dependent_branches(code).tolist() == [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]
 
 
-def test_a_branch_after_a_loop_is_in_none_although_a_jump_goes_back_across_it():
+def test_a_branch_after_a_loop_is_in_none_although_a_jump_goes_back_across_it() -> None:
     """The first edition took all code between a jump back and its target for a loop."""
     code = program("""
         LDG.E R4, desc[UR4][R2.64]
@@ -99,7 +99,7 @@ def test_a_branch_after_a_loop_is_in_none_although_a_jump_goes_back_across_it():
     assert not data_dependent_branches(code).any()
 
 
-def test_index_arithmetic_is_what_no_loaded_data_reach():
+def test_index_arithmetic_is_what_no_loaded_data_reach() -> None:
     code = program("""
         S2R R0, SR_TID.X
         IMAD.WIDE R2, R0, 0x4, R8
@@ -113,7 +113,7 @@ def test_index_arithmetic_is_what_no_loaded_data_reach():
     assert index_arithmetic(code).tolist() == [1, 1, 0, 0, 0, 1, 1, 0]
 
 
-def test_data_on_another_path_is_not_loaded_data_here():
+def test_data_on_another_path_is_not_loaded_data_here() -> None:
     code = program("""
         @P0 BRA {other}
         LDG.E R4, desc[UR4][R2.64]
