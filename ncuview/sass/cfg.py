@@ -22,14 +22,14 @@ Edges = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, eq=False)
 class ControlFlow:
-    """The control-flow graph. Blocks are numbered in the order of the code.
+    """The control-flow graph. Blocks are numbered in the order of the code; a call is a block of its own.
 
     Attributes:
         blocks: The positions of each block's instructions.
         block_of: For each position its block.
         successors: For each block those that execution may go on with in the same function.
         predecessors: The reverse.
-        calls: For each block that ends in a call the first block of the called function; None where the code does not
+        calls: For each block that is a call the first block of the called function; None where the code does not
             say what is called, or where the function has no RET.
         returns: The blocks that end in RET.
         entries: The first block of the kernel, of each called function, and of code that nothing jumps to.
@@ -50,6 +50,24 @@ class ControlFlow:
     def reachable(self, block: int) -> list[int]:
         """The blocks that execution may reach from one within its function, that one first."""
         return _depth_first(self.successors, block)
+
+    def callers(self) -> list[list[int]]:
+        """For each block the calls that enter there; unknown ones may enter all code that nothing else leads to."""
+        called = set(self.calls.values())
+        unknown = [entry for entry in self.entries[1:] if entry not in called]
+        found: list[list[int]] = [[] for _ in self.blocks]
+        for call, entry in self.calls.items():
+            for each in unknown if entry is None else [entry]:
+                found[each].append(call)
+        return found
+
+    def with_calls(self) -> list[list[int]]:
+        """The successors of each block, and the functions that it enters."""
+        found = [list(successors) for successors in self.successors]
+        for entry, calls in enumerate(self.callers()):
+            for call in calls:
+                found[call].append(entry)
+        return found
 
 
 @analysis
@@ -82,11 +100,25 @@ def control_flow(code: Code) -> ControlFlow:
     return ControlFlow(blocks, block_of, successors, _reversed(successors), calls, returns, entries, deciding)
 
 
+@analysis
+def called(code: Code) -> Mapping[int, Sequence[int]]:
+    """For each call of a known function the positions of the instructions that it may execute, of inner calls too."""
+    flow = control_flow(code)
+    entries = {entry: _depth_first(flow.with_calls(), entry) for entry in flow.calls.values() if entry is not None}
+    return {
+        flow.blocks[call][-1]: [position for block in entries[entry] for position in flow.blocks[block]]
+        for call, entry in flow.calls.items()
+        if entry is not None
+    }
+
+
 def _blocks(code: Code) -> tuple[range, ...]:
     starts = {0}
     for position, each in enumerate(code.instructions):
         if each.base_opcode in _ENDS_BLOCK:
             starts.add(position + 1)
+            if each.base_opcode == "CALL":
+                starts.add(position)
             if (target := code.position_of(each.target)) is not None:
                 starts.add(target)
     bounds = sorted(starts | {len(code)})

@@ -58,9 +58,8 @@ def decisions(code: Code) -> Decisions:
     arriving: list[list[tuple[int, int]]] = [
         [(before, 0) for before in predecessors] for predecessors in flow.predecessors
     ]
-    for call, entry in flow.calls.items():
-        if entry is not None:
-            arriving[entry].append((call, 0))
+    for entry, calls in enumerate(flow.callers()):
+        arriving[entry] += [(call, 0) for call in calls]
     for bit, position in enumerate(positions):
         block, jumped, fell = flow.block_of[position], 1 << bit, 1 << (bit + count)
         own[block] = jumped | fell
@@ -80,11 +79,7 @@ def decisions(code: Code) -> Decisions:
             tokens |= (values[before] & ~own[before]) | token
         return tokens & ~stops[block]
 
-    leads_to = [list(successors) for successors in flow.successors]
-    for call, entry in flow.calls.items():
-        if entry is not None:
-            leads_to[call].append(entry)
-    arrived = solve(arrive, leads_to, 0, reverse_postorder(code))
+    arrived = solve(arrive, flow.with_calls(), 0, reverse_postorder(code))
     jumped = (1 << count) - 1
     return Decisions(
         positions,

@@ -4,8 +4,9 @@ The only place with loops over instructions that hold the state of registers. An
 an instruction's results are, from its operands; ``propagate`` applies it along the chains from definitions to uses.
 
 Definitions under a guard leave what was there before, unless another one has the opposite guard. A call of a known
-function passes on what reaches the function's returns, and what the function leaves alone; a call of an unknown one
-uses and defines everything.
+function is an instruction that uses what the function reads before it defines it, and defines what it does; so what one
+call returns does not depend on what others pass. Instructions of the function see what all its calls pass. A call of an
+unknown function uses and defines everything.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from itertools import accumulate
 from operator import or_
 from typing import Generic, NamedTuple, TypeVar
 
-from ncuview.sass.cfg import control_flow, reverse_postorder
+from ncuview.sass.cfg import ControlFlow, called, control_flow, reverse_postorder
 from ncuview.sass.code import Code, analysis
 from ncuview.sass.instruction import Guard, Instruction
 from ncuview.sass.solver import solve
@@ -42,25 +43,75 @@ class Effect(NamedTuple):
         uses: Those that it reads, its guard too.
         defines: Those that it writes.
         guard: The guard under which it does so; None where all threads do.
+        keeps: Of what it defines, what may hold its old value as well: what a called function defines on some paths.
     """
 
     uses: tuple[str, ...]
     defines: tuple[str, ...]
     guard: Guard | None = None
+    keeps: frozenset[str] = frozenset()
 
 
 @analysis
 def effects(code: Code) -> tuple[Effect, ...]:
-    """What each instruction does; a call of an unknown function uses and defines everything that the code names."""
-    flow = control_flow(code)
-    unknown = {flow.blocks[block][-1] for block, entry in flow.calls.items() if entry is None}
-    words = _local_words(code)
+    """What each instruction does, and each call for its function."""
+    flow, words = control_flow(code), _local_words(code)
     stored = sorted({name for names in words.values() for name in names if name != LOCAL})
     found = [_effect(each, words.get(position, ()), stored) for position, each in enumerate(code.instructions)]
     everything = tuple(sorted({name for effect in found for name in (*effect.uses, *effect.defines)}))
-    return tuple(
-        Effect(everything, everything) if position in unknown else effect for position, effect in enumerate(found)
+    known: dict[int | None, Effect] = {None: Effect(everything, everything)}
+
+    def include(call: int) -> None:
+        position, entry = flow.blocks[call][-1], flow.calls[call]
+        if entry is not None and entry not in known:
+            known[entry] = known[None]  # for a function that calls itself
+            blocks = flow.reachable(entry)
+            for inner in flow.calls.keys() & set(blocks):
+                include(inner)
+            known[entry] = _summary(flow, found, blocks)
+        function = known[entry]
+        uses = (*found[position].uses, *(name for name in function.uses if name not in found[position].uses))
+        found[position] = Effect(uses, function.defines, found[position].guard, function.keeps)
+
+    for call in flow.calls:
+        include(call)
+    return tuple(found)
+
+
+def _summary(flow: ControlFlow, found: Sequence[Effect], blocks: Sequence[int]) -> Effect:
+    """What a function does, whose entry is the first of its blocks: what it uses before it defines it, and defines."""
+    names = sorted(
+        {name for block in blocks for at in flow.blocks[block] for name in (*found[at].uses, *found[at].defines)}
     )
+    bit = {name: 1 << number for number, name in enumerate(names)}
+    uses = {at: sum(bit[name] for name in found[at].uses) for block in blocks for at in flow.blocks[block]}
+    kept = {at: _kept(found[at], bit) for at in uses}
+
+    def arriving(block: int, unchanged: Sequence[int]) -> int:
+        """The registers that may still hold what they held at the entry."""
+        at_entry = (1 << len(names)) - 1 if block == blocks[0] else 0
+        return reduce(or_, (unchanged[before] for before in flow.predecessors[block]), at_entry)
+
+    def leave(block: int, unchanged: Sequence[int]) -> int:
+        return reduce(lambda left, at: left & kept[at], flow.blocks[block], arriving(block, unchanged))
+
+    unchanged = solve(leave, flow.successors, 0, blocks)
+    returned = reduce(or_, (unchanged[block] for block in flow.returns.intersection(blocks)), 0)
+    reads = 0
+    for block in blocks:
+        before = accumulate(flow.blocks[block], lambda left, at: left & kept[at], initial=arriving(block, unchanged))
+        reads |= reduce(or_, (left & uses[at] for left, at in zip(before, flow.blocks[block], strict=False)))
+    defines = {name for at in uses for name in found[at].defines}
+    return Effect(
+        tuple(name for name in names if reads & bit[name]),
+        tuple(name for name in names if name in defines),
+        keeps=frozenset(name for name in defines if returned & bit[name]),
+    )
+
+
+def _kept(effect: Effect, bit: Mapping[str, int]) -> int:
+    """The registers that may hold what they did before an instruction."""
+    return -1 if effect.guard else ~sum(bit[name] for name in effect.defines if name not in effect.keeps)
 
 
 def _effect(each: Instruction, words: tuple[str, ...], stored: Sequence[str]) -> Effect:
@@ -105,29 +156,27 @@ def _bytes(access: Instruction) -> int:
 
 
 class _Numbering:
-    """A bit for each definition, those of one register side by side; the first is what it held at the entry."""
+    """A bit for each definition, those of one register side by side."""
 
     def __init__(self, found: Sequence[Effect]) -> None:
-        self.positions: dict[str, list[int]] = {}
+        self._positions: dict[str, list[int]] = {}
         for position, effect in enumerate(found):
-            for name in effect.uses:
-                self.positions.setdefault(name, [-1])
             for name in effect.defines:
-                self.positions.setdefault(name, [-1]).append(position)
-        sizes = [len(positions) for positions in self.positions.values()]
-        self.start = dict(zip(self.positions, accumulate(sizes, initial=0), strict=False))
-        self.mask = {name: ((1 << len(at)) - 1) << self.start[name] for name, at in self.positions.items()}
-        self.at_entry = sum(1 << start for start in self.start.values())
+                self._positions.setdefault(name, []).append(position)
+        sizes = (len(positions) for positions in self._positions.values())
+        self._start = dict(zip(self._positions, accumulate(sizes, initial=0), strict=False))
+        self.mask = {name: ((1 << len(at)) - 1) << self._start[name] for name, at in self._positions.items()}
         self.bit = {
-            (name, position): 1 << (self.start[name] + number)
-            for name, positions in self.positions.items()
+            (name, position): 1 << (self._start[name] + number)
+            for name, positions in self._positions.items()
             for number, position in enumerate(positions)
         }
 
     def among(self, definitions: int, name: str) -> tuple[int, ...]:
-        """The positions of those definitions that are of one register; what it held at the entry is left out."""
-        own = (definitions & self.mask[name]) >> self.start[name] & ~1
-        positions, found = self.positions[name], []
+        """The positions of those definitions that are of one register, in order."""
+        if name not in self._positions:
+            return ()
+        own, positions, found = (definitions & self.mask[name]) >> self._start[name], self._positions[name], []
         while own:
             lowest = own & -own
             found.append(positions[lowest.bit_length() - 1])
@@ -163,7 +212,10 @@ class _History:
         covered = set[tuple[Guard, int]]() if opposite is None else {opposite}
         for position, effect, made in reversed(definitions):
             if effect.guard is None:
-                return (position, *reversed(found)), True
+                found.append(position)
+                if name not in effect.keeps:
+                    return tuple(reversed(found)), True
+                continue
             if (effect.guard, made) == opposite:
                 continue
             found.append(position)
@@ -177,103 +229,41 @@ class _History:
         return definitions[-1][0] if definitions else -1
 
 
-class _Summary(NamedTuple):
-    """What a function does: the definitions that reach its returns, and the registers that all ways to them define."""
+def _reaching(code: Code, found: Sequence[Effect], numbering: _Numbering) -> list[int]:
+    """The definitions that reach each block's start, in functions those of all their calls."""
+    flow = control_flow(code)
+    made = [_made_by(positions, found, numbering) for positions in flow.blocks]
+    callers = flow.callers()
 
-    defines: int
-    kills: frozenset[str]
-    kept: int
-    """The definitions that are not of these registers."""
+    def arrive(block: int, arriving: Sequence[int]) -> int:
+        reaching = 0
+        for before in flow.predecessors[block]:
+            added, kept = made[before]
+            reaching |= arriving[before] & kept | added
+        for call in callers[block]:
+            reaching |= arriving[call] if flow.calls[call] == block else made[call][0]
+        return reaching
+
+    return solve(arrive, flow.with_calls(), 0, reverse_postorder(code))
 
 
-class _Reaching:
-    """The definitions that reach each block, for one view of what instructions use and define."""
-
-    def __init__(self, code: Code, found: Sequence[Effect]) -> None:
-        self._flow, self._effects, self._order = control_flow(code), found, reverse_postorder(code)
-        self.numbering = _Numbering(found)
-        self._made = [self._made_by(positions) for positions in self._flow.blocks]
-        self.summaries: dict[int, _Summary] = {}
-        self._maybe_called = {
-            block for block in self._flow.calls if code.instructions[self._flow.blocks[block][-1]].guard
-        }
-        for entry in self._flow.calls.values():
-            self._summarise(entry)
-
-    def at_starts(self) -> list[int]:
-        """For each block the definitions that reach its start, in functions those of all their calls."""
-        callers: dict[int, list[int]] = {entry: [] for entry in self._flow.entries}
-        for call, entry in self._flow.calls.items():
-            # An unknown call may lead to any code that nothing else leads to.
-            for to in self._flow.entries[1:] if entry is None else [entry]:
-                callers[to].append(call)
-        starts = {entry: self.numbering.at_entry for entry in callers if entry == 0 or entry not in self.summaries}
-        leaving = self._solve(self._order, starts, callers)
-        return [self._arriving(block, leaving, starts, callers) for block in range(len(leaving))]
-
-    def _made_by(self, block: range) -> tuple[int, int]:
-        """The definitions that a block adds, and those that it lets pass."""
-        history, made, killed = _History(), 0, 0
-        for position in block:
-            history.add(position, self._effects[position])
-        for name in history.defined:
-            positions, is_all = history.reaching(name, None)
-            made |= sum(self.numbering.bit[name, position] for position in positions)
-            killed |= self.numbering.mask[name] if is_all else 0
-        return made, ~killed
-
-    def _summarise(self, entry: int | None) -> None:
-        if entry is None or entry in self.summaries:
-            return
-        self.summaries[entry] = _Summary(~self.numbering.at_entry, frozenset(), -1)  # for one that calls itself
-        blocks = set(self._flow.reachable(entry))
-        for block in blocks:
-            self._summarise(self._flow.calls.get(block))
-        leaving = self._solve(
-            [block for block in self._order if block in blocks], {entry: self.numbering.at_entry}, callers={}
-        )
-        returned = reduce(or_, (leaving[block] for block in blocks & self._flow.returns))
-        kills = frozenset(name for name, start in self.numbering.start.items() if not returned >> start & 1)
-        self.summaries[entry] = _Summary(
-            returned & ~self.numbering.at_entry, kills, ~sum(self.numbering.mask[name] for name in kills)
-        )
-
-    def _solve(
-        self, order: Sequence[int], starts: Mapping[int, int], callers: Mapping[int, Sequence[int]]
-    ) -> list[int]:
-        """The definitions at the end of each block, without those of the function that it calls."""
-
-        def leave(block: int, leaving: Sequence[int]) -> int:
-            made, kept = self._made[block]
-            return self._arriving(block, leaving, starts, callers) & kept | made
-
-        leading = [list(successors) for successors in self._flow.successors]
-        for entry, calls in callers.items():
-            for call in calls:
-                leading[call].append(entry)
-        return solve(leave, leading, 0, order)
-
-    def _arriving(
-        self, block: int, leaving: Sequence[int], starts: Mapping[int, int], callers: Mapping[int, Sequence[int]]
-    ) -> int:
-        arriving = starts.get(block, 0)
-        for before in self._flow.predecessors[block]:
-            entry = self._flow.calls.get(before)
-            if entry is None:
-                arriving |= leaving[before]
-            else:
-                summary = self.summaries[entry]
-                arriving |= (leaving[before] & (-1 if before in self._maybe_called else summary.kept)) | summary.defines
-        for call in callers.get(block, ()):
-            arriving |= leaving[call]
-        return arriving
+def _made_by(block: range, found: Sequence[Effect], numbering: _Numbering) -> tuple[int, int]:
+    """The definitions that a block adds, and those that it lets pass."""
+    history, made, killed = _History(), 0, 0
+    for position in block:
+        history.add(position, found[position])
+    for name in history.defined:
+        positions, is_all = history.reaching(name, None)
+        made |= sum(numbering.bit[name, position] for position in positions)
+        killed |= numbering.mask[name] if is_all else 0
+    return made, ~killed
 
 
 def chains(code: Code, found: Sequence[Effect]) -> Chains:
     """For each instruction and what it uses the positions of the definitions that reach it, in order."""
-    reaching, flow = _Reaching(code, found), control_flow(code)
+    numbering, flow = _Numbering(found), control_flow(code)
     linked: list[Mapping[str, tuple[int, ...]]] = []
-    for block, arriving in zip(flow.blocks, reaching.at_starts(), strict=True):
+    for block, arriving in zip(flow.blocks, _reaching(code, found, numbering), strict=True):
         history, known = _History(), dict[str, tuple[int, ...]]()
         for position in block:
             effect, uses = found[position], dict[str, tuple[int, ...]]()
@@ -281,7 +271,7 @@ def chains(code: Code, found: Sequence[Effect]) -> Chains:
                 uses[name], is_all = history.reaching(name, effect.guard)
                 if not is_all:
                     if name not in known:
-                        known[name] = reaching.numbering.among(arriving, name)
+                        known[name] = numbering.among(arriving, name)
                     uses[name] = known[name] + uses[name]
             linked.append(uses)
             history.add(position, effect)
@@ -337,44 +327,26 @@ def liveness(code: Code) -> Liveness:
     names = tuple(sorted({name for effect in found for name in (*effect.uses, *effect.defines)}))
     bit = {name: 1 << number for number, name in enumerate(names)}
     uses = [sum(bit[name] for name in effect.uses) for effect in found]
-    kept = [~sum(bit[name] for name in effect.defines) if effect.guard is None else -1 for effect in found]
-    kills = {entry: ~sum(bit[name] for name in each.kills) for entry, each in _Reaching(code, found).summaries.items()}
+    kept = [_kept(effect, bit) for effect in found]
     sites = _return_sites(code)
-    callers: list[list[int]] = [[] for _ in flow.blocks]
-    for call, entry in flow.calls.items():
-        if entry is not None:
-            callers[entry].append(call)
 
-    def after(block: int, live: Sequence[int], read: Sequence[int], returned_to: Sequence[Sequence[int]]) -> int:
-        """What is live after a block's last instruction, where functions read so much."""
-        later = reduce(or_, (live[to] for to in (*flow.successors[block], *returned_to[block])), 0)
-        entry = flow.calls.get(block)
-        if entry is None:
-            return later
-        guarded = found[flow.blocks[block][-1]].guard
-        return (later if guarded else later & kills[entry]) | read[entry]
-
-    def before(block: int, later: int) -> list[int]:
-        """What is live before each instruction of a block, last to first."""
+    def before(block: int, live: Sequence[int]) -> list[int]:
+        """What is live after a block and before each of its instructions, last to first."""
+        after = reduce(or_, (live[to] for to in (*flow.successors[block], *sites[block])), 0)
         backwards = reversed(flow.blocks[block])
-        return list(accumulate(backwards, lambda live, at: live & kept[at] | uses[at], initial=later))[1:]
+        return list(accumulate(backwards, lambda later, at: later & kept[at] | uses[at], initial=after))
 
-    order, nowhere = reverse_postorder(code)[::-1], [()] * len(flow.blocks)
-    read = solve(
-        lambda block, live: before(block, after(block, live, live, nowhere))[-1],
-        [[*flow.predecessors[block], *callers[block]] for block in range(len(flow.blocks))],
-        0,
-        order,
-    )
-    ends = [[end for end in flow.returns if block in sites[end]] for block in range(len(flow.blocks))]
+    ends: list[list[int]] = [[] for _ in flow.blocks]
+    for end, blocks in enumerate(sites):
+        for block in blocks:
+            ends[block].append(end)
     live = solve(
-        lambda block, live: before(block, after(block, live, read, sites))[-1],
-        [[*flow.predecessors[block], *ends[block]] for block in range(len(flow.blocks))],
+        lambda block, live: before(block, live)[-1],
+        [[*predecessors, *ends[block]] for block, predecessors in enumerate(flow.predecessors)],
         0,
-        order,
+        reverse_postorder(code)[::-1],
     )
-    in_blocks = (before(block, after(block, live, read, sites))[::-1] for block in range(len(flow.blocks)))
-    return Liveness(names, tuple(live for block in in_blocks for live in block))
+    return Liveness(names, tuple(each for block in range(len(live)) for each in before(block, live)[:0:-1]))
 
 
 def _return_sites(code: Code) -> list[list[int]]:
@@ -464,6 +436,14 @@ def propagate(
     start: Value | Parts[Value] = least
     results = solve(equation, dependents, start, _in_order(code))
     return Propagation(results, operands)
+
+
+def with_functions(code: Code, brought: Sequence[int]) -> list[int]:
+    """What each instruction brings, as bits; a call of a known function all that the function's instructions do."""
+    functions, found = called(code), list(brought)
+    for position, inner in functions.items():
+        found[position] = reduce(or_, (brought[at] for at in inner if at not in functions), 0)
+    return found
 
 
 def _in_order(code: Code) -> Iterable[int]:

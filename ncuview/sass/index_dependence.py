@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ncuview.sass.cfg import control_flow, loops
 from ncuview.sass.code import Code, analysis
 from ncuview.sass.control_dependence import decisions
-from ncuview.sass.dataflow import Chains, def_use, propagate, use_def
+from ncuview.sass.dataflow import Chains, def_use, propagate, use_def, with_functions
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.loads import LANE_EXCHANGES, loaded_from
 
@@ -75,7 +75,7 @@ def index_dependence(code: Code) -> tuple[Dependence, ...]:
     Where paths meet, a value depends on the branch that chose between its definitions, too; so does what a loop leaves,
     on the branches that end the loop.
     """
-    brought = [_brought(each) for each in code.instructions]
+    brought = with_functions(code, [_brought(each) for each in code.instructions])
     guards = [each.guard.predicate if each.guard else "" for each in code.instructions]
     only_guards = [{guard} - each.uses for guard, each in zip(guards, code.instructions, strict=True)]
 
@@ -88,18 +88,18 @@ def index_dependence(code: Code) -> tuple[Dependence, ...]:
     of_blocks = [reduce(or_, (known[at] for at in decided.named(each)), 0) for each in decided.decided_by]
     return tuple(
         Dependence(
-            reduce(or_, (indices for name, indices in operands.items() if name not in only_guards[position]), own),
+            reduce(or_, (indices for name, indices in operands.items() if name not in only_guards[position]), one),
             operands.get(guards[position], 0),
             of_blocks[flow.block_of[position]],
         )
-        for position, (operands, own) in enumerate(zip(found, brought, strict=True))
+        for position, (operands, one) in enumerate(zip(found, brought, strict=True))
     )
 
 
 def _brought(each: Instruction) -> int:
     """The indices that an instruction brings in by itself."""
     if each.base_opcode == "CALL":
-        return ANYTHING if each.target is None else 0
+        return ANYTHING  # where the function is known, what its instructions bring stands for it
     from_memory = loaded_from(each) in _OF_OTHER_THREADS or each.base_opcode.startswith(_ATOMIC)
     if from_memory or each.base_opcode in LANE_EXCHANGES:
         return OTHER_THREADS
