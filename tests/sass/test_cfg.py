@@ -17,7 +17,7 @@ from ncuview.sass.cfg import (
     loops,
 )
 from ncuview.sass.code import Code
-from ncuview.sass.control_dependence import decided_by
+from ncuview.sass.control_dependence import decided_by, decisions
 from tests.sass.program import program, where
 
 
@@ -298,3 +298,40 @@ def test_every_block_on_a_cycle_lies_in_a_loop_and_no_other(code: Code) -> None:
     for block, positions in enumerate(flow.blocks):
         on_cycle = any(block in reachable(flow.successors, to) for to in flow.successors[block])
         assert (innermost_loop(code, positions[0]) is not None) == on_cycle
+
+
+@given(random_code())
+def test_a_branch_decides_about_what_lies_between_it_and_its_post_dominator(code: Code) -> None:
+    flow, meets, found = control_flow(code), immediate_post_dominators(code), decisions(code)
+    live = reachable(flow.successors, 0)
+    for number, position in enumerate(found.positions):
+        branch = flow.block_of[position]
+        if branch not in live or len(flow.successors[branch]) < 2:
+            continue
+        leaving_once = [() if block == branch else to for block, to in enumerate(flow.successors)]
+        sides = [reachable(leaving_once, to, without=meets[branch]) for to in flow.successors[branch]]
+        for block in live:
+            reached = [block in side for side in sides]
+            assert bool(found.decided_by[block] >> number & 1) == any(reached)
+            assert bool(found.on_one_side[block] >> number & 1) == (any(reached) and not all(reached))
+
+
+def test_a_choice_is_made_where_both_ways_lead() -> None:
+    """The branch back to ``top`` leads past the join of the branch in the loop; that one still chooses there."""
+    code = program("""
+        top:
+        @P0 BRA {other}
+        MOV R4, 0x1
+        BRA {join}
+        other:
+        @P1 BRA {out}
+        MOV R4, 0x2
+        join:
+        FADD R5, R4, R4
+        BRA {top}
+        out:
+        EXIT
+    """)
+    found, flow = decisions(code), control_flow(code)
+    definitions = [flow.block_of[where(code, text)] for text in ("MOV R4, 0x1", "MOV R4, 0x2")]
+    assert found.named(found.selecting(definitions, flow.block_of[where(code, "FADD")])) == (0,)

@@ -104,7 +104,7 @@ def test_a_call_defines_what_its_function_does_and_keeps_what_that_leaves_alone(
 def test_a_call_uses_what_its_function_does_not_define_first() -> None:
     code = program(CALLS)
     call = effects(code)[2]
-    assert (sorted(call.uses), call.defines, call.keeps) == (["P0", "R20", "R4"], ("R4", "R7"), {"R7"})
+    assert (sorted(call.uses), call.defines, call.keeps) == (["P0", "R20", "R4"], ("R4", "R7"), frozenset({"R7"}))
 
 
 def test_a_function_uses_what_each_call_gives() -> None:
