@@ -84,34 +84,29 @@ def _summary(flow: ControlFlow, found: Sequence[Effect], blocks: Sequence[int]) 
         {name for block in blocks for at in flow.blocks[block] for name in (*found[at].uses, *found[at].defines)}
     )
     bit = {name: 1 << number for number, name in enumerate(names)}
-    uses = {at: sum(bit[name] for name in found[at].uses) for block in blocks for at in flow.blocks[block]}
-    kept = {at: _kept(found[at], bit) for at in uses}
+    exposed, kept = [0] * len(flow.blocks), [0] * len(flow.blocks)
+    for block in blocks:
+        history = _History()
+        for at in flow.blocks[block]:
+            before = (name for name in found[at].uses if not history.reaching(name, found[at].guard)[1])
+            exposed[block] |= reduce(or_, (bit[name] for name in before), 0)
+            history.add(at, found[at])
+        kept[block] = ~sum(bit[name] for name in history.defined if history.reaching(name, None)[1])
 
-    def arriving(block: int, unchanged: Sequence[int]) -> int:
+    def arrive(block: int, unchanged: Sequence[int]) -> int:
         """The registers that may still hold what they held at the entry."""
         at_entry = (1 << len(names)) - 1 if block == blocks[0] else 0
-        return reduce(or_, (unchanged[before] for before in flow.predecessors[block]), at_entry)
+        return reduce(or_, (unchanged[before] & kept[before] for before in flow.predecessors[block]), at_entry)
 
-    def leave(block: int, unchanged: Sequence[int]) -> int:
-        return reduce(lambda left, at: left & kept[at], flow.blocks[block], arriving(block, unchanged))
-
-    unchanged = solve(leave, flow.successors, 0, blocks)
-    returned = reduce(or_, (unchanged[block] for block in flow.returns.intersection(blocks)), 0)
-    reads = 0
-    for block in blocks:
-        before = accumulate(flow.blocks[block], lambda left, at: left & kept[at], initial=arriving(block, unchanged))
-        reads |= reduce(or_, (left & uses[at] for left, at in zip(before, flow.blocks[block], strict=False)))
-    defines = {name for at in uses for name in found[at].defines}
+    unchanged = solve(arrive, flow.successors, 0, blocks)
+    needed = reduce(or_, (unchanged[block] & exposed[block] for block in blocks))
+    returned = reduce(or_, (unchanged[block] & kept[block] for block in flow.returns.intersection(blocks)), 0)
+    defines = {name for block in blocks for at in flow.blocks[block] for name in found[at].defines}
     return Effect(
-        tuple(name for name in names if reads & bit[name]),
+        tuple(name for name in names if needed & bit[name]),
         tuple(name for name in names if name in defines),
         keeps=frozenset(name for name in defines if returned & bit[name]),
     )
-
-
-def _kept(effect: Effect, bit: Mapping[str, int]) -> int:
-    """The registers that may hold what they did before an instruction."""
-    return -1 if effect.guard else ~sum(bit[name] for name in effect.defines if name not in effect.keeps)
 
 
 def _effect(each: Instruction, words: tuple[str, ...], stored: Sequence[str]) -> Effect:
@@ -327,7 +322,10 @@ def liveness(code: Code) -> Liveness:
     names = tuple(sorted({name for effect in found for name in (*effect.uses, *effect.defines)}))
     bit = {name: 1 << number for number, name in enumerate(names)}
     uses = [sum(bit[name] for name in effect.uses) for effect in found]
-    kept = [_kept(effect, bit) for effect in found]
+    kept = [
+        -1 if effect.guard else ~sum(bit[name] for name in effect.defines if name not in effect.keeps)
+        for effect in found
+    ]
     sites = _return_sites(code)
 
     def before(block: int, live: Sequence[int]) -> list[int]:
@@ -444,6 +442,14 @@ def with_functions(code: Code, brought: Sequence[int]) -> list[int]:
     for position, inner in functions.items():
         found[position] = reduce(or_, (brought[at] for at in inner if at not in functions), 0)
     return found
+
+
+def reads(each: Instruction, name: str) -> bool:
+    """Whether an instruction itself uses a register or a word of local memory.
+
+    What only its guard, a called function or the rest of a word that it stores a part of needs does not count.
+    """
+    return name in each.uses or (each.base_opcode in {"LDL", "LD"} and name.startswith(LOCAL))
 
 
 def _in_order(code: Code) -> Iterable[int]:

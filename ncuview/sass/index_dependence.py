@@ -15,10 +15,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ncuview.sass.cfg import control_flow, loops
+from ncuview.sass.cfg import called, control_flow, loops
 from ncuview.sass.code import Code, analysis
 from ncuview.sass.control_dependence import decisions
-from ncuview.sass.dataflow import Chains, def_use, propagate, use_def, with_functions
+from ncuview.sass.dataflow import Chains, def_use, propagate, reads, use_def, with_functions
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.loads import LANE_EXCHANGES, loaded_from
 
@@ -77,7 +77,6 @@ def index_dependence(code: Code) -> tuple[Dependence, ...]:
     """
     brought = with_functions(code, [_brought(each) for each in code.instructions])
     guards = [each.guard.predicate if each.guard else "" for each in code.instructions]
-    only_guards = [{guard} - each.uses for guard, each in zip(guards, code.instructions, strict=True)]
 
     def transfer(position: int, operands: Mapping[str, int]) -> int:
         return reduce(or_, operands.values(), brought[position])
@@ -86,13 +85,18 @@ def index_dependence(code: Code) -> tuple[Dependence, ...]:
     decided, flow = decisions(code), control_flow(code)
     known = [reduce(or_, operands.values(), 0) for operands in found]
     of_blocks = [reduce(or_, (known[at] for at in decided.named(each)), 0) for each in decided.decided_by]
+    functions = called(code)
     return tuple(
         Dependence(
-            reduce(or_, (indices for name, indices in operands.items() if name not in only_guards[position]), one),
+            reduce(
+                or_,
+                (indices for name, indices in operands.items() if name == _SELECTION or reads(each, name)),
+                0 if position in functions else brought[position],
+            ),
             operands.get(guards[position], 0),
             of_blocks[flow.block_of[position]],
         )
-        for position, (operands, one) in enumerate(zip(found, brought, strict=True))
+        for position, (each, operands) in enumerate(zip(code.instructions, found, strict=True))
     )
 
 

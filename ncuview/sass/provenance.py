@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ncuview.sass.cfg import called, innermost_loop
 from ncuview.sass.code import Code, analysis
-from ncuview.sass.dataflow import propagate, with_functions
+from ncuview.sass.dataflow import propagate, reads, with_functions
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.loads import loaded_from
 
@@ -65,7 +65,7 @@ def provenance(code: Code) -> tuple[Provenance, ...]:
     constants = ARGUMENT | CONSTANT
     return tuple(
         Provenance(
-            reduce(or_, (values[name] for name in values if not each.guard or name != each.guard.predicate), one),
+            reduce(or_, (origin for name, origin in values.items() if reads(each, name)), one),
             values[each.guard.predicate] if each.guard else 0,
         )
         for each, values, one in zip(code.instructions, found, (one & constants for one in own), strict=True)

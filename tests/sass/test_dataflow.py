@@ -111,6 +111,20 @@ def test_a_function_uses_what_each_call_gives() -> None:
     assert sources(program(CALLS), "FADD.FTZ", "R4") == ["MOV R4, 0x1", "MOV R4, 0x2"]
 
 
+def test_a_function_reads_nothing_from_before_that_opposite_guards_define() -> None:
+    code = program("""
+        CALL.REL.NOINC {f}
+        EXIT
+        f:
+        @P0 MOV R8, RZ
+        @!P0 MOV R8, 0x40
+        FADD R4, R8, R8
+        RET.REL.NODEC R20 0x0
+    """)
+    assert set(effects(code)[0].uses) == {"R20", "P0"}
+    assert not effects(code)[0].keeps
+
+
 def test_a_guarded_call_keeps_what_was_there_too() -> None:
     code = program(CALLS.replace("CALL", "@P1 CALL", 1))
     assert sources(code, "FADD R10", "R4") == ["MOV R4, 0x1", "@P1 CALL.REL.NOINC 0x90"]

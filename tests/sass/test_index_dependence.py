@@ -131,6 +131,11 @@ def test_indices_come_through_local_memory_by_its_words() -> None:
     assert (operands(code, "FADD"), operands(code, "FMUL")) == (TID_X, 0)
 
 
+def test_a_store_depends_on_what_it_stores_and_not_on_what_else_lies_there() -> None:
+    code = program("S2R R0, SR_TID.X\nSTL [R8], R0\nSTL [R9], R10\nLDL R4, [R8]\nFADD R5, R4, R4\nEXIT")
+    assert (operands(code, "STL [R9]"), operands(code, "FADD")) == (0, TID_X)
+
+
 def test_an_unknown_function_may_bring_anything() -> None:
     assert operands(program("CALL.ABS.NOINC R2\nFADD R4, R5, R5\nEXIT"), "FADD") == ANYTHING
 
