@@ -114,18 +114,34 @@ def _brought(each: Instruction) -> int:
 
 
 def _with_selections(code: Code) -> Chains:
-    """The definitions that reach each use, and the branches that choose between them."""
-    flow, decided = control_flow(code), decisions(code)
-    around = _loops_around(code)
+    """The definitions that reach each use, and the branches that choose between them.
+
+    What a function's instruction gets from outside is chosen where it is called; which call it was chooses nothing.
+    """
+    flow, decided, around, functions = control_flow(code), decisions(code), _loops_around(code), _functions_of(code)
+    callers = flow.callers()
     linked: list[Mapping[str, tuple[int, ...]]] = []
     for position, uses in enumerate(use_def(code)):
         block, selecting = flow.block_of[position], 0
         for definitions in uses.values():
             blocks = {flow.block_of[at] for at in definitions}
             if len(definitions) > 1 or any(around[each] - around[block] for each in blocks):
-                selecting |= decided.selecting(blocks, block)
+                outside = {each for each in blocks if functions[each].isdisjoint(functions[block])}
+                selecting |= decided.selecting(blocks - outside, block)
+                for call in (call for entry in functions[block] if outside for call in callers[entry]):
+                    selecting |= decided.selecting(outside, call)
         linked.append({**uses, _SELECTION: decided.named(selecting)} if selecting else uses)
     return tuple(linked)
+
+
+def _functions_of(code: Code) -> list[set[int]]:
+    """For each block the entries of the functions that it belongs to."""
+    flow = control_flow(code)
+    found: list[set[int]] = [set() for _ in flow.blocks]
+    for entry in flow.entries:
+        for block in flow.reachable(entry):
+            found[block].add(entry)
+    return found
 
 
 def _loops_around(code: Code) -> list[frozenset[int]]:

@@ -136,6 +136,27 @@ def test_a_store_depends_on_what_it_stores_and_not_on_what_else_lies_there() -> 
     assert (operands(code, "STL [R9]"), operands(code, "FADD")) == (0, TID_X)
 
 
+def test_which_call_it_was_chooses_nothing_in_a_function_and_a_branch_before_a_call_does() -> None:
+    code = program("""
+        S2R R0, SR_TID.X
+        ISETP.EQ.AND P0, PT, R0, RZ, PT
+        MOV R4, 0x1
+        MOV R6, 0x1
+        @P0 BRA {skip}
+        CALL.REL.NOINC {f}
+        MOV R6, 0x2
+        skip:
+        MOV R4, 0x2
+        CALL.REL.NOINC {f}
+        EXIT
+        f:
+        FADD R5, R4, R4
+        FMUL R5, R6, R6
+        RET.REL.NODEC R20 0x0
+    """)
+    assert (operands(code, "FADD"), operands(code, "FMUL")) == (0, TID_X)
+
+
 def test_an_unknown_function_may_bring_anything() -> None:
     assert operands(program("CALL.ABS.NOINC R2\nFADD R4, R5, R5\nEXIT"), "FADD") == ANYTHING
 
