@@ -88,10 +88,12 @@ def index_dependence(code: Code) -> tuple[Dependence, ...]:
     functions = called(code)
     return tuple(
         Dependence(
-            reduce(
+            0
+            if position in functions
+            else reduce(
                 or_,
                 (indices for name, indices in operands.items() if name == _SELECTION or reads(each, name)),
-                0 if position in functions else brought[position],
+                brought[position],
             ),
             operands.get(guards[position], 0),
             of_blocks[flow.block_of[position]],
@@ -123,13 +125,15 @@ def _with_selections(code: Code) -> Chains:
     linked: list[Mapping[str, tuple[int, ...]]] = []
     for position, uses in enumerate(use_def(code)):
         block, selecting = flow.block_of[position], 0
-        for definitions in uses.values():
+        for name, definitions in uses.items():
             blocks = {flow.block_of[at] for at in definitions}
             if len(definitions) > 1 or any(around[each] - around[block] for each in blocks):
                 outside = {each for each in blocks if functions[each].isdisjoint(functions[block])}
                 selecting |= decided.selecting(blocks - outside, block)
                 for call in (call for entry in functions[block] if outside for call in callers[entry]):
-                    selecting |= decided.selecting(outside, call)
+                    passed = use_def(code)[flow.blocks[call][-1]].get(name, ())
+                    if len(passed) > 1:
+                        selecting |= decided.selecting({flow.block_of[at] for at in passed}, call)
         linked.append({**uses, _SELECTION: decided.named(selecting)} if selecting else uses)
     return tuple(linked)
 
