@@ -22,14 +22,14 @@ Edges = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, eq=False)
 class ControlFlow:
-    """The control-flow graph. Blocks are numbered in the order of the code.
+    """The control-flow graph. Blocks are numbered in the order of the code; a call is a block of its own.
 
     Attributes:
         blocks: The positions of each block's instructions.
         block_of: For each position its block.
         successors: For each block those that execution may go on with in the same function.
         predecessors: The reverse.
-        calls: For each block that ends in a call the first block of the called function; None where the code does not
+        calls: For each block that is a call the first block of the called function; None where the code does not
             say what is called, or where the function has no RET.
         returns: The blocks that end in RET.
         entries: The first block of the kernel, of each called function, and of code that nothing jumps to.
@@ -51,6 +51,24 @@ class ControlFlow:
         """The blocks that execution may reach from one within its function, that one first."""
         return _depth_first(self.successors, block)
 
+    def callers(self) -> list[list[int]]:
+        """For each block the calls that enter there; unknown ones may enter all code that nothing else leads to."""
+        called = set(self.calls.values())
+        unknown = [entry for entry in self.entries[1:] if entry not in called]
+        found: list[list[int]] = [[] for _ in self.blocks]
+        for call, entry in self.calls.items():
+            for each in unknown if entry is None else [entry]:
+                found[each].append(call)
+        return found
+
+    def with_calls(self) -> list[list[int]]:
+        """The successors of each block, and the functions that it enters."""
+        found = [list(successors) for successors in self.successors]
+        for entry, calls in enumerate(self.callers()):
+            for call in calls:
+                found[call].append(entry)
+        return found
+
 
 @analysis
 def control_flow(code: Code) -> ControlFlow:
@@ -70,16 +88,28 @@ def control_flow(code: Code) -> ControlFlow:
         entry: not returns.isdisjoint(_depth_first(successors, entry)) for entry in called.values() if entry is not None
     }
     calls = {block: entry if entry is not None and returning[entry] else None for block, entry in called.items()}
+    entered = [0, *sorted(entry for entry in returning if entry)] if blocks else []
+    successors = _without_dead_ends(successors, entered)
     deciding = {
         blocks[block][-1]: successors[block]
         for block, each in enumerate(last)
         if (each.base_opcode in _JUMPS and len(successors[block]) > 1)
         or (each.base_opcode in {"CALL", "RET"} and each.guard)
     }
-    entered = [0, *sorted(entry for entry in returning if entry)] if blocks else []
-    successors = _without_dead_ends(successors, entered)
     entries = _entries(successors, entered)
     return ControlFlow(blocks, block_of, successors, _reversed(successors), calls, returns, entries, deciding)
+
+
+@analysis
+def called(code: Code) -> Mapping[int, Sequence[int]]:
+    """For each call of a known function the positions of the instructions that it may execute, of inner calls too."""
+    flow = control_flow(code)
+    entries = {entry: _depth_first(flow.with_calls(), entry) for entry in flow.calls.values() if entry is not None}
+    return {
+        flow.blocks[call][-1]: [position for block in entries[entry] for position in flow.blocks[block]]
+        for call, entry in flow.calls.items()
+        if entry is not None
+    }
 
 
 def _blocks(code: Code) -> tuple[range, ...]:
@@ -87,6 +117,8 @@ def _blocks(code: Code) -> tuple[range, ...]:
     for position, each in enumerate(code.instructions):
         if each.base_opcode in _ENDS_BLOCK:
             starts.add(position + 1)
+            if each.base_opcode == "CALL":
+                starts.add(position)
             if (target := code.position_of(each.target)) is not None:
                 starts.add(target)
     bounds = sorted(starts | {len(code)})
@@ -168,7 +200,7 @@ def immediate_dominators(code: Code) -> tuple[int | None, ...]:
 def immediate_post_dominators(code: Code) -> tuple[int | None, ...]:
     """For each block the first one that all paths to its function's end go through after it; None where there is none.
 
-    Guarded EXITs are no ends: what they leave behind goes on. A loop without an exit ends at its last block.
+    Guarded EXITs are no ends: the threads that stay go on. A loop without an exit ends at its last block.
     """
     flow = control_flow(code)
     guarded_returns = {flow.block_of[position] for position in flow.deciding} & flow.returns

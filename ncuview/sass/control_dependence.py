@@ -22,11 +22,14 @@ class Decisions:
         positions: The deciding instructions.
         decided_by: For each block those that decide whether it is executed.
         on_one_side: Of these, those of which only one way leads to the block.
+        from_one_side: For each block those of which only one way leads there before they decide again, even if it does
+            so through the place where the ways meet, as in loops.
     """
 
     positions: tuple[int, ...]
     decided_by: tuple[int, ...]
     on_one_side: tuple[int, ...]
+    from_one_side: tuple[int, ...]
 
     def named(self, deciding: int) -> tuple[int, ...]:
         """The positions of a set of deciding instructions."""
@@ -40,12 +43,14 @@ class Decisions:
     def selecting(self, definitions: Iterable[int], use: int) -> int:
         """The set of those that choose which of these blocks' definitions a block uses.
 
-        Where the use lies on one side only, the choice is made for all that arrive there.
+        Where the use lies on one side only, the choice is made for all that arrive there. What is not found: a branch
+        that both skips another branch and decides together with it, where a third one skips the use as well.
         """
-        deciding = 0
+        until_they_meet = before_they_decide_again = 0
         for block in definitions:
-            deciding |= self.decided_by[block]
-        return deciding & ~self.on_one_side[use]
+            until_they_meet |= self.decided_by[block]
+            before_they_decide_again |= self.from_one_side[block]
+        return until_they_meet & ~self.on_one_side[use] | before_they_decide_again & ~self.from_one_side[use]
 
 
 @analysis
@@ -58,9 +63,8 @@ def decisions(code: Code) -> Decisions:
     arriving: list[list[tuple[int, int]]] = [
         [(before, 0) for before in predecessors] for predecessors in flow.predecessors
     ]
-    for call, entry in flow.calls.items():
-        if entry is not None:
-            arriving[entry].append((call, 0))
+    for entry, calls in enumerate(flow.callers()):
+        arriving[entry] += [(call, 0) for call in calls]
     for bit, position in enumerate(positions):
         block, jumped, fell = flow.block_of[position], 1 << bit, 1 << (bit + count)
         own[block] = jumped | fell
@@ -74,22 +78,24 @@ def decisions(code: Code) -> Decisions:
         for to, token in ways:
             arriving[to].append((block, token))
 
-    def arrive(block: int, values: Sequence[int]) -> int:
-        tokens = 0
-        for before, token in arriving[block]:
-            tokens |= (values[before] & ~own[before]) | token
-        return tokens & ~stops[block]
+    def solved(stops: Sequence[int]) -> list[int]:
+        """The ways of deciding instructions that lead to each block, but for those that stop before it."""
 
-    leads_to = [list(successors) for successors in flow.successors]
-    for call, entry in flow.calls.items():
-        if entry is not None:
-            leads_to[call].append(entry)
-    arrived = solve(arrive, leads_to, 0, reverse_postorder(code))
+        def arrive(block: int, values: Sequence[int]) -> int:
+            tokens = 0
+            for before, token in arriving[block]:
+                tokens |= (values[before] & ~own[before]) | token
+            return tokens & ~stops[block]
+
+        return solve(arrive, flow.with_calls(), 0, reverse_postorder(code))
+
+    before_meeting, at_all = solved(stops), solved([0] * len(stops))
     jumped = (1 << count) - 1
     return Decisions(
         positions,
-        decided_by=tuple((each | each >> count) & jumped for each in arrived),
-        on_one_side=tuple((each ^ each >> count) & jumped for each in arrived),
+        decided_by=tuple((each | each >> count) & jumped for each in before_meeting),
+        on_one_side=tuple((each ^ each >> count) & jumped for each in before_meeting),
+        from_one_side=tuple((each ^ each >> count) & jumped for each in at_all),
     )
 
 

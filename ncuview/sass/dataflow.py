@@ -3,8 +3,10 @@
 The only place with loops over instructions that hold the state of registers. An analysis is a function that says what
 an instruction's results are, from its operands; ``propagate`` applies it along the chains from definitions to uses.
 
-Definitions under a guard leave what was there before. A call of a known function passes on what reaches the function's
-returns, and what the function leaves alone; a call of an unknown one may use and define everything.
+Definitions under a guard leave what was there before, unless another one has the opposite guard. A call of a known
+function is an instruction that uses what the function reads before it defines it, and defines what it does; so what one
+call returns does not depend on what others pass. Instructions of the function see what all its calls pass. A call of an
+unknown function uses and defines everything.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from itertools import accumulate
 from operator import or_
 from typing import Generic, NamedTuple, TypeVar
 
-from ncuview.sass.cfg import control_flow, reverse_postorder
+from ncuview.sass.cfg import ControlFlow, called, control_flow, reverse_postorder
 from ncuview.sass.code import Code, analysis
-from ncuview.sass.instruction import Instruction
+from ncuview.sass.instruction import Guard, Instruction
 from ncuview.sass.solver import solve
 
 Value = TypeVar("Value")
@@ -40,39 +42,84 @@ class Effect(NamedTuple):
     Attributes:
         uses: Those that it reads, its guard too.
         defines: Those that it writes.
-        kills: Whether nothing of what they held before is left.
+        guard: The guard under which it does so; None where all threads do.
+        keeps: Of what it defines, what may hold its old value as well: what a called function defines on some paths.
     """
 
     uses: tuple[str, ...]
     defines: tuple[str, ...]
-    kills: bool
+    guard: Guard | None = None
+    keeps: frozenset[str] = frozenset()
 
 
 @analysis
 def effects(code: Code) -> tuple[Effect, ...]:
-    """What each instruction does; a call of an unknown function uses and defines everything that the code names."""
-    flow = control_flow(code)
-    unknown = {flow.blocks[block][-1] for block, entry in flow.calls.items() if entry is None}
-    words = _local_words(code)
+    """What each instruction does, and each call for its function."""
+    flow, words = control_flow(code), _local_words(code)
     stored = sorted({name for names in words.values() for name in names if name != LOCAL})
     found = [_effect(each, words.get(position, ()), stored) for position, each in enumerate(code.instructions)]
     everything = tuple(sorted({name for effect in found for name in (*effect.uses, *effect.defines)}))
-    return tuple(
-        Effect(everything, everything, kills=False) if position in unknown else effect
-        for position, effect in enumerate(found)
+    known: dict[int | None, Effect] = {None: Effect(everything, everything)}
+
+    def include(call: int) -> None:
+        position, entry = flow.blocks[call][-1], flow.calls[call]
+        if entry is not None and entry not in known:
+            known[entry] = known[None]  # for a function that calls itself
+            blocks = flow.reachable(entry)
+            for inner in flow.calls.keys() & set(blocks):
+                include(inner)
+            known[entry] = _summary(flow, found, blocks)
+        function = known[entry]
+        uses = (*found[position].uses, *(name for name in function.uses if name not in found[position].uses))
+        found[position] = Effect(uses, function.defines, found[position].guard, function.keeps)
+
+    for call in flow.calls:
+        include(call)
+    return tuple(found)
+
+
+def _summary(flow: ControlFlow, found: Sequence[Effect], blocks: Sequence[int]) -> Effect:
+    """What a function does, whose entry is the first of its blocks: what it uses before it defines it, and defines."""
+    names = sorted(
+        {name for block in blocks for at in flow.blocks[block] for name in (*found[at].uses, *found[at].defines)}
+    )
+    bit = {name: 1 << number for number, name in enumerate(names)}
+    exposed, kept = [0] * len(flow.blocks), [0] * len(flow.blocks)
+    for block in blocks:
+        history = _History()
+        for at in flow.blocks[block]:
+            before = (name for name in found[at].uses if not history.reaching(name, found[at].guard)[1])
+            exposed[block] |= reduce(or_, (bit[name] for name in before), 0)
+            history.add(at, found[at])
+        kept[block] = ~sum(bit[name] for name in history.defined if history.reaching(name, None)[1])
+
+    def arrive(block: int, unchanged: Sequence[int]) -> int:
+        """The registers that may still hold what they held at the entry."""
+        at_entry = (1 << len(names)) - 1 if block == blocks[0] else 0
+        return reduce(or_, (unchanged[before] & kept[before] for before in flow.predecessors[block]), at_entry)
+
+    unchanged = solve(arrive, flow.successors, 0, blocks)
+    needed = reduce(or_, (unchanged[block] & exposed[block] for block in blocks))
+    returned = reduce(or_, (unchanged[block] & kept[block] for block in flow.returns.intersection(blocks)), 0)
+    defines = {name for block in blocks for at in flow.blocks[block] for name in found[at].defines}
+    return Effect(
+        tuple(name for name in names if needed & bit[name]),
+        tuple(name for name in names if name in defines),
+        keeps=frozenset(name for name in defines if returned & bit[name]),
     )
 
 
 def _effect(each: Instruction, words: tuple[str, ...], stored: Sequence[str]) -> Effect:
-    uses, defines, kills = tuple(each.uses), tuple(each.definitions), each.guard is None
+    uses, defines = tuple(each.uses), tuple(each.definitions)
     if each.guard and each.guard.predicate not in each.uses:
         uses += (each.guard.predicate,)
     if not words:
-        return Effect(uses, defines, kills)
-    anywhere = LOCAL in words
+        return Effect(uses, defines, each.guard)
     if each.base_opcode in {"LDL", "LD"}:
-        return Effect((*uses, LOCAL, *(stored if anywhere else words)), defines, kills)
-    return Effect(uses, (*defines, *words), kills and not anywhere and _bytes(each) >= _WORD)
+        return Effect((*uses, LOCAL, *(stored if LOCAL in words else words)), defines, each.guard)
+    if LOCAL in words or _bytes(each) < _WORD:
+        uses += words  # the rest stays as it was
+    return Effect(uses, (*defines, *words), each.guard)
 
 
 def _local_words(code: Code) -> dict[int, tuple[str, ...]]:
@@ -104,29 +151,27 @@ def _bytes(access: Instruction) -> int:
 
 
 class _Numbering:
-    """A bit for each definition, those of one register side by side; the first is what it held at the entry."""
+    """A bit for each definition, those of one register side by side."""
 
     def __init__(self, found: Sequence[Effect]) -> None:
-        self.positions: dict[str, list[int]] = {}
+        self._positions: dict[str, list[int]] = {}
         for position, effect in enumerate(found):
-            for name in effect.uses:
-                self.positions.setdefault(name, [-1])
             for name in effect.defines:
-                self.positions.setdefault(name, [-1]).append(position)
-        sizes = [len(positions) for positions in self.positions.values()]
-        self.start = dict(zip(self.positions, accumulate(sizes, initial=0), strict=False))
-        self.mask = {name: ((1 << len(at)) - 1) << self.start[name] for name, at in self.positions.items()}
-        self.at_entry = sum(1 << start for start in self.start.values())
+                self._positions.setdefault(name, []).append(position)
+        sizes = (len(positions) for positions in self._positions.values())
+        self._start = dict(zip(self._positions, accumulate(sizes, initial=0), strict=False))
+        self.mask = {name: ((1 << len(at)) - 1) << self._start[name] for name, at in self._positions.items()}
         self.bit = {
-            (name, position): 1 << (self.start[name] + number)
-            for name, positions in self.positions.items()
+            (name, position): 1 << (self._start[name] + number)
+            for name, positions in self._positions.items()
             for number, position in enumerate(positions)
         }
 
     def among(self, definitions: int, name: str) -> tuple[int, ...]:
-        """The positions of those definitions that are of one register; what it held at the entry is left out."""
-        own = (definitions & self.mask[name]) >> self.start[name] & ~1
-        positions, found = self.positions[name], []
+        """The positions of those definitions that are of one register, in order."""
+        if name not in self._positions:
+            return ()
+        own, positions, found = (definitions & self.mask[name]) >> self._start[name], self._positions[name], []
         while own:
             lowest = own & -own
             found.append(positions[lowest.bit_length() - 1])
@@ -134,112 +179,97 @@ class _Numbering:
         return tuple(found)
 
 
-class _Summary(NamedTuple):
-    """What a function does: the definitions that reach its returns, and the registers that all ways to them define."""
+class _History:
+    """The definitions in a block so far, and which of them reach a use under a guard."""
 
-    defines: int
-    kills: frozenset[str]
-    kept: int
-    """The definitions that are not of these registers."""
+    def __init__(self) -> None:
+        self.defined: dict[str, list[tuple[int, Effect, int]]] = {}
+        """For each register its definitions, with the position that defined the guard's predicate."""
+
+    def add(self, position: int, effect: Effect) -> None:
+        """Go on after an instruction."""
+        made = self._made(effect.guard) if effect.guard else -1
+        for name in effect.defines:
+            self.defined.setdefault(name, []).append((position, effect, made))
+
+    def reaching(self, name: str, guard: Guard | None) -> tuple[tuple[int, ...], bool]:
+        """The definitions of a register in the block that reach a use here, and whether no others do.
+
+        nvcc writes short branches as pairs of instructions under a predicate and its opposite. A use under a guard sees
+        no definition under the opposite one, and none before one under the same; no use sees what came before both.
+        """
+        definitions = self.defined.get(name)
+        if not definitions:
+            return (), False
+        found: list[int] = []
+        needed = guard if guard and guard.predicate != name else None
+        opposite = None if needed is None else (Guard(needed.predicate, not needed.negated), self._made(needed))
+        covered = set[tuple[Guard, int]]() if opposite is None else {opposite}
+        for position, effect, made in reversed(definitions):
+            if effect.guard is None:
+                found.append(position)
+                if name not in effect.keeps:
+                    return tuple(reversed(found)), True
+                continue
+            if (effect.guard, made) == opposite:
+                continue
+            found.append(position)
+            covered.add((effect.guard, made))
+            if (Guard(effect.guard.predicate, not effect.guard.negated), made) in covered:
+                return tuple(reversed(found)), True
+        return tuple(reversed(found)), False
+
+    def _made(self, guard: Guard) -> int:
+        definitions = self.defined.get(guard.predicate)
+        return definitions[-1][0] if definitions else -1
 
 
-class _Reaching:
-    """The definitions that reach each block, for one view of what instructions use and define."""
+def _reaching(code: Code, found: Sequence[Effect], numbering: _Numbering) -> list[int]:
+    """The definitions that reach each block's start, in functions those of all their calls."""
+    flow = control_flow(code)
+    made = [_made_by(positions, found, numbering) for positions in flow.blocks]
+    callers = flow.callers()
 
-    def __init__(self, code: Code, found: Sequence[Effect]) -> None:
-        self._flow, self._effects, self._order = control_flow(code), found, reverse_postorder(code)
-        self.numbering = _Numbering(found)
-        self._made = [self._made_by(positions) for positions in self._flow.blocks]
-        self.summaries: dict[int, _Summary] = {}
-        for entry in self._flow.calls.values():
-            self._summarise(entry)
+    def arrive(block: int, arriving: Sequence[int]) -> int:
+        reaching = 0
+        for before in flow.predecessors[block]:
+            added, kept = made[before]
+            reaching |= arriving[before] & kept | added
+        for call in callers[block]:
+            reaching |= arriving[call] if flow.calls[call] == block else made[call][0]
+        return reaching
 
-    def at_starts(self) -> list[int]:
-        """For each block the definitions that reach its start, in functions those of all their calls."""
-        callers: dict[int, list[int]] = {entry: [] for entry in self._flow.entries}
-        for call, entry in self._flow.calls.items():
-            # An unknown call may lead to any code that nothing else leads to.
-            for to in self._flow.entries[1:] if entry is None else [entry]:
-                callers[to].append(call)
-        starts = {entry: self.numbering.at_entry for entry in callers if entry == 0 or entry not in self.summaries}
-        leaving = self._solve(self._order, starts, callers)
-        return [self._arriving(block, leaving, starts, callers) for block in range(len(leaving))]
+    return solve(arrive, flow.with_calls(), 0, reverse_postorder(code))
 
-    def _made_by(self, block: range) -> tuple[int, int]:
-        """The definitions that a block adds, and those that it lets pass."""
-        made: dict[str, int] = {}
-        killed: set[str] = set()
-        for position in block:
-            effect = self._effects[position]
-            for name in effect.defines:
-                bit = self.numbering.bit[name, position]
-                made[name] = bit if effect.kills else made.get(name, 0) | bit
-            if effect.kills:
-                killed.update(effect.defines)
-        return sum(made.values()), ~sum(self.numbering.mask[name] for name in killed)
 
-    def _summarise(self, entry: int | None) -> None:
-        if entry is None or entry in self.summaries:
-            return
-        self.summaries[entry] = _Summary(~self.numbering.at_entry, frozenset(), -1)  # for one that calls itself
-        blocks = set(self._flow.reachable(entry))
-        for block in blocks:
-            self._summarise(self._flow.calls.get(block))
-        leaving = self._solve(
-            [block for block in self._order if block in blocks], {entry: self.numbering.at_entry}, callers={}
-        )
-        returned = reduce(or_, (leaving[block] for block in blocks & self._flow.returns))
-        kills = frozenset(name for name, start in self.numbering.start.items() if not returned >> start & 1)
-        self.summaries[entry] = _Summary(
-            returned & ~self.numbering.at_entry, kills, ~sum(self.numbering.mask[name] for name in kills)
-        )
-
-    def _solve(
-        self, order: Sequence[int], starts: Mapping[int, int], callers: Mapping[int, Sequence[int]]
-    ) -> list[int]:
-        """The definitions at the end of each block, without those of the function that it calls."""
-
-        def leave(block: int, leaving: Sequence[int]) -> int:
-            made, kept = self._made[block]
-            return self._arriving(block, leaving, starts, callers) & kept | made
-
-        leading = [list(successors) for successors in self._flow.successors]
-        for entry, calls in callers.items():
-            for call in calls:
-                leading[call].append(entry)
-        return solve(leave, leading, 0, order)
-
-    def _arriving(
-        self, block: int, leaving: Sequence[int], starts: Mapping[int, int], callers: Mapping[int, Sequence[int]]
-    ) -> int:
-        arriving = starts.get(block, 0)
-        for before in self._flow.predecessors[block]:
-            entry = self._flow.calls.get(before)
-            if entry is None:
-                arriving |= leaving[before]
-            else:
-                summary, kills = self.summaries[entry], self._effects[self._flow.blocks[before][-1]].kills
-                arriving |= (leaving[before] & summary.kept if kills else leaving[before]) | summary.defines
-        for call in callers.get(block, ()):
-            arriving |= leaving[call]
-        return arriving
+def _made_by(block: range, found: Sequence[Effect], numbering: _Numbering) -> tuple[int, int]:
+    """The definitions that a block adds, and those that it lets pass."""
+    history, made, killed = _History(), 0, 0
+    for position in block:
+        history.add(position, found[position])
+    for name in history.defined:
+        positions, is_all = history.reaching(name, None)
+        made |= sum(numbering.bit[name, position] for position in positions)
+        killed |= numbering.mask[name] if is_all else 0
+    return made, ~killed
 
 
 def chains(code: Code, found: Sequence[Effect]) -> Chains:
     """For each instruction and what it uses the positions of the definitions that reach it, in order."""
-    reaching, flow = _Reaching(code, found), control_flow(code)
+    numbering, flow = _Numbering(found), control_flow(code)
     linked: list[Mapping[str, tuple[int, ...]]] = []
-    for block, arriving in zip(flow.blocks, reaching.at_starts(), strict=True):
-        known: dict[str, tuple[int, ...]] = {}
+    for block, arriving in zip(flow.blocks, _reaching(code, found, numbering), strict=True):
+        history, known = _History(), dict[str, tuple[int, ...]]()
         for position in block:
-            effect = found[position]
+            effect, uses = found[position], dict[str, tuple[int, ...]]()
             for name in effect.uses:
-                if name not in known:
-                    known[name] = reaching.numbering.among(arriving, name)
-            linked.append({name: known[name] for name in effect.uses})
-            for name in effect.defines:
-                before = known[name] if name in known else reaching.numbering.among(arriving, name)
-                known[name] = (position,) if effect.kills else (*before, position)
+                uses[name], is_all = history.reaching(name, effect.guard)
+                if not is_all:
+                    if name not in known:
+                        known[name] = numbering.among(arriving, name)
+                    uses[name] = known[name] + uses[name]
+            linked.append(uses)
+            history.add(position, effect)
     return tuple(linked)
 
 
@@ -264,7 +294,7 @@ def def_use(code: Code) -> Chains:
 def last_touches(code: Code) -> Chains:
     """For each instruction and each register that it touches, uses or defines, the last ones that touched it before."""
     touching = (sorted({*effect.uses, *effect.defines}) for effect in effects(code))
-    return chains(code, [Effect(tuple(names), tuple(names), kills=True) for names in touching])
+    return chains(code, [Effect(tuple(names), tuple(names)) for names in touching])
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,44 +322,29 @@ def liveness(code: Code) -> Liveness:
     names = tuple(sorted({name for effect in found for name in (*effect.uses, *effect.defines)}))
     bit = {name: 1 << number for number, name in enumerate(names)}
     uses = [sum(bit[name] for name in effect.uses) for effect in found]
-    kept = [~sum(bit[name] for name in effect.defines) if effect.kills else -1 for effect in found]
-    kills = {entry: ~sum(bit[name] for name in each.kills) for entry, each in _Reaching(code, found).summaries.items()}
+    kept = [
+        -1 if effect.guard else ~sum(bit[name] for name in effect.defines if name not in effect.keeps)
+        for effect in found
+    ]
     sites = _return_sites(code)
-    callers: list[list[int]] = [[] for _ in flow.blocks]
-    for call, entry in flow.calls.items():
-        if entry is not None:
-            callers[entry].append(call)
 
-    def after(block: int, live: Sequence[int], read: Sequence[int], returned_to: Sequence[Sequence[int]]) -> int:
-        """What is live after a block's last instruction, where functions read so much."""
-        later = reduce(or_, (live[to] for to in (*flow.successors[block], *returned_to[block])), 0)
-        entry = flow.calls.get(block)
-        if entry is None:
-            return later
-        guarded = not found[flow.blocks[block][-1]].kills
-        return (later if guarded else later & kills[entry]) | read[entry]
-
-    def before(block: int, later: int) -> list[int]:
-        """What is live before each instruction of a block, last to first."""
+    def before(block: int, live: Sequence[int]) -> list[int]:
+        """What is live after a block and before each of its instructions, last to first."""
+        after = reduce(or_, (live[to] for to in (*flow.successors[block], *sites[block])), 0)
         backwards = reversed(flow.blocks[block])
-        return list(accumulate(backwards, lambda live, at: live & kept[at] | uses[at], initial=later))[1:]
+        return list(accumulate(backwards, lambda later, at: later & kept[at] | uses[at], initial=after))
 
-    order, nowhere = reverse_postorder(code)[::-1], [()] * len(flow.blocks)
-    read = solve(
-        lambda block, live: before(block, after(block, live, live, nowhere))[-1],
-        [[*flow.predecessors[block], *callers[block]] for block in range(len(flow.blocks))],
-        0,
-        order,
-    )
-    ends = [[end for end in flow.returns if block in sites[end]] for block in range(len(flow.blocks))]
+    ends: list[list[int]] = [[] for _ in flow.blocks]
+    for end, blocks in enumerate(sites):
+        for block in blocks:
+            ends[block].append(end)
     live = solve(
-        lambda block, live: before(block, after(block, live, read, sites))[-1],
-        [[*flow.predecessors[block], *ends[block]] for block in range(len(flow.blocks))],
+        lambda block, live: before(block, live)[-1],
+        [[*predecessors, *ends[block]] for block, predecessors in enumerate(flow.predecessors)],
         0,
-        order,
+        reverse_postorder(code)[::-1],
     )
-    in_blocks = (before(block, after(block, live, read, sites))[::-1] for block in range(len(flow.blocks)))
-    return Liveness(names, tuple(live for block in in_blocks for live in block))
+    return Liveness(names, tuple(each for block in range(len(live)) for each in before(block, live)[:0:-1]))
 
 
 def _return_sites(code: Code) -> list[list[int]]:
@@ -419,6 +434,22 @@ def propagate(
     start: Value | Parts[Value] = least
     results = solve(equation, dependents, start, _in_order(code))
     return Propagation(results, operands)
+
+
+def with_functions(code: Code, brought: Sequence[int]) -> list[int]:
+    """What each instruction brings, as bits; a call of a known function all that the function's instructions do."""
+    functions, found = called(code), list(brought)
+    for position, inner in functions.items():
+        found[position] = reduce(or_, (brought[at] for at in inner if at not in functions), 0)
+    return found
+
+
+def reads(each: Instruction, name: str) -> bool:
+    """Whether an instruction itself uses a register or a word of local memory.
+
+    What only its guard, a called function or the rest of a word that it stores a part of needs does not count.
+    """
+    return name in each.uses or (each.base_opcode in {"LDL", "LD"} and name.startswith(LOCAL))
 
 
 def _in_order(code: Code) -> Iterable[int]:

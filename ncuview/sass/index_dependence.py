@@ -15,10 +15,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ncuview.sass.cfg import control_flow, loops
+from ncuview.sass.cfg import called, control_flow, loops
 from ncuview.sass.code import Code, analysis
 from ncuview.sass.control_dependence import decisions
-from ncuview.sass.dataflow import Chains, def_use, propagate, use_def
+from ncuview.sass.dataflow import Chains, def_use, propagate, reads, use_def, with_functions
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.loads import LANE_EXCHANGES, loaded_from
 
@@ -75,9 +75,8 @@ def index_dependence(code: Code) -> tuple[Dependence, ...]:
     Where paths meet, a value depends on the branch that chose between its definitions, too; so does what a loop leaves,
     on the branches that end the loop.
     """
-    brought = [_brought(each) for each in code.instructions]
+    brought = with_functions(code, [_brought(each) for each in code.instructions])
     guards = [each.guard.predicate if each.guard else "" for each in code.instructions]
-    only_guards = [{guard} - each.uses for guard, each in zip(guards, code.instructions, strict=True)]
 
     def transfer(position: int, operands: Mapping[str, int]) -> int:
         return reduce(or_, operands.values(), brought[position])
@@ -86,20 +85,27 @@ def index_dependence(code: Code) -> tuple[Dependence, ...]:
     decided, flow = decisions(code), control_flow(code)
     known = [reduce(or_, operands.values(), 0) for operands in found]
     of_blocks = [reduce(or_, (known[at] for at in decided.named(each)), 0) for each in decided.decided_by]
+    functions = called(code)
     return tuple(
         Dependence(
-            reduce(or_, (indices for name, indices in operands.items() if name not in only_guards[position]), own),
+            0
+            if position in functions
+            else reduce(
+                or_,
+                (indices for name, indices in operands.items() if name == _SELECTION or reads(each, name)),
+                brought[position],
+            ),
             operands.get(guards[position], 0),
             of_blocks[flow.block_of[position]],
         )
-        for position, (operands, own) in enumerate(zip(found, brought, strict=True))
+        for position, (each, operands) in enumerate(zip(code.instructions, found, strict=True))
     )
 
 
 def _brought(each: Instruction) -> int:
     """The indices that an instruction brings in by itself."""
     if each.base_opcode == "CALL":
-        return ANYTHING if each.target is None else 0
+        return ANYTHING  # where the function is known, what its instructions bring stands for it
     from_memory = loaded_from(each) in _OF_OTHER_THREADS or each.base_opcode.startswith(_ATOMIC)
     if from_memory or each.base_opcode in LANE_EXCHANGES:
         return OTHER_THREADS
@@ -110,18 +116,36 @@ def _brought(each: Instruction) -> int:
 
 
 def _with_selections(code: Code) -> Chains:
-    """The definitions that reach each use, and the branches that choose between them."""
-    flow, decided = control_flow(code), decisions(code)
-    around = _loops_around(code)
+    """The definitions that reach each use, and the branches that choose between them.
+
+    What a function's instruction gets from outside is chosen where it is called; which call it was chooses nothing.
+    """
+    flow, decided, around, functions = control_flow(code), decisions(code), _loops_around(code), _functions_of(code)
+    callers = flow.callers()
     linked: list[Mapping[str, tuple[int, ...]]] = []
     for position, uses in enumerate(use_def(code)):
         block, selecting = flow.block_of[position], 0
-        for definitions in uses.values():
+        for name, definitions in uses.items():
             blocks = {flow.block_of[at] for at in definitions}
             if len(definitions) > 1 or any(around[each] - around[block] for each in blocks):
-                selecting |= decided.selecting(blocks, block)
+                outside = {each for each in blocks if functions[each].isdisjoint(functions[block])}
+                selecting |= decided.selecting(blocks - outside, block)
+                for call in (call for entry in functions[block] if outside for call in callers[entry]):
+                    passed = use_def(code)[flow.blocks[call][-1]].get(name, ())
+                    if len(passed) > 1:
+                        selecting |= decided.selecting({flow.block_of[at] for at in passed}, call)
         linked.append({**uses, _SELECTION: decided.named(selecting)} if selecting else uses)
     return tuple(linked)
+
+
+def _functions_of(code: Code) -> list[set[int]]:
+    """For each block the entries of the functions that it belongs to."""
+    flow = control_flow(code)
+    found: list[set[int]] = [set() for _ in flow.blocks]
+    for entry in flow.entries:
+        for block in flow.reachable(entry):
+            found[block].add(entry)
+    return found
 
 
 def _loops_around(code: Code) -> list[frozenset[int]]:

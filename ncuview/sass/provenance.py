@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ncuview.sass.cfg import innermost_loop
+from ncuview.sass.cfg import called, innermost_loop
 from ncuview.sass.code import Code, analysis
-from ncuview.sass.dataflow import propagate
+from ncuview.sass.dataflow import propagate, reads, with_functions
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.loads import loaded_from
 
@@ -54,28 +54,29 @@ def provenance(code: Code) -> tuple[Provenance, ...]:
 
     What is stored in local memory comes from where it did when it is loaded again: it may have been spilled.
     """
-    own = [_own(each) for each in code.instructions]
+    own = [_brought(each) for each in code.instructions]
+    brought, functions = with_functions(code, own), called(code)
 
     def transfer(position: int, operands: Mapping[str, int]) -> int:
-        each = code.instructions[position]
-        if loaded_from(each) not in {None, "constant", "local"} or (each.base_opcode == "CALL" and each.target is None):
-            return LOADED
-        converted = CONVERTED if each.base_opcode in _CONVERSIONS else 0
-        return reduce(or_, operands.values(), own[position]) | converted
+        is_loaded = brought[position] & LOADED and position not in functions
+        return LOADED if is_loaded else reduce(or_, operands.values(), brought[position])
 
     found = propagate(code, transfer, join=or_, least=0).operands
+    constants = ARGUMENT | CONSTANT
     return tuple(
         Provenance(
-            reduce(or_, (operands[name] for name in operands if not each.guard or name != each.guard.predicate), own),
-            operands[each.guard.predicate] if each.guard else 0,
+            reduce(or_, (origin for name, origin in values.items() if reads(each, name)), one),
+            values[each.guard.predicate] if each.guard else 0,
         )
-        for each, operands, own in zip(code.instructions, found, own, strict=True)
+        for each, values, one in zip(code.instructions, found, (one & constants for one in own), strict=True)
     )
 
 
-def _own(each: Instruction) -> int:
-    """Where the constants among an instruction's operands come from."""
-    found = 0
+def _brought(each: Instruction) -> int:
+    """Where an instruction's results come from, apart from its registers."""
+    if each.base_opcode == "CALL" or loaded_from(each) not in {None, "constant", "local"}:
+        return LOADED  # for a call of a known function, what its instructions bring stands instead
+    found = CONVERTED if each.base_opcode in _CONVERSIONS else 0
     for operand in each.operands:
         if bank := _BANK.search(operand):
             found |= ARGUMENT if int(bank["bank"], 16) == 0 else CONSTANT

@@ -2,8 +2,8 @@ from ncuview.sass.code import Code, analysis
 from tests.sass.program import program
 
 
-def test_an_analysis_is_computed_once_for_each_object():
-    calls = []
+def test_an_analysis_is_computed_once_for_each_object() -> None:
+    calls: list[Code] = []
 
     @analysis
     def length(code: Code) -> int:
@@ -16,7 +16,7 @@ def test_an_analysis_is_computed_once_for_each_object():
     assert one != same_text
 
 
-def test_two_analyses_of_one_object_are_kept_apart():
+def test_two_analyses_of_one_object_are_kept_apart() -> None:
     @analysis
     def first(code: Code) -> str:
         return code.texts[0]
@@ -29,6 +29,6 @@ def test_two_analyses_of_one_object_are_kept_apart():
     assert (first(code), last(code), first(code)) == ("NOP", "EXIT", "NOP")
 
 
-def test_positions_of_addresses():
+def test_positions_of_addresses() -> None:
     code = Code(("NOP", "EXIT"), (32, 48))
     assert [code.position_of(address) for address in (32, 48, 40, None)] == [0, 1, None, None]

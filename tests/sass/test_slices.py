@@ -1,0 +1,78 @@
+"""Backward slices, and the loads that instructions wait for."""
+
+from __future__ import annotations
+
+from ncuview.sass.code import Code
+from ncuview.sass.slices import backward_slice, waits_for
+from tests.sass.program import program, where
+
+
+def waited(code: Code, text: str) -> list[str]:
+    return [code.texts[at] for at in waits_for(code, where(code, text))]
+
+
+def test_a_slice_holds_all_that_a_value_comes_from_and_nothing_else() -> None:
+    code = program("""
+        S2R R0, SR_TID.X
+        IMAD.WIDE R2, R0, 0x4, R8
+        LDG.E R4, desc[UR4][R2.64]
+        FADD R9, R10, R11
+        top:
+        FADD R5, R5, R4
+        @P0 BRA {top}
+        STG.E desc[UR4][R2.64], R5
+        EXIT
+    """)
+    assert backward_slice(code, where(code, "STG")) == {0, 1, 2, 4, 6}
+
+
+def test_with_control_it_holds_the_branches_that_decide() -> None:
+    code = program("""
+        ISETP.EQ.AND P0, PT, R0, RZ, PT
+        @P0 BRA {end}
+        FADD R5, R5, R4
+        end:
+        EXIT
+    """)
+    assert backward_slice(code, 2) == {2}
+    assert backward_slice(code, 2, control=True) == {0, 1, 2}
+
+
+def test_the_first_use_waits_and_later_ones_do_not() -> None:
+    code = program("LDG.E R4, desc[UR4][R2.64]\nLDG.E R5, desc[UR4][R6.64]\nFADD R8, R4, R4\nFMUL R9, R4, R5\nEXIT")
+    assert waited(code, "FADD") == ["LDG.E R4, desc[UR4][R2.64]"]
+    assert waited(code, "FMUL") == ["LDG.E R5, desc[UR4][R6.64]"]
+
+
+def test_overwriting_a_load_waits_for_it() -> None:
+    code = program("LDS R4, [R2]\nMOV R4, 0x1\nFADD R5, R4, R4\nEXIT")
+    assert waited(code, "MOV") == ["LDS R4, [R2]"]
+    assert waited(code, "FADD") == []
+
+
+def test_loads_of_all_paths_and_of_the_iteration_before() -> None:
+    code = program("""
+        LDG.E R4, desc[UR4][R2.64]
+        top:
+        FADD R5, R5, R4
+        @P0 BRA {end}
+        LDG.E.CONSTANT R4, desc[UR4][R6.64]
+        BRA {top}
+        end:
+        EXIT
+    """)
+    assert waited(code, "FADD") == ["LDG.E R4, desc[UR4][R2.64]", "LDG.E.CONSTANT R4, desc[UR4][R6.64]"]
+
+
+def test_a_use_in_a_function_waits_for_a_load_before_the_call() -> None:
+    code = program("""
+        LDG.E R4, desc[UR4][R2.64]
+        CALL.REL.NOINC {f}
+        FMUL R6, R4, R4
+        EXIT
+        f:
+        FADD R5, R4, R4
+        RET.REL.NODEC R20 0x0
+    """)
+    assert waited(code, "FADD") == ["LDG.E R4, desc[UR4][R2.64]"]
+    assert waited(code, "FMUL") == []
