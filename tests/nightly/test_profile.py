@@ -44,6 +44,7 @@ class PlayedNcu:
         folder: Path,
         options: NcuOptions,
         *,
+        launches_in: Callable[[Path], int],
         export: Path | None,
         timeout_s: float,
         no_progress_s: float | None,
@@ -53,6 +54,7 @@ class PlayedNcu:
         assert metrics == metrics_for(ncuview.load_rules())
         assert {path.name for path in folder.iterdir()} <= {"sent"}
         assert no_progress_s is None, "which means the default"
+        assert launches_in(REPORT) == len(ncuview.read(REPORT).launches)
         assert progress is None
         assert timeout_s == math.inf
         assert all(Path(word).is_file() for word in program[2:] if program[0] == sys.executable)

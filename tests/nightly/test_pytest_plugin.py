@@ -224,7 +224,7 @@ def test_counters_that_the_driver_forbids_skip_the_test(
 ) -> None:
     here = Machine(pytester.path, monkeypatch)
     here.answer_nvidia_smi(gpu())
-    script = Path(__file__).parents[1] / "collect" / "fake_ncu.py"
+    script = Path(__file__).parents[1] / "profiling" / "fake_ncu.py"
     here.install("path/ncu", f"exec '{sys.executable}' -I -S '{script}' \"$@\"")
     said = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters\n"
     scenario = pytester.path / "scenario.json"

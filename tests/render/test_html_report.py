@@ -439,6 +439,14 @@ def test_operations_are_counted_by_what_instructions_do() -> None:
     assert (found.single, found.double) == (100 + 200 + 400, 200)
 
 
+@pytest.mark.parametrize("threads", [inf, 1.7e308])
+def test_a_launch_whose_threads_cannot_be_counted_has_no_operations(threads: float) -> None:
+    metrics = {"thread_inst_executed_true": threads}
+    texts = ("MOV R1, R2", "FFMA R1, R2, R3, R4", "FFMA R5, R2, R3, R4")
+    profile = make_profile(Launch(instructions=[Instruction(text, 1, metrics=metrics) for text in texts]))
+    assert counted_operations(profile) == {}
+
+
 def test_a_launch_whose_threads_were_not_counted_has_no_operations() -> None:
     profile = make_profile(Launch(metrics={"thread_inst_executed_true": nan}))
     assert counted_operations(profile) == {}

@@ -297,6 +297,7 @@ def test_copies_in_bulk_name_all_uniform_registers() -> None:
 @pytest.mark.parametrize(
     ("text", "target"),
     [
+        ("BRA `(.L_x_0) 0xe80", 0xE80),
         ("BRA 0x8f0", 0x8F0),
         ("@!P0 BRA P1, 0x10", 0x10),
         ("BRA.DIV UR9, 0x8f0", 0x8F0),

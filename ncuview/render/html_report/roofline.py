@@ -115,7 +115,8 @@ def counted_operations(profile: Profile) -> Counted:
     launches = rows["launch"].to_numpy()
     threads = rows["thread_inst_executed_true"].to_numpy(np.float64)
     worth = {text: _worth(text) for text in rows["sass"].unique()}
-    done = np.array([worth[text] for text in rows["sass"]], dtype=np.float64).T * threads
+    with np.errstate(all="ignore"):  # a launch whose sums are no numbers is left out below
+        done = np.array([worth[text] for text in rows["sass"]], dtype=np.float64).T * threads
     sums = [np.bincount(launches, weights=part, minlength=len(profile.launches)) for part in done]
     places = zip(profile.launches["report"], profile.launches["index"], strict=True)
     has_code = np.bincount(launches, minlength=len(profile.launches)) > 0
