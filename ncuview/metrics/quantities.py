@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -20,9 +20,14 @@ from ncuview.metrics.units import UNITS
 from ncuview.reader.host_times import HOST_TIMES
 from ncuview.reader.validity import was_refused
 from ncuview.sass import listing, splits
-from ncuview.sass.blocks import alike_in_x, alike_in_y, alike_in_z
 from ncuview.sass.code import Code
-from ncuview.sass.data_flow import data_branches, guarded_branches, index_arithmetic
+from ncuview.sass.index_dependence import (
+    float_arithmetic,
+    loads_invariant_along,
+    thread_invariant,
+    thread_invariant_float_results,
+    thread_invariant_floats,
+)
 from ncuview.sass.lanes import OPERAND_LOAD, window_loads
 from ncuview.sass.listing import (
     ATOMIC,
@@ -38,7 +43,7 @@ from ncuview.sass.listing import (
     on_listing,
 )
 from ncuview.sass.powers import power_doubles, power_instructions, power_special
-from ncuview.sass.repeated_work import alike_floats, alike_instructions, alike_results, float_arithmetic
+from ncuview.sass.provenance import data_dependent_branches, guarded_branches, index_arithmetic
 from ncuview.sass.walks import Place, loads_again, loads_that_could_join
 
 if TYPE_CHECKING:
@@ -472,10 +477,10 @@ DERIVED: Mapping[str, Derived] = {
     "power_instructions": _executed(on_listing(power_instructions)),
     "power_doubles": _executed(on_listing(power_doubles)),
     "power_special": _executed(on_listing(power_special)),
-    "alike_instructions": _executed(on_listing(alike_instructions)),
-    "alike_floats": _executed(on_listing(alike_floats)),
-    "alike_results": _executed(on_listing(alike_results)),
-    "float_arithmetic": _executed(on_listing(float_arithmetic)),
+    "alike_instructions": _executed(thread_invariant),
+    "alike_floats": _executed(thread_invariant_floats),
+    "alike_results": _executed(thread_invariant_float_results),
+    "float_arithmetic": _executed(float_arithmetic),
     "special_functions": _executed(on_listing(listing.special_functions)),
     "precise_instructions": _executed(on_listing(listing.precise_instructions)),
     "precise_special": _executed(on_listing(listing.precise_special)),
@@ -494,9 +499,9 @@ DERIVED: Mapping[str, Derived] = {
     "uniform_constants": _executed(on_listing(listing.uniform_constants)),
     "structure_loads": _executed(on_listing(listing.structure_loads)),
     "gathered_loads": _executed(on_listing(listing.gathered_loads)),
-    "sectors_alike_in_x": _weighed(on_listing(alike_in_x), _SECTORS),
-    "sectors_alike_in_y": _weighed(on_listing(alike_in_y), _SECTORS),
-    "sectors_alike_in_z": _weighed(on_listing(alike_in_z), _SECTORS),
+    "sectors_alike_in_x": _weighed(partial(loads_invariant_along, axis="x"), _SECTORS),
+    "sectors_alike_in_y": _weighed(partial(loads_invariant_along, axis="y"), _SECTORS),
+    "sectors_alike_in_z": _weighed(partial(loads_invariant_along, axis="z"), _SECTORS),
     "loads_again": _over_loads(loads_again, "inst_executed"),
     "sectors_again": _over_loads(loads_again, _SECTORS),
     "loads_that_could_join": _over_loads(loads_that_could_join, "inst_executed"),
@@ -518,9 +523,9 @@ DERIVED: Mapping[str, Derived] = {
     "shuffles": _executed(on_listing(listing.shuffles)),
     "tiny_loads": _executed(on_listing(listing.tiny_loads)),
     "loads_behind_stores": _executed(on_listing(listing.loads_behind_stores)),
-    "guarded_branches": _executed(on_listing(guarded_branches)),
-    "data_branches": _executed(on_listing(data_branches)),
-    "index_arithmetic": _executed(on_listing(index_arithmetic)),
+    "guarded_branches": _executed(guarded_branches),
+    "data_branches": _executed(data_dependent_branches),
+    "index_arithmetic": _executed(index_arithmetic),
     "load_lanes": Derived("thread/warp", _LANES_AND_TIMES, _load_lanes),
     "half_loads": Derived("inst", _LANES_AND_TIMES, _per_launch(_LANES_AND_TIMES, _half_loads)),
     "working_lanes": Derived("thread/inst", _LANES_AND_TIMES, _per_launch(_LANES_AND_TIMES, _working_lanes)),

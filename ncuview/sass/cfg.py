@@ -130,8 +130,10 @@ def _successors(block: int, last: Instruction, target: int | None, to_itself: bo
     opcode = last.base_opcode
     falls = (block + 1,) if block + 1 < count else ()
     if opcode in _JUMPS:
-        if target is None:
+        if target is None and last.target is None:
             return tuple(range(count))  # to a computed address
+        if target is None:
+            return falls if _is_conditional(last) else ()  # out of the listing
         if not _is_conditional(last):
             return () if to_itself else (target,)  # nvcc pads the end of a kernel with a BRA to itself
         return (target, *falls) if falls != (target,) else falls

@@ -11,7 +11,6 @@ unknown function uses and defines everything.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -31,8 +30,6 @@ Chains = tuple[Mapping[str, tuple[int, ...]], ...]
 LOCAL = "local"
 """Local memory at places that the code does not say; ``local[16]`` is the word at 16 bytes from the stack pointer."""
 _STACK_POINTER = "R1"
-_STACK = re.compile(r"\[R1(?:\+(?P<sign>-?)0x(?P<offset>[0-9a-f]+))?\]")
-_ACCESS_BITS = re.compile(r"\.[US]?(?P<bits>8|16|64|128)(?:\.|$)")
 _WORD = 4
 
 
@@ -117,7 +114,7 @@ def _effect(each: Instruction, words: tuple[str, ...], stored: Sequence[str]) ->
         return Effect(uses, defines, each.guard)
     if each.base_opcode in {"LDL", "LD"}:
         return Effect((*uses, LOCAL, *(stored if LOCAL in words else words)), defines, each.guard)
-    if LOCAL in words or _bytes(each) < _WORD:
+    if LOCAL in words or (each.memory is not None and each.memory.bytes < _WORD):
         uses += words  # the rest stays as it was
     return Effect(uses, (*defines, *words), each.guard)
 
@@ -137,17 +134,11 @@ def _local_words(code: Code) -> dict[int, tuple[str, ...]]:
 
 
 def _words(access: Instruction, *, fixed: bool) -> tuple[str, ...]:
-    found = next(filter(None, map(_STACK.search, access.operands)), None)
-    if not found or not fixed or not access.base_opcode.endswith("L"):
+    memory = access.memory
+    if not fixed or memory is None or memory.space != "local" or memory.base != (_STACK_POINTER,) or memory.uniform:
         return (LOCAL,)
-    offset = int(found["offset"] or "0", 16) * (-1 if found["sign"] else 1)
-    start = offset - offset % _WORD
-    return tuple(f"{LOCAL}[{word}]" for word in range(start, offset + _bytes(access), _WORD))
-
-
-def _bytes(access: Instruction) -> int:
-    found = _ACCESS_BITS.search(access.opcode)
-    return int(found["bits"]) // 8 if found else _WORD
+    start = memory.offset - memory.offset % _WORD
+    return tuple(f"{LOCAL}[{word}]" for word in range(start, memory.offset + memory.bytes, _WORD))
 
 
 class _Numbering:

@@ -15,10 +15,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ncuview.sass.cfg import called, control_flow, loops
+from ncuview.sass.cfg import called, control_flow, innermost_loop, loops
 from ncuview.sass.code import Code, analysis
 from ncuview.sass.control_dependence import decisions
-from ncuview.sass.dataflow import Chains, def_use, propagate, reads, use_def, with_functions
+from ncuview.sass.dataflow import Chains, propagate, reads, use_def, with_functions
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.loads import LANE_EXCHANGES, loaded_from
 
@@ -169,16 +169,26 @@ def thread_invariant_floats(code: Code) -> Weights:
 
 
 def thread_invariant_float_results(code: Code) -> Weights:
-    """1 at each of them whose result other floating-point arithmetic uses that differs between threads."""
+    """1 at each of them whose result an instruction that differs between threads uses: what a table would hold.
+
+    Between the two may be integer arithmetic that is the same in all threads. What a loop computes and only code after
+    it uses does not count: of all iterations, one result is used.
+    """
     floats, invariant = float_arithmetic(code), thread_invariant(code)
-    varying = floats * (1 - invariant)
-    return np.array(
-        [
-            bool(one) and any(varying[use] for uses in defined.values() for use in uses)
-            for one, defined in zip(floats * invariant, def_use(code), strict=True)
-        ],
-        dtype=np.float64,
-    )
+    used = set[int]()
+    waiting = np.flatnonzero(invariant == 0).tolist()
+    while waiting:
+        user = waiting.pop()
+        reaching = use_def(code)[user]
+        sources = {at for name in code.instructions[user].uses for at in reaching[name] if invariant[at]}
+        for source in sources - used:
+            loop = innermost_loop(code, source)
+            if loop is None or user in loop.body:
+                used.add(source)
+                waiting.extend([] if floats[source] else [source])
+    is_used = np.zeros(len(code))
+    is_used[list(used)] = 1
+    return floats * invariant * is_used
 
 
 def float_arithmetic(code: Code) -> Weights:

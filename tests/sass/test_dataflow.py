@@ -104,7 +104,11 @@ def test_a_call_defines_what_its_function_does_and_keeps_what_that_leaves_alone(
 def test_a_call_uses_what_its_function_does_not_define_first() -> None:
     code = program(CALLS)
     call = effects(code)[2]
-    assert (sorted(call.uses), call.defines, call.keeps) == (["P0", "R20", "R4"], ("R4", "R7"), frozenset({"R7"}))
+    assert (sorted(call.uses), call.defines, call.keeps) == (
+        ["P0", "R20", "R21", "R4"],
+        ("R4", "R7"),
+        frozenset({"R7"}),
+    )
 
 
 def test_a_function_uses_what_each_call_gives() -> None:
@@ -121,7 +125,7 @@ def test_a_function_reads_nothing_from_before_that_opposite_guards_define() -> N
         FADD R4, R8, R8
         RET.REL.NODEC R20 0x0
     """)
-    assert set(effects(code)[0].uses) == {"R20", "P0"}
+    assert set(effects(code)[0].uses) == {"R20", "R21", "P0"}
     assert not effects(code)[0].keeps
 
 
@@ -147,7 +151,7 @@ def test_a_function_that_calls_another() -> None:
     assert use_def(code)[where(code, "FADD")] == {"R4": (1,), "R5": (1,)}
     assert use_def(code)[where(code, "MOV R5")] == {"R4": (4,)}
     assert sources(code, "FMUL", "R4") == ["MOV R4, 0x1"]
-    assert set(effects(code)[1].uses) == {"R4", "R20", "R22"}
+    assert set(effects(code)[1].uses) == {"R4", "R20", "R21", "R22", "R23"}
 
 
 def test_a_function_that_calls_itself_ends() -> None:
@@ -208,10 +212,10 @@ def test_where_the_stack_pointer_moves_all_local_memory_is_one() -> None:
 def test_registers_are_live_from_definition_to_last_use() -> None:
     code = program("MOV R4, 0x1\nMOV R5, 0x2\nFADD R6, R4, R5\nSTG.E [R2], R6\nEXIT")
     assert [liveness(code).at(position) for position in range(len(code))] == [
-        {"R2"},
-        {"R2", "R4"},
-        {"R2", "R4", "R5"},
-        {"R2", "R6"},
+        {"R2", "R3"},
+        {"R2", "R3", "R4"},
+        {"R2", "R3", "R4", "R5"},
+        {"R2", "R3", "R6"},
         set(),
     ]
 
@@ -230,9 +234,9 @@ def test_registers_are_live_around_a_loop_and_across_predicated_definitions() ->
 def test_a_call_needs_what_its_function_needs_and_what_comes_after_needs_and_no_other_call() -> None:
     code = program(CALLS)
     live = liveness(code)
-    assert live.at(2) == {"R4", "R6", "R20", "P0"}
-    assert live.at(6) == {"R4", "R7", "R20", "P0"}
-    assert live.at(where(code, "FADD.FTZ")) == {"R4", "R6", "R7", "R20", "P0"}
+    assert live.at(2) == {"R4", "R6", "R20", "R21", "P0"}
+    assert live.at(6) == {"R4", "R7", "R20", "R21", "P0"}
+    assert live.at(where(code, "FADD.FTZ")) == {"R4", "R6", "R7", "R20", "R21", "P0"}
 
 
 def test_an_analysis_is_a_transfer_function() -> None:

@@ -1,11 +1,11 @@
-"""Which branches in loops loaded numbers decide, and what no loaded number goes into."""
+"""Branches in loops that depend on loaded data, and index arithmetic, which loaded data do not reach."""
 
 from __future__ import annotations
 
 import pytest
 
-from ncuview.sass.data_flow import data_branches, guarded_branches, index_arithmetic
-from ncuview.sass.listing import Code
+from ncuview.sass.code import Code
+from ncuview.sass.provenance import data_dependent_branches, guarded_branches, index_arithmetic
 
 LOAD, COUNT = "LDG.E R4, desc[UR4][R2.64]", "IADD3 R6, R6, 0x1, RZ"
 BY_DATA, BY_COUNT = "ISETP.GT.AND P0, PT, R4, R7, PT", "ISETP.GE.AND P0, PT, R6, UR8, PT"
@@ -17,7 +17,7 @@ def code(*lines: str) -> Code:
 
 
 def shares(*lines: str) -> tuple[int, int]:
-    return int(guarded_branches(code(*lines)).sum()), int(data_branches(code(*lines)).sum())
+    return int(guarded_branches(code(*lines)).sum()), int(data_dependent_branches(code(*lines)).sum())
 
 
 @pytest.mark.parametrize(

@@ -1,92 +1,92 @@
-"""Loads that blocks make alike, told from machine code."""
+"""Loads that are the same along an axis of the grid."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from ncuview.sass.blocks import alike_in_x, alike_in_y, alike_in_z
-from ncuview.sass.listing import Code
+from ncuview.sass.code import Code
+from ncuview.sass.index_dependence import ALONG, loads_invariant_along
 
 COLUMN = ("S2R R2, SR_TID.X", "S2UR UR4, SR_CTAID.X", "IMAD R2, R5, UR4, R2", "IMAD.WIDE R4, R2, 0x4, R8")
 """The place of an element by x: registers R4 and R5."""
 LOAD = "LDG.E R9, desc[UR6][R4.64]"
 
 
-def alike(*lines: str) -> str:
+def invariant(*lines: str) -> str:
     """The axes that the last load's address does not come from."""
     code = Code(lines, tuple(range(0, 16 * len(lines), 16)))
     last = int(np.flatnonzero([line.startswith("LDG") for line in lines])[-1])
-    return "".join(axis for axis, of in zip("xyz", (alike_in_x, alike_in_y, alike_in_z), strict=True) if of(code)[last])
+    return "".join(axis for axis in ALONG if loads_invariant_along(code, axis)[last])
 
 
 def test_an_address_by_x_is_the_same_for_all_y_and_z() -> None:
-    assert alike(*COLUMN, LOAD) == "yz"
+    assert invariant(*COLUMN, LOAD) == "yz"
 
 
 def test_an_address_from_arguments_is_the_same_for_all() -> None:
-    assert alike("LDC.64 R4, c[0x0][0x210]", LOAD) == "xyz"
+    assert invariant("LDC.64 R4, c[0x0][0x210]", LOAD) == "xyz"
 
 
 @pytest.mark.parametrize("index", ["S2R R3, SR_CTAID.Y", "S2R R3, SR_TID.Y"])
 def test_an_index_of_block_or_thread_tells_apart(index: str) -> None:
-    assert alike(*COLUMN, index, "IMAD R2, R3, R7, R2", "IMAD.WIDE R4, R2, 0x4, R8", LOAD) == "z"
+    assert invariant(*COLUMN, index, "IMAD R2, R3, R7, R2", "IMAD.WIDE R4, R2, 0x4, R8", LOAD) == "z"
 
 
 def test_a_lane_counts_as_x() -> None:
-    assert alike("S2R R2, SR_LANEID", "IMAD.WIDE R4, R2, 0x4, R8", LOAD) == "yz"
+    assert invariant("S2R R2, SR_LANEID", "IMAD.WIDE R4, R2, 0x4, R8", LOAD) == "yz"
 
 
 def test_a_loaded_index_is_as_its_own_address() -> None:
     through = ("LDG.E R3, desc[UR6][R4.64]", "IMAD.WIDE R10, R3, 0x4, R8", "LDG.E R9, desc[UR6][R10.64]")
-    assert alike(*COLUMN, *through) == "yz"
+    assert invariant(*COLUMN, *through) == "yz"
 
 
 @pytest.mark.parametrize(
     "bring", ["LDS R3, [R2]", "SHFL.IDX PT, R3, R2, R6, 0x1f", "ATOMG.E.ADD R3, desc[UR6][R8.64], R2"]
 )
 def test_what_comes_from_other_threads_may_come_from_any(bring: str) -> None:
-    assert alike(bring, "IMAD.WIDE R4, R3, 0x4, R8", LOAD) == ""
+    assert invariant(bring, "IMAD.WIDE R4, R3, 0x4, R8", LOAD) == ""
 
 
 def test_what_a_loop_adds_is_known_at_its_start() -> None:
     loop = (LOAD, "S2R R3, SR_CTAID.Z", "IADD3 R4, R4, R3, RZ", "@P0   BRA 0x40")
-    assert alike(*COLUMN, *loop) == "y"
+    assert invariant(*COLUMN, *loop) == "y"
 
 
 def test_a_register_that_is_written_anew_is_free_of_what_it_held() -> None:
-    assert alike("S2R R4, SR_CTAID.Y", *COLUMN, LOAD) == "yz"
+    assert invariant("S2R R4, SR_CTAID.Y", *COLUMN, LOAD) == "yz"
 
 
 def test_one_that_is_written_under_a_predicate_is_not() -> None:
-    assert alike(*COLUMN, "S2R R3, SR_CTAID.Y", "@P0   MOV R4, R3", LOAD) == "z"
+    assert invariant(*COLUMN, "S2R R3, SR_CTAID.Y", "@P0   MOV R4, R3", LOAD) == "z"
 
 
 CHOICE = ("S2R R3, SR_CTAID.Z", "ISETP.NE.AND P1, PT, R3, RZ, PT")
 
 
-def test_an_array_that_an_index_chooses_is_not_alike() -> None:
-    assert alike(*COLUMN, *CHOICE, "SEL R4, R4, R10, P1", LOAD) == "y"
-    assert alike(*COLUMN, *CHOICE, "@P1   MOV R4, R10", LOAD) == "y"
+def test_an_array_that_an_index_chooses_is_not_invariant() -> None:
+    assert invariant(*COLUMN, *CHOICE, "SEL R4, R4, R10, P1", LOAD) == "y"
+    assert invariant(*COLUMN, *CHOICE, "@P1   MOV R4, R10", LOAD) == "y"
 
 
 def test_nor_is_a_load_that_a_branch_skips_or_goes_to() -> None:
-    assert alike(*COLUMN, *CHOICE, "@P1   BRA 0x90", "NOP", LOAD, "NOP") == "y"
-    assert alike(*COLUMN, *CHOICE, "@P1   BRA 0x90", "NOP", "BRA 0xb0", LOAD, "NOP", "NOP") == "y"
+    assert invariant(*COLUMN, *CHOICE, "@P1   BRA 0x90", "NOP", LOAD, "NOP") == "y"
+    assert invariant(*COLUMN, *CHOICE, "@P1   BRA 0x90", "NOP", "BRA 0xb0", LOAD, "NOP", "NOP") == "y"
 
 
 def test_nor_one_in_a_loop_whose_end_an_index_decides() -> None:
-    assert alike(*COLUMN, *CHOICE, LOAD, "NOP", "@P1   BRA 0x60") == "y"
+    assert invariant(*COLUMN, *CHOICE, LOAD, "NOP", "@P1   BRA 0x60", "EXIT") == "y"
 
 
 def test_a_load_behind_a_branch_is_reached_by_all() -> None:
-    assert alike(*COLUMN, *CHOICE, "@P1   BRA 0x80", "NOP", LOAD) == "yz"
+    assert invariant(*COLUMN, *CHOICE, "@P1   BRA 0x80", "NOP", LOAD) == "yz"
 
 
 def test_a_thread_that_leaves_loads_nothing_else() -> None:
-    assert alike(*COLUMN, *CHOICE, "@P1   EXIT", LOAD) == "yz"
+    assert invariant(*COLUMN, *CHOICE, "@P1   EXIT", LOAD) == "yz"
 
 
 def test_what_is_no_load_weighs_nothing() -> None:
     code = Code(("S2R R2, SR_TID.X", "STG.E desc[UR6][R4.64], R2"), (0, 16))
-    assert alike_in_y(code).tolist() == [0, 0]
+    assert loads_invariant_along(code, "y").tolist() == [0, 0]

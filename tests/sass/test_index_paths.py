@@ -1,4 +1,4 @@
-"""The axes of the grid that numbers come from, along jumps, calls and local memory."""
+"""Along which axes of the grid values differ: through jumps, calls and local memory."""
 
 from __future__ import annotations
 
@@ -6,17 +6,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.sass.axes import axes_at
-from ncuview.sass.listing import Code
+from ncuview.sass.code import Code
+from ncuview.sass.index_dependence import ALONG, index_dependence
 
 
 def code(*lines: str) -> Code:
     return Code(lines, tuple(range(0, 16 * len(lines), 16)))
 
 
+def axes(indices: int) -> str:
+    """The axes along which a value differs that depends on these indices."""
+    return "".join(axis.upper() for axis, differing in ALONG.items() if indices & differing)
+
+
+def at(position: int, *lines: str) -> str:
+    """The axes along which an instruction's operands differ."""
+    return axes(index_dependence(code(*lines))[position].operands)
+
+
 def of_last(*lines: str) -> str:
-    """The axes of the last instruction's operands."""
-    return "".join(sorted(axes_at(code(*lines))[-1].operands))
+    """The same of the last instruction."""
+    return at(-1, *lines)
 
 
 X, Y = "S2R R1, SR_TID.X", "S2R R2, SR_CTAID.Y"
@@ -47,7 +57,7 @@ def test_both_ways_to_a_place_count() -> None:
 
 def test_what_three_loops_around_one_another_turn_over_is_known() -> None:
     nest = ("MOV R3, RZ", "FMUL R4, R3, 2", "MOV R3, R5", "@P0   BRA 0x10", "MOV R5, R6", "@P1   BRA 0x10")
-    assert "".join(axes_at(code(*nest, "MOV R6, R7", X, "MOV R7, R1", "@P2   BRA 0x10"))[1].operands) == "X"
+    assert at(1, *nest, "MOV R6, R7", X, "MOV R7, R1", "@P2   BRA 0x10") == "X"
 
 
 def test_a_result_that_a_predicate_keeps_from_being_written_may_be_the_old_one() -> None:
@@ -68,22 +78,21 @@ FUNCTION = ("NOP", "FADD R8, R9, 1", "FMUL R8, R8, R8", "RET.REL.NODEC R20, 0x0"
 """At 0x60: a square of R9 in R8."""
 
 
-@pytest.mark.parametrize(("argument", "axes"), [("R1", "X"), ("R10", "")])
-def test_what_a_function_returns_comes_from_the_registers_that_it_reads(argument: str, axes: str) -> None:
+@pytest.mark.parametrize(("argument", "expected"), [("R1", "X"), ("R10", "")])
+def test_what_a_function_returns_comes_from_the_registers_that_it_reads(argument: str, expected: str) -> None:
     lines = (X, f"MOV R9, {argument}", "CALL.REL.NOINC 0x60", "FMUL R4, R8, 2", "EXIT", *FUNCTION)
-    assert "".join(axes_at(code(*lines))[3].operands) == axes
+    assert at(3, *lines) == expected
 
 
 def test_another_call_of_it_does_not_change_that() -> None:
     calls = (X, "MOV R9, R10", "CALL.REL.NOINC 0x80", "FMUL R4, R8, 2", "MOV R9, R1", "CALL.REL.NOINC 0x80", "EXIT")
-    found = axes_at(code(*calls, *FUNCTION))
-    assert found[3].operands == frozenset()
-    assert found[8].operands == {"X"}
+    assert at(3, *calls, *FUNCTION) == ""
+    assert at(8, *calls, *FUNCTION) == "X"
 
 
 def test_an_index_that_a_function_reads_itself_is_in_its_results() -> None:
     own = ("MOV R9, RZ", "CALL.REL.NOINC 0x40", "FMUL R4, R8, 2", "EXIT", "S2R R8, SR_TID.Y", "RET.REL.NODEC R20, 0x0")
-    assert axes_at(code(*own))[2].operands == {"Y"}
+    assert at(2, *own) == "Y"
 
 
 def test_a_load_that_may_be_from_shared_memory_may_bring_what_any_thread_stored() -> None:
@@ -100,13 +109,17 @@ def test_local_memory_brings_what_was_stored_there() -> None:
 
 
 def test_the_guard_is_told_apart_from_the_operands() -> None:
-    [*_, last] = axes_at(code(X, Y, "ISETP.NE.AND P0, PT, R2, RZ, PT", "@P0   FMUL R4, R1, 2"))
-    assert last.operands == {"X"}
-    assert last.guard == {"Y"}
+    [*_, last] = index_dependence(code(X, Y, "ISETP.NE.AND P0, PT, R2, RZ, PT", "@P0   FMUL R4, R1, 2"))
+    assert axes(last.operands) == "X"
+    assert axes(last.guard) == "Y"
 
 
-def test_code_that_calls_itself_or_jumps_out_of_the_listing_is_walked_through() -> None:
-    assert of_last(X, "CALL.REL.NOINC 0x0", "BRA 0x7f0", "FMUL R4, R1, 2") == "X"
+def test_a_function_without_a_return_may_leave_anything() -> None:
+    assert of_last(X, "CALL.REL.NOINC 0x0", "FMUL R4, R1, 2") == "XYZ"
+
+
+def test_a_jump_out_of_the_listing_ends_its_path() -> None:
+    assert of_last(X, "@P0   BRA 0x7f0", "FMUL R4, R1, 2") == "X"
 
 
 TARGETS = st.integers(-1, 14).map(lambda place: f"0x{16 * place & 0xFFF:x}")
@@ -122,7 +135,7 @@ LINES = st.one_of(
 
 @given(st.lists(LINES, max_size=14))
 def test_whatever_code_does_it_is_walked_through(lines: list[str]) -> None:
-    without = axes_at(code(*lines))
-    assert len(without) == len(lines)
-    known = axes_at(code(*[line.replace("SR_TID.X", "SR_CLOCKLO") for line in lines]))
-    assert all(less.operands <= more.operands for less, more in zip(known, without, strict=True))
+    found = index_dependence(code(*lines))
+    assert len(found) == len(lines)
+    uniform = index_dependence(code(*[line.replace("SR_TID.X", "SR_CLOCKLO") for line in lines]))
+    assert not any(less.operands & ~more.operands for less, more in zip(uniform, found, strict=True))

@@ -1,11 +1,16 @@
-"""Work that every thread does with the same numbers, told from machine code."""
+"""Arithmetic that is the same in every thread."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ncuview.sass.listing import Code
-from ncuview.sass.repeated_work import alike_floats, alike_instructions, alike_results, float_arithmetic
+from ncuview.sass.code import Code
+from ncuview.sass.index_dependence import (
+    float_arithmetic,
+    thread_invariant,
+    thread_invariant_float_results,
+    thread_invariant_floats,
+)
 
 WEIGHT = (
     "LDC R2, c[0x0][0x220]",
@@ -26,22 +31,29 @@ def at(weights: np.ndarray) -> list[int]:
     return np.flatnonzero(weights).tolist()
 
 
-def test_into_work_that_is_alike_no_index_goes() -> None:
-    assert at(alike_instructions(KERNEL)) == [0, 2, 3, 4, 5]
+def test_no_index_reaches_what_is_thread_invariant() -> None:
+    assert at(thread_invariant(KERNEL)) == [0, 2, 3, 4, 5]
 
 
 def test_arithmetic_of_floats_is_counted_by_itself() -> None:
     assert at(float_arithmetic(KERNEL)) == [2, 3, 4, 6, 7, 8]
-    assert at(alike_floats(KERNEL)) == [2, 3, 4]
+    assert at(thread_invariant_floats(KERNEL)) == [2, 3, 4]
 
 
 def test_a_result_that_other_arithmetic_takes_is_what_a_table_would_hold() -> None:
-    assert at(alike_results(KERNEL)) == [4]
+    assert at(thread_invariant_float_results(KERNEL)) == [4]
 
 
 def test_one_that_is_written_anew_before_is_none() -> None:
     again = (*WEIGHT[:5], "MOV R3, RZ", *WEIGHT[6:])
-    assert at(alike_results(Code(again, KERNEL.addresses))) == []
+    assert at(thread_invariant_float_results(Code(again, KERNEL.addresses))) == []
+
+
+def test_what_only_code_after_a_loop_uses_is_one_result_of_many() -> None:
+    loop = ("S2R R1, SR_TID.X", "MUFU.RSQ R3, R3", "@P0 BRA 0x10", "FMUL R4, R3, R1", "EXIT")
+    assert at(thread_invariant_float_results(Code(loop, tuple(range(0, 80, 16))))) == []
+    inside = ("S2R R1, SR_TID.X", "MUFU.RSQ R3, R2", "FMUL R4, R3, R1", "@P0 BRA 0x10", "EXIT")
+    assert at(thread_invariant_float_results(Code(inside, tuple(range(0, 80, 16))))) == [1]
 
 
 def test_products_of_matrices_in_tensor_cores_are_no_arithmetic_of_floats() -> None:
