@@ -203,6 +203,5 @@ def _memory(shape: _Shape, addresses: list[_Address]) -> Memory | None:
 
 def _target(opcode: str, operands: tuple[str, ...]) -> int | None:
     """The address that an instruction jumps to or calls; None where a register or a label gives it."""
-    if opcode.partition(".")[0] in _JUMPS and _HEXADECIMAL.match(operands[-1]):
-        return int(operands[-1], 16)
-    return None
+    last = operands[-1].rpartition(" ")[2]  # ncu: BRA `(.L_x_0) 0xe80
+    return int(last, 16) if opcode.partition(".")[0] in _JUMPS and _HEXADECIMAL.match(last) else None
