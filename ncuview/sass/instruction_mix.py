@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ncuview.sass import opcode_classes
-from ncuview.sass.cfg import control_flow, loops
+from ncuview.sass.cfg import control_flow, loops, reverse_postorder
 from ncuview.sass.code import Code, analysis
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.opcode_classes import Class
@@ -161,36 +162,44 @@ def _goes_to_known_place(code: Code, position: int) -> bool:
 
 @analysis
 def loads_after_stores(code: Code) -> Weights:
-    """1 at each global load that a path from a global store leads to.
+    """1 at each global load that a path from a global store leads to, without a jump back.
 
-    It may not go before the store where pointers may alias; in a loop not before that of the iteration before.
+    Where pointers may alias it may not go before the store. That a loop's loads come after the stores of the iteration
+    before counts for nothing here: how often loops iterate is another quantity.
     """
     loads, stores = (of_class(code, each) for each in (opcode_classes.is_global_load, opcode_classes.is_global_store))
     if not stores.any() or not loads.any():
         return np.zeros(len(code))
     flow = control_flow(code)
-    storing = [block for block, positions in enumerate(flow.blocks) if stores[positions.start : positions.stop].any()]
+    storing = {flow.block_of[position] for position in np.flatnonzero(stores)}
     after = np.zeros(len(code), dtype=bool)
     for block in storing:
-        positions = flow.blocks[block]
-        after[positions.start + int(stores[positions.start : positions.stop].argmax()) : positions.stop] = True
-    for block in _reached_from(code, storing):
+        positions = slice(flow.blocks[block].start, flow.blocks[block].stop)
+        after[positions] = np.logical_or.accumulate(stores[positions])
+    for block in _forward_of(code, _with_calls_of(code, storing)):
         after[flow.blocks[block].start : flow.blocks[block].stop] = True
     return (loads & after).astype(np.float64)
 
 
-def _reached_from(code: Code, blocks: Iterable[int]) -> set[int]:
-    """The blocks that execution may reach after these, into functions that are called and back from them."""
+def _with_calls_of(code: Code, blocks: AbstractSet[int]) -> AbstractSet[int]:
+    """Blocks, and those that call a function which contains one of them or calls one that does."""
     flow = control_flow(code)
-    leads_to = [set(successors) for successors in flow.successors]
-    for call, entry in flow.calls.items():
-        if entry is not None:
-            leads_to[call].add(entry)
-            for end in flow.returns.intersection(flow.reachable(entry)):
-                leads_to[end].update(flow.successors[call])
+    calling = {
+        call for call, entry in flow.calls.items() if entry is not None and not blocks.isdisjoint(flow.reachable(entry))
+    }
+    return blocks if calling <= blocks else _with_calls_of(code, blocks | calling)
+
+
+def _forward_of(code: Code, blocks: Iterable[int]) -> set[int]:
+    """The blocks that execution may reach from these without a jump back, in functions that are called there too."""
+    flow = control_flow(code)
+    number = {block: place for place, block in enumerate(reverse_postorder(code))}
     found, waiting = set[int](), list(blocks)
     while waiting:
-        new = leads_to[waiting.pop()] - found
+        block = waiting.pop()
+        ahead = {to for to in flow.successors[block] if number[to] > number[block]}
+        entry = flow.calls.get(block)
+        new = (ahead if entry is None else {*ahead, entry}) - found
         found |= new
         waiting.extend(new)
     return found

@@ -140,9 +140,14 @@ def test_loads_that_may_not_pass_a_store_are_those_after_the_first() -> None:
     assert marked(loads_after_stores, load, load) == []
 
 
-def test_a_loop_leads_from_a_store_to_the_load_before_it() -> None:
+def test_a_store_of_the_iteration_before_is_none_before_a_load() -> None:
     load, store = "LDG.E R4, desc[UR4][R2.64]", "STG.E desc[UR4][R2.64], R4"
-    assert marked(loads_after_stores, load, load, store, "@P0 BRA 0x10", "EXIT") == [1]
+    assert marked(loads_after_stores, load, load, store, load, "@P0 BRA 0x10", "EXIT") == [3]
+
+
+def test_a_load_that_was_moved_before_the_store_in_the_listing_comes_after_it_where_a_path_leads_there() -> None:
+    load, store = "LDG.E R4, desc[UR4][R2.64]", "STG.E desc[UR4][R2.64], R4"
+    assert marked(loads_after_stores, "BRA 0x30", load, "EXIT", store, "BRA 0x10") == [1]
 
 
 def test_no_path_leads_from_a_store_in_one_branch_to_a_load_in_the_other() -> None:
@@ -165,6 +170,20 @@ def test_a_store_before_a_call_comes_before_the_loads_of_the_function_and_its_st
         RET.REL.NODEC R20, 0x0
     """)
     assert [at for at, weight in enumerate(loads_after_stores(called)) if weight] == [2, 7]
+
+
+def test_a_function_returns_to_where_it_was_called() -> None:
+    twice = program("""
+        CALL.REL.NOINC {sine}
+        LDG.E R5, desc[UR4][R2.64]
+        STG.E desc[UR4][R8.64], R4
+        CALL.REL.NOINC {sine}
+        EXIT
+        sine:
+        LDG.E.CONSTANT R6, desc[UR4][R2.64]
+        RET.REL.NODEC R20, 0x0
+    """)
+    assert [at for at, weight in enumerate(loads_after_stores(twice)) if weight] == [5]
 
 
 COPY_LOOP = (
