@@ -202,6 +202,11 @@ def _memory(shape: _Shape, addresses: list[_Address]) -> Memory | None:
 
 
 def _target(opcode: str, operands: tuple[str, ...]) -> int | None:
-    """The address that an instruction jumps to or calls; None where a register or a label gives it."""
-    last = operands[-1].rpartition(" ")[2]  # ncu: BRA `(.L_x_0) 0xe80
-    return int(last, 16) if opcode.partition(".")[0] in _JUMPS and _HEXADECIMAL.match(last) else None
+    """The address that an instruction jumps to or calls; None where a register or a label alone gives it.
+
+    ncu prints some jumps as nvdisasm does, with the address after the label: "BRA `(.L_x_0) 0xe80".
+    """
+    named = operands[-1].rpartition(" ")[2]
+    if opcode.partition(".")[0] in _JUMPS and _HEXADECIMAL.match(named):
+        return int(named, 16)
+    return None
