@@ -12,10 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ncuview.gpus import shipped_tables
-from ncuview.sass import code as decoded
-from ncuview.sass import listing
-from ncuview.sass.listing import GLOBAL_LOAD, Code, Weights, listing_of, load_batches
-from ncuview.sass.powers import power_instructions
+from ncuview.sass import instruction_mix, listing
+from ncuview.sass.cfg import innermost_loop
+from ncuview.sass.code import Code
+from ncuview.sass.idioms import compare_and_swap, division, precise_math, shared_sums, spills
+from ncuview.sass.idioms.pow import power_instructions
+from ncuview.sass.instruction import Access
+from ncuview.sass.listing import GLOBAL_LOAD, Weights, listing_of, load_batches, on_listing
+from ncuview.sass.opcode_classes import is_global_load
 from ncuview.sass.splits import consecutive_accesses
 from ncuview.sass.walks import Place
 
@@ -46,40 +50,35 @@ class CodeFact:
     positions: tuple[int, ...]
 
 
-def code_facts(of: decoded.Code, places: Sequence[Place]) -> tuple[CodeFact, ...]:
+def code_facts(code: Code, places: Sequence[Place]) -> tuple[CodeFact, ...]:
     """What the code shows; what is in a loop comes first.
 
     Args:
-        of: The kernel's instructions.
+        code: The kernel's instructions.
         places: The source line of each, 0 where it is unknown.
     """
-    code = listing_of(of)
-    found = [*_rolled(code, places), *(fact for look in _LOOKS for fact in look(code))]
+    found = [*_rolled(listing_of(code), places), *(fact for look in _LOOKS for fact in look(code))]
     return tuple(sorted(found, key=lambda fact: not fact.in_loop))
 
 
-def spilled_bytes(of: decoded.Code) -> tuple[int, int] | None:
+def spilled_bytes(code: Code) -> tuple[int, int] | None:
     """The bytes per thread that spilled registers are stored to and loaded from local memory with.
 
     Each instruction counts once, as ptxas counts them. None where there are arrays in local memory, whose elements at
     known places look the same.
     """
-    return _spilled_bytes(listing_of(of))
-
-
-def _spilled_bytes(code: Code) -> tuple[int, int] | None:
-    if listing.local_array_accesses(code).any():
+    if spills.local_array_accesses(code).any():
         return None
-    spills = listing.spill_accesses(code) > 0
-    stored, loaded = (
-        sum(listing.access_bytes(code.instructions[at].opcode) for at in np.flatnonzero(spills & code.matching(opcode)))
-        for opcode in ("STL", "LDL")
-    )
-    return stored, loaded
+    return _moved_by_spills(code, "store"), _moved_by_spills(code, "load")
+
+
+def _moved_by_spills(code: Code, access: Access) -> int:
+    accesses = (code.instructions[at].memory for at in np.flatnonzero(spills.spill_accesses(code)))
+    return sum(memory.bytes for memory in accesses if memory and memory.access == access)
 
 
 def _fact(code: Code, rule: str, says: str, positions: tuple[int, ...]) -> CodeFact:
-    in_loop = any(code.innermost_loop(at) is not None for at in positions)
+    in_loop = any(innermost_loop(code, at) is not None for at in positions)
     return CodeFact(rule, says + (", in a loop" if in_loop else ""), in_loop, positions)
 
 
@@ -112,10 +111,10 @@ def _count(count: int, noun: str) -> str:
 
 
 def _spills(code: Code) -> Iterator[CodeFact]:
-    spilled = _spilled_bytes(code)
+    spilled = spilled_bytes(code)
     if spilled and any(spilled):
         says = f"spilled registers: {spilled[0]:,} bytes of stores and {spilled[1]:,} of loads per thread"
-        yield _fact(code, "register-spill", says, tuple(np.flatnonzero(listing.spill_accesses(code)).tolist()))
+        yield _fact(code, "register-spill", says, tuple(np.flatnonzero(spills.spill_accesses(code)).tolist()))
 
 
 def _saving(rule: str, of: Callable[[Code], Weights], says: str) -> Callable[[Code], Iterator[CodeFact]]:
@@ -132,10 +131,10 @@ def _saving(rule: str, of: Callable[[Code], Weights], says: str) -> Callable[[Co
 
 def _split(code: Code) -> Iterator[CodeFact]:
     """Loads of neighbouring fields of one element: there the code says that lanes step over one another."""
-    fields = listing.structure_loads(code)
+    fields = on_listing(listing.structure_loads)(code)
     runs = [
         (run, size)
-        for run, size in consecutive_accesses(code, GLOBAL_LOAD)
+        for run, size in consecutive_accesses(listing_of(code), GLOBAL_LOAD)
         if len(run) > 1 and size < _WIDEST and fields[run].all()
     ]
     if runs:
@@ -145,7 +144,7 @@ def _split(code: Code) -> Iterator[CodeFact]:
         yield _fact(code, "split-access", says, positions)
 
 
-def _rolled(code: Code, places: Sequence[Place]) -> Iterator[CodeFact]:
+def _rolled(code: listing.Code, places: Sequence[Place]) -> Iterator[CodeFact]:
     """Loops of few instructions; the rest of an unrolled loop, which has the longer one's source line, is none."""
     inner = [loop for loop in code.loops if not any(_within(other, loop) for other in code.loops)]
     atomic = code.matching("ATOM")  # what repeats until it succeeds has nothing to unroll
@@ -167,21 +166,21 @@ def _within(inner: range, outer: range) -> bool:
 
 def _few_bytes(code: Code) -> Iterator[CodeFact]:
     """What a thread asks global memory for before it waits, where that is less than memory needs in flight."""
-    batches = list(load_batches(code))
-    chased, coordinates = listing.chased_loads(code), listing.float_coordinates(code)
+    batches = list(load_batches(listing_of(code)))
+    chased, coordinates = (on_listing(of)(code) for of in (listing.chased_loads, listing.float_coordinates))
     if not batches or max(size for _, size in batches) >= _IN_FLIGHT or chased.any() or coordinates.any():
         return
-    loads = int(np.count_nonzero([GLOBAL_LOAD.match(text) is not None for text in code.texts]))
+    loads = np.count_nonzero(instruction_mix.of_class(code, is_global_load))
     positions = tuple(at for at, _ in batches)
-    turns = any(code.innermost_loop(at) is not None for at in positions)
+    turns = any(innermost_loop(code, at) is not None for at in positions)
     rule = "serialized-loads" if turns or loads >= _FEW_LOADS else "little-work-per-thread"
     most = max(size for _, size in batches)
     yield _fact(code, rule, f"a thread asks global memory for {most} bytes at most before it waits for them", positions)
 
 
 def _exchange(code: Code) -> Iterator[CodeFact]:
-    updates = listing.shared_updates(code)
-    if updates.any() and not listing.shuffles(code).any():
+    updates = shared_sums.shared_updates(code)
+    if updates.any() and not instruction_mix.shuffles(code).any():
         positions = tuple(np.flatnonzero(updates).tolist())
         says = f"{_count(len(positions), 'update')} of sums in shared memory, and no exchange between lanes"
         yield _fact(code, "shared-memory-exchange", says, positions)
@@ -191,41 +190,59 @@ _LOOKS: tuple[Callable[[Code], Iterator[CodeFact]], ...] = (
     _spills,
     _counted(
         "local-array",
-        listing.local_array_accesses,
+        spills.local_array_accesses,
         "access",
         "{n} to arrays in local memory whose index the compiler does not know",
     ),
     _counted(
-        "double-in-float-code", listing.double_conversions, "conversion", "{n} between single and double precision"
+        "double-in-float-code",
+        instruction_mix.double_conversions,
+        "conversion",
+        "{n} between single and double precision",
     ),
     _counted(
-        "integer-division", listing.division_leaves, "integer division", "{n} by a number known at run time", each=2.0
+        "integer-division", division.division_leaves, "integer division", "{n} by a number known at run time", each=2.0
     ),
     _saving(
         "precise-function",
-        listing.precise_instructions,
+        precise_math.precise_instructions,
         "precise functions of single precision: {n} more than their fast forms take",
     ),
     _saving("power-function", power_instructions, "powers that products or roots give: {n} more than those take"),
     _split,
     _few_bytes,
-    _counted("reload-after-store", listing.reloads, "load", "{n} from an address that stays the same, beside stores"),
     _counted(
-        "uniform-global-load", listing.uniform_loads, "load", "{n} from an address that is the same for all threads"
+        "reload-after-store",
+        on_listing(listing.reloads),
+        "load",
+        "{n} from an address that stays the same, beside stores",
     ),
-    _counted("array-of-structures", listing.structure_loads, "load", "{n} of one field of larger elements"),
-    _counted("gathered-fields", listing.gathered_again, "load", "{n} through an index that served a load before"),
-    _counted("narrow-global-access", listing.tiny_loads, "load", "{n} of one or two bytes per thread"),
     _counted(
-        "scattered-image-load", listing.float_coordinates, "load", "{n} at coordinates that were computed as floats"
+        "uniform-global-load",
+        on_listing(listing.uniform_loads),
+        "load",
+        "{n} from an address that is the same for all threads",
+    ),
+    _counted("array-of-structures", on_listing(listing.structure_loads), "load", "{n} of one field of larger elements"),
+    _counted(
+        "gathered-fields", on_listing(listing.gathered_again), "load", "{n} through an index that served a load before"
+    ),
+    _counted("narrow-global-access", instruction_mix.tiny_loads, "load", "{n} of one or two bytes per thread"),
+    _counted(
+        "scattered-image-load",
+        on_listing(listing.float_coordinates),
+        "load",
+        "{n} at coordinates that were computed as floats",
     ),
     _counted(
         "divergent-constant-access",
-        listing.indexed_constants,
+        instruction_mix.indexed_constants,
         "load",
         "{n} of constant memory at an index of each lane's own",
     ),
-    _counted("short-integer-masks", listing.masks_to_24_bits, "mask", "{n} of the low 24 bits, as __mul24 has them"),
-    _counted("swap-loop", listing.swap_loops, "compare-and-swap", "{n} repeated until nobody came between"),
+    _counted(
+        "short-integer-masks", instruction_mix.masks_to_24_bits, "mask", "{n} of the low 24 bits, as __mul24 has them"
+    ),
+    _counted("swap-loop", compare_and_swap.swap_loops, "compare-and-swap", "{n} repeated until nobody came between"),
     _exchange,
 )

@@ -6,7 +6,6 @@ that it needs so that they are collected.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -19,8 +18,10 @@ from ncuview.metrics.instruction_table import Executed, executed_by_launch
 from ncuview.metrics.units import UNITS
 from ncuview.reader.host_times import HOST_TIMES
 from ncuview.reader.validity import was_refused
-from ncuview.sass import listing, splits
+from ncuview.sass import instruction_mix, listing, opcode_classes, splits
 from ncuview.sass.code import Code
+from ncuview.sass.idioms import compare_and_swap, division, precise_math, shared_sums, spills
+from ncuview.sass.idioms.pow import power_doubles, power_instructions, power_special
 from ncuview.sass.index_dependence import (
     float_arithmetic,
     loads_invariant_along,
@@ -28,21 +29,9 @@ from ncuview.sass.index_dependence import (
     thread_invariant_float_results,
     thread_invariant_floats,
 )
-from ncuview.sass.lanes import OPERAND_LOAD, window_loads
-from ncuview.sass.listing import (
-    ATOMIC,
-    BARRIER,
-    GLOBAL_LOAD,
-    GLOBAL_STORE,
-    LOCAL,
-    SHARED_ACCESS,
-    WARP_SPECIALISED,
-    Weights,
-    listing_of,
-    load_batches,
-    on_listing,
-)
-from ncuview.sass.powers import power_doubles, power_instructions, power_special
+from ncuview.sass.lanes import window_loads
+from ncuview.sass.listing import Weights, listing_of, load_batches, on_listing
+from ncuview.sass.opcode_classes import Class
 from ncuview.sass.provenance import data_dependent_branches, guarded_branches, index_arithmetic
 from ncuview.sass.walks import Place, loads_again, loads_that_could_join
 
@@ -182,7 +171,7 @@ def _load_turns(profile: Profile) -> Column:
 
 
 def _most_executed_load(rows: Executed) -> float:
-    loads = rows["inst_executed"][matches(rows.code, GLOBAL_LOAD)]
+    loads = rows["inst_executed"][matches(rows.code, opcode_classes.is_global_load)]
     return float(loads.max()) if len(loads) else 0.0
 
 
@@ -192,12 +181,12 @@ def _fill(profile: Profile) -> Column:
     return column(profile, "launch__thread_count") / room
 
 
-ACCESSES: Mapping[str, re.Pattern[str]] = {
-    "load": OPERAND_LOAD,
-    "global_load": GLOBAL_LOAD,
-    "global_store": GLOBAL_STORE,
-    "atomic": ATOMIC,
-    "local": LOCAL,
+ACCESSES: Mapping[str, Class] = {
+    "load": opcode_classes.is_operand_load,
+    "global_load": opcode_classes.is_global_load,
+    "global_store": opcode_classes.is_global_store,
+    "atomic": opcode_classes.is_global_atomic,
+    "local": opcode_classes.is_local_access,
 }
 """What rules may restrict their lines to."""
 
@@ -215,11 +204,11 @@ def _per_launch(metrics: Sequence[str], compute: Callable[[Executed], float]) ->
     return column_of
 
 
-def _total_over(metric: str, pattern: re.Pattern[str]) -> Derived:
-    """The sum of a metric over the instructions whose text matches."""
+def _total_over(metric: str, asked: Class) -> Derived:
+    """The sum of a metric over the instructions of a class."""
 
     def total(rows: Executed) -> float:
-        return float(rows[metric][matches(rows.code, pattern)].sum())
+        return float(rows[metric][matches(rows.code, asked)].sum())
 
     return Derived("", (metric,), _per_launch((metric,), total))
 
@@ -234,18 +223,18 @@ def _none_without(metric: str, derived: Derived) -> Derived:
 
 
 @lru_cache(maxsize=1 << 13)
-def matches(code: Code, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
-    """Which instructions match from the start of their text."""
-    found = np.array([bool(pattern.match(text)) for text in code.texts], dtype=bool)
+def matches(code: Code, asked: Class) -> NDArray[np.bool_]:
+    """Which instructions are of a class."""
+    found = instruction_mix.of_class(code, asked)
     found.flags.writeable = False
     return found
 
 
-def has_none(profile: Profile, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
-    """For each launch whether its code is known and none of its instructions matches."""
+def has_none(profile: Profile, asked: Class) -> NDArray[np.bool_]:
+    """For each launch whether its code is known and none of its instructions is of a class."""
     found = np.zeros(len(profile.launches), dtype=bool)
     for launch, rows in executed_by_launch(profile).items():
-        found[launch] = not matches(rows.code, pattern).any()
+        found[launch] = not matches(rows.code, asked).any()
     return found
 
 
@@ -304,7 +293,7 @@ def _over_loads(which: Callable[[listing.Code, Column, Sequence[Place]], NDArray
 
 def _load_lanes(profile: Profile) -> Column:
     """Working lanes of an average global load."""
-    lanes, loads = (_total_over(name, GLOBAL_LOAD).compute(profile) for name in _LANES_AND_TIMES)
+    lanes, loads = (_total_over(name, opcode_classes.is_global_load).compute(profile) for name in _LANES_AND_TIMES)
     with np.errstate(all="ignore"):
         return np.where(loads == 0, float(_WARP), lanes / loads)
 
@@ -313,7 +302,7 @@ def _half_loads(rows: Executed) -> float:
     """Global loads of which half of the lanes work, as often as they were executed."""
     executed, lanes = rows["inst_executed"], rows["thread_inst_executed_true"]
     halves = np.abs(lanes - _WARP / 2 * executed) <= _NEARLY * executed
-    return float(executed[halves & matches(rows.code, GLOBAL_LOAD)].sum())
+    return float(executed[halves & matches(rows.code, opcode_classes.is_global_load)].sum())
 
 
 def _working_lanes(rows: Executed) -> float:
@@ -330,13 +319,13 @@ def _warp_specialised(profile: Profile) -> Column:
     """
     specialised = np.zeros(len(profile.launches))
     for launch, rows in executed_by_launch(profile).items():
-        specialised[launch] = float(matches(rows.code, WARP_SPECIALISED).any())
+        specialised[launch] = float(matches(rows.code, opcode_classes.is_warp_specialised).any())
     return specialised
 
 
 def _weights(of: Callable[[Code], Weights], code: Code) -> Weights:
     """Kernels are launched often: their code is looked at once."""
-    return of(code)
+    return code.result_of(of)
 
 
 def _executed(of: Callable[[Code], Weights], unit: str = "inst") -> Derived:
@@ -357,7 +346,7 @@ def _worst_bank_conflict(rows: Executed) -> float:
     """Wavefronts per ideal wavefront of the shared-memory instruction with the most replays."""
     ideal = rows["memory_l1_wavefronts_shared_ideal"]
     actual = rows["memory_l1_wavefronts_shared"]
-    used = (ideal > 0) & matches(rows.code, SHARED_ACCESS)
+    used = (ideal > 0) & matches(rows.code, opcode_classes.is_shared_access)
     return float((actual[used] / ideal[used]).max()) if used.any() else 0.0
 
 
@@ -448,18 +437,18 @@ DERIVED: Mapping[str, Derived] = {
     "sm_cycles": Derived("cycle", _CYCLES, _sm_cycles),
     "l1_wavefronts": Derived("wavefront", (UNITS["l1_data"].metric, *_CYCLES), _l1_wavefronts),
     "executed_share": Derived("share", (UNITS["issue"].metric, "smsp__inst_executed.sum", *_CYCLES), _executed_share),
-    "load_sectors": _total_over(_SECTORS, GLOBAL_LOAD),
-    "load_sectors_ideal": _total_over(_IDEAL, GLOBAL_LOAD),
-    "load_requests": _total_over("inst_executed", GLOBAL_LOAD),
-    "store_sectors": _total_over(_SECTORS, GLOBAL_STORE),
-    "store_sectors_ideal": _total_over(_IDEAL, GLOBAL_STORE),
-    "store_requests": _total_over("inst_executed", GLOBAL_STORE),
-    "stored_lanes": _total_over("thread_inst_executed_true", GLOBAL_STORE),
-    "atomics": _total_over("inst_executed", ATOMIC),
-    "atomic_lanes": _total_over("thread_inst_executed_true", ATOMIC),
-    "atomic_sectors": _total_over(_SECTORS, ATOMIC),
-    "barriers": _total_over("inst_executed", BARRIER),
-    "executed": _total_over("inst_executed", re.compile("")),
+    "load_sectors": _total_over(_SECTORS, opcode_classes.is_global_load),
+    "load_sectors_ideal": _total_over(_IDEAL, opcode_classes.is_global_load),
+    "load_requests": _total_over("inst_executed", opcode_classes.is_global_load),
+    "store_sectors": _total_over(_SECTORS, opcode_classes.is_global_store),
+    "store_sectors_ideal": _total_over(_IDEAL, opcode_classes.is_global_store),
+    "store_requests": _total_over("inst_executed", opcode_classes.is_global_store),
+    "stored_lanes": _total_over("thread_inst_executed_true", opcode_classes.is_global_store),
+    "atomics": _total_over("inst_executed", opcode_classes.is_global_atomic),
+    "atomic_lanes": _total_over("thread_inst_executed_true", opcode_classes.is_global_atomic),
+    "atomic_sectors": _total_over(_SECTORS, opcode_classes.is_global_atomic),
+    "barriers": _total_over("inst_executed", opcode_classes.is_barrier),
+    "executed": _total_over("inst_executed", opcode_classes.is_any),
     "bytes_in_flight": Derived("byte/thread", ("inst_executed",), _per_launch(("inst_executed",), _bytes_in_flight)),
     "own_waits": Derived(
         "share", ("inst_executed", _L1_HITS, _DURATION, "launch__waves_per_multiprocessor", *_WARPS), _own_waits
@@ -468,35 +457,35 @@ DERIVED: Mapping[str, Derived] = {
     "conflict_lanes": Derived("lane/inst", _CONFLICTS, _per_launch(_CONFLICTS, _conflict_lanes)),
     "divergent_efficiency": Derived("share", _LANES, _per_launch(_LANES, _divergent_efficiency)),
     "divergent_share": Derived("share", _LANES, _per_launch(_LANES, _divergent_share)),
-    "imad_cycles": _executed(on_listing(listing.integer_multiply_cycles), "cycle"),
+    "imad_cycles": _executed(instruction_mix.integer_multiply_cycles, "cycle"),
     "imad_use": Derived("share", ("inst_executed", "device__attribute_compute_capability_major", *_CYCLES), _imad_use),
-    "loop_turns": _executed(on_listing(listing.loop_turns)),
-    "division_instructions": _executed(on_listing(listing.division_instructions)),
-    "division_leaves": _executed(on_listing(listing.division_leaves)),
-    "repeated_divisions": _executed(on_listing(listing.repeated_divisions)),
-    "power_instructions": _executed(on_listing(power_instructions)),
-    "power_doubles": _executed(on_listing(power_doubles)),
-    "power_special": _executed(on_listing(power_special)),
+    "loop_turns": _executed(instruction_mix.loop_iterations),
+    "division_instructions": _executed(division.division_instructions),
+    "division_leaves": _executed(division.division_leaves),
+    "repeated_divisions": _executed(division.repeated_divisions),
+    "power_instructions": _executed(power_instructions),
+    "power_doubles": _executed(power_doubles),
+    "power_special": _executed(power_special),
     "alike_instructions": _executed(thread_invariant),
     "alike_floats": _executed(thread_invariant_floats),
     "alike_results": _executed(thread_invariant_float_results),
     "float_arithmetic": _executed(float_arithmetic),
-    "special_functions": _executed(on_listing(listing.special_functions)),
-    "precise_instructions": _executed(on_listing(listing.precise_instructions)),
-    "precise_special": _executed(on_listing(listing.precise_special)),
-    "denormal_scaling": _executed(on_listing(listing.denormal_scaling)),
+    "special_functions": _executed(instruction_mix.special_functions),
+    "precise_instructions": _executed(precise_math.precise_instructions),
+    "precise_special": _executed(precise_math.precise_special),
+    "denormal_scaling": _executed(precise_math.denormal_scaling),
     "converted_loads": _executed(on_listing(listing.converted_loads)),
-    "double_conversions": _executed(on_listing(listing.double_conversions)),
-    "double_arithmetic": _executed(on_listing(listing.double_arithmetic)),
-    "multiply_adds": _executed(on_listing(listing.multiply_adds)),
-    "shared_pairs": _executed(on_listing(listing.shared_pairs)),
-    "masks_to_24_bits": _executed(on_listing(listing.masks_to_24_bits)),
-    "spill_accesses": _executed(on_listing(listing.spill_accesses)),
-    "local_array_accesses": _executed(on_listing(listing.local_array_accesses)),
-    "indexed_constants": _executed(on_listing(listing.indexed_constants)),
+    "double_conversions": _executed(instruction_mix.double_conversions),
+    "double_arithmetic": _executed(instruction_mix.double_arithmetic),
+    "multiply_adds": _executed(instruction_mix.multiply_adds),
+    "shared_pairs": _executed(shared_sums.shared_pairs),
+    "masks_to_24_bits": _executed(instruction_mix.masks_to_24_bits),
+    "spill_accesses": _executed(spills.spill_accesses),
+    "local_array_accesses": _executed(spills.local_array_accesses),
+    "indexed_constants": _executed(instruction_mix.indexed_constants),
     "reloads": _executed(on_listing(listing.reloads)),
     "uniform_loads": _executed(on_listing(listing.uniform_loads)),
-    "uniform_constants": _executed(on_listing(listing.uniform_constants)),
+    "uniform_constants": _executed(instruction_mix.uniform_constants),
     "structure_loads": _executed(on_listing(listing.structure_loads)),
     "gathered_loads": _executed(on_listing(listing.gathered_loads)),
     "sectors_alike_in_x": _weighed(partial(loads_invariant_along, axis="x"), _SECTORS),
@@ -506,23 +495,23 @@ DERIVED: Mapping[str, Derived] = {
     "sectors_again": _over_loads(loads_again, _SECTORS),
     "loads_that_could_join": _over_loads(loads_that_could_join, "inst_executed"),
     "sectors_that_could_join": _over_loads(loads_that_could_join, _SECTORS),
-    "tensor_operations": _executed(on_listing(listing.tensor_operations)),
+    "tensor_operations": _executed(instruction_mix.tensor_operations),
     "kept_doubles": _executed(on_listing(listing.kept_doubles)),
-    "uniform_multiply_adds": _executed(on_listing(listing.uniform_multiply_adds)),
+    "uniform_multiply_adds": _executed(instruction_mix.uniform_multiply_adds),
     "split_accesses": _saved_by_wider("inst_executed"),
     "split_sectors": _saved_by_wider(_SECTORS),
     "split_lines": _saved_by_wider(_LINES),
     "gathered_again": _executed(on_listing(listing.gathered_again)),
-    "load_lines": _total_over(_LINES, GLOBAL_LOAD),
-    "store_lines": _total_over(_LINES, GLOBAL_STORE),
-    "shared_wavefronts": _none_without(_SHARED[0], _total_over(_SHARED[0], SHARED_ACCESS)),
-    "shared_wavefronts_ideal": _none_without(_SHARED[0], _total_over(_SHARED[1], SHARED_ACCESS)),
+    "load_lines": _total_over(_LINES, opcode_classes.is_global_load),
+    "store_lines": _total_over(_LINES, opcode_classes.is_global_store),
+    "shared_wavefronts": _none_without(_SHARED[0], _total_over(_SHARED[0], opcode_classes.is_shared_access)),
+    "shared_wavefronts_ideal": _none_without(_SHARED[0], _total_over(_SHARED[1], opcode_classes.is_shared_access)),
     "chased_loads": _executed(on_listing(listing.chased_loads)),
-    "shared_updates": _executed(on_listing(listing.shared_updates)),
-    "swap_loops": _executed(on_listing(listing.swap_loops)),
-    "shuffles": _executed(on_listing(listing.shuffles)),
-    "tiny_loads": _executed(on_listing(listing.tiny_loads)),
-    "loads_behind_stores": _executed(on_listing(listing.loads_behind_stores)),
+    "shared_updates": _executed(shared_sums.shared_updates),
+    "swap_loops": _executed(compare_and_swap.swap_loops),
+    "shuffles": _executed(instruction_mix.shuffles),
+    "tiny_loads": _executed(instruction_mix.tiny_loads),
+    "loads_behind_stores": _executed(instruction_mix.loads_after_stores),
     "guarded_branches": _executed(guarded_branches),
     "data_branches": _executed(data_dependent_branches),
     "index_arithmetic": _executed(index_arithmetic),
@@ -531,5 +520,5 @@ DERIVED: Mapping[str, Derived] = {
     "working_lanes": Derived("thread/inst", _LANES_AND_TIMES, _per_launch(_LANES_AND_TIMES, _working_lanes)),
     "float_coordinates": _executed(on_listing(listing.float_coordinates)),
     "window_loads": _executed(on_listing(window_loads)),
-    "operand_loads": _total_over("inst_executed", OPERAND_LOAD),
+    "operand_loads": _total_over("inst_executed", opcode_classes.is_operand_load),
 }

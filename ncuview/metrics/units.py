@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ncuview.sass import listing
+from ncuview.sass import opcode_classes
+from ncuview.sass.opcode_classes import Class
 
 _ELAPSED = ".avg.pct_of_peak_sustained_elapsed"
 
@@ -21,15 +21,15 @@ class Unit:
             Empty where none gives the use.
         derived: Then the derived quantity that does, as a share; it may be unknown.
         says: What it does, for people.
-        works_for: The instructions that it works for, by their text; None if kernels of all kinds use it. A launch with
-            none of them needs no measure of it.
+        works_for: The class of instructions that it works for; None if kernels of all kinds use it. A launch with none
+            of them needs no measure of it.
     """
 
     wall: str
     metric: str
     says: str
     derived: str = ""
-    works_for: re.Pattern[str] | None = None
+    works_for: Class | None = None
 
     @property
     def needed(self) -> bool:
@@ -37,7 +37,7 @@ class Unit:
         return bool(self.metric)
 
 
-def _unit(wall: str, says: str, counter: str, works_for: re.Pattern[str] | None = None) -> Unit:
+def _unit(wall: str, says: str, counter: str, works_for: Class | None = None) -> Unit:
     return Unit(wall, counter + _ELAPSED, says, works_for=works_for)
 
 
@@ -57,10 +57,10 @@ UNITS: Mapping[str, Unit] = {
         "l2_atomic",
         "lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed",
         "atomic unit of the busiest L2 slice",
-        works_for=listing.ATOMIC,
+        works_for=opcode_classes.is_global_atomic,
     ),
     "constant": _unit("constant", "constant cache", "idc__request_cycles_active"),
-    "tex": _unit("tex", "texture filter", "l1tex__f_wavefronts", works_for=listing.TEXTURE),
+    "tex": _unit("tex", "texture filter", "l1tex__f_wavefronts", works_for=opcode_classes.is_texture_access),
     "imad": Unit("imad", "", "integer multiplier, half of the FMA pipe", derived="imad_use"),
     "alu": _unit("alu", "integer and logic pipe", "sm__inst_executed_pipe_alu"),
     "fma": _unit("fma", "FP32 and integer multiply pipe", "sm__inst_executed_pipe_fma"),
@@ -68,13 +68,13 @@ UNITS: Mapping[str, Unit] = {
         "fp64_tensor",
         "double-precision pipe and tensor cores, which share their dispatch",
         "sm__pipe_shared_cycles_active_realtime",
-        works_for=listing.DOUBLE_OR_MATRIX,
+        works_for=opcode_classes.is_double_or_matrix,
     ),
     "xu": _unit(
         "xu",
         "special functions and conversions",
         "sm__inst_executed_pipe_xu_realtime",
-        works_for=listing.SPECIAL,
+        works_for=opcode_classes.is_special_function,
     ),
 }
 

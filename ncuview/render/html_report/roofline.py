@@ -6,7 +6,6 @@ launches themselves show it, and of memory the share that good kernels attain.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.records.profile import Device
 from ncuview.render.html_report.rows import KernelRow
-from ncuview.sass.listing import PREDICATE
+from ncuview.sass.decode import decode
 from ncuview.speedup.attainable import bounds_of, of_gpu
 
 if TYPE_CHECKING:
@@ -29,8 +28,9 @@ _FP64_LANES = {"7.0": 32, "7.2": 32, "7.5": 2, "8.0": 32, "8.6": 2, "8.9": 2, "9
 _LONG_NS = 10_000.0
 """A launch that is shorter may be over before clocks have settled."""
 
-_ARITHMETIC = re.compile(PREDICATE + r"(?P<type>[FD])(?P<what>ADD|MUL|FMA)(?P<packed>2?)\b")
-"""A packed instruction, of Blackwell, does two at once."""
+_SINGLE = {"FADD": 1, "FMUL": 1, "FFMA": 2, "FADD2": 2, "FMUL2": 2, "FFMA2": 4}
+_DOUBLE = {"DADD": 1, "DMUL": 1, "DFMA": 2}
+"""Operations of one thread by opcode; a packed instruction, of Blackwell, does two at once."""
 
 
 @dataclass(frozen=True)
@@ -129,11 +129,8 @@ def counted_operations(profile: Profile) -> Counted:
 
 def _worth(text: str) -> tuple[int, int]:
     """FP32 and FP64 operations of one thread that runs this instruction."""
-    match = _ARITHMETIC.match(text)
-    if not match:
-        return (0, 0)
-    operations = (2 if match["what"] == "FMA" else 1) * (2 if match["packed"] else 1)
-    return (operations, 0) if match["type"] == "F" else (0, operations)
+    opcode = decode(text).base_opcode
+    return _SINGLE.get(opcode, 0), _DOUBLE.get(opcode, 0)
 
 
 def _roof(device: Device, launches: Sequence[LaunchDiagnosis]) -> Roof | None:

@@ -1,15 +1,11 @@
-"""Powers by whole numbers, told from machine code."""
+"""Powers by whole numbers in machine code."""
 
 from __future__ import annotations
 
 import pytest
 
-from ncuview.sass.listing import Code
-from ncuview.sass.powers import power_doubles, power_instructions, power_special
-
-
-def code(*lines: str) -> Code:
-    return Code(lines, tuple(range(0, 16 * len(lines), 16)))
+from ncuview.sass.idioms.pow import power_doubles, power_instructions, power_special
+from tests.sass.counting import code
 
 
 def marked(*lines: str) -> list[int]:

@@ -1,0 +1,133 @@
+"""Powers whose exponent is a small whole number, or one of its halves and quarters.
+
+The function does not know its exponent: it takes the logarithm, multiplies and takes the exponential, each to more
+digits than it returns. Products and roots do the same in a few instructions. Where the compiler knows the exponent it
+stands in the code; one that was converted from a whole number is whole as well.
+
+As nvcc 12 and 13 write it for Hopper: powf in the kernel itself, pow as a function that is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ncuview.sass.cfg import control_flow
+from ncuview.sass.code import Code, analysis
+from ncuview.sass.dataflow import use_def
+from ncuview.sass.instruction import Instruction
+from ncuview.sass.instruction_mix import Weights, weights_at
+from ncuview.sass.operands import register
+
+_OF_SINGLE, _OF_DOUBLE = 50.0, 170.0
+"""Instructions of a power beyond those of a product, counted in code of nvcc 13 for Hopper: powf takes 52 on its usual
+way; pow 157 to 163 in a function that is called, and about 14 around the call for zeros and infinities."""
+_DOUBLES = 84.0
+"""Of them in double precision: 81 or 82 in the function and three around it; a product is one."""
+_SPECIAL_OF_SINGLE, _SPECIAL_OF_DOUBLE = 3.0, 1.0
+"""Of them on the special-function pipe: reciprocal, rounding and conversion; and a reciprocal."""
+_LARGEST = 16.0
+"""Exponents beyond take as many products as matter."""
+
+_LARGEST_OF_EXPONENTIAL = "152"
+"""What powf compares the exponent times the logarithm with: an exponential gives no more."""
+_LOGARITHM_OF_POWER = "0x7d2cafe2"
+"""Part of a constant that only pow's logarithm holds."""
+_FROM_WHOLE = frozenset({"I2F", "I2FP"})
+_ENDS_SEARCH = frozenset({"CALL", "RET", "EXIT"})
+
+
+def power_instructions(code: Code) -> Weights:
+    """Instructions that such powers take beyond products, at one instruction of each call."""
+    return weights_at(code, _of_single(code), _OF_SINGLE) + weights_at(code, _of_double(code), _OF_DOUBLE)
+
+
+def power_special(code: Code) -> Weights:
+    """As ``power_instructions``, of the special-function pipe alone."""
+    return weights_at(code, _of_single(code), _SPECIAL_OF_SINGLE) + weights_at(
+        code, _of_double(code), _SPECIAL_OF_DOUBLE
+    )
+
+
+def power_doubles(code: Code) -> Weights:
+    """As ``power_instructions``, of those in double precision alone."""
+    return weights_at(code, _of_double(code), _DOUBLES)
+
+
+@analysis
+def _of_single(code: Code) -> tuple[int, ...]:
+    """Where powf tests the product of exponent and logarithm."""
+    return tuple(
+        position
+        for position, each in enumerate(code.instructions)
+        if _is_test_of_range(each) and _is_product_simple(code, position, register(each.operands[2]))
+    )
+
+
+def _is_test_of_range(each: Instruction) -> bool:
+    return each.opcode == "FSETP.GT.AND" and each.operands[2][:1] == "|" and each.operands[3] == _LARGEST_OF_EXPONENTIAL
+
+
+def _is_product_simple(code: Code, test: int, product: str) -> bool:
+    made = use_def(code)[test].get(product, ())
+    products = [at for at in made if code.instructions[at].opcode == "FMUL"]
+    return bool(products) and all(_is_simple(code, at, code.instructions[at].operands[1:]) for at in products)
+
+
+@analysis
+def _of_double(code: Code) -> tuple[int, ...]:
+    """The calls of pow. After each the exponent is added to the base, for what is no number."""
+    flow = control_flow(code)
+    return tuple(
+        flow.blocks[block][-1]
+        for block, entry in flow.calls.items()
+        if entry is not None and _is_pow(code, entry) and _is_exponent_simple(code, flow.successors[block])
+    )
+
+
+def _is_pow(code: Code, entry: int) -> bool:
+    flow = control_flow(code)
+    return any(
+        _LOGARITHM_OF_POWER in code.instructions[at].operands
+        for block in flow.reachable(entry)
+        for at in flow.blocks[block]
+    )
+
+
+def _is_exponent_simple(code: Code, start: Iterable[int]) -> bool:
+    """Whether the first addition of doubles that is no change of sign, on each way up to the next call, says so."""
+    flow = control_flow(code)
+    sums, seen, waiting = list[int](), set[int](), list(start)
+    while waiting:
+        block = waiting.pop()
+        if block in seen:
+            continue
+        seen.add(block)
+        stop = next((at for at in flow.blocks[block] if _is_sum_or_end(code.instructions[at])), None)
+        if stop is None:
+            waiting.extend(flow.successors[block])
+        elif code.instructions[stop].opcode == "DADD":
+            sums.append(stop)
+    return any(_is_simple(code, at, code.instructions[at].operands[2:]) for at in sums)
+
+
+def _is_sum_or_end(each: Instruction) -> bool:
+    is_sum = each.opcode == "DADD" and not any(operand.endswith("RZ") for operand in each.operands)
+    return is_sum or each.base_opcode in _ENDS_SEARCH
+
+
+def _is_simple(code: Code, position: int, operands: Sequence[str]) -> bool:
+    """Whether one of these operands is a literal that is a multiple of a quarter, or comes from a whole number."""
+    return any(_is_short(operand) or _is_whole(code, position, register(operand)) for operand in operands)
+
+
+def _is_whole(code: Code, position: int, name: str) -> bool:
+    made = use_def(code)[position].get(name, ())
+    return bool(made) and all(code.instructions[at].base_opcode in _FROM_WHOLE for at in made)
+
+
+def _is_short(literal: str) -> bool:
+    try:
+        exponent = float(literal)
+    except ValueError:
+        return False
+    return abs(exponent) <= _LARGEST and (4 * exponent).is_integer()

@@ -1,0 +1,72 @@
+"""Sums over shared memory: pairs of its numbers that are added, and sums that are kept in it."""
+
+from __future__ import annotations
+
+from ncuview.sass.code import Code, analysis
+from ncuview.sass.dataflow import def_use, use_def
+from ncuview.sass.instruction import Instruction
+from ncuview.sass.instruction_mix import Weights, weights_at
+from ncuview.sass.operands import register
+
+_ADDS = frozenset({"FADD", "FADD2", "DADD", "IADD3", "FMNMX", "FMNMX3", "DMNMX", "VIMNMX", "VIMNMX3", "IMNMX"})
+_NEAR = 12
+"""Instructions from the load to the store of an update at most: beyond, the number was used for more."""
+
+
+@analysis
+def shared_pairs(code: Code) -> Weights:
+    """1 at each addition of two numbers from shared memory whose result is added or compared next, and not stored.
+
+    Sums of distances and shortest paths meet each row with each column as a product of matrices does, without
+    multiply-adds.
+    """
+    if not any(map(_is_load, code.instructions)):
+        return weights_at(code, [])
+    adding = (position for position, each in enumerate(code.instructions) if _adds(each))
+    return weights_at(code, [at for at in adding if _adds_loaded(code, at) and _is_added_next(code, at)])
+
+
+def _adds(each: Instruction) -> bool:
+    return each.base_opcode in _ADDS
+
+
+def _adds_loaded(code: Code, position: int) -> bool:
+    numbers = {register(operand) for operand in code.instructions[position].operands[1:]} - {""}
+    made = (use_def(code)[position].get(number, ()) for number in numbers)
+    return len(numbers) > 1 and all(each and all(_is_load(code.instructions[at]) for at in each) for each in made)
+
+
+def _is_added_next(code: Code, position: int) -> bool:
+    """Whether the first instruction that uses the result adds it; in a loop that may be one before."""
+    uses = sorted({use for uses in def_use(code)[position].values() for use in uses})
+    following = [use for use in uses if use > position] or uses
+    return bool(following) and _adds(code.instructions[following[0]])
+
+
+@analysis
+def shared_updates(code: Code) -> Weights:
+    """1 at each store to shared memory that replaces what was just loaded from there: a sum that is kept in it."""
+    return weights_at(
+        code,
+        [
+            position
+            for position, each in enumerate(code.instructions)
+            if each.base_opcode == "STS"
+            and any(
+                _is_load(code.instructions[at]) and _same_address(code, at, position)
+                for at in range(max(0, position - _NEAR + 1), position)
+            )
+        ],
+    )
+
+
+def _is_load(each: Instruction) -> bool:
+    return each.base_opcode == "LDS"
+
+
+def _same_address(code: Code, load: int, store: int) -> bool:
+    """Whether a load and a store name the same address by registers that hold the same values at both."""
+    one, other = code.instructions[load].memory, code.instructions[store].memory
+    if not one or not other or (one.base, one.uniform, one.offset) != (other.base, other.uniform, other.offset):
+        return False
+    return all(use_def(code)[load][name] == use_def(code)[store][name] for name in (*one.base, *one.uniform))

@@ -1,0 +1,28 @@
+"""Spilled registers and arrays in local memory.
+
+nvcc 12 and 13, all GPUs from Volta on: R1 is the stack pointer, and a spilled register has a fixed place on the stack.
+Elements of arrays at indices that the compiler knows look the same.
+"""
+
+from __future__ import annotations
+
+from ncuview.sass.code import Code
+from ncuview.sass.instruction import Instruction
+from ncuview.sass.instruction_mix import Weights, count_of
+from ncuview.sass.opcode_classes import is_local_access
+
+_STACK_POINTER = ("R1",)
+
+
+def spill_accesses(code: Code) -> Weights:
+    """1 at each access to local memory at a fixed place of the stack: a spilled register."""
+    return count_of(code, lambda each: is_local_access(each) and _is_at_fixed_place(each))
+
+
+def local_array_accesses(code: Code) -> Weights:
+    """1 at each access to local memory at a computed address: an array whose index the compiler does not know."""
+    return count_of(code, lambda each: is_local_access(each) and not _is_at_fixed_place(each))
+
+
+def _is_at_fixed_place(each: Instruction) -> bool:
+    return each.memory is not None and each.memory.base == _STACK_POINTER and not each.memory.uniform

@@ -1,0 +1,15 @@
+"""What the text of an operand names."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_REGISTER = re.compile(r"[-+~|!]*(?P<name>U?R\d+)(?:[.|]\S*)?$", re.ASCII)
+
+
+@lru_cache(maxsize=1 << 14)
+def register(operand: str) -> str:
+    """The register that an operand is, of a group the first: ``R4`` of ``-|R4|``; empty where it is none."""
+    found = _REGISTER.match(operand)
+    return found["name"] if found else ""

@@ -1,0 +1,76 @@
+"""Sums over shared memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from ncuview.sass.idioms.shared_sums import shared_pairs, shared_updates
+from tests.sass.counting import marked
+
+
+def test_a_sum_that_is_kept_in_shared_memory_is_updated_there() -> None:
+    lines = ("@!P1 LDS R3, [R5]", "@!P1 LDS R2, [R2]", "@!P1 FADD R4, R3, R2", "@!P1 STS [R5], R4")
+    assert marked(shared_updates, *lines) == [3]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("LDS R3, [R5]", "STS [R5+0x4], R3"),
+        ("LDS R3, [R5]", "STS [R6], R3"),
+        ("STS [R5], R3", "BAR.SYNC.DEFER_BLOCKING 0x0", "LDS R4, [R5]"),
+        ("LDG.E R3, desc[UR4][R6.64]", "STS [R5], R3"),
+        ("LDS R3, [R5]", *["FADD R4, R4, R3"] * 11, "STS [R5], R4"),
+    ],
+    ids=["a neighbour", "another place", "read after writing", "from global memory", "long ago"],
+)
+def test_a_store_that_replaces_nothing_just_loaded_is_no_update(lines: tuple[str, ...]) -> None:
+    assert marked(shared_updates, *lines) == []
+
+
+def test_an_update_may_take_ten_instructions_between() -> None:
+    assert marked(shared_updates, "LDS R3, [R5]", *["FADD R4, R4, R3"] * 10, "STS [R5], R4") == [11]
+
+
+def test_a_store_through_a_register_that_has_moved_on_is_no_update() -> None:
+    assert marked(shared_updates, "LDS R3, [R5]", "IADD3 R5, R5, 0x4, RZ", "STS [R5], R3") == []
+
+
+PATH_OF_TWO = ("LDS R1, [R10]", "LDS R2, [R11]", "FADD R3, R1, R2")
+
+
+@pytest.mark.parametrize("next_one", ["FMNMX R8, R8, R3, PT", "FADD R8, R8, |R3|"])
+def test_two_numbers_from_shared_memory_that_go_into_a_sum_are_a_pair(next_one: str) -> None:
+    assert marked(shared_pairs, *PATH_OF_TWO, next_one) == [2]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (*PATH_OF_TWO, "STS [R10], R3"),  # a tree
+        (*PATH_OF_TWO, "FMUL R8, R3, R3"),
+        (*PATH_OF_TWO, "MOV R3, R9", "FADD R8, R8, R3"),
+        ("LDS R1, [R10]", "FADD R3, R1, R2", "FADD R8, R8, R3"),  # one number is in a register
+        ("LDS R1, [R10]", "FADD R3, R1, 1", "FADD R8, R8, R3"),
+        ("LDS R1, [R10]", "LDG.E R2, desc[UR4][R6.64]", "FADD R3, R1, R2", "FADD R8, R8, R3"),
+        PATH_OF_TWO,
+    ],
+)
+def test_other_sums_of_shared_memory_are_no_pairs(lines: tuple[str, ...]) -> None:
+    assert marked(shared_pairs, *lines) == []
+
+
+def test_each_pair_of_a_vector_load_counts() -> None:
+    lines = ("LDS.128 R4, [R10]", "LDS R1, [R11]", "FADD R2, R4, R1", "FADD R3, R7, R1", "FMNMX3 R8, R8, R2, R3, PT")
+    assert marked(shared_pairs, *lines) == [2, 3]
+
+
+def test_a_running_sum_that_begins_with_a_number_from_shared_memory_is_no_pair() -> None:
+    lines = ("LDS R16, [R10]", "LDS R5, [R11]", "FADD R5, R5, R16", "FADD R16, R5, R6", "@P0 BRA 0x10", "EXIT")
+    assert marked(shared_pairs, *lines) == []
+
+
+@pytest.mark.parametrize("halves", [("DADD R2, R4, 1", []), ("DADD R2, R4, R6", [2])])
+def test_a_double_is_one_number(halves: tuple[str, list[int]]) -> None:
+    adds, pairs = halves
+    assert marked(shared_pairs, "LDS.64 R4, [R10]", "LDS.64 R6, [R11]", adds, "DADD R8, R8, R2") == pairs
