@@ -32,6 +32,10 @@ LOADS: dict[str, Space] = {
 }
 """The base opcodes whose results come from memory, atomics with a result too; from Volta to Blackwell."""
 
+GLOBAL_LOADS = frozenset({"LDG", "LD"})
+GLOBAL_STORES = frozenset({"STG", "ST"})
+"""The base opcodes of what CUDA C++ calls global loads and stores; a generic address may be of any space."""
+
 LANE_EXCHANGES = frozenset({"SHFL", "MATCH", "REDUX", "CREDUX"})
 """The base opcodes whose results come from other lanes of the warp; votes are no data."""
 
