@@ -20,7 +20,7 @@ from ncuview.base.errors import ReportEmpty, ToolError
 from ncuview.profiling.machine import find_nvcc
 from ncuview.reader.line_table import LineTable, LineTableError, line_tables
 from ncuview.sass.code import Code
-from ncuview.sass.walks import Place
+from ncuview.sass.repeated_passes import Place
 
 TIMEOUT_S = 120
 """A program of a thousand kernels takes about ten seconds."""

@@ -12,12 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ncuview.gpus import shipped_tables
-from ncuview.sass import code as decoded
 from ncuview.sass import listing
-from ncuview.sass.listing import GLOBAL_LOAD, Code, Weights, listing_of, load_batches
+from ncuview.sass.address import consecutive_accesses, structure_loads
+from ncuview.sass.cfg import innermost_loop, loops
+from ncuview.sass.code import Code
+from ncuview.sass.listing import GLOBAL_LOAD, Weights, listing_of, load_batches, on_listing
+from ncuview.sass.loads import GLOBAL_LOADS
+from ncuview.sass.loops import chased_loads, reloads, uniform_loads
 from ncuview.sass.powers import power_instructions
-from ncuview.sass.splits import consecutive_accesses
-from ncuview.sass.walks import Place
+from ncuview.sass.repeated_passes import Place
 
 _ROLLED = 15
 """Instructions of a loop whose turns are nothing else: of more, the three that count, compare and jump are less than
@@ -46,19 +49,18 @@ class CodeFact:
     positions: tuple[int, ...]
 
 
-def code_facts(of: decoded.Code, places: Sequence[Place]) -> tuple[CodeFact, ...]:
+def code_facts(code: Code, places: Sequence[Place]) -> tuple[CodeFact, ...]:
     """What the code shows; what is in a loop comes first.
 
     Args:
-        of: The kernel's instructions.
+        code: The kernel's instructions.
         places: The source line of each, 0 where it is unknown.
     """
-    code = listing_of(of)
     found = [*_rolled(code, places), *(fact for look in _LOOKS for fact in look(code))]
     return tuple(sorted(found, key=lambda fact: not fact.in_loop))
 
 
-def spilled_bytes(of: decoded.Code) -> tuple[int, int] | None:
+def spilled_bytes(of: Code) -> tuple[int, int] | None:
     """The bytes per thread that spilled registers are stored to and loaded from local memory with.
 
     Each instruction counts once, as ptxas counts them. None where there are arrays in local memory, whose elements at
@@ -67,7 +69,7 @@ def spilled_bytes(of: decoded.Code) -> tuple[int, int] | None:
     return _spilled_bytes(listing_of(of))
 
 
-def _spilled_bytes(code: Code) -> tuple[int, int] | None:
+def _spilled_bytes(code: listing.Code) -> tuple[int, int] | None:
     if listing.local_array_accesses(code).any():
         return None
     spills = listing.spill_accesses(code) > 0
@@ -79,7 +81,7 @@ def _spilled_bytes(code: Code) -> tuple[int, int] | None:
 
 
 def _fact(code: Code, rule: str, says: str, positions: tuple[int, ...]) -> CodeFact:
-    in_loop = any(code.innermost_loop(at) is not None for at in positions)
+    in_loop = any(innermost_loop(code, at) is not None for at in positions)
     return CodeFact(rule, says + (", in a loop" if in_loop else ""), in_loop, positions)
 
 
@@ -112,10 +114,12 @@ def _count(count: int, noun: str) -> str:
 
 
 def _spills(code: Code) -> Iterator[CodeFact]:
-    spilled = _spilled_bytes(code)
+    spilled = spilled_bytes(code)
     if spilled and any(spilled):
         says = f"spilled registers: {spilled[0]:,} bytes of stores and {spilled[1]:,} of loads per thread"
-        yield _fact(code, "register-spill", says, tuple(np.flatnonzero(listing.spill_accesses(code)).tolist()))
+        yield _fact(
+            code, "register-spill", says, tuple(np.flatnonzero(on_listing(listing.spill_accesses)(code)).tolist())
+        )
 
 
 def _saving(rule: str, of: Callable[[Code], Weights], says: str) -> Callable[[Code], Iterator[CodeFact]]:
@@ -132,10 +136,10 @@ def _saving(rule: str, of: Callable[[Code], Weights], says: str) -> Callable[[Co
 
 def _split(code: Code) -> Iterator[CodeFact]:
     """Loads of neighbouring fields of one element: there the code says that lanes step over one another."""
-    fields = listing.structure_loads(code)
+    fields = structure_loads(code)
     runs = [
         (run, size)
-        for run, size in consecutive_accesses(code, GLOBAL_LOAD)
+        for run, size in consecutive_accesses(code, GLOBAL_LOADS)
         if len(run) > 1 and size < _WIDEST and fields[run].all()
     ]
     if runs:
@@ -147,41 +151,41 @@ def _split(code: Code) -> Iterator[CodeFact]:
 
 def _rolled(code: Code, places: Sequence[Place]) -> Iterator[CodeFact]:
     """Loops of few instructions; the rest of an unrolled loop, which has the longer one's source line, is none."""
-    inner = [loop for loop in code.loops if not any(_within(other, loop) for other in code.loops)]
-    atomic = code.matching("ATOM")  # what repeats until it succeeds has nothing to unroll
-    unrolled = {places[loop[-1]] for loop in inner if len(loop) > _ROLLED and places[loop[-1]][1]}
+    outer = {loop.parent for loop in loops(code)}
+    inner = [loop for loop in loops(code) if loop not in outer]
+    last = {loop: loop.latches[-1] for loop in inner}
+    unrolled = {places[last[loop]] for loop in inner if len(loop.body) > _ROLLED and places[last[loop]][1]}
     short = [
         loop
         for loop in inner
-        if len(loop) <= _ROLLED and places[loop[-1]] not in unrolled and not atomic[loop.start : loop.stop].any()
+        if len(loop.body) <= _ROLLED
+        and places[last[loop]] not in unrolled
+        # what repeats until it succeeds has nothing to unroll
+        and not any(code.instructions[at].base_opcode.startswith("ATOM") for at in loop.body)
     ]
     if short:
-        least = min(map(len, short))
+        least = min(len(loop.body) for loop in short)
         says = f"a loop of {least} instructions a turn, three of which count, compare and jump"
-        yield CodeFact("loop-overhead", says, in_loop=True, positions=tuple(loop[-1] for loop in short))
-
-
-def _within(inner: range, outer: range) -> bool:
-    return inner != outer and outer.start <= inner.start and inner.stop <= outer.stop
+        yield CodeFact("loop-overhead", says, in_loop=True, positions=tuple(last[loop] for loop in short))
 
 
 def _few_bytes(code: Code) -> Iterator[CodeFact]:
     """What a thread asks global memory for before it waits, where that is less than memory needs in flight."""
-    batches = list(load_batches(code))
-    chased, coordinates = listing.chased_loads(code), listing.float_coordinates(code)
+    batches = list(load_batches(listing_of(code)))
+    chased, coordinates = chased_loads(code), on_listing(listing.float_coordinates)(code)
     if not batches or max(size for _, size in batches) >= _IN_FLIGHT or chased.any() or coordinates.any():
         return
     loads = int(np.count_nonzero([GLOBAL_LOAD.match(text) is not None for text in code.texts]))
     positions = tuple(at for at, _ in batches)
-    turns = any(code.innermost_loop(at) is not None for at in positions)
+    turns = any(innermost_loop(code, at) is not None for at in positions)
     rule = "serialized-loads" if turns or loads >= _FEW_LOADS else "little-work-per-thread"
     most = max(size for _, size in batches)
     yield _fact(code, rule, f"a thread asks global memory for {most} bytes at most before it waits for them", positions)
 
 
 def _exchange(code: Code) -> Iterator[CodeFact]:
-    updates = listing.shared_updates(code)
-    if updates.any() and not listing.shuffles(code).any():
+    updates = on_listing(listing.shared_updates)(code)
+    if updates.any() and not on_listing(listing.shuffles)(code).any():
         positions = tuple(np.flatnonzero(updates).tolist())
         says = f"{_count(len(positions), 'update')} of sums in shared memory, and no exchange between lanes"
         yield _fact(code, "shared-memory-exchange", says, positions)
@@ -191,41 +195,58 @@ _LOOKS: tuple[Callable[[Code], Iterator[CodeFact]], ...] = (
     _spills,
     _counted(
         "local-array",
-        listing.local_array_accesses,
+        on_listing(listing.local_array_accesses),
         "access",
         "{n} to arrays in local memory whose index the compiler does not know",
     ),
     _counted(
-        "double-in-float-code", listing.double_conversions, "conversion", "{n} between single and double precision"
+        "double-in-float-code",
+        on_listing(listing.double_conversions),
+        "conversion",
+        "{n} between single and double precision",
     ),
     _counted(
-        "integer-division", listing.division_leaves, "integer division", "{n} by a number known at run time", each=2.0
+        "integer-division",
+        on_listing(listing.division_leaves),
+        "integer division",
+        "{n} by a number known at run time",
+        each=2.0,
     ),
     _saving(
         "precise-function",
-        listing.precise_instructions,
+        on_listing(listing.precise_instructions),
         "precise functions of single precision: {n} more than their fast forms take",
     ),
-    _saving("power-function", power_instructions, "powers that products or roots give: {n} more than those take"),
+    _saving(
+        "power-function", on_listing(power_instructions), "powers that products or roots give: {n} more than those take"
+    ),
     _split,
     _few_bytes,
-    _counted("reload-after-store", listing.reloads, "load", "{n} from an address that stays the same, beside stores"),
+    _counted("reload-after-store", reloads, "load", "{n} from an address that stays the same, beside stores"),
+    _counted("uniform-global-load", uniform_loads, "load", "{n} from an address that is the same for all threads"),
+    _counted("array-of-structures", structure_loads, "load", "{n} of one field of larger elements"),
     _counted(
-        "uniform-global-load", listing.uniform_loads, "load", "{n} from an address that is the same for all threads"
+        "gathered-fields", on_listing(listing.gathered_again), "load", "{n} through an index that served a load before"
     ),
-    _counted("array-of-structures", listing.structure_loads, "load", "{n} of one field of larger elements"),
-    _counted("gathered-fields", listing.gathered_again, "load", "{n} through an index that served a load before"),
-    _counted("narrow-global-access", listing.tiny_loads, "load", "{n} of one or two bytes per thread"),
+    _counted("narrow-global-access", on_listing(listing.tiny_loads), "load", "{n} of one or two bytes per thread"),
     _counted(
-        "scattered-image-load", listing.float_coordinates, "load", "{n} at coordinates that were computed as floats"
+        "scattered-image-load",
+        on_listing(listing.float_coordinates),
+        "load",
+        "{n} at coordinates that were computed as floats",
     ),
     _counted(
         "divergent-constant-access",
-        listing.indexed_constants,
+        on_listing(listing.indexed_constants),
         "load",
         "{n} of constant memory at an index of each lane's own",
     ),
-    _counted("short-integer-masks", listing.masks_to_24_bits, "mask", "{n} of the low 24 bits, as __mul24 has them"),
-    _counted("swap-loop", listing.swap_loops, "compare-and-swap", "{n} repeated until nobody came between"),
+    _counted(
+        "short-integer-masks",
+        on_listing(listing.masks_to_24_bits),
+        "mask",
+        "{n} of the low 24 bits, as __mul24 has them",
+    ),
+    _counted("swap-loop", on_listing(listing.swap_loops), "compare-and-swap", "{n} repeated until nobody came between"),
     _exchange,
 )

@@ -19,17 +19,18 @@ from ncuview.metrics.instruction_table import Executed, executed_by_launch
 from ncuview.metrics.units import UNITS
 from ncuview.reader.host_times import HOST_TIMES
 from ncuview.reader.validity import was_refused
-from ncuview.sass import listing, splits
+from ncuview.sass import address, listing
+from ncuview.sass.address import structure_loads, window_loads
 from ncuview.sass.blocks import alike_in_x, alike_in_y, alike_in_z
 from ncuview.sass.code import Code
 from ncuview.sass.data_flow import data_branches, guarded_branches, index_arithmetic
-from ncuview.sass.lanes import OPERAND_LOAD, window_loads
 from ncuview.sass.listing import (
     ATOMIC,
     BARRIER,
     GLOBAL_LOAD,
     GLOBAL_STORE,
     LOCAL,
+    OPERAND_LOAD,
     SHARED_ACCESS,
     WARP_SPECIALISED,
     Weights,
@@ -37,9 +38,10 @@ from ncuview.sass.listing import (
     load_batches,
     on_listing,
 )
+from ncuview.sass.loops import chased_loads, reloads, uniform_loads
 from ncuview.sass.powers import power_doubles, power_instructions, power_special
+from ncuview.sass.repeated_passes import Place, fusible_pass_loads, repeated_pass_loads
 from ncuview.sass.repeated_work import alike_floats, alike_instructions, alike_results, float_arithmetic
-from ncuview.sass.walks import Place, loads_again, loads_that_could_join
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -279,18 +281,18 @@ def _saved_by_wider(metric: str) -> Derived:
 
     def total(rows: Executed) -> float:
         executed, sectors, values = (rows[name] for name in ("inst_executed", _SECTORS, metric))
-        return float(splits.saved_by_wider(listing_of(rows.code), executed, sectors) @ values)
+        return float(address.saved_by_wider(rows.code, executed, sectors) @ values)
 
     needed = tuple(dict.fromkeys((metric, "inst_executed", _SECTORS)))
     return Derived("", needed, _per_launch(needed, total))
 
 
-def _over_loads(which: Callable[[listing.Code, Column, Sequence[Place]], NDArray[np.bool_]], metric: str) -> Derived:
+def _over_loads(which: Callable[[Code, Column, Sequence[Place]], NDArray[np.bool_]], metric: str) -> Derived:
     """The sum of a metric over the loads that ``which`` selects."""
 
     def total(rows: Executed) -> float:
         places = list(zip(rows.files, rows.lines.tolist(), strict=True))
-        again = which(listing_of(rows.code), rows["inst_executed"], places)
+        again = which(rows.code, rows["inst_executed"], places)
         return float(rows[metric][again].sum())
 
     metrics = tuple(dict.fromkeys((metric, "inst_executed")))
@@ -489,18 +491,18 @@ DERIVED: Mapping[str, Derived] = {
     "spill_accesses": _executed(on_listing(listing.spill_accesses)),
     "local_array_accesses": _executed(on_listing(listing.local_array_accesses)),
     "indexed_constants": _executed(on_listing(listing.indexed_constants)),
-    "reloads": _executed(on_listing(listing.reloads)),
-    "uniform_loads": _executed(on_listing(listing.uniform_loads)),
+    "reloads": _executed(reloads),
+    "uniform_loads": _executed(uniform_loads),
     "uniform_constants": _executed(on_listing(listing.uniform_constants)),
-    "structure_loads": _executed(on_listing(listing.structure_loads)),
+    "structure_loads": _executed(structure_loads),
     "gathered_loads": _executed(on_listing(listing.gathered_loads)),
     "sectors_alike_in_x": _weighed(on_listing(alike_in_x), _SECTORS),
     "sectors_alike_in_y": _weighed(on_listing(alike_in_y), _SECTORS),
     "sectors_alike_in_z": _weighed(on_listing(alike_in_z), _SECTORS),
-    "loads_again": _over_loads(loads_again, "inst_executed"),
-    "sectors_again": _over_loads(loads_again, _SECTORS),
-    "loads_that_could_join": _over_loads(loads_that_could_join, "inst_executed"),
-    "sectors_that_could_join": _over_loads(loads_that_could_join, _SECTORS),
+    "loads_again": _over_loads(repeated_pass_loads, "inst_executed"),
+    "sectors_again": _over_loads(repeated_pass_loads, _SECTORS),
+    "loads_that_could_join": _over_loads(fusible_pass_loads, "inst_executed"),
+    "sectors_that_could_join": _over_loads(fusible_pass_loads, _SECTORS),
     "tensor_operations": _executed(on_listing(listing.tensor_operations)),
     "kept_doubles": _executed(on_listing(listing.kept_doubles)),
     "uniform_multiply_adds": _executed(on_listing(listing.uniform_multiply_adds)),
@@ -512,7 +514,7 @@ DERIVED: Mapping[str, Derived] = {
     "store_lines": _total_over(_LINES, GLOBAL_STORE),
     "shared_wavefronts": _none_without(_SHARED[0], _total_over(_SHARED[0], SHARED_ACCESS)),
     "shared_wavefronts_ideal": _none_without(_SHARED[0], _total_over(_SHARED[1], SHARED_ACCESS)),
-    "chased_loads": _executed(on_listing(listing.chased_loads)),
+    "chased_loads": _executed(chased_loads),
     "shared_updates": _executed(on_listing(listing.shared_updates)),
     "swap_loops": _executed(on_listing(listing.swap_loops)),
     "shuffles": _executed(on_listing(listing.shuffles)),
@@ -525,6 +527,6 @@ DERIVED: Mapping[str, Derived] = {
     "half_loads": Derived("inst", _LANES_AND_TIMES, _per_launch(_LANES_AND_TIMES, _half_loads)),
     "working_lanes": Derived("thread/inst", _LANES_AND_TIMES, _per_launch(_LANES_AND_TIMES, _working_lanes)),
     "float_coordinates": _executed(on_listing(listing.float_coordinates)),
-    "window_loads": _executed(on_listing(window_loads)),
+    "window_loads": _executed(window_loads),
     "operand_loads": _total_over("inst_executed", OPERAND_LOAD),
 }

@@ -24,6 +24,8 @@ ATOMIC = re.compile(PREDICATE + r"(?:RED|REDG|ATOM|ATOMG)\b")
 TEXTURE = re.compile(PREDICATE + r"(?:TEX|TLD|TXD|TMML|TXQ|SU(?:LD|ST|RED|ATOM))")
 DOUBLE_OR_MATRIX = re.compile(PREDICATE + r"(?:D(?:ADD|MUL|FMA|SETP|MNMX)\b|[A-Z]*MMA)")
 SPECIAL = re.compile(PREDICATE + r"U?(?:MUFU|I2F|F2I|F2F|I2I|FRND|POPC|FLO|BREV)")
+OPERAND_LOAD = re.compile(PREDICATE + r"(?:LDS|LDG|LD)\b")
+"""From shared and from global memory."""
 SHARED_ACCESS = re.compile(PREDICATE + r"(?:LDS|STS|LDSM|STSM)\b")
 """Loads and stores; where atomics in shared memory meet is up to the data."""
 _TINY = re.compile(PREDICATE + r"LDG?\.E(?:\.\w+)*\.[US](?:8|16)\b")
@@ -44,7 +46,6 @@ _WIDE = re.compile(r"\.(?:64|WIDE)(?:\.|$)")
 _ACCESS_BITS = re.compile(r"\.[US]?(?P<bits>8|16|64|128)(?:\.|$)")
 _WORD = 4
 _QUAD = re.compile(r"\.128(?:\.|$)")
-_SCALED = re.compile(r"IMAD\.WIDE(?:\.U32)? R\d+, R\d+, 0x(?P<bytes>[0-9a-f]+), R\d+")
 _ARGUMENT = re.compile(r"c\[0x0\]\[(0x[0-9a-f]+)\]")
 _TAKES_POINTER = re.compile(r"U?LDC\.64|IMAD\.WIDE|LEA|U?MOV|IMAD\.MOV|U?IADD3")
 _IN_BRACKETS = re.compile(r"\[(R\d+)(\.64)?")
@@ -438,86 +439,10 @@ def indexed_constants(code: Code) -> Weights:
     return _where([e.opcode.startswith("LDC") and bool(re.search(r"\[R\d", e.operands)) for e in code.instructions])
 
 
-_COPIES = ("MOV", "UMOV", "IMAD.MOV", "IMAD.U32")
-_ARGUMENT = re.compile(r"c\[0x0\]\[0x[0-9a-f]+\]")
-
-
-def fixed_loads(code: Code) -> Weights:
-    """1 at each global load whose address comes straight from the kernel's arguments: the same for all threads."""
-    fixed: set[str] = set()
-    weights = np.zeros(len(code.texts))
-    for position, each in enumerate(code.instructions):
-        if GLOBAL_LOAD.match(code.texts[position]):
-            address = code.address_of(position)
-            moving = any(address & code.varies_in(loop) for loop in code.loops if position in loop)
-            weights[position] = bool(address) and address <= fixed and not moving
-        # Before Hopper arguments are operands of the instructions that copy them.
-        copied = each.opcode.startswith(_COPIES) and (bool(each.reads) or _ARGUMENT.search(each.operands) is not None)
-        if each.reads_argument or (copied and each.reads <= fixed):
-            fixed |= each.writes
-        else:
-            fixed -= each.writes
-    return weights
-
-
-def reloads(code: Code) -> Weights:
-    """1 at each global load in a loop that stores, from an address that the loop does not change."""
-    weights = np.zeros(len(code.texts))
-    for position, text in enumerate(code.texts):
-        loop = code.innermost_loop(position) if GLOBAL_LOAD.match(text) else None
-        if loop and any(GLOBAL_STORE.match(code.texts[other]) for other in loop):
-            address = code.address_of(position)
-            weights[position] = bool(address) and not address & code.varies_in(loop)
-    return weights
-
-
-def uniform_loads(code: Code) -> Weights:
-    """1 at each global load from the same address for all threads, which is not loaded because a store came between."""
-    return fixed_loads(code) * (1 - reloads(code))
-
-
-_LARGEST_STRUCTURE = 64
-"""Bytes; a longer step from one index to the next is a row."""
-
-
-def structure_loads(code: Code) -> Weights:
-    """1 at each global load that takes part of an element: its index is multiplied by more bytes than it loads."""
-    weights = np.zeros(len(code.texts))
-    element: dict[str, int] = {}
-    for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):
-        if load := GLOBAL_LOAD.match(text):
-            size = max((element.get(register, 0) for register in code.address_of(position)), default=0)
-            weights[position] = register_bytes(load["modifiers"]) < size <= _LARGEST_STRUCTURE
-        scaled = _SCALED.match(f"{each.opcode} {each.operands}")
-        size = int(scaled["bytes"], 16) if scaled else 0
-        element.update(dict.fromkeys(each.writes, size))
-    return weights
-
-
 def uniform_constants(code: Code) -> Weights:
     """Words that each instruction reads from constant memory at an address that the program computes for all lanes."""
     indexed = _where([bool(_COMPUTED_CONSTANT.search(each.operands)) for each in code.instructions])
     return indexed * (1 + _where(code.matching(r"U?LDC\.64")))
-
-
-_CHAIN = 3
-"""Loads that wait for one another: an index and what it points to are two, and no chain yet."""
-
-
-def chased_loads(code: Code) -> Weights:
-    """1 at each global load of a chain: its address depends on loads before it, above or in its loop's last turn."""
-    weights = np.zeros(len(code.texts))
-    depth: dict[str, int] = {}
-    for position, (text, each) in enumerate(zip(code.texts, code.instructions, strict=True)):
-        behind = max((depth.get(register, 0) for register in each.reads), default=0)
-        if GLOBAL_LOAD.match(text):
-            behind += 1
-            loop = code.innermost_loop(position)
-            weights[position] = behind >= _CHAIN or (
-                loop is not None and bool(_reached_around(code, position, loop) & code.address_of(position))
-            )
-        depth.update(dict.fromkeys(each.writes, behind))
-    return weights
 
 
 def gathered_loads(code: Code) -> Weights:

@@ -488,111 +488,6 @@ LOAD = "LDG.E R4, desc[UR6][R2.64]"
 
 
 @pytest.mark.parametrize(
-    "address",
-    [
-        ("LDC.64 R2, c[0x0][0x210]",),
-        ("ULDC.64 UR8, c[0x0][0x210]", "MOV R2, UR8", "MOV R3, UR9"),
-        ("ULDC.64 UR8, c[0x0][0x210]", "IMAD.U32 R2, RZ, RZ, UR8", "IMAD.MOV.U32 R3, RZ, RZ, UR9"),
-    ],
-)
-def test_a_load_from_an_argument_itself_is_the_same_for_all_threads(address: tuple[str, ...]) -> None:
-    assert marked(listing.fixed_loads, *address, LOAD) == [len(address)]
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        ("LDC.64 R2, c[0x0][0x210]", "IMAD.WIDE R2, R0, 0x4, R2"),
-        ("LDC R2, c[0x0][0x210]", "S2R R3, SR_TID.X"),
-        ("LDC.64 R6, c[0x0][0x210]", "LDG.E.64 R2, desc[UR6][R6.64+0x8]"),
-        ("S2R R0, SR_TID.X", "MOV R2, R0", "MOV R3, R0"),
-        ("LDC.64 R2, c[0x3][R8]",),
-    ],
-    ids=["by thread", "half an argument", "a pointer in memory", "a copied thread", "a table"],
-)
-def test_a_load_from_a_computed_address_is_not_fixed(address: tuple[str, ...]) -> None:
-    assert listing.fixed_loads(code(*address, LOAD))[-1] == 0
-
-
-@pytest.mark.parametrize(
-    ("step", "fixed"),
-    [("IADD3 R5, R5, 0x1, RZ", [1]), ("IADD3 R2, P0, R2, 0x4, RZ", []), ("LDC.64 R2, c[0x0][0x210]", [1])],
-)
-def test_a_loop_that_moves_the_address_reads_more_than_one_place(step: str, fixed: list[int]) -> None:
-    assert marked(listing.fixed_loads, "LDC.64 R2, c[0x0][0x210]", LOAD, step, "@P0 BRA 0x10") == fixed
-
-
-def test_an_outer_loop_that_moves_the_address_reads_more_than_one_place() -> None:
-    inner = (LOAD, "FADD R9, R9, R4", "@P0 BRA 0x10")
-    assert (
-        marked(listing.fixed_loads, "LDC.64 R2, c[0x0][0x210]", *inner, "IADD3 R2, R2, 0x4, RZ", "@P1 BRA 0x10") == []
-    )
-
-
-def test_an_argument_that_is_copied_from_constant_memory_is_one() -> None:
-    lines = ("MOV R2, c[0x0][0x160]", "IMAD.MOV.U32 R3, RZ, RZ, c[0x0][0x164]", "LDG.E R4, [R2.64]")
-    assert marked(listing.fixed_loads, *lines) == [2]
-
-
-@pytest.mark.parametrize(
-    "store", ["STG.E desc[UR4][R4.64], R23", "@P0 STG.E.64 desc[UR4][R4.64], R22", "ST.E desc[UR4][R4.64], R23"]
-)
-def test_a_load_from_one_place_in_a_loop_that_stores_is_a_reload(store: str) -> None:
-    loop = ("LDC.64 R6, c[0x0][0x210]", "LDG.E R0, desc[UR4][R6.64+0x4]", store, "@P0 BRA 0x0")
-    assert marked(listing.reloads, *loop) == [1]
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        ("LDG.E R0, desc[UR4][R6.64]", "FADD R9, R9, R0", "@P0 BRA 0x0"),
-        ("LDG.E R0, desc[UR4][R6.64]", "STS [R4], R0", "@P0 BRA 0x0"),
-        ("LDG.E R0, desc[UR4][R6.64]", "STG.E desc[UR4][R4.64], R0", "IADD3 R6, R6, 0x4, RZ", "@P0 BRA 0x0"),
-        ("LDG.E R0, desc[UR4][R6.64]", "STG.E desc[UR4][R4.64], R0", "IADD3.X R7, RZ, R7, RZ, P0, !PT", "@P0 BRA 0x0"),
-        ("LDG.E R0, desc[UR4][R6.64]", "STG.E desc[UR4][R4.64], R0", "EXIT"),
-        ("LDS R0, [R6]", "STG.E desc[UR4][R4.64], R0", "@P0 BRA 0x0"),
-    ],
-    ids=["no store", "a store to shared memory", "moving", "moving in its upper half", "no loop", "from shared memory"],
-)
-def test_other_loads_are_no_reloads(lines: tuple[str, ...]) -> None:
-    assert marked(listing.reloads, *lines) == []
-
-
-def test_a_store_after_the_loop_forces_no_reload() -> None:
-    assert marked(listing.reloads, LOAD, "FADD R9, R9, R4", "@P0 BRA 0x0", "STG.E desc[UR4][R6.64], R9") == []
-
-
-def test_a_uniform_load_is_one_that_no_store_forces() -> None:
-    reload = ("LDC.64 R2, c[0x0][0x210]", LOAD, "STG.E desc[UR4][R8.64], R4", "@P0 BRA 0x10")
-    assert marked(listing.uniform_loads, "LDC.64 R2, c[0x0][0x210]", LOAD, "FADD R9, R9, R4", "@P0 BRA 0x10") == [1]
-    assert marked(listing.fixed_loads, *reload) == [1]
-    assert marked(listing.uniform_loads, *reload) == []
-
-
-@pytest.mark.parametrize("load", ["LDG.E R4, desc[UR6][R20.64]", "LDG.E.64 R4, desc[UR6][R20.64+0x8]"])
-def test_a_load_of_a_field_takes_part_of_a_structure(load: str) -> None:
-    assert marked(listing.structure_loads, "IMAD.WIDE R20, R3, 0x10, R16", load) == [1]
-    assert marked(listing.structure_loads, "IMAD.WIDE.U32 R20, R3, 0x40, R16", load) == [1]
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        ("IMAD.WIDE R20, R3, 0x4, R16", "LDG.E R4, desc[UR6][R20.64]"),
-        ("IMAD.WIDE R20, R3, 0x10, R16", "LDG.E.128 R4, desc[UR6][R20.64]"),
-        ("IMAD.WIDE R20, R3, 0x8, R16", "LDG.E.64 R4, desc[UR6][R20.64]"),
-        ("IMAD.WIDE R20, R3, 0x1000, R16", "LDG.E R4, desc[UR6][R20.64]"),
-        ("IMAD.WIDE R20, R3, 0x10, R16", "LDG.E R4, desc[UR6][R22.64]"),
-        ("IMAD.WIDE R20, R3, 0x10, R16", "LDC.64 R20, c[0x0][0x210]", "LDG.E R4, desc[UR6][R20.64]"),
-        ("IMAD.WIDE R20, R3, 0x10, R16", "LDS R4, [R20]"),
-    ],
-    ids=["a word", "a whole quad", "a whole pair", "a row", "another address", "overwritten", "shared memory"],
-)
-def test_a_load_of_whole_elements_takes_no_part(lines: tuple[str, ...]) -> None:
-    assert marked(listing.structure_loads, *lines) == []
-
-
-@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("ULDC UR4, c[0x3][UR5]", 1.0),
@@ -605,55 +500,6 @@ def test_a_load_of_whole_elements_takes_no_part(lines: tuple[str, ...]) -> None:
 )
 def test_words_of_constant_memory_at_a_computed_place_are_counted(text: str, words: float) -> None:
     assert weights(listing.uniform_constants, text) == [words]
-
-
-def hop(to: int, via: int) -> tuple[str, ...]:
-    """A load through a register, and the address that its result leads to."""
-    return (f"LDG.E R9, desc[UR4][R{via}.64]", f"IMAD.WIDE R{to}, R9, 0x4, R20")
-
-
-def test_the_third_of_loads_that_wait_for_one_another_is_a_chain() -> None:
-    assert marked(listing.chased_loads, *hop(4, 2), *hop(6, 4), *hop(8, 6), *hop(10, 8)) == [4, 6]
-
-
-def test_an_index_and_what_it_points_to_are_no_chain() -> None:
-    assert marked(listing.chased_loads, *hop(4, 2), *hop(6, 4), "STG.E desc[UR4][R6.64], R9") == []
-
-
-def test_a_register_that_is_overwritten_forgets_the_loads_before() -> None:
-    lines = (*hop(4, 2), *hop(6, 4), "MOV R6, R30", "MOV R7, R31", *hop(8, 6))
-    assert marked(listing.chased_loads, *lines) == []
-
-
-@pytest.mark.parametrize(
-    "loop",
-    [
-        ("LDG.E.64 R2, desc[UR4][R2.64]", "IADD3 R5, R5, -0x1, RZ", "@P0 BRA 0x0"),
-        (
-            "LDG.E R9, desc[UR4][R2.64]",
-            "LOP3.LUT R8, R9, 0xff, RZ, 0xc0, !PT",
-            "IMAD.WIDE R2, R8, 0x4, R20",
-            "@P0 BRA 0x0",
-        ),
-        ("IMAD.WIDE R2, R9, 0x4, R20", "LDG.E R9, desc[UR4][R2.64]", "FADD R7, R7, R9", "@P0 BRA 0x0"),
-    ],
-    ids=["a list", "through arithmetic", "around the jump"],
-)
-def test_a_loop_that_walks_where_its_loads_lead_is_a_chain(loop: tuple[str, ...]) -> None:
-    assert marked(listing.chased_loads, *loop) == [next(at for at, text in enumerate(loop) if "LDG" in text)]
-
-
-@pytest.mark.parametrize(
-    "loop",
-    [
-        (LOAD, "FADD R9, R9, R4", "IADD3 R2, P1, R2, 0x4, RZ", "@P0 BRA 0x0"),
-        (LOAD, "MOV R4, RZ", "IMAD.WIDE R2, R4, 0x4, R20", "@P0 BRA 0x0"),
-        ("LDS R2, [R2]", "FADD R9, R9, R2", "@P0 BRA 0x0"),
-    ],
-    ids=["a sum", "a result that is thrown away", "shared memory"],
-)
-def test_a_loop_whose_addresses_do_not_come_from_memory_is_no_chain(loop: tuple[str, ...]) -> None:
-    assert marked(listing.chased_loads, *loop) == []
 
 
 def test_a_sum_that_is_kept_in_shared_memory_is_updated_there() -> None:
@@ -721,9 +567,7 @@ COUNTS: tuple[Of, ...] = tuple(
 
 
 def test_all_counts_are_looked_at() -> None:
-    assert {listing.loop_turns, listing.division_instructions, listing.chased_loads, listing.float_coordinates} <= set(
-        COUNTS
-    )
+    assert {listing.loop_turns, listing.division_instructions, listing.float_coordinates} <= set(COUNTS)
 
 
 snippets = st.sampled_from(
