@@ -13,11 +13,11 @@ import numpy as np
 
 from ncuview.gpus import shipped_tables
 from ncuview.sass import listing
-from ncuview.sass.address import consecutive_accesses, structure_loads
+from ncuview.sass.address import bank_conflict, by_whole_warps, consecutive_accesses, lane_stride, structure_loads
 from ncuview.sass.cfg import innermost_loop, loops
 from ncuview.sass.code import Code
 from ncuview.sass.listing import GLOBAL_LOAD, Weights, listing_of, load_batches, on_listing
-from ncuview.sass.loads import GLOBAL_LOADS
+from ncuview.sass.loads import GLOBAL_LOADS, GLOBAL_STORES
 from ncuview.sass.loops import chased_loads, reloads, uniform_loads
 from ncuview.sass.powers import power_instructions
 from ncuview.sass.repeated_passes import Place
@@ -30,6 +30,7 @@ _IN_FLIGHT = max(table.get("bytes_in_flight", 0.0) for table in shipped_tables()
 _FEW_LOADS = 4
 """Loads of a thread from which on serialized-loads speaks, and not little-work-per-thread."""
 _WIDEST = 16
+_SECTOR = 32
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,48 @@ def _few_bytes(code: Code) -> Iterator[CodeFact]:
     yield _fact(code, rule, f"a thread asks global memory for {most} bytes at most before it waits for them", positions)
 
 
+def _double_in_float(code: Code) -> Iterator[CodeFact]:
+    conversions = on_listing(listing.double_conversions)(code)
+    if conversions.any():
+        arithmetic = int(on_listing(listing.double_arithmetic)(code).sum())
+        positions = tuple(np.flatnonzero(conversions).tolist())
+        says = f"{_count(len(positions), 'conversion')} between single and double precision"
+        says += f", {_count(arithmetic, 'instruction')} of double arithmetic" if arithmetic else ""
+        yield _fact(code, "double-in-float-code", says, positions)
+
+
+def _apart(rule: str, opcodes: frozenset[str], noun: str) -> Callable[[Code], Iterator[CodeFact]]:
+    """Global accesses whose lanes are known to lie a sector or more apart: each touches one of its own."""
+
+    def look(code: Code) -> Iterator[CodeFact]:
+        strides = {
+            at: abs(stride)
+            for at, each in enumerate(code.instructions)
+            if each.base_opcode in opcodes and (stride := lane_stride(code, at)) and abs(stride) >= _SECTOR
+        }
+        if strides:
+            least, most = min(strides.values()), max(strides.values())
+            apart = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+            says = f"{_count(len(strides), noun)} by neighbouring threads that are {apart} bytes apart"
+            yield _fact(code, rule, says, tuple(strides))
+
+    return look
+
+
+def _bank_conflicts(code: Code) -> Iterator[CodeFact]:
+    """Accesses to shared memory that no thread index guards, at a known stride from lane to lane."""
+    ways = {
+        at: bank_conflict(stride, each.memory.bytes)
+        for at, each in enumerate(code.instructions)
+        if each.base_opcode in {"LDS", "STS"} and each.memory
+        if (stride := lane_stride(code, at)) and by_whole_warps(code, at)
+    }
+    conflicts = tuple(at for at, count in ways.items() if count > 1)
+    if conflicts:
+        says = f"{_count(len(conflicts), 'access')} to shared memory with up to {max(ways.values())}-way bank conflicts"
+        yield _fact(code, "shared-bank-conflict", says + " in blocks 32 threads wide", conflicts)
+
+
 def _exchange(code: Code) -> Iterator[CodeFact]:
     updates = on_listing(listing.shared_updates)(code)
     if updates.any() and not on_listing(listing.shuffles)(code).any():
@@ -199,12 +242,7 @@ _LOOKS: tuple[Callable[[Code], Iterator[CodeFact]], ...] = (
         "access",
         "{n} to arrays in local memory whose index the compiler does not know",
     ),
-    _counted(
-        "double-in-float-code",
-        on_listing(listing.double_conversions),
-        "conversion",
-        "{n} between single and double precision",
-    ),
+    _double_in_float,
     _counted(
         "integer-division",
         on_listing(listing.division_leaves),
@@ -249,4 +287,7 @@ _LOOKS: tuple[Callable[[Code], Iterator[CodeFact]], ...] = (
     ),
     _counted("swap-loop", on_listing(listing.swap_loops), "compare-and-swap", "{n} repeated until nobody came between"),
     _exchange,
+    _apart("uncoalesced-global-load", GLOBAL_LOADS, "load"),
+    _apart("uncoalesced-global-store", GLOBAL_STORES, "store"),
+    _bank_conflicts,
 )
