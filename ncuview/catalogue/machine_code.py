@@ -2,7 +2,7 @@
 
 ``cuobjdump`` of the CUDA toolkit (or of the packages nvidia-cuda-cuobjdump and nvidia-cuda-nvdisasm) reads cubins and
 programs; it needs neither a GPU nor any permission. Its instructions read as those of Nsight Compute do, so that
-``sass/listing.py`` understands both.
+``sass`` understands both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ncuview.base.errors import ReportEmpty, ToolError
 from ncuview.profiling.machine import find_nvcc
 from ncuview.reader.line_table import LineTable, LineTableError, line_tables
 from ncuview.sass.code import Code
-from ncuview.sass.walks import Place
+from ncuview.sass.repeated_passes import Place
 
 TIMEOUT_S = 120
 """A program of a thousand kernels takes about ten seconds."""

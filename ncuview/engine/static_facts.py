@@ -12,16 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from ncuview.gpus import shipped_tables
-from ncuview.sass import instruction_mix, listing
-from ncuview.sass.cfg import innermost_loop
+from ncuview.sass import instruction_mix
+from ncuview.sass.address import bank_conflict, by_whole_warps, consecutive_accesses, lane_stride, structure_loads
+from ncuview.sass.cfg import innermost_loop, loops
 from ncuview.sass.code import Code
 from ncuview.sass.idioms import compare_and_swap, division, precise_math, shared_sums, spills
 from ncuview.sass.idioms.pow import power_instructions
 from ncuview.sass.instruction import Access
-from ncuview.sass.listing import GLOBAL_LOAD, Weights, listing_of, load_batches, on_listing
-from ncuview.sass.opcode_classes import is_global_load
-from ncuview.sass.splits import consecutive_accesses
-from ncuview.sass.walks import Place
+from ncuview.sass.instruction_mix import Weights
+from ncuview.sass.load_batches import load_batches
+from ncuview.sass.load_indices import gathered_again
+from ncuview.sass.loaded_values import float_coordinates
+from ncuview.sass.loops import chased_loads, reloads, uniform_loads
+from ncuview.sass.opcode_classes import Class, is_global_load, is_global_store
+from ncuview.sass.repeated_passes import Place
 
 _ROLLED = 15
 """Instructions of a loop whose turns are nothing else: of more, the three that count, compare and jump are less than
@@ -31,6 +35,7 @@ _IN_FLIGHT = max(table.get("bytes_in_flight", 0.0) for table in shipped_tables()
 _FEW_LOADS = 4
 """Loads of a thread from which on serialized-loads speaks, and not little-work-per-thread."""
 _WIDEST = 16
+_SECTOR = 32
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ def code_facts(code: Code, places: Sequence[Place]) -> tuple[CodeFact, ...]:
         code: The kernel's instructions.
         places: The source line of each, 0 where it is unknown.
     """
-    found = [*_rolled(listing_of(code), places), *(fact for look in _LOOKS for fact in look(code))]
+    found = [*_rolled(code, places), *(fact for look in _LOOKS for fact in look(code))]
     return tuple(sorted(found, key=lambda fact: not fact.in_loop))
 
 
@@ -131,10 +136,10 @@ def _saving(rule: str, of: Callable[[Code], Weights], says: str) -> Callable[[Co
 
 def _split(code: Code) -> Iterator[CodeFact]:
     """Loads of neighbouring fields of one element: there the code says that lanes step over one another."""
-    fields = on_listing(listing.structure_loads)(code)
+    fields = structure_loads(code)
     runs = [
         (run, size)
-        for run, size in consecutive_accesses(listing_of(code), GLOBAL_LOAD)
+        for run, size in consecutive_accesses(code, is_global_load)
         if len(run) > 1 and size < _WIDEST and fields[run].all()
     ]
     if runs:
@@ -144,30 +149,30 @@ def _split(code: Code) -> Iterator[CodeFact]:
         yield _fact(code, "split-access", says, positions)
 
 
-def _rolled(code: listing.Code, places: Sequence[Place]) -> Iterator[CodeFact]:
+def _rolled(code: Code, places: Sequence[Place]) -> Iterator[CodeFact]:
     """Loops of few instructions; the rest of an unrolled loop, which has the longer one's source line, is none."""
-    inner = [loop for loop in code.loops if not any(_within(other, loop) for other in code.loops)]
-    atomic = code.matching("ATOM")  # what repeats until it succeeds has nothing to unroll
-    unrolled = {places[loop[-1]] for loop in inner if len(loop) > _ROLLED and places[loop[-1]][1]}
+    outer = {loop.parent for loop in loops(code)}
+    inner = [loop for loop in loops(code) if loop not in outer]
+    last = {loop: loop.latches[-1] for loop in inner}
+    unrolled = {places[last[loop]] for loop in inner if len(loop.body) > _ROLLED and places[last[loop]][1]}
     short = [
         loop
         for loop in inner
-        if len(loop) <= _ROLLED and places[loop[-1]] not in unrolled and not atomic[loop.start : loop.stop].any()
+        if len(loop.body) <= _ROLLED
+        and places[last[loop]] not in unrolled
+        # what repeats until it succeeds has nothing to unroll
+        and not any(code.instructions[at].base_opcode.startswith("ATOM") for at in loop.body)
     ]
     if short:
-        least = min(map(len, short))
+        least = min(len(loop.body) for loop in short)
         says = f"a loop of {least} instructions a turn, three of which count, compare and jump"
-        yield CodeFact("loop-overhead", says, in_loop=True, positions=tuple(loop[-1] for loop in short))
-
-
-def _within(inner: range, outer: range) -> bool:
-    return inner != outer and outer.start <= inner.start and inner.stop <= outer.stop
+        yield CodeFact("loop-overhead", says, in_loop=True, positions=tuple(last[loop] for loop in short))
 
 
 def _few_bytes(code: Code) -> Iterator[CodeFact]:
     """What a thread asks global memory for before it waits, where that is less than memory needs in flight."""
-    batches = list(load_batches(listing_of(code)))
-    chased, coordinates = (on_listing(of)(code) for of in (listing.chased_loads, listing.float_coordinates))
+    batches = load_batches(code)
+    chased, coordinates = chased_loads(code), float_coordinates(code)
     if not batches or max(size for _, size in batches) >= _IN_FLIGHT or chased.any() or coordinates.any():
         return
     loads = np.count_nonzero(instruction_mix.of_class(code, is_global_load))
@@ -176,6 +181,48 @@ def _few_bytes(code: Code) -> Iterator[CodeFact]:
     rule = "serialized-loads" if turns or loads >= _FEW_LOADS else "little-work-per-thread"
     most = max(size for _, size in batches)
     yield _fact(code, rule, f"a thread asks global memory for {most} bytes at most before it waits for them", positions)
+
+
+def _double_in_float(code: Code) -> Iterator[CodeFact]:
+    conversions = instruction_mix.double_conversions(code)
+    if conversions.any():
+        arithmetic = int(instruction_mix.double_arithmetic(code).sum())
+        positions = tuple(np.flatnonzero(conversions).tolist())
+        says = f"{_count(len(positions), 'conversion')} between single and double precision"
+        says += f", {_count(arithmetic, 'instruction')} of double arithmetic" if arithmetic else ""
+        yield _fact(code, "double-in-float-code", says, positions)
+
+
+def _apart(rule: str, asked: Class, noun: str) -> Callable[[Code], Iterator[CodeFact]]:
+    """Global accesses whose lanes are known to lie a sector or more apart: each touches one of its own."""
+
+    def look(code: Code) -> Iterator[CodeFact]:
+        strides = {
+            at: abs(stride)
+            for at, each in enumerate(code.instructions)
+            if asked(each) and (stride := lane_stride(code, at)) and abs(stride) >= _SECTOR
+        }
+        if strides:
+            least, most = min(strides.values()), max(strides.values())
+            apart = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+            says = f"{_count(len(strides), noun)} by neighbouring threads that are {apart} bytes apart"
+            yield _fact(code, rule, says, tuple(strides))
+
+    return look
+
+
+def _bank_conflicts(code: Code) -> Iterator[CodeFact]:
+    """Accesses to shared memory that no thread index guards, at a known stride from lane to lane."""
+    ways = {
+        at: bank_conflict(stride, each.memory.bytes)
+        for at, each in enumerate(code.instructions)
+        if each.base_opcode in {"LDS", "STS"} and each.memory
+        if (stride := lane_stride(code, at)) and by_whole_warps(code, at)
+    }
+    conflicts = tuple(at for at, count in ways.items() if count > 1)
+    if conflicts:
+        says = f"{_count(len(conflicts), 'access')} to shared memory with up to {max(ways.values())}-way bank conflicts"
+        yield _fact(code, "shared-bank-conflict", says + " in blocks 32 threads wide", conflicts)
 
 
 def _exchange(code: Code) -> Iterator[CodeFact]:
@@ -194,14 +241,13 @@ _LOOKS: tuple[Callable[[Code], Iterator[CodeFact]], ...] = (
         "access",
         "{n} to arrays in local memory whose index the compiler does not know",
     ),
+    _double_in_float,
     _counted(
-        "double-in-float-code",
-        instruction_mix.double_conversions,
-        "conversion",
-        "{n} between single and double precision",
-    ),
-    _counted(
-        "integer-division", division.division_leaves, "integer division", "{n} by a number known at run time", each=2.0
+        "integer-division",
+        division.division_leaves,
+        "integer division",
+        "{n} by a number known at run time",
+        each=2.0,
     ),
     _saving(
         "precise-function",
@@ -211,26 +257,14 @@ _LOOKS: tuple[Callable[[Code], Iterator[CodeFact]], ...] = (
     _saving("power-function", power_instructions, "powers that products or roots give: {n} more than those take"),
     _split,
     _few_bytes,
-    _counted(
-        "reload-after-store",
-        on_listing(listing.reloads),
-        "load",
-        "{n} from an address that stays the same, beside stores",
-    ),
-    _counted(
-        "uniform-global-load",
-        on_listing(listing.uniform_loads),
-        "load",
-        "{n} from an address that is the same for all threads",
-    ),
-    _counted("array-of-structures", on_listing(listing.structure_loads), "load", "{n} of one field of larger elements"),
-    _counted(
-        "gathered-fields", on_listing(listing.gathered_again), "load", "{n} through an index that served a load before"
-    ),
+    _counted("reload-after-store", reloads, "load", "{n} from an address that stays the same, beside stores"),
+    _counted("uniform-global-load", uniform_loads, "load", "{n} from an address that is the same for all threads"),
+    _counted("array-of-structures", structure_loads, "load", "{n} of one field of larger elements"),
+    _counted("gathered-fields", gathered_again, "load", "{n} through an index that served a load before"),
     _counted("narrow-global-access", instruction_mix.tiny_loads, "load", "{n} of one or two bytes per thread"),
     _counted(
         "scattered-image-load",
-        on_listing(listing.float_coordinates),
+        float_coordinates,
         "load",
         "{n} at coordinates that were computed as floats",
     ),
@@ -241,8 +275,14 @@ _LOOKS: tuple[Callable[[Code], Iterator[CodeFact]], ...] = (
         "{n} of constant memory at an index of each lane's own",
     ),
     _counted(
-        "short-integer-masks", instruction_mix.masks_to_24_bits, "mask", "{n} of the low 24 bits, as __mul24 has them"
+        "short-integer-masks",
+        instruction_mix.masks_to_24_bits,
+        "mask",
+        "{n} of the low 24 bits, as __mul24 has them",
     ),
     _counted("swap-loop", compare_and_swap.swap_loops, "compare-and-swap", "{n} repeated until nobody came between"),
     _exchange,
+    _apart("uncoalesced-global-load", is_global_load, "load"),
+    _apart("uncoalesced-global-store", is_global_store, "store"),
+    _bank_conflicts,
 )

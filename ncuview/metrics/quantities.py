@@ -18,7 +18,8 @@ from ncuview.metrics.instruction_table import Executed, executed_by_launch
 from ncuview.metrics.units import UNITS
 from ncuview.reader.host_times import HOST_TIMES
 from ncuview.reader.validity import was_refused
-from ncuview.sass import instruction_mix, listing, opcode_classes, splits
+from ncuview.sass import address, instruction_mix, opcode_classes
+from ncuview.sass.address import structure_loads, window_loads
 from ncuview.sass.code import Code
 from ncuview.sass.idioms import compare_and_swap, division, precise_math, shared_sums, spills
 from ncuview.sass.idioms.pow import power_doubles, power_instructions, power_special
@@ -29,11 +30,14 @@ from ncuview.sass.index_dependence import (
     thread_invariant_float_results,
     thread_invariant_floats,
 )
-from ncuview.sass.lanes import window_loads
-from ncuview.sass.listing import Weights, listing_of, load_batches, on_listing
+from ncuview.sass.instruction_mix import Weights
+from ncuview.sass.load_batches import load_batches
+from ncuview.sass.load_indices import gathered_again, gathered_loads
+from ncuview.sass.loaded_values import converted_loads, float_coordinates, kept_doubles
+from ncuview.sass.loops import chased_loads, reloads, uniform_loads
 from ncuview.sass.opcode_classes import Class
 from ncuview.sass.provenance import data_dependent_branches, guarded_branches, index_arithmetic
-from ncuview.sass.walks import Place, loads_again, loads_that_could_join
+from ncuview.sass.repeated_passes import Place, fusible_pass_loads, repeated_pass_loads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -238,15 +242,10 @@ def has_none(profile: Profile, asked: Class) -> NDArray[np.bool_]:
     return found
 
 
-@lru_cache(maxsize=1 << 12)
-def _batches(code: Code) -> tuple[tuple[int, int], ...]:
-    return tuple(load_batches(listing_of(code)))
-
-
 def _bytes_in_flight(rows: Executed) -> float:
     """Bytes that a thread has asked global memory for when it starts to wait, averaged over its waits."""
     executed = rows["inst_executed"]
-    batches = [(executed[start], size) for start, size in _batches(rows.code)]
+    batches = [(executed[start], size) for start, size in load_batches(rows.code)]
     count = sum(times for times, _ in batches)
     return float(sum(times * size for times, size in batches) / count) if count else 0.0
 
@@ -254,7 +253,7 @@ def _bytes_in_flight(rows: Executed) -> float:
 def _waits_of_warps(rows: Executed) -> float:
     """How often warps wait for global loads, all warps together."""
     executed = rows["inst_executed"]
-    return float(sum(executed[start] for start, _ in _batches(rows.code)))
+    return float(sum(executed[start] for start, _ in load_batches(rows.code)))
 
 
 def _own_waits(profile: Profile) -> Column:
@@ -273,18 +272,18 @@ def _saved_by_wider(metric: str) -> Derived:
 
     def total(rows: Executed) -> float:
         executed, sectors, values = (rows[name] for name in ("inst_executed", _SECTORS, metric))
-        return float(splits.saved_by_wider(listing_of(rows.code), executed, sectors) @ values)
+        return float(address.saved_by_wider(rows.code, executed, sectors) @ values)
 
     needed = tuple(dict.fromkeys((metric, "inst_executed", _SECTORS)))
     return Derived("", needed, _per_launch(needed, total))
 
 
-def _over_loads(which: Callable[[listing.Code, Column, Sequence[Place]], NDArray[np.bool_]], metric: str) -> Derived:
+def _over_loads(which: Callable[[Code, Column, Sequence[Place]], NDArray[np.bool_]], metric: str) -> Derived:
     """The sum of a metric over the loads that ``which`` selects."""
 
     def total(rows: Executed) -> float:
         places = list(zip(rows.files, rows.lines.tolist(), strict=True))
-        again = which(listing_of(rows.code), rows["inst_executed"], places)
+        again = which(rows.code, rows["inst_executed"], places)
         return float(rows[metric][again].sum())
 
     metrics = tuple(dict.fromkeys((metric, "inst_executed")))
@@ -474,7 +473,7 @@ DERIVED: Mapping[str, Derived] = {
     "precise_instructions": _executed(precise_math.precise_instructions),
     "precise_special": _executed(precise_math.precise_special),
     "denormal_scaling": _executed(precise_math.denormal_scaling),
-    "converted_loads": _executed(on_listing(listing.converted_loads)),
+    "converted_loads": _executed(converted_loads),
     "double_conversions": _executed(instruction_mix.double_conversions),
     "double_arithmetic": _executed(instruction_mix.double_arithmetic),
     "multiply_adds": _executed(instruction_mix.multiply_adds),
@@ -483,30 +482,30 @@ DERIVED: Mapping[str, Derived] = {
     "spill_accesses": _executed(spills.spill_accesses),
     "local_array_accesses": _executed(spills.local_array_accesses),
     "indexed_constants": _executed(instruction_mix.indexed_constants),
-    "reloads": _executed(on_listing(listing.reloads)),
-    "uniform_loads": _executed(on_listing(listing.uniform_loads)),
+    "reloads": _executed(reloads),
+    "uniform_loads": _executed(uniform_loads),
     "uniform_constants": _executed(instruction_mix.uniform_constants),
-    "structure_loads": _executed(on_listing(listing.structure_loads)),
-    "gathered_loads": _executed(on_listing(listing.gathered_loads)),
+    "structure_loads": _executed(structure_loads),
+    "gathered_loads": _executed(gathered_loads),
     "sectors_alike_in_x": _weighed(partial(loads_invariant_along, axis="x"), _SECTORS),
     "sectors_alike_in_y": _weighed(partial(loads_invariant_along, axis="y"), _SECTORS),
     "sectors_alike_in_z": _weighed(partial(loads_invariant_along, axis="z"), _SECTORS),
-    "loads_again": _over_loads(loads_again, "inst_executed"),
-    "sectors_again": _over_loads(loads_again, _SECTORS),
-    "loads_that_could_join": _over_loads(loads_that_could_join, "inst_executed"),
-    "sectors_that_could_join": _over_loads(loads_that_could_join, _SECTORS),
+    "loads_again": _over_loads(repeated_pass_loads, "inst_executed"),
+    "sectors_again": _over_loads(repeated_pass_loads, _SECTORS),
+    "loads_that_could_join": _over_loads(fusible_pass_loads, "inst_executed"),
+    "sectors_that_could_join": _over_loads(fusible_pass_loads, _SECTORS),
     "tensor_operations": _executed(instruction_mix.tensor_operations),
-    "kept_doubles": _executed(on_listing(listing.kept_doubles)),
+    "kept_doubles": _executed(kept_doubles),
     "uniform_multiply_adds": _executed(instruction_mix.uniform_multiply_adds),
     "split_accesses": _saved_by_wider("inst_executed"),
     "split_sectors": _saved_by_wider(_SECTORS),
     "split_lines": _saved_by_wider(_LINES),
-    "gathered_again": _executed(on_listing(listing.gathered_again)),
+    "gathered_again": _executed(gathered_again),
     "load_lines": _total_over(_LINES, opcode_classes.is_global_load),
     "store_lines": _total_over(_LINES, opcode_classes.is_global_store),
     "shared_wavefronts": _none_without(_SHARED[0], _total_over(_SHARED[0], opcode_classes.is_shared_access)),
     "shared_wavefronts_ideal": _none_without(_SHARED[0], _total_over(_SHARED[1], opcode_classes.is_shared_access)),
-    "chased_loads": _executed(on_listing(listing.chased_loads)),
+    "chased_loads": _executed(chased_loads),
     "shared_updates": _executed(shared_sums.shared_updates),
     "swap_loops": _executed(compare_and_swap.swap_loops),
     "shuffles": _executed(instruction_mix.shuffles),
@@ -518,7 +517,7 @@ DERIVED: Mapping[str, Derived] = {
     "load_lanes": Derived("thread/warp", _LANES_AND_TIMES, _load_lanes),
     "half_loads": Derived("inst", _LANES_AND_TIMES, _per_launch(_LANES_AND_TIMES, _half_loads)),
     "working_lanes": Derived("thread/inst", _LANES_AND_TIMES, _per_launch(_LANES_AND_TIMES, _working_lanes)),
-    "float_coordinates": _executed(on_listing(listing.float_coordinates)),
-    "window_loads": _executed(on_listing(window_loads)),
+    "float_coordinates": _executed(float_coordinates),
+    "window_loads": _executed(window_loads),
     "operand_loads": _total_over("inst_executed", opcode_classes.is_operand_load),
 }

@@ -192,6 +192,15 @@ def reverse_postorder(code: Code) -> tuple[int, ...]:
 
 
 @analysis
+def forward_order(code: Code) -> tuple[int, ...]:
+    """For each instruction a number that grows along all paths, but for the edges back in loops."""
+    flow, numbers = control_flow(code), [0] * len(code)
+    for number, position in enumerate(at for block in reverse_postorder(code) for at in flow.blocks[block]):
+        numbers[position] = number
+    return tuple(numbers)
+
+
+@analysis
 def immediate_dominators(code: Code) -> tuple[int | None, ...]:
     """For each block the last one that all paths from its function's entry go through before it; None for entries."""
     flow = control_flow(code)

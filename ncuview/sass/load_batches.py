@@ -36,7 +36,7 @@ def load_batches(code: Code) -> Sequence[LoadBatch]:
     for position, each in enumerate(code.instructions):
         if not is_global_load(each):
             continue
-        if batches and position <= waits_at:
+        if batches and position < waits_at:
             batches[-1] = LoadBatch(batches[-1].start, batches[-1].size + register_bytes(each))
             waits_at = min(waits_at, _waits_at(code, position))
         else:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from ncuview.sass.code import Code
+from collections.abc import Mapping
+
+from ncuview.sass.code import Code, analysis
 from ncuview.sass.control_dependence import decided_by
-from ncuview.sass.dataflow import last_touches, use_def
+from ncuview.sass.dataflow import LOCAL, Chains, last_touches, use_def
+from ncuview.sass.instruction import Instruction
 from ncuview.sass.loads import loaded_from
 
 
@@ -25,6 +28,38 @@ def backward_slice(code: Code, position: int, *, control: bool = False) -> froze
         waiting.extend(sources - found)
         found |= sources
     return frozenset(found)
+
+
+@analysis
+def address_slice(code: Code) -> Chains:
+    """The definitions of what addresses come from: those of ``use_def`` for the memory accesses and their slices.
+
+    Predicates are left out: they decide about values and are no part of them. So are elements of arrays in local memory
+    whose place is not known: most of what was stored there is not what is loaded.
+    """
+    linked: list[Mapping[str, tuple[int, ...]]] = [{}] * len(code)
+    waiting: list[int] = []
+    for position, each in enumerate(code.instructions):
+        if each.memory:
+            address = {*each.memory.base, *each.memory.uniform}
+            linked[position] = {name: at for name, at in use_def(code)[position].items() if name in address}
+            waiting.extend(at for definitions in linked[position].values() for at in definitions)
+    found = set[int]()
+    while waiting:
+        if (at := waiting.pop()) not in found:
+            found.add(at)
+            uses = use_def(code)[at]
+            left_out = ("P", "UP") if _is_fixed(code.instructions[at]) else ("P", "UP", LOCAL)
+            linked[at] = {
+                name: before for name, before in uses.items() if name != LOCAL and not name.startswith(left_out)
+            }
+            waiting.extend(definition for definitions in linked[at].values() for definition in definitions)
+    return tuple(linked)
+
+
+def _is_fixed(each: Instruction) -> bool:
+    """Whether an instruction accesses the stack at a known place, as spilled registers are."""
+    return each.memory is not None and each.memory.base == ("R1",)
 
 
 def waits_for(code: Code, position: int) -> tuple[int, ...]:

@@ -70,6 +70,24 @@ def test_code_is_judged_by_the_thresholds_of_the_rules_that_judge_it_with_counte
         ("reduction", "reduce_v3", "shared-memory-exchange", "of sums in shared memory, and no exchange between lanes"),
         ("transpose", "copyRow", "little-work-per-thread", "asks global memory for 4 bytes at most before it waits"),
         ("texture", "transformKernel_global", "scattered-image-load", "at coordinates that were computed as floats"),
+        (
+            "transpose",
+            "transposeCoalesced",
+            "shared-bank-conflict",
+            "4 accesses to shared memory with up to 32-way bank",
+        ),
+        (
+            "matmul",
+            "MatrixMulKernel_uncoalesced",
+            "shared-bank-conflict",
+            "up to 4-way bank conflicts in blocks 32 threads",
+        ),
+        (
+            "calibration",
+            "l2Scatter",
+            "uncoalesced-global-store",
+            "5 stores by neighbouring threads that are 32 bytes apart",
+        ),
     ],
 )
 def test_the_textbooks_bad_examples_show_what_they_are_about(family: str, kernel: str, rule: str, says: str) -> None:
@@ -97,6 +115,7 @@ def test_the_textbooks_bad_examples_show_what_they_are_about(family: str, kernel
         ("access_patterns", "load_soa", "array-of-structures"),
         ("access_patterns", "load_aos_vector", "split-access"),
         ("transpose", "copySharedMem", "little-work-per-thread"),
+        ("transpose", "transposeNoBankConflicts", "shared-bank-conflict"),
     ],
 )
 def test_their_cures_do_not(family: str, kernel: str, rule: str) -> None:
@@ -141,6 +160,60 @@ def test_spills_cannot_be_told_from_an_array_in_local_memory() -> None:
     assert spilled_bytes(code(*lines)) is None
     assert facts(*lines).keys() == {"local-array"}
     assert facts(*lines)["local-array"].positions == (1,)
+
+
+LANE = ("S2R R3, SR_TID.X", "LDC.64 R8, c[0x0][0x210]")
+
+
+@pytest.mark.parametrize(
+    ("lines", "rule", "says"),
+    [
+        (
+            ("IMAD.WIDE R2, R3, 0x40, R8", "LDG.E R4, desc[UR4][R2.64]"),
+            "uncoalesced-global-load",
+            "1 load by neighbouring threads that are 64 bytes apart",
+        ),
+        (
+            (
+                "IMAD.WIDE R6, R3, 0x20, R8",
+                "STG.E desc[UR4][R6.64], R4",
+                "IMAD.WIDE R6, R3, -0x40, R8",
+                "STG.E desc[UR4][R6.64], R4",
+            ),
+            "uncoalesced-global-store",
+            "2 stores by neighbouring threads that are 32 to 64 bytes apart",
+        ),
+        (
+            ("SHF.L.U32 R3, R3, 0x3, RZ", "STS [R3], R9"),
+            "shared-bank-conflict",
+            "1 access to shared memory with up to 2-way bank conflicts in blocks 32 threads wide",
+        ),
+    ],
+)
+def test_what_the_index_of_a_thread_says_about_its_accesses(lines: tuple[str, ...], rule: str, says: str) -> None:
+    found = facts(*LANE, *lines, EXIT)[rule]
+    assert (found.says, found.positions[-1]) == (says, len(lines) + 1)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("IMAD.WIDE R2, R3, 0x4, R8", "LDG.E R4, desc[UR4][R2.64]"),
+        ("IMAD R5, R3, R7, RZ", "IMAD.WIDE R2, R5, 0x40, R8", "LDG.E R4, desc[UR4][R2.64]"),
+        ("SHF.L.U32 R3, R3, 0x2, RZ", "STS [R3], R9"),
+        ("ISETP.GT.AND P0, PT, R3, 0x3, PT", "SHF.L.U32 R3, R3, 0x3, RZ", "@P0 STS [R3], R9"),
+    ],
+    ids=["adjacent", "an unknown stride", "a word per bank", "some lanes"],
+)
+def test_accesses_that_may_be_fine_are_none(lines: tuple[str, ...]) -> None:
+    rules = {"uncoalesced-global-load", "uncoalesced-global-store", "shared-bank-conflict"}
+    assert not rules & facts(*LANE, *lines, EXIT).keys()
+
+
+def test_double_arithmetic_between_conversions_is_counted() -> None:
+    found = facts("F2F.F64.F32 R8, R7", "DFMA R8, R8, R10, R2", "F2F.F32.F64 R8, R8", EXIT)["double-in-float-code"]
+    assert found.says == "2 conversions between single and double precision, 1 instruction of double arithmetic"
+    assert found.positions == (0, 2)
 
 
 def test_what_is_in_a_loop_is_said_and_comes_first() -> None:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.metrics.quantities import DERIVED, STALL_REASONS, column, first_known
-from ncuview.sass.listing import Code, load_batches
+from ncuview.sass.code import Code
+from ncuview.sass.load_batches import load_batches
 from tests.builders import STALL, WARPS, Instruction, Launch, load, make_profile, shared_load, store
 from tests.together import together
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.sass import instruction_mix
+from ncuview.sass import address, index_dependence, instruction_mix, load_indices, loaded_values, loops, provenance
 from ncuview.sass.code import Code
 from ncuview.sass.decode import decode
 from ncuview.sass.idioms import compare_and_swap, division, pow, precise_math, shared_sums, spills  # noqa: A004
@@ -18,8 +18,12 @@ from tests.sass.test_division import QUOTIENT, RECIPROCAL, SIGNED
 from tests.sass.test_instruction_mix import COPY_LOOP, COUNTED
 from tests.sass.test_precise_math import PRECISE
 
-MODULES = (instruction_mix, compare_and_swap, division, pow, precise_math, shared_sums, spills)
-HELPERS = {"count_of", "weights_at"}
+MODULES = (
+    *(address, index_dependence, instruction_mix, load_indices, loaded_values, loops, provenance),
+    *(compare_and_swap, division, pow, precise_math, shared_sums, spills),
+)
+HELPERS = {"count_of", "loads_invariant_along", "saved_by_wider", "weights_at"}
+"""What takes more than the code."""
 COUNTS: tuple[Of, ...] = tuple(
     of
     for module in MODULES

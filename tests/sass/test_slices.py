@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ncuview.sass.code import Code
-from ncuview.sass.slices import backward_slice, waits_for
+from ncuview.sass.slices import address_slice, backward_slice, waits_for
 from tests.sass.program import program, where
 
 
@@ -76,3 +76,24 @@ def test_a_use_in_a_function_waits_for_a_load_before_the_call() -> None:
     """)
     assert waited(code, "FADD") == ["LDG.E R4, desc[UR4][R2.64]"]
     assert waited(code, "FMUL") == []
+
+
+def test_the_address_slice_holds_what_addresses_come_from_and_no_predicates() -> None:
+    code = program("""
+        LDC.64 R2, c[0x0][0x210]
+        ISETP.GT.AND P0, PT, R9, RZ, PT
+        SEL R4, R9, RZ, P0
+        IMAD.WIDE R2, R4, 0x4, R2
+        FADD R5, R6, R6
+        STG.E desc[UR4][R2.64], R5
+    """)
+    assert address_slice(code)[5] == {"R2": (3,), "R3": (3,), "UR4": (), "UR5": ()}
+    assert [bool(uses) for uses in address_slice(code)] == [False, False, True, True, False, True]
+    assert address_slice(code)[2] == {"R9": ()}
+
+
+def test_an_index_comes_from_a_spilled_register_and_not_from_all_elements_of_an_array() -> None:
+    text = "S2R R3, SR_TID.X\nSTL [R1+0x4], R3\n{}\nLDS R5, [R4]"
+    spilled, element = (program(text.format(load)) for load in ("LDL R4, [R1+0x4]", "LDL R4, [R9]"))
+    assert address_slice(spilled)[2] == {"R1": (), "local[4]": (1,)}
+    assert address_slice(element)[2] == {"R9": ()}

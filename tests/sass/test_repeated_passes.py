@@ -1,4 +1,4 @@
-"""Loops that walk through the same data again."""
+"""Loops that read the same data again."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ncuview.sass.listing import Code
-from ncuview.sass.walks import Place, loads_again, loads_that_could_join
+from ncuview.sass.code import Code
+from ncuview.sass.repeated_passes import Place, fusible_pass_loads, repeated_pass_loads
 
 Column = NDArray[np.float64]
 
@@ -18,11 +18,11 @@ _STORE = "STG.E desc[UR4][R6.64], R4"
 
 
 def _code(*loops: tuple[str, str, int], writes: str = "") -> tuple[Code, Column, list[int]]:
-    """One loop for each (argument, load, turns), which advances its index and jumps back; ``writes`` names one loop."""
+    """One loop for each (argument, load, iterations); it advances its index. ``writes`` names the one that stores."""
     texts: list[str] = []
     executed: list[float] = []
     loads = []
-    for number, (argument, load, turns) in enumerate(loops):
+    for number, (argument, load, iterations) in enumerate(loops):
         texts.append(_FETCH[argument])
         executed.append(1)
         start = len(texts)
@@ -30,18 +30,18 @@ def _code(*loops: tuple[str, str, int], writes: str = "") -> tuple[Code, Column,
         body = ["IMAD.WIDE R6, R5, 0x4, R2", load, "IADD3 R5, R5, R9, RZ"]
         body += [_STORE] if writes == str(number) else []
         texts += [*body, f"@!P0 BRA 0x{16 * start:x}"]
-        executed += [turns] * (len(body) + 1)
+        executed += [iterations] * (len(body) + 1)
     texts.append("EXIT")
     executed.append(1)
     return Code(tuple(texts), tuple(16 * at for at in range(len(texts)))), np.array(executed, float), loads
 
 
 def again(code: Code, executed: Column, lines: Sequence[int] = ()) -> list[int]:
-    return np.flatnonzero(loads_again(code, executed, places(code, lines))).tolist()
+    return np.flatnonzero(repeated_pass_loads(code, executed, places(code, lines))).tolist()
 
 
-def joinable(code: Code, executed: Column) -> list[int]:
-    return np.flatnonzero(loads_that_could_join(code, executed, places(code))).tolist()
+def fusible(code: Code, executed: Column) -> list[int]:
+    return np.flatnonzero(fusible_pass_loads(code, executed, places(code))).tolist()
 
 
 def places(code: Code, lines: Sequence[int] = ()) -> list[Place]:
@@ -52,7 +52,7 @@ def places(code: Code, lines: Sequence[int] = ()) -> list[Place]:
 LOAD = "LDG.E R4, desc[UR4][R6.64]"
 
 
-def test_the_second_loop_over_an_argument_loads_again() -> None:
+def test_the_second_loop_over_an_argument_repeated_pass_loads() -> None:
     code, executed, loads = _code(("in", LOAD, 8), ("in", LOAD, 8), ("in", LOAD, 8))
     assert again(code, executed) == loads[1:]
 
@@ -75,14 +75,14 @@ def test_a_remainder_that_runs_instead_of_its_main_loop_is_the_only_pass() -> No
     assert again(code, executed) == []
 
 
-def test_a_load_from_the_same_place_in_every_turn_walks_through_nothing() -> None:
+def test_a_load_from_the_same_place_in_every_iteration_is_no_pass() -> None:
     code, executed, _ = _code(("in", "LDG.E R4, desc[UR4][R2.64]", 8), ("in", "LDG.E R4, desc[UR4][R2.64]", 8))
     assert again(code, executed) == []
 
 
 def test_a_loop_that_stores_a_result_for_each_element_cannot_join_an_earlier_one() -> None:
     code, executed, loads = _code(("in", LOAD, 8), ("in", LOAD, 8), ("in", LOAD, 8), writes="2")
-    assert joinable(code, executed) == loads[1:2]
+    assert fusible(code, executed) == loads[1:2]
 
 
 def test_bytes_count_not_instructions() -> None:

@@ -1,0 +1,239 @@
+"""Addresses of memory accesses: their strides from lane to lane, which are consecutive, and which are windows."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ncuview.sass.affine import add, affine_addresses, multiply, number, signed
+from ncuview.sass.cfg import Loop, control_flow, dominates, forward_order, immediate_dominators, innermost_loop
+from ncuview.sass.code import Code
+from ncuview.sass.dataflow import use_def
+from ncuview.sass.index_dependence import OTHER_THREADS, TID_X, TID_Y, TID_Z, index_dependence
+from ncuview.sass.instruction import Instruction
+from ncuview.sass.opcode_classes import Class, is_global_load, is_global_store, is_operand_load
+
+Weights = NDArray[np.float64]
+"""One number per instruction."""
+
+
+_TERM = re.compile(r"\b(?P<name>U?R\d+)(?:\.(?:64|U32))?(?:\.X(?P<factor>\d+))?")
+_SCALED = re.compile(r"IMAD\.WIDE(?:\.U32)?$")
+_ADDS = re.compile(r"(?:U?IADD3|U?IADD|U?VIADD|U?MOV|IMAD\.MOV(?:\.U32)?)$")
+_NUMBER = re.compile(r"-?0x[0-9a-f]{1,16}$")
+_PREDICATE_OR_ZERO = re.compile(r"(?:!?U?P(?:T|\d+)|U?RZ)$")
+_LARGEST_STRUCTURE = 64
+"""Bytes; a longer step from one index to the next is a row."""
+_WORD = 4
+"""Bytes of a register: the rules' thresholds were measured with smaller accesses counted as one."""
+_BANKS = 32
+_WIDEST = 16
+"""Bytes of the widest access."""
+_SECTOR = 32
+_ABOUT = 0.2
+"""How far the sectors that a warp touches, on average, are from those of lanes whose elements interleave."""
+_LEAST_RUN = 6
+"""Consecutive loads that are a window; stencils of three or five points are left to L1."""
+_WIDEST_ELEMENT = 8
+"""Bytes; whole quads are loaded by kernels that share them already."""
+
+
+@lru_cache(maxsize=1 << 14)
+def address_terms(each: Instruction) -> tuple[tuple[str, int], ...]:
+    """The registers that are added to a memory access's address, low halves only, and what multiplies each.
+
+    The descriptor of a global access is none of them. Before Ampere shared accesses scale their register: ``R0.X4``.
+    """
+    brackets = next((operand for operand in reversed(each.operands) if "[" in operand), "").rpartition("[")[2]
+    return tuple((term["name"], int(term["factor"] or 1)) for term in _TERM.finditer(brackets))
+
+
+def address_registers(each: Instruction) -> frozenset[str]:
+    """The registers of a memory access's address, both halves of pairs, without the descriptor's."""
+    if not each.memory:
+        return frozenset()
+    low = {name for name, _ in address_terms(each)}
+    high = {f"{name.rstrip('0123456789')}{int(name.lstrip('UR')) + 1}" for name in low}
+    return frozenset(low | high) & {*each.memory.base, *each.memory.uniform}
+
+
+def by_whole_warps(code: Code, position: int) -> bool:
+    """Whether no index of threads decides that an instruction is executed."""
+    found = index_dependence(code)[position]
+    return not (found.guard | found.control) & (TID_X | TID_Y | TID_Z | OTHER_THREADS)
+
+
+def lane_stride(code: Code, position: int) -> int | None:
+    """The bytes between the addresses that neighbouring lanes access; None where that is not known."""
+    each, forms = code.instructions[position], affine_addresses(code)[position]
+    address = number(each.memory.offset if each.memory else 0)
+    for name, factor in address_terms(each):
+        if (form := forms.get(name)) is None:
+            return None
+        address = add(address, multiply(form, number(factor)))
+    return address.stride(TID_X)
+
+
+def bank_conflict(stride: int, size: int) -> int:
+    """How many different words of one bank the lanes that are served together ask for in a full warp's access.
+
+    Banks serve 32 lanes of up to 4 bytes at once, 16 of 8 and 8 of 16, from Maxwell on.
+
+    Args:
+        stride: The bytes from lane to lane.
+        size: The bytes that each lane accesses.
+    """
+    lanes = range(_BANKS * _WORD // max(size, _WORD))
+    words = {(lane * stride + byte) // _WORD for lane in lanes for byte in range(0, max(size, _WORD), _WORD)}
+    return max(Counter(word % _BANKS for word in words).values())
+
+
+def iteration_stride(code: Code, loop: Loop, position: int) -> int | None:
+    """The bytes that an access's address advances by in an iteration; None where that is not one known number."""
+    total = 0
+    for name, factor in address_terms(code.instructions[position]):
+        if (advance := _advance(code, loop, position, name)) is None:
+            return None
+        total += advance * factor
+    return total
+
+
+def _advance(code: Code, loop: Loop, position: int, register: str) -> int | None:
+    """What an iteration adds to a register: the increments along its definitions in the loop, up to the first again."""
+    total, found = 0, list[int]()
+    while definitions := [at for at in use_def(code)[position][register] if at in loop.body]:
+        position, *others = definitions
+        if position in found[:1]:
+            return total
+        increment = _increment(code.instructions[position], register)
+        if others or position in found or not increment or not _in_each_iteration(code, loop, position):
+            return None
+        found.append(position)
+        register, step = increment
+        total += step
+    return 0  # what an iteration computes from values of before the loop is the same in all of them
+
+
+def _increment(each: Instruction, register: str) -> tuple[str, int] | None:
+    """The register and the number that an instruction adds up, copies with zero; None for other instructions."""
+    if register not in each.operands[:1] or not _ADDS.match(each.opcode):
+        return None
+    terms = [operand for operand in each.operands[1:] if not _PREDICATE_OR_ZERO.match(operand)]
+    numbers = [int(term, 16) for term in terms if _NUMBER.match(term)]
+    registers = [term for term in terms if term in each.uses]
+    if len(registers) != 1 or len(registers) + len(numbers) != len(terms):
+        return None
+    return registers[0], signed(sum(numbers))
+
+
+def _in_each_iteration(code: Code, loop: Loop, position: int) -> bool:
+    flow, idom = control_flow(code), immediate_dominators(code)
+    return (
+        code.instructions[position].guard is None
+        and innermost_loop(code, position) is loop
+        and all(dominates(idom, flow.block_of[position], flow.block_of[latch]) for latch in loop.latches)
+    )
+
+
+def consecutive_accesses(code: Code, asked: Class) -> Iterator[tuple[list[int], int]]:
+    """Positions of accesses whose offsets from the same base follow one another, and the bytes of each.
+
+    A run may be a single access.
+    """
+    groups: dict[tuple[object, int], dict[int, int]] = defaultdict(dict)
+    for position, each in enumerate(code.instructions):
+        if asked(each) and each.memory:
+            groups[_base(code, position), each.memory.bytes].setdefault(each.memory.offset, position)
+    for (_, size), by_offset in groups.items():
+        run: list[int] = []
+        for offset in sorted(by_offset):
+            if run and offset - size not in by_offset:
+                yield run, size
+                run = []
+            run.append(by_offset[offset])
+        if run:
+            yield run, size
+
+
+def _base(code: Code, position: int) -> object:
+    """What two accesses have in common whose addresses differ by their offsets only.
+
+    Each register of the address may hold the same definitions, and none of these lies between the accesses.
+    """
+    order, found = forward_order(code), []
+    for name in sorted(address_registers(code.instructions[position])):
+        definitions = use_def(code)[position][name]
+        before = [at for at in definitions if order[at] < order[position]]
+        found.append((name, definitions, max(before, key=order.__getitem__, default=None)))
+    return tuple(found)
+
+
+def saved_by_wider(code: Code, executed: Weights, sectors: Weights) -> Weights:
+    """For each global access, which part of it a wider access would save: 3/4 where one replaces four.
+
+    Only where the addresses of a warp's lanes are apart by just what each lane takes with several accesses: there each
+    access touches every sector of all. A thread with a row of its own has its neighbours further away.
+
+    Args:
+        code: The kernel's code.
+        executed: How often each instruction was executed, by all warps.
+        sectors: How many sectors each touched, together.
+    """
+    saved = np.zeros(len(code))
+    for asked in (is_global_load, is_global_store):
+        for run, size in consecutive_accesses(code, asked):
+            stride, requests = len(run) * size, executed[run].sum()
+            if not requests or not size < stride <= _SECTOR or stride & (stride - 1):
+                continue
+            if abs(sectors[run].sum() / requests - stride) <= _ABOUT * stride:
+                saved[run] = 1 - max(1, stride // _WIDEST) / len(run)
+    return saved
+
+
+def window_loads(code: Code) -> Weights:
+    """1 at each load of one of consecutive elements that the next lane loads as well, one element later.
+
+    They are six consecutive loads or more, or the loads of a loop that goes on in each iteration where the last ended.
+    """
+    weights = np.zeros(len(code))
+    for run, size in consecutive_accesses(code, is_operand_load):
+        if size <= _WIDEST_ELEMENT and lane_stride(code, run[0]) == size:
+            weights[run] = len(run) >= _LEAST_RUN or _goes_on(code, run[0], len(run) * size)
+    return weights
+
+
+def _goes_on(code: Code, load: int, by: int) -> bool:
+    loop = innermost_loop(code, load)
+    return loop is not None and iteration_stride(code, loop, load) in {by, -by}
+
+
+def structure_loads(code: Code) -> Weights:
+    """1 at each global load that takes part of an element: its index is multiplied by more bytes than it loads."""
+    return np.array(
+        [
+            is_global_load(each)
+            and each.memory is not None
+            and max(each.memory.bytes, _WORD) < _element_bytes(code, position) <= _LARGEST_STRUCTURE
+            for position, each in enumerate(code.instructions)
+        ],
+        dtype=np.float64,
+    )
+
+
+def _element_bytes(code: Code, position: int) -> int:
+    """What the index in an access's address is multiplied by, as nvcc 11 to 13 do: IMAD.WIDE R2, R5, 0x10, R8."""
+    defining = {at for name, _ in address_terms(code.instructions[position]) for at in use_def(code)[position][name]}
+    products = (code.instructions[at] for at in defining)
+    return max(
+        (
+            int(each.operands[2], 16)
+            for each in products
+            if _SCALED.match(each.opcode) and _NUMBER.match(each.operands[2])
+        ),
+        default=0,
+    )

@@ -1,0 +1,134 @@
+"""Repeated passes: loops of a kernel that read the same data one after the other.
+
+A row that is read for its largest element, again for a sum and again for the result comes from memory three times
+unless it stays in registers or in shared memory in between. Machine code shows it: loads (and stores) through the same
+argument of the kernel, equally often, in loops that do not contain each other. One loop of the source may be several of
+the machine code, unrolled and for the rest; its instructions have a source line in common.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ncuview.sass.cfg import Loop, innermost_loop
+from ncuview.sass.code import Code
+from ncuview.sass.load_indices import pointer_arguments
+from ncuview.sass.loops import is_invariant
+from ncuview.sass.opcode_classes import Class, is_global_load, is_global_store
+
+Mask = NDArray[np.bool_]
+Place = tuple[str, int]
+"""File and line of an instruction; line 0 when unknown."""
+
+_AS_LONG = 0.8
+"""A later pass is over the same row if it touches at least this share of what the longest does."""
+_WORD = 4
+"""Bytes of a register: the rules' thresholds were measured with smaller accesses counted as one."""
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """Accesses through one argument in one loop of the source.
+
+    Attributes:
+        span: The code from the first to the last of the loops that it is made of.
+        accesses: The positions of its loads and stores.
+    """
+
+    span: range
+    accesses: tuple[int, ...]
+
+    def meets(self, other: _Pass) -> bool:
+        """Whether the code of two passes overlaps: lines of one loop, or loops in one another."""
+        return self.span.start < other.span.stop and other.span.start < self.span.stop
+
+
+def repeated_pass_loads(code: Code, executed: NDArray[np.float64], places: Sequence[Place]) -> Mask:
+    """Which global loads read what an earlier loop of the kernel has read or written.
+
+    Args:
+        code: The kernel's code.
+        executed: How often each instruction was executed, by all warps.
+        places: The source line of each.
+    """
+    return _loads_of(code, [each for passes in _passes(code, executed, places) for each in passes[1:]])
+
+
+def fusible_pass_loads(code: Code, executed: NDArray[np.float64], places: Sequence[Place]) -> Mask:
+    """Of those, the ones that are not in the kernel's last loop that writes.
+
+    That loop needs what the loops before it have found out; what they compute could be computed in one.
+    """
+    passes = _passes(code, executed, places)
+    writing = [each for of_argument in passes for each in of_argument if _of(code, each, is_global_store)]
+    last = max(writing, key=lambda each: each.span.start, default=_Pass(range(0), ()))
+    return _loads_of(code, [each for of_argument in passes for each in of_argument[1:] if not each.meets(last)])
+
+
+def _loads_of(code: Code, passes: Iterable[_Pass]) -> Mask:
+    mask = np.zeros(len(code), dtype=bool)
+    for each in passes:
+        mask[_of(code, each, is_global_load)] = True
+    return mask
+
+
+def _of(code: Code, each: _Pass, asked: Class) -> list[int]:
+    return [at for at in each.accesses if asked(code.instructions[at])]
+
+
+def _passes(code: Code, executed: NDArray[np.float64], places: Sequence[Place]) -> list[list[_Pass]]:
+    """For each argument, the passes over it that are about as long as the longest, in the order of the code."""
+    accesses: dict[frozenset[str], dict[Place | Loop, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for position, arguments in pointer_arguments(code).items():
+        loop = innermost_loop(code, position)
+        place = places[position] if places[position][1] else loop
+        if arguments and place:
+            accesses[arguments][place].append(position)
+    found = []
+    for by_place in accesses.values():
+        passes = _merged([each for positions in by_place.values() if (each := _pass(code, positions))])
+        bytes_of = [_bytes(code, executed, each) for each in passes]
+        longest = max(bytes_of, default=0)
+        found.append([each for each, size in zip(passes, bytes_of, strict=True) if size >= _AS_LONG * longest > 0])
+    return found
+
+
+def _pass(code: Code, positions: Sequence[int]) -> _Pass | None:
+    """The pass that accesses of one source line make; None if no loop moves their address."""
+    loops = [
+        loop for at in positions if (loop := innermost_loop(code, at)) is not None and not is_invariant(code, loop, at)
+    ]
+    if not loops:
+        return None
+    covered = frozenset(positions).union(*(loop.body for loop in loops))
+    return _Pass(range(min(covered), max(covered) + 1), tuple(positions))
+
+
+def _merged(passes: Iterable[_Pass]) -> list[_Pass]:
+    merged: list[_Pass] = []
+    for each in sorted(passes, key=lambda each: each.span.start):
+        if merged and merged[-1].meets(each):
+            before = merged.pop()
+            span = range(before.span.start, max(before.span.stop, each.span.stop))
+            merged.append(_Pass(span, before.accesses + each.accesses))
+        else:
+            merged.append(each)
+    return merged
+
+
+def _bytes(code: Code, executed: NDArray[np.float64], each: _Pass) -> float:
+    """The bytes that a pass reads or writes for each lane, whichever are more: it may write where it reads."""
+    read, written = (
+        sum(
+            executed[at] * max(memory.bytes, _WORD)
+            for at in _of(code, each, asked)
+            if (memory := code.instructions[at].memory)
+        )
+        for asked in (is_global_load, is_global_store)
+    )
+    return float(max(read, written))

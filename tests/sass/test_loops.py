@@ -1,0 +1,192 @@
+"""Loads in loops: what does not change, what is loaded again, and chains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from ncuview.sass.code import Code
+from ncuview.sass.loops import chased_loads, fixed_loads, reloads, uniform_loads
+from tests.sass.program import program, where
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def marked(of: Callable[[Code], NDArray[np.float64]], *lines: str) -> list[int]:
+    return np.flatnonzero(of(program("\n".join(lines)))).tolist()
+
+
+LOAD = "LDG.E R4, desc[UR6][R2.64]"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        ("LDC.64 R2, c[0x0][0x210]",),
+        ("ULDC.64 UR8, c[0x0][0x210]", "MOV R2, UR8", "MOV R3, UR9"),
+        ("ULDC.64 UR8, c[0x0][0x210]", "IMAD.U32 R2, RZ, RZ, UR8", "IMAD.MOV.U32 R3, RZ, RZ, UR9"),
+    ],
+)
+def test_a_load_from_an_argument_itself_is_the_same_for_all_threads(address: tuple[str, ...]) -> None:
+    assert marked(fixed_loads, *address, LOAD) == [len(address)]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        ("LDC.64 R2, c[0x0][0x210]", "IMAD.WIDE R2, R0, 0x4, R2"),
+        ("LDC R2, c[0x0][0x210]", "S2R R3, SR_TID.X"),
+        ("LDC.64 R6, c[0x0][0x210]", "LDG.E.64 R2, desc[UR6][R6.64+0x8]"),
+        ("S2R R0, SR_TID.X", "MOV R2, R0", "MOV R3, R0"),
+        ("LDC.64 R2, c[0x3][R8]",),
+    ],
+    ids=["by thread", "half an argument", "a pointer in memory", "a copied thread", "a table"],
+)
+def test_a_load_from_a_computed_address_is_not_fixed(address: tuple[str, ...]) -> None:
+    assert marked(fixed_loads, *address, LOAD)[-1:] != [len(address)]
+
+
+@pytest.mark.parametrize(
+    ("step", "fixed"),
+    [("IADD3 R5, R5, 0x1, RZ", [1]), ("IADD3 R2, P0, R2, 0x4, RZ", []), ("LDC.64 R2, c[0x0][0x210]", [1])],
+)
+def test_a_loop_that_moves_the_address_reads_more_than_one_place(step: str, fixed: list[int]) -> None:
+    assert marked(fixed_loads, "LDC.64 R2, c[0x0][0x210]", LOAD, step, "@P0 BRA 0x10") == fixed
+
+
+def test_an_outer_loop_that_moves_the_address_reads_more_than_one_place() -> None:
+    inner = (LOAD, "FADD R9, R9, R4", "@P0 BRA 0x10")
+    assert marked(fixed_loads, "LDC.64 R2, c[0x0][0x210]", *inner, "IADD3 R2, R2, 0x4, RZ", "@P1 BRA 0x10") == []
+
+
+def test_an_argument_that_is_copied_from_constant_memory_is_one() -> None:
+    lines = ("MOV R2, c[0x0][0x160]", "IMAD.MOV.U32 R3, RZ, RZ, c[0x0][0x164]", "LDG.E R4, [R2.64]")
+    assert marked(fixed_loads, *lines) == [2]
+
+
+@pytest.mark.parametrize(
+    "store", ["STG.E desc[UR4][R4.64], R23", "@P0 STG.E.64 desc[UR4][R4.64], R22", "ST.E desc[UR4][R4.64], R23"]
+)
+def test_a_load_from_one_place_in_a_loop_that_stores_is_a_reload(store: str) -> None:
+    loop = ("LDC.64 R6, c[0x0][0x210]", "LDG.E R0, desc[UR4][R6.64+0x4]", store, "@P0 BRA 0x0")
+    assert marked(reloads, *loop) == [1]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("LDG.E R0, desc[UR4][R6.64]", "FADD R9, R9, R0", "@P0 BRA 0x0"),
+        ("LDG.E R0, desc[UR4][R6.64]", "STS [R4], R0", "@P0 BRA 0x0"),
+        ("LDG.E R0, desc[UR4][R6.64]", "STG.E desc[UR4][R4.64], R0", "IADD3 R6, R6, 0x4, RZ", "@P0 BRA 0x0"),
+        ("LDG.E R0, desc[UR4][R6.64]", "STG.E desc[UR4][R4.64], R0", "IADD3.X R7, RZ, R7, RZ, P0, !PT", "@P0 BRA 0x0"),
+        ("LDG.E R0, desc[UR4][R6.64]", "STG.E desc[UR4][R4.64], R0", "EXIT"),
+        ("LDS R0, [R6]", "STG.E desc[UR4][R4.64], R0", "@P0 BRA 0x0"),
+    ],
+    ids=["no store", "a store to shared memory", "moving", "moving in its upper half", "no loop", "from shared memory"],
+)
+def test_other_loads_are_no_reloads(lines: tuple[str, ...]) -> None:
+    assert marked(reloads, *lines) == []
+
+
+def test_a_store_after_the_loop_forces_no_reload() -> None:
+    assert marked(reloads, LOAD, "FADD R9, R9, R4", "@P0 BRA 0x0", "STG.E desc[UR4][R6.64], R9") == []
+
+
+def test_a_uniform_load_is_one_that_no_store_forces() -> None:
+    reload = ("LDC.64 R2, c[0x0][0x210]", LOAD, "STG.E desc[UR4][R8.64], R4", "@P0 BRA 0x10")
+    assert marked(uniform_loads, "LDC.64 R2, c[0x0][0x210]", LOAD, "FADD R9, R9, R4", "@P0 BRA 0x10") == [1]
+    assert marked(fixed_loads, *reload) == [1]
+    assert marked(uniform_loads, *reload) == []
+
+
+def hop(to: int, via: int) -> tuple[str, ...]:
+    """A load through a register, and the address that its result leads to."""
+    return (f"LDG.E R9, desc[UR4][R{via}.64]", f"IMAD.WIDE R{to}, R9, 0x4, R20")
+
+
+def test_the_third_of_loads_that_wait_for_one_another_is_a_chain() -> None:
+    assert marked(chased_loads, *hop(4, 2), *hop(6, 4), *hop(8, 6), *hop(10, 8)) == [4, 6]
+
+
+def test_an_index_and_what_it_points_to_are_no_chain() -> None:
+    assert marked(chased_loads, *hop(4, 2), *hop(6, 4), "STG.E desc[UR4][R6.64], R9") == []
+
+
+def test_a_register_that_is_overwritten_forgets_the_loads_before() -> None:
+    lines = (*hop(4, 2), *hop(6, 4), "MOV R6, R30", "MOV R7, R31", *hop(8, 6))
+    assert marked(chased_loads, *lines) == []
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        ("LDG.E.64 R2, desc[UR4][R2.64]", "IADD3 R5, R5, -0x1, RZ", "@P0 BRA 0x0"),
+        (
+            "LDG.E R9, desc[UR4][R2.64]",
+            "LOP3.LUT R8, R9, 0xff, RZ, 0xc0, !PT",
+            "IMAD.WIDE R2, R8, 0x4, R20",
+            "@P0 BRA 0x0",
+        ),
+        ("IMAD.WIDE R2, R9, 0x4, R20", "LDG.E R9, desc[UR4][R2.64]", "FADD R7, R7, R9", "@P0 BRA 0x0"),
+    ],
+    ids=["a list", "through arithmetic", "around the jump"],
+)
+def test_a_loop_that_goes_where_its_loads_lead_is_a_chain(loop: tuple[str, ...]) -> None:
+    assert marked(chased_loads, *loop) == [next(at for at, text in enumerate(loop) if "LDG" in text)]
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        (LOAD, "FADD R9, R9, R4", "IADD3 R2, P1, R2, 0x4, RZ", "@P0 BRA 0x0"),
+        (LOAD, "MOV R4, RZ", "IMAD.WIDE R2, R4, 0x4, R20", "@P0 BRA 0x0"),
+        ("LDS R2, [R2]", "FADD R9, R9, R2", "@P0 BRA 0x0"),
+    ],
+    ids=["a sum", "a result that is thrown away", "shared memory"],
+)
+def test_a_loop_whose_addresses_do_not_come_from_memory_is_no_chain(loop: tuple[str, ...]) -> None:
+    assert marked(chased_loads, *loop) == []
+
+
+def test_an_argument_stays_one_where_another_path_uses_its_register() -> None:
+    code = program("""
+        LDC.64 R2, c[0x0][0x210]
+        @P0 BRA {load}
+        IMAD.WIDE R2, R0, 0x4, R2
+        STG.E desc[UR4][R2.64], R0
+        EXIT
+        load:
+        LDG.E R4, desc[UR6][R2.64]
+    """)
+    assert np.flatnonzero(fixed_loads(code)).tolist() == [where(code, "LDG")]
+
+
+def test_a_register_that_a_loop_uses_otherwise_before_is_no_varying_address() -> None:
+    loop = ("MOV R2, R9", "FADD R9, R2, R9", "LDC.64 R2, c[0x0][0x210]", LOAD, "STG.E desc[UR4][R8.64], R4")
+    assert marked(reloads, *loop, "@P0 BRA 0x0") == [3]
+
+
+def test_an_index_from_a_path_that_does_not_lead_to_the_load_makes_no_chain() -> None:
+    code = program("""
+        @P0 BRA {other}
+        LDG.E R9, desc[UR4][R2.64]
+        IMAD.WIDE R4, R9, 0x4, R20
+        LDG.E R9, desc[UR4][R4.64]
+        EXIT
+        other:
+        IMAD.WIDE R6, R9, 0x4, R20
+        LDG.E R9, desc[UR4][R6.64]
+    """)
+    assert not chased_loads(code).any()
+
+
+def test_a_definition_under_the_guard_of_a_load_replaces_what_was_before() -> None:
+    hops = (*hop(4, 2), "@P0 IMAD.WIDE R6, R9, 0x4, R20", "@P0 LDG.E R9, desc[UR4][R6.64]")
+    fresh = ("@P0 IMAD.WIDE R6, R5, 0x4, R20", "@P0 LDG.E R9, desc[UR4][R6.64]")
+    assert marked(chased_loads, *hops, *fresh) == []
+    other_guard = ("@P1 IMAD.WIDE R6, R5, 0x4, R20", "@P2 LDG.E R9, desc[UR4][R6.64]")
+    assert marked(chased_loads, *hops, "@P0 IMAD.WIDE R6, R9, 0x4, R20", *other_guard) == [6]
