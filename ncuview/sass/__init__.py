@@ -3,4 +3,23 @@
 What enters is a kernel's code as text, as ``ncu``, ``cuobjdump`` and ``nvdisasm`` print it; what leaves are decoded
 instructions and facts about them. It knows no profile, no metric and no rule, and imports nothing but the standard
 library and NumPy.
+
+Start with a ``Code``, which remembers what analyses have found about it::
+
+    code = Code(texts, addresses)                 # one text and one address in bytes for each instruction
+    code.instructions[3].definitions              # {"R4", "R5"}: the registers that the fourth instruction writes
+    loops(code)                                   # cfg: loops, outer ones before those in them
+    use_def(code)[7]["R4"]                        # dataflow: positions of the definitions of R4 that reach instruction 7
+    lane_stride(code, 7)                          # address: bytes from one lane's address to the next one's
+    thread_invariant(code)                        # index_dependence: 1 where all threads compute the same
+
+The modules build on one another in this order:
+
+- ``isa``, ``instruction``, ``decode``, ``code``: the opcode table and decoded instructions.
+- ``opcode_classes``, ``loads``, ``operands``: kinds of instructions and operands.
+- ``cfg``, ``solver``, ``control_dependence``, ``dataflow``: blocks, loops, chains, and ``propagate`` for analyses.
+- ``index_dependence``, ``provenance``, ``slices``, ``affine``, ``address``, ``loops``: what values and addresses are.
+- ``load_batches``, ``load_indices``, ``loaded_values``, ``repeated_passes``, ``instruction_mix``, ``idioms``: counts.
+
+Positions number the instructions of a code from 0. Functions that return ``Weights`` give one float64 per instruction.
 """
