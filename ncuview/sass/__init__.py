@@ -9,7 +9,7 @@ Start with a ``Code``, which remembers what analyses have found about it::
     code = Code(texts, addresses)                 # one text and one address in bytes for each instruction
     code.instructions[3].definitions              # {"R4", "R5"}: the registers that the fourth instruction writes
     loops(code)                                   # cfg: loops, outer ones before those in them
-    use_def(code)[7]["R4"]                        # dataflow: positions of the definitions of R4 that reach instruction 7
+    use_def(code)[7]["R4"]                        # dataflow: the definitions of R4 that reach instruction 7
     lane_stride(code, 7)                          # address: bytes from one lane's address to the next one's
     thread_invariant(code)                        # index_dependence: 1 where all threads compute the same
 

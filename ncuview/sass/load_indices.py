@@ -16,6 +16,7 @@ from ncuview.sass.cfg import innermost_loop
 from ncuview.sass.code import Code, analysis
 from ncuview.sass.dataflow import propagate
 from ncuview.sass.instruction import Instruction
+from ncuview.sass.loaded_values import coefficient_loads
 from ncuview.sass.loops import within_iterations
 from ncuview.sass.opcode_classes import is_global_load, is_global_store
 from ncuview.sass.slices import address_slice
@@ -60,7 +61,10 @@ class _Indices(NamedTuple):
 
 
 def gathered_loads(code: Code) -> Weights:
-    """1 at each global load whose address comes from another load's value: an index array, a table, a hash."""
+    """1 at each global load whose address comes from another load's value: an index array, a table, a hash.
+
+    Library functions' own tables of coefficients are none.
+    """
     return np.array([bool(found.in_loop or found.hashed) for found in _indices(code)], dtype=np.float64)
 
 
@@ -92,7 +96,7 @@ def _indices(code: Code) -> Sequence[_Indices]:
         loop = innermost_loop(code, position)
         of_loops[loop] = of_loops.get(loop, 0) | bit
     indices = [_Indices(0, 0)] * len(code)
-    for position in loads:
+    for position in bits.keys() - coefficient_loads(code):
         own = of_loops[innermost_loop(code, position)]
         of_address = (found[position][name] for name in address_registers(code.instructions[position]))
         reaching = reduce(_joined, of_address, _NOTHING)

@@ -36,12 +36,28 @@ def converted_loads(code: Code) -> Weights:
     return _using_results(code, conversions, loads)
 
 
+@analysis
+def coefficient_loads(code: Code) -> frozenset[int]:
+    """The loads of library functions' own tables: read-only, at an address that comes from a global variable's."""
+
+    def transfer(position: int, operands: Mapping[str, bool]) -> bool:
+        each = code.instructions[position]
+        return any(_SYMBOLS in operand for operand in each.operands) or _any_operand(each, operands)
+
+    found = propagate(code, transfer, join=bool.__or__, least=False).results
+    return frozenset(
+        position
+        for position, each in enumerate(code.instructions)
+        if found[position] is True and is_global_load(each) and _READ_ONLY in each.opcode
+    )
+
+
 def float_coordinates(code: Code) -> Weights:
     """1 at each global load whose address comes from a floating-point number, as the coordinates of an image do.
 
     Library functions choose coefficients so too, sine by the quadrant of its argument; those are none.
     """
-    coefficients = _coefficients(code)
+    coefficients = coefficient_loads(code)
 
     def transfer(position: int, operands: Mapping[str, bool]) -> bool:
         each = code.instructions[position]
@@ -66,29 +82,13 @@ def kept_doubles(code: Code) -> Weights:
     """
     wide = {position for position, each in enumerate(code.instructions) if is_global_load(each) and _is_wide(each)}
     computed = {position for position, each in enumerate(code.instructions) if is_double_arithmetic(each)}
-    on_loaded = _using_results(code, computed, wide - _coefficients(code))
+    on_loaded = _using_results(code, computed, wide - coefficient_loads(code))
     stores = {position for position, each in enumerate(code.instructions) if is_global_store(each) and _is_wide(each)}
     return np.maximum(on_loaded, _using_results(code, stores, computed))
 
 
 def _is_wide(each: Instruction) -> bool:
     return each.memory is not None and each.memory.bytes >= _DOUBLE
-
-
-@analysis
-def _coefficients(code: Code) -> frozenset[int]:
-    """The loads of library functions' own tables: read-only, at an address that comes from a global variable's."""
-
-    def transfer(position: int, operands: Mapping[str, bool]) -> bool:
-        each = code.instructions[position]
-        return any(_SYMBOLS in operand for operand in each.operands) or _any_operand(each, operands)
-
-    found = propagate(code, transfer, join=bool.__or__, least=False).results
-    return frozenset(
-        position
-        for position, each in enumerate(code.instructions)
-        if found[position] is True and is_global_load(each) and _READ_ONLY in each.opcode
-    )
 
 
 def _any_operand(each: Instruction, operands: Mapping[str, bool]) -> bool:

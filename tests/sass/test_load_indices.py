@@ -35,6 +35,12 @@ def test_a_list_that_is_followed_is_no_gather_from_its_own_last_element() -> Non
     assert marked(gathered_loads, "LDG.E.64 R2, desc[UR4][R2.64]", "@P0 BRA 0x0", "EXIT") == []
 
 
+def test_a_coefficient_that_a_library_function_chooses_by_a_loaded_number_is_no_gather() -> None:
+    table = ("LDG.E R3, desc[UR4][R8.64]", "LDC.64 R22, c[0x4][0x8]", "IMAD.WIDE R22, R3, 0x8, R22")
+    assert marked(gathered_loads, *table, "LDG.E.128.CONSTANT R4, desc[UR6][R22.64]") == []
+    assert marked(gathered_loads, *table, "LDG.E.128 R4, desc[UR6][R22.64]") == [3]
+
+
 def test_the_arguments_of_an_address_are_found_through_arithmetic_and_not_through_loads() -> None:
     lines = (
         "LDC.64 R2, c[0x0][0x210]",
