@@ -11,7 +11,8 @@ from pathlib import Path
 from ncuview.base.errors import CompileFailed
 from ncuview.catalogue.kernel_file import Kernel
 
-_ARCHITECTURE = "native"
+NATIVE = "native"
+"""The architecture of this machine's GPU; without a GPU, nvcc takes the oldest that it knows."""
 _ASKED = "ncuview_asked"
 _ASKING = """#include "{path}"
 extern "C" __global__ void {asked}(const void **where) {{ *where = (const void *)(&{kernel}); }}
@@ -72,7 +73,7 @@ class Compiled:
         return found[1].decode()
 
 
-def compile_kernel(nvcc: Path, kernel: Kernel, folder: Path, architecture: str = _ARCHITECTURE) -> Compiled:
+def compile_kernel(nvcc: Path, kernel: Kernel, folder: Path, architecture: str = NATIVE) -> Compiled:
     """Compile a catalogue kernel with line information.
 
     nvcc writes absolute source names into its line table. Going through PTX lets us make them relative to the kernel's
@@ -91,7 +92,7 @@ def compile_kernel(nvcc: Path, kernel: Kernel, folder: Path, architecture: str =
     return Compiled(build.cubin_of(build.ptx_of(kernel.path)), kernel)
 
 
-def compile_user_kernel(nvcc: Path, kernel: Kernel, folder: Path, architecture: str = _ARCHITECTURE) -> Compiled:
+def compile_user_kernel(nvcc: Path, kernel: Kernel, folder: Path, architecture: str = NATIVE) -> Compiled:
     """Compile a user's kernel with line information; a template is instantiated as the kernel's name says.
 
     What C++ calls a kernel and what its machine code is called only the compiler knows: a namespace, an anonymous one,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ncuview.base.errors import NcuNotFound, ProgramFailed, UsageError, WrongResult
-from ncuview.catalogue.compiler import Compiled, compile_kernel, compile_user_kernel
+from ncuview.catalogue.compiler import NATIVE, Compiled, compile_kernel, compile_user_kernel
 from ncuview.catalogue.kernel_file import Kernel
 from ncuview.catalogue.kernels import Launch
 from ncuview.catalogue.user_kernel import check_arguments
@@ -184,17 +184,20 @@ def check_results(result: Path) -> None:
             )
 
 
-def compile_all(nvcc: Path, kernels: Sequence[Kernel], folder: Path) -> dict[str, Compiled]:
-    """Compile each distinct kernel file once, several at a time: function -> machine code."""
+def compile_all(nvcc: Path, kernels: Sequence[Kernel], folder: Path, architecture: str = NATIVE) -> dict[str, Compiled]:
+    """Compile each distinct kernel file once, several at a time: function -> machine code.
+
+    See ``compile_kernel`` for the arguments.
+    """
     distinct = {kernel.function: kernel for kernel in kernels}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        compiled = pool.map(lambda kernel: _compiled(nvcc, kernel, folder), distinct.values())
+        compiled = pool.map(lambda kernel: _compiled(nvcc, kernel, folder, architecture), distinct.values())
         return dict(zip(distinct, compiled, strict=True))
 
 
-def _compiled(nvcc: Path, kernel: Kernel, folder: Path) -> Compiled:
+def _compiled(nvcc: Path, kernel: Kernel, folder: Path, architecture: str) -> Compiled:
     compile_ = compile_kernel if kernel.of_catalogue else compile_user_kernel
-    return compile_(nvcc, kernel, folder)
+    return compile_(nvcc, kernel, folder, architecture)
 
 
 def host_program(

@@ -1,4 +1,4 @@
-"""``ncuview check``: a gate that budgets and baselines open or close."""
+"""``ncuview check``: judges kernels by budget and baseline, saves baselines, exits with 0 (gate open) or 1 (closed)."""
 
 from __future__ import annotations
 

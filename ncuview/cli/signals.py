@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as exceptions, which clean up on their way out and cannot be lost."""
+"""SIGTERM as an exception, Terminated; it or Ctrl-C is raised again where Python drops it in a callback."""
 
 from __future__ import annotations
 

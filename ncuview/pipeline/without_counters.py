@@ -239,9 +239,11 @@ def _of_launch(launch: Launch, refusal: NcuviewError | None, remark: str) -> Wit
 
 
 def _compiled(launch: Launch, folder: Path) -> Compiled:
+    from ncuview.catalogue.compiler import NATIVE
     from ncuview.catalogue.live import compile_all
     from ncuview.catalogue.user_kernel import check_arguments
-    from ncuview.profiling.machine import find_nvcc
+    from ncuview.profiling.machine import compute_capability, find_nvcc
+    from ncuview.sass.idioms import KNOWN_CAPABILITY
 
     nvcc = find_nvcc()
     if nvcc is None:
@@ -249,7 +251,9 @@ def _compiled(launch: Launch, folder: Path) -> Compiled:
             "no nvcc here, so that the kernel can be neither launched nor looked into",
             hint="Install the CUDA toolkit or set CUDA_HOME to where it is.",
         )
-    (compiled,) = compile_all(nvcc, [launch.kernel], folder).values()
+    # Without a GPU, the code of the architecture that the idioms are known of.
+    architecture = NATIVE if compute_capability() else f"sm_{KNOWN_CAPABILITY.replace('.', '')}"
+    (compiled,) = compile_all(nvcc, [launch.kernel], folder, architecture).values()
     if not launch.kernel.of_catalogue:
         check_arguments(launch, compiled.parameters)
     return compiled

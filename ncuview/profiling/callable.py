@@ -1,4 +1,4 @@
-"""A Python function as a program that ncu can run: sent to a new Python, which calls it where the profiler looks."""
+"""The command that ncu runs for a target: a command line as it is, or a new Python that calls a pickled function."""
 
 from __future__ import annotations
 

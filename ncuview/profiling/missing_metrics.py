@@ -1,4 +1,7 @@
-"""Whether a profile holds what ncu was asked for: ncu leaves out metrics that it does not know, and exits with 0."""
+"""The error, returned and not raised, that names requested metrics without a value in some launch.
+
+ncu leaves out metrics that it does not know, and exits with 0.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that walk over the launches of a large report at once, each over a part of it."""
+"""Child processes that outline the launches of a large report in parts: byte offset -> outline, of some or of none."""
 
 from __future__ import annotations
 

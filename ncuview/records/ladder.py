@@ -1,4 +1,4 @@
-"""A family of catalogue kernels, with predictions beside measurements."""
+"""The record of a family of catalogue kernels, as diagnosed and measured; ``pipeline.ladders`` fills it."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from ncuview.render.ladder import ladder_page
 from ncuview.render.terminal import page_console, page_text, row
 from ncuview.render.text import json_text, safe_copy, safe_text
 from ncuview.render.words import duration
+from ncuview.sass.idioms import KNOWN_CAPABILITY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 SCHEMA = "ncuview.without_counters/1"
 _DOCTOR = "`ncuview doctor` says which of these applies here."
 _NO_GAIN = "No gain is promised: only counters say what these cost."
-_KNOWN = "9.0"
-_ELSEWHERE = "Divisions and precise functions are known by what nvcc 13 writes for 9.0; here they may go unseen."
+_ELSEWHERE = (
+    f"Divisions and precise functions are known by what nvcc 13 writes for {KNOWN_CAPABILITY}; here they may go unseen."
+)
 _WHOLE_FROM = 100
 _KERNELS = 10
 """More kernels of a program than this are named, and not shown."""
@@ -128,7 +130,7 @@ def _kernel(console: Console, kernel: KernelFacts, *, named: bool) -> None:
     for place, subject in enumerate(kernel.subjects):
         row(console, "" if place else "Shows", _subject_words(subject))
     if kernel.subjects:
-        elsewhere = "" if kernel.capability == _KNOWN else f" {_ELSEWHERE}"
+        elsewhere = "" if kernel.capability == KNOWN_CAPABILITY else f" {_ELSEWHERE}"
         row(console, "", Text(_NO_GAIN + elsewhere), style="dim")
 
 

@@ -82,6 +82,6 @@ def test_a_file_without_its_kernel_is_refused(tmp_path: Path, catalogue: Path) -
 
 def test_a_kernel_that_is_launched_twice_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[str] = []
-    monkeypatch.setattr("ncuview.catalogue.live.compile_kernel", lambda _, kernel, __: compiled.append(kernel.name))
+    monkeypatch.setattr("ncuview.catalogue.live.compile_kernel", lambda _, kernel, *__: compiled.append(kernel.name))
     found = compile_all(nvcc(), [find_kernel(name) for name in ("copy", "copyRow", "copy")], tmp_path)
     assert list(found) == sorted(compiled) == ["copy", "copyRow"]

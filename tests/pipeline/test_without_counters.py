@@ -65,9 +65,8 @@ pytestmark = pytest.mark.skipif(not _has_tools(), reason="nvcc or cuobjdump is n
 
 @pytest.fixture(autouse=True)
 def hopper(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels of the catalogue are compiled for what they were recorded on, and nothing here is launched."""
-    compile_kernel = compiler.compile_kernel
-    monkeypatch.setattr(live, "compile_kernel", lambda nvcc, kernel, to: compile_kernel(nvcc, kernel, to, "sm_90"))
+    """A machine without a GPU, so that kernels are compiled for what the catalogue was recorded on."""
+    monkeypatch.setattr(machine, "compute_capability", lambda: "")
     answers(monkeypatch, NO_GPU)
 
 
@@ -163,13 +162,31 @@ def test_what_cannot_be_taken_apart_is_named_and_the_rest_is_told(
 def fake_compile(source: Path) -> object:
     """Compiled by hand, where PATH holds no host compiler."""
 
-    def compile_all(nvcc: Path, kernels: list[object], folder: Path) -> dict[str, compiler.Compiled]:
+    def compile_all(nvcc: Path, kernels: list[object], folder: Path, architecture: str) -> dict[str, compiler.Compiled]:
         (kernel,) = kernels
         pointer, number = compiler.Parameter(8, "i"), compiler.Parameter(4, "i")
         cubin = source.with_suffix(".cubin")
         return {"halve": compiler.Compiled(cubin, kernel, "_Z5halve", (pointer, pointer, number))}  # type: ignore[arg-type]
 
     return compile_all
+
+
+@pytest.mark.parametrize(("capability", "architecture"), [("", "sm_90"), ("8.0", "native")])
+def test_without_a_gpu_code_is_compiled_for_what_the_idioms_are_known_of(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capability: str, architecture: str
+) -> None:
+    asked: list[str] = []
+
+    def compile_all(nvcc: Path, kernels: list[object], folder: Path, architecture: str) -> dict[str, object]:
+        asked.append(architecture)
+        raise ToolError("that is all")
+
+    monkeypatch.setattr(machine, "find_nvcc", lambda: Path("nvcc"))
+    monkeypatch.setattr(machine, "compute_capability", lambda: capability)
+    monkeypatch.setattr(live, "compile_all", compile_all)
+    with pytest.raises(ToolError, match="that is all"):
+        source_without_counters(source, WORDS)
+    assert asked == [architecture]
 
 
 def test_where_nothing_can_be_told_the_first_reason_is_raised(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +230,7 @@ def test_a_recorded_profile_that_cannot_be_read_takes_nothing_else_away(monkeypa
     def damaged(*_: object, **__: object) -> None:
         raise ReportDamaged("the recorded profile is damaged")
 
-    monkeypatch.setattr("ncuview.api.ladder", damaged)
+    monkeypatch.setattr("ncuview.pipeline.ladders.ladder", damaged)
     told = kernel_without_counters("copyRow", PERM)
     assert told.ladder is None
     assert [part.what for part in told.untold] == ["times", "recorded ladder"]

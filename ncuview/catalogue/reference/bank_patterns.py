@@ -1,4 +1,4 @@
-"""What threads gather from a tile in shared memory: the same word in every round, or all words of a row.
+"""Right answers of the bank-conflict kernels: a thread sums one word over all rounds, or the words of a tile row.
 
 The words are whole numbers, so that sums are exact. Blocks have 256 threads, and all read the same tile.
 """

@@ -1,4 +1,4 @@
-"""The kernel's source line by line: the share of executed instructions and of warp samples beside each line."""
+"""Data for the script of the HTML report: text of each source line, its shares of waste, instructions and samples."""
 
 from __future__ import annotations
 
