@@ -14,26 +14,13 @@ if TYPE_CHECKING:
 def compare(
     before: str | Path,
     after: str | Path,
-    rules: Sequence[Rule] | None = None,
-    kernel_name: str = "",
-    renamed: Mapping[str, str] | None = None,
+    rules: Sequence[Rule] | None,
+    kernel_name: str,
+    renamed: Mapping[str, str] | None,
     *,
-    force: bool = False,
+    force: bool,
 ) -> Comparison:
-    """Diagnose two reports and say what changed from one to the other, and whether the first advice kept its promise.
-
-    Args:
-        before: A report, a folder of them or a CSV export.
-        after: The same, of the changed program.
-        rules: The rules to judge by; the shipped ones by default.
-        kernel_name: Only launches of this kernel, or of those that match ``regex:`` and a pattern.
-        renamed: Old name -> new name of kernels that are called differently in ``after``.
-        force: Compare what was profiled on different GPUs or with different settings.
-
-    Raises:
-        NotComparable: GPU, ncu, clock or cache control differ.
-        NcuviewError: See errors.py.
-    """
+    """Read and diagnose two reports, and set them beside each other; see ``api.compare`` for the arguments."""
     from ncuview.comparison.compare import compare as set_beside
     from ncuview.engine.rank import diagnose
     from ncuview.engine.rule_file import load_rules

@@ -19,16 +19,13 @@ Judged = tuple["Launch", LaunchDiagnosis]
 
 
 def ladder(
-    family: str,
-    rules: Sequence[Rule] | None = None,
-    live: bool | None = None,
-    progress: Progressed | None = None,
+    family: str, rules: Sequence[Rule] | None = None, live: bool | None = None, progress: Progressed | None = None
 ) -> Ladder:
-    """Diagnose a whole family and set each promise beside what the better kernel measured.
+    """Diagnose all kernels of a family and set each prediction beside what the better kernel measured.
 
     Raises:
         UnknownFamily: There is no such family.
-        NcuviewError: See ``analyze``.
+        NcuviewError: See base/errors.py.
     """
     from ncuview.catalogue.kernels import family as kernels_of
     from ncuview.catalogue.kernels import launches_of
