@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ncuview.base.errors import Incomplete, ReportEmpty, UsageError
+from ncuview.base.report_files import CSV_ENDING, REPORT_ENDINGS
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
 from ncuview.records.profile import Profile
 
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 
 Progressed = Callable[["Progress"], object]
 
-REPORT_ENDINGS = (".ncu-rep", ".ncu-repz", ".csv")
-"""How the names of reports end."""
+_ENDINGS = (*REPORT_ENDINGS, CSV_ENDING)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def examine(
     from ncuview.pipeline.profiled import read_with_sources
 
     rules = load_rules() if rules is None else rules
-    if all(Path(target).exists() or str(target).endswith(REPORT_ENDINGS) for target in targets):
+    if all(Path(target).exists() or str(target).endswith(_ENDINGS) for target in targets):
         if live is not None:
             raise UsageError("--live and --recorded are for catalogue kernels, not for reports")
         if (program := _program_among(targets)) is not None:
@@ -181,7 +181,7 @@ def settings_for(options: NcuOptions | None) -> Settings:
 
 def _program_among(targets: Iterable[str | Path]) -> str | Path | None:
     """The first target that can be started and is named as no report is."""
-    others = (each for each in targets if Path(each).suffix not in REPORT_ENDINGS)
+    others = (each for each in targets if Path(each).suffix not in _ENDINGS)
     return next((each for each in others if Path(each).is_file() and os.access(each, os.X_OK)), None)
 
 

@@ -218,7 +218,7 @@ def structure_loads(code: Code) -> Weights:
         [
             is_global_load(each)
             and each.memory is not None
-            and max(each.memory.bytes, _WORD) < _element_bytes(code, position) <= _LARGEST_STRUCTURE
+            and each.memory.register_bytes < _element_bytes(code, position) <= _LARGEST_STRUCTURE
             for position, each in enumerate(code.instructions)
         ],
         dtype=np.float64,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Space = Literal["global", "shared", "local", "generic", "constant", "texture", "surface", "distributed", "tensor"]
+_REGISTER_BYTES = 4
 Access = Literal["load", "store", "atomic", "reduction", "copy", "prefetch"]
 
 
@@ -36,6 +37,11 @@ class Memory:
     base: tuple[str, ...]
     uniform: tuple[str, ...]
     offset: int
+
+    @property
+    def register_bytes(self) -> int:
+        """What one thread moves, in whole registers; the thresholds of rules were measured so."""
+        return max(self.bytes, _REGISTER_BYTES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,7 @@ from typing import NamedTuple
 
 from ncuview.sass.code import Code, analysis
 from ncuview.sass.dataflow import effects
-from ncuview.sass.instruction import Instruction
 from ncuview.sass.opcode_classes import is_global_load
-
-_REGISTER_BYTES = 4
 
 
 class LoadBatch(NamedTuple):
@@ -34,20 +31,15 @@ def load_batches(code: Code) -> Sequence[LoadBatch]:
     batches: list[LoadBatch] = []
     waits_at = -1
     for position, each in enumerate(code.instructions):
-        if not is_global_load(each):
+        if each.memory is None or not is_global_load(each):
             continue
         if batches and position < waits_at:
-            batches[-1] = LoadBatch(batches[-1].start, batches[-1].size + register_bytes(each))
+            batches[-1] = LoadBatch(batches[-1].start, batches[-1].size + each.memory.register_bytes)
             waits_at = min(waits_at, _waits_at(code, position))
         else:
-            batches.append(LoadBatch(position, register_bytes(each)))
+            batches.append(LoadBatch(position, each.memory.register_bytes))
             waits_at = _waits_at(code, position)
     return tuple(batches)
-
-
-def register_bytes(load: Instruction) -> int:
-    """The bytes that a load brings for each thread, in whole registers."""
-    return max(load.memory.bytes if load.memory else 0, _REGISTER_BYTES)
 
 
 def _waits_at(code: Code, load: int) -> int:

@@ -24,7 +24,7 @@ _CHAIN = 3
 """Loads that wait for one another: an index and what it points to are two, and no chain yet."""
 
 
-def is_invariant(code: Code, loop: Loop, position: int) -> bool:
+def has_fixed_address(code: Code, loop: Loop, position: int) -> bool:
     """Whether the address of an access in a loop is the same in all iterations.
 
     Each of its registers is defined before the loop, or in it by fetching an argument or another constant.
@@ -70,7 +70,7 @@ def reloads(code: Code) -> Weights:
         code,
         lambda position, _: (
             (loop := innermost_loop(code, position)) is not None
-            and is_invariant(code, loop, position)
+            and has_fixed_address(code, loop, position)
             and any(is_global_store(code.instructions[at]) for at in loop.body)
         ),
     )

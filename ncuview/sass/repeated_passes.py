@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ncuview.sass.cfg import Loop, innermost_loop
 from ncuview.sass.code import Code
 from ncuview.sass.load_indices import pointer_arguments
-from ncuview.sass.loops import is_invariant
+from ncuview.sass.loops import has_fixed_address
 from ncuview.sass.opcode_classes import Class, is_global_load, is_global_store
 
 Mask = NDArray[np.bool_]
@@ -27,8 +27,6 @@ Place = tuple[str, int]
 
 _AS_LONG = 0.8
 """A later pass is over the same row if it touches at least this share of what the longest does."""
-_WORD = 4
-"""Bytes of a register: the rules' thresholds were measured with smaller accesses counted as one."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,9 @@ def _passes(code: Code, executed: NDArray[np.float64], places: Sequence[Place]) 
 def _pass(code: Code, positions: Sequence[int]) -> _Pass | None:
     """The pass that accesses of one source line make; None if no loop moves their address."""
     loops = [
-        loop for at in positions if (loop := innermost_loop(code, at)) is not None and not is_invariant(code, loop, at)
+        loop
+        for at in positions
+        if (loop := innermost_loop(code, at)) is not None and not has_fixed_address(code, loop, at)
     ]
     if not loops:
         return None
@@ -125,7 +125,7 @@ def _bytes(code: Code, executed: NDArray[np.float64], each: _Pass) -> float:
     """The bytes that a pass reads or writes for each lane, whichever are more: it may write where it reads."""
     read, written = (
         sum(
-            executed[at] * max(memory.bytes, _WORD)
+            executed[at] * memory.register_bytes
             for at in _of(code, each, asked)
             if (memory := code.instructions[at].memory)
         )

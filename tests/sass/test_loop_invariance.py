@@ -6,7 +6,7 @@ import pytest
 
 from ncuview.sass.cfg import innermost_loop
 from ncuview.sass.code import Code
-from ncuview.sass.idioms.loop_invariance import is_invariant
+from ncuview.sass.loop_invariance import is_invariant
 from tests.sass.program import program, where
 
 

@@ -15,9 +15,9 @@ from enum import IntEnum
 from ncuview.sass.cfg import control_flow, immediate_dominators, innermost_loop
 from ncuview.sass.code import Code, analysis
 from ncuview.sass.dataflow import last_touches, propagate, use_def
-from ncuview.sass.idioms.loop_invariance import is_invariant
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.instruction_mix import Weights, weights_at
+from ncuview.sass.loop_invariance import is_invariant
 from ncuview.sass.operands import register
 
 _QUOTIENT_STEPS, _RECIPROCAL_STEPS = 10.0, 7.0

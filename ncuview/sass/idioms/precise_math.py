@@ -13,9 +13,9 @@ import numpy as np
 
 from ncuview.sass.cfg import innermost_loop
 from ncuview.sass.code import Code, analysis
-from ncuview.sass.idioms.loop_invariance import is_invariant
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.instruction_mix import Weights, count_of
+from ncuview.sass.loop_invariance import is_invariant
 from ncuview.sass.operands import register
 
 
