@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import nan
@@ -12,6 +13,7 @@ import numpy as np
 from ncuview.engine.outcome import outcomes_of
 from ncuview.engine.rule_file import Rule
 from ncuview.engine.vendors import vendor_of
+from ncuview.metrics.instruction_table import executed_by_launch
 from ncuview.metrics.textbook import textbook_metrics
 from ncuview.metrics.units import UNITS, WALLS
 from ncuview.reader.host_times import host_times
@@ -42,6 +44,7 @@ _OWNED = "the kernel is part of {}, whose code only its vendor can change"
 
 _COUNTED = frozenset(unit.wall for unit in UNITS.values() if unit.needed and not unit.works_for)
 """Walls that only counters tell. A launch without any of these has attained nobody knows how much."""
+_OPCODES_NAMED = 3
 
 
 def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report") -> Diagnosis:
@@ -90,7 +93,23 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
 
 
 def _remark(profile: Profile) -> str:
-    """Which GPUs nobody measured, so that predictions rest on assumed shares; empty where there are none."""
+    """What predictions rest on that is assumed: shares of GPUs that were not measured, opcodes that are not known."""
+    return "; ".join(filter(None, [_assumed_shares(profile), _unknown_opcodes(profile)]))
+
+
+def _unknown_opcodes(profile: Profile) -> str:
+    codes = {rows.code for rows in executed_by_launch(profile).values()}
+    unknown = sum((code.unknown_opcodes for code in codes), Counter[str]())
+    if not unknown:
+        return ""
+    named = ", ".join(opcode for opcode, _ in unknown.most_common(_OPCODES_NAMED))
+    return (
+        f"{unknown.total():,} machine instructions have opcodes that ncuview does not know ({named}): each is taken to"
+        " use and change all of its registers"
+    )
+
+
+def _assumed_shares(profile: Profile) -> str:
     devices = dict.fromkeys(profile.launches["device"].tolist())
     assumed = [device or "a GPU without a name" for device in devices if is_assumed(device)]
     if not assumed:

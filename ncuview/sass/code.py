@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
@@ -9,6 +10,7 @@ from typing import Any, TypeVar
 
 from ncuview.sass.decode import decode
 from ncuview.sass.instruction import Instruction
+from ncuview.sass.isa import is_known
 
 Result = TypeVar("Result")
 
@@ -35,6 +37,11 @@ class Code:
     def instructions(self) -> tuple[Instruction, ...]:
         """The decoded instructions."""
         return tuple(map(decode, self.texts))
+
+    @cached_property
+    def unknown_opcodes(self) -> Counter[str]:
+        """How often each opcode stands in the code that the opcode table does not cover."""
+        return Counter(each.opcode for each in self.instructions if each.opcode and not is_known(each.opcode))
 
     @cached_property
     def _positions(self) -> dict[int, int]:

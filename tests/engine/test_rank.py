@@ -13,7 +13,7 @@ from ncuview.engine.rule_file import Rule, load_rules
 from ncuview.records.diagnosis import Finding, LaunchDiagnosis, Passed
 from ncuview.records.profile import Profile
 from ncuview.speedup.model import WALL_SHARE
-from tests.builders import COPY, FILE, USE, WARPS, Launch, load, make_profile, shared_load, store
+from tests.builders import COPY, FILE, USE, WARPS, Instruction, Launch, load, make_profile, shared_load, store
 
 RULES = load_rules()
 BY_NAME = {rule.text.name: rule for rule in RULES}
@@ -191,3 +191,11 @@ def test_a_hundred_launches_are_judged_like_one() -> None:
         tuple(type(outcome) for outcome in first.outcomes)
     }
     assert any(isinstance(outcome, Passed) for outcome in first.outcomes)
+
+
+def test_opcodes_that_are_not_known_are_named() -> None:
+    launch = Launch(instructions=[Instruction("FROB.X R4, R5", 1), Instruction("EXIT", 1)])
+    remark = diagnose(make_profile(launch), RULES).remark
+    assert "1 machine instructions have opcodes that ncuview does not know (FROB.X)" in remark
+    known = Launch(instructions=[Instruction("FADD R4, R5, R6", 1), Instruction("EXIT", 1)])
+    assert "opcodes" not in diagnose(make_profile(known), RULES).remark

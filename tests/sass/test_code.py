@@ -32,3 +32,8 @@ def test_two_analyses_of_one_object_are_kept_apart() -> None:
 def test_positions_of_addresses() -> None:
     code = Code(("NOP", "EXIT"), (32, 48))
     assert [code.position_of(address) for address in (32, 48, 40, None)] == [0, 1, None, None]
+
+
+def test_opcodes_that_the_table_does_not_cover_are_counted() -> None:
+    code = program("FROB.X R4, R5\nFADD R4, R5, R6\n@P0 FROB.X R4, R5\nEXIT")
+    assert code.unknown_opcodes == {"FROB.X": 2}
