@@ -12,20 +12,17 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ncuview.api import load_rules
 from ncuview.base.errors import NcuviewError
 from ncuview.engine.rank import diagnose
-from ncuview.engine.rule_file import DERIVED_PREFIX, Rule
-from ncuview.metrics.quantities import DERIVED
+from ncuview.engine.rule_file import Rule
+from ncuview.metrics.quantities.stalls import OF_SOME_CHIPS
 from ncuview.reader.reader import read
 from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotApplicable, Passed, Skipped
 from ncuview.records.profile import Profile
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SOURCES = Path(__file__).with_suffix(".toml")
 _HEAD = """\
@@ -76,19 +73,8 @@ def _unfounded(profile: Profile, launches: Sequence[LaunchDiagnosis], rules: Map
     for place, launch in enumerate(launches):
         known = profile.metrics.iloc[place].dropna().index
         for finding in (outcome for outcome in launch.outcomes if isinstance(outcome, Finding)):
-            needed = rules[finding.rule.code].text.metrics.values()
-            if not all(_has(known, alternatives) for alternatives in needed):
+            if not set(replace(rules[finding.rule.code], waste=None).metric_names()) - OF_SOME_CHIPS <= set(known):
                 yield finding
-
-
-def _has(known: pd.Index, alternatives: Sequence[str]) -> bool:
-    """Whether one of a metric's names has a value, or all that a derived quantity is made of."""
-    return any(
-        set(DERIVED[name.removeprefix(DERIVED_PREFIX)].metrics) <= set(known)
-        if name.startswith(DERIVED_PREFIX)
-        else name in known
-        for name in alternatives
-    )
 
 
 if __name__ == "__main__":

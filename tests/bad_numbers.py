@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ncuview.api import load_rules
-from ncuview.metrics.quantities import DERIVED
+from ncuview.metrics.quantities import QUANTITIES
 from ncuview.metrics.units import OF_THE_MODEL, UNITS
 from ncuview.reader.host_times import HOST_TIMES
 from ncuview.records.profile import Profile
@@ -38,8 +38,8 @@ class Spot:
 @cache
 def judged_by() -> frozenset[str]:
     """All metrics that rules and predictions look at."""
-    names = {name for rule in load_rules() for each in rule.text.metrics.values() for name in each}
-    derived = {metric for each in DERIVED.values() for metric in each.metrics}
+    names = {name for rule in load_rules() for name in rule.metric_names()}
+    derived = {metric for each in QUANTITIES.values() for metric in each.metrics}
     units = {unit.metric for unit in UNITS.values() if unit.metric}
     return frozenset({*names, *derived, *units, *OF_THE_MODEL, *HOST_TIMES})
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ncuview.metrics.quantities import STALL_REASONS
+from ncuview.metrics.names import STALL_REASONS
 from ncuview.metrics.units import UNITS
 from ncuview.reader.columns import LaunchColumns
 from ncuview.reader.frames import profile_of

@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.accuracy.measure import compiled, ncu_here
 from ncuview.api import load_rules
 from ncuview.engine.rank import diagnose
-from ncuview.metrics.quantities import DERIVED
+from ncuview.metrics.analysis import Analysis
 from ncuview.reader.reader import read
 from ncuview.records.diagnosis import Finding
 
@@ -62,9 +62,9 @@ def page(names: tuple[str, ...], got: Mapping[str, float]) -> str:
     """The page: launches of these programs that scale denormal numbers, in order, with what was got."""
     rows, rules = [], load_rules()
     for name in names:
-        profile = read([HERE / "h200" / f"{name}.ncu-repz"])
-        shares = DERIVED["denormal_scaling"].compute(profile) / DERIVED["executed"].compute(profile)
-        launches = diagnose(profile, rules, "report").launches
+        analysis = Analysis(read([HERE / "h200" / f"{name}.ncu-repz"]))
+        shares = analysis.value("denormal_scaling") / analysis.value("executed")
+        launches = diagnose(analysis.profile, rules, "report").launches
         for share, launch in zip(shares, launches, strict=True):
             if share < LEAST or launch.kernel not in got:
                 continue

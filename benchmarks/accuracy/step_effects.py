@@ -20,14 +20,13 @@ import numpy as np
 
 from benchmarks.accuracy.score import ADVICE, labels_of
 from ncuview.api import load_rules
-from ncuview.engine.evaluate import alias_values, judge
+from ncuview.engine.evaluate import judge
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import Rule
+from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.units import BLOCKS, UNITS, members
 from ncuview.reader.reader import read
-from ncuview.reader.validity import believable
 from ncuview.records.diagnosis import Finding
-from ncuview.records.profile import Profile
 from ncuview.speedup.model import Load, load_of
 
 if TYPE_CHECKING:
@@ -77,10 +76,10 @@ def main(reports: str, target: str) -> None:
 
 
 def _effects(report: Path, rules: Mapping[str, Rule]) -> Iterator[Effect]:
-    profile = believable(read([report]))
-    launches = diagnose(profile, list(rules.values()), "report").launches
+    analysis = Analysis(read([report]))
+    launches = diagnose(analysis.profile, list(rules.values()), "report").launches
     place = {launch.kernel: at for at, launch in enumerate(launches)}
-    load = load_of(profile)
+    load = load_of(analysis)
     for label in labels_of(report.name.removesuffix(".ncu-repz")):
         before, after = place[label["kernel"]], place.get(label.get("after", ""), -1)
         if after < 0 or "right" not in label:
@@ -88,7 +87,7 @@ def _effects(report: Path, rules: Mapping[str, Rule]) -> Iterator[Effect]:
         took = launches[after].duration_ns / launches[before].duration_ns
         advice = _advice(launches[before].findings, label)
         if advice and took <= 1 / ADVICE:
-            yield from _of_a_step(rules[advice], profile, load, before, after, took)
+            yield from _of_a_step(rules[advice], analysis, load, before, after, took)
 
 
 def _advice(findings: Sequence[Finding], label: Mapping[str, Any]) -> str:
@@ -97,8 +96,8 @@ def _advice(findings: Sequence[Finding], label: Mapping[str, Any]) -> str:
     return next((finding.rule.code for finding in findings if finding.optimization in right), "")
 
 
-def _of_a_step(rule: Rule, profile: Profile, load: Load, before: int, after: int, took: float) -> Iterator[Effect]:
-    values = judge(rule, alias_values(rule, profile), profile.launches["device"].tolist()).values
+def _of_a_step(rule: Rule, analysis: Analysis, load: Load, before: int, after: int, took: float) -> Iterator[Effect]:
+    values = judge(rule, analysis).values
     said: dict[str, float] = defaultdict(lambda: 1.0)
     for name, expression in rule.scale.items():
         for unit in members(name):

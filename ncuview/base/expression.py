@@ -15,6 +15,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,8 @@ MAX_PARTS = 256
 """Numbers, names and operations; the longest expression of ours has 54."""
 _LETTERS = re.compile(r"[\w\s.+\-*/<>=!(),]*+")
 """What arithmetic is written in; all else is refused before Python's parser takes its time over it."""
+_FEW = 20
+"""Known names that a message lists."""
 _SHOWN = 80
 """Characters of an expression that a message repeats."""
 
@@ -89,6 +92,14 @@ def compile_expression(text: str, names: Iterable[str] | None = None, *, dotted:
     ) as error:
         raise UnsafeExpression(f"not an expression: {_shown(text)}") from error
     return Expression(text, frozenset(compiler.used), step)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the known names that come closest, or all where they are few."""
+    names = sorted(known)
+    if near := get_close_matches(name, names, n=3):
+        return f"; did you mean {' or '.join(near)}?"
+    return f"; known here: {', '.join(names)}" if len(names) <= _FEW else ""
 
 
 def _shown(text: str) -> str:
@@ -224,7 +235,7 @@ class _Compiler:
             raise self._not_allowed(name)
         if self._allowed is not None and name not in self._allowed:
             raise UnsafeExpression(
-                f"unknown name {_shown(name)} in {_shown(self._text)}; known here: {', '.join(sorted(self._allowed))}"
+                f"unknown name {_shown(name)} in {_shown(self._text)}{suggestion(name, self._allowed)}"
             )
         self.used.add(name)
         return lambda values: _finite(values[name])

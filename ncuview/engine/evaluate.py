@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ncuview.engine.rule_file import DERIVED_PREFIX, Rule
-from ncuview.metrics.quantities import derived, first_known
+from ncuview.engine.rule_file import Rule
 from ncuview.speedup.attainable import figure_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ncuview.records.profile import Profile
+    from ncuview.metrics.analysis import Analysis
 
     Column = NDArray[np.float64]
 
@@ -29,7 +28,7 @@ class Judgement:
 
     Attributes:
         rule: The rule.
-        values: Aliases, figures of the GPU, thresholds and ``let`` names, one value per launch.
+        values: Inputs, figures of the GPU, parameters and ``let`` names, one value per launch.
         outcomes: One of the five outcomes per launch.
         broken_by: The ``let`` or ``when`` that is no number, for launches with outcome ``broken``; else empty.
     """
@@ -44,20 +43,28 @@ class Judgement:
         """``values`` for who looks at one launch after the other."""
         return {name: column.tolist() for name, column in self.values.items()}
 
+    def unmet(self, launch: int) -> tuple[str, ...]:
+        """The conditions of ``when`` that do not hold on a launch, as written."""
+        return self._unmet[launch]
 
-def alias_values(rule: Rule, profile: Profile) -> dict[str, Column]:
-    """Each alias of a rule for all launches: its first metric that a launch has, else NaN."""
-    return {alias: _values(profile, names) for alias, names in rule.text.metrics.items()}
+    @cached_property
+    def _unmet(self) -> list[tuple[str, ...]]:
+        count, texts = len(self.outcomes), list(self.rule.when)
+        holds = np.array([_as_column(each.evaluate(self.values), count) for each in self.rule.when.values()])
+        failed = (holds == 0).T
+        sets = {row.tobytes(): row for row in failed}  # launches fail in few ways, and share what is said of them
+        shared = {key: tuple(texts[at] for at in np.flatnonzero(row)) for key, row in sets.items()}
+        return [shared[row.tobytes()] for row in failed]
 
 
-def _values(profile: Profile, names: list[str]) -> Column:
-    name = names[0].removeprefix(DERIVED_PREFIX)
-    values = derived(profile, name) if names[0] != name else first_known(profile, names)
-    return np.where(np.isfinite(values), values, np.nan)
+def judge(rule: Rule, analysis: Analysis) -> Judgement:
+    """Evaluate a rule on the launches under analysis."""
+    inputs = {name: analysis.value(name) for name in rule.inputs}
+    return judge_values(rule, inputs, analysis.profile.launches["device"].tolist())
 
 
-def judge(rule: Rule, aliases: Mapping[str, Column], devices: Sequence[str]) -> Judgement:
-    """Evaluate a rule on columns of alias values.
+def judge_values(rule: Rule, inputs: Mapping[str, Column], devices: Sequence[str]) -> Judgement:
+    """Evaluate a rule on columns of its inputs.
 
     A launch that the rule does not apply to is not applicable even when other metrics are missing; a launch with a
     missing metric, or on a GPU of which a figure is unknown, is skipped; a value that is no number although nothing is
@@ -65,18 +72,18 @@ def judge(rule: Rule, aliases: Mapping[str, Column], devices: Sequence[str]) -> 
 
     Args:
         rule: The rule.
-        aliases: Alias -> its value for each launch; NaN where it is missing.
+        inputs: Each of ``rule.inputs`` -> its value for each launch; NaN where it is missing.
         devices: The name of each launch's GPU.
     """
     count = len(devices)
     figures = figure_columns(devices) if rule.gpu_figures else {}
-    needed = {**aliases, **{name: figures[name] for name in rule.gpu_figures}}
+    needed = {**inputs, **{name: figures[name] for name in rule.gpu_figures}}
     values: dict[str, Column] = {**needed}
-    values.update({name: _as_column(np.asarray(value, np.float64), count) for name, value in rule.thresholds.items()})
+    values.update({name: _as_column(np.asarray(value, np.float64), count) for name, value in rule.parameters.items()})
     for name, expression in rule.let.items():
         values[name] = _as_column(expression.evaluate(values), count)
     applies = _as_column(rule.applies.evaluate(values), count)
-    fires = _as_column(rule.when.evaluate(values), count)
+    fires = _as_column(rule.fires.evaluate(values), count)
 
     missing = np.isnan(np.array([values[name] for name in needed])).any(axis=0)
     computed = {**{name: values[name] for name in rule.let}, "when": fires, "applies": applies}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ncuview.base.errors import RuleFileError
-from ncuview.engine.evaluate import judge
+from ncuview.engine.evaluate import judge_values
 from ncuview.engine.regions import region
 from ncuview.engine.rule_file import Rule
 
@@ -23,7 +23,7 @@ def run_cases(rule: Rule) -> int:
         region(fix.before, rule.path)
         region(fix.after, rule.path)
     for case in rule.text.case:
-        judgement = judge(rule, {alias: np.array([value]) for alias, value in case.metrics.items()}, [case.gpu])
+        judgement = judge_values(rule, {name: np.array([value]) for name, value in case.inputs.items()}, [case.gpu])
         outcome = judgement.outcomes[0]
         if outcome != case.expect:
             raise RuleFileError(f"{rule.path}: case {case.name!r} gives {outcome}, not {case.expect}")

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ncuview.engine.evaluate import alias_values, judge
+from ncuview.engine.evaluate import judge
 from ncuview.engine.rank import WORTH_DOING
 from ncuview.engine.vendors import vendor_of
+from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.units import members
-from ncuview.reader.validity import believable
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, Outcome, Passed, RuleId, Skipped, mostly_blind
 from ncuview.speedup.end_to_end import of_host, with_copies
 from ncuview.speedup.model import WALL_SHARE, Load, load_of, predict
@@ -71,10 +71,11 @@ def second_look(
         weights: How many launches of the program each launch stands for; 1 each by default.
         least_saving: The share of the GPU's time below which saving is not worth a second look.
     """
-    first = believable(first)
+    analysis = Analysis(first)
+    first = analysis.profile
     launches = len(first.launches)
-    load = load_of(first)
-    most = {rule.text.code: _most(rule, first, load) for rule in rules}
+    load = load_of(analysis)
+    most = {rule.text.code: _most(rule, analysis, load) for rule in rules}
     best = np.max([np.ones(launches), *most.values()], axis=0)
     worth = _worth(first, best, np.ones(launches) if weights is None else np.asarray(weights, np.float64), least_saving)
     changeable = np.array([not vendor_of(name) for name in first.launches["demangled"].tolist()], dtype=bool)
@@ -145,10 +146,10 @@ def _worth(profile: Profile, best: Column, weights: Column, least_saving: float)
     return worth
 
 
-def _most(rule: Rule, profile: Profile, load: Load) -> Column:
+def _most(rule: Rule, analysis: Analysis, load: Load) -> Column:
     """The most that a rule could promise for each launch, were all that is unknown in its favour; 0 where it is not."""
-    launches = len(profile.launches)
-    values = judge(rule, alias_values(rule, profile), profile.launches["device"].tolist()).values
+    launches = len(analysis.profile.launches)
+    values = judge(rule, analysis).values
 
     def known(expression: Expression, otherwise: float) -> Column:
         column = np.broadcast_to(expression.evaluate(values), (launches,))
@@ -167,8 +168,8 @@ def _most(rule: Rule, profile: Profile, load: Load) -> Column:
                 least=known(rule.time, 0.0),
                 waits=known(rule.waits, 0.0),
             )
-        most = with_copies(of_kernel, profile).best
-    impossible = (known(rule.applies, 1.0) == 0) | (known(rule.when, 1.0) == 0)
+        most = with_copies(of_kernel, analysis).best
+    impossible = (known(rule.applies, 1.0) == 0) | (known(rule.fires, 1.0) == 0)
     return np.where(impossible, 0.0, np.where(np.isnan(most), np.inf, most))
 
 

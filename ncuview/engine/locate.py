@@ -5,22 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ncuview.metrics.instruction_table import Executed, executed_by_launch
-from ncuview.metrics.quantities import ACCESSES, matches
+from ncuview.metrics.instruction_table import Executed, matches
+from ncuview.metrics.names import OF_INSTRUCTIONS
 from ncuview.reader.source import source_lines
 from ncuview.records.diagnosis import CodeLine, HotInstruction, SourceLine
 from ncuview.records.profile import CallSite, Profile
+from ncuview.sass import opcode_classes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from ncuview.engine.rule_file import Rule
+    from ncuview.metrics.analysis import Analysis
+    from ncuview.sass.opcode_classes import Class
+
+    _Shown = dict[tuple[str, str, int], tuple[CodeLine, ...]]
 
 PLACES_SHOWN = 3
 SHARE_SHOWN = 0.05
@@ -35,8 +39,14 @@ HOW_TO_GET_LINES = (
     ' extra_cuda_cflags=["-lineinfo"]; Numba: @cuda.jit(lineinfo=True); Triton: unset TRITON_DISABLE_LINE_INFO'
 )
 
-_shown: WeakKeyDictionary[Profile, dict[tuple[str, str, int], tuple[CodeLine, ...]]] = WeakKeyDictionary()
-"""Launches of one kernel have their waste in the same few lines, which they share."""
+ACCESSES: Mapping[str, Class] = {
+    "load": opcode_classes.is_operand_load,
+    "global_load": opcode_classes.is_global_load,
+    "global_store": opcode_classes.is_global_store,
+    "atomic": opcode_classes.is_global_atomic,
+    "local": opcode_classes.is_local_access,
+}
+"""What rules may restrict their lines to."""
 
 
 @dataclass(frozen=True)
@@ -50,29 +60,38 @@ class Where:
     """How to get those lines."""
 
 
-def where_of(rule: Rule, launch: int, profile: Profile) -> Where:
-    """The places of one launch; none where the rule says nothing of instructions, or the report holds none."""
-    executed = executed_by_launch(profile).get(launch)
-    if executed is None:
-        return Where()
-    waste = _waste(rule, executed)
-    total = waste.sum()
-    if total <= 0:
-        return Where()
-    share = waste / total
-    wasting, known = share > 0, executed.lines > 0
-    code = _Source(launch, profile, executed)
-    instructions = _instructions(executed, np.where(known, 0.0, share))
-    return Where(
-        code.worst(np.where(known & wasting, share, 0.0)), instructions, HOW_TO_GET_LINES if instructions else ""
-    )
+class Places:
+    """The source lines and instructions of the launches under analysis.
+
+    Launches of one kernel have their waste in the same few lines, whose text they share.
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._shown: _Shown = {}
+
+    def of(self, rule: Rule, launch: int) -> Where:
+        """The places of one launch; none where the rule says nothing of instructions, or the report holds none."""
+        executed = self._analysis.instructions.get(launch)
+        if executed is None:
+            return Where()
+        waste = _waste(rule, executed)
+        total = waste.sum()
+        if total <= 0:
+            return Where()
+        share = waste / total
+        wasting, known = share > 0, executed.lines > 0
+        code = _Source(launch, self._analysis.profile, executed, self._shown)
+        instructions = _instructions(executed, np.where(known, 0.0, share))
+        lines = code.worst(np.where(known & wasting, share, 0.0))
+        return Where(lines, instructions, HOW_TO_GET_LINES if instructions else "")
 
 
 def _waste(rule: Rule, executed: Executed) -> NDArray[np.float64]:
     """What each instruction of a launch adds to the waste, 0 or more; nothing where that cannot be told."""
-    if rule.waste is None or not all(name in executed for name in rule.waste.names):
+    if rule.waste is None or not all(OF_INSTRUCTIONS[name] in executed for name in rule.waste.names):
         return np.zeros(len(executed))
-    waste = rule.waste.evaluate({name: executed[name] for name in rule.waste.names})
+    waste = rule.waste.evaluate({name: executed[OF_INSTRUCTIONS[name]] for name in rule.waste.names})
     waste = np.nan_to_num(np.broadcast_to(waste, (len(executed),)), posinf=0.0, neginf=0.0)
     if rule.text.where and rule.text.where.among:
         waste = waste * matches(executed.code, ACCESSES[rule.text.where.among])
@@ -90,12 +109,12 @@ def _instructions(executed: Executed, share: NDArray[np.float64]) -> tuple[HotIn
 class _Source:
     """The source code of one launch."""
 
-    def __init__(self, launch: int, profile: Profile, executed: Executed) -> None:
+    def __init__(self, launch: int, profile: Profile, executed: Executed, shown: _Shown) -> None:
         self._profile = profile
         self._executed = executed
         self._report = str(profile.launches["report"].iloc[launch])
         self._calls = profile.call_sites.get(launch)
-        self._known = _shown.setdefault(profile, {})
+        self._known = shown
 
     def worst(self, share: NDArray[np.float64]) -> tuple[SourceLine, ...]:
         """The worst lines; at least one, where there is any."""

@@ -9,42 +9,37 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ncuview.base.report_files import is_csv_export
-from ncuview.engine.rule_file import DERIVED_PREFIX, Rule
+from ncuview.engine.rule_file import Rule
 from ncuview.gpus import FIGURE_NAMES
-from ncuview.metrics.instruction_table import executed_by_launch
-from ncuview.metrics.quantities import DERIVED, OF_SOME_CHIPS, SAMPLES
-from ncuview.reader.validity import refused
+from ncuview.metrics.quantities import metrics_of
+from ncuview.metrics.quantities.stalls import OF_SOME_CHIPS, SAMPLED
 
 if TYPE_CHECKING:
-    from ncuview.records.profile import Profile
+    from ncuview.metrics.analysis import Analysis
 
 _Names = tuple[str, ...]
 _DIFFERENT = 1 << 12
 
-_known: WeakKeyDictionary[Profile, list[frozenset[str]]] = WeakKeyDictionary()
+
+def missing_metrics(rule: Rule, analysis: Analysis, launch: int) -> _Names:
+    """The metrics that a rule needs and this launch does not have, under ncu's names."""
+    return _missing(rule.inputs, analysis.known_metrics[launch], frozenset(analysis.refused(launch)))
 
 
-def missing_metrics(rule: Rule, profile: Profile, launch: int) -> _Names:
-    """The newest name of each metric of which this launch has no form at all."""
-    needed = tuple(map(tuple, rule.text.metrics.values()))
-    return _missing(needed, known_metrics(profile)[launch], frozenset(refused(profile, launch)))
-
-
-def why_missing(missing: _Names, profile: Profile, launch: int) -> str:
+def why_missing(missing: _Names, analysis: Analysis, launch: int) -> str:
     """Why there is no value of these metrics, each cause with its metrics where there are several, and what helps."""
-    told, known = refused(profile, launch), known_metrics(profile)[launch]
+    told, known = analysis.refused(launch), analysis.known_metrics[launch]
     # Of metrics that only serve together, some may be there.
     unknown = [name for name in missing if name not in known] or list(missing)
     wrong = [f"{name} is {told[name]:g}" for name in unknown if name in told]
     lacking: dict[str, list[str]] = {}
     for name in unknown:
         if name not in told:
-            cause = "no value in the report" if name in profile.metrics.columns else "not collected"
+            cause = "no value in the report" if name in analysis.profile.metrics.columns else "not collected"
             lacking.setdefault(cause, []).append(name)
     causes = [f"the report says that {', '.join(wrong)}, which cannot be"] if wrong else []
     if not lacking:
@@ -55,15 +50,16 @@ def why_missing(missing: _Names, profile: Profile, launch: int) -> str:
     return f"{'; '.join(causes)}. Collect with: ncu --metrics {','.join(missing)}"
 
 
-def why_unknown(rule: Rule, values: Mapping[str, float], profile: Profile, launch: int) -> str:
+def why_unknown(rule: Rule, values: Mapping[str, float], analysis: Analysis, launch: int) -> str:
     """Why a value is unknown although all metrics that it needs are there."""
+    profile = analysis.profile
     if unknown := [FIGURE_NAMES[name] for name in rule.gpu_figures if np.isnan(values[name])]:
         device = str(profile.launches.at[launch, "device"]) or "this GPU"
         return f"{', '.join(unknown)} of {device} is not known: run `ncuview calibrate` on it"
-    if launch not in executed_by_launch(profile):
+    if launch not in analysis.instructions:
         return no_code(str(profile.launches.at[launch, "report"]))
-    unknown = [alias for alias in rule.text.metrics if np.isnan(values[alias])]
-    if all(_is_sampled(rule.text.metrics[alias][0]) for alias in unknown):
+    unknown = [name for name in rule.inputs if np.isnan(values[name])]
+    if all(set(SAMPLED) <= set(metrics_of(name)) for name in unknown):
         return "the launch is too short to have been sampled, or not for every reason to stall"
     return f"{', '.join(unknown)} cannot be computed from the numbers in the report"
 
@@ -78,35 +74,13 @@ def no_code(report: str) -> str:
     )
 
 
-def known_metrics(profile: Profile) -> list[frozenset[str]]:
-    """Of each launch the metrics that have a value."""
-    if profile not in _known:
-        names = np.array(list(profile.metrics.columns), dtype=object)
-        finite = np.isfinite(profile.metrics.to_numpy(np.float64))
-        sets = {row.tobytes(): row for row in finite}
-        shared = {kind: frozenset(names[row].tolist()) for kind, row in sets.items()}
-        _known[profile] = [shared[row.tobytes()] for row in finite]
-    return _known[profile]
-
-
 @lru_cache(_DIFFERENT)
-def _missing(needed: tuple[_Names, ...], known: frozenset[str], wrong: frozenset[str]) -> _Names:
+def _missing(needed: _Names, known: frozenset[str], wrong: frozenset[str]) -> _Names:
     missing: dict[str, None] = {}
-    for names in needed:
-        if names[0].startswith(DERIVED_PREFIX):
-            missing.update(dict.fromkeys(_lacking(_derived_from(names[0]), known, wrong)))
-        elif known.isdisjoint(names):
-            missing[names[0]] = None
+    for name in needed:
+        missing.update(dict.fromkeys(_lacking(metrics_of(name), known, wrong)))
     return tuple(missing)
 
 
 def _lacking(names: Iterable[str], known: frozenset[str], wrong: frozenset[str]) -> list[str]:
     return [name for name in names if name in wrong or (name not in known and name not in OF_SOME_CHIPS)]
-
-
-def _derived_from(name: str) -> _Names:
-    return tuple(DERIVED[name.removeprefix(DERIVED_PREFIX)].metrics)
-
-
-def _is_sampled(name: str) -> bool:
-    return name.startswith(DERIVED_PREFIX) and set(SAMPLES) <= set(_derived_from(name))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from ncuview.base.errors import UnknownRule, UsageError
 from ncuview.engine.rule_file import Rule
-from ncuview.metrics.quantities import DERIVED
+from ncuview.metrics.quantities import metrics_of
 from ncuview.metrics.units import OF_THE_MODEL, UNITS
 from ncuview.profiling.one_pass import ONE_PASS
 from ncuview.profiling.passes import ATTRIBUTES, collector_of
@@ -62,8 +62,8 @@ def metrics_for(rules: Iterable[Rule]) -> list[str]:
     """The metrics to collect for these rules, sorted, under Nsight Compute's newest names."""
     needed = {*OF_THE_MODEL, *(unit.metric for unit in UNITS.values() if unit.metric)}
     for unit in UNITS.values():
-        if unit.derived:
-            needed |= set(DERIVED[unit.derived].metrics)
+        if unit.quantity:
+            needed |= set(metrics_of(unit.quantity))
     for rule in rules:
         needed |= rule.metric_names()
     at_work = {collector_of(name) for name in needed if not name.startswith(_HOST)}

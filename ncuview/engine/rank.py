@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from ncuview.engine.locate import Places
 from ncuview.engine.outcome import outcomes_of
 from ncuview.engine.rule_file import Rule
 from ncuview.engine.vendors import vendor_of
-from ncuview.metrics.instruction_table import executed_by_launch
+from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.textbook import textbook_metrics
 from ncuview.metrics.units import UNITS, WALLS
 from ncuview.reader.host_times import host_times
-from ncuview.reader.validity import believable
 from ncuview.records.diagnosis import (
     Broken,
     Diagnosis,
@@ -49,18 +49,20 @@ _OPCODES_NAMED = 3
 
 def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report") -> Diagnosis:
     """Judge every launch of a profile by every rule, and rank what they find by promised gain."""
-    profile = believable(profile)
-    load = load_of(profile)
-    by_rule = [outcomes_of(rule, profile, load) for rule in rules]
+    analysis = Analysis(profile)
+    profile = analysis.profile
+    load = load_of(analysis)
+    places = Places(analysis)
+    by_rule = [outcomes_of(rule, analysis, load, places) for rule in rules]
     walls, floor = walls_now(load), load.floor()
     hosts = host_times(profile)
     if any(hosts):
-        floor = np.fmin(floor, end_to_end.attained(profile))
+        floor = np.fmin(floor, end_to_end.attained(analysis))
         walls = [
             end_to_end.TRANSFER if longer else wall
-            for wall, longer in zip(walls, end_to_end.copies_dominate(profile), strict=True)
+            for wall, longer in zip(walls, end_to_end.copies_dominate(analysis), strict=True)
         ]
-    textbook = textbook_metrics(profile)
+    textbook = textbook_metrics(analysis)
     uses = _wall_uses(load)
     launches = []
     for launch, row in enumerate(profile.launches.to_dict("records")):
@@ -89,16 +91,16 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
                 owner=owner,
             )
         )
-    return Diagnosis(tuple(launches), profile.reports, _remark(profile), failure=profile.failure)
+    return Diagnosis(tuple(launches), profile.reports, _remark(analysis), failure=profile.failure)
 
 
-def _remark(profile: Profile) -> str:
+def _remark(analysis: Analysis) -> str:
     """What predictions rest on that is assumed: shares of GPUs that were not measured, opcodes that are not known."""
-    return "; ".join(filter(None, [_assumed_shares(profile), _unknown_opcodes(profile)]))
+    return "; ".join(filter(None, [_assumed_shares(analysis.profile), _unknown_opcodes(analysis)]))
 
 
-def _unknown_opcodes(profile: Profile) -> str:
-    codes = {rows.code for rows in executed_by_launch(profile).values()}
+def _unknown_opcodes(analysis: Analysis) -> str:
+    codes = {rows.code for rows in analysis.instructions.values()}
     unknown = sum((code.unknown_opcodes for code in codes), Counter[str]())
     if not unknown:
         return ""

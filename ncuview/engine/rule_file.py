@@ -20,7 +20,8 @@ from ncuview.base.paths import shipped
 from ncuview.base.toml_file import toml_of
 from ncuview.engine.template import Template, compile_template
 from ncuview.gpus import FIGURE_NAMES
-from ncuview.metrics.quantities import DERIVED
+from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS
+from ncuview.metrics.quantities import QUANTITIES, metrics_of
 from ncuview.metrics.units import UNITS, WALLS, members
 
 Optimization = Literal[
@@ -54,7 +55,9 @@ OPTIMIZATIONS: tuple[str, ...] = get_args(Optimization)
 
 Outcome = Literal["finding", "passed", "not_applicable", "skipped"]
 Text = Annotated[str, Field(min_length=1)]
-DERIVED_PREFIX = "derived:"
+Status = Literal["draft", "shipped"]
+Kind = Literal["measured", "documented", "derived", "assumed"]
+"""Where a number comes from: a measurement, a document, other numbers by arithmetic, or nowhere yet."""
 
 
 class _Part(BaseModel):
@@ -79,20 +82,21 @@ class Cite(_Part):
     claim: Text
 
 
-class Threshold(_Part):
-    """A number that decides, with the measurement that it comes from."""
+class Parameter(_Part):
+    """A number of the rule's own, with the measurement, document or arithmetic that it comes from."""
 
     value: float
-    why: Text
+    kind: Kind
+    source: Text
 
 
 class EvidenceTexts(_Part):
-    """When there is a subject, what is computed, and when that is a finding."""
+    """When there is a subject (``applies``), what is computed, and when that is a finding: conditions that all hold."""
 
-    applies: Text
-    let: dict[str, Text] = {}
+    applies: Annotated[list[Text], Field(min_length=1)]
+    when: Annotated[list[Text], Field(min_length=1)]
+    values: dict[str, Text] = {}
     units: dict[str, Text] = {}
-    when: Text
 
 
 class GainTexts(_Part):
@@ -129,11 +133,12 @@ class MessageTexts(_Part):
 
 
 class FixRegions(_Part):
-    """The change, shown on marked regions of two real kernels."""
+    """The change, shown on marked regions of two real kernels, and the mechanical edit that makes it."""
 
     title: Text
     before: Text
     after: Text
+    patch: Text | None = None
 
 
 class Case(_Part):
@@ -142,7 +147,7 @@ class Case(_Part):
     name: Text
     gpu: Text = "NVIDIA H200"
     """Whose figures ``gpu.NAME`` stands for; ``default`` is a GPU that nobody measured."""
-    metrics: dict[str, float]
+    inputs: dict[str, float]
     expect: Outcome
     values: dict[str, float] = {}
 
@@ -150,16 +155,17 @@ class Case(_Part):
 class RuleFile(_Part):
     """The whole file, as TOML."""
 
-    schema_version: Annotated[Literal[1], Field(alias="schema")]
+    schema_version: Annotated[Literal[2], Field(alias="schema")]
     code: Annotated[str, Field(pattern=r"^[A-Z]{2,6}\d{3}$")]
     name: Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+    status: Status
     optimization: Optimization
     summary: Text
     docs: Docs
     cite: Annotated[list[Cite], Field(min_length=1)]
-    metrics: Annotated[dict[str, Annotated[list[Text], Field(min_length=1)]], Field(min_length=1)]
     evidence: EvidenceTexts
-    thresholds: dict[str, Threshold]
+    thresholds: dict[str, Parameter] = {}
+    prediction: dict[str, Parameter] = {}
     gain: GainTexts
     where: WhereTexts | None = None
     message: MessageTexts
@@ -174,7 +180,10 @@ class Rule:
     Attributes:
         path: The file.
         text: Its parts as written, for documentation and tests.
+        inputs: The quantities and metrics that it reads, under their short names, in the order of their first use.
         let: Named intermediate values, in the order in which they are computed.
+        when: Each condition as written -> its expression.
+        fires: Whether all conditions hold.
         scale: Unit -> the share of its demand that is left after the change.
         adds: Unit -> demand that the change brings, as a share of the launch's present duration at the unit's peak.
         latency: The share of the launch's latency that the change removes, 0..1.
@@ -186,9 +195,11 @@ class Rule:
 
     path: Path
     text: RuleFile
+    inputs: tuple[str, ...]
     applies: Expression
     let: Mapping[str, Expression]
-    when: Expression
+    when: Mapping[str, Expression]
+    fires: Expression
     scale: Mapping[str, Expression]
     adds: Mapping[str, Expression]
     latency: Expression
@@ -202,27 +213,21 @@ class Rule:
     not_applicable: Template
 
     @property
-    def thresholds(self) -> dict[str, float]:
-        """Threshold values under the names that expressions use."""
-        return {f"threshold_{name}": threshold.value for name, threshold in self.text.thresholds.items()}
+    def parameters(self) -> dict[str, float]:
+        """The values of thresholds and of the prediction's parameters, under the names that expressions use."""
+        return {name: parameter.value for name, parameter in _parameters(self.text).items()}
 
     @cached_property
     def gpu_figures(self) -> tuple[str, ...]:
         """The figures of a GPU that its evidence and its gain read, as ``gpu.NAME``, sorted."""
-        parts = (self.applies, self.when, self.latency, self.time, self.waits, self.whole)
+        parts = (self.applies, self.fires, self.latency, self.time, self.waits, self.whole)
         named = (*parts, *self.let.values(), *self.scale.values(), *self.adds.values())
         return tuple(sorted({name for part in named if part for name in part.names & FIGURE_NAMES.keys()}))
 
     def metric_names(self) -> frozenset[str]:
-        """Every metric that the rule reads, directly or through derived quantities, under Nsight Compute's names."""
-        names: set[str] = set(self.waste.names if self.waste else ())
-        for alternatives in self.text.metrics.values():
-            for name in alternatives:
-                if name.startswith(DERIVED_PREFIX):
-                    names.update(DERIVED[name.removeprefix(DERIVED_PREFIX)].metrics)
-                else:
-                    names.add(name)
-        return frozenset(names)
+        """Every metric that the rule reads, directly or through quantities, under Nsight Compute's names."""
+        names = {OF_INSTRUCTIONS[name] for name in self.waste.names} if self.waste else set()
+        return frozenset(names.union(*(metrics_of(name) for name in self.inputs)))
 
 
 def load_rule(path: Path) -> Rule:
@@ -329,54 +334,82 @@ class _Checker:
         return {unit: self.expression(f"{key}.{unit}", text, names) for unit, text in texts.items()}
 
 
+def _parameters(text: RuleFile) -> dict[str, Parameter]:
+    thresholds = {f"threshold.{name}": parameter for name, parameter in text.thresholds.items()}
+    return thresholds | {f"prediction.{name}": parameter for name, parameter in text.prediction.items()}
+
+
 def _compiled(path: Path, text: RuleFile) -> Rule:
     check = _Checker(path)
     if path.stem != text.name:
         raise check.complain("name", f"must be the file's name, {path.stem!r}")
-    for key, named in (("metrics", text.metrics), ("thresholds", text.thresholds), ("evidence.let", text.evidence.let)):
+    of_launch = {*QUANTITIES, *NAMES}
+    for key, named in (
+        ("thresholds", text.thresholds),
+        ("prediction", text.prediction),
+        ("evidence.values", text.evidence.values),
+    ):
         for name in named:
             if not name.isidentifier():
                 raise check.complain(f"{key}.{name}", "a name that expressions use is an identifier")
-    for alias, alternatives in text.metrics.items():
-        for name in alternatives:
-            if name.startswith(DERIVED_PREFIX) and name.removeprefix(DERIVED_PREFIX) not in DERIVED:
-                raise check.complain(f"metrics.{alias}", f"no derived quantity {name!r}")
-            if name.startswith(DERIVED_PREFIX) and len(alternatives) > 1:
-                raise check.complain(f"metrics.{alias}", "a derived quantity stands alone")
+            if name in of_launch and named is text.evidence.values:
+                raise check.complain(f"{key}.{name}", "a quantity has this name")
 
-    names = {*text.metrics, *(f"threshold_{name}" for name in text.thresholds), *FIGURE_NAMES}
-    applies = check.expression("evidence.applies", text.evidence.applies, names)
+    names = {*of_launch, *_parameters(text), *FIGURE_NAMES}
+    applies = check.expression("evidence.applies", _all(text.evidence.applies), names)
     let = {}
-    for name, expression in text.evidence.let.items():
-        let[name] = check.expression(f"evidence.let.{name}", expression, names)
+    for name, expression in text.evidence.values.items():
+        let[name] = check.expression(f"evidence.values.{name}", expression, names)
         names.add(name)
-    _require_cases(check, text)
+    when = {each: check.expression("evidence.when", each, names) for each in text.evidence.when}
+    scale = check.demands("gain.scale", text.gain.scale, names)
+    adds = check.demands("gain.adds", text.gain.adds, names)
+    latency = check.expression("gain.latency", text.gain.latency, names)
+    time = check.expression("gain.time", text.gain.time, names)
+    waits = check.expression("gain.waits", text.gain.waits, names)
+    whole = check.expression("gain.whole", text.gain.whole, names) if text.gain.whole else None
+    message = text.message
+    finding = check.template("message.finding", message.finding, names)
+    to_check = check.template("message.check", message.check, names)
+    passed = check.template("message.passed", message.passed, names)
+    gains = [*scale.values(), *adds.values(), latency, time, waits, *([whole] if whole else [])]
+    expressions = [applies, *let.values(), *when.values(), *gains]
+    read = [*(each.names for each in expressions), *(each.names for each in (finding, to_check, passed))]
+    inputs = tuple(dict.fromkeys(name for names in read for name in sorted(names & of_launch)))
+    _require_cases(check, text, inputs)
     return Rule(
         path=path,
         text=text,
+        inputs=inputs,
         applies=applies,
         let=let,
-        when=check.expression("evidence.when", text.evidence.when, names),
-        scale=check.demands("gain.scale", text.gain.scale, names),
-        adds=check.demands("gain.adds", text.gain.adds, names),
-        latency=check.expression("gain.latency", text.gain.latency, names),
-        time=check.expression("gain.time", text.gain.time, names),
-        waits=check.expression("gain.waits", text.gain.waits, names),
-        whole=check.expression("gain.whole", text.gain.whole, names) if text.gain.whole else None,
-        waste=check.expression("where.waste", text.where.waste, None) if text.where else None,
-        finding=check.template("message.finding", text.message.finding, names),
-        check=check.template("message.check", text.message.check, names),
-        passed=check.template("message.passed", text.message.passed, names),
-        not_applicable=check.template("message.not_applicable", text.message.not_applicable, ()),
+        when=when,
+        fires=check.expression("evidence.when", _all(text.evidence.when), names),
+        scale=scale,
+        adds=adds,
+        latency=latency,
+        time=time,
+        waits=waits,
+        whole=whole,
+        waste=check.expression("where.waste", text.where.waste, OF_INSTRUCTIONS) if text.where else None,
+        finding=finding,
+        check=to_check,
+        passed=passed,
+        not_applicable=check.template("message.not_applicable", message.not_applicable, ()),
     )
 
 
-def _require_cases(check: _Checker, text: RuleFile) -> None:
+def _all(conditions: list[str]) -> str:
+    """One expression that holds where all conditions do."""
+    return " and ".join(f"({each})" for each in conditions)
+
+
+def _require_cases(check: _Checker, text: RuleFile, inputs: tuple[str, ...]) -> None:
     """One case per reachable outcome: a rule carries its own tests."""
     reachable: set[Any] = {"finding", "passed", "not_applicable"}
     untested = reachable - {case.expect for case in text.case}
     if untested:
         raise check.complain("case", f"no case expects {', '.join(sorted(untested))}")
     for case in text.case:
-        if case.metrics.keys() != text.metrics.keys():
-            raise check.complain(f"case {case.name!r}", f"must give exactly {', '.join(text.metrics)}")
+        if case.inputs.keys() != set(inputs):
+            raise check.complain(f"case {case.name!r}", f"must give exactly {', '.join(inputs)}")

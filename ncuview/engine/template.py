@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from string import Formatter
 
 from ncuview.base.errors import UnsafeTemplate
+from ncuview.base.expression import suggestion
 
 MAX_LENGTH = 4096
 _FORMAT = re.compile(r",?(\.\d{1,2})?[fg%]?")
@@ -19,10 +20,14 @@ class Template:
 
     text: str
     names: frozenset[str]
+    _parts: tuple[tuple[str, str | None, str], ...] = field(repr=False)
+    """Text, the name whose value follows it, and how that is formatted."""
 
     def fill(self, values: Mapping[str, float]) -> str:
         """The message with each name replaced by its formatted value."""
-        return self.text.format_map({name: values[name] for name in self.names})
+        return "".join(
+            text if name is None else f"{text}{format(values[name], spec)}" for text, name, spec in self._parts
+        )
 
 
 def compile_template(text: str, names: Iterable[str]) -> Template:
@@ -36,12 +41,15 @@ def compile_template(text: str, names: Iterable[str]) -> Template:
         raise UnsafeTemplate(f"message of {len(text)} characters; at most {MAX_LENGTH} are allowed")
     allowed = frozenset(names)
     try:
-        fields = [(name, spec, conversion) for _, name, spec, conversion in Formatter().parse(text) if name is not None]
+        parsed = list(Formatter().parse(text))
     except ValueError as error:
         raise UnsafeTemplate(f"not a message template: {text!r} ({error})") from error
-    for name, spec, conversion in fields:
+    for _, name, spec, conversion in parsed:
+        if name is None:
+            continue
         if name not in allowed:
-            raise UnsafeTemplate(f"unknown name {name!r} in {text!r}; known here: {', '.join(sorted(allowed))}")
+            raise UnsafeTemplate(f"unknown name {name!r} in {text!r}{suggestion(name, allowed)}")
         if conversion or not _FORMAT.fullmatch(spec or ""):
             raise UnsafeTemplate(f"{{{name}:{spec}}} in {text!r} is more than a plain number format")
-    return Template(text, frozenset(name for name, _, _ in fields))
+    parts = tuple((before, name, spec or "") for before, name, spec, _ in parsed)
+    return Template(text, frozenset(name for _, name, _ in parts if name is not None), parts)

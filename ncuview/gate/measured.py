@@ -13,7 +13,7 @@ import numpy as np
 from ncuview.metrics.repeatability import DURATION, MetricClass, class_of_expression, class_of_metric
 from ncuview.metrics.textbook import definitions, metric_names
 from ncuview.reader.host_times import HOST_TIMES
-from ncuview.reader.validity import believable, refused
+from ncuview.reader.validity import valid
 from ncuview.records.diagnosis import Finding, LaunchDiagnosis, SourceLine
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Numbers:
 
     def _refused(self, launch: LaunchDiagnosis) -> Mapping[str, float]:
         row = self._rows.get((launch.report, launch.index))
-        return {} if row is None else refused(self._believed, row)
+        return {} if row is None else self._valid.refused.get(row, {})
 
     def _was_collected(self, launch: LaunchDiagnosis, name: str) -> bool:
         """Whether all that a textbook metric needs is there, so that it has no value because it has no subject."""
@@ -92,8 +92,8 @@ class Numbers:
         return float(column[row]) if column is not None and row is not None else float("nan")
 
     @cached_property
-    def _believed(self) -> Profile:
-        return believable(self.profile)
+    def _valid(self) -> Profile:
+        return valid(self.profile)
 
     @cached_property
     def _rows(self) -> Mapping[tuple[str, int], int]:
@@ -103,7 +103,7 @@ class Numbers:
 
     @cached_property
     def _columns(self) -> Mapping[str, NDArray[np.float64]]:
-        metrics = self._believed.metrics
+        metrics = self._valid.metrics
         return dict(zip(metrics.columns, metrics.to_numpy(np.float64).T, strict=True))
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ncuview.sass.code import Code
+from ncuview.sass.instruction_mix import Weights, of_class
+from ncuview.sass.opcode_classes import Class
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from ncuview.records.profile import Profile
 
     Column = NDArray[np.float64]
-
-_known: WeakKeyDictionary[Profile, Mapping[int, Executed]] = WeakKeyDictionary()
 
 
 class Executed:
@@ -92,15 +91,34 @@ class _Table:
 
 def executed_by_launch(profile: Profile) -> Mapping[int, Executed]:
     """The instructions of each launch that has any."""
-    if profile not in _known:
-        table = _Table(profile.instructions)
-        launches, starts = np.unique(table.whole("launch"), return_index=True)
-        stops = [*starts.tolist(), len(profile.instructions)][1:]
-        spans = zip(launches.tolist(), starts.tolist(), stops, strict=True)
-        _known[profile] = {launch: Executed(table, slice(start, stop)) for launch, start, stop in spans}
-    return _known[profile]
+    table = _Table(profile.instructions)
+    launches, starts = np.unique(table.whole("launch"), return_index=True)
+    stops = [*starts.tolist(), len(profile.instructions)][1:]
+    spans = zip(launches.tolist(), starts.tolist(), stops, strict=True)
+    return {launch: Executed(table, slice(start, stop)) for launch, start, stop in spans}
 
 
 @lru_cache(maxsize=1 << 12)
 def _code(texts: tuple[str, ...], addresses: tuple[int, ...]) -> Code:
     return Code(texts, addresses)
+
+
+def matches(code: Code, asked: Class) -> NDArray[np.bool_]:
+    """Which instructions are of a class."""
+    return code.result_of(_membership(asked))
+
+
+@cache
+def _membership(asked: Class) -> Callable[[Code], NDArray[np.bool_]]:
+    """One function for each class, so that code remembers its result."""
+    return lambda code: of_class(code, asked)
+
+
+def total(code: Code, asked: Class, values: Column) -> float:
+    """The sum of a metric over the instructions of a class."""
+    return float(values[matches(code, asked)].sum())
+
+
+def weighted(code: Code, weights: Callable[[Code], Weights], values: Column) -> float:
+    """The sum of a metric over all instructions, each times its weight."""
+    return float(code.result_of(weights) @ values)

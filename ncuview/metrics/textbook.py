@@ -17,14 +17,12 @@ import numpy as np
 
 from ncuview.base.errors import UnknownMetric
 from ncuview.base.expression import Expression, compile_expression
-from ncuview.metrics.quantities import warps
-from ncuview.reader.validity import was_refused
 from ncuview.records.diagnosis import TextbookMetric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ncuview.records.profile import Profile
+    from ncuview.metrics.analysis import Analysis
 
     Column = NDArray[np.float64]
 
@@ -84,9 +82,9 @@ def definition(name: str) -> TextbookDefinition:
     raise UnknownMetric(f"no textbook metric is called {name!r}", hint=hint)
 
 
-def textbook_metrics(profile: Profile) -> list[Mapping[str, TextbookMetric]]:
+def textbook_metrics(analysis: Analysis) -> list[Mapping[str, TextbookMetric]]:
     """The textbook metrics of each launch; one that cannot be computed for a launch is left out."""
-    launches, columns = len(profile.metrics), _columns(profile)
+    launches, columns = len(analysis.profile.metrics), _columns(analysis)
     found: dict[str, _OfAll] = {}
     for metric in definitions().values():
         known = [text for text in metric.expressions if metric_names(text) <= columns.keys()]
@@ -155,20 +153,23 @@ def _compiled(expression: str) -> Expression:
     return compile_expression(expression, dotted=True)
 
 
-def _columns(profile: Profile) -> dict[str, Column]:
+def _columns(analysis: Analysis) -> dict[str, Column]:
     """The collected metrics, and two that ncu often leaves out although others determine them exactly."""
-    metrics = profile.metrics
+    metrics = analysis.profile.metrics
     columns: dict[str, Column] = dict(zip(metrics.columns, metrics.to_numpy(np.float64).T, strict=True))
-    determined = {"smsp__warps_launched.sum": warps(profile), "smsp__pcsamp_sample_count": _sample_count(profile)}
+    determined = {
+        "smsp__warps_launched.sum": analysis.value("warps"),
+        "smsp__pcsamp_sample_count": _sample_count(analysis),
+    }
     for name, values in determined.items():
         collected = columns.get(name, values)
         columns[name] = np.where(np.isnan(collected), values, collected)
     return columns
 
 
-def _sample_count(profile: Profile) -> Column:
+def _sample_count(analysis: Analysis) -> Column:
     """Samples of all stall reasons; unknown where a report has only a choice of the reasons, or one that cannot be."""
-    metrics = profile.metrics
+    metrics = analysis.profile.metrics
     reasons = [name for name in metrics.columns if name.startswith(_SAMPLES) and not name.endswith(_NOT_ISSUED)]
     counts = metrics[reasons].sum(axis=1, min_count=_REASONS_OF_EVERY_CHIP).to_numpy(np.float64)
-    return np.where(was_refused(profile, reasons), np.nan, counts)
+    return np.where(analysis.was_refused(reasons), np.nan, counts)

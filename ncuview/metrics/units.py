@@ -19,7 +19,7 @@ class Unit:
         wall: The word under which it is reported; the parts of the L2 cache share one.
         metric: Its use in % of peak over the elapsed time, under Nsight Compute's name; ``determined`` knows others.
             Empty where none gives the use.
-        derived: Then the derived quantity that does, as a share; it may be unknown.
+        quantity: Then the quantity that does, as a share; it may be unknown.
         says: What it does, for people.
         works_for: The class of instructions that it works for; None if kernels of all kinds use it. A launch with none
             of them needs no measure of it.
@@ -28,7 +28,7 @@ class Unit:
     wall: str
     metric: str
     says: str
-    derived: str = ""
+    quantity: str = ""
     works_for: Class | None = None
 
     @property
@@ -61,7 +61,7 @@ UNITS: Mapping[str, Unit] = {
     ),
     "constant": _unit("constant", "constant cache", "idc__request_cycles_active"),
     "tex": _unit("tex", "texture filter", "l1tex__f_wavefronts", works_for=opcode_classes.is_texture_access),
-    "imad": Unit("imad", "", "integer multiplier, half of the FMA pipe", derived="imad_use"),
+    "imad": Unit("imad", "", "integer multiplier, half of the FMA pipe", quantity="imad_use"),
     "alu": _unit("alu", "integer and logic pipe", "sm__inst_executed_pipe_alu"),
     "fma": _unit("fma", "FP32 and integer multiply pipe", "sm__inst_executed_pipe_fma"),
     "fp64_tensor": _unit(

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -37,11 +36,9 @@ _TAKES_TIME = frozenset({_DURATION, "host__kernel_time", "host__whole_time"})
 _PLACES = 5
 """The columns of ``Profile.instructions`` that are no metrics."""
 
-_refused: WeakKeyDictionary[Profile, Refused] = WeakKeyDictionary()
 
-
-def believable(profile: Profile) -> Profile:
-    """The profile with NaN for every number that cannot be right; itself where all can be."""
+def valid(profile: Profile) -> Profile:
+    """The profile with NaN for every number that cannot be right, and those in ``refused``; itself where all can be."""
     refused: Refused = {}
     each_launch = np.arange(len(profile.launches))
     launches = _checked(profile.launches, {"duration_ns": _DURATION}, each_launch, refused)
@@ -51,21 +48,7 @@ def believable(profile: Profile) -> Profile:
     instructions = _checked(profile.instructions, counted, of_launch, refused)
     if not refused:
         return profile
-    believed = replace(profile, launches=launches, metrics=metrics, instructions=instructions)
-    _refused[believed] = refused
-    return believed
-
-
-def refused(profile: Profile, launch: int) -> Mapping[str, float]:
-    """Of a profile that ``believable`` returned: what its report says of this launch and cannot be right, by metric."""
-    return _refused.get(profile, {}).get(launch, {})
-
-
-def was_refused(profile: Profile, metrics: Iterable[str]) -> NDArray[np.bool_]:
-    """Of a profile that ``believable`` returned: for each launch whether one of these metrics cannot be right."""
-    wanted, told = set(metrics), np.zeros(len(profile.launches), dtype=bool)
-    told[[launch for launch, wrong in _refused.get(profile, {}).items() if wanted & wrong.keys()]] = True
-    return told
+    return replace(profile, launches=launches, metrics=metrics, instructions=instructions, refused=refused)
 
 
 def impossible(metric: str, values: Column) -> NDArray[np.bool_]:
@@ -83,13 +66,13 @@ def _checked(
     frame: pd.DataFrame, metrics: Mapping[str, str], of_launch: NDArray[np.int64], refused: Refused
 ) -> pd.DataFrame:
     """The frame without what cannot be right in these columns, which goes to ``refused`` by metric."""
-    believed = {}
+    kept = {}
     for column, metric in metrics.items():
         values = frame[column].to_numpy(np.float64)
         wrong = impossible(metric, values)
         if wrong.any():
-            believed[column] = np.where(wrong, np.nan, values)
+            kept[column] = np.where(wrong, np.nan, values)
             launches, first = np.unique(of_launch[wrong], return_index=True)
             for launch, value in zip(launches.tolist(), values[wrong][first].tolist(), strict=True):
                 refused.setdefault(launch, {}).setdefault(metric, value)
-    return frame.assign(**believed) if believed else frame
+    return frame.assign(**kept) if kept else frame

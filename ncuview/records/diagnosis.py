@@ -148,6 +148,8 @@ class Passed:
 
     rule: RuleId
     message: str
+    unmet: tuple[str, ...] = ()
+    """The conditions of the rule that do not hold, as its file writes them."""
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,8 @@ class Profile:
     sources: Mapping[tuple[str, str], str]
     source_remarks: Mapping[tuple[str, str], str] = field(default_factory=dict)
     call_sites: Mapping[int, Mapping[int, CallSite]] = field(default_factory=dict)
+    refused: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    """Launch -> metric -> what the report says of it and no measurement gives. The frames hold NaN in its place."""
     failure: Failure | None = None
     """Why launches are missing, what of a report could not be read, or why it is not kept; None when all is well."""
 

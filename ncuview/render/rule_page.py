@@ -23,8 +23,9 @@ def rule_page(rule: Rule, width: int) -> str:
                 f"{_INDENT}{label}: {reference}\n\n" + textwrap.indent(region(reference, rule.path), _INDENT * 3)
             )
     parts.append(_section("What the promise assumes", text.gain.assumes + ".", width))
-    for name, threshold in text.thresholds.items():
-        parts.append(_section(f"Threshold {name}: {threshold.value:g}", threshold.why, width))
+    for title, parameters in (("Threshold", text.thresholds), ("Parameter of the prediction", text.prediction)):
+        for name, number in parameters.items():
+            parts.append(_section(f"{title} {name}: {number.value:g}, {number.kind}", number.source, width))
     parts.append(_section("Limits", text.docs.limits, width))
     parts.append(_heading("Taught in"))
     parts += [_wrapped(f"{cite.document}, {cite.section}: {cite.claim}", width, _INDENT) for cite in text.cite]

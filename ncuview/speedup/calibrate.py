@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ncuview.base.errors import NothingProfiled, UsageError
-from ncuview.metrics.quantities import column
+from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.units import UNITS
-from ncuview.reader.validity import believable
 from ncuview.records.calibration import Attained, Calibration, Figure
 from ncuview.speedup.attainable import MOST, Gpu, bounds_of, shipped
 from ncuview.speedup.model import WALL_SHARE, use_of, written_share
@@ -129,7 +128,7 @@ def calibrate(profiles: Sequence[Profile]) -> Calibration:
         UsageError: The profiles are from several GPUs.
         NothingProfiled: No launch is one of ``KERNELS``, or the reports do not name the GPU.
     """
-    seen = [launch for profile in profiles for launch in _launches(believable(profile))]
+    seen = [launch for profile in profiles for launch in _launches(Analysis(profile))]
     device = _device(profiles)
     before = shipped(device)
     bests = {unit: _best(unit, seen, before) for unit in UNITS}
@@ -162,12 +161,13 @@ def _when(profiles: Sequence[Profile]) -> str:
     return ", ".join([*([f"{max(dates):%Y-%m-%d}"] if dates else []), *versions])
 
 
-def _launches(profile: Profile) -> Iterable[_Seen]:
-    uses = {unit: use_of(profile, what) for unit, what in UNITS.items()}
-    blocks, written = column(profile, "launch__grid_size"), written_share(profile)
-    copying = column(profile, "host__to_device_time") + column(profile, "host__to_host_time")
+def _launches(analysis: Analysis) -> Iterable[_Seen]:
+    profile = analysis.profile
+    uses = {unit: use_of(analysis, what) for unit, what in UNITS.items()}
+    blocks, written = analysis.value("grid_size"), written_share(analysis)
+    copying = analysis.value("host_to_device_time") + analysis.value("host_to_host_time")
     with np.errstate(all="ignore"):
-        copied = column(profile, "host__copied_bytes") / copying
+        copied = analysis.value("host_copied_bytes") / copying
     for at, (kernel, duration) in enumerate(
         zip(profile.launches["kernel"].tolist(), profile.launches["duration_ns"].tolist(), strict=True)
     ):

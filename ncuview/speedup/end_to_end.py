@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ncuview.metrics.quantities import column
 from ncuview.speedup.attainable import of_gpu
 from ncuview.speedup.model import CERTAINTY, Speedup
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ncuview.records.profile import Profile
+    from ncuview.metrics.analysis import Analysis
 
     Column = NDArray[np.float64]
 
@@ -35,9 +34,9 @@ def of_host(left: Column) -> Speedup:
     return Speedup(low, best, high, [TRANSFER] * len(left))
 
 
-def with_copies(speedup: Speedup, profile: Profile) -> Speedup:
+def with_copies(speedup: Speedup, analysis: Analysis) -> Speedup:
     """The gain of the whole from the gain of a kernel; unchanged where no copies were timed."""
-    shown = _shown(profile)
+    shown = _shown(analysis)
     timed = np.isfinite(shown)
     kernel = {name: getattr(speedup, name) for name in ("low", "best", "high")}
     with np.errstate(divide="ignore", over="ignore"):  # a gain of 0 is a kernel that never ends, and so is the whole
@@ -45,27 +44,27 @@ def with_copies(speedup: Speedup, profile: Profile) -> Speedup:
     return replace(speedup, **whole)
 
 
-def _shown(profile: Profile) -> Column:
+def _shown(analysis: Analysis) -> Column:
     """The share of the whole in which the kernel runs and no copy could; NaN where no copies were timed."""
-    kernel, whole = column(profile, "host__kernel_time"), column(profile, "host__whole_time")
-    longest_copy = np.maximum(column(profile, "host__to_device_time"), column(profile, "host__to_host_time"))
-    overlapped = column(profile, "host__streams") > 1
+    kernel, whole = analysis.value("host_kernel_time"), analysis.value("host_end_to_end_time")
+    longest_copy = np.maximum(analysis.value("host_to_device_time"), analysis.value("host_to_host_time"))
+    overlapped = analysis.value("host_streams") > 1
     shown = np.where(overlapped, np.maximum(0.0, kernel - longest_copy), kernel) / whole
     return np.minimum(1.0, shown)
 
 
-def attained(profile: Profile) -> Column:
+def attained(analysis: Analysis) -> Column:
     """How close copies and kernel come to a perfect overlap at the speed of the bus, 0..1; NaN where not timed."""
-    devices = profile.launches["device"].tolist()
+    devices = analysis.profile.launches["device"].tolist()
     speeds = {device: of_gpu(device)["host_bytes_per_ns"] for device in set(devices)}
-    each_way = column(profile, "host__copied_bytes") / 2 / np.array([speeds[device] for device in devices])
-    longest = np.maximum(_BOTH_WAYS * each_way, column(profile, "host__kernel_time"))
-    close: Column = np.minimum(1.0, longest / column(profile, "host__whole_time"))
+    each_way = analysis.value("host_copied_bytes") / 2 / np.array([speeds[device] for device in devices])
+    longest = np.maximum(_BOTH_WAYS * each_way, analysis.value("host_kernel_time"))
+    close: Column = np.minimum(1.0, longest / analysis.value("host_end_to_end_time"))
     return close
 
 
-def copies_dominate(profile: Profile) -> list[bool]:
+def copies_dominate(analysis: Analysis) -> list[bool]:
     """Whether the copies of each launch take longer than its kernel."""
-    copies = column(profile, "host__to_device_time") + column(profile, "host__to_host_time")
-    longer: list[bool] = (copies > column(profile, "host__kernel_time")).tolist()
+    copies = analysis.value("host_to_device_time") + analysis.value("host_to_host_time")
+    longer: list[bool] = (copies > analysis.value("host_kernel_time")).tolist()
     return longer

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ncuview.metrics.quantities import column, derived, has_none
+from ncuview.metrics.instruction_table import matches
 from ncuview.metrics.units import BLOCKS, DRAM_BYTES, UNITS, Unit, members
 from ncuview.reader.validity import MOST_OF_PEAK
 from ncuview.speedup.attainable import bounds_of, of_gpu
@@ -30,7 +30,8 @@ from ncuview.speedup.attainable import bounds_of, of_gpu
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ncuview.records.profile import Profile
+    from ncuview.metrics.analysis import Analysis
+    from ncuview.sass.opcode_classes import Class
 
     Column = NDArray[np.float64]
     Demands = Mapping[str, Column]
@@ -102,19 +103,20 @@ class Speedup:
     wall_after: list[str]
 
 
-def load_of(profile: Profile) -> Load:
-    """How the launches of a profile use the units of their GPUs."""
+def load_of(analysis: Analysis) -> Load:
+    """How the launches under analysis use the units of their GPUs."""
+    profile = analysis.profile
     devices = profile.launches["device"].tolist()
     known = {device: of_gpu(device) for device in set(devices)}
     gpus = [known[device] for device in devices]
     duration = profile.launches["duration_ns"].to_numpy(np.float64)
-    use = {unit: use_of(profile, what) for unit, what in UNITS.items()}
-    started = column(profile, "launch__grid_size") / np.array([gpu.get("blocks_per_ns", np.nan) for gpu in gpus])
+    use = {unit: use_of(analysis, what) for unit, what in UNITS.items()}
+    started = analysis.value("grid_size") / np.array([gpu.get("blocks_per_ns", np.nan) for gpu in gpus])
     use[BLOCKS] = np.minimum(1.0, started / duration)
-    loads = column(profile, "dram__bytes_read.sum") + column(profile, "lts__t_sectors.sum") > 0
+    loads = analysis.value("dram_bytes_read") + analysis.value("l2_sectors") > 0
     least = np.array([gpu["launch_ns"] for gpu in gpus]) + loads * np.array([gpu["memory_ns"] for gpu in gpus])
     use["launch"] = np.minimum(1.0, least / duration)
-    written = written_share(profile) * np.array([gpu["dram_write_cost"] for gpu in gpus])
+    written = written_share(analysis) * np.array([gpu["dram_write_cost"] for gpu in gpus])
     bounds = {}
     for bound in CERTAINTY:
         shares = {unit: np.array([bounds_of(gpu, unit)[bound] for gpu in gpus]) for unit in UNITS}
@@ -125,20 +127,28 @@ def load_of(profile: Profile) -> Load:
     return Load(use, bounds)
 
 
-def use_of(profile: Profile, what: Unit) -> Column:
+def use_of(analysis: Analysis, what: Unit) -> Column:
     """A unit's use as a share of its peak, one per launch; NaN where it is unknown."""
-    if what.derived:
-        use = derived(profile, what.derived)
+    if what.quantity:
+        use = analysis.value(what.quantity)
         return np.where(use < MOST_OF_PEAK / 100, use, np.nan)
-    use = column(profile, what.metric) / 100
+    use = analysis.metric(what.metric) / 100
     if what.works_for and np.isnan(use).any():
-        use[np.isnan(use) & has_none(profile, what.works_for)] = 0.0
+        use[np.isnan(use) & _has_none(analysis, what.works_for)] = 0.0
     return use
 
 
-def written_share(profile: Profile) -> Column:
+def _has_none(analysis: Analysis, asked: Class) -> NDArray[np.bool_]:
+    """For each launch whether its code is known and none of its instructions is of a class."""
+    found = np.zeros(len(analysis.profile.launches), dtype=bool)
+    for launch, rows in analysis.instructions.items():
+        found[launch] = not matches(rows.code, asked).any()
+    return found
+
+
+def written_share(analysis: Analysis) -> Column:
     """Bytes written as a share of all bytes of device memory; 0 where there are none, NaN where not counted."""
-    read, written = (column(profile, metric) for metric in DRAM_BYTES)
+    read, written = (analysis.metric(metric) for metric in DRAM_BYTES)
     return written / np.maximum(read + written, 1.0)
 
 

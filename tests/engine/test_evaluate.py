@@ -13,7 +13,8 @@ import pytest
 from ncuview.base.expression import compile_expression
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import Rule, RuleFile, load_rules
-from ncuview.metrics.quantities import OF_SOME_CHIPS
+from ncuview.metrics.names import OF_INSTRUCTIONS
+from ncuview.metrics.quantities.stalls import OF_SOME_CHIPS
 from ncuview.metrics.units import UNITS
 from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotApplicable, Outcome, Passed, Skipped
 from ncuview.records.profile import Profile
@@ -90,7 +91,7 @@ ONLY_FOR_LINES = {
     (rule.text.name, metric)
     for rule in RULES
     if rule.waste
-    for metric in rule.waste.names - replace(rule, waste=None).metric_names()
+    for metric in {OF_INSTRUCTIONS[name] for name in rule.waste.names} - replace(rule, waste=None).metric_names()
 }
 
 
@@ -172,7 +173,7 @@ def test_a_launch_is_judged_alike_alone_and_among_others() -> None:
 @pytest.mark.parametrize(
     ("harm", "what"),
     [
-        (lambda rule: replace(rule, when=compile_expression("1 / 0 > 0")), "when"),
+        (lambda rule: replace(rule, fires=compile_expression("1 / 0 > 0")), "when"),
         (lambda rule: replace(rule, applies=compile_expression("0 / 0")), "applies"),
         (lambda rule: replace(rule, latency=compile_expression("0 / 0")), "gain"),
     ],

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from ncuview.api import load_rules
-from ncuview.engine.locate import CONTEXT, HOW_TO_GET_LINES, LONGEST, NOT_IN_REPORT, Where, where_of
+from ncuview.engine.locate import CONTEXT, HOW_TO_GET_LINES, LONGEST, NOT_IN_REPORT, Places, Where
+from ncuview.metrics.analysis import Analysis
 from ncuview.reader import source
 from ncuview.reader.inlining import with_call_sites
 from ncuview.records.profile import CallSite, Profile
@@ -36,7 +37,7 @@ def profile_of(*instructions: Instruction, sources: dict[str, str] | None = None
 
 
 def where(profile: Profile, rule: str = "uncoalesced-global-load", launch: int = 0) -> Where:
-    return where_of(RULES[rule], launch, profile)
+    return Places(Analysis(profile)).of(RULES[rule], launch)
 
 
 def test_a_line_is_shown_with_the_code_around_it() -> None:

@@ -12,7 +12,7 @@ from ncuview.engine.plan import belongs_in_recording, choose_rules, first_look_m
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import Rule, load_rules
 from ncuview.engine.shipped_plan import shipped_plan
-from ncuview.metrics.quantities import DERIVED
+from ncuview.metrics.quantities import QUANTITIES
 from ncuview.metrics.units import UNITS
 from ncuview.profiling.one_pass import sampling_metrics
 from ncuview.profiling.passes import collector_of
@@ -111,8 +111,10 @@ def test_the_plan_is_sorted_and_names_nothing_twice() -> None:
     assert plan == sorted(set(plan))
 
 
-def test_derived_quantities_are_planned_through_their_metrics() -> None:
-    needed = {name for quantity in DERIVED.values() for name in quantity.metrics if not name.startswith(OF_THE_LAUNCH)}
+def test_quantities_are_planned_through_their_metrics() -> None:
+    needed = {
+        name for quantity in QUANTITIES.values() for name in quantity.metrics if not name.startswith(OF_THE_LAUNCH)
+    }
     assert needed <= PLAN
 
 

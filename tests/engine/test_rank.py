@@ -47,7 +47,7 @@ def promising(name: str, latency: float) -> Rule:
     return replace(
         BY_NAME[name],
         applies=compile_expression("1"),
-        when=compile_expression("1"),
+        fires=compile_expression("1"),
         latency=compile_expression(str(latency)),
         scale={},
         adds={},
@@ -104,7 +104,7 @@ def test_a_launch_with_idle_units_and_no_advice_is_unclear() -> None:
 @pytest.mark.parametrize("harm", ["skipped", "broken"])
 def test_a_launch_that_was_not_fully_judged_is_not_called_near_its_peak(harm: str) -> None:
     busy = Launch(metrics={USE["dram"]: 90.0})
-    broken = replace(BY_NAME["tail-effect"], when=compile_expression("0 / 0"))
+    broken = replace(BY_NAME["tail-effect"], fires=compile_expression("0 / 0"))
     if harm == "skipped":
         assert only(busy.without("launch__occupancy_limit_registers")).verdict == "unclear"
     else:

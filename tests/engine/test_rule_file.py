@@ -14,13 +14,14 @@ import pytest
 from ncuview.base.errors import RuleFileError, UnknownRule, UnsafeExpression, UnsafeTemplate
 from ncuview.base.paths import shipped
 from ncuview.engine.rule_file import OPTIMIZATIONS, find_rule, load_rule, rules_below
-from ncuview.metrics.quantities import DERIVED
+from ncuview.metrics.quantities import QUANTITIES
 
 NAME = "shared-bank-conflict"
 SHIPPED = shipped("rules") / "shared_memory" / f"{NAME}.toml"
 RULE: dict[str, Any] = tomllib.loads(SHIPPED.read_text(encoding="utf-8"))
 
 Path_ = tuple[str | int, ...]
+NUMBER = {"value": 1.0, "kind": "measured", "source": "x"}
 
 
 def toml(value: Any) -> str:
@@ -57,13 +58,13 @@ def keys_of(value: Any, at: Path_ = ()) -> Iterator[Path_]:
             yield from keys_of(inner, (*at, key))
 
 
-OPTIONAL = {"let", "where", "values", "units", "scale", "adds", "latency"}
-OWN_NAMES = {("metrics",), ("thresholds",)}
+OPTIONAL = {"where", "values", "units", "scale", "adds", "latency", "thresholds", "prediction"}
+OWN_NAMES = {("thresholds",), ("prediction",)}
 
 
 def is_required(at: Path_) -> bool:
     """Not optional, and not a name that the rule chose itself."""
-    own = at[:-1] in OWN_NAMES or at[-2:-1] == ("metrics",)
+    own = at[:-1] in OWN_NAMES or at[-2:-1] == ("inputs",)
     return not own and not any(at[:end][-1] in OPTIONAL for end in range(1, len(at) + 1))
 
 
@@ -93,26 +94,26 @@ def test_a_rule_without_a_required_key_does_not_load(tmp_path: Path, at: Path_) 
         (lambda rule: rule.update(more=1), "more"),
         (lambda rule: rule["docs"].update(more="x"), "docs.more"),
         (lambda rule: rule["gain"].update(scales={}), "gain.scales"),
-        (lambda rule: rule.update(schema=2), "schema"),
+        (lambda rule: rule.update(schema=1), "schema"),
         (lambda rule: rule.update(code="smem1"), "code"),
         (lambda rule: rule.update(optimization="rewriting"), "optimization"),
         (lambda rule: rule.update(name="another-name"), "name"),
         (lambda rule: rule.update(cite=[]), "cite"),
         (lambda rule: rule.update(fix=[]), "fix"),
-        (lambda rule: rule.update(metrics={}), "metrics"),
-        (lambda rule: rule["metrics"].update(worst=[]), "metrics.worst"),
-        (lambda rule: rule["metrics"].update(worst=["derived:unheard_of"]), "metrics.worst"),
-        (lambda rule: rule["metrics"].update(worst=["a", "derived:warps"]), "metrics.worst"),
-        (lambda rule: rule["metrics"].update({"two words": ["a"]}), "metrics.two words"),
-        (lambda rule: rule["thresholds"].update({"a.b": {"value": 1.0, "why": "x"}}), "thresholds.a.b"),
-        (lambda rule: rule["evidence"]["let"].update({"ways.real": "1"}), "evidence.let.ways.real"),
+        (lambda rule: rule.update(status="new"), "status"),
+        (lambda rule: rule["evidence"].update(when=[]), "evidence.when"),
+        (lambda rule: rule["thresholds"].update({"a.b": NUMBER}), "thresholds.a.b"),
+        (lambda rule: rule.update(prediction={"a b": NUMBER}), "prediction.a b"),
+        (lambda rule: rule["thresholds"]["ways"].update(kind="guessed"), "thresholds.ways.kind"),
+        (lambda rule: rule["evidence"]["values"].update({"ways.real": "1"}), "evidence.values.ways.real"),
+        (lambda rule: rule["evidence"]["values"].update(warps="1"), "evidence.values.warps"),
         (lambda rule: rule["gain"]["scale"].update(l3="1"), "gain.scale.l3"),
         (lambda rule: rule["gain"].update(adds={"latency": "1"}), "gain.adds.latency"),
         (lambda rule: rule["where"].update(among="texture_load"), "where.among"),
         (lambda rule: rule.update(summary=""), "summary"),
         (lambda rule: rule["thresholds"]["ways"].update(value="1.1"), "thresholds.ways.value"),
-        (lambda rule: rule["case"][0]["metrics"].update(more=1.0), "case 'a column of a 32x32 tile'"),
-        (lambda rule: rule["case"][0]["metrics"].pop("worst"), "case 'a column of a 32x32 tile'"),
+        (lambda rule: rule["case"][0]["inputs"].update(more=1.0), "case 'a column of a 32x32 tile'"),
+        (lambda rule: rule["case"][0]["inputs"].pop("worst_bank_conflict"), "case 'a column of a 32x32 tile'"),
         (lambda rule: rule["case"][0].update(expect="broken"), "case.0.expect"),
     ],
 )
@@ -127,10 +128,10 @@ def test_a_rule_with_something_unknown_in_it_does_not_load(
 @pytest.mark.parametrize(
     ("change", "key"),
     [
-        (lambda rule: rule["evidence"].update(applies="wavefront > 0"), "evidence.applies"),
-        (lambda rule: rule["evidence"].update(when="open('x')"), "evidence.when"),
-        (lambda rule: rule["evidence"]["let"].update(ways="wavefronts.real"), "evidence.let.ways"),
-        (lambda rule: rule["evidence"].update(let={"of_l1": "excess / 2", "excess": "1"}), "evidence.let.of_l1"),
+        (lambda rule: rule["evidence"].update(applies=["wavefront > 0"]), "evidence.applies"),
+        (lambda rule: rule["evidence"].update(when=["warps > 0", "open('x')"]), "evidence.when"),
+        (lambda rule: rule["evidence"]["values"].update(ways="warps.real"), "evidence.values.ways"),
+        (lambda rule: rule["evidence"].update(values={"of_l1": "excess / 2", "excess": "1"}), "evidence.values.of_l1"),
         (lambda rule: rule["gain"]["scale"].update(l1_data="1 - of_l2"), "gain.scale.l1_data"),
         (lambda rule: rule["gain"].update(latency="lambda: 1"), "gain.latency"),
         (lambda rule: rule["where"].update(waste="a b"), "where.waste"),
@@ -203,11 +204,10 @@ def test_a_rule_that_nobody_knows_is_unknown() -> None:
         find_rule(rules_below([shipped("rules")]), "SMEM999")
 
 
-def test_a_rule_needs_the_metrics_under_its_derived_quantities_and_its_lines() -> None:
+def test_a_rule_needs_the_metrics_under_its_quantities_and_its_lines() -> None:
     names = load_rule(SHIPPED).metric_names()
-    assert set(DERIVED["stall_mio_throttle"].metrics) <= names
+    assert set(QUANTITIES["stall_mio_throttle"].metrics) <= names
     assert {"memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal"} <= names
-    assert not any(name.startswith("derived:") for name in names)
 
 
 def test_the_closed_list_of_optimizations_has_24_words() -> None:
@@ -254,9 +254,7 @@ def test_a_rule_names_the_metrics_that_it_reads() -> None:
     rule = load_rule(SHIPPED)
     names = rule.metric_names()
     assert "memory_l1_wavefronts_shared" in names
-    assert not any(name.startswith("derived:") for name in names)
-    plain = replace(rule, text=rule.text.model_copy(update={"metrics": {"a": ["first", "second"]}}), waste=None)
-    assert plain.metric_names() == {"first", "second"}
+    assert replace(rule, inputs=("duration",), waste=None).metric_names() == {"gpu__time_duration.sum"}
 
 
 def test_a_folder_without_rules_and_what_is_no_folder(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import tomllib
 import numpy as np
 
 from ncuview.base.paths import shipped
-from ncuview.engine.evaluate import judge
+from ncuview.engine.evaluate import judge_values
 from ncuview.engine.examples import run_cases
 from ncuview.engine.regions import region
 from ncuview.engine.rule_file import OPTIMIZATIONS, Rule, load_rule, load_rules
@@ -66,7 +66,7 @@ def test_its_name_is_a_noun_of_the_problem(rule: Rule) -> None:
 @each_rule
 def test_its_messages_can_be_filled_for_each_of_its_cases(rule: Rule) -> None:
     for case in rule.text.case:
-        judgement = judge(rule, {alias: np.array([value]) for alias, value in case.metrics.items()}, [case.gpu])
+        judgement = judge_values(rule, {name: np.array([value]) for name, value in case.inputs.items()}, [case.gpu])
         values = {name: float(column[0]) for name, column in judgement.values.items()}
         if case.expect != "not_applicable":
             filled = [template.fill(values) for template in (rule.finding, rule.check, rule.passed)]
@@ -84,34 +84,29 @@ def test_its_messages_are_single_lines(rule: Rule) -> None:
     assert not any("\n" in text for text in [*messages(rule), rule.text.summary])
 
 
-@each_rule
-def test_every_threshold_is_used_and_says_where_it_comes_from(rule: Rule) -> None:
-    read = set().union(rule.applies.names, rule.when.names, *(step.names for step in rule.let.values()))
-    assert rule.thresholds.keys() <= read
-    assert all(len(threshold.why) > 20 for threshold in rule.text.thresholds.values())
+def names_read(rule: Rule) -> set[str]:
+    """Every name that the rule's expressions and messages read."""
+    gains = [*rule.scale.values(), *rule.adds.values(), rule.latency, rule.time, rule.waits]
+    gains += [rule.whole] if rule.whole else []
+    expressions = [rule.applies, rule.fires, *rule.let.values(), *gains]
+    templates = [rule.finding, rule.check, rule.passed]
+    return set().union(*(each.names for each in expressions), *(each.names for each in templates))
 
 
 @each_rule
-def test_every_metric_it_asks_for_is_used(rule: Rule) -> None:
-    expressions = [
-        rule.applies,
-        rule.when,
-        rule.latency,
-        *rule.let.values(),
-        *rule.scale.values(),
-        *rule.adds.values(),
-        rule.time,
-        rule.waits,
-    ]
-    expressions += [rule.whole] if rule.whole else []
-    read = set().union(*(expression.names for expression in expressions))
-    read |= rule.finding.names | rule.check.names | rule.passed.names
-    assert rule.text.metrics.keys() <= read
+def test_every_threshold_decides_and_says_where_it_comes_from(rule: Rule) -> None:
+    deciding = set(rule.applies.names | rule.fires.names)
+    for name, step in reversed(list(rule.let.items())):
+        deciding |= step.names if name in deciding else frozenset()
+    assert {f"threshold.{name}" for name in rule.text.thresholds} <= deciding
+    assert not {f"prediction.{name}" for name in rule.text.prediction} & deciding
+    assert {f"prediction.{name}" for name in rule.text.prediction} <= names_read(rule)
+    assert all(len(each.source) > 20 for each in (*rule.text.thresholds.values(), *rule.text.prediction.values()))
 
 
 @each_rule
-def test_no_computed_value_hides_another(rule: Rule) -> None:
-    assert not rule.let.keys() & (rule.text.metrics.keys() | rule.thresholds.keys())
+def test_every_value_that_it_computes_is_read(rule: Rule) -> None:
+    assert rule.let.keys() <= names_read(rule)
 
 
 def test_codes_and_names_stand_once() -> None:

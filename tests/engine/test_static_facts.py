@@ -33,8 +33,8 @@ def looped(*lines: str, filler: int = 16) -> tuple[str, ...]:
 
 
 def threshold(rule: str, name: str) -> float:
-    [found] = [each.thresholds for each in load_rules() if each.text.name == rule]
-    return found[f"threshold_{name}"]
+    [found] = [each.text.thresholds for each in load_rules() if each.text.name == rule]
+    return found[name].value
 
 
 def test_code_is_judged_by_the_thresholds_of_the_rules_that_judge_it_with_counters() -> None:

@@ -10,7 +10,7 @@ from ncuview.base.paths import shipped
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import shipped_rules
 from ncuview.engine.vendors import vendor_of
-from ncuview.metrics.quantities import derived
+from ncuview.metrics.analysis import Analysis
 from ncuview.pipeline.profiled import read_with_sources
 from ncuview.records.diagnosis import Finding, NotApplicable
 
@@ -84,11 +84,11 @@ def test_a_vendors_kernel_gets_no_advice_whatever_rules_find() -> None:
 )
 def test_rules_on_occupancy_and_barriers_stand_down_on_warp_specialised_kernels(instruction: str) -> None:
     profile = read_with_sources([shipped("kernels") / "reduction" / "h200.ncu-repz"], "reduce_v1")
-    assert set(derived(profile, "warp_specialised")) == {0.0}
+    assert set(Analysis(profile).value("warp_specialised")) == {0.0}
     sass = profile.instructions["sass"].to_list()
     sass[0] = instruction
     changed = replace(profile, instructions=profile.instructions.assign(sass=sass))
-    assert derived(changed, "warp_specialised")[0] == 1.0
+    assert Analysis(changed).value("warp_specialised")[0] == 1.0
     outcomes = {outcome.rule.code: outcome for outcome in diagnose(changed, shipped_rules()).launches[0].outcomes}
     assert {code for code in STAND_DOWN if isinstance(outcomes[code], NotApplicable)} == STAND_DOWN
 
@@ -96,4 +96,4 @@ def test_rules_on_occupancy_and_barriers_stand_down_on_warp_specialised_kernels(
 def test_without_machine_code_a_kernel_is_not_taken_for_a_specialised_one() -> None:
     profile = read_with_sources([shipped("kernels") / "reduction" / "h200.ncu-repz"], "reduce_v1")
     blind = replace(profile, instructions=profile.instructions.iloc[:0])
-    assert set(derived(blind, "warp_specialised")) == {0.0}
+    assert set(Analysis(blind).value("warp_specialised")) == {0.0}

@@ -43,11 +43,6 @@ def test_launches_of_the_same_code_share_it_and_its_numbers_are_not_copied() -> 
     assert np.shares_memory(first["inst_executed"], profile.instructions["inst_executed"].to_numpy())
 
 
-def test_they_are_cut_out_once() -> None:
-    profile = make_profile()
-    assert executed_by_launch(profile) is executed_by_launch(profile)
-
-
 def test_a_table_that_is_not_in_the_order_of_the_launches_is_sorted_and_keeps_each_launchs_order() -> None:
     ordered = make_profile(Launch(), Launch(instructions=SHORT))
     mixed = replace(ordered, instructions=ordered.instructions.iloc[::-1].reset_index(drop=True))

@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.metrics.quantities import DERIVED, STALL_REASONS, column, first_known
+from ncuview.metrics.analysis import Analysis
+from ncuview.metrics.names import STALL_REASONS
+from ncuview.metrics.quantities import QUANTITIES
+from ncuview.metrics.quantities.stalls import SAMPLED
 from ncuview.sass.code import Code
 from ncuview.sass.load_batches import load_batches
 from tests.builders import STALL, WARPS, Instruction, Launch, load, make_profile, shared_load, store
@@ -18,7 +21,7 @@ from tests.together import together
 
 
 def value(name: str, launch: Launch) -> float:
-    return float(DERIVED[name].compute(make_profile(launch))[0])
+    return float(Analysis(make_profile(launch)).value(name)[0])
 
 
 def batches(sass: list[str]) -> list[tuple[int, int]]:
@@ -130,40 +133,41 @@ def loop(jump: str, turns: float = 70.0) -> Launch:
 
 @pytest.mark.parametrize("jump", ["@P0 BRA 0x10", "BRA 0x10", "@!P0 BRA.U P1, 0x10", "@P0 BRA `(.L_x_1), 0x10"])
 def test_a_loop_turns_once_for_each_backward_jump(jump: str) -> None:
-    assert value("loop_turns", loop(jump)) == 70
+    assert value("loop_iterations", loop(jump)) == 70
 
 
 def test_a_jump_forward_keeps_no_loop_going() -> None:
-    assert value("loop_turns", loop("@P0 BRA 0x30")) == 0
+    assert value("loop_iterations", loop("@P0 BRA 0x30")) == 0
 
 
 def test_a_kernel_without_instructions_has_unknown_turns() -> None:
-    assert math.isnan(value("loop_turns", Launch(instructions=[])))
+    assert math.isnan(value("loop_iterations", Launch(instructions=[])))
 
 
 samples = st.lists(st.integers(0, 10**6), min_size=len(STALL_REASONS), max_size=len(STALL_REASONS))
 
 
 @given(samples.filter(any))
-def test_stall_shares_sum_to_one(counts: list[int]) -> None:
+def test_stall_shares_are_of_the_samples_of_all_reasons(counts: list[int]) -> None:
     named = {STALL.format(reason): float(count) for reason, count in zip(STALL_REASONS, counts, strict=True)}
-    profile = make_profile(Launch(metrics=named))
-    shares = [float(DERIVED[f"stall_{reason}"].compute(profile)[0]) for reason in STALL_REASONS]
-    assert sum(shares) == pytest.approx(1.0)
-    assert shares == pytest.approx([count / sum(counts) for count in counts])
+    analysis = Analysis(make_profile(Launch(metrics=named)))
+    for reason, count in zip(STALL_REASONS, counts, strict=True):
+        if f"stall_{reason}" in QUANTITIES:
+            assert float(analysis.value(f"stall_{reason}")[0]) == pytest.approx(count / sum(counts))
 
 
 @pytest.mark.parametrize("missing", ["barrier", "long_scoreboard", "selected"])
 def test_shares_over_a_choice_of_the_reasons_are_unknown(missing: str) -> None:
     launch = Launch().without(STALL.format(missing))
-    assert [reason for reason in STALL_REASONS if not math.isnan(value(f"stall_{reason}", launch))] == []
+    shares = [name for name, quantity in QUANTITIES.items() if quantity.reads == SAMPLED]
+    assert [name for name in shares if not math.isnan(value(name, launch))] == []
     assert math.isnan(value("stall_memory", launch))
 
 
 def test_reasons_that_only_some_chips_have_may_be_missing() -> None:
     launch = Launch().without(STALL.format("imc_miss"), STALL.format("warpgroup_arrive"))
     assert value("stall_barrier", launch) == pytest.approx(1 / 17)
-    assert value("stall_warpgroup_arrive", launch) == 0
+    assert value("stall_imc_miss", launch) == 0
 
 
 def test_a_launch_without_samples_has_no_shares() -> None:
@@ -189,47 +193,48 @@ def test_the_worst_bank_conflict_is_that_of_one_instruction() -> None:
 
 
 def test_fill_is_the_share_of_the_threads_that_fit() -> None:
-    assert value("fill", Launch(metrics={"launch__thread_count": 132.0 * 1024})) == 0.5
+    assert value("gpu_fill", Launch(metrics={"launch__thread_count": 132.0 * 1024})) == 0.5
 
 
 def test_the_last_warp_of_a_block_counts_whole() -> None:
     odd = {"launch__block_size": 40.0, "launch__grid_size": 10.0, "launch__thread_count": 400.0}
     assert value("warps", Launch(metrics=odd)) == 20
-    assert value("lanes_launched", Launch(metrics=odd)) == 20
+    assert value("threads_per_warp", Launch(metrics=odd)) == 20
 
 
 def test_the_load_that_runs_most_often_says_how_often_a_warp_turns() -> None:
     block = {"launch__block_size": 64.0, "launch__grid_size": 10.0}
     before, loop = executed(ldg(4), 20.0), executed(ldg(5), 160.0)
-    assert value("load_turns", Launch(metrics=block, instructions=[before, loop])) == 8
-    assert value("load_turns", Launch(metrics=block, instructions=[executed("EXIT", 20.0)])) == 0
+    assert value("load_iterations", Launch(metrics=block, instructions=[before, loop])) == 8
+    assert value("load_iterations", Launch(metrics=block, instructions=[executed("EXIT", 20.0)])) == 0
 
 
 def test_the_data_stage_of_l1_takes_one_wavefront_per_cycle_and_multiprocessor() -> None:
     assert value("l1_wavefronts", Launch()) == pytest.approx(0.1 * 200_000 * 132)
 
 
-@together("name", sorted(DERIVED.keys() - {"host_timed", "warp_specialised"}))
+@together("name", sorted(QUANTITIES.keys() - {"host_timed", "warp_specialised"}))
 def test_without_what_it_declares_a_quantity_is_unknown(name: str) -> None:
-    assert math.isnan(value(name, Launch().without(*DERIVED[name].metrics)))
+    assert math.isnan(value(name, Launch().without(*QUANTITIES[name].metrics)))
 
 
-@together("name", DERIVED)
+@together("name", QUANTITIES)
 def test_what_it_declares_is_all_that_a_quantity_needs(name: str) -> None:
     everything = make_profile(Launch())
-    needed = [metric for metric in DERIVED[name].metrics if metric in everything.metrics.columns]
+    needed = [metric for metric in QUANTITIES[name].metrics if metric in everything.metrics.columns]
     columns = everything.instructions.columns
     kept = [metric for metric in columns if metric in needed or metric in columns[:5]]
     reduced = type(everything)(
         (), everything.launches, everything.metrics[needed], {}, everything.instructions[kept], {}
     )
-    np.testing.assert_array_equal(DERIVED[name].compute(reduced), DERIVED[name].compute(everything))
+    np.testing.assert_array_equal(Analysis(reduced).value(name), Analysis(everything).value(name))
 
 
 def test_an_infinite_metric_is_unknown() -> None:
-    profile = make_profile(Launch(metrics={"a": math.inf, "b": 2.0}))
-    assert math.isnan(column(profile, "a")[0])
-    assert first_known(profile, ["c", "a", "b"]).tolist() == [2.0]
+    analysis = Analysis(make_profile(Launch(metrics={"a": math.inf, "b": 2.0})))
+    assert math.isnan(analysis.metric("a")[0])
+    assert analysis.metric("b").tolist() == [2.0]
+    assert math.isnan(analysis.metric("c")[0])
 
 
 def worked(sass: str, times: float, lanes: float) -> Instruction:
@@ -238,12 +243,12 @@ def worked(sass: str, times: float, lanes: float) -> Instruction:
 
 def test_loads_of_every_other_lane_are_counted() -> None:
     launch = Launch(instructions=[worked(ldg(4), 10, 16), worked(ldg(5), 20, 15.5), worked(ldg(6), 40, 32)])
-    assert value("half_loads", launch) == 30
+    assert value("half_warp_loads", launch) == 30
 
 
 def test_loads_of_fewer_or_more_lanes_and_other_instructions_are_no_halves() -> None:
     launch = Launch(instructions=[worked(ldg(4), 10, 8), worked(ldg(5), 20, 18), worked("FADD R1, R2, R3", 40, 16)])
-    assert value("half_loads", launch) == 0
+    assert value("half_warp_loads", launch) == 0
 
 
 def test_working_lanes_are_those_of_an_average_instruction() -> None:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from ncuview.base.errors import UnknownMetric
 from ncuview.base.expression import compile_expression
-from ncuview.metrics.quantities import STALL_REASONS
+from ncuview.metrics.analysis import Analysis
+from ncuview.metrics.names import STALL_REASONS
 from ncuview.metrics.textbook import definition, definitions, metric_names, textbook_metrics
 from ncuview.records.diagnosis import TextbookMetric
 from ncuview.records.profile import Profile
@@ -50,7 +51,7 @@ def profile_with(columns: dict[str, list[float]]) -> Profile:
 
 
 def only_launch(metrics: dict[str, float]) -> Mapping[str, TextbookMetric]:
-    [launch] = textbook_metrics(profile_with({name: [value] for name, value in metrics.items()}))
+    [launch] = textbook_metrics(Analysis(profile_with({name: [value] for name, value in metrics.items()})))
     return launch
 
 
@@ -161,14 +162,14 @@ def test_a_choice_of_stall_reasons_gives_no_shares() -> None:
 
 def test_a_launch_takes_the_first_expression_that_it_has_metrics_for() -> None:
     profile = profile_with({SECTORS: [32.0, np.nan], LOADS: [1.0, 1.0], AVERAGE_SECTORS: [5.0, 8.0]})
-    first, second = textbook_metrics(profile)
+    first, second = textbook_metrics(Analysis(profile))
     assert first["gld_transactions_per_request"] == TextbookMetric(32.0, "sector/request", f"{SECTORS} / {LOADS}")
     assert second["gld_transactions_per_request"] == TextbookMetric(8.0, "sector/request", AVERAGE_SECTORS)
 
 
 def test_the_metrics_of_a_launch_are_a_mapping_of_what_it_has() -> None:
     profile = profile_with({SECTORS: [32.0, np.nan], LOADS: [1.0, 1.0]})
-    first, second = textbook_metrics(profile)
+    first, second = textbook_metrics(Analysis(profile))
     assert len(first) == len(list(first)) == len(dict(first)) > len(second)
     assert first == {name: first[name] for name in first}
     assert "gld_transactions_per_request" in first
@@ -233,7 +234,7 @@ def test_twice_the_work_has_the_same_ratios(name: str, above: float, below: floa
 
 
 def test_a_profile_without_launches_has_no_metrics() -> None:
-    assert textbook_metrics(profile_with({SECTORS: [], LOADS: []})) == []
+    assert textbook_metrics(Analysis(profile_with({SECTORS: [], LOADS: []}))) == []
 
 
 def test_an_unknown_name_brings_the_nearest() -> None:

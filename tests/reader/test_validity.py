@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.reader.validity import MOST, believable, impossible, refused, was_refused
+from ncuview.metrics.analysis import Analysis
+from ncuview.reader.validity import MOST, impossible, valid
 from tests.builders import Instruction, Launch, make_profile
 
 SECTORS, TIME = "lts__t_sectors.sum", "gpu__time_duration.sum"
@@ -56,40 +57,37 @@ def test_what_is_left_is_finite_and_not_negative(values: list[float]) -> None:
 
 def test_a_profile_without_fault_is_itself() -> None:
     profile = make_profile(Launch(), Launch({SECTORS: nan}))
-    assert believable(profile) is profile
-    assert refused(profile, 1) == {}
-    assert not was_refused(profile, [SECTORS]).any()
+    assert valid(profile) is profile
+    assert profile.refused == {}
 
 
 def test_only_what_is_wrong_becomes_unknown_and_is_kept_for_the_reason() -> None:
     profile = make_profile(Launch(), Launch({SECTORS: -5.0, USE: 4000.0}), Launch({SECTORS: inf}))
-    believed = believable(profile)
-    assert believed.metrics[SECTORS].isna().tolist() == [False, True, True]
-    assert believed.metrics.drop(columns=[SECTORS, USE]).equals(profile.metrics.drop(columns=[SECTORS, USE]))
-    assert [dict(refused(believed, launch)) for launch in range(3)] == [
-        {},
-        {SECTORS: -5.0, USE: 4000.0},
-        {SECTORS: inf},
-    ]
-    assert was_refused(believed, [SECTORS, HIT_RATE]).tolist() == [False, True, True]
-    assert was_refused(believed, [USE]).tolist() == [False, True, False]
+    kept = valid(profile)
+    assert kept.metrics[SECTORS].isna().tolist() == [False, True, True]
+    assert kept.metrics.drop(columns=[SECTORS, USE]).equals(profile.metrics.drop(columns=[SECTORS, USE]))
+    assert kept.refused == {1: {SECTORS: -5.0, USE: 4000.0}, 2: {SECTORS: inf}}
+    analysis = Analysis(profile)
+    assert analysis.was_refused([SECTORS, HIT_RATE]).tolist() == [False, True, True]
+    assert analysis.was_refused([USE]).tolist() == [False, True, False]
+    assert Analysis(replace(kept, failure=None)).was_refused([USE]).tolist() == [False, True, False]
     assert profile.metrics[SECTORS].tolist()[1:] == [-5.0, inf], "what was read stays as it was"
 
 
 def test_a_launch_without_a_time_that_can_be_has_none() -> None:
-    believed = believable(make_profile(Launch({TIME: -7.0}), Launch()))
-    assert believed.launches["duration_ns"].isna().tolist() == [True, False]
-    assert dict(refused(believed, 0)) == {TIME: -7.0}
+    kept = valid(make_profile(Launch({TIME: -7.0}), Launch()))
+    assert kept.launches["duration_ns"].isna().tolist() == [True, False]
+    assert kept.refused[0] == {TIME: -7.0}
 
 
 def test_one_instruction_is_enough_to_name_the_first_of_its_launch() -> None:
     bad = [Instruction("NOP", metrics={"inst_executed": value}) for value in (1.0, -2.0, -3.0)]
     profile = make_profile(Launch(), Launch({"inst_executed": 10.0}, instructions=bad))
-    believed = believable(profile)
-    rows = believed.instructions
+    kept = valid(profile)
+    rows = kept.instructions
     assert rows.loc[rows["launch"] == 1, "inst_executed"].isna().tolist() == [False, True, True]
     assert not rows.loc[rows["launch"] == 0, "inst_executed"].isna().any()
-    assert dict(refused(believed, 1)) == {"inst_executed": -2.0}
+    assert kept.refused[1] == {"inst_executed": -2.0}
     assert list(rows.columns) == list(profile.instructions.columns)
 
 
@@ -101,4 +99,4 @@ def test_no_launch_is_no_fault() -> None:
         metrics=profile.metrics.iloc[:0],
         instructions=profile.instructions.iloc[:0],
     )
-    assert believable(empty) is empty
+    assert valid(empty) is empty

@@ -13,6 +13,7 @@ from ncuview.base.errors import TableError
 from ncuview.base.paths import users_table
 from ncuview.engine.rank import diagnose
 from ncuview.gpus import DEFAULT, FIGURES, shipped_tables
+from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.units import UNITS
 from ncuview.records.calibration import Attained, Calibration, Figure
 from ncuview.speedup.attainable import Section, attainable, check_writable, keep, of_gpu, read_table
@@ -65,9 +66,9 @@ def test_a_section_of_another_gpu_changes_nothing(write: Write) -> None:
 
 def test_predictions_rest_on_the_users_section(write: Write) -> None:
     launch = make_profile(Launch(device=OTHER))
-    before = load_of(launch).attainable["best"]["l2_out"][0]
+    before = load_of(Analysis(launch)).attainable["best"]["l2_out"][0]
     write(f'["{OTHER}"]\nl2_out = {{ low = 0.5, best = 0.6, high = 0.7 }}\n')
-    assert (before, load_of(launch).attainable["best"]["l2_out"][0]) == (0.9, 0.6)
+    assert (before, load_of(Analysis(launch)).attainable["best"]["l2_out"][0]) == (0.9, 0.6)
 
 
 def test_a_gpu_that_nobody_measured_is_said_to_be_assumed(write: Write) -> None:
@@ -150,7 +151,7 @@ def test_a_user_without_a_home_has_none(monkeypatch: pytest.MonkeyPatch) -> None
 def test_it_is_an_error_that_names_file_and_key(write: Write, text: str, says: str) -> None:
     path = write(text)
     with pytest.raises(TableError) as raised:
-        load_of(make_profile())
+        load_of(Analysis(make_profile()))
     assert str(raised.value).startswith(f"{path}: ")
     assert says in str(raised.value)
     assert raised.value.exit_code == 2

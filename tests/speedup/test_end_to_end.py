@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ncuview.metrics.analysis import Analysis
 from ncuview.records.profile import Profile
 from ncuview.speedup.attainable import of_gpu
 from ncuview.speedup.end_to_end import TRANSFER, attained, copies_dominate, of_host, with_copies
@@ -46,7 +47,7 @@ def of_kernel(low: float, best: float, high: float, launches: int = 1) -> Speedu
 def whole_gain(launch: Launch, *gains: float) -> tuple[float, ...]:
     """Low, best and high of the whole, from those of the kernel."""
     low, best, high = gains if len(gains) == len(BOUNDS) else gains * 3
-    return bounds(with_copies(of_kernel(low, best, high), make_profile(launch)))
+    return bounds(with_copies(of_kernel(low, best, high), Analysis(make_profile(launch))))
 
 
 def bounds(speedup: Speedup, launch: int = 0) -> tuple[float, ...]:
@@ -76,7 +77,7 @@ def test_without_copies_the_whole_is_the_kernel() -> None:
 
 def test_a_launch_whose_copies_nobody_timed_keeps_its_gain() -> None:
     before = of_kernel(1.5, 2.0, 4.0)
-    after = with_copies(before, make_profile(Launch()))
+    after = with_copies(before, Analysis(make_profile(Launch())))
     assert bounds(after) == (1.5, 2.0, 4.0)
     assert after.wall_after == before.wall_after
 
@@ -109,7 +110,7 @@ def test_a_kernel_that_never_ends_makes_the_whole_endless(gain: float) -> None:
 
 def test_launches_do_not_influence_each_other() -> None:
     profile = make_profile(timed(), Launch(), timed(kernel=2e6, whole=4e6))
-    together = with_copies(of_kernel(1.5, 2.0, 4.0, launches=3), profile)
+    together = with_copies(of_kernel(1.5, 2.0, 4.0, launches=3), Analysis(profile))
     assert [bounds(together, launch)[1] for launch in range(3)] == pytest.approx([1.2, 2.0, 4 / 3])
 
 
@@ -175,7 +176,7 @@ def test_leaving_less_gains_more(one: float, other: float) -> None:
 
 
 def close(*made: Launch) -> list[float]:
-    return [float(share) for share in attained(make_profile(*made))]
+    return [float(share) for share in attained(Analysis(make_profile(*made)))]
 
 
 def at_the_bus(whole: float, kernel: float = 1.0) -> Launch:
@@ -215,9 +216,9 @@ def test_how_close_it_comes_is_a_share(launch: Launch) -> None:
 
 @pytest.mark.parametrize(("kernel", "longer"), [(1e6, True), (2e6, False), (3e6, False)])
 def test_copies_dominate_when_both_together_take_longer_than_the_kernel(kernel: float, longer: bool) -> None:
-    assert copies_dominate(make_profile(timed(kernel=kernel))) == [longer]
+    assert copies_dominate(Analysis(make_profile(timed(kernel=kernel)))) == [longer]
 
 
 def test_copies_that_nobody_timed_dominate_nothing() -> None:
     profile: Profile = make_profile(Launch(), timed().without("host__to_host_time"))
-    assert copies_dominate(profile) == [False, False]
+    assert copies_dominate(Analysis(profile)) == [False, False]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.units import UNITS as ALL_UNITS
 from ncuview.metrics.units import members
 from ncuview.speedup.attainable import attainable
@@ -29,7 +30,7 @@ def load_with(use: Mapping[str, float], **metrics: float) -> Load:
     """A launch with these units in use, in % of peak, and all others nearly idle."""
     uses = {**dict.fromkeys(UNITS, 1.0), **use}
     named = {USE[unit]: percent for unit, percent in uses.items()}
-    return load_of(make_profile(Launch(metrics={**named, **metrics})))
+    return load_of(Analysis(make_profile(Launch(metrics={**named, **metrics}))))
 
 
 def gain(
@@ -145,26 +146,26 @@ def lacking(unit: str, *code: str) -> Launch:
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_missing_unit_is_named(unit: str) -> None:
-    load = load_of(make_profile(lacking(unit)))
+    load = load_of(Analysis(make_profile(lacking(unit))))
     assert load.missing(0) == (USE[unit],)
 
 
 @pytest.mark.parametrize("metric", ["dram__bytes_read.sum", "dram__bytes_write.sum"])
 def test_what_device_memory_attains_is_unknown_without_the_bytes_written(metric: str) -> None:
-    load = load_of(make_profile(Launch().without(metric)))
+    load = load_of(Analysis(make_profile(Launch().without(metric))))
     assert load.missing(0) == ("dram__bytes_read.sum", "dram__bytes_write.sum")
     assert np.isnan(load.attainable["best"]["dram"][0])
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_latency_is_no_answer_while_a_unit_is_unknown(unit: str) -> None:
-    assert walls_now(load_of(make_profile(Launch()))) == ["latency"]
-    assert walls_now(load_of(make_profile(lacking(unit)))) == ["unknown"]
+    assert walls_now(load_of(Analysis(make_profile(Launch())))) == ["latency"]
+    assert walls_now(load_of(Analysis(make_profile(lacking(unit))))) == ["unknown"]
 
 
 @pytest.mark.parametrize("unit", SERVED)
 def test_a_unit_that_no_instruction_uses_is_idle(unit: str) -> None:
-    load = load_of(make_profile(lacking(unit, "@P0 IADD3 R1, R2, R3", "EXIT")))
+    load = load_of(Analysis(make_profile(lacking(unit, "@P0 IADD3 R1, R2, R3", "EXIT"))))
     assert load.missing(0) == ()
     assert load.use[unit].tolist() == [0.0]
 
@@ -172,16 +173,16 @@ def test_a_unit_that_no_instruction_uses_is_idle(unit: str) -> None:
 @pytest.mark.parametrize("unit", SERVED)
 def test_without_code_any_unit_may_be_in_use(unit: str) -> None:
     launch = replace(Launch().without(UNITS[unit].metric), instructions=())
-    assert load_of(make_profile(launch)).missing(0) == (USE[unit],)
+    assert load_of(Analysis(make_profile(launch))).missing(0) == (USE[unit],)
 
 
 def test_an_older_name_of_a_pipes_use_counts_too() -> None:
     older = Launch().without(USE["xu"]).with_metrics({USE["xu"].replace("_realtime", ""): 77.0})
-    assert load_of(make_profile(older)).use["xu"].tolist() == [0.77]
+    assert load_of(Analysis(make_profile(older))).use["xu"].tolist() == [0.77]
 
 
 def test_a_gpu_that_was_not_measured_takes_the_default() -> None:
-    unknown = load_of(make_profile(Launch(device="NVIDIA Unheard-of")))
+    unknown = load_of(Analysis(make_profile(Launch(device="NVIDIA Unheard-of"))))
     for unit in UNITS:
         assert attainable("NVIDIA Unheard-of", unit, "low") <= attainable(H200, unit, "low") + 0.15
         assert 0.5 < attainable("NVIDIA Unheard-of", unit, "best") <= 1.0
@@ -215,7 +216,7 @@ def test_an_empty_launch_is_limited_by_launching() -> None:
 
 def test_launches_do_not_influence_each_other() -> None:
     busy, idle = Launch().with_metrics({USE["dram"]: 90.0}), Launch()
-    together = load_of(make_profile(busy, idle))
-    alone = [load_of(make_profile(launch)) for launch in (busy, idle)]
+    together = load_of(Analysis(make_profile(busy, idle)))
+    alone = [load_of(Analysis(make_profile(launch))) for launch in (busy, idle)]
     assert together.floor().tolist() == [float(load.floor()[0]) for load in alone]
     assert together.use["dram"].tolist() == [0.9, LOW_USE / 100]

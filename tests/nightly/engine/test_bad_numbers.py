@@ -21,6 +21,7 @@ from ncuview.comparison.compare import compare
 from ncuview.engine.first_look import second_look
 from ncuview.engine.priority import priorities
 from ncuview.engine.rank import diagnose
+from ncuview.metrics.analysis import Analysis
 from ncuview.reader.validity import impossible
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, Outcome, Skipped
 from ncuview.records.profile import Profile
@@ -272,7 +273,7 @@ def test_a_size_that_cannot_be_is_unknown_in_every_form(value: float) -> None:
 
 
 def test_a_change_that_is_no_number_promises_nothing() -> None:
-    load_ = load_of(make_profile(Launch({USE["l1_data"]: 90.0})))
+    load_ = load_of(Analysis(make_profile(Launch({USE["l1_data"]: 90.0}))))
     none = load_.floor() * 0
     for scale, adds in (({"l1_data": none + nan}, {}), ({}, {"l1_data": none + nan}), ({"tex": none + inf}, {})):
         assert not isfinite(predict(load_, scale, adds, none).best[0])
@@ -286,7 +287,7 @@ def test_a_change_that_is_no_number_promises_nothing() -> None:
 
 def test_a_promise_without_any_unit_at_work_is_finite() -> None:
     idle = dict.fromkeys(USE.values(), 0.0)
-    load_ = load_of(make_profile(Launch({**idle, TIME: 1e15})))
+    load_ = load_of(Analysis(make_profile(Launch({**idle, TIME: 1e15}))))
     gain = predict(load_, {}, {}, load_.floor() * 0 + 1)
     assert 1 < gain.low[0] <= gain.best[0] <= gain.high[0] < inf
 

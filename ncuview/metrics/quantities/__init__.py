@@ -1,0 +1,25 @@
+"""Every quantity by name, from modules by subject: the launch, stalls, memory accesses, instructions, host times.
+
+``QUANTITIES`` holds them; ``metrics_of`` and ``unit_of`` answer for quantities and for the short names of metrics.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from ncuview.metrics.names import NAMES
+from ncuview.metrics.quantities import host, instructions, launch, memory, stalls
+from ncuview.metrics.registry import REGISTERED, Quantity
+
+__all__ = ["QUANTITIES", "host", "instructions", "launch", "memory", "metrics_of", "stalls", "unit_of"]
+
+QUANTITIES: Mapping[str, Quantity] = MappingProxyType(REGISTERED)
+
+
+def metrics_of(name: str) -> tuple[str, ...]:
+    """The metrics that a quantity or a short name stands for, under ncu's names."""
+    return (NAMES[name],) if name in NAMES else QUANTITIES[name].metrics
+
+
+def unit_of(name: str) -> str:
+    """The unit of a quantity; empty for a metric of ncu, whose report gives it."""
+    return QUANTITIES[name].unit if name in QUANTITIES else ""

@@ -1,0 +1,26 @@
+"""Quantities of what the host timed around a kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ncuview.metrics.registry import quantity
+from ncuview.reader.host_times import HOST_TIMES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ncuview.metrics.registry import Launches
+
+    Column = NDArray[np.float64]
+
+
+@quantity("1 if so")
+def host_timed(launches: Launches) -> Column:
+    """1 where the host timed the copies, 0 where it did not, unknown where only some of its times are known."""
+    known = np.isfinite([launches.metric(name) for name in HOST_TIMES])
+    partly = known.any(axis=0) | launches.was_refused(HOST_TIMES)
+    whole = np.isfinite(launches.value("host_end_to_end_time"))
+    return np.where(whole, 1.0, np.where(partly, np.nan, 0.0))

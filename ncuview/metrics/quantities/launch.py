@@ -1,0 +1,87 @@
+"""Quantities of the launch's shape, and of the multiprocessors' cycles: warps, threads, waves, issue slots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ncuview.metrics.registry import quantity
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.float64]
+
+_WARP = 32
+_ISSUE_SLOTS = 4
+"""Instructions that a multiprocessor can issue per cycle, from Volta on."""
+_HOPPER = 9
+_START_NS, _TRIP_NS = 300.0, 400.0
+"""To start and end a warp, and for a load beyond L1. On an H200, waves of warps that load once take 960 to 1040 ns; 96
+loads that wait for one another in L2 take 19.1 us, 62 from device memory 41.5 us."""
+
+
+@quantity("warp")
+def warps(block_size: Column, grid_size: Column) -> Column:
+    """Warps launched; a partly filled warp at the end of a block counts as one."""
+    return np.ceil(block_size / _WARP) * grid_size
+
+
+@quantity("thread/warp")
+def threads_per_warp(thread_count: Column, warps: Column) -> Column:
+    """Threads per launched warp: below 32 where the block size is no multiple of the warp size."""
+    return thread_count / warps
+
+
+@quantity("share")
+def gpu_fill(thread_count: Column, sm_count: Column, max_threads_per_sm: Column) -> Column:
+    """Threads launched per thread that the GPU can hold at once."""
+    return thread_count / (sm_count * max_threads_per_sm)
+
+
+@quantity("cycle")
+def sm_cycles(sm_cycles_elapsed: Column, sm_count: Column) -> Column:
+    """Elapsed cycles summed over all multiprocessors, idle ones too."""
+    return sm_cycles_elapsed * sm_count
+
+
+@quantity("share")
+def executed_per_issued(issue_pct: Column, inst_executed_by_smsp: Column, sm_cycles: Column) -> Column:
+    """Instructions executed per instruction issued: below 1 where the hardware issued some again."""
+    return np.minimum(1.0, inst_executed_by_smsp / (issue_pct / 100 * _ISSUE_SLOTS * sm_cycles))
+
+
+@quantity("share")
+def imad_use(imad_cycles: Column, sm_cycles: Column, compute_capability: Column) -> Column:
+    """Use of the integer multiplier as a share of its peak, on Hopper; unknown on other GPUs."""
+    return np.where(compute_capability == _HOPPER, imad_cycles / sm_cycles, np.nan)
+
+
+@quantity("inst/warp")
+def loads_per_warp(global_load_inst: Column, warps: Column) -> Column:
+    """Global loads that an average warp executes."""
+    return global_load_inst / warps
+
+
+@quantity("1/warp")
+def load_iterations(most_executed_load: Column, warps: Column) -> Column:
+    """How often an average warp executes the global load that is executed most often."""
+    return most_executed_load / warps
+
+
+@quantity("share")
+def own_waits(
+    waits_for_loads: Column,
+    warps: Column,
+    l1_load_hit_pct: Column,
+    waves_per_sm: Column,
+    duration: Column,
+) -> Column:
+    """The share of the launch's time that its waves of warps would take if no unit were busy.
+
+    Every warp starts, and goes to L2 or device memory for each group of loads that L1 does not hold.
+    """
+    beyond_l1 = np.maximum(0.0, 1 - l1_load_hit_pct / 100)
+    of_a_wave = _START_NS + waits_for_loads / warps * beyond_l1 * _TRIP_NS
+    return waves_per_sm * of_a_wave / duration

@@ -1,0 +1,307 @@
+"""Quantities of memory accesses: their requests, sectors, wavefronts, lanes, and what their addresses depend on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ncuview.metrics.instruction_table import matches, total, weighted
+from ncuview.metrics.registry import instruction_quantity, quantity
+from ncuview.sass import address, instruction_mix, load_indices, loaded_values, loops, opcode_classes
+from ncuview.sass.index_dependence import loads_invariant_along
+from ncuview.sass.load_batches import load_batches
+from ncuview.sass.repeated_passes import fusible_pass_loads as fusible_pass_loads_of
+from ncuview.sass.repeated_passes import repeated_pass_loads as repeated_pass_loads_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from ncuview.sass.code import Code
+    from ncuview.sass.repeated_passes import Place
+
+    Column = NDArray[np.float64]
+
+_WARP = 32
+_NEARLY = 1
+"""Lanes by which the halves of warps differ, at the edges of what a kernel works on."""
+
+
+@instruction_quantity("inst")
+def load_requests(code: Code, executions: Column) -> float:
+    """Global loads executed by warps."""
+    return total(code, opcode_classes.is_global_load, executions)
+
+
+@instruction_quantity("sector")
+def load_sectors(code: Code, sectors: Column) -> float:
+    """Sectors of 32 bytes that global loads touch."""
+    return total(code, opcode_classes.is_global_load, sectors)
+
+
+@instruction_quantity("sector")
+def load_sectors_ideal(code: Code, sectors_ideal: Column) -> float:
+    """The fewest sectors that could hold the bytes that global loads bring."""
+    return total(code, opcode_classes.is_global_load, sectors_ideal)
+
+
+@instruction_quantity("request")
+def load_tag_requests(code: Code, tag_requests: Column) -> float:
+    """Passes of global loads through the tag stage of L1: one for each line of 128 bytes that they touch."""
+    return total(code, opcode_classes.is_global_load, tag_requests)
+
+
+@instruction_quantity("inst")
+def store_requests(code: Code, executions: Column) -> float:
+    """Global stores executed by warps."""
+    return total(code, opcode_classes.is_global_store, executions)
+
+
+@instruction_quantity("sector")
+def store_sectors(code: Code, sectors: Column) -> float:
+    """Sectors of 32 bytes that global stores touch."""
+    return total(code, opcode_classes.is_global_store, sectors)
+
+
+@instruction_quantity("sector")
+def store_sectors_ideal(code: Code, sectors_ideal: Column) -> float:
+    """The fewest sectors that could hold the bytes that global stores write."""
+    return total(code, opcode_classes.is_global_store, sectors_ideal)
+
+
+@instruction_quantity("request")
+def store_tag_requests(code: Code, tag_requests: Column) -> float:
+    """Passes of global stores through the tag stage of L1."""
+    return total(code, opcode_classes.is_global_store, tag_requests)
+
+
+@instruction_quantity("thread")
+def store_lanes(code: Code, active_threads: Column) -> float:
+    """Threads that execute global stores."""
+    return total(code, opcode_classes.is_global_store, active_threads)
+
+
+@instruction_quantity("inst")
+def atomics(code: Code, executions: Column) -> float:
+    """Atomics and reductions in global memory executed by warps."""
+    return total(code, opcode_classes.is_global_atomic, executions)
+
+
+@instruction_quantity("thread")
+def atomic_lanes(code: Code, active_threads: Column) -> float:
+    """Threads that execute atomics and reductions in global memory."""
+    return total(code, opcode_classes.is_global_atomic, active_threads)
+
+
+@instruction_quantity("sector")
+def atomic_sectors(code: Code, sectors: Column) -> float:
+    """Sectors that atomics and reductions in global memory touch."""
+    return total(code, opcode_classes.is_global_atomic, sectors)
+
+
+@instruction_quantity("inst")
+def operand_loads(code: Code, executions: Column) -> float:
+    """Loads from global or shared memory executed by warps, each thread for itself."""
+    return total(code, opcode_classes.is_operand_load, executions)
+
+
+@instruction_quantity("wavefront")
+def shared_access_wavefronts(code: Code, wavefronts: Column) -> float:
+    """Wavefronts of loads from shared memory and stores to it, where ncu gives them for instructions."""
+    return total(code, opcode_classes.is_shared_access, wavefronts)
+
+
+@instruction_quantity("wavefront")
+def shared_access_wavefronts_ideal(code: Code, wavefronts_ideal: Column) -> float:
+    """The fewest wavefronts that those accesses could take."""
+    return total(code, opcode_classes.is_shared_access, wavefronts_ideal)
+
+
+@quantity("wavefront")
+def shared_wavefronts(all_shared_wavefronts: Column, shared_access_wavefronts: Column) -> Column:
+    """Wavefronts of loads from shared memory and stores to it; 0 where the launch has none."""
+    return np.where(all_shared_wavefronts == 0, 0.0, shared_access_wavefronts)
+
+
+@quantity("wavefront")
+def shared_wavefronts_ideal(all_shared_wavefronts: Column, shared_access_wavefronts_ideal: Column) -> Column:
+    """The fewest wavefronts that those accesses could take; 0 where the launch has none."""
+    return np.where(all_shared_wavefronts == 0, 0.0, shared_access_wavefronts_ideal)
+
+
+@instruction_quantity("way")
+def worst_bank_conflict(code: Code, wavefronts: Column, wavefronts_ideal: Column) -> float:
+    """Wavefronts per ideal wavefront of the shared-memory access with the most replays."""
+    accesses = (wavefronts_ideal > 0) & matches(code, opcode_classes.is_shared_access)
+    ways = wavefronts[accesses] / wavefronts_ideal[accesses]
+    return float(ways.max()) if len(ways) else 0.0
+
+
+@instruction_quantity("thread/inst")
+def conflict_lanes(wavefronts: Column, wavefronts_ideal: Column, active_threads: Column, executions: Column) -> float:
+    """Active threads of an average shared-memory access that is replayed."""
+    replayed = wavefronts > wavefronts_ideal
+    return float(active_threads[replayed].sum() / executions[replayed].sum()) if replayed.any() else 0.0
+
+
+@instruction_quantity("byte/thread")
+def bytes_in_flight(code: Code, executions: Column) -> float:
+    """Bytes that a thread has requested from global memory when it starts to wait, averaged over its waits."""
+    batches = [(executions[start], size) for start, size in load_batches(code)]
+    count = sum(times for times, _ in batches)
+    return float(sum(times * size for times, size in batches) / count) if count else 0.0
+
+
+@instruction_quantity("inst")
+def waits_for_loads(code: Code, executions: Column) -> float:
+    """How often warps wait for global loads: once for each batch of loads in flight together."""
+    return float(sum(executions[start] for start, _ in load_batches(code)))
+
+
+@instruction_quantity("inst")
+def most_executed_load(code: Code, executions: Column) -> float:
+    """Executions of the global load that is executed most often."""
+    loads = executions[matches(code, opcode_classes.is_global_load)]
+    return float(loads.max()) if len(loads) else 0.0
+
+
+@instruction_quantity("thread/inst")
+def load_lanes(code: Code, active_threads: Column, executions: Column) -> float:
+    """Active threads of an average global load."""
+    loads = total(code, opcode_classes.is_global_load, executions)
+    return total(code, opcode_classes.is_global_load, active_threads) / loads if loads else float(_WARP)
+
+
+@instruction_quantity("inst")
+def half_warp_loads(code: Code, executions: Column, active_threads: Column) -> float:
+    """Global loads that half of a warp's threads execute."""
+    halves = np.abs(active_threads - _WARP / 2 * executions) <= _NEARLY * executions
+    return float(executions[halves & matches(code, opcode_classes.is_global_load)].sum())
+
+
+@instruction_quantity("inst")
+def gathered_loads(code: Code, executions: Column) -> float:
+    """Global loads whose address comes from another load's value."""
+    return weighted(code, load_indices.gathered_loads, executions)
+
+
+@instruction_quantity("inst")
+def regathered_loads(code: Code, executions: Column) -> float:
+    """Gathered loads whose index has served a load before: another field of the same record."""
+    return weighted(code, load_indices.gathered_again, executions)
+
+
+@instruction_quantity("inst")
+def structure_loads(code: Code, executions: Column) -> float:
+    """Global loads of a part of an element: neighbouring threads step over the rest."""
+    return weighted(code, address.structure_loads, executions)
+
+
+@instruction_quantity("inst")
+def window_loads(code: Code, executions: Column) -> float:
+    """Loads of one of consecutive elements that the neighbouring thread loads as well."""
+    return weighted(code, address.window_loads, executions)
+
+
+@instruction_quantity("inst")
+def chased_loads(code: Code, executions: Column) -> float:
+    """Global loads whose address depends on a load before, or on themselves an iteration before."""
+    return weighted(code, loops.chased_loads, executions)
+
+
+@instruction_quantity("inst")
+def reloads(code: Code, executions: Column) -> float:
+    """Global loads in a loop that stores, from an address that the loop does not change."""
+    return weighted(code, loops.reloads, executions)
+
+
+@instruction_quantity("inst")
+def uniform_loads(code: Code, executions: Column) -> float:
+    """Global loads from an address that is the same for all threads."""
+    return weighted(code, loops.uniform_loads, executions)
+
+
+@instruction_quantity("inst")
+def narrow_loads(code: Code, executions: Column) -> float:
+    """Global loads of one or two bytes per thread."""
+    return weighted(code, instruction_mix.tiny_loads, executions)
+
+
+@instruction_quantity("inst")
+def loads_after_stores(code: Code, executions: Column) -> float:
+    """Global loads in a loop after its stores, which may not move before them."""
+    return weighted(code, instruction_mix.loads_after_stores, executions)
+
+
+@instruction_quantity("inst")
+def float_coordinates(code: Code, executions: Column) -> float:
+    """Global loads whose address was computed in floating point, as coordinates of images are."""
+    return weighted(code, loaded_values.float_coordinates, executions)
+
+
+@instruction_quantity("sector")
+def sectors_invariant_in_x(code: Code, sectors: Column) -> float:
+    """Sectors of global loads whose addresses are the same in all blocks along the grid's x axis."""
+    return float(loads_invariant_along(code, "x") @ sectors)
+
+
+@instruction_quantity("sector")
+def sectors_invariant_in_y(code: Code, sectors: Column) -> float:
+    """Sectors of global loads whose addresses are the same in all blocks along the grid's y axis."""
+    return float(loads_invariant_along(code, "y") @ sectors)
+
+
+@instruction_quantity("sector")
+def sectors_invariant_in_z(code: Code, sectors: Column) -> float:
+    """Sectors of global loads whose addresses are the same in all blocks along the grid's z axis."""
+    return float(loads_invariant_along(code, "z") @ sectors)
+
+
+@instruction_quantity("inst")
+def repeated_pass_loads(code: Code, executions: Column, places: Sequence[Place]) -> float:
+    """Global loads of a pass over data that an earlier pass has loaded."""
+    return float(executions[repeated_pass_loads_of(code, executions, places)].sum())
+
+
+@instruction_quantity("sector")
+def repeated_pass_sectors(code: Code, executions: Column, sectors: Column, places: Sequence[Place]) -> float:
+    """Sectors of those loads."""
+    return float(sectors[repeated_pass_loads_of(code, executions, places)].sum())
+
+
+@instruction_quantity("inst")
+def fusible_pass_loads(code: Code, executions: Column, places: Sequence[Place]) -> float:
+    """Global loads of a pass that could be one with an earlier pass over the same data."""
+    return float(executions[fusible_pass_loads_of(code, executions, places)].sum())
+
+
+@instruction_quantity("sector")
+def fusible_pass_sectors(code: Code, executions: Column, sectors: Column, places: Sequence[Place]) -> float:
+    """Sectors of those loads."""
+    return float(sectors[fusible_pass_loads_of(code, executions, places)].sum())
+
+
+@instruction_quantity("inst")
+def split_accesses(code: Code, executions: Column, sectors: Column) -> float:
+    """Global accesses that wider ones would save."""
+    return float(address.saved_by_wider(code, executions, sectors) @ executions)
+
+
+@instruction_quantity("sector")
+def split_sectors(code: Code, executions: Column, sectors: Column) -> float:
+    """Sectors that wider global accesses would save."""
+    return float(address.saved_by_wider(code, executions, sectors) @ sectors)
+
+
+@instruction_quantity("request")
+def split_tag_requests(code: Code, executions: Column, sectors: Column, tag_requests: Column) -> float:
+    """Passes through the tag stage of L1 that wider global accesses would save."""
+    return float(address.saved_by_wider(code, executions, sectors) @ tag_requests)
+
+
+@quantity("wavefront")
+def l1_wavefronts(l1_data_pct: Column, sm_cycles: Column) -> Column:
+    """Wavefronts that the data stage of L1 handled: its use times its cycles, one for each cycle."""
+    return l1_data_pct / 100 * sm_cycles
