@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ncuview.base.errors import RuleFileError
+
 from ncuview.cli.inputs import RulesOption
 from ncuview.cli.outputs import ListFormat, ListFormatOption
 from ncuview.cli.printing import print_text, width
@@ -37,13 +39,21 @@ def rules(
 def check_rules(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder with rules, <topic>/<rule>.toml.")],
 ) -> None:
-    """Load every rule of a folder and run the cases that it carries."""
-    from ncuview.engine.examples import run_cases
+    """Check the rules of a folder on recorded launches: their examples, and what a shipped rule claims."""
     from ncuview.engine.rule_file import rules_below
+    from ncuview.pipeline.rule_checks import check_rules as checks_of
 
-    loaded = rules_below([folder])
-    for rule in loaded:
-        print_text(f"{rule.text.code}  {rule.text.name}: {run_cases(rule)} cases hold\n")
+    checks = checks_of(rules_below([folder]))
+    for check in checks:
+        text = check.rule.text
+        said = "wrong" if check.wrong else f"{text.status}, {len(text.example)} examples hold"
+        print_text(f"{text.code}  {text.name}: {said}\n")
+        for each in check.wrong:
+            print_text(f"    {each}\n")
+        for each in check.to_ship:
+            print_text(f"    to ship: {each}\n")
+    if wrong := sum(bool(check.wrong) for check in checks):
+        raise RuleFileError(f"{wrong} of {len(checks)} rules do not keep what they claim")
 
 
 def explain(

@@ -21,8 +21,8 @@ from ncuview.engine.evaluate import judge
 from ncuview.engine.rank import WORTH_DOING
 from ncuview.engine.vendors import vendor_of
 from ncuview.metrics.analysis import Analysis
-from ncuview.metrics.units import members
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, Outcome, Passed, RuleId, Skipped, mostly_blind
+from ncuview.speedup.effects import by_unit
 from ncuview.speedup.end_to_end import of_host, with_copies
 from ncuview.speedup.model import WALL_SHARE, Load, load_of, predict
 
@@ -74,7 +74,7 @@ def second_look(
     analysis = Analysis(first)
     first = analysis.profile
     launches = len(first.launches)
-    load = load_of(analysis)
+    load = replace(load_of(analysis), own_waits=np.zeros(launches))  # what a change leaves is not known yet
     most = {rule.text.code: _most(rule, analysis, load) for rule in rules}
     best = np.max([np.ones(launches), *most.values()], axis=0)
     worth = _worth(first, best, np.ones(launches) if weights is None else np.asarray(weights, np.float64), least_saving)
@@ -155,18 +155,18 @@ def _most(rule: Rule, analysis: Analysis, load: Load) -> Column:
         column = np.broadcast_to(expression.evaluate(values), (launches,))
         return np.where(np.isnan(column), otherwise, column)
 
-    if rule.whole is not None:
-        most = of_host(known(rule.whole, 0.0)).best
+    if rule.text.scope == "end-to-end":
+        most = of_host(known(rule.time_left, 0.0)).best
     else:
-        latency = np.clip(known(rule.latency, 1.0), 0.0, 1.0)
+        latency = np.clip(known(rule.latency_hidden, 1.0), 0.0, 1.0)
+        cycles = analysis.value("sm_cycles")
         with np.errstate(all="ignore"):  # where nothing is known to be left, nothing bounds the promise
             of_kernel = predict(
                 load,
-                scale={unit: np.maximum(0.0, known(expression, 0.0)) for unit, expression in rule.scale.items()},
-                adds={unit: known(expression, 0.0) for unit, expression in rule.adds.items()},
-                latency=np.where(_changes_unseen_unit(rule, load), 1.0, latency),
-                least=known(rule.time, 0.0),
-                waits=known(rule.waits, 0.0),
+                effects={name: np.maximum(0.0, known(each, 0.0)) for name, each in rule.effects.items()},
+                added={name: np.nan_to_num(known(each, 0.0) / cycles) for name, each in rule.added.items()},
+                latency_hidden=np.where(_changes_unseen_unit(rule, load), 1.0, latency),
+                time_left=known(rule.time_left, 0.0),
             )
         most = with_copies(of_kernel, analysis).best
     impossible = (known(rule.applies, 1.0) == 0) | (known(rule.fires, 1.0) == 0)
@@ -178,7 +178,7 @@ def _changes_unseen_unit(rule: Rule, load: Load) -> NDArray[np.bool_]:
 
     That unit may be the wall, and what looks like latency its work.
     """
-    changed = {unit for name in rule.scale for unit in members(name)}
+    changed = by_unit(rule.effects)
     unseen = np.zeros(len(load.use["launch"]), dtype=bool)
     for unit in changed:
         unseen |= np.isnan(load.use[unit] / load.attainable["best"][unit])

@@ -71,15 +71,15 @@ class _OfRule:
 
     def _speedup(self, judgement: Judgement) -> Speedup:
         rule, values, launches = self._rule, judgement.values, len(judgement.outcomes)
-        if rule.whole:
-            return of_host(np.broadcast_to(rule.whole.evaluate(values), (launches,)))
+        time_left = np.broadcast_to(rule.time_left.evaluate(values), (launches,))
+        if rule.text.scope == "end-to-end":
+            return of_host(time_left)
         of_kernel = predict(
             self._load,
-            scale={unit: expression.evaluate(values) for unit, expression in rule.scale.items()},
-            adds={unit: expression.evaluate(values) for unit, expression in rule.adds.items()},
-            latency=np.broadcast_to(np.clip(rule.latency.evaluate(values), 0.0, 1.0), (launches,)),
-            least=np.broadcast_to(rule.time.evaluate(values), (launches,)),
-            waits=np.broadcast_to(rule.waits.evaluate(values), (launches,)),
+            effects={name: expression.evaluate(values) for name, expression in rule.effects.items()},
+            added={name: expression.evaluate(values) / values["sm_cycles"] for name, expression in rule.added.items()},
+            latency_hidden=np.broadcast_to(np.clip(rule.latency_hidden.evaluate(values), 0.0, 1.0), (launches,)),
+            time_left=time_left,
         )
         return with_copies(of_kernel, self._analysis)
 
@@ -114,7 +114,7 @@ class _OfRule:
             predicted_speedup=gain,
             wall_after=wall_after,
             check=rule.check.fill(values),
-            assumes=rule.text.gain.assumes,
+            assumes=rule.text.docs.assumes,
             evidence=self._evidence(values),
             where=where.lines,
             cite=self._cite,

@@ -22,7 +22,7 @@ from ncuview.engine.template import Template, compile_template
 from ncuview.gpus import FIGURE_NAMES
 from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS
 from ncuview.metrics.quantities import QUANTITIES, metrics_of
-from ncuview.metrics.units import UNITS, WALLS, members
+from ncuview.speedup import effects as effect_names
 
 Optimization = Literal[
     "coalescing",
@@ -60,6 +60,11 @@ Kind = Literal["measured", "documented", "derived", "assumed"]
 """Where a number comes from: a measurement, a document, other numbers by arithmetic, or nowhere yet."""
 
 
+_NOTHING = compile_expression("0")
+_PER_CYCLE = "sm_cycles"
+"""What added work is set against."""
+
+
 class _Part(BaseModel):
     """A table of a rule file: every key is known and has its type."""
 
@@ -67,11 +72,12 @@ class _Part(BaseModel):
 
 
 class Docs(_Part):
-    """What the rule measures, why it matters, and what it does not say."""
+    """What the rule measures, why it matters, what its prediction assumes, and what it does not say."""
 
     what: Text
     why: Text
     limits: Text
+    assumes: Text
 
 
 class Cite(_Part):
@@ -99,23 +105,6 @@ class EvidenceTexts(_Part):
     units: dict[str, Text] = {}
 
 
-class GainTexts(_Part):
-    """What the change does to the units and to latency; see speedup/model.py.
-
-    ``time`` is a share of the launch's time that is left whatever the units say, such as full waves of blocks, and
-    ``waits`` one that warps wait for by themselves, which today's wall hides and the change does not remove. A rule
-    about the host's copies says in ``whole`` which share of the time of copies and kernel is left instead.
-    """
-
-    scale: dict[str, Text] = {}
-    adds: dict[str, Text] = {}
-    latency: Text = "0"
-    time: Text = "0"
-    waits: Text = "0"
-    whole: Text | None = None
-    assumes: Text
-
-
 class WhereTexts(_Part):
     """Which lines carry the waste: arithmetic over metrics that ncu attributes to instructions, under ncu's names."""
 
@@ -138,18 +127,27 @@ class FixRegions(_Part):
     title: Text
     before: Text
     after: Text
+    before_launch: Text | None = None
+    """The catalogue's launch that shows ``before``, where it is not the kernel of the file's name."""
+    after_launch: Text | None = None
     patch: Text | None = None
 
+    @property
+    def launches(self) -> tuple[str, str]:
+        """The catalogue's launches that show the change."""
+        return self.before_launch or _kernel_of(self.before), self.after_launch or _kernel_of(self.after)
 
-class Case(_Part):
-    """Metric values and the outcome that they must give: the rule's own test."""
 
-    name: Text
-    gpu: Text = "NVIDIA H200"
-    """Whose figures ``gpu.NAME`` stands for; ``default`` is a GPU that nobody measured."""
-    inputs: dict[str, float]
+class Example(_Part):
+    """A recorded launch, and what the rule must say of it: the rule's own test."""
+
+    launch: Text
+    """A launch of the catalogue as ``ncuview analyze`` takes it, or the name of a kernel in ``report``."""
+    report: Text | None = None
+    """A report file beside the rule file; without it the catalogue's recorded profile."""
     expect: Outcome
-    values: dict[str, float] = {}
+    predicted: float | None = None
+    """The predicted speedup of a finding."""
 
 
 class RuleFile(_Part):
@@ -159,18 +157,23 @@ class RuleFile(_Part):
     code: Annotated[str, Field(pattern=r"^[A-Z]{2,6}\d{3}$")]
     name: Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
     status: Status
+    scope: Literal["kernel", "end-to-end"] = "kernel"
+    """What gets faster: the kernel, or the host's copies and the kernel together."""
     optimization: Optimization
+    overtaken: bool = False
+    """Whether it is about what GPUs had before today's: the documents teach it, and no kernel of today needs it."""
     summary: Text
     docs: Docs
     cite: Annotated[list[Cite], Field(min_length=1)]
     evidence: EvidenceTexts
     thresholds: dict[str, Parameter] = {}
     prediction: dict[str, Parameter] = {}
-    gain: GainTexts
+    effects: Annotated[dict[str, Text | dict[str, Text]], Field(min_length=1)]
+    """Named effect -> what the change leaves of it; ``added`` holds the work that it brings. See speedup/effects.py."""
     where: WhereTexts | None = None
     message: MessageTexts
-    fix: Annotated[list[FixRegions], Field(min_length=1)]
-    case: Annotated[list[Case], Field(min_length=2)]
+    fix: list[FixRegions] = []
+    example: Annotated[list[Example], Field(min_length=1)]
 
 
 @dataclass(frozen=True)
@@ -184,12 +187,10 @@ class Rule:
         let: Named intermediate values, in the order in which they are computed.
         when: Each condition as written -> its expression.
         fires: Whether all conditions hold.
-        scale: Unit -> the share of its demand that is left after the change.
-        adds: Unit -> demand that the change brings, as a share of the launch's present duration at the unit's peak.
-        latency: The share of the launch's latency that the change removes, 0..1.
-        time: The share of the launch's time that is left at least.
-        waits: The share of the launch's time that its warps wait for by themselves, hidden by the wall or not.
-        whole: The share of the time of copies and kernel that is left; None for rules about the kernel.
+        effects: Effect on the work of units -> the share that is left after the change.
+        added: The same -> work that the change brings, in instructions or wavefronts of warps.
+        latency_hidden: The share of the launch's latency that the change removes, 0..1.
+        time_left: The share of the time that is left at least.
         waste: What each source line adds to the waste, over the metrics of instructions; None when lines cannot say.
     """
 
@@ -200,12 +201,10 @@ class Rule:
     let: Mapping[str, Expression]
     when: Mapping[str, Expression]
     fires: Expression
-    scale: Mapping[str, Expression]
-    adds: Mapping[str, Expression]
-    latency: Expression
-    time: Expression
-    waits: Expression
-    whole: Expression | None
+    effects: Mapping[str, Expression]
+    added: Mapping[str, Expression]
+    latency_hidden: Expression
+    time_left: Expression
     waste: Expression | None
     finding: Template
     check: Template
@@ -220,14 +219,19 @@ class Rule:
     @cached_property
     def gpu_figures(self) -> tuple[str, ...]:
         """The figures of a GPU that its evidence and its gain read, as ``gpu.NAME``, sorted."""
-        parts = (self.applies, self.fires, self.latency, self.time, self.waits, self.whole)
-        named = (*parts, *self.let.values(), *self.scale.values(), *self.adds.values())
-        return tuple(sorted({name for part in named if part for name in part.names & FIGURE_NAMES.keys()}))
+        parts = (self.applies, self.fires, self.latency_hidden, self.time_left)
+        named = (*parts, *self.let.values(), *self.effects.values(), *self.added.values())
+        return tuple(sorted({name for part in named for name in part.names & FIGURE_NAMES.keys()}))
 
     def metric_names(self) -> frozenset[str]:
         """Every metric that the rule reads, directly or through quantities, under Nsight Compute's names."""
         names = {OF_INSTRUCTIONS[name] for name in self.waste.names} if self.waste else set()
         return frozenset(names.union(*(metrics_of(name) for name in self.inputs)))
+
+
+def _kernel_of(shown: str) -> str:
+    """The kernel of ``kernels/transpose/transposeNaive.cu#kernel``."""
+    return Path(shown.partition("#")[0]).stem
 
 
 def load_rule(path: Path) -> Rule:
@@ -327,11 +331,13 @@ class _Checker:
         except RuleFileError as error:
             raise type(error)(f"{self._path}: {key}: {error}") from error
 
-    def demands(self, key: str, texts: Mapping[str, str], names: Iterable[str]) -> dict[str, Expression]:
-        for unit in texts:
-            if not members(unit):
-                raise self.complain(f"{key}.{unit}", f"no such unit; known: {', '.join([*UNITS, *WALLS])}")
-        return {unit: self.expression(f"{key}.{unit}", text, names) for unit, text in texts.items()}
+    def effects(
+        self, key: str, texts: Mapping[str, Any], known: Iterable[str], names: Iterable[str]
+    ) -> dict[str, Expression]:
+        for effect, text in texts.items():
+            if effect not in known or not isinstance(text, str):
+                raise self.complain(f"{key}.{effect}", f"no such effect; known: {', '.join(known)}")
+        return {effect: self.expression(f"{key}.{effect}", text, names) for effect, text in texts.items()}
 
 
 def _parameters(text: RuleFile) -> dict[str, Parameter]:
@@ -362,21 +368,23 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
         let[name] = check.expression(f"evidence.values.{name}", expression, names)
         names.add(name)
     when = {each: check.expression("evidence.when", each, names) for each in text.evidence.when}
-    scale = check.demands("gain.scale", text.gain.scale, names)
-    adds = check.demands("gain.adds", text.gain.adds, names)
-    latency = check.expression("gain.latency", text.gain.latency, names)
-    time = check.expression("gain.time", text.gain.time, names)
-    waits = check.expression("gain.waits", text.gain.waits, names)
-    whole = check.expression("gain.whole", text.gain.whole, names) if text.gain.whole else None
+    own = {name: each for name, each in text.effects.items() if name != "added"}
+    effects = check.effects("effects", own, effect_names.NAMES, names)
+    more = text.effects.get("added", {})
+    if not isinstance(more, dict):
+        raise check.complain("effects.added", "is a table")
+    added = check.effects("effects.added", more, effect_names.ADDED, names)
+    hidden = effects.pop(effect_names.LATENCY_HIDDEN, _NOTHING)
+    time_left = effects.pop(effect_names.TIME_LEFT, _NOTHING)
     message = text.message
     finding = check.template("message.finding", message.finding, names)
     to_check = check.template("message.check", message.check, names)
     passed = check.template("message.passed", message.passed, names)
-    gains = [*scale.values(), *adds.values(), latency, time, waits, *([whole] if whole else [])]
-    expressions = [applies, *let.values(), *when.values(), *gains]
+    expressions = [applies, *let.values(), *when.values(), *effects.values(), *added.values(), hidden, time_left]
     read = [*(each.names for each in expressions), *(each.names for each in (finding, to_check, passed))]
     inputs = tuple(dict.fromkeys(name for names in read for name in sorted(names & of_launch)))
-    _require_cases(check, text, inputs)
+    if added and _PER_CYCLE not in inputs:
+        inputs = (*inputs, _PER_CYCLE)
     return Rule(
         path=path,
         text=text,
@@ -385,12 +393,10 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
         let=let,
         when=when,
         fires=check.expression("evidence.when", _all(text.evidence.when), names),
-        scale=scale,
-        adds=adds,
-        latency=latency,
-        time=time,
-        waits=waits,
-        whole=whole,
+        effects=effects,
+        added=added,
+        latency_hidden=hidden,
+        time_left=time_left,
         waste=check.expression("where.waste", text.where.waste, OF_INSTRUCTIONS) if text.where else None,
         finding=finding,
         check=to_check,
@@ -402,14 +408,3 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
 def _all(conditions: list[str]) -> str:
     """One expression that holds where all conditions do."""
     return " and ".join(f"({each})" for each in conditions)
-
-
-def _require_cases(check: _Checker, text: RuleFile, inputs: tuple[str, ...]) -> None:
-    """One case per reachable outcome: a rule carries its own tests."""
-    reachable: set[Any] = {"finding", "passed", "not_applicable"}
-    untested = reachable - {case.expect for case in text.case}
-    if untested:
-        raise check.complain("case", f"no case expects {', '.join(sorted(untested))}")
-    for case in text.case:
-        if case.inputs.keys() != set(inputs):
-            raise check.complain(f"case {case.name!r}", f"must give exactly {', '.join(inputs)}")

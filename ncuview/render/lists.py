@@ -32,9 +32,9 @@ def rules_page(rules: Sequence[Rule], width: int) -> str:
 
 
 def rules_json(rules: Sequence[Rule]) -> str:
-    """All that the rule files say, without their cases."""
-    entries = [rule.text.model_dump(by_alias=True, exclude={"schema_version", "case"}) for rule in rules]
-    return _json("ncuview.rules/1", "rules", entries)
+    """All that the rule files say, without their examples."""
+    entries = [rule.text.model_dump(by_alias=True, exclude={"schema_version", "example"}) for rule in rules]
+    return _json("ncuview.rules/2", "rules", entries)
 
 
 def _json(schema: str, key: str, entries: list[dict[str, object]]) -> str:

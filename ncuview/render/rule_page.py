@@ -22,7 +22,7 @@ def rule_page(rule: Rule, width: int) -> str:
             parts.append(
                 f"{_INDENT}{label}: {reference}\n\n" + textwrap.indent(region(reference, rule.path), _INDENT * 3)
             )
-    parts.append(_section("What the promise assumes", text.gain.assumes + ".", width))
+    parts.append(_section("What the prediction assumes", text.docs.assumes + ".", width))
     for title, parameters in (("Threshold", text.thresholds), ("Parameter of the prediction", text.prediction)):
         for name, number in parameters.items():
             parts.append(_section(f"{title} {name}: {number.value:g}, {number.kind}", number.source, width))

@@ -80,7 +80,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
         ("What is measured", text.docs.what),
         ("Why it matters", text.docs.why),
         ("What to do", "; ".join(fix.title for fix in text.fix)),
-        ("What the promise assumes", f"{text.gain.assumes}."),
+        ("What the prediction assumes", f"{text.docs.assumes}."),
         ("Limits", text.docs.limits),
         ("Taught in", "; ".join(f"{cite.document}, {cite.section}" for cite in text.cite)),
     ]

@@ -8,10 +8,10 @@ explains is *latency*, which overlaps with the work of the units instead of addi
     after = sqrt(floor_after**2 + latency_after**2)
     speedup = 1 / after
 
-A rule says what its change does to each: units lose demand (``scale``) or gain some (``adds``), latency loses a
-share. What warps wait for by themselves and today's wall hides shows once the wall is gone, where a rule says how much
-(``waits``). Since the floor is over all units, advice for a unit that is not the wall promises 1.0, and the promise for
-the wall already contains the next wall. The quadratic sum is measured, not assumed: see docs/promised-and-got.md.
+A rule says what its change leaves of the work of the units, what it adds, and which share of the latency it hides. What
+warps wait for by themselves and today's bottleneck hides shows once that is gone. Since the floor is over all units,
+advice for a unit that is not the bottleneck predicts 1.0, and the prediction for the bottleneck already contains the
+next one. The quadratic sum is measured, not assumed: see docs/promised-and-got.md.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ncuview.metrics.instruction_table import matches
-from ncuview.metrics.units import BLOCKS, DRAM_BYTES, UNITS, Unit, members
+from ncuview.metrics.units import BLOCKS, DRAM_BYTES, UNITS, Unit
 from ncuview.reader.validity import MOST_OF_PEAK
 from ncuview.speedup.attainable import bounds_of, of_gpu
+from ncuview.speedup.effects import ADDED, by_unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,6 +54,9 @@ MOST_UNEXPLAINED = 5.0
 
 _DURATION = "gpu__time_duration.sum"
 _UNIT_NAMES = (*UNITS, BLOCKS, "launch")
+_TRAFFIC = frozenset({"l2_sectors", "dram_bytes"})
+_FEWER_WAITS = frozenset({"instructions", "memory_instructions", "atomics", "blocks"})
+"""A change that lowers the traffic and none of these leaves warps waiting as often as before."""
 _LEAST_LEFT = 1e-6
 """No change takes away more than all but this share of the time; the largest promise of the catalogue leaves 4e-4."""
 
@@ -65,10 +69,13 @@ class Load:
         use: Unit -> share of its peak, 0..1, one per launch. ``blocks`` is the start of blocks, which a GPU does one
             after the other; ``launch`` is what the emptiest launch and one trip to memory cost.
         attainable: Bound -> unit -> the share of peak that a good kernel reaches.
+        own_waits: The share of each launch's time that its waves of warps would take if no unit were busy; 0 where it
+            is unknown.
     """
 
     use: Demands
     attainable: Mapping[str, Demands]
+    own_waits: Column
 
     def missing(self, launch: int) -> tuple[str, ...]:
         """The metrics without which nothing can be predicted and which this launch lacks."""
@@ -124,7 +131,7 @@ def load_of(analysis: Analysis) -> Load:
         # A launch that beats the table has shown that more is attainable. What is unknown stays unknown.
         bounds[bound] = {unit: np.maximum(share, use[unit]) for unit, share in shares.items()}
         bounds[bound] |= {BLOCKS: np.ones(len(devices)), "launch": np.ones(len(devices))}
-    return Load(use, bounds)
+    return Load(use, bounds, np.nan_to_num(analysis.value("own_waits")))
 
 
 def use_of(analysis: Analysis, what: Unit) -> Column:
@@ -154,54 +161,63 @@ def written_share(analysis: Analysis) -> Column:
 
 def predict(
     load: Load,
-    scale: Demands,
-    adds: Demands,
-    latency: Column,
-    least: Column | float = 0.0,
-    waits: Column | float = 0.0,
+    effects: Mapping[str, Column],
+    added: Mapping[str, Column],
+    latency_hidden: Column,
+    time_left: Column | float = 0.0,
 ) -> Speedup:
-    """What each launch gains from a change that does this to its units and its latency.
+    """What each launch gains from a change with these effects.
+
+    A change that lowers only the traffic to L2 or device memory leaves what warps wait for by themselves; today's
+    bottleneck hides it, and it shows afterwards, as far as that does not make the launch slower than it is.
 
     Args:
         load: The launches as they are.
-        scale: Unit or wall -> the share of its demand that is left.
-        adds: Unit or wall -> new demand, as a share of the present duration at the unit's peak.
-        latency: The share of the latency that goes away.
-        least: The share of the time that is left whatever the units say.
-        waits: The share of the time that warps wait for by themselves; what the wall of today hides of it shows once
-            the wall is gone, as far as that does not make the launch slower than it is.
+        effects: Effect on the work of units -> the share that is left.
+        added: Effect -> work that the change brings, per cycle of all multiprocessors.
+        latency_hidden: The share of the latency that goes away.
+        time_left: The share of the time that is left whatever the units need.
 
     Returns:
         NaN where any of these is no number: a demand that is unknown must not read as one that has gone.
     """
     demand = {unit: use.copy() for unit, use in load.use.items()}
-    told = np.ones(len(load.use["launch"]), dtype=bool)
-    for change in (*scale.values(), *adds.values()):
-        told = told & np.isfinite(change)
-    for name, share in scale.items():
-        for unit in members(name):
-            demand[unit] = demand[unit] * share
-    for name, more in adds.items():
-        for unit in members(name):
-            demand[unit] = demand[unit] + more
+    known = np.ones(len(load.use["launch"]), dtype=bool)
+    for change in (*effects.values(), *added.values()):
+        known = known & np.isfinite(change)
+    for unit, share in by_unit(effects).items():
+        demand[unit] = demand[unit] * share
+    for name, work in added.items():
+        for unit, rate in ADDED[name].items():
+            demand[unit] = demand[unit] + work / rate
+    waits = _own_waits_left(load, effects)
 
     speedups, closeness = {}, {}
     for bound, certainty in CERTAINTY.items():
         shares = load.attainable[bound]
         closeness[bound] = np.array([demand[unit] / shares[unit] for unit in _UNIT_NAMES])
         floor = np.fmax.reduce(closeness[bound], axis=0)
-        hidden = np.minimum(waits, np.sqrt(np.maximum(0.0, 1.0 - floor**2)))
-        left = np.maximum(load.latency() * (1 - np.minimum(1.0, latency * certainty)), hidden)
+        shown = np.minimum(waits, np.sqrt(np.maximum(0.0, 1.0 - floor**2)))
+        left = np.maximum(load.latency() * (1 - np.minimum(1.0, latency_hidden * certainty)), shown)
         after = np.maximum(np.sqrt(floor**2 + left**2), _LEAST_LEFT)
-        speedups[bound] = np.where(told, 1 / np.maximum(after, least), np.nan)
+        speedups[bound] = np.where(known, 1 / np.maximum(after, time_left), np.nan)
     best = speedups["best"]
     unexplained = np.minimum(best**UNEXPLAINED, MOST_UNEXPLAINED)
     return Speedup(
         low=np.minimum(speedups["low"], best / unexplained),
         best=best,
         high=np.maximum(speedups["high"], best * unexplained),
-        wall_after=_walls(closeness["best"], load.latency() * (1 - latency)),
+        wall_after=_walls(closeness["best"], load.latency() * (1 - latency_hidden)),
     )
+
+
+def _own_waits_left(load: Load, effects: Mapping[str, Column]) -> Column:
+    """What warps wait for by themselves after a change that lowers traffic alone; 0 for other changes."""
+    none = np.zeros_like(load.own_waits)
+    if not _TRAFFIC & effects.keys():
+        return none
+    fewer = np.any([none, *(none + effects[name] < 1 for name in _FEWER_WAITS & effects.keys())], axis=0)
+    return np.where(fewer, 0.0, load.own_waits)
 
 
 def walls_now(load: Load) -> list[str]:
