@@ -19,7 +19,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,21 @@ def collect(target: Path) -> None:
     devices = [device for part in parts for device in part.devices]
     right = [words for part in parts for words in part.right]
     target.write_bytes(pickle.dumps(Launches(names, devices, joined, load, right, gain)))
+
+
+class _Values(dict[str, Column]):
+    """The collected values, and those of quantities that are made of them and came later."""
+
+    def __missing__(self, name: str) -> Column:
+        quantity = QUANTITIES[name]
+        with np.errstate(all="ignore"):
+            value = quantity.compute(cast("Analysis", self))
+        self[name] = np.where(np.isfinite(value), value, np.nan)
+        return self[name]
+
+    def value(self, name: str) -> Column:
+        """As of an analysis."""
+        return self[name]
 
 
 def _parts() -> Iterator[Launches]:
@@ -257,6 +272,7 @@ def main(command: str, values: str, *codes: str) -> None:
         collect(Path(values))
         return
     all_of: Launches = pickle.loads(Path(values).read_bytes())  # noqa: S301  # written by collect
+    all_of = replace(all_of, values=_Values(all_of.values))
     for rule in load_rules():
         if rule.text.code in codes or not codes:
             print(summary(rule, all_of)) if command == "summary" else show(rule, all_of)

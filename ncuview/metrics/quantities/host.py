@@ -24,3 +24,15 @@ def host_timed(launches: Launches) -> Column:
     partly = known.any(axis=0) | launches.was_refused(HOST_TIMES)
     whole = np.isfinite(launches.value("host_end_to_end_time"))
     return np.where(whole, 1.0, np.where(partly, np.nan, 0.0))
+
+
+@quantity("ns")
+def copy_time(host_to_device_time: Column, host_to_host_time: Column) -> Column:
+    """Time of the copies to the device and back."""
+    return host_to_device_time + host_to_host_time
+
+
+@quantity("share")
+def copy_share(copy_time: Column, host_end_to_end_time: Column) -> Column:
+    """Time of the copies as a share of copies and kernel together."""
+    return copy_time / host_end_to_end_time

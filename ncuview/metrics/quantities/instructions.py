@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 _WARP = 32
+_OF_A_LEVEL = 11.0
+"""Instructions of a warp for a level of a tree in shared memory: nvcc 13 compiles reduce_v3's loop to 11."""
+_UPDATES_OF_A_LEVEL = 1.3
+"""Levels per update: the last levels of a tree, of one warp, may have no update of their own."""
+_MOST_OF_A_TREE = 0.9
 _FULL = 0.98
 """From this share of its threads on, a warp counts as full: guards at edges empty a few lanes of the last blocks."""
 
@@ -267,6 +272,13 @@ def uniform_constants(code: Code, executions: Column) -> float:
 def swap_loops(code: Code, executions: Column) -> float:
     """Compare-and-swaps in global memory that a loop repeats until no other thread came between."""
     return weighted(code, compare_and_swap.swap_loops, executions)
+
+
+@quantity("share")
+def tree_share(barriers: Column, shared_updates: Column, executed: Column) -> Column:
+    """The share of the executed instructions that the levels of a tree in shared memory take, at most nine tenths."""
+    levels = np.minimum(barriers, _UPDATES_OF_A_LEVEL * shared_updates)
+    return np.minimum(_MOST_OF_A_TREE, _OF_A_LEVEL * levels / executed)
 
 
 @quantity("1 if so")

@@ -85,3 +85,21 @@ def own_waits(
     beyond_l1 = np.maximum(0.0, 1 - l1_load_hit_pct / 100)
     of_a_wave = _START_NS + waits_for_loads / warps * beyond_l1 * _TRIP_NS
     return waves_per_sm * of_a_wave / duration
+
+
+@quantity("block")
+def block_limit_hardware(block_limit_warps: Column, block_limit_barriers: Column) -> Column:
+    """Blocks that fit on a multiprocessor by its warps and its number of blocks, whatever a block uses."""
+    return np.minimum(block_limit_warps, block_limit_barriers)
+
+
+@quantity("share")
+def unoccupied_share(theoretical_occupancy_pct: Column) -> Column:
+    """The share of a multiprocessor's warp slots that the theoretical occupancy leaves empty."""
+    return 1 - theoretical_occupancy_pct / 100
+
+
+@quantity("%")
+def issue_or_alu_pct(issue_pct: Column, alu_pct: Column) -> Column:
+    """Use of the issue slots or of the ALU pipe, the larger, in % of its peak."""
+    return np.maximum(issue_pct, alu_pct)

@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 _WARP = 32
+_SECTOR = 32
+_SECTORS_OF_A_LINE = 4
+_NEARLY_COALESCED = 1.3
+"""Sectors per needed sector up to which loads count as coalesced: rows that start inside a sector read 1.25."""
+_OF_LARGER_TILES = 0.3
+"""What is left of a tile's loads in L1 when each thread keeps 8 x 8 results instead of 4 x 4 or fewer, with the passes
+that fill it: tiled products of the labelled programs read 0.2 to 0.4."""
 _NEARLY = 1
 """Lanes by which the halves of warps differ, at the edges of what a kernel works on."""
 
@@ -305,3 +312,113 @@ def split_tag_requests(code: Code, executions: Column, sectors: Column, tag_requ
 def l1_wavefronts(l1_data_pct: Column, sm_cycles: Column) -> Column:
     """Wavefronts that the data stage of L1 handled: its use times its cycles, one for each cycle."""
     return l1_data_pct / 100 * sm_cycles
+
+
+@quantity("request")
+def lsu_requests(lsu_pct: Column, sm_cycles: Column) -> Column:
+    """Requests that the load/store units handled: their use times their cycles, one for each cycle."""
+    return lsu_pct / 100 * sm_cycles
+
+
+@quantity("request")
+def constant_requests(constant_pct: Column, sm_cycles: Column) -> Column:
+    """Requests that the constant caches handled: their use times their cycles, one for each cycle."""
+    return constant_pct / 100 * sm_cycles
+
+
+@quantity("byte")
+def dram_bytes(dram_bytes_read: Column, dram_bytes_written: Column) -> Column:
+    """Bytes read from device memory and written to it."""
+    return dram_bytes_read + dram_bytes_written
+
+
+@quantity("share")
+def l1_miss_share(l1_load_hit_pct: Column) -> Column:
+    """The share of the sectors of global loads that L1 does not hold; below 0 where ncu's hit rate is above 100 %."""
+    return 1 - l1_load_hit_pct / 100
+
+
+@quantity("sector/inst")
+def sectors_per_load(load_sectors: Column, load_requests: Column) -> Column:
+    """Sectors that an average global load touches."""
+    return load_sectors / load_requests
+
+
+@quantity("share")
+def excess_load_share(load_sectors: Column, load_sectors_ideal: Column) -> Column:
+    """The share of the sectors of global loads that their bytes do not need."""
+    return 1 - load_sectors_ideal / load_sectors
+
+
+@quantity("sector/inst")
+def excess_sectors_per_load(load_sectors: Column, load_sectors_ideal: Column, load_requests: Column) -> Column:
+    """Sectors of an average global load that its bytes do not need."""
+    return (load_sectors - load_sectors_ideal) / load_requests
+
+
+@quantity("sector")
+def excess_store_sectors(store_sectors: Column, store_sectors_ideal: Column) -> Column:
+    """Sectors of global stores that their bytes do not need."""
+    return store_sectors - store_sectors_ideal
+
+
+@quantity("request")
+def excess_load_tag_requests(load_tag_requests: Column, load_sectors_ideal: Column) -> Column:
+    """Passes of global loads through the tag stage of L1 beyond one for each full line of 128 bytes."""
+    return load_tag_requests - np.minimum(load_tag_requests, load_sectors_ideal / _SECTORS_OF_A_LINE)
+
+
+@quantity("sector")
+def load_sectors_beyond_l1(load_sectors: Column, load_sectors_ideal: Column, l1_miss_share: Column) -> Column:
+    """Sectors of global loads that L1 does not hold, at least those that their bytes need."""
+    return np.maximum(load_sectors_ideal, load_sectors * l1_miss_share)
+
+
+@quantity("byte/thread")
+def bytes_in_flight_beyond_l1(
+    bytes_in_flight: Column, load_sectors: Column, load_sectors_ideal: Column, l1_miss_share: Column
+) -> Column:
+    """Bytes in flight of a thread that come from L2 or device memory, with what scattered loads bring in excess."""
+    return bytes_in_flight * np.maximum(1, load_sectors / load_sectors_ideal / _NEARLY_COALESCED) * l1_miss_share
+
+
+@quantity("byte/thread")
+def resident_bytes_in_flight(bytes_in_flight: Column, theoretical_occupancy_pct: Column) -> Column:
+    """Bytes in flight of a thread times the theoretical occupancy: what each thread slot of the GPU asks for."""
+    return bytes_in_flight * theoretical_occupancy_pct / 100
+
+
+@quantity("share")
+def float_coordinate_share(float_coordinates: Column, load_requests: Column) -> Column:
+    """The share of global loads whose address was computed in floating point."""
+    return float_coordinates / load_requests
+
+
+@quantity("thread/sector")
+def atomic_lanes_per_sector(atomic_lanes: Column, atomic_sectors: Column) -> Column:
+    """Threads of a warp whose atomics meet in one sector; 0 without atomics."""
+    return np.where(atomic_sectors > 0, atomic_lanes / atomic_sectors, 0)
+
+
+@quantity("share")
+def global_share_of_l2(global_sectors: Column, l2_sectors: Column) -> Column:
+    """Sectors of global accesses per sector of L2, at most 1: what local memory leaves when it goes."""
+    return np.minimum(1, global_sectors / l2_sectors)
+
+
+@quantity("share")
+def global_share_of_dram(global_sectors: Column, dram_bytes: Column) -> Column:
+    """Bytes of global accesses per byte of device memory, at most 1: what local memory leaves when it goes."""
+    return np.minimum(1, _SECTOR * global_sectors / np.maximum(1, dram_bytes))
+
+
+@quantity("wavefront")
+def other_l1_wavefronts(
+    l1_wavefronts: Column, all_shared_wavefronts_ideal: Column, load_sectors: Column, load_sectors_ideal: Column
+) -> Column:
+    """Wavefronts of L1 that a tile in registers leaves, beside those of shared memory.
+
+    Coalesced loads of tiles shrink with the tile's reuse; scattered ones stay.
+    """
+    scattered = load_sectors > _NEARLY_COALESCED * load_sectors_ideal
+    return np.maximum(0, l1_wavefronts - all_shared_wavefronts_ideal) * np.where(scattered, 1, _OF_LARGER_TILES)

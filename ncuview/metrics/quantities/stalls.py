@@ -70,3 +70,15 @@ def stall_memory(
 ) -> Column:
     """The share of warp samples that wait for memory of any kind."""
     return stall_long_scoreboard + stall_lg_throttle + stall_drain + stall_short_scoreboard + stall_mio_throttle
+
+
+@quantity("share")
+def stall_shared_memory(stall_short_scoreboard: Column, stall_mio_throttle: Column) -> Column:
+    """The share of warp samples that wait for shared memory, or for other instructions of its queue."""
+    return stall_short_scoreboard + stall_mio_throttle
+
+
+@quantity("share")
+def stall_global_memory(stall_long_scoreboard: Column, stall_lg_throttle: Column) -> Column:
+    """The share of warp samples that wait for data of global memory, or for its queue."""
+    return stall_long_scoreboard + stall_lg_throttle
