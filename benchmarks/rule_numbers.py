@@ -5,9 +5,9 @@
     python -m benchmarks.rule_numbers show VALUES.pickle SMEM001 ...
 
 ``collect`` computes every quantity of every launch of the catalogue and of the labelled programs once (some minutes).
-``show`` judges a rule anew on them (a second): for each condition, the launches that it alone keeps from being a finding; for
-each number of the rule, the values between which no outcome changes, what the nearest launches are labelled, and how
-the median factor between predicted and measured gain depends on it.
+``show`` judges a rule anew on them (a second): for each condition, the launches that it alone keeps from being a
+finding; for each number of the rule, the values between which no outcome changes, what the nearest launches are
+labelled, and how the median factor between predicted and measured gain depends on it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pickle
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -41,6 +42,7 @@ FACTORS = (0.25, 0.5, 0.7, 0.8, 0.9, 1.1, 1.25, 1.4, 2.0, 4.0)
 OBVIOUS = {0.0, 1.0, 2.0, 32.0, 100.0}
 """Literals that need no source: nothing, all, a pair, a warp or a sector's bytes, a percentage."""
 WORTH = 1.10
+_SAME = "nothing changes"
 
 
 @dataclass(frozen=True)
@@ -156,17 +158,21 @@ def show(rule: Rule, all_of: Launches) -> None:
         without = judged(_with_conditions(rule, others), all_of)
         print(f"  without `{text}`: {_more(rule, now, without, all_of)}")
     for name in rule.parameters:
-        _scan(name, rule.parameters[name], lambda value, name=name: _with_parameter(rule, name, value), rule, now, all_of)
+        _scan(
+            name, rule.parameters[name], lambda value, name=name: _with_parameter(rule, name, value), rule, now, all_of
+        )
     for where, literal, position in _literals(rule):
-        change = lambda value, where=where, position=position: _with_literal(rule, where, position, value)  # noqa: E731
-        _scan(f"literal {literal:g} in {where}", literal, change, rule, now, all_of)
+        _scan(
+            f"literal {literal:g} in {where}", literal, partial(_with_literal, rule, where, position), rule, now, all_of
+        )
 
 
 def summary(rule: Rule, all_of: Launches) -> str:
     """One line: what a rule finds and advises, and a hash of its findings and of its predictions to two digits."""
     now = judged(rule, all_of)
     findings = hashlib.sha256(now.finding.tobytes()).hexdigest()[:6]
-    predictions = hashlib.sha256(" ".join(f"{each:.2g}" for each in now.predicted[now.finding]).encode()).hexdigest()[:6]
+    told = " ".join(f"{each:.2g}" for each in now.predicted[now.finding])
+    predictions = hashlib.sha256(told.encode()).hexdigest()[:6]
     return f"{rule.text.code} {_said(rule, now, all_of)}; findings {findings}, predictions {predictions}"
 
 
@@ -177,15 +183,16 @@ def _scan(name: str, value: float, changed: Any, rule: Rule, now: Judged, all_of
         both = now.finding & other.finding
         moved = int((np.abs(np.log(other.predicted[both] / now.predicted[both])) > 0.02).sum())
         changes = _more(rule, now, other, all_of)
-        if changes != "nothing changes" or moved:
-            print(f"      x{factor:<4} = {value * factor:<8.4g} {changes}; {moved} predictions differ; {_factor(rule, other, all_of)}")
-        else:
-            print(f"      x{factor:<4} = {value * factor:<8.4g} nothing changes")
+        told = f"      x{factor:<4} = {value * factor:<8.4g} {changes}"
+        if changes != _SAME or moved:
+            told += f"; {moved} predictions differ; {_factor(rule, other, all_of)}"
+        print(told)
 
 
 def _said(rule: Rule, found: Judged, all_of: Launches) -> str:
     kinds = _kinds(rule, found.advice, all_of)
-    return f"{int(found.finding.sum())} findings, {int(found.advice.sum())} above {WORTH}: {kinds}; {_factor(rule, found, all_of)}"
+    counts = f"{int(found.finding.sum())} findings, {int(found.advice.sum())} above {WORTH}"
+    return f"{counts}: {kinds}; {_factor(rule, found, all_of)}"
 
 
 def _more(rule: Rule, before: Judged, after: Judged, all_of: Launches) -> str:
@@ -195,7 +202,7 @@ def _more(rule: Rule, before: Judged, after: Judged, all_of: Launches) -> str:
         parts.append(f"+{int(come.sum())} advice ({_kinds(rule, come, all_of)}: {_some(come, all_of)})")
     if gone.any():
         parts.append(f"-{int(gone.sum())} advice ({_kinds(rule, gone, all_of)}: {_some(gone, all_of)})")
-    return ", ".join(parts) or "nothing changes"
+    return ", ".join(parts) or _SAME
 
 
 def _kinds(rule: Rule, chosen: NDArray[np.bool_], all_of: Launches) -> str:
@@ -220,7 +227,8 @@ def _factor(rule: Rule, found: Judged, all_of: Launches) -> str:
     if not at:
         return "no measured step"
     off = np.log(found.predicted[at] / all_of.gain[at])
-    return f"{len(at)} steps, predicted/measured {np.exp(np.median(off)):.2f}, median factor {np.exp(np.median(np.abs(off))):.3f}"
+    bias, factor = np.exp(np.median(off)), np.exp(np.median(np.abs(off)))
+    return f"{len(at)} steps, predicted/measured {bias:.2f}, median factor {factor:.3f}"
 
 
 def _with_conditions(rule: Rule, conditions: Iterable[str]) -> Rule:
@@ -263,7 +271,8 @@ def _with_literal(rule: Rule, where: str, position: tuple[int, int], value: floa
         return replace(rule, let={**rule.let, name: new})
     if kind == "effects":
         return replace(rule, effects={**rule.effects, name: new})
-    return replace(rule, **{{"applies": "applies", "when": "fires"}.get(where, where): new})
+    changed: dict[str, Any] = {{"applies": "applies", "when": "fires"}.get(where, where): new}
+    return replace(rule, **changed)
 
 
 def main(command: str, values: str, *codes: str) -> None:
@@ -271,7 +280,7 @@ def main(command: str, values: str, *codes: str) -> None:
     if command == "collect":
         collect(Path(values))
         return
-    all_of: Launches = pickle.loads(Path(values).read_bytes())  # noqa: S301  # written by collect
+    all_of: Launches = pickle.loads(Path(values).read_bytes())  # written by collect
     all_of = replace(all_of, values=_Values(all_of.values))
     for rule in load_rules():
         if rule.text.code in codes or not codes:

@@ -24,9 +24,10 @@ from ncuview.engine.evaluate import judge
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import Rule
 from ncuview.metrics.analysis import Analysis
-from ncuview.metrics.units import BLOCKS, UNITS, members
+from ncuview.metrics.units import BLOCKS, UNITS
 from ncuview.reader.reader import read
 from ncuview.records.diagnosis import Finding
+from ncuview.speedup.effects import by_unit
 from ncuview.speedup.model import Load, load_of
 
 if TYPE_CHECKING:
@@ -99,15 +100,14 @@ def _advice(findings: Sequence[Finding], label: Mapping[str, Any]) -> str:
 def _of_a_step(rule: Rule, analysis: Analysis, load: Load, before: int, after: int, took: float) -> Iterator[Effect]:
     values = judge(rule, analysis).values
     said: dict[str, float] = defaultdict(lambda: 1.0)
-    for name, expression in rule.scale.items():
-        for unit in members(name):
-            said[unit] *= _at(before, expression.evaluate(values))
+    for unit, expression in by_unit(rule.effects).items():
+        said[unit] = _at(before, expression.evaluate(values))
     for unit, use in load.use.items():
         if use[before] >= BUSY and np.isfinite(use[after]):
             yield Effect(rule.text.code, unit, float(use[after] * took / use[before]), said[unit])
     latency = load.latency()
     left = latency[after] * took / max(latency[before], BUSY)
-    yield Effect(rule.text.code, LATENCY, float(left), 1 - _at(before, rule.latency.evaluate(values)))
+    yield Effect(rule.text.code, LATENCY, float(left), 1 - _at(before, rule.latency_hidden.evaluate(values)))
 
 
 def _at(launch: int, value: float | NDArray[np.float64]) -> float:

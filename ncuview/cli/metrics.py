@@ -1,4 +1,4 @@
-"""``ncuview metrics``: what the names of documents and of nvprof mean in Nsight Compute's terms."""
+"""``ncuview metrics``: define textbook and nvprof metrics, and the quantities of rules, in Nsight Compute's terms."""
 
 from __future__ import annotations
 
@@ -10,10 +10,27 @@ from ncuview.cli.printing import print_text, width
 
 
 def metrics(
-    name: Annotated[str | None, typer.Argument(help="A metric of the textbooks or of nvprof.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A metric of the textbooks or of nvprof, or a quantity of rules.")
+    ] = None,
+    quantities: Annotated[
+        bool, typer.Option("--quantities", help="List what the expressions of rules may read.")
+    ] = False,
 ) -> None:
-    """Define a metric of the textbooks in Nsight Compute's terms, or list them all."""
+    """Define a metric of the textbooks or a quantity of rules in Nsight Compute's terms, or list them all."""
+    from ncuview.metrics.names import NAMES
+    from ncuview.metrics.quantities import QUANTITIES
     from ncuview.metrics.textbook import definition, definitions
     from ncuview.render.metric_page import metric_list, metric_page
+    from ncuview.render.quantity_page import quantity_list, quantity_page
 
-    print_text(metric_page(definition(name), width()) if name else metric_list(definitions().values(), width()))
+    if quantities:
+        print_text(quantity_list(QUANTITIES.values(), NAMES, width()))
+    elif name is None:
+        print_text(metric_list(definitions().values(), width()))
+    elif name in QUANTITIES and name not in definitions():
+        print_text(quantity_page(QUANTITIES[name], width()))
+    elif name in NAMES and name not in definitions():
+        print_text(f"{name}: {NAMES[name]}\n")
+    else:
+        print_text(metric_page(definition(name, also=(*QUANTITIES, *NAMES)), width()))

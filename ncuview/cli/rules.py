@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from ncuview.base.errors import RuleFileError
-
 from ncuview.cli.inputs import RulesOption
 from ncuview.cli.outputs import ListFormat, ListFormatOption
 from ncuview.cli.printing import print_text, width

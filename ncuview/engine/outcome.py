@@ -67,6 +67,8 @@ class _OfRule:
     @cached_property
     def _fix(self) -> Fix:
         fix, beside = self._rule.text.fix[0], self._rule.path
+        if not fix.before or not fix.after:
+            return Fix(fix.title)
         return Fix(fix.title, region(fix.before, beside), fix.before, region(fix.after, beside), fix.after)
 
     def _speedup(self, judgement: Judgement) -> Speedup:
@@ -121,6 +123,7 @@ class _OfRule:
             fix=self._fix,
             instructions=where.instructions,
             lines_wanted=where.lines_wanted,
+            draft=rule.text.status == "draft",
         )
 
     def _evidence(self, values: dict[str, float]) -> tuple[Evidence, ...]:

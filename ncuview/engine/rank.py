@@ -139,7 +139,10 @@ def _wall_uses(load: Load) -> list[dict[str, float]]:
 def _ranked(
     outcomes: Iterable[Outcome], wall: str, uses: dict[str, float], floor: float, owner: str
 ) -> tuple[Outcome, ...]:
-    """Findings by promised gain, surer ones first among equals, each not worth doing with its reason; then the rest."""
+    """Findings by predicted gain, surer ones first among equals and drafts last; then the other outcomes.
+
+    Each finding that is not worth doing has its reason.
+    """
     told = list(outcomes)
     findings = sorted((outcome for outcome in told if isinstance(outcome, Finding)), key=_precedence)
     rest = [outcome for outcome in told if not isinstance(outcome, Finding)]
@@ -165,9 +168,9 @@ def _why_not(finding: Finding, advised: dict[str, Finding], wall: str, uses: dic
     return ""
 
 
-def _precedence(finding: Finding) -> tuple[float, float, str]:
+def _precedence(finding: Finding) -> tuple[bool, float, float, str]:
     gain = finding.predicted_speedup
-    return (-gain.best, gain.high - gain.low, finding.rule.code)
+    return (finding.draft, -gain.best, gain.high - gain.low, finding.rule.code)
 
 
 def _reason(wall: str, uses: dict[str, float]) -> str:

@@ -125,8 +125,8 @@ class FixRegions(_Part):
     """The change, shown on marked regions of two real kernels, and the mechanical edit that makes it."""
 
     title: Text
-    before: Text
-    after: Text
+    before: Text | None = None
+    after: Text | None = None
     before_launch: Text | None = None
     """The catalogue's launch that shows ``before``, where it is not the kernel of the file's name."""
     after_launch: Text | None = None
@@ -134,7 +134,7 @@ class FixRegions(_Part):
 
     @property
     def launches(self) -> tuple[str, str]:
-        """The catalogue's launches that show the change."""
+        """The catalogue's launches that show the change; empty where none does."""
         return self.before_launch or _kernel_of(self.before), self.after_launch or _kernel_of(self.after)
 
 
@@ -172,7 +172,7 @@ class RuleFile(_Part):
     """Named effect -> what the change leaves of it; ``added`` holds the work that it brings. See speedup/effects.py."""
     where: WhereTexts | None = None
     message: MessageTexts
-    fix: list[FixRegions] = []
+    fix: Annotated[list[FixRegions], Field(min_length=1)]
     example: Annotated[list[Example], Field(min_length=1)]
 
 
@@ -229,9 +229,9 @@ class Rule:
         return frozenset(names.union(*(metrics_of(name) for name in self.inputs)))
 
 
-def _kernel_of(shown: str) -> str:
+def _kernel_of(shown: str | None) -> str:
     """The kernel of ``kernels/transpose/transposeNaive.cu#kernel``."""
-    return Path(shown.partition("#")[0]).stem
+    return Path((shown or "").partition("#")[0]).stem
 
 
 def load_rule(path: Path) -> Rule:

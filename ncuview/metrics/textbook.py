@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -69,17 +69,21 @@ def definitions() -> Mapping[str, TextbookDefinition]:
     return MappingProxyType(found)
 
 
-def definition(name: str) -> TextbookDefinition:
+def definition(name: str, also: Iterable[str] = ()) -> TextbookDefinition:
     """The textbook metric of this name.
+
+    Args:
+        name: Its name.
+        also: Other names that a hint may suggest.
 
     Raises:
         UnknownMetric: There is none; the hint has the names that come closest.
     """
     if name in definitions():
         return definitions()[name]
-    near = get_close_matches(name, definitions(), n=3)
+    near = get_close_matches(name, [*definitions(), *also], n=3)
     hint = f"Did you mean {' or '.join(near)}?" if near else "`ncuview metrics` lists all names."
-    raise UnknownMetric(f"no textbook metric is called {name!r}", hint=hint)
+    raise UnknownMetric(f"no metric is called {name!r}", hint=hint)
 
 
 def textbook_metrics(analysis: Analysis) -> list[Mapping[str, TextbookMetric]]:

@@ -84,13 +84,13 @@ class Citation:
 
 @dataclass(frozen=True)
 class Fix:
-    """What to change, shown on two real kernels of the catalogue."""
+    """What to change, shown on two real kernels of the catalogue; a draft rule may have nothing to show."""
 
     title: str
-    before: str
-    before_from: str
-    after: str
-    after_from: str
+    before: str = ""
+    before_from: str = ""
+    after: str = ""
+    after_from: str = ""
 
 
 @dataclass(frozen=True)
@@ -140,6 +140,8 @@ class Finding:
     """How to get source lines for ``instructions``; empty when there are none."""
     edit: SourceEdit | None = None
     """The change of the user's own source; None where the source is not at hand or another advice comes first."""
+    draft: bool = False
+    """Whether the rule is a draft, whose claims nobody has shown yet; it never comes first."""
 
 
 @dataclass(frozen=True)

@@ -216,6 +216,10 @@ def _change(finding: Finding) -> Iterator[str]:
     if finding.edit and finding.edit.diff:
         yield f"Change: {prose(clipped(finding.edit.title, _SENTENCE))}."
         lines: Iterable[str] = finding.edit.diff.splitlines()
+    elif not finding.fix.before:
+        yield f"Change: {prose(clipped(finding.fix.title, _SENTENCE))}."
+        yield ""
+        return
     else:
         was, now = finding.fix.before_from, finding.fix.after_from.rpartition("/")[2]
         yield f"Change: as {code(was, _NAME)} becomes {code(now, _NAME)}."

@@ -169,7 +169,8 @@ def _next_step(launch: LaunchDiagnosis, finding: Finding) -> Iterator[tuple[str,
     if places:
         yield "Where", places
     heading = f"{fix.before_from}, to {fix.after_from.rpartition('/')[2]}:"
-    yield "Change", [heading, element("pre", *_changed_lines(fix.before, fix.after))]
+    shown: list[Part] = [heading, element("pre", *_changed_lines(fix.before, fix.after))] if fix.before else [fix.title]
+    yield "Change", shown
     yield "Check", [check_words(finding)]
     yield "Assumes", [finding.assumes]
     yield "Taught", [f"{cite.document}, {cite.section}" for cite in finding.cite[:1]]

@@ -14,10 +14,14 @@ _INDENT = "  "
 def rule_page(rule: Rule, width: int) -> str:
     """What is measured, why it matters, the change on real code, the thresholds with their reasons, the documents."""
     text = rule.text
-    parts = [f"{text.code} {text.name}: {text.optimization}", _wrapped(text.summary + ".", width)]
+    marks = ", a draft" if text.status == "draft" else ""
+    marks += ", about what GPUs had before today's" if text.overtaken else ""
+    parts = [f"{text.code} {text.name}: {text.optimization}{marks}", _wrapped(text.summary + ".", width)]
     parts += [_section("What is measured", text.docs.what, width), _section("Why it matters", text.docs.why, width)]
     for fix in text.fix:
         parts.append(_heading(fix.title))
+        if not fix.before or not fix.after:
+            continue
         for label, reference in (("Before", fix.before), ("After", fix.after)):
             parts.append(
                 f"{_INDENT}{label}: {reference}\n\n" + textwrap.indent(region(reference, rule.path), _INDENT * 3)

@@ -167,6 +167,9 @@ def _change(console: Console, finding: Finding) -> None:
         if finding.edit.assumes:
             _indented(console, Text(f"(holds if {safe_text(finding.edit.assumes)})", style="dim"))
         return
+    if not finding.fix.before:
+        row(console, "Change", Text(safe_text(finding.fix.title)))
+        return
     row(console, "Change", Text(f"{finding.fix.before_from}, to {finding.fix.after_from.rpartition('/')[2]}:"))
     for code in _changed_lines(finding.fix.before, finding.fix.after):
         _indented(console, code)

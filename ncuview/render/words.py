@@ -123,7 +123,8 @@ def kernel_words(demangled: str) -> str:
 
 def promise_headline(finding: Finding) -> str:
     """``Pad the tile by one column: 2.18x faster``."""
-    return f"{finding.fix.title}: {factor(finding.predicted_speedup.best)} faster"
+    draft = f" (by {finding.rule.code}, a draft)" if finding.draft else ""
+    return f"{finding.fix.title}: {factor(finding.predicted_speedup.best)} faster{draft}"
 
 
 def promise_bounds(launch: LaunchDiagnosis, finding: Finding) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from ncuview.base.expression import compile_expression
 from ncuview.engine.rank import diagnose
-from ncuview.engine.rule_file import Rule, RuleFile, load_rules
+from ncuview.engine.rule_file import Rule, load_rules
 from ncuview.metrics.names import OF_INSTRUCTIONS
 from ncuview.metrics.quantities.stalls import OF_SOME_CHIPS
 from ncuview.metrics.units import UNITS
@@ -175,7 +173,7 @@ def test_a_launch_is_judged_alike_alone_and_among_others() -> None:
     [
         (lambda rule: replace(rule, fires=compile_expression("1 / 0 > 0")), "when"),
         (lambda rule: replace(rule, applies=compile_expression("0 / 0")), "applies"),
-        (lambda rule: replace(rule, latency=compile_expression("0 / 0")), "gain"),
+        (lambda rule: replace(rule, latency_hidden=compile_expression("0 / 0")), "gain"),
     ],
 )
 def test_a_rule_that_gives_no_number_is_broken_and_the_others_go_on(harm: Callable[[Rule], Rule], what: str) -> None:
@@ -186,21 +184,3 @@ def test_a_rule_that_gives_no_number_is_broken_and_the_others_go_on(harm: Callab
     assert isinstance(outcome, Broken)
     assert f"small-grid.toml: {what} is not a number" in outcome.message
     assert found == {name: kept for name, kept in sound.items() if name != "small-grid"}
-
-
-def test_the_first_metric_that_a_launch_has_is_taken(tmp_path: Path) -> None:
-    text = BY_NAME["partition-camping"].path.read_text(encoding="utf-8")
-    content = tomllib.loads(text.replace('["lts__t_sectors.max"]', '["lts__new.max", "lts__t_sectors.max"]'))
-    rule = replace(BY_NAME["partition-camping"], text=RuleFile.model_validate(content))
-    balanced, camping, unknown = (
-        type(found["partition-camping"])
-        for found in outcomes(
-            make_profile(
-                Launch(),
-                Launch().with_metrics({"lts__new.max": 80_000.0}),
-                Launch().without("lts__t_sectors.max"),
-            ),
-            (rule,),
-        )
-    )
-    assert (balanced, camping, unknown) == (Passed, Finding, Skipped)

@@ -48,9 +48,9 @@ def promising(name: str, latency: float) -> Rule:
         BY_NAME[name],
         applies=compile_expression("1"),
         fires=compile_expression("1"),
-        latency=compile_expression(str(latency)),
-        scale={},
-        adds={},
+        latency_hidden=compile_expression(str(latency)),
+        effects={},
+        added={},
     )
 
 
@@ -62,7 +62,7 @@ def test_findings_come_first_and_the_largest_gain_leads() -> None:
 
 
 def test_among_equal_gains_the_surer_comes_first() -> None:
-    sure = replace(promising("small-grid", 0.0), scale={"l1_data": compile_expression("0.4")})
+    sure = replace(promising("small-grid", 0.0), effects={"l1_wavefronts": compile_expression("0.4")})
     launch = only(Launch(metrics={USE["l1_data"]: 99.6, USE["dram"]: 30.0}), (promising("barrier-stall", 0.0), sure))
     assert [finding.rule.name for finding in all_findings(launch)] == ["small-grid", "barrier-stall"]
 

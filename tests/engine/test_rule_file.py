@@ -58,13 +58,13 @@ def keys_of(value: Any, at: Path_ = ()) -> Iterator[Path_]:
             yield from keys_of(inner, (*at, key))
 
 
-OPTIONAL = {"where", "values", "units", "scale", "adds", "latency", "thresholds", "prediction"}
+OPTIONAL = {"where", "values", "units", "thresholds", "prediction", "fix", "predicted", "effects"}
 OWN_NAMES = {("thresholds",), ("prediction",)}
 
 
 def is_required(at: Path_) -> bool:
     """Not optional, and not a name that the rule chose itself."""
-    own = at[:-1] in OWN_NAMES or at[-2:-1] == ("inputs",)
+    own = at[:-1] in OWN_NAMES
     return not own and not any(at[:end][-1] in OPTIONAL for end in range(1, len(at) + 1))
 
 
@@ -93,13 +93,13 @@ def test_a_rule_without_a_required_key_does_not_load(tmp_path: Path, at: Path_) 
     [
         (lambda rule: rule.update(more=1), "more"),
         (lambda rule: rule["docs"].update(more="x"), "docs.more"),
-        (lambda rule: rule["gain"].update(scales={}), "gain.scales"),
+        (lambda rule: rule["effects"].update(speed="2"), "effects.speed"),
         (lambda rule: rule.update(schema=1), "schema"),
         (lambda rule: rule.update(code="smem1"), "code"),
         (lambda rule: rule.update(optimization="rewriting"), "optimization"),
         (lambda rule: rule.update(name="another-name"), "name"),
         (lambda rule: rule.update(cite=[]), "cite"),
-        (lambda rule: rule.update(fix=[]), "fix"),
+        (lambda rule: rule.update(example=[]), "example"),
         (lambda rule: rule.update(status="new"), "status"),
         (lambda rule: rule["evidence"].update(when=[]), "evidence.when"),
         (lambda rule: rule["thresholds"].update({"a.b": NUMBER}), "thresholds.a.b"),
@@ -107,14 +107,14 @@ def test_a_rule_without_a_required_key_does_not_load(tmp_path: Path, at: Path_) 
         (lambda rule: rule["thresholds"]["ways"].update(kind="guessed"), "thresholds.ways.kind"),
         (lambda rule: rule["evidence"]["values"].update({"ways.real": "1"}), "evidence.values.ways.real"),
         (lambda rule: rule["evidence"]["values"].update(warps="1"), "evidence.values.warps"),
-        (lambda rule: rule["gain"]["scale"].update(l3="1"), "gain.scale.l3"),
-        (lambda rule: rule["gain"].update(adds={"latency": "1"}), "gain.adds.latency"),
+        (lambda rule: rule["effects"].update(l2_sectors={"a": "1"}), "effects.l2_sectors"),
+        (lambda rule: rule["effects"].update(added={"dram_bytes": "1"}), "effects.added.dram_bytes"),
+        (lambda rule: rule["effects"].update(added="1"), "effects.added"),
         (lambda rule: rule["where"].update(among="texture_load"), "where.among"),
         (lambda rule: rule.update(summary=""), "summary"),
         (lambda rule: rule["thresholds"]["ways"].update(value="1.1"), "thresholds.ways.value"),
-        (lambda rule: rule["case"][0]["inputs"].update(more=1.0), "case 'a column of a 32x32 tile'"),
-        (lambda rule: rule["case"][0]["inputs"].pop("worst_bank_conflict"), "case 'a column of a 32x32 tile'"),
-        (lambda rule: rule["case"][0].update(expect="broken"), "case.0.expect"),
+        (lambda rule: rule["example"][0].update(more=1.0), "example.0.more"),
+        (lambda rule: rule["example"][0].update(expect="broken"), "example.0.expect"),
     ],
 )
 def test_a_rule_with_something_unknown_in_it_does_not_load(
@@ -132,8 +132,8 @@ def test_a_rule_with_something_unknown_in_it_does_not_load(
         (lambda rule: rule["evidence"].update(when=["warps > 0", "open('x')"]), "evidence.when"),
         (lambda rule: rule["evidence"]["values"].update(ways="warps.real"), "evidence.values.ways"),
         (lambda rule: rule["evidence"].update(values={"of_l1": "excess / 2", "excess": "1"}), "evidence.values.of_l1"),
-        (lambda rule: rule["gain"]["scale"].update(l1_data="1 - of_l2"), "gain.scale.l1_data"),
-        (lambda rule: rule["gain"].update(latency="lambda: 1"), "gain.latency"),
+        (lambda rule: rule["effects"].update(l1_wavefronts="1 - of_l2"), "effects.l1_wavefronts"),
+        (lambda rule: rule["effects"].update(latency_hidden="lambda: 1"), "effects.latency_hidden"),
         (lambda rule: rule["where"].update(waste="a b"), "where.waste"),
     ],
 )
@@ -154,14 +154,6 @@ def test_a_message_is_refused_under_its_key(tmp_path: Path, message: str) -> Non
 def test_what_does_not_apply_has_no_numbers_to_show(tmp_path: Path) -> None:
     with pytest.raises(UnsafeTemplate, match=r"message\.not_applicable"):
         load_rule(written(tmp_path, changed(lambda rule: rule["message"].update(not_applicable="{ways}"))))
-
-
-@pytest.mark.parametrize("outcome", ["finding", "passed", "not_applicable"])
-def test_each_outcome_needs_a_case(tmp_path: Path, outcome: str) -> None:
-    others = [case for case in RULE["case"] if case["expect"] != outcome]
-    content = {**RULE, "case": [*others, *others]}
-    with pytest.raises(RuleFileError, match=rf"{NAME}\.toml: case: no case expects {outcome}"):
-        load_rule(written(tmp_path, content))
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"schema = ", b"schema = 1\nschema = 1", b"\0", b""])

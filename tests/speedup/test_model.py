@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.metrics.analysis import Analysis
+from ncuview.metrics.units import BLOCKS
 from ncuview.metrics.units import UNITS as ALL_UNITS
-from ncuview.metrics.units import members
 from ncuview.speedup.attainable import attainable
+from ncuview.speedup.effects import ADDED, EFFECTS, NAMES, by_unit
 from ncuview.speedup.model import CERTAINTY, Load, load_of, predict, walls_now
 from tests.builders import H200, LOW_USE, USE, Instruction, Launch, make_profile
 
@@ -35,15 +36,15 @@ def load_with(use: Mapping[str, float], **metrics: float) -> Load:
 
 def gain(
     load: Load,
-    scale: Mapping[str, float] | None = None,
-    adds: Mapping[str, float] | None = None,
+    effects: Mapping[str, float] | None = None,
+    added: Mapping[str, float] | None = None,
     latency: float = 0.0,
 ) -> tuple[float, float, float, str]:
     """Low, best, high and the wall afterwards, of a single launch."""
     speedup = predict(
         load,
-        {unit: np.array([share]) for unit, share in (scale or {}).items()},
-        {unit: np.array([more]) for unit, more in (adds or {}).items()},
+        {name: np.array([share]) for name, share in (effects or {}).items()},
+        {name: np.array([more]) for name, more in (added or {}).items()},
         np.array([latency]),
     )
     low, middle, high = (float(bound[0]) for bound in (speedup.low, speedup.best, speedup.high))
@@ -56,7 +57,8 @@ def best(load: Load, **change: object) -> float:
 
 shares = st.floats(0.0, 1.0)
 loads = st.fixed_dictionaries(dict.fromkeys(UNITS, st.floats(0.5, 100.0)))
-changes = st.dictionaries(st.sampled_from([*UNITS, *WALLS]), shares, max_size=5)
+changes = st.dictionaries(st.sampled_from(sorted(EFFECTS)), shares, max_size=5)
+additions = st.dictionaries(st.sampled_from(sorted(ADDED)), shares, max_size=2)
 
 
 @given(loads)
@@ -64,35 +66,38 @@ def test_a_change_that_changes_nothing_gains_nothing(use: dict[str, float]) -> N
     assert best(load_with(use)) == pytest.approx(1.0)
 
 
-@given(loads, changes, changes, shares)
+@given(loads, changes, additions, shares)
 def test_the_best_guess_lies_between_its_bounds(
-    use: dict[str, float], scale: dict[str, float], adds: dict[str, float], latency: float
+    use: dict[str, float], effects: dict[str, float], added: dict[str, float], latency: float
 ) -> None:
-    low, middle, high, _ = gain(load_with(use), scale, adds, latency)
+    low, middle, high, _ = gain(load_with(use), effects, added, latency)
     assert 0 < low <= middle <= high < math.inf
 
 
-@given(loads, changes, changes, shares)
+@given(loads, changes, additions, shares)
 def test_new_demand_never_speeds_up(
-    use: dict[str, float], scale: dict[str, float], adds: dict[str, float], latency: float
+    use: dict[str, float], effects: dict[str, float], added: dict[str, float], latency: float
 ) -> None:
     load = load_with(use)
-    assert best(load, scale=scale, adds=adds, latency=latency) <= best(load, scale=scale, latency=latency)
+    assert best(load, effects=effects, added=added, latency=latency) <= best(load, effects=effects, latency=latency)
 
 
 @given(loads, changes, shares, shares)
 def test_hiding_more_latency_never_slows_down(
-    use: dict[str, float], scale: dict[str, float], one: float, other: float
+    use: dict[str, float], effects: dict[str, float], one: float, other: float
 ) -> None:
     less, more = sorted((one, other))
     load = load_with(use)
-    assert best(load, scale=scale, latency=less) <= best(load, scale=scale, latency=more)
+    assert best(load, effects=effects, latency=less) <= best(load, effects=effects, latency=more)
 
 
-@given(loads, st.sampled_from(sorted(UNITS)), shares)
-def test_relieving_a_unit_that_is_not_the_busiest_gains_nothing(use: dict[str, float], unit: str, share: float) -> None:
-    load = load_with({**use, WALL: 100.0, unit: 0.5 * use[unit]} if unit != WALL else {**use, WALL: 1.0, "lsu": 100.0})
-    assert best(load, scale={unit: share}) == pytest.approx(1.0)
+@given(loads, st.sampled_from(sorted(EFFECTS)), shares)
+def test_less_work_for_units_that_are_not_the_busiest_gains_nothing(
+    use: dict[str, float], effect: str, share: float
+) -> None:
+    busiest = "tex" if WALL in EFFECTS[effect] else WALL
+    idle = {unit: 0.5 * use[unit] for unit in EFFECTS[effect] if unit in use}
+    assert best(load_with({**use, **idle, busiest: 100.0}), effects={effect: share}) == pytest.approx(1.0)
 
 
 @given(st.floats(5.0, 60.0), shares)
@@ -100,20 +105,40 @@ def test_relieving_the_wall_gains_no_more_than_the_next_wall_allows(second: floa
     load = load_with({WALL: 100.0, SECOND: second})
     next_wall = second / 100 / attainable(H200, SECOND, "best")
     assert load.latency()[0] == 0
-    assert best(load, scale={WALL: share}) <= 1 / next_wall * (1 + 1e-9)
+    assert best(load, effects={"l1_wavefronts": share}) <= 1 / next_wall * (1 + 1e-9)
 
 
 def test_removing_the_wall_leaves_the_next_one() -> None:
     load = load_with({WALL: 100.0, SECOND: 45.0})
-    _, middle, _, wall_after = gain(load, {WALL: 0.0})
+    _, middle, _, wall_after = gain(load, {"l1_wavefronts": 0.0})
     assert middle == pytest.approx(attainable(H200, SECOND, "best") / 0.45)
     assert (walls_now(load), wall_after) == ([WALL], "l2")
 
 
 def test_a_wall_of_several_units_is_relieved_as_one() -> None:
-    load = load_with(dict.fromkeys(members("l2"), 80.0))
-    assert best(load, scale={"l2": 0.5}) > 1.2
-    assert best(load, scale={"l2_tags": 0.5}) < 1.05
+    load = load_with(dict.fromkeys(EFFECTS["l2_sectors"], 80.0))
+    assert best(load, effects={"l2_sectors": 0.5}) > 1.2
+    assert best(load, effects={"l2_requests": 0.5}) < 1.05
+
+
+def test_the_narrower_of_two_effects_on_a_unit_counts() -> None:
+    assert by_unit({"instructions": 0.5, "arithmetic": 1.0}) == {"issue": 0.5, "alu": 1.0, "imad": 1.0, "fma": 1.0}
+    assert by_unit({"l1_wavefronts": 0.1, "memory_instructions": 0.5}) == {"l1_data": 0.1, "lsu": 0.5}
+
+
+def test_every_unit_with_a_demand_has_an_effect_on_it() -> None:
+    assert {unit for units in EFFECTS.values() for unit in units} == {*ALL_UNITS, BLOCKS} - {"tex"}
+    assert len(NAMES) <= 15
+
+
+def test_what_warps_wait_for_by_themselves_shows_after_a_change_of_traffic_alone() -> None:
+    load = replace(load_with({"dram": 90.0}), own_waits=np.array([0.5]))
+    traffic = {"dram_bytes": 0.1, "l2_sectors": 0.1}
+    assert best(load, effects=traffic, latency=1.0) == pytest.approx(2.0)
+    assert best(load, effects={**traffic, "memory_instructions": 0.5}, latency=1.0) > 3.0
+    assert best(load, effects={"instructions": 0.5}, latency=1.0) == best(
+        replace(load, own_waits=np.array([0.0])), effects={"instructions": 0.5}, latency=1.0
+    )
 
 
 def test_latency_is_what_no_unit_explains() -> None:

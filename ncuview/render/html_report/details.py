@@ -168,6 +168,9 @@ def _change(finding: Finding) -> Iterator[Part]:
         if finding.edit.assumes:
             yield dim(f"(holds if {finding.edit.assumes})")
         return
+    if not finding.fix.before:
+        yield finding.fix.title
+        return
     yield f"{finding.fix.before_from}, to {finding.fix.after_from.rpartition('/')[2]}:"
     yield _diff(changed_lines(finding.fix.before, finding.fix.after))
     if finding.edit:

@@ -275,13 +275,10 @@ def test_a_size_that_cannot_be_is_unknown_in_every_form(value: float) -> None:
 def test_a_change_that_is_no_number_promises_nothing() -> None:
     load_ = load_of(Analysis(make_profile(Launch({USE["l1_data"]: 90.0}))))
     none = load_.floor() * 0
-    for scale, adds in (({"l1_data": none + nan}, {}), ({}, {"l1_data": none + nan}), ({"tex": none + inf}, {})):
-        assert not isfinite(predict(load_, scale, adds, none).best[0])
-    for words in (
-        {"latency": none + nan},
-        {"latency": none, "least": none + nan},
-        {"latency": none, "waits": none + nan},
-    ):
+    wavefronts = {"l1_wavefronts": none + nan}
+    for effects, added in ((wavefronts, {}), ({}, wavefronts), ({"dram_bytes": none + inf}, {})):
+        assert not isfinite(predict(load_, effects, added, none).best[0])
+    for words in ({"latency_hidden": none + nan}, {"latency_hidden": none, "time_left": none + nan}):
         assert not isfinite(predict(load_, {}, {}, **words).best[0])
 
 
