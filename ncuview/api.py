@@ -1,4 +1,8 @@
-"""The functions of the package: profile or read, diagnose, compare, check. Each hands over to ``pipeline``."""
+"""Python functions of ncuview: load_rules, read, profile, diagnose, analyze, compare and ladder.
+
+From reports, programs or catalogue kernels to a ``Profile``, ``Diagnosis``, ``Comparison`` or ``Ladder``.
+Each hands over to ``pipeline`` or ``engine``.
+"""
 
 from __future__ import annotations
 

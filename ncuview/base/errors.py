@@ -1,4 +1,6 @@
-"""Everything that can go wrong and is not our own bug, each with its exit code and a hint.
+"""Exception classes of all expected failures, each with an exit code, an id and a hint.
+
+The command line prints message, id and hint and leaves with the exit code, which the class decides:
 
 ::
 
@@ -13,8 +15,8 @@
       ├ ProgramError            6   the profiled program: CompileFailed, WrongResult, ProgramFailed
       └ Incomplete   2, 3, 5, 6     what was profiled is not all, for one of these four reasons
 
-A missing metric is no error but an outcome (``model.Skipped``). ``cli.main`` is the one place that turns an error
-into a message and an exit code; anything that is not a ``NcuviewError`` leaves with 70, never with 0 or 1. A gate
+A missing metric is no error but an outcome (``records.diagnosis.Skipped``). ``cli.main`` is the one place that turns an
+error into a message and an exit code; anything that is not a ``NcuviewError`` leaves with 70, never with 0 or 1. A gate
 that is closed is no error: ``gate.verdict`` gives it 1, or 3 and 4 where it could not be judged.
 """
 

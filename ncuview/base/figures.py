@@ -1,4 +1,4 @@
-"""How numbers are written in messages."""
+"""Format a speedup factor as text for messages: 2.18 -> ``2.18x``, 3035 -> ``3,035x``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The kernels that ncuview ships, found by name or family and resolved into launches."""
+"""Find catalogue kernels by name, family or textbook step, and resolve a kernel at given sizes into a ``Launch``.
+
+``launch_of`` evaluates the kernel file's expressions of grid, block, shared memory, arguments and useful work.
+"""
 
 from __future__ import annotations
 

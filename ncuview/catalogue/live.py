@@ -1,4 +1,7 @@
-"""Profile single kernels on this machine's GPU: compile, launch under ncu, check every result."""
+"""Profile catalogue kernels or a user's .cu kernel on this machine: compile, launch under ncu, check results.
+
+``profile_live`` returns the report; ``compile_all``, ``host_program`` and ``run_host`` also serve runs without ncu.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What the machine code of a kernel says before it runs: its registers, memory and instructions.
+"""Read a cubin or program with cuobjdump -> each kernel's registers, memory, barriers, instructions and source lines.
 
-``cuobjdump`` of the CUDA toolkit (or of the packages nvidia-cuda-cuobjdump and nvidia-cuda-nvdisasm) reads cubins and
-programs; it needs neither a GPU nor any permission. Its instructions read as those of Nsight Compute do, so that
-``sass`` understands both.
+``code_of_cubin`` and ``code_of_program`` return ``KernelCode``; neither a GPU nor any permission is needed.
+``cuobjdump`` is that of the CUDA toolkit or of the packages nvidia-cuda-cuobjdump and nvidia-cuda-nvdisasm. Its
+instructions read as those of Nsight Compute do, so that ``sass`` understands both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A user's own .cu file as one launch: from its front matter, or from what the command line says of it."""
+"""Build the ``Launch`` of a user's .cu kernel from its front matter or from the command line's launch options.
+
+``check_arguments`` compares the launch's arguments with the compiled kernel's parameters, and refuses a mismatch.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program itself: all commands, and how every failure becomes a message and an exit code."""
+"""Register all commands, run the command line, and turn every exception into a message and an exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ncuview diff``: two profiles side by side."""
+"""``ncuview diff A B``: compares two profiles, prints each kernel's changes, and predicted beside measured gain."""
 
 from __future__ import annotations
 

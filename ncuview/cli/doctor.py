@@ -1,4 +1,4 @@
-"""``ncuview doctor``: what of this machine stands in the way of profiling."""
+"""``ncuview doctor``: checks this machine for what profiling needs, prints verdicts and fixes, exits with 0 or 5."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What is to be looked at: the targets and options that all commands share which profile or read something."""
+"""Targets and options that ``analyze`` and ``check`` share, as a dataclass ``Inputs`` and a decorator ``takes_inputs``.
+
+``Inputs`` refuses contradictory words, gives ncu's options, launch options and rules, and profiles or reads the target.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ncuview metrics``: what the names of documents and of nvprof mean in Nsight Compute's terms."""
+"""``ncuview metrics [NAME]``: defines a textbook or nvprof metric in Nsight Compute's metrics, or lists all."""
 
 from __future__ import annotations
 

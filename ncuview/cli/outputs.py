@@ -1,4 +1,7 @@
-"""Where an answer goes, and in which form: standard output, and any number of files."""
+"""Options ``--format`` and ``--output``, and delivery of an answer or failure to standard output and output files.
+
+``deliver`` writes a diagnosis, ladder or comparison, ``failures_delivered`` an error; ``leave`` sets the exit code.
+"""
 
 from __future__ import annotations
 

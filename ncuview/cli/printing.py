@@ -1,6 +1,8 @@
-"""What the command line writes: answers to standard output, everything else to standard error, inert on terminals.
+"""Write answers to standard output, and error messages and ncu's progress to standard error.
 
-It is inert in the log of a CI job too, which obeys lines of both streams; only the format ``github`` is there for that.
+``complain`` and ``say`` mask secrets; messages are inert on terminals; also the terminal's width and use of colours.
+They are inert in the log of a CI job too, which obeys lines of both streams; only the format ``github`` is there for
+that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``ncuview report``: one page over many reports."""
+"""``ncuview report DIR``: diagnoses the reports in folders and shows on one page trends over commits, ranks or GPUs."""
 
 from __future__ import annotations
 

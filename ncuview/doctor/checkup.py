@@ -1,4 +1,7 @@
-"""All checks, made at the same time and within ten seconds, whatever goes wrong in any of them."""
+"""Run the 22 checks of ``ncuview doctor`` in parallel, within ten seconds -> ``Examination`` with their verdicts.
+
+``CHECKS`` lists them; a check that fails by itself or is not done in time becomes UNKNOWN.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Run programs that may hang: each once, for a few seconds at most, and all of them ended with us."""
+"""Run each diagnostic program (ncu, nvidia-smi ...) once with a time limit, and share its output between checks.
+
+``Commands`` may be called from threads and returns an ``Answer``; ``stop`` kills what still runs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may read the GPU's counters: the driver's setting, this process's capabilities, and the container around it."""
+"""Three checks of doctor on access to GPU counters: the driver's setting, CAP_SYS_ADMIN, and the container."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The cases that a rule file carries, run as its tests."""
+"""Run the test cases that a rule file carries: each case's metric values must give the outcome that it states.
+
+``run_cases`` also checks the values that cases state, and that the code regions of the rule's fix exist.
+"""
 
 from __future__ import annotations
 

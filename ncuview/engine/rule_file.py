@@ -1,6 +1,8 @@
-"""What a rule file must hold, and the compiled Rule that it becomes.
+"""Read rule files (TOML) into compiled ``Rule`` objects, checked against the schema that this module defines.
 
-A rule that lacks any part does not load; the error names file and key. Nothing in a rule file is code: expressions and
+It loads one file, a folder or the shipped rules, and finds a rule by code or name.
+
+A rule with a part missing does not load; the error names file and key. Nothing in a rule file is code: expressions and
 messages are compiled by ``expression`` and ``template``, which refuse everything but arithmetic and formatted numbers.
 """
 

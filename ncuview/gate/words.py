@@ -1,4 +1,4 @@
-"""Numbers as the sentences of a gate say them."""
+"""Format a value with its unit (``327.6 us``) and a count with its noun (``5 launches``) for the messages of a gate."""
 
 from __future__ import annotations
 

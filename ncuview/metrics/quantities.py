@@ -1,7 +1,9 @@
-"""Named quantities that rules may ask for as ``derived:NAME``, where arithmetic over metrics cannot say it.
+"""Compute from a profile the derived quantities that rules name as ``derived:NAME``, one float64 per launch.
 
-Each is a function from a Profile to one float64 per launch, NaN where it cannot be computed, and declares the metrics
-that it needs so that they are collected.
+``DERIVED`` lists them (stall shares, per-instruction sums, savings in machine code) with unit and needed metrics.
+
+They are what arithmetic over metrics cannot say. Each is a function from a Profile to a column, NaN where it cannot be
+computed, and declares the metrics that it needs so that they are collected.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Put ``#pragma unroll`` before loops that count: all turns where the source says how many, four where it does not."""
+"""Make the patch that inserts ``#pragma unroll`` before the counting loops on the lines of a finding.
+
+``unroll`` unrolls loops of few iterations completely, and others by a fixed factor.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diagnose two reports and set them beside each other."""
+"""Read and diagnose two reports, and compare them launch by launch, as a ``Comparison``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Profile a program or kernels here, and read what ncu leaves; what reading needs starts while ncu runs."""
+"""Run a program or catalogue kernels under ncu and read the reports into a ``Profile``.
+
+The reader is started while ncu runs. ``planned`` gives the metrics, ``read_with_sources`` reads given reports.
+"""
 
 from __future__ import annotations
 

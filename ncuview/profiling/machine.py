@@ -1,4 +1,7 @@
-"""What this machine has for profiling: Nsight Compute, a compiler, PyCUDA, and a GPU in some state."""
+"""Find Nsight Compute, nvcc and the first visible GPU of this machine, and name what is missing for profiling.
+
+``find_ncu`` and ``ncu_version``, ``gpu_state`` (clocks, temperature, MIG), ``missing_for_ncu``, ``missing_for_live``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Run ncu: build its command line, watch it work, and say in plain words why it failed."""
+"""Build ncu's command line, run ncu to its end or a time limit, and turn a failed run into an error with its fix.
+
+``ncu_command``, ``run_ncu`` (returns an ``NcuRun`` with output and progress) and ``classify``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""ncu's own options, under ncu's names and with ncu's meaning: which launches it profiles, and how."""
+"""``NcuOptions``: the ncu options that a user may set (launch filters, replay, caches, clocks), checked, as arguments.
+
+Names and meanings are ncu's; ``argv`` returns the words of the command line.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Run the reader's child process: with little of our surroundings, for a limited time, and with bounded output."""
+"""Start and supervise child processes that read reports: ``Shard`` of launches -> ``Answer`` (columns) or ``Failure``.
+
+A child gets a minimal environment, and bounds on time, memory and output. ``Ahead`` starts children before a report is
+there; ``Child`` starts one of any module and gives it its task.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Nsight Compute's CSV exports, read as a report is: ``ncu --import FILE --page raw --csv``, and the long form.
+"""Read Nsight Compute's CSV exports (``ncu --import FILE --csv``, raw page or long form) -> ``Reading`` in base units.
 
-The raw page has a row for each launch and a column for each metric, and above the launches a row of units. The long
-form, ``--page details``, has a row for each metric of each launch, and where rules ran one for each of theirs, in
-columns before which the others end. What its sections hold bears labels for people; details_labels.csv says which
-metrics those are that something here reads, where releases of ncu agree (benchmarks/details_labels.py). By default ncu
-scales each column to a readable unit (Kbyte, us) and groups digits with commas; here all become base units. Machine
-code and sources are not exported.
+The raw page (``--page raw``) has a row for each launch and a column for each metric, and above the launches a row of
+units. The long form, ``--page details``, has a row for each metric of each launch, and where rules ran one for each of
+theirs, in columns before which the others end. What its sections hold bears labels for people; details_labels.csv says
+which metrics those are that something here reads, where releases of ncu agree (benchmarks/details_labels.py). By
+default ncu scales each column to a readable unit (Kbyte, us) and groups digits with commas; here all become base units.
+Machine code and sources are not exported.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Metrics that a launch lacks and others of it determine.
+"""Fill in metrics missing from launches, in place, from expressions over other metrics of the same launches.
 
-Reports that users have were not collected for us: ``--set full`` and older versions of ncu tell much of what rules ask
-for under other names. docs/full-sets.md holds what rules say of launches that were profiled both ways.
+The table ``DETERMINED`` holds the expressions: reports by ``--set full`` and by older versions of ncu have much of what
+rules ask for under other names. docs/full-sets.md holds what rules say of launches that were profiled both ways.
 """
 
 from __future__ import annotations

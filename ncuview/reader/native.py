@@ -1,10 +1,10 @@
-"""The child process that reads launches of one report: the only module that imports ncu_report.
+"""Child process that reads launches of one report with NVIDIA's ``ncu_report`` and writes them to stdout as columns.
 
-``python -P -m ncuview.reader.native [REHEARSAL [without-code]]`` takes a task (task.py) from the socket that its stdin
-is and writes its launches in the form of columns.py; on stderr it says where it is. NVIDIA's reader is native code that
-crashes on damaged files and never frees what it loads, so it lives and dies here, without rights and with bounds on
-memory and time (confine.py). A rehearsal is a report of ours that is read while there is no task yet: what NVIDIA's
-libraries do once takes longer than to read most reports.
+It is the only module that imports ncu_report. ``python -P -m ncuview.reader.native [REHEARSAL [without-code]]`` takes a
+task (task.py) from the socket that its stdin is and writes its launches in the form of columns.py; on stderr it says
+where it is. NVIDIA's reader is native code that crashes on damaged files and never frees what it loads, so it lives and
+dies here, without rights and with bounds on memory and time (sandbox.py). A rehearsal is a report of ours that is read
+while there is no task yet: what NVIDIA's libraries do once takes longer than to read most reports.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Two profiles side by side: what moved in each kernel, and whether the first advice kept its promise."""
+"""Terminal page of a ``Comparison`` of two profiles: changes of each kernel, and predicted beside measured speedup.
+
+Provenance, total time, a table of pairs, and in full the pairs that changed most.
+"""
 
 from __future__ import annotations
 

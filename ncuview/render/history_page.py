@@ -1,4 +1,7 @@
-"""Many reports on a terminal: what moved and why, which ranks are uneven, and every kernel in a line."""
+"""Terminal page of a ``History`` (a series of reports), per GPU: kernels whose time moved and why, then all kernels.
+
+Also kernels with uneven ranks at the newest point, new ones and ones that are gone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JUnit XML: checks as tests, for the pages on which CI systems show test results.
+"""JUnit XML from a diagnosis and a gate: a test for each kernel's diagnosis and for each check, for CI systems' pages.
 
 A suite is a report. Each kernel and configuration has a test ``diagnosis``, which holds the advice and passes, or is
 skipped where most rules could not look. Each check of the gate is a test of its own: a failure where it closes the

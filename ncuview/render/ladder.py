@@ -1,4 +1,7 @@
-"""A family's ladder as a table: time, bandwidth, wall, advice, and what was promised beside what was got."""
+"""Terminal page of a ``Ladder``: a table of its steps with time, rate, bottleneck, advice, predicted and measured gain.
+
+``rung_cells`` gives the cells of one step, for other pages too.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Markdown for a pull request's comment and for a job's summary: failed checks, next steps, then all kernels.
+"""Markdown page of a diagnosis, ladder or comparison, with a gate, for pull-request comments and CI job summaries.
 
-The sites refuse what is too long, so each page has a budget of bytes. What does not fit is left out from the end of its
-section, and the page says how much that is.
+It shows failed checks, next steps, then all kernels; of a comparison the pairs. The sites refuse what is too long, so
+each page has a ``Budget`` of bytes. What does not fit is left out from the end of its section, and the page says how
+much that is.
 """
 
 from __future__ import annotations

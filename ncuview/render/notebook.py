@@ -1,4 +1,7 @@
-"""An answer as HTML for a notebook cell: no script, nothing from outside, light and dark as the reader has it."""
+"""HTML of a profile, diagnosis, launch or ladder for a notebook cell: no script, no external resource, light and dark.
+
+Each ``*_html`` function takes one of them and returns one HTML element; ``answer_html`` takes any.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Every form that an answer can be written in, by name and by the ending of a file, and how files are written."""
+"""Table of all output formats: choose one by name or file ending, produce its text or bytes, and write the file.
+
+``output_text`` dispatches an ``Answer`` to the format's module; ``write_output`` writes a file whole or not at all.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A ladder and the walls of launches as matplotlib plots; matplotlib is the extra ``ncuview[plot]``."""
+"""Plot with matplotlib a ladder's predicted and measured speedups, and the use of each hardware unit in each launch.
+
+matplotlib is the extra ``ncuview[plot]``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which kernel first: a table of kernels by the time that their first advice saves, and what all of it brings."""
+"""Terminal page that ranks kernels by the time that their first advice saves, with the speedup of taking all of it.
+
+The first few kernels follow in full; ``bound_sentence`` is the sentence on the total.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What is to be said about single places of the code, for every format that shows remarks beside source lines."""
+"""Build ``Remark``s from a diagnosis and a gate, one per rule and kernel: severity, message, lines, fingerprint.
+
+Failed checks, advice and what was not judged; SARIF, GitHub and GitLab formats show them beside source lines. It also
+maps their source files to paths in the repository.
+"""
 
 from __future__ import annotations
 

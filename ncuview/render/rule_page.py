@@ -1,4 +1,4 @@
-"""``ncuview explain``: a rule's page, rendered from its file."""
+"""Plain-text page of one rule for ``ncuview explain``: what it measures, why, code before and after, thresholds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0: findings and failed checks on source lines, for code scanning.
+"""SARIF 2.1.0 document from a diagnosis and a gate: failed checks and advice on source lines, for code scanning.
 
 Levels: a failed check is an error or a warning as its level says, advice a note. Paths are relative to ``source_root``;
 what lies elsewhere is named by its kernel only. Fingerprints are of kernel, rule and code, and survive moved lines.

@@ -1,4 +1,8 @@
-"""The page that a person reads top-down: the one next step, its evidence and how to check it; then the rest."""
+"""Terminal page of a ``Diagnosis``: per launch the next optimisation, its evidence, source lines, change and check.
+
+Everything else that was found follows, one line each. Other terminal pages are made of the same functions
+(``page_console``, ``page_text``, ``print_head``, ``launch_section``, ``row``).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages say of a series of reports: the same words on the terminal and in a browser."""
+"""Phrases and sentences on a series of reports, for the terminal and HTML history pages: provenance, steps, ranks."""
 
 from __future__ import annotations
 

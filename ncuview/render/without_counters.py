@@ -1,4 +1,8 @@
-"""What can be said without counters: the page, remedy first, and the JSON ``ncuview.without_counters/1``."""
+"""Terminal page and JSON of ``WithoutCounters``: times by events and facts of machine code, with no counters.
+
+The page begins with why counters are missing and the remedy, and ends with the kernel's recorded ladder. The JSON has
+the schema ``ncuview.without_counters/1``.
+"""
 
 from __future__ import annotations
 

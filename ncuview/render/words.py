@@ -1,4 +1,7 @@
-"""What pages say of a launch, sentence by sentence: the same words on the terminal, in notebooks and in files."""
+"""Phrases and sentences on launches, findings and reports, shared by terminal, notebook, Markdown and HTML pages.
+
+Provenance, durations, bottleneck, advice with predicted gain, verdicts, source places, skipped rules, host times.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Where addresses of global accesses come from: other loads' values, and arguments of the kernel."""
+"""Trace addresses of global accesses back to other loads' values (gathers) and to the kernel's pointer arguments.
+
+``gathered_loads`` and ``gathered_again`` mark loads; ``pointer_arguments`` gives the arguments of each load and store.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Loads in loops: from addresses that do not change, again after stores, and in chains."""
+"""Mark global loads by how their address changes: fixed for all threads, reloaded in a storing loop, pointer chains.
+
+``has_fixed_address`` tests an access in a loop; ``within_iterations`` gives use-def chains within one iteration.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repeated passes: loops of a kernel that read the same data one after the other.
+"""Find global loads that read the same data as an earlier loop of the kernel did: code and counts -> masks of loads.
 
 A row that is read for its largest element, again for a sum and again for the result comes from memory three times
 unless it stays in registers or in shared memory in between. Machine code shows it: loads (and stores) through the same

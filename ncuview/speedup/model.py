@@ -1,4 +1,6 @@
-"""The what-if model: how long a launch takes once a change has been made, from all units together.
+"""Predict each launch's speedup from a change of its unit demands and latency (what-if model); name its bottleneck.
+
+``load_of`` computes the use of every unit from a profile, ``predict`` the speedup, ``walls_now`` the bottleneck.
 
 Times are shares of the launch's present duration. Each unit r is used to a share ``u_r`` of its peak, and a good kernel
 attains ``a_r`` of that peak, so the unit alone needs ``u_r / a_r``. The largest of these is the *floor*. What no unit
@@ -9,9 +11,10 @@ explains is *latency*, which overlaps with the work of the units instead of addi
     speedup = 1 / after
 
 A rule says what its change does to each: units lose demand (``scale``) or gain some (``adds``), latency loses a
-share. What warps wait for by themselves and today's wall hides shows once the wall is gone, where a rule says how much
-(``waits``). Since the floor is over all units, advice for a unit that is not the wall promises 1.0, and the promise for
-the wall already contains the next wall. The quadratic sum is measured, not assumed: see docs/promised-and-got.md.
+share. What warps wait for by themselves and today's bottleneck hides shows once the bottleneck is gone, where a rule
+says how much (``waits``). Since the floor is over all units, the prediction for a unit that is not the bottleneck is
+1.0, and the prediction for the bottleneck already contains the next one. The quadratic sum is measured, not assumed:
+see docs/promised-and-got.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What a test asks of a profiled kernel: its metrics by name, its time, its advice; numbers that say what they are."""
+"""``KernelResult``: metrics, time, findings and advice of profiled launches, for assertions in a user's tests.
+
+Launches are chosen by kernel, grid and block; numbers are ``Measured``, floats that explain a failed assertion.
+"""
 
 from __future__ import annotations
 

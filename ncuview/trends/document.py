@@ -1,4 +1,4 @@
-"""What ``ncuview analyze --format json`` printed, as a diagnosis again."""
+"""Read the JSON document that ``ncuview analyze --format json`` wrote back into a ``Diagnosis``."""
 
 from __future__ import annotations
 

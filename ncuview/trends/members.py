@@ -1,4 +1,4 @@
-"""Which reports are below a folder, and what each is called in a series."""
+"""List the reports and JSON documents in folders, each with its point (commit, date, build) and rank by its path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What moved from one profile to another: a row for each pair, and whether the first advice kept its promise."""
+"""HTML section of a ``Comparison`` in the report: a row per pair of launches, predicted and measured speedup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What opens below a kernel's row: the next step with its evidence, the walls, and everything else that was judged."""
+"""HTML details of one kernel's row in the report: next step, evidence, source, change, use of units, other findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many reports as one page for a browser: what moved, every kernel over the points, uneven ranks, and the points."""
+"""HTML page of a ``History`` (a series of reports), per GPU: kernels whose time moved, all kernels, ranks, points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of kernels: what to do next with each, how much it gains and where; each row opens."""
+"""HTML table of the report's kernels: next step, gain, time and bottleneck of each, filters, rows that open details."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The roofline as a chart and as a table."""
+"""HTML section of the report that draws each GPU's ``Roofline`` as an SVG chart, and as a table of the kernels."""
 
 from __future__ import annotations
 

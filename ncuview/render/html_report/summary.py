@@ -1,4 +1,4 @@
-"""The first view: how long it all takes, what can be saved, what is finished, and the three steps to take first."""
+"""HTML summary section of the report: total and saved time, kernels near their peak, gate, the three first steps."""
 
 from __future__ import annotations
 
