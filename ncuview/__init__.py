@@ -1,7 +1,7 @@
-"""ncuview turns a GPU profile into the next change to make.
+"""Public names of ncuview, loaded on first use; the records get their notebook HTML here on import.
 
-The names below are the whole public surface; each is imported when it is first used, so that ``import ncuview`` is
-cheap.
+``__all__`` is the whole public surface: functions, records, options, errors and plots. Functions are imported on first
+use, so that ``import ncuview`` is cheap.
 """
 
 from __future__ import annotations

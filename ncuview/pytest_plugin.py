@@ -1,6 +1,7 @@
 """Pytest plugin: the fixture ``ncuview`` profiles a program or function in a test, or reads stored reports.
 
-It returns a ``KernelResult``; where GPU or ncu is missing the test is skipped, or fails by ``--ncuview-require-gpu``.
+It returns a ``KernelResult``; a failed comparison shows what was measured and the next step. Where GPU or ncu is
+missing the test is skipped, or fails by ``--ncuview-require-gpu``.
 The plugin is loaded by every run of pytest where ncuview is installed, so that it imports little but pytest before a
 test asks for it.
 """

@@ -1,4 +1,4 @@
-"""The catalogue of CUDA kernels that ships: find, compile, launch and profile them, and check their results.
+"""The catalogue of CUDA kernels that ships: find, compile, launch, time and profile them, and check their results.
 
-Kernel files, recorded profiles, NumPy oracles, nvcc, and the child process that launches; also for users' .cu files.
+Kernel files, recorded profiles, NumPy oracles, nvcc, machine code, the launching child process; also users' .cu files.
 """

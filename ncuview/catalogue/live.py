@@ -1,6 +1,6 @@
 """Profile catalogue kernels or a user's .cu kernel on this machine: compile, launch under ncu, check results.
 
-``profile_live`` returns the report; ``compile_all``, ``host_program`` and ``run_host`` also serve runs without ncu.
+``profile_live`` returns the report; ``compile_all``, ``run_host``, ``check_results`` ... also serve runs without ncu.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Build the ``Launch`` of a user's .cu kernel from its front matter or from the command line's launch options.
 
-``check_arguments`` compares the launch's arguments with the compiled kernel's parameters, and refuses a mismatch.
+``check_arguments`` refuses arguments that the compiled kernel does not take; ``not_checked`` warns of a missing oracle.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""``ncuview calibrate``: measures the share of each unit's peak that good kernels attain here, and keeps the table.
+"""``ncuview calibrate``: measures the share of each unit's peak that good kernels attain, and keeps the table.
 
-With ``--repeat`` it measures how far times and counters of repeated runs differ, which ``check`` allows for.
+With ``--repeat`` it measures how far times and counters of repeated runs differ; ``--from`` reads reports instead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""``ncuview doctor``: checks this machine for what profiling needs, prints verdicts and fixes, exits with 0 or 5."""
+"""``ncuview doctor``: checks this machine for what profiling needs, prints verdicts and fixes, exits with 0 or 5.
+
+With ``--live`` it also profiles a tiny kernel twice.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Pair the launches of two profiles by kernel name, GPU, grid and block -> ``Pairing``, with those left unpaired.
 
-A kernel whose configuration changed is paired by name, a single renamed one by its parameters.
+A kernel whose configuration changed is paired by name; a renamed one as ``renamed`` says, or by its parameters.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Determine from the syntax tree whether an expression is computed as integer, float or double, or cannot be known.
 
-``Arithmetic.kind`` applies C++'s conversions to literals, declared names, array elements and calls of one function.
+``Arithmetic.kind`` applies C++'s conversions to literals, declared names, array elements and calls in one function.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Make the patch that inserts ``#pragma unroll`` before the counting loops on the lines of a finding.
+"""Make the patch that inserts ``#pragma unroll`` before counting ``for`` loops of a finding's lines.
 
-``unroll`` unrolls loops of few iterations completely, and others by a fixed factor.
+``unroll`` takes the innermost loops, or all that index a local array there; short ones completely, others by a factor.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Read and diagnose two reports, and compare them launch by launch, as a ``Comparison``."""
+"""Read and diagnose two profiles, each a report or a folder of them, and compare their launches as a ``Comparison``."""
 
 from __future__ import annotations
 

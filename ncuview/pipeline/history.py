@@ -1,4 +1,4 @@
-"""Read and diagnose many reports or JSON diagnoses, and build each kernel's series over commits, dates, ranks or GPUs.
+"""Diagnose many reports, or read JSON diagnoses, and build each kernel's series over commits, dates, ranks or GPUs.
 
 ``history`` returns a ``History``, which the page of ``ncuview report`` shows.
 """

@@ -1,6 +1,6 @@
 """Find Nsight Compute, nvcc and the first visible GPU of this machine, and name what is missing for profiling.
 
-``find_ncu`` and ``ncu_version``, ``gpu_state`` (clocks, temperature, MIG), ``missing_for_ncu``, ``missing_for_live``.
+``find_ncu``, ``ncu_version``, ``gpu_state`` (clocks, MIG), ``compute_capability``, ``missing_for_ncu`` and ``_live``.
 """
 
 from __future__ import annotations

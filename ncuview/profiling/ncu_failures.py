@@ -1,6 +1,6 @@
 """Match the lines of ncu's log against the catalogue of known failures (``ncu_failures.toml``): id, reason and fix.
 
-``first_match`` finds the failure, ``remarks`` selects ncu's own lines from the program's output.
+``first_match`` finds the failure, ``remarks`` selects ncu's own lines from all output; a ``note`` is no failure.
 """
 
 from __future__ import annotations

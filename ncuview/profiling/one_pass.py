@@ -1,6 +1,6 @@
 """The list of hardware counters that ncu collects in one pass, for the cheap first run over a program's launches.
 
-With one pass, ncu neither saves nor restores memory.
+``sampling_metrics`` returns it sorted. With one pass, ncu neither saves nor restores memory.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """Read Nsight Compute's CSV exports (``ncu --import FILE --csv``, raw page or long form) -> ``Reading`` in base units.
 
+``labels``, ``base_unit`` and ``function_name`` give the metrics behind labels, factors of units, bare kernel names.
+
 The raw page (``--page raw``) has a row for each launch and a column for each metric, and above the launches a row of
 units. The long form, ``--page details``, has a row for each metric of each launch, and where rules ran one for each of
 theirs, in columns before which the others end. What its sections hold bears labels for people; details_labels.csv says

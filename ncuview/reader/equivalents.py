@@ -1,7 +1,8 @@
 """Fill in metrics missing from launches, in place, from expressions over other metrics of the same launches.
 
-The table ``DETERMINED`` holds the expressions: reports by ``--set full`` and by older versions of ncu have much of what
-rules ask for under other names. docs/full-sets.md holds what rules say of launches that were profiled both ways.
+``determine`` fills them in by the table ``DETERMINED``; ``determinable`` names metrics that it may give a value for.
+Reports by ``--set full`` and by older versions of ncu have much of what rules ask for under other names.
+docs/full-sets.md holds what rules say of launches that were profiled both ways.
 """
 
 from __future__ import annotations

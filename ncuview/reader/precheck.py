@@ -1,4 +1,4 @@
-"""Open a report file and check it in Python: path -> bytes, ``Snapshot`` or ``ReportHeader``, or the error to show.
+"""Open a report file and check it in Python: path -> bytes, ``Snapshot``, ``ReportHeader``, launch count or error.
 
 Files are decompressed where packed, their checksum, magic number, version and framing checked: NVIDIA's reader accepts
 damaged files or crashes on them.

@@ -1,6 +1,6 @@
 """Read ncu's clock control, cache control and replay mode from the command line in a report -> ``Settings``.
 
-Two profiles are comparable only where these are the same.
+Two profiles are comparable only where these are the same; ``settings_in`` takes them from a command line as text.
 """
 
 from __future__ import annotations

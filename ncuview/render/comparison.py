@@ -1,6 +1,6 @@
 """Terminal page of a ``Comparison`` of two profiles: changes of each kernel, and predicted beside measured speedup.
 
-Provenance, total time, a table of pairs, and in full the pairs that changed most.
+Provenance, total time, a table of pairs, those that changed most in full; ``promise_words`` says if a promise held.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Compute control dependence: which branches, jumps, returns and calls decide whether an instruction is executed.
 
-``Decisions.selecting`` gives those that choose which of several definitions of a value a use gets.
+``decided_by`` gives them for one instruction; ``Decisions.selecting`` those that choose which of several definitions of
+a value a use gets.
 """
 
 from __future__ import annotations

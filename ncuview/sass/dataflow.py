@@ -1,5 +1,7 @@
 """Compute data flow in a kernel's code: use-def and def-use chains, live registers, and ``propagate`` for analyses.
 
+``effects`` gives what each instruction uses and defines; ``last_touches`` the last uses or definitions before it.
+
 It covers registers, predicates and words of local memory, and is the only place with loops over instructions that hold
 their state. An analysis is a function that says what an instruction's results are, from its operands; ``propagate``
 applies it along the chains from definitions to uses.

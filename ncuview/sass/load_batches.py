@@ -1,4 +1,4 @@
-"""Find batches of global loads in flight together before a thread waits for one: code -> start and bytes of each."""
+"""Find batches of global loads in flight before a thread waits for one: code -> first position and bytes per thread."""
 
 from __future__ import annotations
 

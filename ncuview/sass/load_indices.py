@@ -1,6 +1,6 @@
-"""Trace addresses of global accesses back to other loads' values (gathers) and to the kernel's pointer arguments.
+"""Trace global loads' addresses back to other loads (gathers), and those of loads and stores to pointer arguments.
 
-``gathered_loads`` and ``gathered_again`` mark loads; ``pointer_arguments`` gives the arguments of each load and store.
+``gathered_again``: gathers by an index that served before; ``pointer_arguments``: the kernel arguments of each access.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mark how a kernel uses loaded data: type conversions, double precision kept, loads at floating-point coordinates.
+"""Mark uses of data loaded from global memory: type conversions, double precision kept, load addresses from floats.
 
 Each function gives one number per instruction, 1 where it finds something; ``coefficient_loads`` gives the positions of
 loads from library functions' tables, which the others leave out.

@@ -1,6 +1,7 @@
-"""Mark global loads by how their address changes: fixed for all threads, reloaded in a storing loop, pointer chains.
+"""Mark global loads, in or outside loops: same address for all threads, reloaded in a storing loop, pointer chains.
 
-``has_fixed_address`` tests an access in a loop; ``within_iterations`` gives use-def chains within one iteration.
+``has_fixed_address``: whether an access's address is the same in all iterations of its loop.
+``within_iterations``: the definitions that reach each use without going around a loop.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Look up a GPU's attainable share of each unit's peak, and other figures, in the user's table or the shipped one.
 
-It also reads, checks and writes the user's table, which ``ncuview calibrate`` makes.
+It also checks, reads and writes the user's table from ``ncuview calibrate``; ``figure_columns`` gives launch columns.
 
 The table is TOML with one section per GPU. Where it has a section for a GPU, that counts; what is missing there comes
 from the shipped table's section, and what is missing in that from its default.

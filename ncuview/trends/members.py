@@ -1,4 +1,7 @@
-"""List the reports and JSON documents in folders, each with its point (commit, date, build) and rank by its path."""
+"""List the reports and JSON documents in folders, or named, each with point (commit, date, build) and rank by its path.
+
+``in_order`` is a sort key for names with numbers.
+"""
 
 from __future__ import annotations
 

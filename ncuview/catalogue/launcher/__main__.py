@@ -1,4 +1,4 @@
-"""Child process: launch the kernels of a JSON job file with PyCUDA, count wrong outputs, and write results as JSON.
+"""Child process: launch or time a JSON job file's kernels with PyCUDA, count wrong outputs, and write results as JSON.
 
 ``python -m ncuview.catalogue.launcher JOB RESULT`` makes each launch of the file JOB once, compares every output with
 the NumPy oracle, where there is one, and writes the number of wrong elements to the file RESULT.

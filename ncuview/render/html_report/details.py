@@ -1,4 +1,7 @@
-"""HTML details of one kernel's row in the report: next step, evidence, source, change, use of units, other findings."""
+"""HTML details of one kernel's row in the report: next step, evidence, source, change, use of units, other findings.
+
+Also the gate's failed and inconclusive checks, the row's other launches, and a table of textbook metrics.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""HTML table of the report's kernels: next step, gain, time and bottleneck of each, filters, rows that open details."""
+"""HTML table of the report's kernels: next step, gain, time and bottleneck of each, filters, rows that open details.
+
+``where_words`` gives the file and line that a launch's first advice is about.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""HTML table of one launch's hardware units: use as a share of peak, as bar and number, beside the attainable share."""
+"""HTML table of one launch's hardware units: use as a share of peak, as bar and number, beside the attainable share.
+
+``attainable_bounds`` gives the attainable share of a unit; ``written_share`` the writes' share of device memory bytes.
+"""
 
 from __future__ import annotations
 

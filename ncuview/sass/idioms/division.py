@@ -1,5 +1,7 @@
 """Count the instructions of run-time integer divisions, and mark repeated double-precision divisions by one number.
 
+``division_instructions`` counts, ``division_leaves`` gives what a power of two takes; ``repeated_divisions`` marks.
+
 nvcc 12 and 13, Volta to Hopper. There is no instruction for integer division. The divisor becomes a float (I2F.U32.RP,
 of signed numbers I2F.RP of its absolute value), MUFU.RCP estimates the reciprocal, F2I makes it a whole number of 32
 bits, and one high product refines it; a second high product of that with the dividend is the quotient, which two
