@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 from ncuview.base.errors import UsageError
+from ncuview.base.figures import duration
 from ncuview.base.masking import masked
 from ncuview.render.text import safe_page, safe_text, without_orders
 
@@ -121,7 +122,8 @@ class ShownProgress:
     def _show(self, progress: Progress) -> None:
         self._shown = True
         done = f"{progress.passes} passes" if progress.passes else "profiling"
-        line = f"ncu: {progress.index + 1} {safe_text(progress.kernel)}, {done}, {progress.elapsed_s:.1f} s"
+        elapsed = duration(1e9 * progress.elapsed_s, digits=3)
+        line = f"ncu: {progress.index + 1} {safe_text(progress.kernel)}, {done}, {elapsed}"
         if self._rewrite:
             sys.stderr.write(f"\r\x1b[K{line[: width() - 1]}")
             sys.stderr.flush()
