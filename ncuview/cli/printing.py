@@ -8,6 +8,7 @@ that.
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -80,6 +81,21 @@ def complain(message: str, hint: str = "", id: str = "") -> None:  # noqa: A002 
     """Say what is wrong, under which name the failure catalogue has it, and what to do about it, on standard error."""
     for line in [f"ncuview: {f'{id}: ' if id.startswith('NCU-') else ''}{message}", *([f"  {hint}"] if hint else [])]:
         say("\n".join(safe_text(part) for part in line.split("\n")))
+
+
+class _Complaints(logging.Handler):
+    """What ncuview goes on without, as the command line says what is wrong."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        complain(*map(str, record.args or (record.msg,)))
+
+
+_COMPLAINTS = _Complaints()
+
+
+def show_what_is_left_out() -> None:
+    """Show on standard error what the package reports through ``logging``."""
+    logging.getLogger("ncuview").addHandler(_COMPLAINTS)
 
 
 def say(text: str) -> None:
