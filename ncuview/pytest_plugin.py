@@ -107,7 +107,7 @@ class Profiler:
             if missing := missing_for_ncu():
                 self._skip(missing)
             try:
-                profile = api.profile(target, options=chosen, export=self._report(), timeout_s=timeout_s)
+                profile = api.run(target, options=chosen, export=self._report(), timeout_s=timeout_s)
             except ToolError as error:
                 self._skip(error)
             return _result(profile)

@@ -6,7 +6,7 @@ The command line prints message, id and hint and leaves with the exit code, whic
 
     NcuviewError
       ├ UsageError              2   what the user typed: UnknownKernel, UnknownFamily, UnknownRule, UnknownMetric,
-      │                             TableError, BudgetError, BaselineError
+      │                             TableError, BudgetError, BaselineError, PluginError
       ├ RuleFileError           2   a rule file or kernel file: UnsafeExpression, UnsafeTemplate, KernelFileError
       ├ ReportError             3   no usable data: ReportUnreadable, ReportDamaged, ReportEmpty, NothingProfiled
       ├ NotComparable           4   two profiles that cannot be set beside each other: BaselineMissing
@@ -72,6 +72,10 @@ class BudgetError(UsageError):
 
 class BaselineError(UsageError):
     """A baseline cannot be used or written; the message names file and key."""
+
+
+class PluginError(UsageError):
+    """What an installed package adds to ncuview cannot be used; the message names entry point and package."""
 
 
 class RuleFileError(NcuviewError):

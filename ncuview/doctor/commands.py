@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from threading import Lock
 
+from ncuview.base.figures import duration
 from ncuview.doctor.verdict import NotKnown
 
 LIMIT_S = 7.0
@@ -85,7 +86,7 @@ class Commands:
         except subprocess.TimeoutExpired as error:
             _kill(process)
             _leave(process)
-            raise NotKnown(f"{PurePath(argv[0]).name} did not end within {self._limit_s:g} s") from error
+            raise NotKnown(f"{PurePath(argv[0]).name} did not end within {duration(1e9 * self._limit_s)}") from error
         finally:
             with self._lock:
                 self._running.discard(process)

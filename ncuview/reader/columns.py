@@ -17,6 +17,8 @@ REAL: Final = "d"
 WHOLE: Final = "q"
 """Types of arrays: float64 and int64."""
 _ITEM = 8
+DEVICE_NAME = "device__attribute_display_name"
+"""The metric that names the GPU: a text, for which ``LaunchColumns.device`` stands."""
 
 
 @dataclass(frozen=True)

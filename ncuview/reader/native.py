@@ -23,13 +23,12 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ncuview.reader.columns import REAL, WHOLE, LaunchColumns, Reading, encode
+from ncuview.reader.columns import DEVICE_NAME, REAL, WHOLE, LaunchColumns, Reading, encode
 from ncuview.reader.kernel_filter import check_wanted, matches
 from ncuview.reader.sandbox import confine
 from ncuview.reader.task import WITHOUT_CODE, Task, at_launch, handed_over, lost_launch, reading
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{9,}")
-_DEVICE_NAME = "device__attribute_display_name"
 _NO_ADDRESSES = ("launch__", "sass__", "device__", "numa__", "nvlink__", "c2clink__", "profiler__", "pmsampling:")
 """Metrics of these families may have instances, which are no instructions."""
 _CODE_STARTS = "launch__function_pcs"
@@ -103,7 +102,7 @@ class Columns:
                 if column >= len(row):
                     row.extend([math.nan] * (column + 1 - len(row)))
                 row[column] = read(number)
-            elif kind == self._text_kind and name == _DEVICE_NAME:
+            elif kind == self._text_kind and name == DEVICE_NAME:
                 device = metric.as_string() or ""
             if self._with_code and not name.startswith(_NO_ADDRESSES) and (count := self._num_instances(number)):
                 found = self._instances(action, metric, count, code)

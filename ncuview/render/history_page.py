@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from ncuview.base.figures import duration
 from ncuview.render.terminal import page_console, page_text, row
 from ncuview.render.text import safe_text
 from ncuview.render.trend_words import (
@@ -23,7 +24,7 @@ from ncuview.render.trend_words import (
     step_sentence,
     summary_words,
 )
-from ncuview.render.words import duration, failure_sentence, step_words, wall_words
+from ncuview.render.words import failure_sentence, step_words, wall_words
 from ncuview.trends.series import History, KernelTrend, Series
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from math import fsum, isfinite
 
 from lxml import etree
 
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import launch_words
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
 from ncuview.records.failure import Failure
@@ -22,7 +22,7 @@ from ncuview.records.gate import Check, Gate
 from ncuview.records.profile import NOWHERE, Extent, ReportInfo
 from ncuview.render.gate_words import closes
 from ncuview.render.text import safe_text, without_orders
-from ncuview.render.words import duration, failure_sentence, verdict_headline, verdict_reason, wall_sentence
+from ncuview.render.words import failure_sentence, verdict_headline, verdict_reason, wall_sentence
 
 _Kernel = tuple[str, Extent, Extent]
 _ELSEWHERE = "gate"

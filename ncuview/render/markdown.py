@@ -13,7 +13,7 @@ from itertools import islice
 from math import fsum, isfinite
 from typing import TYPE_CHECKING
 
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import Comparison, Pair, launch_words
 from ncuview.engine.priority import Priorities, Priority, priorities
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, SourceLine
@@ -29,7 +29,6 @@ from ncuview.render.words import (
     changed_lines,
     check_words,
     coverage_sentence,
-    duration,
     failure_sentence,
     promise_bounds,
     promise_headline,

@@ -10,6 +10,7 @@ from math import isfinite
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from ncuview.base.figures import duration
 from ncuview.comparison.compare import extent_words, launch_words
 from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, Passed, SourceLine
 from ncuview.records.ladder import Ladder
@@ -23,7 +24,6 @@ from ncuview.render.words import (
     also_words,
     changed_lines,
     check_words,
-    duration,
     failure_sentence,
     idle_words,
     promise_bounds,

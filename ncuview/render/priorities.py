@@ -10,14 +10,13 @@ from math import fsum
 
 from rich.text import Text
 
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import extent_words
 from ncuview.engine.priority import Priorities, Priority
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.render.fitted_table import Column, print_table
 from ncuview.render.terminal import launch_section, page_console, page_text, print_head
 from ncuview.render.text import safe_text
-from ncuview.render.words import duration
 
 _COLUMNS = (
     Column("#", right=True),

@@ -16,13 +16,13 @@ from math import isfinite
 from pathlib import Path
 from typing import Literal
 
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.records.diagnosis import Diagnosis, Finding, Gain, LaunchDiagnosis, SourceLine
 from ncuview.records.failure import Failure
 from ncuview.records.gate import Check, Gate
 from ncuview.render.gate_words import by_weight
 from ncuview.render.text import safe_text
-from ncuview.render.words import coverage_sentence, duration, failure_sentence, promise_headline
+from ncuview.render.words import coverage_sentence, failure_sentence, promise_headline
 
 Severity = Literal["error", "warning", "note"]
 

@@ -14,6 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ncuview.base.figures import duration
 from ncuview.comparison.compare import launch_words
 from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, NotApplicable, Passed, SourceLine
 from ncuview.render.text import safe_copy, safe_text, without_orders
@@ -23,7 +24,6 @@ from ncuview.render.words import (
     changed_lines,
     check_words,
     coverage_sentence,
-    duration,
     excerpts,
     failure_sentence,
     host_words,

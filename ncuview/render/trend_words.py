@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import launch_words
 from ncuview.render.comparison import faster_words
 from ncuview.render.sentence import moved_sentence
-from ncuview.render.words import duration
 from ncuview.trends.series import KernelTrend, Point, Reading, Series, Step
 
 MEANING = (

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from ncuview.base.figures import duration
 from ncuview.comparison.compare import launch_words
 from ncuview.render.document import as_json
 from ncuview.render.ladder import ladder_page
 from ncuview.render.terminal import page_console, page_text, row
 from ncuview.render.text import json_text, safe_copy, safe_text
-from ncuview.render.words import duration
 from ncuview.sass.idioms import KNOWN_CAPABILITY
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 from xml.etree import ElementTree as ET
 
+from ncuview.base.figures import duration
 from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotApplicable, Passed, SourceLine
 from ncuview.records.gate import Check
 from ncuview.render.html_report.elements import Part, dim, element, hidden
@@ -20,7 +21,6 @@ from ncuview.render.words import (
     changed_lines,
     check_words,
     device_words,
-    duration,
     excerpts,
     host_words,
     place_words,

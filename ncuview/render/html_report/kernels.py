@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 from xml.etree import ElementTree as ET
 
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.html_report.details import kernel_details
 from ncuview.render.html_report.elements import Part, dim, element, section
 from ncuview.render.html_report.rows import DETAILED, LISTED, KernelRow
-from ncuview.render.words import duration, shown_file, wall_words
+from ncuview.render.words import shown_file, wall_words
 
 VERDICTS = {
     "advice": "advice",
