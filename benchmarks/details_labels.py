@@ -1,4 +1,4 @@
-"""Whether the labels of a details page mean what ncuview/reader/details_labels.csv says, on one report.
+"""Whether the labels of a details page mean what ncuview/reader/equivalents.toml says, on one report.
 
     ncu --import REPORT --page details --csv > details.csv
     ncu --import REPORT --page raw --csv > raw.csv
@@ -13,7 +13,8 @@ import csv
 import sys
 from pathlib import Path
 
-from ncuview.reader.csv_export import base_unit, labels, read_csv
+from ncuview.reader.csv_export import base_unit, read_csv
+from ncuview.reader.equivalents import METRIC_OF_LABEL
 
 ROUNDED = 0.006
 """What the page's two decimals leave open, in its own unit."""
@@ -26,7 +27,7 @@ def main(details: str, raw: str) -> None:
     confirmed = seen = 0
     with Path(details).open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            metric = labels().get((row["Section Name"], row["Metric Name"]))
+            metric = METRIC_OF_LABEL.get((row["Section Name"], row["Metric Name"]))
             if metric is None or row["ID"] != "0" or metric not in known:
                 continue
             factor, _ = base_unit(row["Metric Unit"])
@@ -35,7 +36,7 @@ def main(details: str, raw: str) -> None:
             seen, confirmed = seen + 1, confirmed + same
             said = f"{row['Metric Name']:45} {value:>16,.2f} {known[metric]:>16,.2f}"
             print(f"{'same' if same else 'NOT '}  {said}  {metric}")
-    print(f"{confirmed} of {seen} labels that the page has are confirmed; {len(labels())} are known")
+    print(f"{confirmed} of {seen} labels that the page has are confirmed; {len(METRIC_OF_LABEL)} are known")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ _HEAD = """\
 
 Made by `python benchmarks/full_set.py` from programs of the accuracy set on an NVIDIA H200 with ncu 2025.3.1, each
 profiled with the metrics that ncuview asks for and again with `--set full`, as users' reports mostly are. Where a
-report lacks a metric that others determine, it is computed (`ncuview/reader/equivalents.py`); a rule that still lacks
+report lacks a metric that others determine, it is computed (`ncuview/reader/equivalents.toml`); a rule that still lacks
 one is skipped. *Same* means the same first advice, or none in both.
 """
 

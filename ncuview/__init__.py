@@ -1,7 +1,12 @@
-"""ncuview turns a GPU profile into the next change to make.
+"""Public names of ncuview, loaded on first use; the records get their notebook HTML here on import.
 
-The names below are the whole public surface; each is imported when it is first used, so that ``import ncuview`` is
-cheap.
+<<<<<<< HEAD
+``__all__`` is the whole public surface: functions, records, options, errors and plots. Functions are imported on first
+use, so that ``import ncuview`` is cheap.
+=======
+The names in ``__all__`` are the whole public surface, and all that ``dir`` shows; each is imported when it is first
+used, so that ``import ncuview`` is cheap.
+>>>>>>> one
 """
 
 from __future__ import annotations
@@ -12,11 +17,15 @@ from typing import TYPE_CHECKING, Any
 from ncuview.base.version import VERSION
 
 if TYPE_CHECKING:
-    from ncuview.api import analyze, diagnose, ladder, load_rules, profile, read
+    from ncuview.api import analyze, check, compare, diagnose, ladder, read, run
+    from ncuview.api import load_rules as load_rules
+    from ncuview.api import profile as profile
     from ncuview.base.errors import NcuviewError
+    from ncuview.comparison.compare import Comparison
     from ncuview.profiling.options import NcuOptions
-    from ncuview.reader.scrub import scrub
+    from ncuview.reader.scrub import scrub as scrub
     from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
+    from ncuview.records.gate import Gate
     from ncuview.records.ladder import Ladder
     from ncuview.records.profile import Profile
     from ncuview.render import render
@@ -26,58 +35,65 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 _HOME = {
+    "Comparison": "ncuview.comparison.compare",
     "Diagnosis": "ncuview.records.diagnosis",
+    "Gate": "ncuview.records.gate",
     "Ladder": "ncuview.records.ladder",
     "LaunchDiagnosis": "ncuview.records.diagnosis",
     "NcuOptions": "ncuview.profiling.options",
     "NcuviewError": "ncuview.base.errors",
     "Profile": "ncuview.records.profile",
     "analyze": "ncuview.api",
+    "check": "ncuview.api",
+    "compare": "ncuview.api",
     "diagnose": "ncuview.api",
     "findings_frame": "ncuview.render.frames",
     "ladder": "ncuview.api",
-    "load_rules": "ncuview.api",
     "metrics_frame": "ncuview.render.frames",
     "plot_ladder": "ncuview.render.plots",
     "plot_walls": "ncuview.render.plots",
-    "profile": "ncuview.api",
     "read": "ncuview.api",
     "render": "ncuview.render",
-    "scrub": "ncuview.reader.scrub",
+    "run": "ncuview.api",
     "walls_frame": "ncuview.render.frames",
 }
+_EARLIER = {"load_rules": "ncuview.api", "profile": "ncuview.api", "scrub": "ncuview.reader.scrub"}
+"""Names of 0.1 that work as before and are not shown."""
 
 __all__ = [
+    "Comparison",
     "Diagnosis",
+    "Gate",
     "Ladder",
     "LaunchDiagnosis",
     "NcuOptions",
     "NcuviewError",
     "Profile",
     "analyze",
+    "check",
+    "compare",
     "diagnose",
     "findings_frame",
     "ladder",
-    "load_rules",
     "metrics_frame",
     "plot_ladder",
     "plot_walls",
-    "profile",
     "read",
     "render",
-    "scrub",
+    "run",
     "walls_frame",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    home = _HOME.get(name) or _EARLIER.get(name)
+    if home is None:
         raise AttributeError(f"module 'ncuview' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_module(home), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return list(__all__)
 
 
 def _leave_render_to_the_function() -> None:

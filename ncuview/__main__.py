@@ -1,4 +1,4 @@
-"""``python -m ncuview``."""
+"""Run the command line of ncuview, as ``python -m ncuview``."""
 
 from ncuview.cli import run
 

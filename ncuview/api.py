@@ -1,4 +1,8 @@
-"""The functions of the package: profile or read, diagnose, compare, check. Each hands over to ``pipeline``."""
+"""Python functions of ncuview: read, run and diagnose; analyze, compare, check and ladder, which are made of these.
+
+From reports, programs or catalogue kernels to a ``Profile``, ``Diagnosis``, ``Comparison``, ``Gate`` or ``Ladder``.
+Each hands over to ``pipeline`` or ``engine``.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
     from ncuview.profiling.callable import Target
     from ncuview.profiling.options import NcuOptions
     from ncuview.records.diagnosis import Diagnosis
+    from ncuview.records.gate import Gate, Level
     from ncuview.records.ladder import Ladder
     from ncuview.records.profile import Profile
 
@@ -50,7 +55,7 @@ def read(
     return read_with_sources(reports, kernel_name, source_folders, instructions=instructions)
 
 
-def profile(
+def run(
     target: Target,
     rules: Sequence[Rule] | None = None,
     options: NcuOptions | None = None,
@@ -90,6 +95,10 @@ def profile(
     kept = None if export is None else named_path(export)
     found, _ = profiled_program(target, planned(rules), options, export=kept, timeout_s=timeout_s, progress=progress)
     return found
+
+
+profile = run
+"""The name of ``run`` in 0.1."""
 
 
 def diagnose(profile: Profile, rules: Sequence[Rule] | None = None) -> Diagnosis:
@@ -154,6 +163,49 @@ def compare(
     from ncuview.pipeline import comparisons
 
     return comparisons.compare(before, after, rules, kernel_name, renamed, force=force)
+
+
+def check(
+    *targets: str | Path,
+    budget: str | Path | None = None,
+    baseline: str | Path | None = None,
+    rules: Sequence[Rule] | None = None,
+    live: bool | None = None,
+    kernel_name: str = "",
+    fail_on: Level = "error",
+    force: bool = False,
+) -> Gate:
+    """Diagnose what ``analyze`` takes, and hold it against a budget, a baseline or both.
+
+    Args:
+        targets: As for ``analyze``.
+        budget: The file that says what kernels are allowed.
+        baseline: The file of what they took before.
+        rules: As for ``analyze``.
+        live: As for ``analyze``.
+        kernel_name: As for ``analyze``.
+        fail_on: Failures of this level or above close the gate.
+        force: Compare also with a baseline of another GPU or other settings.
+
+    Raises:
+        UsageError: There is neither budget nor baseline.
+        BudgetError: The budget cannot be used.
+        NotComparable: The baseline is missing, or of another GPU or other settings.
+        NcuviewError: See ``analyze``.
+    """
+    from ncuview.base.errors import UsageError
+    from ncuview.base.report_files import named_path
+    from ncuview.gate.baseline import read_baseline
+    from ncuview.gate.budget import read_budget
+    from ncuview.pipeline import gates
+    from ncuview.pipeline.examine import examine
+
+    if budget is None and baseline is None:
+        raise UsageError("there is nothing to check by", hint="Give budget= or baseline=.")
+    allowed = None if budget is None else read_budget(named_path(budget))
+    before = None if baseline is None else (str(baseline), read_baseline(named_path(baseline)))
+    examined = examine(*targets, rules=rules, live=live, kernel_name=kernel_name)
+    return gates.check(examined, allowed, before, fail_on=fail_on, force=force)
 
 
 def ladder(

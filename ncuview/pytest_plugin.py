@@ -1,7 +1,9 @@
-"""The pytest plugin: a fixture that profiles in a test, or reads a report, and skips where there is no GPU.
+"""Pytest plugin: the fixture ``ncuview`` profiles a program or function in a test, or reads stored reports.
 
-It is loaded by every run of pytest where ncuview is installed, so that it imports nothing but pytest before a test
-asks for it.
+It returns a ``KernelResult``; a failed comparison shows what was measured and the next step. Where GPU or ncu is
+missing the test is skipped, or fails by ``--ncuview-require-gpu``.
+The plugin is loaded by every run of pytest where ncuview is installed, so that it imports little but pytest before a
+test asks for it.
 """
 
 from __future__ import annotations
@@ -105,7 +107,7 @@ class Profiler:
             if missing := missing_for_ncu():
                 self._skip(missing)
             try:
-                profile = api.profile(target, options=chosen, export=self._report(), timeout_s=timeout_s)
+                profile = api.run(target, options=chosen, export=self._report(), timeout_s=timeout_s)
             except ToolError as error:
                 self._skip(error)
             return _result(profile)

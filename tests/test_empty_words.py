@@ -143,11 +143,11 @@ def test_a_pattern_of_nothing_does_not_match_everything() -> None:
         lambda nothing: api.compare(nothing, "found.ncu-repz"),
         calibration.calibrate,
         history,
-        ncuview.profile,
-        lambda nothing: ncuview.profile([nothing]),
-        lambda nothing: ncuview.profile(["/bin/true"], export=nothing),
+        ncuview.run,
+        lambda nothing: ncuview.run([nothing]),
+        lambda nothing: ncuview.run(["/bin/true"], export=nothing),
     ],
-    ids=["read", "analyze", "read two", "compare", "calibrate", "history", "profile", "profile words", "export"],
+    ids=["read", "analyze", "read two", "compare", "calibrate", "history", "run", "run words", "export"],
 )
 def test_the_library_does_not_take_it_for_the_current_folder(call: Callable[[str], object], nothing: str) -> None:
     with pytest.raises(UsageError):

@@ -24,6 +24,28 @@ def test_a_public_name_can_be_imported_and_says_what_it_is(name: str) -> None:
     assert name in dir(ncuview)
 
 
+def test_dir_shows_the_public_names_and_nothing_else() -> None:
+    assert dir(ncuview) == ncuview.__all__
+    assert {name for name in dir(ncuview) if callable(getattr(ncuview, name)) and name.islower()} == {
+        *("read", "run", "diagnose"),
+        *("analyze", "compare", "check", "render"),
+        "ladder",
+        *("findings_frame", "metrics_frame", "walls_frame", "plot_ladder", "plot_walls"),
+    }
+
+
+@pytest.mark.checkout
+def test_the_library_page_has_every_public_name() -> None:
+    page = (Path(__file__).resolve().parents[1] / "docs" / "library.md").read_text(encoding="utf-8")
+    assert not {name for name in ncuview.__all__ if not re.search(rf"\b{name}\b", page)}
+
+
+def test_names_of_earlier_releases_still_work() -> None:
+    assert ncuview.profile is ncuview.run
+    assert callable(ncuview.load_rules)
+    assert callable(ncuview.scrub)
+
+
 def test_a_star_import_brings_exactly_the_public_names() -> None:
     namespace: dict[str, object] = {}
     exec("from ncuview import *", namespace)

@@ -1,4 +1,5 @@
-"""Errors, files, paths, masking, bounded TOML and the arithmetic of rule files: what every package may use.
+"""Helpers that every package may import: errors, file access, paths, secret masking, TOML, expressions of rules.
 
-It imports nothing else of ncuview.
+Exit codes, atomic writing, checksums of reports, shipped and user paths, TOML within limits, speedups as text.
+The package imports nothing else of ncuview.
 """

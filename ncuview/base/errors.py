@@ -1,10 +1,12 @@
-"""Everything that can go wrong and is not our own bug, each with its exit code and a hint.
+"""Exception classes of all expected failures, each with an exit code, an id and a hint.
+
+The command line prints message, id and hint and leaves with the exit code, which the class decides:
 
 ::
 
     NcuviewError
       ├ UsageError              2   what the user typed: UnknownKernel, UnknownFamily, UnknownRule, UnknownMetric,
-      │                             TableError, BudgetError, BaselineError
+      │                             TableError, BudgetError, BaselineError, PluginError
       ├ RuleFileError           2   a rule file or kernel file: UnsafeExpression, UnsafeTemplate, KernelFileError
       ├ ReportError             3   no usable data: ReportUnreadable, ReportDamaged, ReportEmpty, NothingProfiled
       ├ NotComparable           4   two profiles that cannot be set beside each other: BaselineMissing
@@ -13,8 +15,8 @@
       ├ ProgramError            6   the profiled program: CompileFailed, WrongResult, ProgramFailed
       └ Incomplete   2, 3, 5, 6     what was profiled is not all, for one of these four reasons
 
-A missing metric is no error but an outcome (``model.Skipped``). ``cli.main`` is the one place that turns an error
-into a message and an exit code; anything that is not a ``NcuviewError`` leaves with 70, never with 0 or 1. A gate
+A missing metric is no error but an outcome (``records.diagnosis.Skipped``). ``cli.main`` is the one place that turns an
+error into a message and an exit code; anything that is not a ``NcuviewError`` leaves with 70, never with 0 or 1. A gate
 that is closed is no error: ``gate.verdict`` gives it 1, or 3 and 4 where it could not be judged.
 """
 
@@ -70,6 +72,10 @@ class BudgetError(UsageError):
 
 class BaselineError(UsageError):
     """A baseline cannot be used or written; the message names file and key."""
+
+
+class PluginError(UsageError):
+    """What an installed package adds to ncuview cannot be used; the message names entry point and package."""
 
 
 class RuleFileError(NcuviewError):

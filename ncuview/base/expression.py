@@ -1,9 +1,9 @@
-"""The arithmetic of rule and kernel files: parsed, checked against what is allowed, run on NumPy columns.
+"""Compile the arithmetic of rule and kernel files to a checked ``Expression``, evaluated on float64 NumPy columns.
 
-Every value is a float64 column with one entry per launch, finite or NaN. A truth value is 1.0 or 0.0. NaN means "not
-known" and stays so: a comparison with an unknown is unknown, so are a division by zero and what is too large for a
-number, and ``and``/``or`` follow Kleene's logic (``false and unknown`` is false). So a missing counter can never read
-as a number, nor as a pass.
+Numbers, names, arithmetic, comparisons, logic, min, max, abs and where are allowed; a column has an entry per launch.
+Each entry is finite or NaN. A truth value is 1.0 or 0.0. NaN means "not known" and stays so: a comparison with an
+unknown is unknown, so are a division by zero and what is too large for a number, and ``and``/``or`` follow Kleene's
+logic (``false and unknown`` is false). So a missing counter can never read as a number, nor as a pass.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Files that are written whole or not at all, and files opened that may be anything."""
+"""Replace a file atomically (old or new content, never a part), and open a file only if it is a regular file.
+
+``replace_file`` writes beside the target and renames; ``open_regular`` refuses folders, pipes, devices and large files.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Secrets that command lines and messages may hold, masked before anything is printed or written down.
+"""Mask secrets in messages and command lines with ``***``, and write the user's home folder as ``~``.
 
-A secret is the value of what is named so (``--token=...``, ``HF_TOKEN=...``, ``--password ...``), the user in an
-address (``https://user:pass@host``), and what begins as tokens of known services do. The user's home becomes ``~``.
+``masked`` takes a text, ``masked_words`` the words of a command line. A secret is the value of what is named so
+(``--token=...``, ``HF_TOKEN=...``, ``--password ...``), the user in an address (``https://user:pass@host``), and what
+begins as tokens of known services do.
 """
 
 from __future__ import annotations

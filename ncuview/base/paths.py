@@ -1,4 +1,7 @@
-"""Where things are: what ncuview ships, installed or in a checkout, and the user's own tables."""
+"""Paths of the shipped ``kernels`` and ``rules`` folders, and of the user's two files that ``calibrate`` writes.
+
+``shipped`` looks in the installed package, else in the checkout; the user's files are in the XDG configuration folder.
+"""
 
 from __future__ import annotations
 

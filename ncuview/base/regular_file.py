@@ -1,4 +1,7 @@
-"""Open files that may be anything: pipes, devices and folders are refused at once, and nothing is waited for."""
+"""Open or read a regular file, such as a report, and turn every failure into ``ReportUnreadable`` with a hint.
+
+Pipes, devices, folders and files over a limit (4 GiB by default) are refused at once, and nothing is waited for.
+"""
 
 from __future__ import annotations
 

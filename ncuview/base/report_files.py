@@ -1,4 +1,7 @@
-"""What a user names, as report files: a folder stands for all reports below it, such as one for each rank of a run."""
+"""Expand the files and folders that a user names into the paths of report files, in a fixed order.
+
+A folder stands for all .ncu-rep and .ncu-repz files below it; ``is_csv_export`` recognises CSV exports by their name.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""A checksum beside a report, made when it is collected: the format itself has none, so that changed values go unseen.
+"""Write a report's SHA-256 checksum to ``REPORT.sha256``, and verify it while the report is read.
 
-``REPORT.sha256`` is what ``sha256sum REPORT`` prints, so that ``sha256sum --check`` knows it too.
+``seal`` writes it; ``Sealed`` reads a report once, and its ``check`` raises ``ReportDamaged`` where the bytes differ.
+The format of reports itself has no checksum, so that changed values go unseen. The file is what ``sha256sum REPORT``
+prints, so that ``sha256sum --check`` knows it too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""TOML files of users and of strangers, read within bounds that Python's parser lacks: of size, depth and time."""
+"""Read TOML files and texts of users and strangers into dicts, within limits of size, key depth and nesting.
+
+``toml_of`` reads a file, ``parse_toml`` a text; ``text_of`` and ``beginning_of`` read a limited size of a file.
+"""
 
 from __future__ import annotations
 

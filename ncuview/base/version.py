@@ -1,3 +1,3 @@
-"""The version of ncuview, as pyproject.toml has it too."""
+"""The version of ncuview as the constant ``VERSION``, the same as in pyproject.toml."""
 
 VERSION = "0.1.0"

@@ -1,4 +1,7 @@
-"""From a kernel's source to a cubin whose source lines bear names relative to the kernel's root."""
+"""Compile the .cu source of a catalogue's or user's kernel with nvcc, through PTX, to a cubin with line information.
+
+A ``Compiled`` names the cubin, mangled name and a user's kernel's parameters; source names are relative to its root.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the head of a kernel file must hold: TOML in a leading comment, as rule files are TOML.
+"""Read and validate the front matter of a .cu kernel file, TOML in its first comment -> ``Kernel``, ``KernelText``.
 
 A kernel file begins with a comment ``/*--- ncuview ... ---*/``: what the kernel teaches, where from, its sizes,
 launch and arguments, the oracle that knows the right answer, and what the diagnosis is expected to say. In a user's

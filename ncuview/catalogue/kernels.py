@@ -1,4 +1,8 @@
-"""The kernels that ncuview ships, found by name or family and resolved into launches."""
+"""Find catalogue kernels by name, family or textbook step, and resolve a kernel at given sizes into a ``Launch``.
+
+``launch_of`` evaluates the kernel file's expressions of grid, block, shared memory, arguments and useful work;
+``all_kernels`` lists the kernels, ``launches_of`` also launches a better rung at the lower rung's sizes.
+"""
 
 from __future__ import annotations
 

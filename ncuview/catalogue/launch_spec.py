@@ -1,4 +1,7 @@
-"""What the command line says of how a kernel is launched."""
+"""``LaunchWords``: the command line's options that say how a .cu file's kernel is launched, as unparsed texts.
+
+Kernel name, grid, block, dynamic shared memory, arguments, sizes, and further options of nvcc.
+"""
 
 from __future__ import annotations
 

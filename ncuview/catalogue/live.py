@@ -1,4 +1,7 @@
-"""Profile single kernels on this machine's GPU: compile, launch under ncu, check every result."""
+"""Profile catalogue kernels or a user's .cu kernel on this machine: compile, launch under ncu, check results.
+
+``profile_live`` returns the report; ``compile_all``, ``run_host``, ``check_results`` ... also serve runs without ncu.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ncuview.base.errors import NcuNotFound, ProgramFailed, UsageError, WrongResult
+from ncuview.base.figures import duration
 from ncuview.catalogue.compiler import NATIVE, Compiled, compile_kernel, compile_user_kernel
 from ncuview.catalogue.kernel_file import Kernel
 from ncuview.catalogue.kernels import Launch
@@ -149,7 +153,7 @@ def run_host(program: Sequence[str], folder: Path, root: Path, seconds: float, t
         )
     except subprocess.TimeoutExpired as late:
         raise ProgramFailed(
-            f"the host process did not end within {seconds:g} s while it timed {timed}",
+            f"the host process did not end within {duration(1e9 * seconds)} while it timed {timed}",
             hint="Give it a smaller problem.",
         ) from late
     if done.returncode:

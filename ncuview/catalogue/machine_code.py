@@ -1,8 +1,8 @@
-"""What the machine code of a kernel says before it runs: its registers, memory and instructions.
+"""Read a cubin or program with cuobjdump -> each kernel's registers, memory, barriers, instructions and source lines.
 
-``cuobjdump`` of the CUDA toolkit (or of the packages nvidia-cuda-cuobjdump and nvidia-cuda-nvdisasm) reads cubins and
-programs; it needs neither a GPU nor any permission. Its instructions read as those of Nsight Compute do, so that
-``sass`` understands both.
+``code_of_cubin`` and ``code_of_program`` return ``KernelCode``; neither a GPU nor any permission is needed.
+``cuobjdump`` is that of the CUDA toolkit or of the packages nvidia-cuda-cuobjdump and nvidia-cuda-nvdisasm. Its
+instructions read as those of Nsight Compute do, so that ``sass`` understands both.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ncuview.base.errors import ReportEmpty, ToolError
+from ncuview.base.figures import duration
 from ncuview.profiling.machine import find_nvcc
 from ncuview.reader.line_table import LineTable, LineTableError, line_tables
 from ncuview.sass.code import Code
@@ -196,7 +197,7 @@ def _asked(places: str, *words: str | Path, folder: Path | None = None, may_fail
             check=False,
         )
     except subprocess.TimeoutExpired as late:
-        raise _failed(f"took more than {TIMEOUT_S} s") from late
+        raise _failed(f"took more than {duration(1e9 * TIMEOUT_S)}") from late
     if done.returncode and not may_fail:
         said = (done.stderr or done.stdout).strip().splitlines() or [f"exit code {done.returncode}"]
         raise _failed(said[-1])

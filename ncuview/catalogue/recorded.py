@@ -1,4 +1,4 @@
-"""The recorded profiles that ship with the catalogue: real reports of every family, made on a real GPU."""
+"""Find the recorded profile of a kernel family: the path of the .ncu-repz report that ships beside its kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A user's own .cu file as one launch: from its front matter, or from what the command line says of it."""
+"""Build the ``Launch`` of a user's .cu kernel from its front matter or from the command line's launch options.
+
+``check_arguments`` refuses arguments that the compiled kernel does not take; ``not_checked`` warns of a missing oracle.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The command line: each command parses, makes one call of the library, prints, and leaves with an exit code."""
+"""The command line of ncuview: one module per command, and ``main`` and ``run``, which start it.
+
+Each command parses its options, makes one call of the library, prints, and leaves with an exit code.
+"""
 
 from ncuview.cli.app import main, run
 

@@ -1,4 +1,7 @@
-"""``ncuview analyze``: what to change next in a kernel."""
+"""``ncuview analyze``: diagnoses reports, kernels, .cu and Python files or programs, and prints the next optimization.
+
+Options here: output files, ``--look quick``, ``--dry-run``, ``--no-counters``, ``--top``, ``--diff`` (patches).
+"""
 
 from __future__ import annotations
 

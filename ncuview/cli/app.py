@@ -1,4 +1,4 @@
-"""The program itself: all commands, and how every failure becomes a message and an exit code."""
+"""Register all commands, run the command line, and turn every exception into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ncuview.cli.diff import diff
 from ncuview.cli.doctor import doctor
 from ncuview.cli.empty_words import Command, Group
 from ncuview.cli.metrics import metrics
-from ncuview.cli.printing import complain, discard_stdout, open_closed_streams, print_text, say
+from ncuview.cli.printing import complain, discard_stdout, open_closed_streams, print_text, say, show_what_is_left_out
 from ncuview.cli.report import report
 from ncuview.cli.rules import check_rules, explain, rules
 from ncuview.cli.scrub import scrub
@@ -70,6 +70,7 @@ def main() -> NoReturn:
     """Run the command line and turn every failure into a message and the exit code that it stands for."""
     open_closed_streams()
     hear_signals()
+    show_what_is_left_out()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 lacks some letters of names

@@ -1,4 +1,7 @@
-"""``ncuview calibrate``: what this GPU attains, and how far its runs differ."""
+"""``ncuview calibrate``: measures the share of each unit's peak that good kernels attain, and keeps the table.
+
+With ``--repeat`` it measures how far times and counters of repeated runs differ; ``--from`` reads reports instead.
+"""
 
 from __future__ import annotations
 

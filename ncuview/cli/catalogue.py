@@ -1,4 +1,7 @@
-"""The commands about the catalogue: list its kernels, walk a family."""
+"""``ncuview kernels`` lists the catalogue's kernels; ``ncuview ladder FAMILY`` diagnoses a family from naive to best.
+
+The ladder shows the predicted and the measured gain of each step.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``ncuview check``: judges kernels by budget and baseline, saves baselines, exits with 0 (gate open) or 1 (closed)."""
+"""``ncuview check``: judges kernels by budget and baseline, saves baselines, exits with 0 (gate open) or 1 (closed).
+
+Exits with 3 or 4 where a check has no number or is inconclusive; ``--check-budget-only`` only reads the budget files.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``ncuview diff``: two profiles side by side."""
+"""``ncuview diff A B``: compares two profiles, prints each kernel's changes, and predicted beside measured gain.
+
+A and B are reports or folders of them; ``--renamed`` pairs renamed kernels, ``--force`` compares across settings.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``ncuview doctor``: what of this machine stands in the way of profiling."""
+"""``ncuview doctor``: checks this machine for what profiling needs, prints verdicts and fixes, exits with 0 or 5.
+
+With ``--live`` it also profiles a tiny kernel twice.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Commands that refuse a word that is given and empty: a variable of a shell that is not set must never mean "all"."""
+"""Typer command and group classes that refuse an empty argument or option value with a ``UsageError``.
+
+A shell variable that is not set must never mean "all"; only ``--ncu-args`` and ``--nvcc-args`` may be empty.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,13 @@
-"""What is to be looked at: the targets and options that all commands share which profile or read something."""
+"""Targets and options that ``analyze`` and ``check`` share, as a dataclass ``Inputs`` and a decorator ``takes_inputs``.
+
+``Inputs`` refuses contradictory words, gives ncu's options, launch options and rules, and profiles or reads the target.
+"""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property, wraps
@@ -14,18 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from ncuview.base.errors import UsageError
-from ncuview.profiling.options import (
-    AppReplayMode,
-    CacheControl,
-    ClockControl,
-    FilterMode,
-    GraphProfiling,
-    KernelNameBase,
-    NcuOptions,
-    PipelineBoostState,
-    ReplayMode,
-    TargetProcesses,
-)
+from ncuview.profiling.options import OPTIONS, Form, NcuOptions, Option
 
 if TYPE_CHECKING:
     from ncuview.catalogue.launch_spec import LaunchWords
@@ -82,45 +74,8 @@ class Inputs:
     no_progress_timeout: Annotated[
         float | None, option("Seconds without a sign of progress, after which it is stopped.", "--no-progress-timeout")
     ] = None
-    kernel_name: Annotated[str, option("Only this kernel, or regex:PATTERN.", "--kernel-name", "-k")] = ""
-    kernel_name_base: Annotated[KernelNameBase | None, option("The name that is meant.", "--kernel-name-base")] = None
-    kernel_id: Annotated[str, option("CONTEXT:STREAM:[regex:]NAME:INVOCATION.", "--kernel-id")] = ""
-    launch_skip: Annotated[int, option("Matching launches to leave out first.", "--launch-skip", "-s")] = 0
-    launch_skip_before_match: Annotated[
-        int, option("Launches to leave out first, matching or not.", "--launch-skip-before-match")
-    ] = 0
-    launch_count: Annotated[int | None, option("Matching launches to profile.", "--launch-count", "-c")] = None
-    filter_mode: Annotated[FilterMode | None, option("Over what launches are counted.", "--filter-mode")] = None
-    nvtx: Annotated[bool, option("Record NVTX ranges.", "--nvtx")] = False
-    nvtx_include: Annotated[list[str] | None, option("Only launches in this range. Repeatable.", "--nvtx-include")] = (
-        None
-    )
-    nvtx_exclude: Annotated[list[str] | None, option("No launches in this range. Repeatable.", "--nvtx-exclude")] = None
-    range_filter: Annotated[str, option("[yes|no]:PROFILER RANGES:NVTX RANGES.", "--range-filter")] = ""
-    devices: Annotated[str, option("Only these GPUs: 0,1.", "--devices", "--device")] = ""
-    target_processes: Annotated[TargetProcesses, option("Whether child processes count.", "--target-processes")] = (
-        TargetProcesses.ALL
-    )
-    target_processes_filter: Annotated[
-        str, option("Only processes NAME, regex:PATTERN, exclude:NAME, comma between.", "--target-processes-filter")
-    ] = ""
-    profile_from_start: Annotated[YesNo, option("no waits for cudaProfilerStart.", "--profile-from-start")] = YesNo.YES
-    kill: Annotated[YesNo, option("End the program after --launch-count.", "--kill")] = YesNo.NO
-    replay_mode: Annotated[ReplayMode, option("What is run again.", "--replay-mode")] = ReplayMode.KERNEL
-    app_replay_mode: Annotated[AppReplayMode | None, option("How alike runs must be.", "--app-replay-mode")] = None
-    cache_control: Annotated[CacheControl, option("Flush caches before each pass.", "--cache-control")] = (
-        CacheControl.ALL
-    )
-    clock_control: Annotated[ClockControl, option("Lock the clocks.", "--clock-control")] = ClockControl.NONE
-    pipeline_boost_state: Annotated[
-        PipelineBoostState | None, option("Hold the tensor cores' boost.", "--pipeline-boost-state")
-    ] = None
-    import_source: Annotated[YesNo, option("Keep source text in the report.", "--import-source")] = YesNo.YES
-    source_folders: Annotated[str, option("Where moved sources are, comma between.", "--source-folders")] = ""
-    graph_profiling: Annotated[
-        GraphProfiling | None, option("Kernels of a graph, or the graph.", "--graph-profiling")
-    ] = None
-    ncu_args: Annotated[str, option('Further options of ncu, "--name=value ...".', "--ncu-args")] = ""
+    ncu: Mapping[str, Any] = field(default_factory=dict, metadata={"ncu's options": True})
+    """Name -> what was typed, of each option in the table of ncu's."""
     kernel: Annotated[str, option("The kernel, as C++ has it: blas::saxpy<float>.", "--kernel")] = ""
     grid: Annotated[str, option('Blocks: "n / 32, n / 32".', "--grid")] = ""
     block: Annotated[str, option('Threads per block: "32, 8".', "--block")] = ""
@@ -159,33 +114,7 @@ class Inputs:
     @cached_property
     def options(self) -> NcuOptions:
         """What ncu is told."""
-        return NcuOptions(
-            kernel_name=self.kernel_name,
-            kernel_name_base=self.kernel_name_base,
-            kernel_id=self.kernel_id,
-            launch_skip=self.launch_skip,
-            launch_skip_before_match=self.launch_skip_before_match,
-            launch_count=self.launch_count,
-            filter_mode=self.filter_mode,
-            nvtx=self.nvtx,
-            nvtx_include=tuple(self.nvtx_include or ()),
-            nvtx_exclude=tuple(self.nvtx_exclude or ()),
-            range_filter=self.range_filter,
-            devices=_numbers("--devices", self.devices),
-            target_processes=self.target_processes,
-            target_processes_filter=tuple(filter(None, self.target_processes_filter.split(","))),
-            replay_mode=self.replay_mode,
-            app_replay_mode=self.app_replay_mode,
-            cache_control=self.cache_control,
-            clock_control=self.clock_control,
-            pipeline_boost_state=self.pipeline_boost_state,
-            import_source=self.import_source.on,
-            source_folders=tuple(Path(folder) for folder in self.source_folders.split(",") if folder),
-            profile_from_start=self.profile_from_start.on,
-            graph_profiling=self.graph_profiling,
-            kill=self.kill.on,
-            ncu_args=self.ncu_args,
-        )
+        return NcuOptions(**{each.name: _value(each, self.ncu[each.name]) for each in OPTIONS if each.name in self.ncu})
 
     @property
     def words(self) -> LaunchWords:
@@ -248,7 +177,7 @@ class Inputs:
             *self.named,
             rules=rules,
             live=self.live,
-            kernel_name=self.kernel_name,
+            kernel_name=self.options.kernel_name,
             source_folders=self.options.source_folders,
             progress=progress,
         )
@@ -256,12 +185,7 @@ class Inputs:
 
 def takes_inputs(command: Callable[..., None]) -> Callable[..., None]:
     """The command with the fields of ``Inputs`` as options of its own, in place of its first parameter."""
-    hints = get_type_hints(Inputs, include_extras=True)
-    shared = [
-        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name])
-        for each in fields(Inputs)
-        if "behind dashes" not in each.metadata
-    ]
+    shared = list(_parameters())
     _, *own = inspect.signature(command, eval_str=True).parameters.values()
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     parameters = [context, *shared, *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own)]
@@ -269,15 +193,56 @@ def takes_inputs(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def spread(context: typer.Context, **values: Any) -> None:
         given = {each.name: values.pop(each.name) for each in shared}
-        command(Inputs(program=context.obj, **given), **values)
+        ncu = {each.name: given.pop(each.name) for each in OPTIONS}
+        command(Inputs(program=context.obj, ncu=ncu, **given), **values)
 
     spread.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     spread.__annotations__ = {each.name: each.annotation for each in parameters}
     return spread
 
 
-def _numbers(option_: str, text: str) -> tuple[int, ...]:
+def _parameters() -> Iterator[inspect.Parameter]:
+    """A parameter for each field of ``Inputs`` that is typed, and for each option of ncu in their place among them."""
+    hints = get_type_hints(Inputs, include_extras=True)
+    for each in fields(Inputs):
+        if "ncu's options" in each.metadata:
+            yield from map(_parameter, OPTIONS)
+        elif "behind dashes" not in each.metadata:
+            yield inspect.Parameter(
+                each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name]
+            )
+
+
+def _parameter(of: Option) -> inspect.Parameter:
+    """An option of ncu as a parameter of a command."""
+    typed: dict[Form, tuple[Any, Any]] = {
+        Form.SWITCH: (YesNo, YesNo.YES if of.default else YesNo.NO),
+        Form.REPEATED: (list[str] | None, None),
+        Form.LIST: (str, ""),
+    }
+    annotation, default = typed.get(of.form, (of.type | None if of.default is None else of.type, of.default))
+    return inspect.Parameter(
+        of.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=typer.Option(default, f"--{of.flag}", *of.row.also, help=of.row.help),
+        annotation=annotation,
+    )
+
+
+def _value(of: Option, typed: Any) -> Any:
+    """What was typed, as the table has it."""
+    match of.form:
+        case Form.SWITCH:
+            return typed.on
+        case Form.REPEATED:
+            return tuple(typed or ())
+        case Form.LIST:
+            return _listed(of, typed)
+    return typed
+
+
+def _listed(of: Option, text: str) -> tuple[Any, ...]:
     try:
-        return tuple(int(word) for word in text.split(",") if word)
+        return tuple(of.each(word) for word in text.split(",") if word)
     except ValueError as error:
-        raise UsageError(f"{option_} {text!r} is no list of numbers", hint="As in 0,1.") from error
+        raise UsageError(f"--{of.flag} {text!r} is no list of numbers", hint="As in 0,1.") from error

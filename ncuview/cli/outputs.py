@@ -1,4 +1,7 @@
-"""Where an answer goes, and in which form: standard output, and any number of files."""
+"""Options ``--format`` and ``--output``, and delivery of an answer or failure to standard output and output files.
+
+``deliver`` writes a diagnosis, ladder or comparison, ``failures_delivered`` an error; ``leave`` sets the exit code.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ncuview.base.errors import NcuviewError, UsageError
+from ncuview.base.errors import NcuviewError, PluginError, UsageError
 from ncuview.cli.printing import color, complain, print_text, width
 from ncuview.cli.without_counters import is_about_counters, tell_without_counters
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.failure import Failure
-from ncuview.render.outputs import FORMATS, destination, output_parts, output_text, write_output
+from ncuview.render.outputs import (
+    FORMATS,
+    destination,
+    format_names,
+    is_format,
+    output_parts,
+    output_text,
+    write_output,
+)
 
 if TYPE_CHECKING:
     from ncuview.cli.inputs import Inputs
@@ -54,8 +65,9 @@ ListFormatOption = Annotated[ListFormat, typer.Option("--format", help="For peop
 
 def destinations(to: str, output: Sequence[str] | None) -> tuple[tuple[str, Path], ...]:
     """Format and path of each output file; these and the printed format are checked before any work is done."""
-    if to not in _TEXTS:
-        raise UsageError(f"--format {to}: there is no such format of text", hint=f"There are {', '.join(_TEXTS)}.")
+    if to not in _TEXTS and (to in FORMATS or not is_format(to)):
+        known = ", ".join(format_names(binary=False))
+        raise UsageError(f"--format {to}: there is no such format of text", hint=f"There are {known}.")
     return tuple(destination(word) for word in output or ())
 
 
@@ -79,7 +91,8 @@ def failures_delivered(inputs: Inputs | None, to: str, files: Sequence[tuple[str
             with suppress(NcuviewError):  # the first error is what the user must see
                 write_output(path, output_text(nothing, None, form))
         if to != "terminal":
-            _print(nothing, to)
+            with suppress(PluginError):
+                _print(nothing, to)
         raise
 
 
@@ -126,12 +139,18 @@ def deliver(
             return (render(answer, top=top),)
         return output_parts(answer, gate, form, source_root=source_root, rules=rules, profile=profile)
 
+    broken: PluginError | None = None
     for form, path in files:
-        write_output(path, content(form))
+        try:
+            write_output(path, content(form))
+        except PluginError as error:  # the other answers do not depend on it
+            broken = error
     printed = content(to) if to != "terminal" else (_page(answer, gate, top),)
     assert not isinstance(printed, bytes)  # noqa: S101  (destinations refuses what is no text)
     for part in printed:
         print_text(part)
+    if broken:
+        raise broken
 
 
 def _page(answer: Diagnosis | Ladder | Comparison, gate: Gate | None, top: int | None) -> str:

@@ -1,11 +1,14 @@
-"""What the command line writes: answers to standard output, everything else to standard error, inert on terminals.
+"""Write answers to standard output, and error messages and ncu's progress to standard error.
 
-It is inert in the log of a CI job too, which obeys lines of both streams; only the format ``github`` is there for that.
+``complain`` and ``say`` mask secrets; messages are inert on terminals; also the terminal's width and use of colours.
+They are inert in the log of a CI job too, which obeys lines of both streams; only the format ``github`` is there for
+that.
 """
 
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -13,6 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 from ncuview.base.errors import UsageError
+from ncuview.base.figures import duration
 from ncuview.base.masking import masked
 from ncuview.render.text import safe_page, safe_text, without_orders
 
@@ -79,6 +83,21 @@ def complain(message: str, hint: str = "", id: str = "") -> None:  # noqa: A002 
         say("\n".join(safe_text(part) for part in line.split("\n")))
 
 
+class _Complaints(logging.Handler):
+    """What ncuview goes on without, as the command line says what is wrong."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        complain(*map(str, record.args or (record.msg,)))
+
+
+_COMPLAINTS = _Complaints()
+
+
+def show_what_is_left_out() -> None:
+    """Show on standard error what the package reports through ``logging``."""
+    logging.getLogger("ncuview").addHandler(_COMPLAINTS)
+
+
 def say(text: str) -> None:
     """Write a line to standard error, without secrets of a command line; where nobody listens, that changes nothing."""
     with suppress(OSError):
@@ -119,7 +138,8 @@ class ShownProgress:
     def _show(self, progress: Progress) -> None:
         self._shown = True
         done = f"{progress.passes} passes" if progress.passes else "profiling"
-        line = f"ncu: {progress.index + 1} {safe_text(progress.kernel)}, {done}, {progress.elapsed_s:.1f} s"
+        elapsed = duration(1e9 * progress.elapsed_s, digits=3)
+        line = f"ncu: {progress.index + 1} {safe_text(progress.kernel)}, {done}, {elapsed}"
         if self._rewrite:
             sys.stderr.write(f"\r\x1b[K{line[: width() - 1]}")
             sys.stderr.flush()

@@ -1,4 +1,7 @@
-"""``ncuview report``: one page over many reports."""
+"""``ncuview report PATH``: shows on one page trends over commits, dates, ranks or GPUs from many reports.
+
+PATH is a folder or file of reports, which it diagnoses, or of what ``analyze --format json`` printed.
+"""
 
 from __future__ import annotations
 

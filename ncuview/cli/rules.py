@@ -1,4 +1,4 @@
-"""The commands about rules: list them, check a folder of them, explain one."""
+"""``ncuview rules`` lists rules or their metrics, ``rules check DIR`` tests rule files, ``explain RULE`` prints one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ncuview scrub``: a copy of a report that says nothing of where it was made."""
+"""``ncuview scrub IN OUT``: copies a report with every counter, without host, user, paths, command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SIGTERM as an exception, Terminated; it or Ctrl-C is raised again where Python drops it in a callback."""
+"""Raise the exception ``Terminated`` on SIGTERM, and raise it or Ctrl-C again where Python dropped it in a callback."""
 
 from __future__ import annotations
 

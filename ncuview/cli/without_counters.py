@@ -1,4 +1,7 @@
-"""What commands show where ncu may not read counters, or is not to be started."""
+"""Print what is known of a kernel or program without performance counters, write it to files, and set the exit code.
+
+For ``--no-counters``, and where ncu was refused the counters; ``is_about_counters`` recognises that error.
+"""
 
 from __future__ import annotations
 

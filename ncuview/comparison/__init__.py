@@ -1,1 +1,1 @@
-"""Two diagnoses set beside each other: pairs of launches, counters that changed, predictions against measurements."""
+"""Compare diagnoses: pair launches, find changed counters, set predicted beside measured gains, detect slowdowns."""

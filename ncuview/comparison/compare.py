@@ -1,4 +1,7 @@
-"""Two diagnoses side by side: which launches belong together, what moved between them, and which promises were kept."""
+"""Compare two diagnoses -> ``Comparison``: paired launches with times, changed counters, findings and predictions.
+
+Profiles of different GPUs, ncu versions or settings are refused unless forced; ``launch_words`` formats grid and block.
+"""
 
 from __future__ import annotations
 

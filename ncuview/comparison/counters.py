@@ -1,8 +1,9 @@
-"""Which mechanism moved between two launches: the counters that changed, by how much of the time they explain.
+"""Compute which counters and findings changed between two launches, and how much time each change explains.
 
+``shifts`` compares textbook metrics, busy times and stalls; ``rule_shifts`` compares the outcomes of rules.
 A counter drives the demand for some units of the GPU. What its change explains is the time that those units were busy
-on the side where it was worse, in proportion to the change. A unit that is far from being the wall hides behind the
-others, as in the what-if model, so that its time counts by the square of its use.
+on the side where it was worse, in proportion to the change. A unit that is far from being the bottleneck hides behind
+the others, as in the what-if model, so that its time counts by the square of its use.
 """
 
 from __future__ import annotations

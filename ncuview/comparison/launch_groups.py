@@ -1,4 +1,6 @@
-"""Which launches do the same work and so are repeats of each other.
+"""Group launches of the same kernel, grid and block into ``Work``: repeats of each other by time and counters.
+
+``works_of`` groups launches by configuration and work; ``together`` joins all launches of one configuration.
 
 The same kernel may be launched with the same grid and block to do different things: another stride, another depth of a
 tree. Its launches are repeats where their times and what they count are alike.

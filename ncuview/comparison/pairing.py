@@ -1,4 +1,7 @@
-"""Which launches of two profiles belong together: by kernel and configuration, in the order of the launches."""
+"""Pair the launches of two profiles by kernel name, GPU, grid and block -> ``Pairing``, with those left unpaired.
+
+A kernel whose configuration changed is paired by name; a renamed one as ``renamed`` says, or by its parameters.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Whether the first advice of a launch kept its promise, once the launch was profiled again."""
+"""Compare the speedup that a launch's first advice predicted with the one measured when it was profiled again.
+
+``promise_kept`` also says whether the rule still finds the waste; ``spread`` is the time's usual run-to-run variation.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Whether a kernel has become slower: medians of repeats, with tolerance, noise and floor together.
+"""Decide whether a kernel became slower, from medians and spreads of repeated launches before and after.
 
+``slowdown`` returns passed, failed or inconclusive; ``repeats_of`` and ``noise_of`` compute median, spread and noise.
 A difference counts when it exceeds all three: the tolerance, as a share of the time before; the floor, below which a
 timer and a launch vary by themselves; and the noise, what medians of so few repeats may differ by. It is excluded when
 even at the edge of the noise it is below twice what is allowed. What is neither is inconclusive.

@@ -1,1 +1,4 @@
-"""What of this machine stands in the way of profiling: 22 checks, each with what was seen and the fix."""
+"""Check whether this machine can profile with Nsight Compute: 22 checks, each with a verdict, evidence and the fix.
+
+``live`` adds two checks that profile a tiny kernel.
+"""

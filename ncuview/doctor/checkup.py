@@ -1,4 +1,7 @@
-"""All checks, made at the same time and within ten seconds, whatever goes wrong in any of them."""
+"""Run the 22 checks of ``ncuview doctor`` in parallel, within ten seconds -> ``Examination`` with their verdicts.
+
+``CHECKS`` lists them; a check that fails by itself or is not done in time becomes UNKNOWN.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from threading import Thread
 
+from ncuview.base.figures import duration
 from ncuview.doctor.commands import Commands
 from ncuview.doctor.competition import gpu_processes, profilers
 from ncuview.doctor.driver import cuda_driver, stub_library
@@ -83,7 +87,7 @@ def examine(machine: Machine, checks: Sequence[Check] = CHECKS, limit_s: float =
         thread.start()
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
-    late = unknown(f"it was not done within {limit_s:g} s")
+    late = unknown(f"it was not done within {duration(1e9 * limit_s)}")
     return Examination(
         tuple(Checked(each.name, each.title, each.ids, verdicts.get(each.name, late)) for each in checks)
     )

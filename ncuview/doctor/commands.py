@@ -1,4 +1,7 @@
-"""Run programs that may hang: each once, for a few seconds at most, and all of them ended with us."""
+"""Run each diagnostic program (ncu, nvidia-smi ...) once with a time limit, and share its output between checks.
+
+``Commands`` may be called from threads and returns an ``Answer``; ``stop`` kills what still runs.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from threading import Lock
 
+from ncuview.base.figures import duration
 from ncuview.doctor.verdict import NotKnown
 
 LIMIT_S = 7.0
@@ -82,7 +86,7 @@ class Commands:
         except subprocess.TimeoutExpired as error:
             _kill(process)
             _leave(process)
-            raise NotKnown(f"{PurePath(argv[0]).name} did not end within {self._limit_s:g} s") from error
+            raise NotKnown(f"{PurePath(argv[0]).name} did not end within {duration(1e9 * self._limit_s)}") from error
         finally:
             with self._lock:
                 self._running.discard(process)

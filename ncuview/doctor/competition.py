@@ -1,4 +1,7 @@
-"""Who else uses the GPU: other profilers, which exclude ncu, and other programs, which disturb what it measures."""
+"""Two checks of doctor: whether other profilers run, and whether other programs compute on the visible GPUs.
+
+Profilers, found in /proc, exclude ncu; programs, found by nvidia-smi, disturb what it measures.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The CUDA driver: whether it loads and starts, which library that is, and which GPUs it gives to programs."""
+"""Two checks of doctor: whether the CUDA driver (libcuda) loads and starts, and whether a stub library replaces it.
+
+``driver_of`` and ``devices_of`` return the driver's CUDA version and the GPUs that programs see.
+"""
 
 from __future__ import annotations
 

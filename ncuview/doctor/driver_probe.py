@@ -1,5 +1,6 @@
-"""The child process that loads the CUDA driver: a broken one may crash or hang it.
+"""Child process: load libcuda and print as JSON its file, cuInit's result, its CUDA version and the GPUs.
 
+A broken driver may crash or hang the process that loads it, hence a child.
 ``python -I driver_probe.py`` prints one JSON object. Either ``error`` says why libcuda could not be loaded. Or
 ``library`` is the file that was loaded, ``init`` what cuInit gave, with its name in ``init_name``, ``driver`` the
 newest CUDA that it serves, as 1000 x major + 10 x minor, and ``devices`` name and compute capability of each GPU in

@@ -1,4 +1,7 @@
-"""The state of the GPUs: which of them a program sees, how they are divided, and what decides their timings."""
+"""Five checks of doctor on the GPUs: visible devices, MIG, virtualization, clocks and heat, ECC memory.
+
+They read nvidia-smi, CUDA's environment variables and /proc/version; each returns a ``Verdict`` with evidence and fix.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The GPUs of a machine and those that a program sees, as nvidia-smi tells the checks of them."""
+"""Run nvidia-smi for doctor's checks -> all GPUs of the machine, and those that a CUDA program sees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The last word: profile a tiny kernel of the catalogue, with one metric and with several passes."""
+"""Two checks of ``ncuview doctor --live``: profile a tiny kernel under ncu with one metric, then in several passes.
+
+A refusal or failure of ncu becomes a FAIL with its id and fix; a missing compiler or PyCUDA becomes UNKNOWN.
+"""
 
 from __future__ import annotations
 

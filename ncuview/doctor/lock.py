@@ -1,4 +1,7 @@
-"""The lock file that all users of a machine share, so that no two ncu profile at once."""
+"""Two checks of doctor on ncu's lock file: whether this user may write it, and whether the kernel protects it.
+
+All users of a machine share the file, so that no two ncu profile at once.
+"""
 
 from __future__ import annotations
 

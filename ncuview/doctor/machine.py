@@ -1,4 +1,4 @@
-"""What the checks look at: files below a root folder, variables, and what programs answer."""
+"""``Machine``: the files, permissions, environment, user and programs that doctor's checks read, real or of a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Nsight Compute: which one is used, whether it fits the driver and the GPU, and whether its reports can be read."""
+"""Five checks of doctor on Nsight Compute: version, other installations, report reader, fit to driver and to GPU.
+
+``used_ncu`` and ``used_release`` return the ncu that ncuview would run and its release.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Who may read the GPU's counters: the driver's setting, this process's capabilities, and the container around it."""
+"""Three checks of doctor on access to GPU counters: the driver's setting, CAP_SYS_ADMIN, and the container.
+
+``container`` also reports a GPU that was not passed into the container, and gVisor, where ncu finds no counters.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ncu needs of the host: folders to write, memory to save the GPU's in, and no other tool in the program."""
+"""Three checks of doctor on the host: writable folders with room, memory for ncu's saves, tools injected into CUDA."""
 
 from __future__ import annotations
 

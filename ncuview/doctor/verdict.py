@@ -1,4 +1,7 @@
-"""What a check says: OK, WARN, FAIL or UNKNOWN, what that rests on, and the fix."""
+"""Result types of doctor: ``Verdict`` (OK, WARN, FAIL or UNKNOWN, with evidence and fix) and ``Examination`` of all.
+
+``Examination`` decides whether the machine failed and words the summary; ``ok``, ``warn``, ``fail`` make verdicts.
+"""
 
 from __future__ import annotations
 

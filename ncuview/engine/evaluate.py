@@ -1,4 +1,7 @@
-"""Rules against launches: one outcome for every pair, evaluated over whole columns."""
+"""Evaluate one rule's expressions on the metric columns of a profile: one of five outcomes for each launch.
+
+``alias_values`` reads the rule's metrics from a profile, ``judge`` returns the outcomes with all computed values.
+"""
 
 from __future__ import annotations
 

@@ -1,12 +1,14 @@
-"""What a cheap first look leaves to do: the rules that can still give advice, and the launches that are worth it.
+"""Compute from a cheap first profile which rules can still give advice, and which launches to profile a second time.
 
-A rule gives advice when it fires and promises enough. What the first look did not measure is taken as the rule would
-like it best: an unknown condition holds, an unknown demand of a unit goes away, an unknown share of the latency too.
-The what-if model then says the most that the rule could promise. Since what was measured stays as it is (a launch
-near its peak, a kernel without atomics, a full GPU), no advice is lost, however few metrics the first look has; more of
-them only excuse more launches.
+``second_look`` selects both, and ``joined`` merges the diagnoses of the first and the second profile into one.
 
-Besides, launches that can save next to nothing of the program's time are left out.
+A rule gives advice when it fires and its predicted gain is large enough. What the first profile did not measure is
+taken as the rule would like it best: an unknown condition holds, an unknown demand of a unit goes away, an unknown
+share of the latency too. The what-if model then gives the largest gain that the rule could predict. Since what was
+measured stays as it is (a launch near its peak, a kernel without atomics, a full GPU), no advice is lost, however few
+metrics the first profile has; more of them only excuse more launches.
+
+Launches that can save next to nothing of the program's time are left out too.
 """
 
 from __future__ import annotations

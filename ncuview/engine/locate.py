@@ -1,4 +1,7 @@
-"""Where a finding's waste is: source lines with the code around them, and machine instructions without a line."""
+"""Compute from per-instruction metrics the source lines and machine instructions that carry most of a finding's waste.
+
+``where_of`` returns the worst with their shares, the code around each line, and how to get missing line numbers.
+"""
 
 from __future__ import annotations
 

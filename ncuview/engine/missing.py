@@ -1,6 +1,8 @@
-"""Which metrics a launch lacks for a rule, and why, in words.
+"""Find the metrics that a rule needs and a launch is missing, and word the reason and the remedy for a skipped outcome.
 
-Exports of others lack most metrics, in the same way for all their launches: what is said once is not worked out again.
+``missing_metrics`` returns the names, ``why_missing`` and ``why_unknown`` the sentence, such as ncu's option to add.
+
+Exports of others are missing most metrics, in the same way for all their launches, so each answer is computed once.
 """
 
 from __future__ import annotations

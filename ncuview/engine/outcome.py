@@ -1,4 +1,7 @@
-"""From a rule's judgement of all launches to one outcome per launch, with evidence, places and the promised gain."""
+"""Compute one rule's outcome for each launch of a profile; findings get evidence, source lines, fix and predicted gain.
+
+``outcomes_of`` evaluates the rule; a launch without a finding gets passed, not applicable, skipped or broken.
+"""
 
 from __future__ import annotations
 

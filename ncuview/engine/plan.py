@@ -1,9 +1,10 @@
-"""What ncu is asked for: exactly the metrics that the chosen rules, the what-if model and the textbook metrics need.
+"""Compute from a set of rules the list of metrics that ncu must collect, and select rules by code or name.
 
-Which metrics share a pass is the hardware's business, and passes.py says what is known of it; measured on an H200 with
-ncu 2025.3.1, everything here takes 6 passes: 3 for the use of the units and pipes and for occupancy, 1 for the warp
-samples, 1 for the counters of instructions and 1 for what the instrumented code adds to them.
-benchmarks/profiling_cost.py prints the number.
+``metrics_for`` adds what the what-if model and textbook metrics need; ``first_look_metrics`` is the cheap first list.
+
+Measured on an H200 with ncu 2025.3.1, the metrics of all rules take 6 passes: 3 for the use of the units and pipes and
+for occupancy, 1 for the warp samples, 1 for the counters of instructions and 1 for what the instrumented code adds to
+them. passes.py says what is known of which metrics share a pass; benchmarks/profiling_cost.py prints the number.
 """
 
 from __future__ import annotations

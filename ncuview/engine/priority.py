@@ -1,7 +1,9 @@
-"""Which kernel first: launches grouped by kernel and configuration, ranked by the time that their first advice saves.
+"""Group a diagnosis's launches by kernel, grid, block and GPU, and rank the groups by the time that advice saves.
 
-Only kernels count here, or copies and kernel where the host timed them: what the program does between its launches is
-in no report, so the whole program gains less (Amdahl).
+``priorities`` returns the ranking, and Amdahl's bound on the speedup when all first advice is taken.
+
+The time is that of kernels, or of copies and kernel where the host timed them: what the program does between its
+launches is in no report, so the whole program gains less.
 """
 
 from __future__ import annotations

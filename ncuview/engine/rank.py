@@ -1,4 +1,7 @@
-"""From outcomes to a diagnosis: what to do first, what not to do and why, and when to stop."""
+"""Apply all rules to all launches of a profile and rank each launch's findings by predicted gain, as a Diagnosis.
+
+``diagnose`` also gives each launch its bottleneck and its verdict, and each rejected finding the reason.
+"""
 
 from __future__ import annotations
 

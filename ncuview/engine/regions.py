@@ -1,4 +1,7 @@
-"""Marked regions of real kernels, which rules show as before and after."""
+"""Read the marked code region that a rule's fix names (``kernels/family/name.cu#region``) and return its text.
+
+A region lies between the comments ``ncuview: begin NAME`` and ``ncuview: end NAME``; rules show it as before or after.
+"""
 
 from __future__ import annotations
 

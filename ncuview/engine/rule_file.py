@@ -1,6 +1,8 @@
-"""What a rule file must hold, and the compiled Rule that it becomes.
+"""Read rule files (TOML) into compiled ``Rule`` objects, checked against the schema that this module defines.
 
-A rule that lacks any part does not load; the error names file and key. Nothing in a rule file is code: expressions and
+It loads one file, a folder or the shipped rules, and finds a rule by code or name.
+
+A rule with a part missing does not load; the error names file and key. Nothing in a rule file is code: expressions and
 messages are compiled by ``expression`` and ``template``, which refuse everything but arithmetic and formatted numbers.
 """
 
@@ -18,6 +20,7 @@ from ncuview.base.errors import RuleFileError, UnknownRule
 from ncuview.base.expression import Expression, compile_expression
 from ncuview.base.paths import shipped
 from ncuview.base.toml_file import toml_of
+from ncuview.engine.rule_packs import with_packs
 from ncuview.engine.template import Template, compile_template
 from ncuview.gpus import FIGURE_NAMES
 from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS
@@ -275,13 +278,13 @@ def shipped_rules() -> tuple[Rule, ...]:
 
 
 def load_rules(folders: Iterable[Path] = ()) -> tuple[Rule, ...]:
-    """The shipped rules and those below further folders, sorted by code.
+    """The shipped rules, those below further folders and those of installed packs, sorted by code.
 
     Raises:
         RuleFileError: A rule file cannot be used.
     """
     further = tuple(folders)
-    return rules_below([shipped("rules"), *further]) if further else shipped_rules()
+    return with_packs(rules_below([shipped("rules"), *further]) if further else shipped_rules(), rules_below)
 
 
 def _of_folder(folder: Path) -> list[Rule]:

@@ -1,7 +1,9 @@
-"""The metrics that all shipped rules need, as a list: ncu starts with it while the rules are loaded.
+"""Read the precomputed list of metrics that all shipped rules need, so that ncu can start before the rules are loaded.
 
-It is what ``plan.metrics_for(load_rules())`` works out, which takes a fifth of the time that ncu needs for a kernel; a
-test holds both equal. After a change of rules, ``benchmarks/shipped_plan.py`` writes it anew.
+The list, ``shipped_plan.txt``, is what ``plan.metrics_for(load_rules())`` computes.
+
+Computing it takes a fifth of the time that ncu needs for a kernel; a test holds both equal. After a change of rules,
+``benchmarks/shipped_plan.py`` writes it anew.
 """
 
 from __future__ import annotations

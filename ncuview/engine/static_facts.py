@@ -1,7 +1,9 @@
-"""What machine code shows of a kernel before it runs, rule by rule: the subject of a rule, not its verdict.
+"""Find in a kernel's decoded machine code the instructions that rules judge: spills, divisions, narrow loads etc.
 
-A rule judges by how often instructions were executed and by what the GPU waited for, which only counters say. Its
-subject, the spills, divisions or narrow loads that it is about, is in the code. Nothing here promises a gain.
+``code_facts`` returns for each such rule a phrase and the instructions; ``spilled_bytes`` the spilled bytes per thread.
+
+They are the subject of a rule, without its verdict or a predicted gain: a rule judges by how often instructions were
+executed and by what the GPU waited for, which only counters say.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The messages of rule files: text with formatted numbers in it, and nothing else."""
+"""Compile the message texts of rule files, such as ``{ways:.1f}-way bank conflict``, and fill them with values.
+
+``compile_template`` refuses every field but a known name with a plain number format.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Kernels of vendors' libraries, by their names: nobody but the vendor can change their code."""
+"""Recognise by its demangled name a kernel of a vendor's library (cuDNN, cuBLAS and others), and name the library.
+
+Only the vendor can change the code of such a kernel.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""Budgets and baselines: from a diagnosis to checks that pass, fail, or say that they cannot tell."""
+"""Gates: compare a diagnosis with a budget and a baseline, and return checks with results and an exit code.
+
+A check passed, failed, is inconclusive or was not judged. The package also reads and writes the files of both.
+"""

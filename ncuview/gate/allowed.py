@@ -1,4 +1,7 @@
-"""A budget held against a diagnosis: one check for each entry and each kernel and configuration that it is about."""
+"""Compare a diagnosis with the entries of a budget: one check per entry and matching kernel, grid and block.
+
+``budget_checks`` judges limits on metrics and times, forbidden findings and the predicted gain of the first advice.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Baselines: what a program's kernels took and counted once, in a file that is committed beside the code.
+"""Build, read and write baseline files (JSON): the times, metrics and advice measured for each kernel, grid and block.
 
-Of each kernel, grid and block, and of each thing that it does there, a baseline holds the medians of the repeats, how
-far they spread, the walls and the first advice; and once, under which conditions all that was measured.
+``baseline_of`` makes a ``Baseline`` from a diagnosis; ``as_diagnosis`` turns it back into one for comparisons.
+
+For each thing that a kernel does with one grid and block, a baseline holds the medians of the repeats, how far they
+spread, the bottleneck, the units' use and the first advice; and once, under which conditions all that was measured.
 """
 
 from __future__ import annotations

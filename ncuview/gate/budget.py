@@ -1,4 +1,7 @@
-"""Budget files: what a team allows its kernels, as TOML, checked before anything is measured."""
+"""Read budget files (TOML, or a table of pyproject.toml) into a checked ``Budget``: limits on metrics and findings.
+
+``check_rules_exist`` refuses a budget that names a rule which was not evaluated.
+"""
 
 from __future__ import annotations
 

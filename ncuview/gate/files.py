@@ -1,4 +1,7 @@
-"""Files that a gate keeps: read when they are there and no larger than they can be, written whole or not at all."""
+"""Read text and JSON files of bounded size into pydantic models, and write such files atomically.
+
+Budgets, baselines and spread tables use it; an unusable file raises the caller's error class with its hint.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The gate: all checks of a budget and a baseline, in the order of the launches."""
+"""Compare a diagnosis with a budget and a baseline, and return a ``Gate`` with all checks in the order of the launches.
+
+``not_compared`` adds an inconclusive check where the baseline cannot be compared with the diagnosis.
+"""
 
 from __future__ import annotations
 

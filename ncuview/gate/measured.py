@@ -1,4 +1,7 @@
-"""The numbers of a launch by any name that a budget may use, and why there is none."""
+"""Look up a launch's number by the name that a budget uses: duration, textbook metric or ncu metric.
+
+``Numbers.of`` returns value, unit and repeatability, or why there is no value; ``lines_to_blame`` the source lines.
+"""
 
 from __future__ import annotations
 

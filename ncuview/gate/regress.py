@@ -1,4 +1,7 @@
-"""A diagnosis held against a baseline: what takes longer, what counts more, what is new and what has gone."""
+"""Compare a diagnosis with a baseline: checks for longer times, worse counters, and new or missing kernels.
+
+``baseline_checks`` pairs the launches by kernel, grid and block, and judges times with the spread of their repeats.
+"""
 
 from __future__ import annotations
 

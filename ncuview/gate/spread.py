@@ -1,4 +1,7 @@
-"""How far the user's own kernels differ from run to run: what ``ncuview calibrate --repeat`` measures and keeps."""
+"""Compute from repeated launches how far each kernel's time and metrics spread; read and write the table of spreads.
+
+``ncuview calibrate --repeat`` writes the table (JSON, by GPU and kernel); gates read it to judge differences.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Whether a gate is open, and with which exit code a run ends that may have several reasons to fail."""
+"""Compute the exit code of a gate from its checks, and choose among the exit codes of several failures.
+
+``on_missing`` fails or ignores checks that were not judged; ``open_by_result`` closes a gate without any result.
+"""
 
 from __future__ import annotations
 

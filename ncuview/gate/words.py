@@ -1,10 +1,11 @@
-"""Numbers as the sentences of a gate say them."""
+"""Format a value with its unit (``327.6 us``) and a count with its noun (``5 launches``) for the messages of a gate."""
 
 from __future__ import annotations
 
 from math import isfinite
 
-_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
+from ncuview.base.figures import duration
+
 _EXACT_BELOW = 1e15
 
 
@@ -13,8 +14,7 @@ def quantity(value: float, unit: str) -> str:
     if not isfinite(value):
         return "unknown"
     if unit == "ns":
-        scale, letter = next(((s, u) for s, u in _TIMES if abs(value) >= s), _TIMES[-1])
-        return f"{value / scale:.4g} {letter}"
+        return duration(value)
     number = f"{value:,.0f}" if value == int(value) and abs(value) < _EXACT_BELOW else f"{value:.6g}"
     return f"{number} {unit}" if unit and unit not in {"ratio", "count"} else number
 

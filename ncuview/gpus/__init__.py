@@ -1,4 +1,6 @@
-"""What is known of each GPU: one TOML file per GPU, and ``default.toml`` for all others.
+"""Read the shipped TOML tables of GPU figures: attainable share of each unit's peak, launch and memory times, rates.
+
+There is one file per GPU in this folder, and ``default.toml`` for all others; ``shipped_tables`` returns them by name.
 
 A file names its ``devices`` as the driver does, says when it was ``measured``, and holds
 

@@ -1,1 +1,1 @@
-"""Quantities of a launch, computed from a profile's metrics and its machine code; textbook names; units of the GPU."""
+"""Compute per-launch numbers from a profile (quantities, textbook metrics, occupancy), and list the GPU's units."""

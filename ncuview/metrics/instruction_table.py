@@ -1,4 +1,7 @@
-"""What each launch executed: its machine code and the metrics of each instruction, cut out of a profile once."""
+"""Give for each launch of a profile its decoded machine code and its per-instruction metric columns and source lines.
+
+``executed_by_launch`` cuts them out of the profile's instruction DataFrame once, as ``Executed`` objects.
+"""
 
 from __future__ import annotations
 

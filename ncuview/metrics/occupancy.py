@@ -1,4 +1,6 @@
-"""Theoretical occupancy: how many blocks of a kernel fit on a multiprocessor, and which resource runs out first.
+"""Compute theoretical occupancy from compute capability, block size, registers, shared memory and barriers.
+
+``occupancy`` names the limiting resource of a launch; ``best_occupancy`` finds the block size with the highest one.
 
 The rules and barriers are those of CUDA's occupancy calculator (cuda_occupancy.h of CUDA 13.0), the other capacities
 those of tables 30 and 31 of the CUDA Programming Guide. On all launches of the recorded profiles, of compute capability

@@ -1,4 +1,6 @@
-"""How well a metric repeats from run to run, told from its name: what may be gated, and how.
+"""Classify a metric by its name as exact, near, time or noisy: how well its value repeats from run to run.
+
+The class decides whether and how a gate may compare it; metrics of ncu, textbook names and expressions are classified.
 
 The classes are as measured on an H200 with ncu 2025.3.1: six runs of ten kernels, all passes, caches flushed. What is
 counted of the instructions is the same in every run; what the caches and the memory do is nearly so; what takes time

@@ -1,4 +1,7 @@
-"""Textbook metrics: what teaching documents and nvprof call a quantity, defined over Nsight Compute's metrics."""
+"""Compute the textbook and nvprof metrics (``gld_efficiency``) of each launch from Nsight Compute's metrics.
+
+``definitions`` reads the table of names and expressions; ``textbook_metrics`` evaluates it on a profile.
+"""
 
 from __future__ import annotations
 

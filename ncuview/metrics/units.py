@@ -1,4 +1,7 @@
-"""The hardware units whose use, as a share of their peak, decides what limits a launch."""
+"""The table of hardware units that can be a launch's bottleneck, each with the metric of its use in % of peak.
+
+``UNITS`` groups them by bottleneck (``wall``); ``members`` resolves the name that a rule uses to units.
+"""
 
 from __future__ import annotations
 

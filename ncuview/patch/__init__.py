@@ -1,4 +1,6 @@
-"""Changes of the user's own source that can be made mechanically: a unified diff, or the reason why there is none.
+"""Make the source change that a finding advises, where it is mechanical: an edit, or the reason why there is none.
+
+``propose`` parses the user's CUDA source and calls the module for the finding's optimization; the edit gives a diff.
 
 Nothing here writes a file. What a change needs is proven from the source, or the change is refused; what only the
 author can know is said with the edit.

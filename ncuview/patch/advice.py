@@ -1,4 +1,7 @@
-"""The first advice of each launch as a change of the user's own source, where that is at hand."""
+"""Add to each launch of a diagnosis the patch that makes its first advice, from the kernel's source on this machine.
+
+``with_edits`` stores the diff, or the reason why there is none, as ``SourceEdit`` in the launch's first finding.
+"""
 
 from __future__ import annotations
 

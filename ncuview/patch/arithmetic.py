@@ -1,4 +1,7 @@
-"""In which precision an expression is computed, as far as the source shows it."""
+"""Determine from the syntax tree whether an expression is computed as integer, float or double, or cannot be known.
+
+``Arithmetic.kind`` applies C++'s conversions to literals, declared names, array elements and calls in one function.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Launch blocks of 256 threads, where nothing but the number of a thread depends on the size of a block."""
+"""Make the patch that changes a kernel's launches to blocks of 256 threads, and the grids to match.
+
+``block_size`` refuses a kernel whose code depends on the block size other than through the thread's global index.
+"""
 
 from __future__ import annotations
 

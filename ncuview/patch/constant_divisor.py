@@ -1,4 +1,6 @@
-"""Divide by a constant of the source, where every launch passes that constant as an argument.
+"""Make the patch that replaces an integer divisor, a kernel argument, by the constant that every launch passes.
+
+``constant_divisor`` refuses where the launches of the file do not all pass the same named constant.
 
 Divisions by literals and other constants need no edit: nvcc turns them into multiplications and shifts by itself. That
 an argument is a power of two can never be seen; that it is always the same named constant can.

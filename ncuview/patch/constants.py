@@ -1,4 +1,7 @@
-"""Integers that the source says: literals, macros, constants, and arithmetic over them."""
+"""Evaluate integer expressions of a CUDA source at parse time: literals, macros, constants and arithmetic over them.
+
+``constant`` returns the value, or None where it is not fixed; ``macro`` and ``file_constant`` find the definition.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Use the fast forms of single-precision functions, which are less exact."""
+"""Make the patch that replaces single-precision math calls and divisions by CUDA's fast intrinsics (``__sinf``).
+
+``fast_functions`` edits the lines of a finding; the results are less exact, which the change states.
+"""
 
 from __future__ import annotations
 

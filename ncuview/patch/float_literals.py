@@ -1,4 +1,7 @@
-"""Write literals and functions of single-precision arithmetic in single precision."""
+"""Make the patch that gives double literals the suffix ``f``, and math calls their float form, in float expressions.
+
+``float_literals`` edits an expression only where everything else in it is single precision.
+"""
 
 from __future__ import annotations
 

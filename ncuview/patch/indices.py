@@ -1,4 +1,7 @@
-"""How an index varies across the lanes of a warp."""
+"""Determine from a kernel's syntax tree how an array index changes between neighbouring threads along an axis.
+
+``walk`` classifies it as constant, stride 1, larger stride or unknown; ``varying`` lists the names that depend on it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Relax ``__launch_bounds__``, so that the compiler may give each thread the registers that it needs."""
+"""Make the patch that relaxes a kernel's ``__launch_bounds__``, so that the compiler may use more registers per thread.
+
+``launch_bounds`` drops the minimum of blocks, or lowers the maximum of threads to the block size of the launches.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Where a kernel is launched, as far as its file shows it."""
+"""Find in a CUDA source the launches ``kernel<<<grid, block>>>(arguments)`` of a kernel, and its prototypes.
+
+``block_of`` evaluates their common block size, ``initial_value`` the initial value of a host variable (``dim3 block``).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops that count."""
+"""Recognise counting ``for`` loops in a kernel's syntax tree: counter, first value, step and number of iterations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a kernel's code means what it says: an unknown name may be a macro that hides anything."""
+"""Refuse to patch a kernel that uses a name which its file does not define: it may be a macro with any meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Pad the rows of arrays in shared memory, so that a column lies in different banks."""
+"""Make the patch that pads the rows of a ``__shared__`` array by one word, which removes bank conflicts of columns.
+
+``pad_tile`` edits the declaration and all indices, and refuses where a use is unknown or 48 KiB would be exceeded.
+"""
 
 from __future__ import annotations
 

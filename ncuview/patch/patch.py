@@ -1,4 +1,7 @@
-"""What an edit is: replacements in a text, and the unified diff that `git apply` takes."""
+"""The types of a source change (``Replacement``, ``Change``, ``Edit``, ``NoEdit``), and its diff for `git apply`.
+
+``Edit.diff`` writes the diff; ``Refused`` is raised by a change that cannot be made mechanically.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A CUDA source as a syntax tree, and a kernel in it.
+"""Parse a CUDA source by tree-sitter into a ``Program``, and find a ``Kernel`` in it with its declarations and uses.
+
+It also holds the functions that search and read syntax-tree nodes.
 
 The source is read as it stands, before its preprocessor: what a macro hides is unknown, and every question here
 answers so.

@@ -1,4 +1,7 @@
-"""Mark pointers that a kernel only reads with const and __restrict__."""
+"""Make the patch that adds ``const`` and ``__restrict__`` to the pointer parameters that a kernel only reads.
+
+``restrict`` proves from the source that they are only read, and refuses where a launch passes one array twice.
+"""
 
 from __future__ import annotations
 

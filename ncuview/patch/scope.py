@@ -1,4 +1,4 @@
-"""Which functions a change of a kernel's arithmetic may touch."""
+"""List the functions that an arithmetic patch may edit: the kernel, and the device functions that only it uses."""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""Exchange the roles of threadIdx.x and threadIdx.y in square blocks, so that lanes walk along memory.
+"""Make the patch that exchanges threadIdx.x and threadIdx.y in square blocks, so that global accesses coalesce.
 
-In a square block the exchange only decides which thread does what: thread (a, b) does what thread (b, a) did. All of a
-kernel may be exchanged, or a statement that copies from global into shared memory before a barrier, because there too
-it does not matter which thread copies which element.
+``swap_indices`` edits the whole kernel, or only the statements that copy from global into shared memory.
+
+In a square block the exchange only decides which thread does what: thread (a, b) does what thread (b, a) did. A copy
+may be exchanged alone where barriers separate it from other uses of the tile, because there too it does not matter
+which thread copies which element.
 """
 
 from __future__ import annotations

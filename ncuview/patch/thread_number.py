@@ -1,4 +1,7 @@
-"""Kernels whose threads work alone, each on the element of its number: the block may have any size."""
+"""Prove that a kernel's threads work independently, each on the element of its global index; find the index bound.
+
+``bound_of_threads`` returns the parameter ``n``; such a kernel may be launched with any block size.
+"""
 
 from __future__ import annotations
 

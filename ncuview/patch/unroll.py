@@ -1,4 +1,7 @@
-"""Put ``#pragma unroll`` before loops that count: all turns where the source says how many, four where it does not."""
+"""Make the patch that inserts ``#pragma unroll`` before counting ``for`` loops of a finding's lines.
+
+``unroll`` takes the innermost loops, or all that index a local array there; short ones completely, others by a factor.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a command's input to its answer: profile or read, diagnose, compare. The packages below do the work.
+"""Run the steps of each command, from its input to its result: profile or read, diagnose, compare, gate, calibrate.
 
-Nothing here is shown: ``render`` makes the pages.
+The packages below do the work; nothing here is shown: ``render`` makes the pages.
 """

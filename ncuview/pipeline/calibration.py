@@ -1,4 +1,7 @@
-"""Measure what this machine's GPU attains, and how far its numbers differ from run to run."""
+"""Compute from profiles made here, or from given reports, what a GPU attains and how far repeated runs spread.
+
+``calibrate`` returns attainable shares of peak (``Calibration``), ``measure_spreads`` the run-to-run ``Spreads``.
+"""
 
 from __future__ import annotations
 

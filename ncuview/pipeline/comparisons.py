@@ -1,4 +1,4 @@
-"""Diagnose two reports and set them beside each other."""
+"""Read and diagnose two profiles, each a report or a folder of them, and compare their launches as a ``Comparison``."""
 
 from __future__ import annotations
 

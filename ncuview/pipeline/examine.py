@@ -1,4 +1,7 @@
-"""Profile or read what is named, and diagnose it."""
+"""Profile or read what the user names (reports, a catalogue kernel, a program, a .cu file), and diagnose it.
+
+``examine`` and its variants return an ``Examined``: the diagnosis, with patches of local sources, and its profile.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hold what was examined against budgets and baselines, and keep baselines."""
+"""Check a diagnosis against a budget and a baseline, as a ``Gate``, and save a diagnosis as a new baseline file."""
 
 from __future__ import annotations
 

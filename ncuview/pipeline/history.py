@@ -1,4 +1,7 @@
-"""Many reports on one page: read them, diagnose them, and set each kernel's times beside each other."""
+"""Diagnose many reports, or read JSON diagnoses, and build each kernel's series over commits, dates, ranks or GPUs.
+
+``history`` returns a ``History``, which the page of ``ncuview report`` shows.
+"""
 
 from __future__ import annotations
 

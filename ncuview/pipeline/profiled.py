@@ -1,4 +1,7 @@
-"""Profile a program or kernels here, and read what ncu leaves; what reading needs starts while ncu runs."""
+"""Run a program or catalogue kernels under ncu and read the reports into a ``Profile``.
+
+The reader is started while ncu runs. ``planned`` gives the metrics, ``read_with_sources`` reads given reports.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +39,16 @@ _NEEDED_LATER = (
 
 def planned(rules: Sequence[Rule] | None) -> Sequence[str]:
     """The metrics to collect; for the shipped rules without loading them, which is done while ncu runs."""
-    if rules is None:
+    from ncuview.engine.rule_packs import has_packs
+
+    if rules is None and not has_packs():
         from ncuview.engine.shipped_plan import shipped_plan
 
         return shipped_plan()
     from ncuview.engine.plan import metrics_for
+    from ncuview.engine.rule_file import load_rules
 
-    return metrics_for(rules)
+    return metrics_for(load_rules() if rules is None else rules)
 
 
 def profiled_program(

@@ -1,4 +1,7 @@
-"""Programs of many launches: a cheap look at some of them, a close one at what is worth it; what a run will cost."""
+"""Profile a program in two runs, a cheap sample and a full one of chosen launches, and diagnose it; forecast run cost.
+
+``analyze_sampled`` selects what the second run measures; ``forecast_of`` computes passes and seconds without running.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""What can be said of a kernel where its GPU's counters are closed: times by events, its machine code, the catalogue.
+"""Report on a kernel where ncu may not read counters: event times, machine-code facts, occupancy, the recorded ladder.
 
-A rented GPU often refuses ncu (NCU-PERM). What is left is worth a page, and the remedy comes first on it. Nothing here
-promises a gain, because only counters say what a thing costs.
+The three functions take a catalogue kernel, a .cu file or a program, and return a ``WithoutCounters``.
+
+A rented GPU often refuses ncu (NCU-PERM). What is left is worth a page, and the remedy comes first on it. No gain is
+predicted here, because only counters say what a thing costs.
 """
 
 from __future__ import annotations

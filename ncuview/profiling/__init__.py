@@ -1,4 +1,4 @@
-"""Everything that starts ncu: options, command line, passes, attempts, failures, privileges, sampling.
+"""Run programs under ncu: command line and options, passes, attempts, failures, privileges, sampling.
 
 What enters are a program and metric names; what leaves are report files and how the run ended.
 """

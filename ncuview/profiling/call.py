@@ -1,4 +1,4 @@
-"""The child process that calls one Python function between the profiler's start and stop.
+"""The child process that ncu profiles for a Python function: unpickles it and calls it between profiler start and stop.
 
 ``python -P call.py FILE`` reads from FILE where modules are looked for, and the function, both pickled by
 ``ncuview.profiling.callable`` into a folder of its own. It imports nothing of ncuview, so that the program is the

@@ -1,4 +1,7 @@
-"""The command that ncu runs for a target: a command line as it is, or a new Python that calls a pickled function."""
+"""Build the command that ncu runs for a target: a command line as it is, or a new Python that calls a pickled function.
+
+``program_of`` returns the command and ncu's options for it; the child process is ``call.py``.
+"""
 
 from __future__ import annotations
 

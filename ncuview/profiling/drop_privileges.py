@@ -1,9 +1,7 @@
-"""Give up root's rights, then become a program.
+"""The script that drops root's privileges to a given user, sets environment variables and executes a program.
 
 ``python -I -S drop_privileges.py UID GID NAME [VARIABLE=VALUE ...] -- PROGRAM [ARGUMENT ...]``, the program by its
-whole path.
-
-Not setpriv, which aborts under ncu 2025.3.1 as soon as it changes its user.
+whole path. setpriv does not serve: it aborts under ncu 2025.3.1 as soon as it changes its user.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Where ncu writes a report, and how that gets the name that the user gave: whole, sealed, never over another file."""
+"""Check where a report can be written, and move ncu's finished report atomically to the name that the user gave.
+
+``keep`` syncs the file to disk, adds its checksum and overwrites nothing; ``private_folder`` holds it until then.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One profiling of a program: ncu is tried again where that helps, and what it left is checked and kept."""
+"""Run ncu on a program with retries (``profile``), check its reports, and return them with the failure, if any.
+
+It tries again while the counters are busy, and with fewer metrics where the program dies under ncu.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What this machine has for profiling: Nsight Compute, a compiler, PyCUDA, and a GPU in some state."""
+"""Find Nsight Compute, nvcc and the first visible GPU of this machine, and name what is missing for profiling.
+
+``find_ncu``, ``ncu_version``, ``gpu_state`` (clocks, MIG), ``compute_capability``, ``missing_for_ncu`` and ``_live``.
+"""
 
 from __future__ import annotations
 

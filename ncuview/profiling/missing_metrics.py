@@ -1,4 +1,4 @@
-"""The error, returned and not raised, that names requested metrics without a value in some launch.
+"""Compare the requested metrics with a profile, and return an error that names those without a value in some launch.
 
 ncu leaves out metrics that it does not know, and exits with 0.
 """

@@ -1,4 +1,7 @@
-"""Run ncu: build its command line, watch it work, and say in plain words why it failed."""
+"""Build ncu's command line, run ncu to its end or a time limit, and turn a failed run into an error with its fix.
+
+``ncu_command``, ``run_ncu`` (returns an ``NcuRun`` with output and progress) and ``classify``.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ncuview.base.errors import NcuRefused, NcuviewError, ProgramFailed, UsageError
+from ncuview.base.figures import duration
 from ncuview.profiling.ncu_failures import SAVES_TO_THE_HOST, Found, errors_among, failure, first_match, remarks
 from ncuview.profiling.ncu_output import Progress, ProgressReader, Transcript, plain_lines
 from ncuview.profiling.options import ClockControl, NcuOptions, ReplayMode
@@ -196,7 +200,7 @@ def _overdue(run: NcuRun) -> NcuviewError:
     found = first_match(["cause"], errors_among(remarks(run.log, started=True)))
     if found and found[0].id not in {"NCU-APP", "NCU-CRASH"}:
         return _explained(found, run, None)
-    after = f"ncu was stopped after {run.seconds:.0f} s"
+    after = f"ncu was stopped after {duration(1e9 * run.seconds, digits=2)}"
     if run.unfinished is not None:
         where = f'while it profiled "{run.unfinished.kernel}" (launch {run.unfinished.index})'
         saves = ", for which it saved the program's device memory in the host's" if SAVES_TO_THE_HOST in run.log else ""

@@ -1,4 +1,7 @@
-"""The failure catalogue of ncu: which of its lines are its own, and what they mean. ``ncu_failures.toml`` holds it."""
+"""Match the lines of ncu's log against the catalogue of known failures (``ncu_failures.toml``): id, reason and fix.
+
+``first_match`` finds the failure, ``remarks`` selects ncu's own lines from all output; a ``note`` is no failure.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What ncu says while it runs: its progress, and a log that stays small whatever the program prints."""
+"""Parse ncu's output while it runs into progress events per launch, and keep a log of it in bounded memory.
+
+``ProgressReader`` makes the events from the bytes of standard output, ``Transcript`` the log.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The GPUs of a machine, as ``nvidia-smi -q -x`` describes them, and which of them a CUDA program sees."""
+"""Parse the XML of ``nvidia-smi -q -x`` into GPUs and their processes, and select those in CUDA_VISIBLE_DEVICES."""
 
 from __future__ import annotations
 

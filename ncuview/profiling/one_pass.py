@@ -1,4 +1,7 @@
-"""Hardware counters that fit one pass, so that ncu neither saves nor restores memory."""
+"""The list of hardware counters that ncu collects in one pass, for the cheap first run over a program's launches.
+
+``sampling_metrics`` returns it sorted. With one pass, ncu neither saves nor restores memory.
+"""
 
 from __future__ import annotations
 

@@ -1,12 +1,19 @@
-"""ncu's own options, under ncu's names and with ncu's meaning: which launches it profiles, and how."""
+"""The table of the ncu options that a user may set (launch filters, replay, caches, clocks), checked, as arguments.
+
+The fields of ``NcuOptions`` are the table: name, type, default and help stand there once. ``OPTIONS`` lists its rows,
+from which ncuview's command line takes its parameters; ``argv`` returns the words for ncu. Names and meanings are
+ncu's.
+"""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from enum import Enum, StrEnum, auto
 from pathlib import Path
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from ncuview.base.errors import UsageError
 
@@ -105,70 +112,89 @@ _WHOLE_NAMES = frozenset({"section"})
 """Options whose names are the beginnings of such ones."""
 
 
+class Form(Enum):
+    """How an option is written on a command line."""
+
+    ONE = auto()
+    """``--name=value``."""
+    LIST = auto()
+    """``--name=value,value``."""
+    REPEATED = auto()
+    """``--name=value --name=value``."""
+    SWITCH = auto()
+    """``--name=yes``, or ``no``."""
+    BARE = auto()
+    """``--name``, without a value."""
+    FURTHER = auto()
+    """Other options, as one would type them in a shell."""
+
+
 @dataclass(frozen=True)
-class NcuOptions:
-    """ncu's options for one run; what is not given here is as ncu has it, but sources, caches and clocks.
+class Row:
+    """What the table says of an option beside its name, its type and its default.
 
     Attributes:
-        kernel_name: Only kernels of exactly this name, or ``regex:`` and a pattern; empty for all.
-        kernel_name_base: Which name that is; ncu's default is the function's.
-        kernel_id: Only launches that match ``CONTEXT:STREAM:[regex:]NAME:INVOCATION``.
-        launch_skip: Matching launches to leave out first.
-        launch_skip_before_match: Launches to leave out first, whether they match or not.
-        launch_count: Matching launches to profile at most; None for all.
-        filter_mode: Over what these launches are counted.
-        nvtx: NVTX ranges are recorded; ``nvtx_include`` and ``nvtx_exclude`` switch it on.
-        nvtx_include: Only launches in a range that one of these describes.
-        nvtx_exclude: No launches in a range that one of these describes.
-        range_filter: Which ranges, ``[yes|no]:PROFILER RANGES:NVTX RANGES``.
-        devices: Only GPUs of these numbers.
-        target_processes: Which processes are profiled.
-        target_processes_filter: Only processes of these names, or ``regex:`` and a pattern, ``exclude:`` and a name.
-        replay_mode: What is run again.
-        app_replay_mode: How much two runs of the program must be alike, where the program is run again.
-        cache_control: Whether caches are flushed before each pass.
-        clock_control: Whether clocks are locked.
-        pipeline_boost_state: Whether the tensor cores' boost is held.
-        import_source: The report keeps the source text, which advice by line needs.
-        source_folders: Where sources are looked for that are not where they were compiled.
-        profile_from_start: False waits for the program's ``cudaProfilerStart``.
-        graph_profiling: What of a CUDA graph is profiled.
-        kill: The program is ended once ``launch_count`` launches were profiled.
-        ncu_args: Further options of ncu, as one would type them in a shell.
+        help: What it does, for the command line and for Python.
+        also: Other names of it on the command line.
+        form: How it is written, where the type does not decide that.
+        always: ncu is given it in every run: ncuview's default is not ncu's, or must not depend on ncu's version.
+        chooses: It leaves out some of a program's launches.
     """
 
-    kernel_name: str = ""
-    kernel_name_base: KernelNameBase | None = None
-    kernel_id: str = ""
-    launch_skip: int = 0
-    launch_skip_before_match: int = 0
-    launch_count: int | None = None
-    filter_mode: FilterMode | None = None
-    nvtx: bool = False
-    nvtx_include: tuple[str, ...] = ()
-    nvtx_exclude: tuple[str, ...] = ()
-    range_filter: str = ""
-    devices: tuple[int, ...] = ()
-    target_processes: TargetProcesses = TargetProcesses.ALL
-    target_processes_filter: tuple[str, ...] = ()
-    replay_mode: ReplayMode = ReplayMode.KERNEL
-    app_replay_mode: AppReplayMode | None = None
-    cache_control: CacheControl = CacheControl.ALL
-    clock_control: ClockControl = ClockControl.NONE
-    pipeline_boost_state: PipelineBoostState | None = None
-    import_source: bool = True
-    source_folders: tuple[Path, ...] = ()
-    profile_from_start: bool = True
-    graph_profiling: GraphProfiling | None = None
-    kill: bool = False
-    ncu_args: str = ""
+    help: str
+    also: tuple[str, ...] = ()
+    form: Form | None = None
+    always: bool = False
+    chooses: bool = False
+
+
+@dataclass(frozen=True)
+class NcuOptions:
+    """ncu's options for one run; what is not given here is as ncu has it, but sources, caches and clocks."""
+
+    kernel_name: Annotated[str, Row("Only this kernel, or regex:PATTERN.", ("-k",), chooses=True)] = ""
+    kernel_name_base: Annotated[KernelNameBase | None, Row("The name that is meant.")] = None
+    kernel_id: Annotated[str, Row("CONTEXT:STREAM:[regex:]NAME:INVOCATION.", chooses=True)] = ""
+    launch_skip: Annotated[int, Row("Matching launches to leave out first.", ("-s",), chooses=True)] = 0
+    launch_skip_before_match: Annotated[int, Row("Launches to leave out first, matching or not.", chooses=True)] = 0
+    launch_count: Annotated[int | None, Row("Matching launches to profile.", ("-c",), chooses=True)] = None
+    filter_mode: Annotated[FilterMode | None, Row("Over what launches are counted.")] = None
+    nvtx: Annotated[bool, Row("Record NVTX ranges.", form=Form.BARE)] = False
+    nvtx_include: Annotated[
+        tuple[str, ...], Row("Only launches in this range. Repeatable.", form=Form.REPEATED, chooses=True)
+    ] = ()
+    nvtx_exclude: Annotated[
+        tuple[str, ...], Row("No launches in this range. Repeatable.", form=Form.REPEATED, chooses=True)
+    ] = ()
+    range_filter: Annotated[str, Row("[yes|no]:PROFILER RANGES:NVTX RANGES.", chooses=True)] = ""
+    devices: Annotated[tuple[int, ...], Row("Only these GPUs: 0,1.", ("--device",), chooses=True)] = ()
+    target_processes: Annotated[TargetProcesses, Row("Whether child processes count.", always=True, chooses=True)] = (
+        TargetProcesses.ALL
+    )
+    target_processes_filter: Annotated[
+        tuple[str, ...], Row("Only processes NAME, regex:PATTERN, exclude:NAME, comma between.", chooses=True)
+    ] = ()
+    profile_from_start: Annotated[bool, Row("no waits for cudaProfilerStart.", chooses=True)] = True
+    kill: Annotated[bool, Row("End the program after --launch-count.")] = False
+    replay_mode: Annotated[ReplayMode, Row("What is run again.")] = ReplayMode.KERNEL
+    app_replay_mode: Annotated[AppReplayMode | None, Row("How alike runs must be.")] = None
+    cache_control: Annotated[CacheControl, Row("Flush caches before each pass.", always=True)] = CacheControl.ALL
+    clock_control: Annotated[ClockControl, Row("Lock the clocks.", always=True)] = ClockControl.NONE
+    pipeline_boost_state: Annotated[PipelineBoostState | None, Row("Hold the tensor cores' boost.")] = None
+    import_source: Annotated[bool, Row("Keep source text in the report.", always=True)] = True
+    source_folders: Annotated[tuple[Path, ...], Row("Where moved sources are, comma between.")] = ()
+    graph_profiling: Annotated[GraphProfiling | None, Row("Kernels of a graph, or the graph.")] = None
+    ncu_args: Annotated[str, Row('Further options of ncu, "--name=value ...".', form=Form.FURTHER)] = ""
 
     def __post_init__(self) -> None:
-        """Refuse what does not go together.
+        """Refuse values of another type and what does not go together.
 
         Raises:
-            UsageError: Options contradict each other, have no effect, or belong to ncuview.
+            UsageError: A value is none of its option; or options contradict each other, have no effect, or belong to
+                ncuview.
         """
+        for option in OPTIONS:
+            object.__setattr__(self, option.name, option.checked(getattr(self, option.name)))
         for wrong, why, hint in self._contradictions():
             if wrong:
                 raise UsageError(why, hint=hint)
@@ -243,59 +269,105 @@ class NcuOptions:
         Raises:
             UsageError: ``ncu_args`` holds something other than options that may be passed on.
         """
-        single = {
-            "config-file": "off",
-            "target-processes": self.target_processes,
-            "target-processes-filter": ",".join(self.target_processes_filter),
-            "apply-rules": "no",
-            "import-source": _yes(self.import_source),
-            "source-folders": ",".join(str(folder.absolute()) for folder in self.source_folders),
-            "clock-control": self.clock_control,
-            "cache-control": self.cache_control,
-            "pipeline-boost-state": self.pipeline_boost_state,
-            "replay-mode": "" if self.replay_mode is ReplayMode.KERNEL else self.replay_mode,
-            "app-replay-mode": self.app_replay_mode,
-            "graph-profiling": self.graph_profiling,
-            "profile-from-start": "" if self.profile_from_start else "no",
-            "kernel-name-base": self.kernel_name_base,
-            **self._choice(),
-            "filter-mode": self.filter_mode,
-            "kill": "yes" if self.kill else "",
-        }
-        several = {"nvtx-include": self.nvtx_include, "nvtx-exclude": self.nvtx_exclude}
-        nvtx = self.nvtx or any(several.values())
-        return [
-            *(f"--{name}={value}" for name, value in single.items() if value),
-            *(["--nvtx"] if nvtx else []),
-            *(f"--{name}={value}" for name, values in several.items() for value in values),
-            *_passed_through(self.ncu_args, given={*single, *several, "nvtx"}),
-        ]
+        options = [option for option in OPTIONS if option.form is not Form.FURTHER]
+        words = [word for option in options for word in option.words(self._told(option))]
+        given = {"config-file", "apply-rules", *(option.flag for option in options)}
+        return ["--config-file=off", "--apply-rules=no", *words, *_passed_through(self.ncu_args, given)]
 
     def chosen_by(self) -> tuple[str, ...]:
         """The options that leave out some of a program's launches, as the user types them; empty where none does."""
-        names = [name for name, value in self._choice().items() if value]
-        names += ["nvtx-include"] if self.nvtx_include else []
-        names += ["nvtx-exclude"] if self.nvtx_exclude else []
-        names += [] if self.profile_from_start else ["profile-from-start"]
-        names += ["target-processes-filter"] if self.target_processes_filter else []
-        names += ["target-processes"] if self.target_processes is TargetProcesses.APPLICATION_ONLY else []
-        return tuple(f"--{name}" for name in names)
+        choosing = (option for option in OPTIONS if option.row.chooses)
+        return tuple(f"--{option.flag}" for option in choosing if self._told(option) != option.default)
 
-    def _choice(self) -> dict[str, str]:
-        count = self.launch_count
-        return {
-            "kernel-name": self.kernel_name,
-            "kernel-id": self.kernel_id,
-            "launch-skip": str(self.launch_skip or ""),
-            "launch-skip-before-match": str(self.launch_skip_before_match or ""),
-            "launch-count": "" if count is None else str(count),
-            "range-filter": self.range_filter,
-            "devices": ",".join(map(str, self.devices)),
-        }
+    def _told(self, option: Option) -> Any:
+        """The value that ncu is given: without NVTX it knows no ranges to include or exclude."""
+        if option.name == "nvtx":
+            return self.nvtx or bool(self.nvtx_include or self.nvtx_exclude)
+        return getattr(self, option.name)
 
 
-def _yes(wanted: bool) -> str:
-    return "yes" if wanted else "no"
+@dataclass(frozen=True)
+class Option:
+    """A row of the table with the name, type and default of its field."""
+
+    name: str
+    type: Any
+    """Without ``None``: that of a value that is given."""
+    default: Any
+    row: Row
+
+    @property
+    def flag(self) -> str:
+        """Its name on the command line, without the dashes."""
+        return self.name.replace("_", "-")
+
+    @property
+    def form(self) -> Form:
+        """How it is written."""
+        by_type = {bool: Form.SWITCH, tuple: Form.LIST}
+        return self.row.form or by_type.get(get_origin(self.type) or self.type, Form.ONE)
+
+    @property
+    def each(self) -> Any:
+        """The type of a value, or of one of several."""
+        return get_args(self.type)[0] if get_origin(self.type) is tuple else self.type
+
+    def words(self, value: Any) -> list[str]:
+        """The words that ncu gets for a value: none where it is the default, and ncu has the same."""
+        if value == self.default and not self.row.always:
+            return []
+        match self.form:
+            case Form.BARE:
+                return [f"--{self.flag}"]
+            case Form.REPEATED:
+                return [f"--{self.flag}={each}" for each in value]
+            case Form.LIST:
+                return [f"--{self.flag}={','.join(map(_text, value))}"]
+        return [f"--{self.flag}={_text(value)}"]
+
+    def checked(self, value: Any) -> Any:
+        """A value that Python code gives, as the type that the table names.
+
+        Raises:
+            UsageError: It is none of that type.
+        """
+        if value is None and self.default is None:
+            return None
+        if self.each is self.type:
+            return self._one(value)
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise UsageError(f"{self.name} is {value!r}, no list", hint=f"As in {self.name}=[...]: {self.row.help}")
+        return tuple(map(self._one, value))
+
+    def _one(self, value: Any) -> Any:
+        if issubclass(self.each, StrEnum) and value not in list(self.each):
+            raise UsageError(f"{self.name} is {value!r}", hint=f"It is one of {', '.join(self.each)}.")
+        known = (str, Path) if issubclass(self.each, StrEnum | Path) else self.each
+        if not isinstance(value, known) or (isinstance(value, bool) and self.each is not bool):
+            raise UsageError(f"{self.name} is {value!r}, no {self.each.__name__}", hint=self.row.help)
+        return self.each(value)
+
+
+def _table() -> Iterator[Option]:
+    """The fields of ``NcuOptions``, each with what its annotation says."""
+    hints = get_type_hints(NcuOptions, include_extras=True)
+    for field in fields(NcuOptions):
+        declared, row = get_args(hints[field.name])
+        given = [each for each in get_args(declared) if each is not NoneType]
+        yield Option(field.name, given[0] if NoneType in get_args(declared) else declared, field.default, row)
+
+
+OPTIONS: tuple[Option, ...] = tuple(_table())
+"""The options in the order in which ``--help`` lists them."""
+
+
+def _text(value: Any) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case Path():
+            return str(value.absolute())
+    return str(value)
 
 
 def _passed_through(text: str, given: set[str]) -> list[str]:

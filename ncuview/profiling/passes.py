@@ -1,4 +1,6 @@
-"""What a run of ncu costs before it is made: how many passes its metrics take, and about how many seconds.
+"""Forecast the cost of an ncu run from its metrics: bounds on the number of passes and on the seconds.
+
+``passes_of`` counts passes from measured sets of metrics, ``forecast`` adds the times; neither runs ncu.
 
 Four collectors never share a pass: hardware counters, warp samples, counters of instructions, and code that ncu
 instruments. How many passes hardware counters take is the chip's business. ``passes.toml`` holds what was measured, and

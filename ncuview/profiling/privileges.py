@@ -1,6 +1,9 @@
-"""Whose rights a run has: under sudo, ncu needs root's for the counters, and the profiled program its user's.
+"""Find the user who called sudo, and build the command that runs the profiled program as that user while ncu is root.
 
-Where root is the only user, as in most containers, there is nobody to become, and the program runs as it is.
+It also hands files over to the user, and removes variables that would load the user's code into ncu.
+
+ncu needs root's rights for the counters. Where root is the only user, as in most containers, there is nobody to
+become, and the program runs as it is.
 """
 
 from __future__ import annotations

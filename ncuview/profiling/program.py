@@ -1,4 +1,7 @@
-"""Profile any program under ncu, and find the reports that it left, or say why it left none."""
+"""Profile any program under ncu, and return its reports or the failure; list its kernels where the filters match none.
+
+``run_program`` takes program, metrics and options; ``python_script`` builds the command for a Python file.
+"""
 
 from __future__ import annotations
 

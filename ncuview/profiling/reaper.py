@@ -1,4 +1,4 @@
-"""The process between ncuview and a profiler: whatever becomes of ncuview, nothing of the run is left behind.
+"""The guard process that runs a profiler as its child and ends all processes of the run, even if ncuview is killed.
 
 ``supervise`` starts it with one word of JSON and the words of the profiler's command line. On its standard input
 ``stop`` asks for the end of the run, ``kill`` for its immediate end, and the end of the stream says that ncuview is

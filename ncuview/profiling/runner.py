@@ -1,4 +1,7 @@
-"""Run a profiler, hear what it says as it says it, and leave nothing of the run behind."""
+"""Run a profiler below the guard process ``reaper.py``, pass on its output as it comes, and stop it when overdue.
+
+``supervise`` returns the exit status, and why the run was stopped, if it was.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Programs with many launches: which launches to profile, as ncu's ``--kernel-id``, and what each of them stands for.
+"""Choose which launches of a program with many launches to profile, as ncu's ``--kernel-id``, and weight each sample.
+
+``first_run`` and ``second_run`` build the option, ``samples`` computes how many launches each profiled one stands for.
 
 ncu numbers the invocations of each kernel, by its function's name. (Its manual says that it does so apart for every
 grid and block; ncu 2025.3.1 picked 190 of 1,000 launches of 10 kernels in 25 configurations, 19 of each kernel.)

@@ -1,4 +1,6 @@
-"""What to collect instead where the plan kills the program that is profiled.
+"""Derive from a list of metrics smaller lists to retry with, where profiling ends the program; the last is time alone.
+
+``smaller_plans`` returns them, the largest first, each with what is left out in words.
 
 Three things that ncu does to a kernel can end its program: it instruments the code for counters of instructions; it
 saves and restores the memory that the kernel can reach between passes, which takes host memory where a framework has

@@ -1,4 +1,7 @@
-"""How long a run may take, and how long it may show no progress."""
+"""Track the time of one profiling run, and report when it exceeds its time limit or shows no progress for too long.
+
+``Watch.overdue`` is ``time``, ``silence`` or empty; ``NO_PROGRESS_S`` is the default limit without progress.
+"""
 
 from __future__ import annotations
 

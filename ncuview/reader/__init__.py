@@ -1,4 +1,5 @@
-"""Report files -> ``Profile``: inputs, framing checks, sandboxed children, recovery, CSV, frames, sources, scrubbing.
+"""Read reports (.ncu-rep, .ncu-repz) and ncu's CSV exports -> ``Profile``, and write scrubbed copies of reports.
 
-What enters is untrusted; what leaves are DataFrames. It knows no rule and analyses nothing.
+What enters is untrusted: framing checks, sandboxed child processes, recovery of damaged parts. What leaves are
+DataFrames, with source texts, call sites and the host's times joined. It knows no rule and analyses nothing.
 """

@@ -1,4 +1,8 @@
-"""Run the reader's child process: with little of our surroundings, for a limited time, and with bounded output."""
+"""Start and supervise child processes that read reports: ``Shard`` of launches -> ``Answer`` (columns) or ``Failure``.
+
+A child gets a minimal environment, and bounds on time, memory and output. ``Ahead`` starts children before a report is
+there; ``Child`` starts one of any module and gives it its task.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +27,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 from ncuview.base.errors import ReportUnreadable
+from ncuview.base.figures import duration
 from ncuview.base.paths import shipped
 from ncuview.reader.columns import Reading, decode
 from ncuview.reader.framing import LaunchHeader
@@ -285,7 +290,7 @@ class _Run:
 
     def _too_long(self, limit: float) -> str:
         self.took_too_long = True
-        return f"took NVIDIA's reader more than {limit:.0f} s"
+        return f"took NVIDIA's reader more than {duration(1e9 * round(limit))}"
 
 
 def _outcome(run: _Run, code: int, shard: Shard, cpu_s: int) -> Answer | Failure:
@@ -299,7 +304,7 @@ def _outcome(run: _Run, code: int, shard: Shard, cpu_s: int) -> Answer | Failure
         killed = f"was being read when NVIDIA's reader was killed ({_ended(code)}), as where memory runs out"
         return Failure(at, killed, scarce=True)
     if code == -signal.SIGXCPU:
-        return Failure(at, f"took NVIDIA's reader more than {cpu_s} s of processor time", scarce=True)
+        return Failure(at, f"took NVIDIA's reader more than {duration(1e9 * cpu_s)} of processor time", scarce=True)
     if code < 0:
         return Failure(at, f"crashed NVIDIA's reader ({_ended(code)})", scarce=short)
     if code:

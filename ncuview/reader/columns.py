@@ -1,7 +1,8 @@
-"""Launches as columns: what the child process that reads a report sends, one line of JSON and then plain numbers.
+"""Encode launches of a report as bytes (one line of JSON, then plain numbers), and decode them: ``Reading`` <-> bytes.
 
-Kernels are launched often, so their code stands here once, in one table of instructions, and a launch says which of
-them it executed. Nothing here needs a library, and nothing that arrives is executed, as a pickle would be.
+The child process that reads a report sends its launches in this form. Kernels are launched often, so their code stands
+here once, in one table of instructions, and a launch says which of them it executed. Nothing here needs a library, and
+nothing that arrives is executed, as a pickle would be.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ REAL: Final = "d"
 WHOLE: Final = "q"
 """Types of arrays: float64 and int64."""
 _ITEM = 8
+DEVICE_NAME = "device__attribute_display_name"
+"""The metric that names the GPU: a text, for which ``LaunchColumns.device`` stands."""
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
-"""Nsight Compute's CSV exports, read as a report is: ``ncu --import FILE --page raw --csv``, and the long form.
+"""Read Nsight Compute's CSV exports (``ncu --import FILE --csv``, raw page or long form) -> ``Reading`` in base units.
 
-The raw page has a row for each launch and a column for each metric, and above the launches a row of units. The long
-form, ``--page details``, has a row for each metric of each launch, and where rules ran one for each of theirs, in
-columns before which the others end. What its sections hold bears labels for people; details_labels.csv says which
-metrics those are that something here reads, where releases of ncu agree (benchmarks/details_labels.py). By default ncu
-scales each column to a readable unit (Kbyte, us) and groups digits with commas; here all become base units. Machine
-code and sources are not exported.
+``labels``, ``base_unit`` and ``function_name`` give the metrics behind labels, factors of units, bare kernel names.
+
+The raw page (``--page raw``) has a row for each launch and a column for each metric, and above the launches a row of
+units. The long form, ``--page details``, has a row for each metric of each launch, and where rules ran one for each of
+theirs, in columns before which the others end. What its sections hold bears labels for people; equivalents.toml says
+which metrics those are that something here reads, where releases of ncu agree (benchmarks/details_labels.py). By
+default ncu scales each column to a readable unit (Kbyte, us) and groups digits with commas; here all become base units.
+Machine code and sources are not exported.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportUnreadable
 from ncuview.base.regular_file import read_regular_file
-from ncuview.reader.columns import LaunchColumns, Reading
+from ncuview.reader.columns import DEVICE_NAME, LaunchColumns, Reading
+from ncuview.reader.equivalents import METRIC_OF_LABEL, METRICS_OF_COLUMN
 from ncuview.reader.kernel_filter import matches
 
 _EXPORT = "Export with: LC_ALL=C ncu --import REPORT --page raw --csv > FILE.csv"
@@ -37,7 +39,6 @@ _ABOUT = frozenset({"ID", "Context", "Stream", "Device", "CC"})
 """Columns that say what a launch is and could be names of metrics; the others of this kind hold blanks or slashes."""
 _METRIC = re.compile(r"[a-z]\w*(?:[.:]\w+)*")
 """Labels for people, as Duration, begin with a capital."""
-_DEVICE_NAME = "device__attribute_display_name"
 _LOG = "=="
 """ncu's own messages begin so, and stand in the file when its whole output was kept."""
 
@@ -52,7 +53,8 @@ _NUMBER = re.compile(r"(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[e
 _DECIMAL_COMMA = re.compile(r"[-+]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?:[eE][-+]?\d+)?")
 _DOTTED_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:\.\d{3}){2,}")
 _EXTENT = re.compile(r"\(?\s*(\d{1,10}),\s*(\d{1,10}),\s*(\d{1,10})\s*\)?")
-_CAPABILITY = re.compile(r"(\d+)\.(\d+)")
+_NUMBERS_OF = {"Grid Size": _EXTENT, "Block Size": _EXTENT, "CC": re.compile(r"(\d+)\.(\d+)")}
+"""The numbers in a cell of a column that says what metrics say."""
 
 
 @dataclass
@@ -102,13 +104,6 @@ def _launches_of_kernel(rows: Iterator[tuple[int, list[str]]], kernel: str, path
     for launch in launches:
         _add_what_columns_say(launch, units)
     return _reading(launches, units, kernel)
-
-
-@cache
-def labels() -> Mapping[tuple[str, str], str]:
-    """What details pages call a metric, by section and label, and its name."""
-    table = files("ncuview.reader").joinpath("details_labels.csv").read_text(encoding="utf-8")
-    return {(row["section"], row["label"]): row["metric"] for row in csv.DictReader(table.splitlines())}
 
 
 def base_unit(unit: str) -> tuple[int, str]:
@@ -190,7 +185,7 @@ def _of_raw_page(table: Iterator[dict[str, str]], units: dict[str, str], path: P
             factors[name], units[name] = base_unit(scales[name])
     launches = []
     for row in table:
-        launch = _Launch(row, device=row.get(_DEVICE_NAME, ""))
+        launch = _Launch(row, device=row.get(DEVICE_NAME, ""))
         for name, factor in factors.items():
             if not math.isnan(value := _number(row[name], path)):
                 launch.numbers[name] = value * factor
@@ -208,8 +203,8 @@ def _of_long_form(table: Iterator[dict[str, str]], units: dict[str, str], path: 
             raise _damaged(f"{path} is damaged: launch {one[0]} is of {kernels[one]} and of {kernel}")
         launch = launches.setdefault((*one, kernel), _Launch(row))
         name, value = row[_NAME], row.get(_VALUE, "")
-        name = labels().get((row.get(_SECTION, ""), name), name)
-        if name == _DEVICE_NAME:
+        name = METRIC_OF_LABEL.get((row.get(_SECTION, ""), name), name)
+        if name == DEVICE_NAME:
             launch.device = value
         elif _METRIC.fullmatch(name) and not math.isnan(number := _number(value, path)):
             factor, units[name] = base_unit(row.get(_UNIT, ""))
@@ -232,16 +227,11 @@ def _number(cell: str, path: Path) -> float:
 
 def _add_what_columns_say(launch: _Launch, units: dict[str, str]) -> None:
     """Sizes and the chip, which stand in columns of their own, under the names of the metrics that say the same."""
-    numbers = launch.numbers
-    for column, of in (("Grid Size", "grid"), ("Block Size", "block")):
-        if extent := _EXTENT.fullmatch(launch.about.get(column, "")):
-            for axis, size in zip("xyz", extent.groups(), strict=True):
-                numbers.setdefault(f"launch__{of}_dim_{axis}", float(size))
-                units.setdefault(f"launch__{of}_dim_{axis}", "")
-    if capability := _CAPABILITY.fullmatch(launch.about.get("CC", "")):
-        for part, number in zip(("major", "minor"), capability.groups(), strict=True):
-            numbers.setdefault(f"device__attribute_compute_capability_{part}", float(number))
-            units.setdefault(f"device__attribute_compute_capability_{part}", "")
+    for column, metrics in METRICS_OF_COLUMN.items():
+        if said := _NUMBERS_OF[column].fullmatch(launch.about.get(column, "")):
+            for metric, number in zip(metrics, said.groups(), strict=True):
+                launch.numbers.setdefault(metric, float(number))
+                units.setdefault(metric, "")
     if not launch.device and not (named := launch.about.get("Device", "")).isdecimal():
         launch.device = named
 

@@ -1,4 +1,7 @@
-"""What of a report could not be read, in words, and whether the report is to blame for it."""
+"""``Damage``: which launches of a damaged report were read, which are lost or without machine code, and why, as text.
+
+It also says whether this machine, short of memory or time, may be the cause (``may_be_whole``).
+"""
 
 from __future__ import annotations
 

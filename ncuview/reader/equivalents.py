@@ -1,14 +1,17 @@
-"""Metrics that a launch lacks and others of it determine.
+"""What says the same as a metric: the table equivalents.toml, and the values that it gives to missing metrics.
 
-Reports that users have were not collected for us: ``--set full`` and older versions of ncu tell much of what rules ask
-for under other names. docs/full-sets.md holds what rules say of launches that were profiled both ways.
+``determine`` fills in metrics missing from launches, in place, from expressions over other metrics of the same
+launches; ``METRIC_OF_LABEL`` and ``METRICS_OF_COLUMN`` name the metrics that labels and columns of CSV exports mean.
+docs/full-sets.md holds what rules say of launches that were profiled both ways.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,40 +31,18 @@ class Determined(NamedTuple):
     """Over other metrics, the best first; one may read what stands above it in the table."""
 
 
-_ELAPSED, _ACTIVE = (f".avg.pct_of_peak_sustained_{which}" for which in ("elapsed", "active"))
-_ACTIVE_SHARE = "sm__cycles_active.avg / sm__cycles_elapsed.max"
-_SCHEDULERS = "device__attribute_num_schedulers_per_multiprocessor"
-_DIVERGENT = "smsp__sass_branch_targets_threads_divergent"
-_FP64, _TENSOR = "sm__pipe_fp64_cycles_active", "sm__pipe_tensor_cycles_active"
-
+_TABLE: Mapping[str, Any] = tomllib.loads(
+    files("ncuview.reader").joinpath("equivalents.toml").read_text(encoding="utf-8")
+)
 DETERMINED: Mapping[str, Determined] = {
-    # Of the whole GPU. Where a launch gets a part of it, ncu is new enough to tell.
-    "launch__sm_count": Determined("", ("device__attribute_multiprocessor_count",)),
-    "sm__cycles_elapsed.max": Determined("cycle", ("gpc__cycles_elapsed.max", "sm__cycles_elapsed.avg")),
-    # A scheduler issues one instruction a cycle on all GPUs that ncu knows.
-    f"sm__inst_issued{_ELAPSED}": Determined(
-        "%",
-        (
-            f"sm__issue_active{_ELAPSED}",
-            f"sm__inst_issued{_ACTIVE} * {_ACTIVE_SHARE}",
-            f"smsp__issue_active{_ACTIVE} * {_ACTIVE_SHARE}",
-        ),
-    ),
-    f"{_DIVERGENT}.sum": Determined("", (f"{_DIVERGENT}.avg * {_SCHEDULERS} * launch__sm_count",)),
-    # The same but for instructions that occupy a pipe for several cycles.
-    f"sm__inst_executed_pipe_alu{_ELAPSED}": Determined("%", (f"sm__pipe_alu_cycles_active{_ELAPSED}",)),
-    f"sm__inst_executed_pipe_fma{_ELAPSED}": Determined("%", (f"sm__pipe_fma_cycles_active{_ELAPSED}",)),
-    f"sm__inst_executed_pipe_xu_realtime{_ELAPSED}": Determined("%", (f"sm__inst_executed_pipe_xu{_ELAPSED}",)),
-    # Both pipes take turns at one port, so that their sum is the most that it can be used.
-    f"sm__pipe_shared_cycles_active_realtime{_ELAPSED}": Determined(
-        "%",
-        (
-            f"sm__pipe_shared_cycles_active{_ELAPSED}",
-            f"min(100, {_FP64}{_ELAPSED} + {_TENSOR}{_ELAPSED})",
-            f"min(100, ({_FP64}{_ACTIVE} + {_TENSOR}{_ACTIVE}) * {_ACTIVE_SHARE})",
-        ),
-    ),
+    name: Determined(of["unit"], tuple(of["expressions"])) for name, of in _TABLE["determined"].items()
 }
+METRICS_OF_COLUMN: Mapping[str, Sequence[str]] = _TABLE["columns"]
+"""Column of a CSV export -> the metrics that say the same, one for each number in a cell."""
+METRIC_OF_LABEL: Mapping[tuple[str, str], str] = {
+    (section, label): metric for section, of in _TABLE["labels"].items() for label, metric in of.items()
+}
+"""What details pages call a metric, by section and label -> its name."""
 
 
 def determinable(metrics: Iterable[str]) -> Iterator[str]:

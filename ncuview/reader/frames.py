@@ -1,4 +1,7 @@
-"""Launches as the reader sent them, in columns, put into the DataFrames of a Profile."""
+"""Build a ``Profile``, with its DataFrames of launches, metrics and instructions, from ``LaunchColumns`` of reports.
+
+Missing metrics that others determine are filled in (``equivalents``).
+"""
 
 from __future__ import annotations
 

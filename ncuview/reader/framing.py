@@ -1,4 +1,8 @@
-"""Walk over a report's framing before native code sees it: what it announces, launch by launch, and where it breaks."""
+"""Parse a report's framing in Python: bytes -> ncu's version, date, a header per launch, and where the format breaks.
+
+It runs before native code sees the file. ``whole_part`` writes a damaged report's whole part as a readable report, with
+empty launches in place of those in broken blocks.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The host's own times of copies and kernel, which no report holds, joined to a profile's metrics.
+"""Join the host's times of copies and kernel, read from ``<report>.host.json``, to a ``Profile``'s metrics.
 
-ncu profiles kernels only. For catalogue kernels whose document is about transfers, the host process measures copies
-and kernel with events, and the times travel beside the report as ``<report>.host.json``.
+``host_times`` reads them from the profile again, per launch. ncu profiles kernels only. For catalogue kernels whose
+document is about transfers, the host process measures copies and kernel with events, and the times travel beside the
+report.
 """
 
 from __future__ import annotations

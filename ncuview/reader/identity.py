@@ -1,7 +1,8 @@
-"""What tells whose report it is: found in the fields that describe the session, and overwritten wherever it is quoted.
+"""Find host names, addresses, paths and credentials in a report's bytes, and overwrite each of their occurrences.
 
-A cubin, for one, quotes the folder of its source file, and offsets inside a cubin must not move: a quotation is
-overwritten by a filler of its length. Words shorter than four bytes are left, since machine code holds them by chance.
+``find_identity`` takes them from the session's fields that ``scrub`` leaves out and from the paths of sources. A cubin,
+for one, quotes the folder of its source file, and offsets inside a cubin must not move: a quotation is overwritten by a
+filler of its length. Words shorter than four bytes are left, since machine code holds them by chance.
 """
 
 from __future__ import annotations

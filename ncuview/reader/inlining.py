@@ -1,4 +1,8 @@
-"""Where inlined code was called from: what a report's modules say beyond the innermost line of each instruction."""
+"""Add to a ``Profile`` the call site of each inlined instruction: the line in the kernel's own code that called it.
+
+The call sites come from the line tables (``line_table``) of the cubins in the reports, which are read once more; ncu
+itself reports the innermost line only.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which kernels the user asks for, by name or pattern, in a time that grows with the length of the texts and no faster.
+"""Match kernel names against the user's filter, an exact name or ``regex:`` and an RE2 pattern; check the filter first.
 
-Python's own engine needs ages for some pairs of them, as for ``(a+)+$`` and a name of many a's. RE2 never goes back in
-a text, so that it knows no look-around and no references.
+RE2's time grows linearly with the lengths of the texts. Python's own engine needs ages for some pairs of them, as for
+``(a+)+$`` and a name of many a's. RE2 never goes back in a text, so that it knows no look-around and no references.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What the message of one launch says about itself, before native code sees it."""
+"""Parse the message of one launch in a report -> ``LaunchOutline``: kernel name, module, number of metrics, damage.
+
+It runs in Python, before native code sees the bytes, and refuses messages with more fields than their size allows.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The line table of a module's machine code: which source line each address is from, and what it was inlined into.
+"""Parse the line tables of a cubin: ELF bytes -> per function, the source line and inlining call of each address.
 
-A cubin is an ELF file. Its .debug_line is DWARF's line program with one opcode of NVIDIA's own, which names the row of
-the call that the following rows were inlined at. ncu_report gives the innermost line only, and no DWARF library knows
-that opcode. The bytes are from a report, so every length in them is a claim.
+Its .debug_line is DWARF's line program with one opcode of NVIDIA's own, which names the row of the call that the
+following rows were inlined at. ncu_report gives the innermost line only, and no DWARF library knows that opcode. The
+bytes are from a report, so every length in them is a claim.
 """
 
 from __future__ import annotations

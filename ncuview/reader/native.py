@@ -1,10 +1,10 @@
-"""The child process that reads launches of one report: the only module that imports ncu_report.
+"""Child process that reads launches of one report with NVIDIA's ``ncu_report`` and writes them to stdout as columns.
 
-``python -P -m ncuview.reader.native [REHEARSAL [without-code]]`` takes a task (task.py) from the socket that its stdin
-is and writes its launches in the form of columns.py; on stderr it says where it is. NVIDIA's reader is native code that
-crashes on damaged files and never frees what it loads, so it lives and dies here, without rights and with bounds on
-memory and time (confine.py). A rehearsal is a report of ours that is read while there is no task yet: what NVIDIA's
-libraries do once takes longer than to read most reports.
+It is the only module that imports ncu_report. ``python -P -m ncuview.reader.native [REHEARSAL [without-code]]`` takes a
+task (task.py) from the socket that its stdin is and writes its launches in the form of columns.py; on stderr it says
+where it is. NVIDIA's reader is native code that crashes on damaged files and never frees what it loads, so it lives and
+dies here, without rights and with bounds on memory and time (sandbox.py). A rehearsal is a report of ours that is read
+while there is no task yet: what NVIDIA's libraries do once takes longer than to read most reports.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ncuview.reader.columns import REAL, WHOLE, LaunchColumns, Reading, encode
+from ncuview.reader.columns import DEVICE_NAME, REAL, WHOLE, LaunchColumns, Reading, encode
 from ncuview.reader.kernel_filter import check_wanted, matches
 from ncuview.reader.sandbox import confine
 from ncuview.reader.task import WITHOUT_CODE, Task, at_launch, handed_over, lost_launch, reading
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{9,}")
-_DEVICE_NAME = "device__attribute_display_name"
 _NO_ADDRESSES = ("launch__", "sass__", "device__", "numa__", "nvlink__", "c2clink__", "profiler__", "pmsampling:")
 """Metrics of these families may have instances, which are no instructions."""
 _CODE_STARTS = "launch__function_pcs"
@@ -103,7 +102,7 @@ class Columns:
                 if column >= len(row):
                     row.extend([math.nan] * (column + 1 - len(row)))
                 row[column] = read(number)
-            elif kind == self._text_kind and name == _DEVICE_NAME:
+            elif kind == self._text_kind and name == DEVICE_NAME:
                 device = metric.as_string() or ""
             if self._with_code and not name.startswith(_NO_ADDRESSES) and (count := self._num_instances(number)):
                 found = self._instances(action, metric, count, code)

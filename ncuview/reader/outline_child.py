@@ -1,7 +1,7 @@
-"""The child process that walks over some launches of a large report, so that several do at once.
+"""Child process that parses some launches of a large report, given by their places, into ``LaunchOutline``s as JSON.
 
-``python -P -m ncuview.reader.outline_child`` takes places of launches (``outliners.py``) from the socket that its stdin
-is, and writes what each says about itself. What is no launch it leaves out: whoever needs it will see why.
+``python -P -m ncuview.reader.outline_child`` takes the places of launches (``outliners.py``) from the socket that its
+stdin is; several such processes work at once. What is no launch it leaves out: whoever needs it will see why.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Child processes that outline the launches of a large report in parts: byte offset -> outline, of some or of none."""
+"""Start child processes that parse a large report's launches in parallel: ``Snapshot`` -> ``LaunchOutline`` by offset.
+
+Each takes one part of the first report (``outline_child``); launches that none could parse are missing from the result.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The compressed form of reports, whose names end in .ncu-repz: unpacked in pieces, and no further than is sane."""
+"""Compress a report to the .ncu-repz form (zstd), and decompress it piece by piece with a bound on its expansion.
+
+``CutShort`` is raised for a file of which only the first part can be decompressed.
+"""
 
 from __future__ import annotations
 

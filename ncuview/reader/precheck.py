@@ -1,4 +1,8 @@
-"""Refuse what is no whole report before NVIDIA's reader sees it: that reader accepts or crashes on damaged files."""
+"""Open a report file and check it in Python: path -> bytes, ``Snapshot``, ``ReportHeader``, launch count or error.
+
+Files are decompressed where packed, their checksum, magic number, version and framing checked: NVIDIA's reader accepts
+damaged files or crashes on them.
+"""
 
 from __future__ import annotations
 

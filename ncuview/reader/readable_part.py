@@ -1,4 +1,7 @@
-"""What of a report file NVIDIA's reader may see: all of it, or of a damaged one the part that is whole."""
+"""Check a report file and keep what can be read -> ``Approved``: ``Snapshot`` for the children, header, and damage.
+
+Of a damaged or cut file that is the part that is whole, with empty launches in place of damaged ones.
+"""
 
 from __future__ import annotations
 

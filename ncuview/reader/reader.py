@@ -1,4 +1,7 @@
-"""From report files to one Profile: precheck, read shards of each in child processes, put them into DataFrames."""
+"""``read``: report files and CSV exports -> one ``Profile``, by framing checks and shards read in child processes.
+
+Launches of damaged reports that can be read are kept; ``damage_of`` states the others as a ``Failure``.
+"""
 
 from __future__ import annotations
 

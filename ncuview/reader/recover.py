@@ -1,4 +1,7 @@
-"""Read the launches of a report that can be read, by smaller and smaller parts where NVIDIA's reader fails on it."""
+"""Read as many launches of a ``Shard`` as NVIDIA's reader can -> ``Salvaged``: what was read, what is lost, and why.
+
+Where a child process fails, the shard is read without machine code, then in parts before and after the failing launch.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a process gives up before it reads what nobody vouches for: rights, memory, time, and to write files."""
+"""Confine the current process before it reads untrusted data: limits on memory, CPU time and files, no root rights.
+
+``confine`` cannot be undone. The process can write no file, gain no privilege, and dies with its parent.
+"""
 
 from __future__ import annotations
 

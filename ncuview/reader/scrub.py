@@ -1,4 +1,7 @@
-"""Copy a report without what tells whose it is: hosts, users, addresses, paths, command lines, settings, comments."""
+"""Copy a report without hosts, users, addresses, paths, command lines, settings and comments: .ncu-rep -> .ncu-rep(z).
+
+Counters, source texts and machine code stay; ``keep`` selects metrics by name.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How ncu was told to treat the GPU while it profiled: what two profiles must share to be compared."""
+"""Read ncu's clock control, cache control and replay mode from the command line in a report -> ``Settings``.
+
+Two profiles are comparable only where these are the same; ``settings_in`` takes them from a command line as text.
+"""
 
 from __future__ import annotations
 

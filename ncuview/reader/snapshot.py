@@ -1,4 +1,7 @@
-"""A report's bytes in memory that nobody can change any more: what was checked is what is read."""
+"""``Snapshot``: a report's bytes in a sealed memory file, immutable, shared by this process and its child processes.
+
+So what was checked is what is read.
+"""
 
 from __future__ import annotations
 

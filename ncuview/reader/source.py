@@ -1,4 +1,4 @@
-"""Source code for the lines of a profile: what ncu imported, else the file on this machine if it may be the same.
+"""Find the source text of files that a ``Profile`` names: imported by ncu, else of a local file that may be the same.
 
 A report names its files, and whoever made the report chose the names. So only regular files of moderate size whose
 name ends as source code does are opened, and only those that are long enough to hold the lines.

@@ -1,4 +1,7 @@
-"""What a child process is told to read, how it is told, and what it says meanwhile; see native.py."""
+"""Protocol with a child process that reads a report: its ``Task``, the hand-over by socket, and its progress lines.
+
+A ``Task`` names the launches and limits. The child's lines on stderr (see native.py) are written and parsed here.
+"""
 
 from __future__ import annotations
 

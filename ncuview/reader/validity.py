@@ -1,4 +1,6 @@
-"""Numbers that no measurement gives: unknown from here on, with what the report says of them.
+"""Replace impossible values in a ``Profile`` (negative, infinite, over 200 % of peak) by NaN, and keep what they were.
+
+``believable`` replaces them; ``refused`` and ``was_refused`` give what was replaced, ``impossible`` tests one metric.
 
 ncu writes NaN where it could not measure, and a damaged file any number. What is not finite, a negative count, time or
 share, and a unit that did twice what it can do are no measurements. Other shares over 100 % are: passes differ, hit

@@ -1,8 +1,8 @@
-"""The framing of a report file and protobuf's wire format: read strictly, and written back.
+"""Parse and encode the report file format: file header, blocks and the protobuf messages in them, as spans of bytes.
 
 A report is a magic number, a file header, and blocks up to the exact end of the file. A block is a header and a
-payload; a payload is a row of messages. Everything is read from the whole file's bytes and named by its place in them,
-so that nothing is copied and every error knows its offset.
+payload; a payload is a row of messages. Everything is read strictly, from the whole file's bytes, and named by its
+place in them, so that nothing is copied and every error knows its offset.
 """
 
 from __future__ import annotations

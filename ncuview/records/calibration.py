@@ -1,4 +1,4 @@
-"""What kernels attained on a GPU."""
+"""Dataclasses of a calibration: the share of peak that each unit of one GPU attained, and other measured figures."""
 
 from __future__ import annotations
 

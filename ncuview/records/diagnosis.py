@@ -1,4 +1,7 @@
-"""A diagnosis: what each rule says of each launch, what to do first, and what limits it."""
+"""Dataclasses of a diagnosis: each launch's bottleneck, verdict and rule outcomes, with evidence, lines, fix and gain.
+
+``Finding``, ``Passed``, ``NotApplicable``, ``Skipped`` and ``Broken`` are the outcomes of a rule on a launch.
+"""
 
 from __future__ import annotations
 

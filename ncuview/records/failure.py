@@ -1,4 +1,4 @@
-"""A failure as part of an answer."""
+"""The dataclass ``Failure`` (id, message, hint, exit code), made from an exception to be stored in a result."""
 
 from __future__ import annotations
 

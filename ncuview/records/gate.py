@@ -1,4 +1,4 @@
-"""The answer of a gate: its checks, and whether it is open."""
+"""Dataclasses of a gate's result: the checks of a budget and baseline, each with result, measured value and limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The record of a family of catalogue kernels, as diagnosed and measured; ``pipeline.ladders`` fills it."""
+"""Dataclasses of a ladder: the kernels of a family from naive to best, with predicted and measured speedups.
+
+``pipeline.ladders`` fills them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A profile: the launches of reports as DataFrames, and what is known of their devices, host times and code."""
+"""Dataclasses of a profile: launches, metrics and instructions of ncu reports as DataFrames; devices, host times.
+
+``Profile`` also holds sources and call sites of inlined functions; ``lines`` sums its instructions by source line.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""From a Diagnosis to text. Nothing is decided here."""
+"""Format results as text: ``render`` turns a diagnosis, ladder or comparison into the terminal's page or JSON.
+
+The modules hold one page or format each, ``outputs`` knows them all by name. Nothing is decided here.
+"""
 
 from __future__ import annotations
 

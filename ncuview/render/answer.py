@@ -1,4 +1,4 @@
-"""What is rendered: a diagnosis, a ladder or a comparison."""
+"""Type alias ``Answer``, what output formats take: ``Diagnosis``, ``Ladder`` or ``Comparison``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What good kernels attain on a GPU, as a table: each unit with its bounds and the kernel that shows it."""
+"""Terminal page of a ``Calibration``: the attainable shares of a GPU's peaks, and the kernels that they come from.
+
+A table with low, best and high share for each unit, then one of the other figures.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Two profiles side by side: what moved in each kernel, and whether the first advice kept its promise."""
+"""Terminal page of a ``Comparison`` of two profiles: changes of each kernel, and predicted beside measured speedup.
+
+Provenance, total time, a table of pairs, those that changed most in full; ``promise_words`` says if a promise held.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,14 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import Comparison, Pair, launch_words
 from ncuview.comparison.prediction import PromiseKept
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.sentence import moved_sentence, rule_words, shift_words, time_words
 from ncuview.render.terminal import page_console, page_text, print_head, row
 from ncuview.render.text import safe_text
-from ncuview.render.words import duration, step_words
+from ncuview.render.words import step_words
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,4 +1,7 @@
-"""What the checks of a machine found: for people, what must be mended first; for programs, all of it."""
+"""Terminal page and JSON of an ``Examination`` of the machine (``ncuview doctor``): each check's result and its fix.
+
+The page shows failures first, then warnings, unknown ones and what is well; the JSON holds every check.
+"""
 
 from __future__ import annotations
 

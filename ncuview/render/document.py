@@ -1,7 +1,7 @@
-"""JSON, the contract that other tools build on.
+"""JSON document of a diagnosis, ladder or comparison, with a gate's checks where there is one (``as_json``).
 
 A diagnosis has the schema ``ncuview.diagnosis/1``, described by diagnosis.schema.json; a comparison of two
-``ncuview.comparison/1``, described by comparison.schema.json.
+``ncuview.comparison/1``, described by comparison.schema.json; a ladder ``ncuview.ladder/1``. Other tools build on them.
 """
 
 from __future__ import annotations

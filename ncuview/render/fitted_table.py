@@ -1,7 +1,8 @@
-"""A table of numbered rows on a terminal of any width. Nothing in it is cut, and no number is parted from its unit.
+"""Print a table of text cells on a rich console, fitted to any width: columns move below their rows or are folded.
 
-Where the columns do not fit beside each other, the long and rarely filled ones move below their rows; where that is not
-enough, a row takes several lines. A narrower page is longer, and shows the same.
+Nothing is cut, and no number is parted from its unit. Where the columns do not fit beside each other, the long and
+rarely filled ones move below their rows; where that is not enough, a row takes several lines. A narrower page is
+longer, and shows the same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A diagnosis as pandas DataFrames: its findings, its textbook metrics and the use of each unit.
+"""Convert a ``Diagnosis`` to pandas DataFrames: its findings, its textbook metrics, the use of each hardware unit.
 
 Each frame can be made of several diagnoses only by concatenating them (``pandas.concat(..., keys=...)``): launches
 count from 0 in each diagnosis.

@@ -1,4 +1,4 @@
-"""The page of a gate: what failed and why, then what could not be told, then all that passed."""
+"""Terminal page of a ``Gate``: one line per check, closing ones first, passed ones last, and the verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a gate says, for all formats that show its checks."""
+"""Summarise a ``Gate`` for all formats: whether and by which checks it is closed, its sentence, unpassed checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Annotations of a GitHub workflow: commands on standard output that GitHub shows beside the changed lines."""
+"""GitHub workflow annotations (``::error file=...`` lines) from a diagnosis and a gate: failed checks and advice.
+
+GitHub reads them from standard output and shows them beside the changed lines; at most ten of each level.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""GitLab's code quality report: what its merge requests show beside changed lines."""
+"""GitLab code quality report: JSON array with an entry for each failed check and advice of a diagnosis and a gate.
+
+GitLab's merge requests show the entries beside changed lines.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A history of kernels in each of its forms."""
+"""``render_history``: a ``History`` (a series of reports) as terminal page, JSON or HTML page, by format name."""
 
 from __future__ import annotations
 

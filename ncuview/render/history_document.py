@@ -1,4 +1,7 @@
-"""A series of reports as JSON, the schema ``ncuview.history/1``, described by history.schema.json."""
+"""JSON document of a ``History`` (a series of reports): points, kernels, times and steps, per GPU.
+
+Its schema is ``ncuview.history/1``, described by history.schema.json.
+"""
 
 from __future__ import annotations
 

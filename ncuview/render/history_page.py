@@ -1,4 +1,7 @@
-"""Many reports on a terminal: what moved and why, which ranks are uneven, and every kernel in a line."""
+"""Terminal page of a ``History`` (a series of reports), per GPU: kernels whose time moved and why, then all kernels.
+
+Also kernels with uneven ranks at the newest point, new ones and ones that are gone.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from ncuview.base.figures import duration
 from ncuview.render.terminal import page_console, page_text, row
 from ncuview.render.text import safe_text
 from ncuview.render.trend_words import (
@@ -20,7 +24,7 @@ from ncuview.render.trend_words import (
     step_sentence,
     summary_words,
 )
-from ncuview.render.words import duration, failure_sentence, step_words, wall_words
+from ncuview.render.words import failure_sentence, step_words, wall_words
 from ncuview.trends.series import History, KernelTrend, Series
 
 if TYPE_CHECKING:

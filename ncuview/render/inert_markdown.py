@@ -1,7 +1,8 @@
-"""Text from outside as Markdown that shows it and does nothing: no markup, link, mention, reference or HTML.
+"""Escape untrusted text for Markdown: no markup, link, mention, reference or HTML in it takes effect.
 
-GitHub and GitLab look for mentions, references and addresses in the finished text, where escapes are gone; an empty
-comment takes those apart. What stands in code is left alone there.
+Functions for prose, inline code, HTML code and fenced blocks. GitHub and GitLab look for mentions, references and
+addresses in the finished text, where escapes are gone; an empty comment takes those apart. What stands in code is left
+alone there.
 """
 
 from __future__ import annotations

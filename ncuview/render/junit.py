@@ -1,4 +1,4 @@
-"""JUnit XML: checks as tests, for the pages on which CI systems show test results.
+"""JUnit XML from a diagnosis and a gate: a test for each kernel's diagnosis and for each check, for CI systems' pages.
 
 A suite is a report. Each kernel and configuration has a test ``diagnosis``, which holds the advice and passes, or is
 skipped where most rules could not look. Each check of the gate is a test of its own: a failure where it closes the
@@ -14,7 +14,7 @@ from math import fsum, isfinite
 
 from lxml import etree
 
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import launch_words
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
 from ncuview.records.failure import Failure
@@ -22,7 +22,7 @@ from ncuview.records.gate import Check, Gate
 from ncuview.records.profile import NOWHERE, Extent, ReportInfo
 from ncuview.render.gate_words import closes
 from ncuview.render.text import safe_text, without_orders
-from ncuview.render.words import duration, failure_sentence, verdict_headline, verdict_reason, wall_sentence
+from ncuview.render.words import failure_sentence, verdict_headline, verdict_reason, wall_sentence
 
 _Kernel = tuple[str, Extent, Extent]
 _ELSEWHERE = "gate"

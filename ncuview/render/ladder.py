@@ -1,4 +1,7 @@
-"""A family's ladder as a table: time, bandwidth, wall, advice, and what was promised beside what was got."""
+"""Terminal page of a ``Ladder``: a table of its steps with time, rate, bottleneck, advice, predicted and measured gain.
+
+``rung_cells`` gives the cells of one step, for other pages too.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,12 @@ from collections.abc import Mapping
 
 from rich.text import Text
 
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.records.ladder import Ladder, Rung
 from ncuview.render.fitted_table import Column, print_table
 from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_text
-from ncuview.render.words import LADDER_MEANING, duration, provenance, textbook_notes, wall_words
+from ncuview.render.words import LADDER_MEANING, provenance, textbook_notes, wall_words
 
 _COLUMNS = (
     Column("#", right=True),

@@ -1,4 +1,4 @@
-"""The catalogue's kernels and the rules, as lists for people and for programs."""
+"""Lists of the catalogue's kernels and of the rules, each as a table for the terminal and as JSON."""
 
 from __future__ import annotations
 

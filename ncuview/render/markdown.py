@@ -1,7 +1,8 @@
-"""Markdown for a pull request's comment and for a job's summary: failed checks, next steps, then all kernels.
+"""Markdown page of a diagnosis, ladder or comparison, with a gate, for pull-request comments and CI job summaries.
 
-The sites refuse what is too long, so each page has a budget of bytes. What does not fit is left out from the end of its
-section, and the page says how much that is.
+It shows failed checks, next steps, then all kernels; of a comparison the pairs. The sites refuse what is too long, so
+each page has a ``Budget`` of bytes. What does not fit is left out from the end of its section, and the page says how
+much that is.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from itertools import islice
 from math import fsum, isfinite
 from typing import TYPE_CHECKING
 
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import Comparison, Pair, launch_words
 from ncuview.engine.priority import Priorities, Priority, priorities
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, SourceLine
@@ -28,7 +29,6 @@ from ncuview.render.words import (
     changed_lines,
     check_words,
     coverage_sentence,
-    duration,
     failure_sentence,
     promise_bounds,
     promise_headline,

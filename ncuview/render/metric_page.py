@@ -1,4 +1,4 @@
-"""What a textbook metric means and where its number comes from, as plain text for the terminal."""
+"""Plain-text pages of textbook metrics for the terminal: one metric's definition, unit and expressions, or a list."""
 
 from __future__ import annotations
 

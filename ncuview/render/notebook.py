@@ -1,4 +1,7 @@
-"""An answer as HTML for a notebook cell: no script, nothing from outside, light and dark as the reader has it."""
+"""HTML of a profile, diagnosis, launch or ladder for a notebook cell: no script, no external resource, light and dark.
+
+Each ``*_html`` function takes one of them and returns one HTML element; ``answer_html`` takes any.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from math import isfinite
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from ncuview.base.figures import duration
 from ncuview.comparison.compare import extent_words, launch_words
 from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, Passed, SourceLine
 from ncuview.records.ladder import Ladder
@@ -20,7 +24,6 @@ from ncuview.render.words import (
     also_words,
     changed_lines,
     check_words,
-    duration,
     failure_sentence,
     idle_words,
     promise_bounds,

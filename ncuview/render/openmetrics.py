@@ -1,7 +1,8 @@
-"""OpenMetrics: what Prometheus, and GitLab's metrics reports, keep over time.
+"""OpenMetrics text from a diagnosis and a gate: times, use of units, metrics and advice of each kernel, for Prometheus.
 
-A series is a kernel with its grid, block and GPU. Where it was launched several times, also in several reports, a
-series has the median, so that no two samples bear the same labels; times have the shortest and longest launch too.
+GitLab's metrics reports read it too. A series is a kernel with its grid, block and GPU. Where it was launched several
+times, also in several reports, a series has the median, so that no two samples bear the same labels; times have the
+shortest and longest launch too.
 """
 
 from __future__ import annotations

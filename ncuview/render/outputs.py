@@ -1,4 +1,7 @@
-"""Every form that an answer can be written in, by name and by the ending of a file, and how files are written."""
+"""Table of all output formats: choose one by name or file ending, produce its text or bytes, and write the file.
+
+``output_text`` dispatches an ``Answer`` to the format's module; ``write_output`` writes a file whole or not at all.
+"""
 
 from __future__ import annotations
 
@@ -68,19 +71,44 @@ def format_of(path: Path) -> str:
     known = ", ".join(ending for each in FORMATS.values() for ending in each.endings)
     raise UsageError(
         f"{path}: an output file ends in one of {known}",
-        hint=f"Name the format before the file otherwise, as in gitlab:FILE; there are {', '.join(FORMATS)}.",
+        hint=f"Name the format before the file otherwise, as in gitlab:FILE; there are {', '.join(format_names())}.",
     )
+
+
+def is_format(name: str) -> bool:
+    """Whether there is such a format: one of ours, or one that an installed package adds, which is loaded now.
+
+    Raises:
+        PluginError: It is a package's, and cannot be loaded.
+    """
+    if name in FORMATS:
+        return True
+    from ncuview.render.further_formats import check_format, further_formats
+
+    if name not in further_formats():
+        return False
+    check_format(name)
+    return True
+
+
+def format_names(*, binary: bool = True) -> tuple[str, ...]:
+    """The names of all formats, ours first."""
+    from ncuview.render.further_formats import further_formats
+
+    ours = tuple(name for name, form in FORMATS.items() if binary or not form.binary)
+    return (*ours, *(name for name in further_formats() if name not in FORMATS))
 
 
 def destination(word: str) -> tuple[str, Path]:
     """Format and file of ``FILE`` or ``FORMAT:FILE``, checked before any work is done.
 
     Raises:
-        UsageError: The format cannot be told, or no file can be written there.
+        UsageError: The format cannot be told or loaded, or no file can be written there.
     """
     name, colon, file = word.partition(":")
-    path = Path(file) if colon and name in FORMATS else Path(word)
-    to = name if colon and name in FORMATS else format_of(path)
+    named = bool(colon) and is_format(name)
+    path = Path(file) if named else Path(word)
+    to = name if named else format_of(path)
     if not path.name or path.is_dir() or not path.parent.is_dir():
         raise UsageError(f"{path} cannot be written", hint="Name a file in a folder that exists.")
     return to, path
@@ -95,7 +123,7 @@ def output_text(
     rules: Sequence[Rule] | None = None,
     profile: Profile | None = None,
 ) -> str | bytes:
-    """An answer in one of ``FORMATS``.
+    """An answer in one of ``FORMATS``, or in a format of an installed package, which gets the diagnosis alone.
 
     Args:
         answer: What to show. A ladder is shown as the launches of its rungs where the format has no form for ladders.
@@ -113,7 +141,11 @@ def output_text(
         ToolError: A package that it needs is not installed.
     """
     if to not in FORMATS:
-        raise UsageError(f"no output format {to!r}", hint=f"There are {', '.join(FORMATS)}.")
+        if not is_format(to):
+            raise UsageError(f"no output format {to!r}", hint=f"There are {', '.join(format_names())}.")
+        from ncuview.render.further_formats import further_text
+
+        return further_text(_diagnosis_in(answer, to), to)
     match to:  # each format is imported when it is asked for
         case "terminal":
             from ncuview.render import render

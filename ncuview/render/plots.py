@@ -1,4 +1,7 @@
-"""A ladder and the walls of launches as matplotlib plots; matplotlib is the extra ``ncuview[plot]``."""
+"""Plot with matplotlib a ladder's predicted and measured speedups, and the use of each hardware unit in each launch.
+
+matplotlib is the extra ``ncuview[plot]``.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from ncuview.base.errors import ToolError, UsageError
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
 from ncuview.records.ladder import Ladder, Rung
 from ncuview.render.text import safe_text
-from ncuview.render.words import duration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,7 @@
-"""Which kernel first: a table of kernels by the time that their first advice saves, and what all of it brings."""
+"""Terminal page that ranks kernels by the time that their first advice saves, with the speedup of taking all of it.
+
+The first few kernels follow in full; ``bound_sentence`` is the sentence on the total.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,13 @@ from math import fsum
 
 from rich.text import Text
 
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import extent_words
 from ncuview.engine.priority import Priorities, Priority
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.render.fitted_table import Column, print_table
 from ncuview.render.terminal import launch_section, page_console, page_text, print_head
 from ncuview.render.text import safe_text
-from ncuview.render.words import duration
 
 _COLUMNS = (
     Column("#", right=True),

@@ -1,4 +1,8 @@
-"""What is to be said about single places of the code, for every format that shows remarks beside source lines."""
+"""Build ``Remark``s from a diagnosis and a gate, one per rule and kernel: severity, message, lines, fingerprint.
+
+Failed checks, advice and what was not judged; SARIF, GitHub and GitLab formats show them beside source lines. It also
+maps their source files to paths in the repository.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +16,13 @@ from math import isfinite
 from pathlib import Path
 from typing import Literal
 
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.records.diagnosis import Diagnosis, Finding, Gain, LaunchDiagnosis, SourceLine
 from ncuview.records.failure import Failure
 from ncuview.records.gate import Check, Gate
 from ncuview.render.gate_words import by_weight
 from ncuview.render.text import safe_text
-from ncuview.render.words import coverage_sentence, duration, failure_sentence, promise_headline
+from ncuview.render.words import coverage_sentence, failure_sentence, promise_headline
 
 Severity = Literal["error", "warning", "note"]
 

@@ -1,4 +1,7 @@
-"""``ncuview explain``: a rule's page, rendered from its file."""
+"""Plain-text page of one rule for ``ncuview explain``: what it measures, why, code before and after, thresholds.
+
+Also what the predicted gain assumes, the rule's limits, and the documents that teach it.
+"""
 
 from __future__ import annotations
 

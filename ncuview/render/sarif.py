@@ -1,4 +1,4 @@
-"""SARIF 2.1.0: findings and failed checks on source lines, for code scanning.
+"""SARIF 2.1.0 document from a diagnosis and a gate: failed checks and advice on source lines, for code scanning.
 
 Levels: a failed check is an error or a warning as its level says, advice a note. Paths are relative to ``source_root``;
 what lies elsewhere is named by its kernel only. Fingerprints are of kernel, rule and code, and survive moved lines.
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ncuview.engine.rule_file import Rule, shipped_rules
+from ncuview.engine.rule_file import Rule, load_rules
 from ncuview.records.diagnosis import Diagnosis, SourceLine
 from ncuview.records.failure import Failure
 from ncuview.records.gate import Gate
@@ -34,13 +34,13 @@ def sarif(diagnosis: Diagnosis, gate: Gate | None, rules: Sequence[Rule] | None,
     Args:
         diagnosis: What to show.
         gate: What a budget and a baseline say of it.
-        rules: What was judged by; the shipped rules by default.
+        rules: What was judged by; all that ship or are installed by default.
         source_root: The folder that paths are relative to.
     """
     from ncuview.base.version import VERSION
 
     found = remarks(diagnosis, gate)[:_SHOWN]
-    described = _descriptors(shipped_rules() if rules is None else rules, found)
+    described = _descriptors(load_rules() if rules is None else rules, found)
     places = {descriptor["id"]: place for place, descriptor in enumerate(described)}
     run = {
         "tool": {"driver": {"name": "ncuview", "semanticVersion": VERSION, "rules": described}},

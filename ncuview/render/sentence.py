@@ -1,17 +1,20 @@
-"""What moved between two launches, as one sentence."""
+"""Sentence on what changed between two launches (a ``Pair``): configuration, counters, findings, bottleneck and time.
+
+Example: ``grid 1 -> 256x256; sectors per store request 32 -> 4; ...; time -69%``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from math import isfinite
 
+from ncuview.base.figures import duration
 from ncuview.comparison.compare import Pair
 from ncuview.comparison.counters import RuleShift, Shift
 
 _CLAUSES = 3
 """So many things that moved are named."""
 _PREFIXES = ((1e9, " G"), (1e6, " M"), (1e3, " k"))
-_TIMES = ((1e9, " s"), (1e6, " ms"), (1e3, " us"), (1.0, " ns"))
 
 
 def moved_sentence(pair: Pair) -> str:
@@ -77,8 +80,10 @@ def _amount(value: float | None, shift: Shift) -> str:
         return f"{value:.0f}%"
     if shift.unit == "ratio 0-1":
         return f"{value:.0%}"
-    steps, unit = (_TIMES, "") if shift.unit == "ns" else (_PREFIXES, "B" if shift.unit == "byte" else "")
-    for scale, letter in steps:
+    if shift.unit == "ns":
+        return duration(value, digits=3)
+    unit = "B" if shift.unit == "byte" else ""
+    for scale, letter in _PREFIXES:
         if abs(value) >= scale:
             return f"{value / scale:.3g}{letter}{unit}"
     return f"{value:.3g} {unit}".rstrip()

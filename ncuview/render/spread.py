@@ -1,4 +1,4 @@
-"""How far runs of the same kernels differ, as a table: their times, and the counters that do not repeat."""
+"""Terminal page of ``Spreads``, per GPU: how far each kernel's time and counters differ between repeated launches."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One row per launch, for spreadsheets (CSV) and data frames (Parquet).
+"""CSV and Parquet table of a diagnosis, one row per launch, for spreadsheets and data frames.
 
-Columns: the launch, its time, verdict and wall, the first advice with its promise and place, ``use.UNIT`` (each unit's
-use as a share of its peak) and ``metric.NAME`` (textbook metrics). With a gate, ``failed_checks`` counts those of its
-kernel. Where launches are missing, ``missing`` says why.
+Columns: the launch, its time, verdict and bottleneck (``wall``), the first advice with its prediction and place,
+``use.UNIT`` (each unit's use as a share of its peak) and ``metric.NAME`` (textbook metrics). With a gate,
+``failed_checks`` counts those of its kernel. Where launches are missing, ``missing`` says why.
 """
 
 from __future__ import annotations

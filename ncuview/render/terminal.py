@@ -1,4 +1,8 @@
-"""The page that a person reads top-down: the one next step, its evidence and how to check it; then the rest."""
+"""Terminal page of a ``Diagnosis``: per launch the next optimisation, its evidence, source lines, change and check.
+
+Everything else that was found follows, one line each. Other terminal pages are made of the same functions
+(``page_console``, ``page_text``, ``print_head``, ``launch_section``, ``row``).
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ncuview.base.figures import duration
 from ncuview.comparison.compare import launch_words
 from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, NotApplicable, Passed, SourceLine
 from ncuview.render.text import safe_copy, safe_text, without_orders
@@ -19,7 +24,6 @@ from ncuview.render.words import (
     changed_lines,
     check_words,
     coverage_sentence,
-    duration,
     excerpts,
     failure_sentence,
     host_words,

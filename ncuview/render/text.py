@@ -1,4 +1,8 @@
-"""Text from outside (kernel names, source lines, file names) made safe to print, on terminals and in a CI job's log."""
+"""Make untrusted text (kernel names, source lines, file names) safe to print on terminals and in CI job logs.
+
+Control and reordering characters become visible; no line is a command to the CI job. ``json_text`` writes such JSON,
+``safe_copy`` gives a record with safe texts.
+"""
 
 from __future__ import annotations
 

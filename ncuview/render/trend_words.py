@@ -1,14 +1,13 @@
-"""What pages say of a series of reports: the same words on the terminal and in a browser."""
+"""Phrases and sentences on a series of reports, for the terminal and HTML history pages: provenance, steps, ranks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import launch_words
 from ncuview.render.comparison import faster_words
 from ncuview.render.sentence import moved_sentence
-from ncuview.render.words import duration
 from ncuview.trends.series import KernelTrend, Point, Reading, Series, Step
 
 MEANING = (

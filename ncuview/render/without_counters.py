@@ -1,4 +1,8 @@
-"""What can be said without counters: the page, remedy first, and the JSON ``ncuview.without_counters/1``."""
+"""Terminal page and JSON of ``WithoutCounters``: times by events and facts of machine code, with no counters.
+
+The page begins with why counters are missing and the remedy, and ends with the kernel's recorded ladder. The JSON has
+the schema ``ncuview.without_counters/1``.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from ncuview.base.figures import duration
 from ncuview.comparison.compare import launch_words
 from ncuview.render.document import as_json
 from ncuview.render.ladder import ladder_page
 from ncuview.render.terminal import page_console, page_text, row
 from ncuview.render.text import json_text, safe_copy, safe_text
-from ncuview.render.words import duration
 from ncuview.sass.idioms import KNOWN_CAPABILITY
 
 if TYPE_CHECKING:

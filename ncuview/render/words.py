@@ -1,4 +1,7 @@
-"""What pages say of a launch, sentence by sentence: the same words on the terminal, in notebooks and in files."""
+"""Phrases and sentences on launches, findings and reports, shared by terminal, notebook, Markdown and HTML pages.
+
+Provenance, bottleneck, advice with predicted gain, verdicts, source places, skipped rules, host times.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,8 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from math import isfinite
 
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.metrics.units import UNITS
 from ncuview.records.diagnosis import SKIPPED_BECAUSE, Broken, Finding, LaunchDiagnosis, Skipped, SourceLine
 from ncuview.records.failure import Failure
@@ -62,16 +64,6 @@ def failure_sentence(failure: Failure | None) -> str:
         return ""
     hint = f" {failure.hint}" if failure.hint else ""
     return safe_text(f"Incomplete: {failure.message} [{failure.id}].{hint}".replace("\n", " "))
-
-
-def duration(nanoseconds: float) -> str:
-    """A time with four digits and a unit that fits it."""
-    if not isfinite(nanoseconds):
-        return "unknown"
-    for unit, scale in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if nanoseconds >= scale:
-            return f"{nanoseconds / scale:.4g} {unit}"
-    return f"{nanoseconds:.0f} ns"
 
 
 def wall_words(launch: LaunchDiagnosis) -> str:

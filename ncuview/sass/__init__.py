@@ -1,4 +1,4 @@
-"""A library for SASS, the machine code of NVIDIA GPUs: decoding, control flow, data flow, and what addresses depend on.
+"""Analyse SASS, the machine code of NVIDIA GPUs: text -> decoded instructions, control flow, data flow, addresses.
 
 What enters is a kernel's code as text, as ``ncu``, ``cuobjdump`` and ``nvdisasm`` print it; what leaves are decoded
 instructions and facts about them. It knows no profile, no metric and no rule, and imports nothing but the standard

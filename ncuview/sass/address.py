@@ -1,4 +1,8 @@
-"""Addresses of memory accesses: their strides from lane to lane, which are consecutive, and which are windows."""
+"""Compute strides of memory accesses between lanes and between loop iterations, from a kernel's decoded machine code.
+
+Also the bank conflict of a stride, runs of consecutive accesses and what wider ones save, and weights that mark loads
+of sliding windows and of structures' members.
+"""
 
 from __future__ import annotations
 

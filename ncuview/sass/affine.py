@@ -1,4 +1,7 @@
-"""Affine forms: by how much values grow with the indices of threads and blocks."""
+"""Compute affine forms (``Affine``), in thread and block indices, of the registers in memory accesses' addresses.
+
+An ``Affine`` is a stride per index, the indices with unknown effect, and a constant; ``add`` and ``multiply`` are here.
+"""
 
 from __future__ import annotations
 

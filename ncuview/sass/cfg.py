@@ -1,4 +1,4 @@
-"""Control flow: basic blocks and their edges, calls, dominators and loops.
+"""Build the control-flow graph of a kernel's machine code: basic blocks, edges, calls, (post-)dominators and loops.
 
 Edges stay within a function: a call goes on with the instruction after it, and ``calls`` names the function. BSYNC,
 BREAK and WARPSYNC only let threads wait for one another: execution falls through.

@@ -1,4 +1,7 @@
-"""A kernel's machine code, decoded, and the memory of what analyses have found about it."""
+"""``Code``: a kernel's instructions, decoded from text and addresses, and a cache of analysis results (``@analysis``).
+
+It also finds an instruction by its address and counts opcodes that the opcode table does not cover.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Control dependence: which branches decide whether an instruction is executed, and between values."""
+"""Compute control dependence: which branches, jumps, returns and calls decide whether an instruction is executed.
+
+``decided_by`` gives them for one instruction; ``Decisions.selecting`` those that choose which of several definitions of
+a value a use gets.
+"""
 
 from __future__ import annotations
 

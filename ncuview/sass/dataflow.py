@@ -1,7 +1,10 @@
-"""Data flow: which definitions reach which uses, which registers are live, and values that follow from both.
+"""Compute data flow in a kernel's code: use-def and def-use chains, live registers, and ``propagate`` for analyses.
 
-The only place with loops over instructions that hold the state of registers. An analysis is a function that says what
-an instruction's results are, from its operands; ``propagate`` applies it along the chains from definitions to uses.
+``effects`` gives what each instruction uses and defines; ``last_touches`` the last uses or definitions before it.
+
+It covers registers, predicates and words of local memory, and is the only place with loops over instructions that hold
+their state. An analysis is a function that says what an instruction's results are, from its operands; ``propagate``
+applies it along the chains from definitions to uses.
 
 Definitions under a guard leave what was there before, unless another one has the opposite guard. A call of a known
 function is an instruction that uses what the function reads before it defines it, and defines what it does; so what one

@@ -1,4 +1,7 @@
-"""Text of an instruction -> ``Instruction``; each different text is decoded once."""
+"""Decode the text of one SASS instruction -> ``Instruction``: registers defined and used, guard, memory, jump target.
+
+Opcodes are looked up in ``isa``; each different text is decoded once.
+"""
 
 from __future__ import annotations
 

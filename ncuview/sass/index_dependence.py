@@ -1,7 +1,8 @@
-"""Index dependence: which indices of blocks and threads reach each instruction, and which decide that it runs.
+"""Compute which thread and block indices each instruction's operands, guard and execution depend on (``Dependence``).
 
-What no index reaches is the same in every thread; what those of one axis do not reach is the same along it. Sets of
-indices are integers of the bits below.
+From it come weights of instructions, floating-point arithmetic and global loads that are the same in all threads, or
+along an axis of the grid: what no index reaches is the same in every thread; what those of one axis do not reach is the
+same along it. Sets of indices are integers of the bits below.
 """
 
 from __future__ import annotations

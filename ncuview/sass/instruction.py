@@ -1,4 +1,7 @@
-"""One decoded instruction: what it defines, what it uses, under which guard, and where it goes."""
+"""Dataclasses of one decoded SASS instruction: ``Instruction``, its ``Guard`` predicate and its ``Memory`` access.
+
+They hold opcode, operands, the registers that it defines and uses, address space, bytes moved and jump target.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The instruction mix: one number per instruction that its opcode and operands, or its place in the control flow, give.
+"""Compute weights, one number per instruction, that count kinds of instructions by opcode, operands and control flow.
 
+Kinds: multiply-adds, integer multiplies, special functions, constant and tiny loads, shuffles, loop iterations ...
 A launch's quantity is the sum of these numbers times how often each instruction was executed.
 """
 

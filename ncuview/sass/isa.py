@@ -1,4 +1,6 @@
-"""The opcode table: definitions and uses among an instruction's operands, their widths, memory access, and pipe.
+"""Table of SASS opcodes, sm_70 to sm_120: the operands each defines and uses, their widths, memory access and pipe.
+
+``operation`` gives an opcode's row, ``pipe`` its pipe on a GPU, ``width`` and ``access_bytes`` what modifiers decide.
 
 It covers what nvcc 13 emits for sm_75 to sm_120, checked against nvdisasm by ``benchmarks/sass/operands.py``, and what
 older releases emit for sm_70. Opcodes that no checked code holds are listed in tests/sass/test_isa.py; their rows

@@ -1,4 +1,4 @@
-"""Batches of global loads: those that are in flight together before a thread waits for one of them."""
+"""Find batches of global loads in flight before a thread waits for one: code -> first position and bytes per thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Where addresses of global accesses come from: other loads' values, and arguments of the kernel."""
+"""Trace global loads' addresses back to other loads (gathers), and those of loads and stores to pointer arguments.
+
+``gathered_again``: gathers by an index that served before; ``pointer_arguments``: the kernel arguments of each access.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What kernels do with loaded data: convert it, index with it, keep it in double precision.
+"""Mark uses of data loaded from global memory: type conversions, double precision kept, load addresses from floats.
 
-Each function gives one number per instruction, 1 where it finds something.
+Each function gives one number per instruction, 1 where it finds something; ``coefficient_loads`` gives the positions of
+loads from library functions' tables, which the others leave out.
 """
 
 from __future__ import annotations

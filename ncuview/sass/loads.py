@@ -1,4 +1,7 @@
-"""Which instructions bring data into registers, and where from."""
+"""Table of opcodes that bring data into registers, with the address space of each; opcodes of lane exchanges.
+
+``loaded_from`` gives the address space that one instruction's results come from, None where that is no memory.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an operand has the same value in all iterations of a loop."""
+"""``is_invariant``: test whether a register used in a loop holds the same value in all iterations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Loads in loops: from addresses that do not change, again after stores, and in chains."""
+"""Mark global loads, in or outside loops: same address for all threads, reloaded in a storing loop, pointer chains.
+
+``has_fixed_address``: whether an access's address is the same in all iterations of its loop.
+``within_iterations``: the definitions that reach each use without going around a loop.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Classes of instructions by the rows of the opcode table: global loads, atomics, textures, special functions."""
+"""Predicates that classify one instruction by its opcode: global load, atomic, texture access, barrier, tensor ...
+
+They take an ``Instruction``, look at its row in the opcode table (``isa``), and return a bool.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the text of an operand names."""
+"""``register``: the register's name from the text of one operand, ``R4`` of ``-|R4|``; empty where it is none."""
 
 from __future__ import annotations
 

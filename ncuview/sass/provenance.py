@@ -1,7 +1,8 @@
-"""Provenance: whether values come from loaded data, from arguments of the kernel or from constants.
+"""Compute whether the values that each instruction uses come from loaded data, kernel arguments or constants.
 
-Where loaded data decide how a loop goes on, no other assignment of threads makes lanes agree. What no loaded data
-reach, indices, addresses and tests of bounds, the results of one thread can share.
+From it come weights: guarded branches, those in loops that loaded data decide, and index arithmetic. Where loaded data
+decide how a loop goes on, no other assignment of threads makes lanes agree. What no loaded data reach, indices,
+addresses and tests of bounds, the results of one thread can share.
 """
 
 from __future__ import annotations

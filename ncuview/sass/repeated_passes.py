@@ -1,4 +1,6 @@
-"""Repeated passes: loops of a kernel that read the same data one after the other.
+"""Find global loads that read what an earlier loop of the kernel read or wrote: code and counts -> masks of loads.
+
+``repeated_pass_loads`` gives all such loads, ``fusible_pass_loads`` those outside the kernel's last loop that writes.
 
 A row that is read for its largest element, again for a sum and again for the result comes from memory three times
 unless it stays in registers or in shared memory in between. Machine code shows it: loads (and stores) through the same

@@ -1,4 +1,7 @@
-"""Slices: the instructions that a value comes from, and the loads that an instruction waits for."""
+"""Compute backward slices of instructions and of memory addresses, and the loads that an instruction waits for.
+
+They follow the use-def chains of ``dataflow``, and on request the branches that decide (``control_dependence``).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The worklist solver: repeats the equations of a graph's nodes until none of their values changes."""
+"""Worklist solver for data-flow equations: one equation per node of a graph -> their least solution (``solve``).
+
+It repeats the equations until none of the nodes' values changes.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The what-if model: how much faster a launch becomes when a change takes demand from its units or its latency."""
+"""Predict speedups by the what-if model of unit use and latency; look up and calibrate attainable shares of peak."""

@@ -1,7 +1,9 @@
-"""Which share of each unit's peak a good kernel attains, per GPU: the shipped table, and over it the user's own.
+"""Look up a GPU's attainable share of each unit's peak, and other figures, in the user's table or the shipped one.
 
-The user's table is what ``ncuview calibrate`` writes: TOML with one section per GPU. Where it has a section for a GPU,
-that counts; what the section lacks comes from the shipped table's section, and what that lacks from its default.
+It also checks, reads and writes the user's table from ``ncuview calibrate``; ``figure_columns`` gives launch columns.
+
+The table is TOML with one section per GPU. Where it has a section for a GPU, that counts; what is missing there comes
+from the shipped table's section, and what is missing in that from its default.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""What good kernels attain on a GPU, from the profiles of kernels that are limited by one unit each.
+"""Compute from profiles of calibration kernels the share of peak that each unit of a GPU attains, and other figures.
 
-No unit reaches 1.0, so a prediction that assumes 1.0 promises too much. Of each unit:
+``calibrate`` returns a ``Calibration``: shares, launch and memory times, rates of block starts and host copies.
+
+No unit reaches 1.0, so a prediction that assumes 1.0 predicts too much. Of each unit:
 
 best   what the saturating kernels reached
 low    the least that kernels reach which are limited by this unit, or a usual share of ``best``

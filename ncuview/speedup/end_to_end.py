@@ -1,4 +1,6 @@
-"""Gains of copies and kernel together, for launches whose copies the host timed.
+"""Convert a kernel's predicted speedup into that of host copies and kernel together, for launches with host times.
+
+It also computes how well copies and kernel overlap, and where the copies take longer than the kernel.
 
 A kernel that gets faster shortens the whole only by what of it shows beside the copies (Amdahl); a rule about copies
 says directly which share of the whole is left.

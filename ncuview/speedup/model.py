@@ -1,4 +1,6 @@
-"""The what-if model: how long a launch takes once a change has been made, from all units together.
+"""Predict each launch's speedup from a change of its unit demands and latency (what-if model); name its bottleneck.
+
+``load_of`` computes the use of every unit from a profile, ``predict`` the speedup, ``walls_now`` the bottleneck.
 
 Times are shares of the launch's present duration. Each unit r is used to a share ``u_r`` of its peak, and a good kernel
 attains ``a_r`` of that peak, so the unit alone needs ``u_r / a_r``. The largest of these is the *floor*. What no unit

@@ -1,1 +1,1 @@
-"""What a user's own tests ask of a profiled kernel."""
+"""Results of a profiled kernel for a user's own tests: metrics, time, findings and advice to assert on."""

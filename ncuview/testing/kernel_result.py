@@ -1,4 +1,7 @@
-"""What a test asks of a profiled kernel: its metrics by name, its time, its advice; numbers that say what they are."""
+"""``KernelResult``: metrics, time, findings and advice of profiled launches, for assertions in a user's tests.
+
+Launches are chosen by kernel, grid and block; numbers are ``Measured``, floats that explain a failed assertion.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from ncuview.base.errors import NcuviewError, UnknownKernel, UnknownMetric, UsageError
+from ncuview.base.figures import duration
 
 if TYPE_CHECKING:
     from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, Verdict
@@ -174,7 +178,7 @@ class KernelResult:
 
         if len(self.kernels) != 1:
             return f"<{len(self.kernels)} kernels: {safe_text(self._names())}>"
-        from ncuview.render.words import duration, step_words, wall_words
+        from ncuview.render.words import step_words, wall_words
 
         launch, count = self._typical(), len(self._positions)
         times = f" (median of {count} launches)" if count > 1 else ""

@@ -1,1 +1,1 @@
-"""Many diagnoses of the same kernels in an order: commits, dates, ranks or GPUs."""
+"""Compare diagnosed reports of the same kernels over commits, dates, ranks or GPUs: times, steps, imbalance."""

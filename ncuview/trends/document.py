@@ -1,4 +1,7 @@
-"""What ``ncuview analyze --format json`` printed, as a diagnosis again."""
+"""Read the JSON document that ``ncuview analyze --format json`` wrote back into a ``Diagnosis``.
+
+``read_document`` gives None for any other file; ``diagnosis_of`` takes parsed JSON of schema ``ncuview.diagnosis/1``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which reports are below a folder, and what each is called in a series."""
+"""List the reports and JSON documents in folders, or named, each with point (commit, date, build) and rank by its path.
+
+``in_order`` is a sort key for names with numbers.
+"""
 
 from __future__ import annotations
 

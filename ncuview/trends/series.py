@@ -1,4 +1,7 @@
-"""From diagnosed reports to series: what each kernel took at each point, where it moved, and how even its ranks are."""
+"""Compute from diagnosed reports a ``History``: each kernel's time at each point, steps in it, imbalance of ranks.
+
+One ``Series`` per GPU model; where ncu's version or settings changed, a ``Break`` separates points.
+"""
 
 from __future__ import annotations
 

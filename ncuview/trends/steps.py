@@ -1,6 +1,7 @@
-"""Where a series of times moved: changes of the level that are larger than what times do by themselves.
+"""Detect steps in a series of a kernel's median times: changes of the level that are larger than noise.
 
-The rule, for the median times of one kernel at successive points:
+``changes`` takes the median time and its noise at successive points; ``noise_of_median`` computes that noise.
+The rule:
 
 - The level is the median of the points since the last step. A point lies off it when it differs by more than the
   noise.

@@ -225,9 +225,7 @@ RATIOS = {
 }
 
 
-@given(
-    name=st.sampled_from(sorted(RATIOS)), above=COUNTS, below=COUNTS, factor=st.floats(min_value=1.0, max_value=1e3)
-)
+@given(name=st.sampled_from(sorted(RATIOS)), above=COUNTS, below=COUNTS, factor=st.floats(min_value=1.0, max_value=1e3))
 def test_twice_the_work_has_the_same_ratios(name: str, above: float, below: float, factor: float) -> None:
     numerator, denominator = RATIOS[name]
     once = only_launch({numerator: above, denominator: below})[name].value

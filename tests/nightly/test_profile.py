@@ -1,4 +1,4 @@
-"""``ncuview.profile`` from a target to a diagnosis, with ncu played by a recorded report."""
+"""``ncuview.run`` from a target to a diagnosis, with ncu played by a recorded report."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def step() -> None:
 
 def test_what_was_profiled_before_a_failure_is_kept_and_marked(ncu: PlayedNcu) -> None:
     ncu.lost = ProgramFailed("The program crashed", id="NCU-CRASH")
-    made = ncuview.profile("./program")
+    made = ncuview.run("./program")
     examined = examine.examine_program(["./program"])
     for failure in (made.failure, ncuview.diagnose(made).failure, examined.diagnosis.failure):
         assert failure is not None
@@ -90,7 +90,7 @@ def test_what_was_profiled_before_a_failure_is_kept_and_marked(ncu: PlayedNcu) -
 
 
 def test_a_command_is_profiled_and_can_be_diagnosed(ncu: PlayedNcu) -> None:
-    made = ncuview.profile("./program -n 3", options=ncuview.NcuOptions(launch_count=2))
+    made = ncuview.run("./program -n 3", options=ncuview.NcuOptions(launch_count=2))
     assert ncu.program == ["./program", "-n", "3"]
     assert ncu.options == NcuOptions(launch_count=2)
     diagnosis = ncuview.diagnose(made)
@@ -99,7 +99,7 @@ def test_a_command_is_profiled_and_can_be_diagnosed(ncu: PlayedNcu) -> None:
 
 
 def test_a_function_is_profiled_between_start_and_stop_and_leaves_no_file(ncu: PlayedNcu) -> None:
-    ncuview.profile(step)
+    ncuview.run(step)
     assert ncu.program[:2] == [sys.executable, "-P"]
     assert not ncu.options.profile_from_start
     assert not ncu.folder.exists()
@@ -107,7 +107,7 @@ def test_a_function_is_profiled_between_start_and_stop_and_leaves_no_file(ncu: P
 
 
 def test_a_report_stays_where_it_is_to_stay(ncu: PlayedNcu, tmp_path: Path) -> None:
-    ncuview.profile(["./program"], export=tmp_path / "mine.ncu-repz")
+    ncuview.run(["./program"], export=tmp_path / "mine.ncu-repz")
     assert not ncu.folder.exists()
     assert len(ncuview.read(tmp_path / "mine.ncu-repz").launches)
 
@@ -115,7 +115,7 @@ def test_a_report_stays_where_it_is_to_stay(ncu: PlayedNcu, tmp_path: Path) -> N
 def test_nothing_stays_of_a_program_that_fails(ncu: PlayedNcu) -> None:
     ncu.failing = True
     with pytest.raises(ProgramFailed):
-        ncuview.profile(step)
+        ncuview.run(step)
     assert not ncu.folder.exists()
     assert not Path(ncu.program[-1]).exists()
 
@@ -123,7 +123,7 @@ def test_nothing_stays_of_a_program_that_fails(ncu: PlayedNcu) -> None:
 def test_every_name_of_the_library_page_is_public() -> None:
     page = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
     used = set(re.findall(r"ncuview\.(\w+)", page))
-    assert "profile" in used
+    assert "run" in used
     assert used <= set(ncuview.__all__)
 
 
@@ -144,7 +144,7 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> list[Ahead]:
 
 def test_what_reads_a_report_starts_once_while_ncu_runs(ncu: PlayedNcu, readers: list[Ahead]) -> None:
     ncu.attempts = 2
-    ncuview.profile("./program")
+    ncuview.run("./program")
     assert len(readers) == 1
     assert readers[0].process.returncode == 0, "it has read the report"  # type: ignore[attr-defined]
 
@@ -152,6 +152,6 @@ def test_what_reads_a_report_starts_once_while_ncu_runs(ncu: PlayedNcu, readers:
 def test_where_there_is_nothing_to_read_it_ends(ncu: PlayedNcu, readers: list[Ahead]) -> None:
     ncu.failing = True
     with pytest.raises(ProgramFailed):
-        ncuview.profile("./program")
+        ncuview.run("./program")
     assert readers[0].process.returncode == -9  # type: ignore[attr-defined]
     assert not [thread for thread in threading.enumerate() if thread.name == "prepare"]

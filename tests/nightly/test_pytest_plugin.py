@@ -82,7 +82,7 @@ def profiled(monkeypatch: pytest.MonkeyPatch) -> Profiled:
     """A machine with a GPU on which every program launches transposeCoalesced."""
     made = Profiled()
     monkeypatch.setattr(machine, "missing_for_ncu", lambda: None)
-    monkeypatch.setattr(api, "profile", made)
+    monkeypatch.setattr(api, "run", made)
     monkeypatch.setattr(api, "diagnose", lambda profile, rules: diagnosed())
     return made
 
@@ -168,7 +168,7 @@ def test_what_this_machine_lacks_skips_the_test_with_the_reason(
     if isinstance(error, GpuNotFound):
         monkeypatch.setattr(machine, "missing_for_ncu", lambda: error)
     else:
-        monkeypatch.setattr(api, "profile", raising(error))
+        monkeypatch.setattr(api, "run", raising(error))
     result = run("""
         def test_program(ncuview):
             ncuview.profile("./app")
@@ -194,7 +194,7 @@ def test_a_gpu_that_is_required_fails_the_test_instead(run: Run, monkeypatch: py
 def test_a_program_that_fails_fails_the_test_with_the_hint(
     run: Run, monkeypatch: pytest.MonkeyPatch, profiled: Profiled
 ) -> None:
-    monkeypatch.setattr(api, "profile", raising(ProgramFailed("./app left with 3", hint="Run it alone.")))
+    monkeypatch.setattr(api, "run", raising(ProgramFailed("./app left with 3", hint="Run it alone.")))
     result = run("""
         def test_program(ncuview):
             ncuview.profile("./app")
@@ -208,7 +208,7 @@ def test_a_profile_without_some_of_its_launches_passes_no_test(
     run: Run, monkeypatch: pytest.MonkeyPatch, profiled: Profiled, pytester: pytest.Pytester, call: str
 ) -> None:
     crashed = Failure("NCU-CRASH", "./app died of SIGSEGV", "Run it alone.", 6)
-    monkeypatch.setattr(api, "profile", lambda *_, **__: replace(recorded(), failure=crashed))
+    monkeypatch.setattr(api, "run", lambda *_, **__: replace(recorded(), failure=crashed))
     (pytester.path / "cut.ncu-rep").write_bytes(read_report(REPORT)[:-1])
     result = run(f"""
         def test_program(ncuview):

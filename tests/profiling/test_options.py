@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ncuview.base.errors import UsageError
 from ncuview.profiling.options import (
+    OPTIONS,
     AppReplayMode,
     CacheControl,
     ClockControl,
@@ -26,11 +27,11 @@ from ncuview.profiling.options import (
 
 ALWAYS = [
     "--config-file=off",
-    "--target-processes=all",
     "--apply-rules=no",
-    "--import-source=yes",
-    "--clock-control=none",
+    "--target-processes=all",
     "--cache-control=all",
+    "--clock-control=none",
+    "--import-source=yes",
 ]
 HERE = Path(__file__).parent
 
@@ -44,7 +45,7 @@ EVERY: list[tuple[dict[str, Any], list[str]]] = [
     ({"kernel_name": "regex:a b"}, ["--kernel-name=regex:a b"]),
     (
         {"kernel_name": "f<int>", "kernel_name_base": KernelNameBase.DEMANGLED},
-        ["--kernel-name-base=demangled", "--kernel-name=f<int>"],
+        ["--kernel-name=f<int>", "--kernel-name-base=demangled"],
     ),
     ({"kernel_id": "::f:2"}, ["--kernel-id=::f:2"]),
     ({"launch_skip": 3}, ["--launch-skip=3"]),
@@ -114,6 +115,43 @@ def test_what_does_not_go_together_is_refused(given: dict[str, Any], said: str) 
     with pytest.raises(UsageError, match=said) as refusal:
         NcuOptions(**given)
     assert refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"cache_control": "sometimes"}, "cache_control is 'sometimes'"),
+        ({"cache_control": None}, "cache_control is None"),
+        ({"launch_skip": "3"}, "launch_skip is '3', no int"),
+        ({"launch_count": True}, "launch_count is True, no int"),
+        ({"import_source": "no"}, "import_source is 'no', no bool"),
+        ({"kernel_name": 3}, "kernel_name is 3, no str"),
+        ({"nvtx_include": "range"}, "nvtx_include is 'range', no list"),
+        ({"devices": 0}, "devices is 0, no list"),
+        ({"devices": ["0"]}, "devices is '0', no int"),
+        ({"source_folders": [1]}, "source_folders is 1, no Path"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_by_name(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said) as refusal:
+        NcuOptions(**given)
+    assert refusal.value.hint
+
+
+def test_words_lists_and_names_of_folders_are_taken_as_python_writes_them() -> None:
+    words: dict[str, Any] = {"cache_control": "none", "nvtx_include": ["a", "b"], "source_folders": [str(HERE)]}
+    options = NcuOptions(**words)
+    assert options.cache_control is CacheControl.NONE
+    assert options == NcuOptions(
+        cache_control=CacheControl.NONE, nvtx_include=("a", "b"), source_folders=(HERE,), launch_count=None
+    )
+    assert hash(options) == hash(NcuOptions(**words))
+
+
+def test_every_row_of_the_table_says_what_it_does() -> None:
+    assert all(option.row.help for option in OPTIONS)
+    flags = [name for option in OPTIONS for name in (f"--{option.flag}", *option.row.also)]
+    assert len(flags) == len(set(flags))
 
 
 def test_a_source_folder_with_a_comma_would_be_two(tmp_path: Path) -> None:

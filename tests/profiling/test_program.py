@@ -710,11 +710,11 @@ def test_ncu_sees_exactly_the_program_s_words(here: Machine, program: list[str])
     assert words[at + 1 :] == program
     assert [word.partition("=")[0] for word in words[:at]] == [
         "--config-file",
-        "--target-processes",
         "--apply-rules",
-        "--import-source",
-        "--clock-control",
+        "--target-processes",
         "--cache-control",
+        "--clock-control",
+        "--import-source",
         "--metrics",
         "--export",
     ]

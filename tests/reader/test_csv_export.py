@@ -19,7 +19,8 @@ from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportError, ReportU
 from ncuview.base.paths import shipped
 from ncuview.engine.rank import diagnose
 from ncuview.reader import csv_export
-from ncuview.reader.csv_export import base_unit, function_name, labels, read_csv
+from ncuview.reader.csv_export import base_unit, function_name, read_csv
+from ncuview.reader.equivalents import METRIC_OF_LABEL
 from ncuview.reader.reader import read
 from ncuview.records.diagnosis import Broken, Finding
 from ncuview.records.profile import Profile
@@ -199,9 +200,9 @@ def test_a_label_of_another_section_is_another_metric(export: Export) -> None:
 
 
 def test_each_label_stands_for_a_metric_of_its_own() -> None:
-    assert len(set(labels().values())) == len(labels()) > 20
-    assert all(csv_export._METRIC.fullmatch(name) for name in labels().values())
-    assert not [label for _, label in labels() if csv_export._METRIC.fullmatch(label)]
+    assert len(set(METRIC_OF_LABEL.values())) == len(METRIC_OF_LABEL) > 20
+    assert all(csv_export._METRIC.fullmatch(name) for name in METRIC_OF_LABEL.values())
+    assert not [label for _, label in METRIC_OF_LABEL if csv_export._METRIC.fullmatch(label)]
 
 
 def test_sizes_and_chip_come_from_their_columns(export: Export) -> None:

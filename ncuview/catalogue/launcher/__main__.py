@@ -1,8 +1,7 @@
-"""The child process that launches kernels with PyCUDA.
+"""Child process: launch or time a JSON job file's kernels with PyCUDA, count wrong outputs, and write results as JSON.
 
-``python -m ncuview.catalogue.launcher JOB RESULT`` reads the launches to make from the JSON file JOB, makes each
-exactly once, compares every output with the NumPy oracle, where there is one, and writes what it saw to the JSON file
-RESULT.
+``python -m ncuview.catalogue.launcher JOB RESULT`` makes each launch of the file JOB once, compares every output with
+the NumPy oracle, where there is one, and writes the number of wrong elements to the file RESULT.
 Under ncu, the report then has one launch for each entry of the job. A job whose ``timed`` says ``launches`` has each
 launch made many times more, and timed with events; one that says ``transfers`` has only the host's copies and the
 launches between them timed. Both are for a run without ncu, which would serialise what overlaps.

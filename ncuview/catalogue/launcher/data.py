@@ -1,4 +1,7 @@
-"""What catalogue kernels are given: seeded arrays in global, constant or texture memory."""
+"""Fill a kernel's input arrays with seeded numbers and place them in global, constant or texture memory of the GPU.
+
+``place`` returns the kernel arguments; ``poisoned`` and ``zeroed`` allocate output arrays filled with a known word.
+"""
 
 from __future__ import annotations
 

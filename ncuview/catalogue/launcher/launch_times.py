@@ -1,8 +1,9 @@
-"""How long a kernel takes by CUDA events, launch after launch: what a GPU tells also where its counters are closed.
+"""Measure the duration of repeated launches of a kernel by CUDA events, with outputs and L2 cache reset before each.
 
-Before each launch outputs are put back into their first state and the L2 cache is filled with something else, so that
-every launch finds what the first one found. All of this is in one stream, and the filling takes longer than Python
-needs to put the launch behind it: no gap of the host's lies between the events.
+``time_launch`` returns ns per launch; ``device_words`` the GPU's name, compute capability and multiprocessors.
+Neither needs permission to read counters. Outputs are put back into their first state and the L2 cache is filled with
+something else, so that every launch finds what the first one found. All of this is in one stream, and the filling takes
+longer than Python needs to put the launch behind it: no gap of the host's lies between the events.
 """
 
 from __future__ import annotations

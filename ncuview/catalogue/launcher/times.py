@@ -1,7 +1,8 @@
-"""How long the host takes to bring the data, run the kernel and fetch the result: what ncu does not see.
+"""Measure by CUDA events the host's copies to the GPU, the kernel, the copies back, and the whole of one job entry.
 
-Copies and kernel are timed with events. With one stream they follow each other; with several, each piece has its
-copies and its launch on the next stream in turn, so that copies overlap with kernels and with copies the other way.
+``time_transfers`` returns medians over the repeats, which ncu does not measure.
+With one stream, copies and kernel follow each other; with several, each piece has its copies and its launch on the next
+stream in turn, so that copies overlap with kernels and with copies the other way.
 """
 
 from __future__ import annotations

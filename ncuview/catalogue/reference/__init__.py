@@ -1,6 +1,7 @@
-"""The right answers: what each catalogue kernel must compute, in NumPy.
+"""NumPy oracles of the catalogue's kernels: ``ORACLES`` maps each name to a function of a ``Problem``.
 
-An element that the kernel must leave alone is expected to hold the poison that the host put there before the launch.
+Each computes the output that the kernel must produce; an element that the kernel must leave alone holds ``POISON``.
+The host puts that there before the launch.
 """
 
 from __future__ import annotations

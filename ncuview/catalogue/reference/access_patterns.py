@@ -1,5 +1,6 @@
-"""Sums of eight elements, which the lanes of a warp read in some pattern.
+"""NumPy oracles of the access_patterns kernels: sums of eight elements per thread, read in one of ten patterns.
 
+Also places below each row's largest element, sums of distances to all others, and counts of samples above levels.
 Thread t of T reads what the pattern makes of t, t + T, t + 2 T ... The elements are whole numbers, so that sums in
 float32 are exact.
 """

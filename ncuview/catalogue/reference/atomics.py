@@ -1,4 +1,4 @@
-"""Histograms and counts."""
+"""NumPy oracles of the atomics kernels: histogram, count of set bits, and sums of rows by target row."""
 
 from __future__ import annotations
 

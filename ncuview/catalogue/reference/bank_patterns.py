@@ -1,5 +1,6 @@
-"""Right answers of the bank-conflict kernels: a thread sums one word over all rounds, or the words of a tile row.
+"""NumPy oracles of the bank_patterns kernels: per-thread sums of words of a tile in shared memory, by access pattern.
 
+A thread sums one word over all rounds (linear, strided, two-way, paired, broadcast), or the words of a tile row.
 The words are whole numbers, so that sums are exact. Blocks have 256 threads, and all read the same tile.
 """
 

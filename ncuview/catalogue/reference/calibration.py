@@ -1,4 +1,7 @@
-"""What the calibration kernels leave behind."""
+"""NumPy oracles of the calibration kernels: the outputs of kernels that measure attainable shares of peak.
+
+Sums of strided or repeated words, the last stores per sector, sums of lanes, the end of a dependent chain of loads.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Matrices applied to one signal, whose sums of whole numbers stay below 2**24 in any order; and weighted lines."""
+"""NumPy oracles of the constant_memory kernels: matrix-vector products with one signal, and sums over weighted lines.
+
+The products are sums of whole numbers that stay below 2**24, exact in any order.
+"""
 
 from __future__ import annotations
 

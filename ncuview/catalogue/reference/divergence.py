@@ -1,4 +1,7 @@
-"""Rounds of arithmetic, with paths that are chosen by lane or by warp."""
+"""NumPy oracles of the divergence kernels: random generators and squarings with paths by lane, warp or worker.
+
+Also sums of rows, and products of a sparse matrix and a vector, with entries stored by row or by column.
+"""
 
 from __future__ import annotations
 

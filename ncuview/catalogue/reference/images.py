@@ -1,4 +1,4 @@
-"""Edges and rotations of images."""
+"""NumPy oracles of the image kernels: Sobel edges, and an image rotated with bilinear interpolation."""
 
 from __future__ import annotations
 

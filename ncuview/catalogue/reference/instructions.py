@@ -1,4 +1,7 @@
-"""Arithmetic again and again, for kernels about single instructions."""
+"""NumPy oracles of the instructions kernels: results of repeated integer and floating-point operations per element.
+
+Shifts, divisions, sums of sines and exponentials, variance, Gaussian filter, momentum step, polynomial, scaling ...
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrix products."""
+"""NumPy oracle of the matmul kernels: the product of two matrices of whole numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What kernels of the occupancy family leave behind; ``ring_of_sums`` is among the instructions."""
+"""NumPy oracle of the occupancy kernels in which each warp follows a chain of records: a weighted sum per lane.
+
+The family's other oracle, ``ring_of_sums``, is in ``instructions``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What an oracle is asked."""
+"""``Problem``, the argument of every oracle: a kernel's input arrays, output shape and dtype, and sizes.
+
+Also ``POISON``, the word that the host fills outputs with before a launch.
+"""
 
 from __future__ import annotations
 

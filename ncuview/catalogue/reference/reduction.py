@@ -1,4 +1,4 @@
-"""Block sums."""
+"""NumPy oracle of the reduction kernels: the sum of each block's part of the input."""
 
 from __future__ import annotations
 

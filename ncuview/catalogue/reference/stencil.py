@@ -1,4 +1,4 @@
-"""Right answers of the stencil kernels: means of windows along rows or columns, and a step of red-black relaxation."""
+"""NumPy oracles of the stencil kernels: means of windows along rows or columns, and a step of red-black relaxation."""
 
 from __future__ import annotations
 

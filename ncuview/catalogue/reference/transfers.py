@@ -1,4 +1,4 @@
-"""Arithmetic that takes a kernel as long as the copies of its data take."""
+"""NumPy oracle of the transfers kernels: each word after many steps of a linear congruential generator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies and transposes."""
+"""NumPy oracles of the copy and transpose kernels: the input itself, its transpose, and a transpose with padding."""
 
 from __future__ import annotations
 

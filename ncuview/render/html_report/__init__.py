@@ -1,4 +1,7 @@
-"""The report: one HTML file that explains itself, needs nothing else, and says the essential without a script."""
+"""``html_report``: a diagnosis, with gate, ladders and comparison where given, as one self-contained HTML page.
+
+The page needs no other file and shows the essential without a script; with the ``Profile``, each line's share too.
+"""
 
 from __future__ import annotations
 

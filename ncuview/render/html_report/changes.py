@@ -1,4 +1,4 @@
-"""What moved from one profile to another: a row for each pair, and whether the first advice kept its promise."""
+"""HTML section of a ``Comparison`` in the report: a row per pair of launches, predicted and measured speedup."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import fsum, isfinite, log
 from xml.etree import ElementTree as ET
 
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import Comparison, Pair
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.comparison import faster_words, promise_words
@@ -14,7 +14,7 @@ from ncuview.render.html_report.checks import Ids
 from ncuview.render.html_report.details import scrolled
 from ncuview.render.html_report.elements import Part, dim, element, hidden, section
 from ncuview.render.sentence import moved_sentence
-from ncuview.render.words import duration, provenance, step_words
+from ncuview.render.words import provenance, step_words
 
 _SHOWN = 12
 """Pairs, those that changed most; the others are folded."""

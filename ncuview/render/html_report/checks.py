@@ -1,4 +1,4 @@
-"""What the gate says: the checks that did not pass in a table, then the others folded."""
+"""HTML section of a ``Gate`` in the report: verdict, a table of checks that did not pass, the others folded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What the script of the report shows on demand, small: every text once, and references to it."""
+"""Build the JSON data of the HTML report's script: each kernel's metrics and lines, as references to a table of texts.
+
+Every text stands once (``Texts``), so that the page stays small; ``definition_of`` gives the meaning of a metric. The
+module ``lines`` gives the data of source lines.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What opens below a kernel's row: the next step with its evidence, the walls, and everything else that was judged."""
+"""HTML details of one kernel's row in the report: next step, evidence, source, change, use of units, other findings.
+
+Also the gate's failed and inconclusive checks, the row's other launches, and a table of textbook metrics.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 from xml.etree import ElementTree as ET
 
+from ncuview.base.figures import duration
 from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotApplicable, Passed, SourceLine
 from ncuview.records.gate import Check
 from ncuview.render.html_report.elements import Part, dim, element, hidden
@@ -17,7 +21,6 @@ from ncuview.render.words import (
     changed_lines,
     check_words,
     device_words,
-    duration,
     excerpts,
     host_words,
     place_words,

@@ -1,4 +1,4 @@
-"""HTML and SVG as trees: text is made safe as it enters them, and escaped as they are written."""
+"""Build HTML and SVG elements as ElementTree trees from untrusted text, and serialise them escaped (``markup``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many reports as one page for a browser: what moved, every kernel over the points, uneven ranks, and the points."""
+"""HTML page of a ``History`` (a series of reports), per GPU: kernels whose time moved, all kernels, ranks, points."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 from xml.etree import ElementTree as ET
 
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.render.html_report.elements import Part, dim, element, hidden, section
 from ncuview.render.html_report.page import page, shipped
 from ncuview.render.trend_words import (
@@ -19,7 +19,7 @@ from ncuview.render.trend_words import (
     step_sentence,
     summary_words,
 )
-from ncuview.render.words import duration, failure_sentence, step_words, wall_words
+from ncuview.render.words import failure_sentence, step_words, wall_words
 from ncuview.trends.series import History, KernelTrend, Point, Reading, Series, Step
 
 _WIDTH, _HEIGHT = 100.0, 100.0

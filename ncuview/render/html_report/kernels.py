@@ -1,4 +1,7 @@
-"""The table of kernels: what to do next with each, how much it gains and where; each row opens."""
+"""HTML table of the report's kernels: next step, gain, time and bottleneck of each, filters, rows that open details.
+
+``where_words`` gives the file and line that a launch's first advice is about.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 from xml.etree import ElementTree as ET
 
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.html_report.details import kernel_details
 from ncuview.render.html_report.elements import Part, dim, element, section
 from ncuview.render.html_report.rows import DETAILED, LISTED, KernelRow
-from ncuview.render.words import duration, shown_file, wall_words
+from ncuview.render.words import shown_file, wall_words
 
 VERDICTS = {
     "advice": "advice",

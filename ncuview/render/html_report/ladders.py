@@ -1,4 +1,4 @@
-"""Ladders: the promise of each rung's first advice beside what was got, as a chart and as a table."""
+"""HTML section of ladders in the report: each step's predicted beside measured speedup, as an SVG chart and a table."""
 
 from __future__ import annotations
 

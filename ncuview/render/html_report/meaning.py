@@ -1,4 +1,4 @@
-"""What the words of the report mean."""
+"""HTML section of the report that defines its words: verdicts, columns and the shares of source lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers with their units, as people read them."""
+"""Format a number with its unit for people: ``3.79 TB/s``, ``84.4 %``, ``33,554,432 sector`` (``amount``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The skeleton of a page: one file with its style, script and data, and nothing from outside.
+"""Assemble a self-contained HTML page from elements: one file with style, script, JSON data and navigation.
+
+``page`` returns it as text, for the report and the history; ``shipped`` reads a style or script of this package.
 
 The content security policy lets only the style and the script run that their hashes name, so that text which found its
 way into the page as markup could do nothing. ``page.js`` gives every page, by attributes alone:

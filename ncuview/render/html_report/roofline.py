@@ -1,7 +1,8 @@
-"""Where each kernel stands under the roof: floating-point operations per byte of device memory, and per second.
+"""Compute roofline data per GPU: peaks from counters, and each kernel's FLOP/byte and FLOP/s -> ``Roofline``.
 
-The roof is what the GPU can do: the peak of device memory and of the FP32 (and FP64) units, as the counters of the
-launches themselves show it, and of memory the share that good kernels attain.
+Bytes are those of device memory; operations come from counters, machine code or the kernel's file. The roof is what the
+GPU can do: the peak of device memory and of the FP32 (and FP64) units, as the counters of the launches themselves show
+it, and of memory the share that good kernels attain.
 """
 
 from __future__ import annotations

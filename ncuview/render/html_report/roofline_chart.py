@@ -1,4 +1,4 @@
-"""The roofline as a chart and as a table."""
+"""HTML section of the report that draws each GPU's ``Roofline`` as an SVG chart, and as a table of the kernels."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from math import atan2, ceil, degrees, floor, isfinite, log10
 from xml.etree import ElementTree as ET
 
+from ncuview.base.figures import duration
 from ncuview.render.html_report.details import scrolled
 from ncuview.render.html_report.elements import Part, dim, element, section
 from ncuview.render.html_report.numbers import amount
 from ncuview.render.html_report.roofline import Point, Roof, Roofline
 from ncuview.render.html_report.rows import KernelRow
-from ncuview.render.words import duration
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 1000, 480, 76, 136, 16, 52
 _NAMED = 400

@@ -1,4 +1,7 @@
-"""The rows of the report: launches of one kernel and configuration together, the most worthwhile first."""
+"""Build the HTML report's kernel rows (``KernelRow``): launches and checks grouped by kernel, grid, block and GPU.
+
+They keep the order of the priorities, largest saving first.
+"""
 
 from __future__ import annotations
 

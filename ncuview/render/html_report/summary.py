@@ -1,4 +1,4 @@
-"""The first view: how long it all takes, what can be saved, what is finished, and the three steps to take first."""
+"""HTML summary section of the report: total and saved time, kernels near their peak, gate, the three first steps."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import fsum
 from xml.etree import ElementTree as ET
 
-from ncuview.base.figures import factor
+from ncuview.base.figures import duration, factor
 from ncuview.engine.priority import Priorities
 from ncuview.gate.verdict import nothing_checked
 from ncuview.records.gate import Gate
@@ -15,7 +15,7 @@ from ncuview.render.html_report.elements import Part, dim, element, hidden, sect
 from ncuview.render.html_report.kernels import where_words
 from ncuview.render.html_report.rows import KernelRow
 from ncuview.render.priorities import bound_sentence
-from ncuview.render.words import coverage_sentence, duration
+from ncuview.render.words import coverage_sentence
 
 _STEPS = 3
 

@@ -1,4 +1,7 @@
-"""How busy each unit is: a bar with a mark at what a good kernel attains, and the same numbers beside it."""
+"""HTML table of one launch's hardware units: use as a share of peak, as bar and number, beside the attainable share.
+
+``attainable_bounds`` gives the attainable share of a unit; ``written_share`` the writes' share of device memory bytes.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Idioms: the code that compilers write for divisions, powers, precise functions, spills and updates.
+"""Detect in SASS the code that nvcc writes for divisions, powers, precise functions, spills and shared-memory sums.
 
-Each module names the compilers and architectures that it was seen with.
+Also loops around a compare-and-swap. Modules give weights, one number per instruction; most name the compilers and
+architectures that the code was seen with.
 """
 
 KNOWN_CAPABILITY = "9.0"

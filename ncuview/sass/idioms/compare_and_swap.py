@@ -1,4 +1,4 @@
-"""Loops that repeat a compare-and-swap until no other thread came between.
+"""Mark compare-and-swaps in global memory that a loop repeats until no other thread came between (``swap_loops``).
 
 nvcc 12 and 13 on all GPUs from Volta on: ATOMG.E.CAS, or ATOM.E.CAS of a generic address, and a jump back.
 """

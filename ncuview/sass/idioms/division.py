@@ -1,4 +1,6 @@
-"""Divisions: of integers by numbers known at run time, and repeated ones in double precision.
+"""Count the instructions of run-time integer divisions, and mark repeated double-precision divisions by one number.
+
+``division_instructions`` counts, ``division_leaves`` gives what a power of two takes; ``repeated_divisions`` marks.
 
 nvcc 12 and 13, Volta to Hopper. There is no instruction for integer division. The divisor becomes a float (I2F.U32.RP,
 of signed numbers I2F.RP of its absolute value), MUFU.RCP estimates the reciprocal, F2I makes it a whole number of 32

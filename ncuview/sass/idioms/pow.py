@@ -1,8 +1,9 @@
-"""Powers whose exponent is a small whole number, or one of its halves and quarters.
+"""Count the instructions that pow and powf take beyond products, where the exponent is a small multiple of a quarter.
 
-The function does not know its exponent: it takes the logarithm, multiplies and takes the exponential, each to more
-digits than it returns. Products and roots do the same in a few instructions. Where the compiler knows the exponent it
-stands in the code; one that was converted from a whole number is whole as well.
+Weights of all instructions, of special-function ones and of double-precision ones. The function does not know its
+exponent: it takes the logarithm, multiplies and takes the exponential, each to more digits than it returns. Products
+and roots do the same in a few instructions. Where the compiler knows the exponent it stands in the code; one that was
+converted from a whole number is whole as well.
 
 As nvcc 12 and 13 write it for Hopper: powf in the kernel itself, pow as a function that is called.
 """

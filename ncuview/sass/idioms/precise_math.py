@@ -1,7 +1,8 @@
-"""Functions of single precision that nvcc expands exactly, and what their fast forms save.
+"""Count the instructions that fast forms of precise single-precision functions (sinf, expf, division ...) would save.
 
-Each is known by one instruction with a constant that nothing else needs, as nvcc 12 and 13 write it for Hopper; the
-savings were counted there. nvcc without ``-ftz=true`` scales denormal numbers around the special-function unit, too.
+Also those that scale denormal numbers around the special-function unit, which nvcc writes without ``-ftz=true``. Each
+function is known by one instruction with a constant that nothing else needs, as nvcc 12 and 13 write it for Hopper; the
+savings were counted there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Sums over shared memory: pairs of its numbers that are added, and sums that are kept in it."""
+"""Mark additions of two numbers loaded from shared memory, and stores that update a number in shared memory in place.
+
+The first (``shared_pairs``) only where the result is added or compared next; the second is ``shared_updates``.
+"""
 
 from __future__ import annotations
 

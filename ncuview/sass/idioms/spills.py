@@ -1,4 +1,4 @@
-"""Spilled registers and arrays in local memory.
+"""Mark accesses to local memory: at fixed places of the stack (spilled registers), at computed addresses (arrays).
 
 nvcc 12 and 13, all GPUs from Volta on: R1 is the stack pointer, and a spilled register has a fixed place on the stack.
 Elements of arrays at indices that the compiler knows look the same.
