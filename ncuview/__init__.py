@@ -1,12 +1,7 @@
 """Public names of ncuview, loaded on first use; the records get their notebook HTML here on import.
 
-<<<<<<< HEAD
-``__all__`` is the whole public surface: functions, records, options, errors and plots. Functions are imported on first
-use, so that ``import ncuview`` is cheap.
-=======
-The names in ``__all__`` are the whole public surface, and all that ``dir`` shows; each is imported when it is first
-used, so that ``import ncuview`` is cheap.
->>>>>>> one
+The names in ``__all__`` are the whole public surface, and all that ``dir`` shows: functions, records, options, errors
+and plots. Functions are imported on first use, so that ``import ncuview`` is cheap.
 """
 
 from __future__ import annotations
