@@ -105,8 +105,8 @@ class KernelBaseline(_Part):
     repeats: Annotated[int, Field(ge=1)]
     duration_ns: Times | None
     """None where no report says the time."""
-    wall: str
-    walls: dict[str, Known]
+    bottleneck: str
+    units: dict[str, Known]
     attained: Known | None
     verdict: str
     advice: Advice | None
@@ -136,8 +136,8 @@ class KernelBaseline(_Part):
             duration_ns=self.times.median_ns,
             device=Device(self.gpu, self.compute_capability),
             origin="report",
-            wall=self.wall,
-            walls=self.walls,
+            bottleneck=self.bottleneck,
+            units=self.units,
             attained=float("nan") if self.attained is None else self.attained,
             verdict="unclear",
             metrics={name: TextbookMetric(each.median, each.unit, "") for name, each in self.metrics.items()},
@@ -224,8 +224,8 @@ def _kernel(work: Work, spreads: Spreads) -> KernelBaseline:
         compute_capability=middle.device.compute_capability,
         repeats=len(work.launches),
         duration_ns=known,
-        wall=middle.wall,
-        walls={name: round(share, 4) for name, share in middle.walls.items() if isfinite(share)},
+        bottleneck=middle.bottleneck,
+        units={name: round(share, 4) for name, share in middle.units.items() if isfinite(share)},
         attained=round(middle.attained, 4) if isfinite(middle.attained) else None,
         verdict=middle.verdict,
         advice=_advice(middle),

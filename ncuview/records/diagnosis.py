@@ -13,6 +13,8 @@ from ncuview.records.failure import Failure
 from ncuview.records.profile import CallSite, Configuration, Device, HostTimes, ReportInfo
 
 Origin = Literal["live", "recorded", "report"]
+Grade = Literal["certain", "likely", "measured"]
+"""What a finding rests on. ``certain``: code and counters. ``likely``: counters alone. ``measured``: a trial ran."""
 Verdict = Literal["advice", "near-peak", "unclear", "not-judged", "not-yours"]
 """``advice``: there is a change to make. ``near-peak``: stop here. ``not-judged``: most rules could not look, so that
 nothing is known. ``not-yours``: a kernel of a vendor's library, whose code the reader cannot change. ``unclear``: none
@@ -126,7 +128,7 @@ class Finding:
     optimization: str
     message: str
     predicted_speedup: Gain
-    wall_after: str
+    bottleneck_after: str
     """The unit that limits the launch once the advice is taken."""
     check: str
     """What a new profile must show when the change has worked."""
@@ -141,6 +143,8 @@ class Finding:
     """Where the waste is that no source line is known of."""
     lines_wanted: str = ""
     """How to get source lines for ``instructions``; empty when there are none."""
+    grade: Grade = "certain"
+    """What the finding rests on: ``certain``, code and counters; ``likely``, counters alone; ``measured``, a trial."""
     edit: SourceEdit | None = None
     """The change of the user's own source; None where the source is not at hand or another advice comes first."""
 
@@ -213,9 +217,9 @@ class LaunchDiagnosis:
     duration_ns: float
     device: Device
     origin: Origin
-    wall: str
+    bottleneck: str
     """The unit that limits the launch now."""
-    walls: Mapping[str, float]
+    units: Mapping[str, float]
     """Each unit's use as a share of its peak, 0..1."""
     attained: float
     """How much of what a good kernel attains the busiest unit reaches, 0..1; at 1 nothing is left to gain there."""
@@ -227,6 +231,8 @@ class LaunchDiagnosis:
     """Where the host timed its copies, all predicted gains are of the whole: copies and kernel."""
     owner: str = ""
     """The vendor's library that the kernel is part of, such as ``cuBLAS``, by its name; empty where it is of none."""
+    call: str = ""
+    """The program's call of a library that launched the kernel, such as ``cublasSgemm``; empty where none is known."""
     textbook: tuple[str, ...] = ()
     """Of a catalogue kernel: what the documents do next although it is not the first advice here, and why not."""
 

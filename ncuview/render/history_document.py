@@ -68,7 +68,7 @@ def _reading(reading: Reading) -> dict[str, Any]:
         "time_ns": _known(reading.time_ns),
         "launches": reading.launches,
         "noise_ns": _known(reading.noise_ns),
-        "wall": reading.launch.wall,
+        "wall": reading.launch.bottleneck,
         "verdict": reading.launch.verdict,
         "optimization": advice.optimization if advice else None,
         "rule": advice.rule.code if advice else None,

@@ -30,7 +30,7 @@ SCHEMA = "ncuview.diagnosis/1"
 _AGAIN = "Write it again: ncuview analyze REPORT --format json."
 _NO_FIX = {"title": "", "before": "", "before_from": "", "after": "", "after_from": ""}
 _REJECTED = {
-    **dict.fromkeys(("optimization", "wall_after", "check", "assumes"), ""),
+    **dict.fromkeys(("optimization", "bottleneck_after", "check", "assumes"), ""),
     **dict.fromkeys(("evidence", "where", "cite"), ()),
     "fix": _NO_FIX,
 }

@@ -94,7 +94,7 @@ def test_what_cost_time_is_told_as_working_against_a_gain() -> None:
         Diagnosis(
             (
                 measured(
-                    replace(after(), walls={"l1_data": 0.9, "issue": 0.3}),
+                    replace(after(), units={"l1_data": 0.9, "issue": 0.3}),
                     shared_bank_conflict_ways=4.0,
                     shared_load_transactions=4e6,
                     inst_executed=3e7,
@@ -107,7 +107,7 @@ def test_what_cost_time_is_told_as_working_against_a_gain() -> None:
 
 
 def test_a_finding_that_went_is_the_mechanism_where_no_counter_tells() -> None:
-    bare = (replace(before(), metrics={}, walls={}), replace(after(), metrics={}, walls={}))
+    bare = (replace(before(), metrics={}, units={}), replace(after(), metrics={}, units={}))
     (pair,) = compare(Diagnosis(bare[:1], ()), Diagnosis(bare[1:], ())).pairs
     assert moved_sentence(pair).startswith("shared-bank-conflict gone; ")
 
@@ -213,7 +213,7 @@ def test_unknown_times_are_null() -> None:
         ("pairs.0.promise.verdict", "great"),
         ("pairs.0.promise.evidence", "perhaps"),
         ("pairs.0.launches", []),
-        ("pairs.0.launches.0.before.wall", 1),
+        ("pairs.0.launches.0.before.bottleneck", 1),
         ("pairs.0.moved.0.saves_ns", "much"),
         ("only_before.0.kernel", ...),
     ],

@@ -42,7 +42,7 @@ def test_advice_verdicts_and_times_are_those_of_the_diagnosis(tmp_path: Path) ->
     for was, now in zip(real.launches, back.launches, strict=True):
         assert (now.kernel, now.grid, now.block, now.device) == (was.kernel, was.grid, was.block, was.device)
         assert now.duration_ns == was.duration_ns
-        assert now.walls == was.walls
+        assert now.units == was.units
         assert now.metrics == was.metrics
         assert now.findings == was.findings
         assert now.verdict == was.verdict
@@ -76,7 +76,7 @@ def launch_with(**changed: Any) -> Callable[[dict[str, Any]], object]:
         (lacking("priorities"), "'priorities' is missing"),
         (launch_with(grid=[1, 2]), "grid"),
         (launch_with(duration_ns="long"), "duration_ns"),
-        (launch_with(walls=None), "walls"),
+        (launch_with(units=None), "walls"),
         (launch_with(metrics=[]), "has no attribute"),
         (lambda content: content["launches"][0]["outcomes"][-1].update(outcome="odd"), "'odd' is missing"),
         (launch_with(outcomes=[{"outcome": "nonsense", "rule": "", "name": ""}]), "do not agree"),
