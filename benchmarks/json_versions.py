@@ -88,10 +88,15 @@ def _compared(version_1: Mapping[str, Any], now: Mapping[str, Any]) -> Compared:
     compared = Compared(launches=sum(len(each["launches"]) for each in version_1.values()))
     for family, document in version_1.items():
         if family in now:
-            _compare(document, now[family], "", compared)
+            compare_documents(document, now[family], compared)
         else:
             compared.missing[family] += 1
     return compared
+
+
+def compare_documents(version_1: Any, now: Any, compared: Compared) -> None:
+    """Count what became of the keys of one document."""
+    _compare(version_1, now, "", compared)
 
 
 def _compare(was: Any, now: Any, path: str, compared: Compared) -> None:

@@ -15,7 +15,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, FailFast, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, FailFast, Field
 
 from ncuview.base.errors import BaselineError, BaselineMissing, NothingProfiled
 from ncuview.comparison.launch_groups import Work, configuration_of, middle_value, works_of
@@ -27,8 +27,9 @@ from ncuview.metrics.textbook import definitions
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
 from ncuview.records.profile import Configuration, Device, ReportInfo
+from ncuview.records.schema import DIALECT
 
-SCHEMA = "ncuview.baseline/1"
+SCHEMA = "ncuview.baseline/2"
 _MEND = "Save it again: ncuview check TARGET --save-baseline FILE."
 
 Known = Annotated[float, Field(allow_inf_nan=False)]
@@ -37,7 +38,9 @@ Triple = tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)], Annotat
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, populate_by_name=True, use_attribute_docstrings=True
+    )
 
 
 class Conditions(_Part):
@@ -105,8 +108,10 @@ class KernelBaseline(_Part):
     repeats: Annotated[int, Field(ge=1)]
     duration_ns: Times | None
     """None where no report says the time."""
-    bottleneck: str
-    units: dict[str, Known]
+    bottleneck: str = Field(validation_alias=AliasChoices("bottleneck", "wall"))
+    """What limited the launch of median time; ``wall`` in version 1."""
+    units: dict[str, Known] = Field(validation_alias=AliasChoices("units", "walls"))
+    """The use of each unit as a share of its peak; ``walls`` in version 1."""
     attained: Known | None
     verdict: str
     advice: Advice | None
@@ -148,7 +153,7 @@ class KernelBaseline(_Part):
 class Baseline(_Part):
     """What was measured once."""
 
-    schema_: str = Field(alias="schema", pattern="^ncuview[.]baseline/1$")
+    schema_: str = Field(alias="schema", pattern="^ncuview[.]baseline/[12]$")
     conditions: Conditions
     kernels: Annotated[tuple[KernelBaseline, ...], FailFast()] = Field(min_length=1)
 
@@ -159,6 +164,14 @@ class Baseline(_Part):
         told = {each.name: getattr(self.conditions, each.name) for each in fields(Settings)}
         launches = tuple(each.as_launch(reports[0].path) for each in self.kernels)
         return Diagnosis(launches, reports), {report.path: Settings(**told) for report in reports}
+
+
+def baseline_schema() -> dict[str, Any]:
+    """The JSON Schema of a baseline file, as it is written now."""
+    content = Baseline.model_json_schema()
+    content["properties"]["schema"] = {"const": SCHEMA, "description": "The name and version of this schema."}
+    head = {"$schema": DIALECT, "$id": "urn:ncuview:schema:baseline:2"}
+    return {**head, **content, "title": SCHEMA}
 
 
 def baseline_of(diagnosis: Diagnosis, settings: Iterable[Settings], spreads: Spreads, version: str) -> Baseline:

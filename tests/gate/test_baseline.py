@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 
 from ncuview.base.errors import BaselineError, BaselineMissing, NotComparable
 from ncuview.base.paths import shipped
-from ncuview.gate.baseline import Baseline, baseline_of, read_baseline, save_baseline
+from ncuview.gate.baseline import Baseline, baseline_of, baseline_schema, read_baseline, save_baseline
 from ncuview.gate.budget import BaselineLimits, Budget
 from ncuview.gate.judge import judge
 from ncuview.gate.spread import KernelSpread, Spreads
@@ -55,11 +54,11 @@ def test_a_baseline_is_read_back_as_it_was_and_fits_its_schema(tmp_path: Path) -
     save_baseline(made, tmp_path / "main.json")
     assert read_baseline(tmp_path / "main.json") == made
     document = json.loads((tmp_path / "main.json").read_text(encoding="utf-8"))
-    schema = json.loads(files("ncuview.gate").joinpath("baseline.schema.json").read_text(encoding="utf-8"))
+    schema = baseline_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(document, schema)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**document, "schema": "ncuview.baseline/2"}, schema)
+        jsonschema.validate({**document, "schema": "ncuview.baseline/1"}, schema)
     assert list(tmp_path.iterdir()) == [tmp_path / "main.json"], "no temporary file is left"
 
 
@@ -91,7 +90,7 @@ def test_what_varies_is_kept_with_its_bounds() -> None:
         ("", "file"),
         ("{}", "schema"),
         ("[1]", "file"),
-        ('{"schema": "ncuview.baseline/2"}', "schema"),
+        ('{"schema": "ncuview.baseline/3"}', "schema"),
         ('{"schema": "ncuview.baseline/1", "conditions": {}}', "conditions.gpus"),
     ],
 )
