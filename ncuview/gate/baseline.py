@@ -15,7 +15,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, FailFast, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, FailFast, Field, field_validator
 
 from ncuview.base.errors import BaselineError, BaselineMissing, NothingProfiled
 from ncuview.comparison.launch_groups import Work, configuration_of, middle_value, works_of
@@ -156,6 +156,11 @@ class Baseline(_Part):
     schema_: str = Field(alias="schema", pattern="^ncuview[.]baseline/[12]$")
     conditions: Conditions
     kernels: Annotated[tuple[KernelBaseline, ...], FailFast()] = Field(min_length=1)
+
+    @field_validator("schema_")
+    @classmethod
+    def _is_of_today_once_read(cls, _: str) -> str:
+        return SCHEMA
 
     def as_diagnosis(self, name: str) -> tuple[Diagnosis, dict[str, Settings]]:
         """The baseline as a diagnosis of one launch per work, and what ncu was told; for comparisons."""

@@ -38,6 +38,10 @@ def gate(before: Baseline, *launches: LaunchDiagnosis, limits: BaselineLimits | 
     return check(now, Budget(baseline=limits or BaselineLimits()), ("main.json", before), **how)
 
 
+VERSION_1 = Path(__file__).parent / "version_1" / "baseline.json"
+"""As ncuview 0.1 saved it, of divergentOnWarpBorder."""
+
+
 def wrong(found: Gate) -> list[Check]:
     return [each for each in found.checks if each.result != "passed"]
 
@@ -60,6 +64,25 @@ def test_a_baseline_is_read_back_as_it_was_and_fits_its_schema(tmp_path: Path) -
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**document, "schema": "ncuview.baseline/1"}, schema)
     assert list(tmp_path.iterdir()) == [tmp_path / "main.json"], "no temporary file is left"
+
+
+def test_a_baseline_of_version_1_is_read_and_saved_as_version_2(tmp_path: Path) -> None:
+    old = json.loads(VERSION_1.read_text(encoding="utf-8"))
+    save_baseline(read_baseline(VERSION_1), tmp_path / "new.json")
+    new = json.loads((tmp_path / "new.json").read_text(encoding="utf-8"))
+    (was,), (now,) = old["kernels"], new["kernels"]
+    assert (old["schema"], new["schema"]) == ("ncuview.baseline/1", "ncuview.baseline/2")
+    assert old["conditions"] == new["conditions"]
+    assert (was.pop("wall"), was.pop("walls")) == (now.pop("bottleneck"), now.pop("units"))
+    assert was == now
+
+
+def test_a_baseline_that_cannot_be_read_says_how_to_save_it_again(tmp_path: Path) -> None:
+    old = VERSION_1.read_text(encoding="utf-8")
+    (tmp_path / "main.json").write_text(old.replace('"walls"', '"busy"'), encoding="utf-8")
+    with pytest.raises(BaselineError, match=r"main\.json: kernels\.0") as caught:
+        read_baseline(tmp_path / "main.json")
+    assert "ncuview check TARGET --save-baseline FILE" in caught.value.hint
 
 
 def test_a_metric_is_a_line_so_that_reviews_read_well(tmp_path: Path) -> None:

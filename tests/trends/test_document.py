@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from benchmarks.json_versions import Compared, compare_documents
 from ncuview import analyze
 from ncuview.base.errors import ReportDamaged, ReportUnreadable
 from ncuview.base.paths import shipped
+from ncuview.pipeline.history import history
 from ncuview.records.diagnosis import Diagnosis, Finding
 from ncuview.render import render
 from ncuview.trends.document import read_document
@@ -56,6 +58,14 @@ def test_advice_verdicts_and_times_are_those_of_the_diagnosis(tmp_path: Path) ->
 def test_a_document_of_version_1_reads_as_the_same_diagnosis(tmp_path: Path) -> None:
     old = read_document(VERSION_1)
     assert old == read_back(tmp_path, diagnosis())
+
+
+def test_a_series_takes_documents_of_both_versions(tmp_path: Path) -> None:
+    shutil.copy(VERSION_1, tmp_path / "a.json")
+    (tmp_path / "b.json").write_text(render(diagnosis(), "json"), encoding="utf-8")
+    (series, *_) = history(tmp_path).series
+    assert [point.name for point in series.points] == ["a", "b"]
+    assert all(len(kernel.readings) == 2 and not kernel.steps for kernel in series.kernels)
 
 
 def test_every_key_of_version_1_is_there_with_its_value() -> None:
