@@ -21,6 +21,7 @@ LEFT_OUT = "left out where there is none"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 """The version of JSON Schema that is written."""
 _DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9:]+)$"
+_ATOMS = (str, int, float, NoneType)
 _PLAIN_TYPES: Mapping[Any, dict[str, Any]] = {
     str: {"type": "string"},
     int: {"type": "integer"},
@@ -79,12 +80,10 @@ def schema_of(document: type) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """An object of such classes as JSON values: dictionaries, lists, texts, numbers and None."""
+    if isinstance(value, _ATOMS):  # most values are, and the other questions take longer
+        return value
     if isinstance(value, tuple | list):
         return [plain(part) for part in value]
-    if isinstance(value, Mapping):
-        return {key: plain(part) for key, part in value.items()}
-    if isinstance(value, datetime):
-        return value.isoformat()
     if is_dataclass(value) and not isinstance(value, type):
         found = {}
         for name, key, may_be_left_out in _keys(type(value)):
@@ -92,7 +91,9 @@ def plain(value: Any) -> Any:
             if part is not None or not may_be_left_out:
                 found[key] = plain(part)
         return found
-    return value
+    if isinstance(value, Mapping):
+        return {key: plain(part) for key, part in value.items()}
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 @cache
