@@ -117,7 +117,7 @@ def _finding(
         optimization=rule.text.optimization,
         message=rule.finding.fill(values),
         predicted_speedup=gain,
-        wall_after=wall_after,
+        bottleneck_after=wall_after,
         check=rule.check.fill(values),
         assumes=rule.text.gain.assumes,
         evidence=_evidence(rule, values, profile),
