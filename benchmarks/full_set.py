@@ -73,7 +73,11 @@ def _said(report: Path) -> Iterator[str]:
     profile = read([report])
     [about] = profile.reports
     for launch in diagnose(profile, load_rules(), "report").launches:
-        wall = f"{launch.wall} {launch.walls[launch.wall]:.0%}" if launch.wall in launch.walls else launch.wall
+        wall = (
+            f"{launch.bottleneck} {launch.units[launch.bottleneck]:.0%}"
+            if launch.bottleneck in launch.units
+            else launch.bottleneck
+        )
         where = [report.name, launch.device.name, about.ncu_version, launch.kernel]
         said = [f"{launch.duration_ns / 1e3:,.1f} us", wall, _words(launch), ", ".join(_skipped(launch))]
         yield f"| {' | '.join([*where, *said])} |"

@@ -168,8 +168,8 @@ def _repeats(kernel: dict[str, Any]) -> Repeats:
         duration_ns=times[0][0],
         device=Device("NVIDIA H200", "9.0"),
         origin="report",
-        wall="latency",
-        walls={},
+        bottleneck="latency",
+        units={},
         attained=float("nan"),
         verdict="unclear",
         metrics={

@@ -81,7 +81,11 @@ def _section(climbed: Ladder) -> str:
 
 def _row(rung: Rung) -> str:
     launch = rung.diagnosis
-    wall = f"{launch.wall} {launch.walls[launch.wall]:.0%}" if launch.wall in launch.walls else launch.wall
+    wall = (
+        f"{launch.bottleneck} {launch.units[launch.bottleneck]:.0%}"
+        if launch.bottleneck in launch.units
+        else launch.bottleneck
+    )
     cells = [str(rung.rung), rung.kernel, f"{launch.whole_ns / 1e3:,.1f}", f"{rung.useful_rate:,.3g}", wall]
     if not launch.findings:
         return "| " + " | ".join([*cells, launch.verdict, "", "", "", "", ""]) + " |"

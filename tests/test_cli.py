@@ -652,7 +652,7 @@ def test_a_ladder_is_a_document_with_a_promise_and_a_measurement_for_each_step()
     ended = ncuview("ladder", "transpose", "--recorded", "--format", "json")
     assert (ended.code, ended.err) == (0, "")
     document = ended.document
-    assert (document["schema"], document["family"]) == ("ncuview.ladder/1", "transpose")
+    assert (document["schema"], document["family"]) == ("ncuview.ladder/2", "transpose")
     assert [rung["rung"] for rung in document["rungs"]] == sorted(rung["rung"] for rung in document["rungs"])
     by_name = {rung["kernel"]: rung for rung in document["rungs"]}
     step = by_name["transposeCoalesced"]
@@ -842,7 +842,7 @@ def test_the_same_report_twice_differs_in_nothing() -> None:
 def test_a_comparison_is_a_document() -> None:
     ended = ncuview("diff", DIVERGENCE, DIVERGENCE, "--format", "json")
     assert (ended.code, ended.err) == (0, "")
-    assert ended.document["schema"] == "ncuview.comparison/1"
+    assert ended.document["schema"] == "ncuview.comparison/2"
 
 
 def test_reports_of_other_kernels_are_not_compared() -> None:

@@ -178,7 +178,7 @@ def test_what_is_no_advice_says_why(kernel: str) -> None:
 
 @together("kernel", NAMES)
 def test_no_unit_is_used_beyond_its_peak(kernel: str) -> None:
-    assert all(0 <= share <= 1.0 for share in launch(kernel).walls.values())
+    assert all(0 <= share <= 1.0 for share in launch(kernel).units.values())
 
 
 @together("family", FAMILIES)
@@ -221,7 +221,7 @@ def test_the_scattered_store_is_found_on_its_line() -> None:
 @pytest.mark.parametrize("kernel", ["copySharedMem", "transposeNoBankConflicts", "matrixTransposeUnrolled"])
 def test_finished_kernels_are_told_to_stop_at_the_memorys_wall(kernel: str) -> None:
     found = launch(kernel)
-    assert (found.wall, found.verdict, found.findings) == ("dram", "near-peak", ())
+    assert (found.bottleneck, found.verdict, found.findings) == ("dram", "near-peak", ())
 
 
 @pytest.mark.parametrize(
@@ -229,8 +229,8 @@ def test_finished_kernels_are_told_to_stop_at_the_memorys_wall(kernel: str) -> N
     [("dramRead", "dram"), ("l2Read", "l2"), ("sharedRequests", "lsu"), ("aluPipe", "alu"), ("xuPipe", "xu")],
 )
 def test_a_calibration_kernel_is_limited_by_the_unit_it_was_written_for(kernel: str, wall: str) -> None:
-    assert launch(kernel).wall == wall
-    assert launch(kernel).walls[wall] > WALL_SHARE * 0.8
+    assert launch(kernel).bottleneck == wall
+    assert launch(kernel).units[wall] > WALL_SHARE * 0.8
 
 
 def test_diagonal_mapping_is_nowhere_advised_on_a_gpu_that_hashes_addresses() -> None:

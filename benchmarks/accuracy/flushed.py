@@ -74,7 +74,7 @@ def page(names: tuple[str, ...], got: Mapping[str, float]) -> str:
                 if isinstance(found, Finding) and found.rule.code == RULE
             ]
             said = f"{promises[0]:.2f}" if promises else "-"
-            wall, use = max(launch.walls.items(), key=lambda item: item[1])
+            wall, use = max(launch.units.items(), key=lambda item: item[1])
             rows.append(f"| {launch.kernel} | {share:.2f} | {wall} {use:.0%} | {said} | {got[launch.kernel]:.2f} |\n")
     return _HEAD + "".join(rows)
 

@@ -202,7 +202,7 @@ def _cases(
             right=(step, *label.get("accepted", [])) if step else (),
             gain=gain if step else 1.0,
             trap=word if word and gain < NOTHING else "",
-            near_peak=bool(label.get("near_peak")) and not step and max(launch.walls.values()) >= AT_A_WALL,
+            near_peak=bool(label.get("near_peak")) and not step and max(launch.units.values()) >= AT_A_WALL,
             ours=_advice(launch),
             vendor=_vendor_advice(estimate["rules"]) if estimate else None,
         )
@@ -219,7 +219,7 @@ def _catalogue() -> Iterator[Case]:
                 right=(expect.first,) if expect.first and gain >= ADVICE else (),
                 gain=gain if expect.first and gain >= ADVICE else 1.0,
                 trap=next((step.applies for step in rung.steps if step.measured_speedup < NOTHING), ""),
-                near_peak=expect.verdict == "near-peak" and max(rung.diagnosis.walls.values()) >= AT_A_WALL,
+                near_peak=expect.verdict == "near-peak" and max(rung.diagnosis.units.values()) >= AT_A_WALL,
                 ours=_advice(rung.diagnosis),
                 vendor=None,
             )
@@ -251,7 +251,7 @@ def _variants(reports: Path) -> Iterator[Case]:
                 right=(step,) if step else (),
                 gain=gain if step else 1.0,
                 trap="",
-                near_peak=expect.verdict == "near-peak" and max(found.walls.values()) >= AT_A_WALL,
+                near_peak=expect.verdict == "near-peak" and max(found.units.values()) >= AT_A_WALL,
                 ours=_advice(found),
                 vendor=None,
             )

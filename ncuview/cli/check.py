@@ -103,21 +103,25 @@ def check(
 
 
 def _check_budgets(files: list[Path]) -> None:
-    from ncuview.gate.budget import read_budget
-
     if not files:
         raise UsageError("there is no budget file to check", hint="Name one or more.")
     for file in files:
-        count = len(read_budget(file).entries)
+        count = len(_read_budget(file).entries)
         say(f"{file}: {count} {'budget' if count == 1 else 'budgets'}")
 
 
 def _budget(path: Path | None) -> Budget | None:
-    if path is None:
-        return None
+    return None if path is None else _read_budget(path)
+
+
+def _read_budget(path: Path) -> Budget:
+    """A budget file; what in it should be written otherwise is said on standard error."""
     from ncuview.gate.budget import read_budget
 
-    return read_budget(path)
+    budget = read_budget(path)
+    for note in budget.notes:
+        complain(note)
+    return budget
 
 
 def _baseline(path: Path | None) -> tuple[str, Baseline | NotComparable] | None:

@@ -285,7 +285,7 @@ def _one_of_each_kind(counted: Iterable[tuple[_Counter, Shift]], least: float) -
 def _share(launch: LaunchDiagnosis, wall: str) -> float:
     """A unit's use as a share of its peak; of latency, the share of the time in which no unit explains it."""
     if wall != _LATENCY:
-        return launch.walls.get(wall, 0.0)
+        return launch.units.get(wall, 0.0)
     return sqrt(max(0.0, 1 - launch.attained**2)) if isfinite(launch.attained) else 0.0
 
 
@@ -296,7 +296,7 @@ def _busy(launch: LaunchDiagnosis, walls: Iterable[str]) -> float:
 
 def _busy_times(before: LaunchDiagnosis, after: LaunchDiagnosis, told: set[str]) -> Iterator[Shift]:
     """The busy time of each wall of which no counter tells why it changed."""
-    for wall in (wall for wall in before.walls if wall in after.walls and wall not in told):
+    for wall in (wall for wall in before.units if wall in after.units and wall not in told):
         was, now = (_share(launch, wall) * launch.duration_ns for launch in (before, after))
         saves = _busy(before, [wall]) - _busy(after, [wall])
         # A unit may count for more only because the rest of the time has gone.

@@ -110,14 +110,14 @@ class _OfRule:
             return Broken(self._identity, f"{rule.path}: gain is not a number on this launch")
         return self._finding(launch, values, gain, speedup.wall_after[launch])
 
-    def _finding(self, launch: int, values: dict[str, float], gain: Gain, wall_after: str) -> Finding:
+    def _finding(self, launch: int, values: dict[str, float], gain: Gain, bottleneck_after: str) -> Finding:
         rule, where = self._rule, self._places.of(self._rule, launch)
         return Finding(
             rule=self._identity,
             optimization=rule.text.optimization,
             message=rule.finding.fill(values),
             predicted_speedup=gain,
-            wall_after=wall_after,
+            bottleneck_after=bottleneck_after,
             check=rule.check.fill(values),
             assumes=rule.text.docs.assumes,
             evidence=self._evidence(values),

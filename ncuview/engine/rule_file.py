@@ -25,34 +25,9 @@ from ncuview.engine.template import Template, compile_template
 from ncuview.gpus import FIGURE_NAMES
 from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS
 from ncuview.metrics.quantities import QUANTITIES, metrics_of
+from ncuview.records.diagnosis import Optimization
 from ncuview.speedup import effects as effect_names
 
-Optimization = Literal[
-    "coalescing",
-    "shared_memory_tiling",
-    "shared_memory_padding",
-    "diagonal_mapping",
-    "thread_coarsening",
-    "unrolling",
-    "warp_unrolling",
-    "register_tiling",
-    "vectorized_access",
-    "divergence_removal",
-    "launch_configuration",
-    "warp_shuffle",
-    "fewer_barriers",
-    "atomic_privatization",
-    "strength_reduction",
-    "fast_math",
-    "lower_precision",
-    "constant_cache",
-    "texture_cache",
-    "read_only_cache",
-    "async_copy",
-    "data_layout",
-    "transfer_reduction",
-    "algorithmic",
-]
 OPTIMIZATIONS: tuple[str, ...] = get_args(Optimization)
 """The closed list: what a rule may advise."""
 

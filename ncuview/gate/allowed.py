@@ -90,8 +90,8 @@ def _check(entry: Entry, origin: str, launches: Sequence[LaunchDiagnosis], numbe
     works = [work for found in works_of(launches).values() for work in found]
     if entry.finding is not None:
         judged = [_finding(entry.finding, work) for work in works]
-    elif entry.promised:
-        judged = [_promised(inf if entry.max is None else entry.max, work) for work in works]
+    elif entry.predicted:
+        judged = [_predicted(inf if entry.max is None else entry.max, work) for work in works]
     else:
         judged = [_metric(entry, work, numbers, spreads) for work in works]
     worst = min(judged, key=lambda each: (_WORST.index(each.result), -abs(each.measured or 0.0)))
@@ -118,7 +118,7 @@ def _check(entry: Entry, origin: str, launches: Sequence[LaunchDiagnosis], numbe
 
 def _subject(entry: Entry, launch: LaunchDiagnosis | None = None) -> str:
     if entry.finding is None:
-        return entry.metric or "promised"
+        return entry.metric or "predicted"
     outcome = _outcome(entry.finding, launch) if launch else None
     return f"{outcome.rule.code} {outcome.rule.name}" if outcome else entry.finding
 
@@ -126,7 +126,7 @@ def _subject(entry: Entry, launch: LaunchDiagnosis | None = None) -> str:
 def _condition(entry: Entry, unit: str) -> str:
     if entry.finding is not None:
         return "does not fire"
-    if entry.promised:
+    if entry.predicted:
         return f"at most {entry.max:g}x"
     limits = (("at least", entry.min), ("at most", entry.max), ("equal to", entry.equal))
     return ", ".join(f"{word} {quantity(limit, unit)}" for word, limit in limits if limit is not None)
@@ -138,7 +138,7 @@ def _limit(entry: Entry) -> float | None:
 
 def _blamed(entry: Entry, launch: LaunchDiagnosis) -> Finding | None:
     """The finding that an entry is about."""
-    if entry.promised:
+    if entry.predicted:
         return launch.findings[0] if launch.findings else None
     outcome = _outcome(entry.finding, launch) if entry.finding is not None else None
     return outcome if isinstance(outcome, Finding) else None
@@ -168,17 +168,17 @@ def _finding(rule: str, work: Work) -> _Judged:
     return _Judged("passed", None, outcomes[0][0].message if outcomes[0][0] else "", work.middle)
 
 
-def _promised(limit: float, work: Work) -> _Judged:
-    """What the first advice promises in the median; more than is known where rules could not judge."""
+def _predicted(limit: float, work: Work) -> _Judged:
+    """What the first advice predicts in the median; more than is known where rules could not judge."""
     gains = [_gain(launch) for launch in work.launches]
     if not all(map(isfinite, gains)):
-        return _Judged("not judged", None, "what is promised is no number", work.middle)
+        return _Judged("not judged", None, "what is predicted is no number", work.middle)
     middle = median(gains)
     example = min(work.launches, key=lambda launch: abs(_gain(launch) - middle))
     first = example.findings[0] if example.findings else None
     advice = f" by {first.optimization} ({first.rule.code})" if first else ""
     spread = f", {min(gains):.2f}x to {max(gains):.2f}x in {times(len(gains), 'launch')}" if len(gains) > 1 else ""
-    message = f"{middle:.2f}x is promised{advice}{spread}"
+    message = f"{middle:.2f}x is predicted{advice}{spread}"
     if min(gains) > limit:
         return _Judged("failed", middle, f"{message}, more than {limit:g}x", example, unit="x")
     if max(gains) > limit:

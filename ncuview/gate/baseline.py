@@ -15,7 +15,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, FailFast, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, FailFast, Field, field_validator
 
 from ncuview.base.errors import BaselineError, BaselineMissing, NothingProfiled
 from ncuview.comparison.launch_groups import Work, configuration_of, middle_value, works_of
@@ -27,8 +27,9 @@ from ncuview.metrics.textbook import definitions
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
 from ncuview.records.profile import Configuration, Device, ReportInfo
+from ncuview.records.schema import DIALECT
 
-SCHEMA = "ncuview.baseline/1"
+SCHEMA = "ncuview.baseline/2"
 _MEND = "Save it again: ncuview check TARGET --save-baseline FILE."
 
 Known = Annotated[float, Field(allow_inf_nan=False)]
@@ -37,7 +38,9 @@ Triple = tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)], Annotat
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, populate_by_name=True, use_attribute_docstrings=True
+    )
 
 
 class Conditions(_Part):
@@ -105,8 +108,10 @@ class KernelBaseline(_Part):
     repeats: Annotated[int, Field(ge=1)]
     duration_ns: Times | None
     """None where no report says the time."""
-    wall: str
-    walls: dict[str, Known]
+    bottleneck: str = Field(validation_alias=AliasChoices("bottleneck", "wall"))
+    """What limited the launch of median time; ``wall`` in version 1."""
+    units: dict[str, Known] = Field(validation_alias=AliasChoices("units", "walls"))
+    """The use of each unit as a share of its peak; ``walls`` in version 1."""
     attained: Known | None
     verdict: str
     advice: Advice | None
@@ -136,8 +141,8 @@ class KernelBaseline(_Part):
             duration_ns=self.times.median_ns,
             device=Device(self.gpu, self.compute_capability),
             origin="report",
-            wall=self.wall,
-            walls=self.walls,
+            bottleneck=self.bottleneck,
+            units=self.units,
             attained=float("nan") if self.attained is None else self.attained,
             verdict="unclear",
             metrics={name: TextbookMetric(each.median, each.unit, "") for name, each in self.metrics.items()},
@@ -148,9 +153,14 @@ class KernelBaseline(_Part):
 class Baseline(_Part):
     """What was measured once."""
 
-    schema_: str = Field(alias="schema", pattern="^ncuview[.]baseline/1$")
+    schema_: str = Field(alias="schema", pattern="^ncuview[.]baseline/[12]$")
     conditions: Conditions
     kernels: Annotated[tuple[KernelBaseline, ...], FailFast()] = Field(min_length=1)
+
+    @field_validator("schema_")
+    @classmethod
+    def _is_of_today_once_read(cls, _: str) -> str:
+        return SCHEMA
 
     def as_diagnosis(self, name: str) -> tuple[Diagnosis, dict[str, Settings]]:
         """The baseline as a diagnosis of one launch per work, and what ncu was told; for comparisons."""
@@ -159,6 +169,14 @@ class Baseline(_Part):
         told = {each.name: getattr(self.conditions, each.name) for each in fields(Settings)}
         launches = tuple(each.as_launch(reports[0].path) for each in self.kernels)
         return Diagnosis(launches, reports), {report.path: Settings(**told) for report in reports}
+
+
+def baseline_schema() -> dict[str, Any]:
+    """The JSON Schema of a baseline file, as it is written now."""
+    content = Baseline.model_json_schema()
+    content["properties"]["schema"] = {"const": SCHEMA, "description": "The name and version of this schema."}
+    head = {"$schema": DIALECT, "$id": "urn:ncuview:schema:baseline:2"}
+    return {**head, **content, "title": SCHEMA}
 
 
 def baseline_of(diagnosis: Diagnosis, settings: Iterable[Settings], spreads: Spreads, version: str) -> Baseline:
@@ -224,8 +242,8 @@ def _kernel(work: Work, spreads: Spreads) -> KernelBaseline:
         compute_capability=middle.device.compute_capability,
         repeats=len(work.launches),
         duration_ns=known,
-        wall=middle.wall,
-        walls={name: round(share, 4) for name, share in middle.walls.items() if isfinite(share)},
+        bottleneck=middle.bottleneck,
+        units={name: round(share, 4) for name, share in middle.units.items() if isfinite(share)},
         attained=round(middle.attained, 4) if isfinite(middle.attained) else None,
         verdict=middle.verdict,
         advice=_advice(middle),

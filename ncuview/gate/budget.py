@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from ncuview.base.errors import BudgetError
 from ncuview.base.toml_file import LARGEST, parse_toml
@@ -25,6 +25,7 @@ from ncuview.records.gate import Level
 from ncuview.records.profile import Extent
 
 _PYPROJECT = "pyproject.toml"
+_OLD_KEY = "promised"
 _HINT = "docs/gates.md lists the keys of a budget."
 _OF_NCU = re.compile(r"[a-z0-9]+__\w+(\.\w+)*|(thread_)?inst_executed\w*|memory_l[12]_\w+")
 
@@ -33,7 +34,7 @@ Extents = Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1, max_l
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
 
 
 class Entry(_Part):
@@ -45,8 +46,8 @@ class Entry(_Part):
     """A textbook metric, one of ncu's, or ``duration_ns``."""
     finding: str | None = None
     """A rule's code or name: the check fails where the rule fires."""
-    promised: Literal[True] | None = None
-    """What the first advice promises at best."""
+    predicted: Literal[True] | None = Field(default=None, validation_alias=AliasChoices("predicted", _OLD_KEY))
+    """What the first advice predicts at best; ``promised`` in 0.1."""
     max: Number | None = None
     min: Number | None = None
     equal: Number | None = None
@@ -78,14 +79,14 @@ class Entry(_Part):
 
     @model_validator(mode="after")
     def _is_one_condition(self) -> Self:
-        subjects = [name for name in ("metric", "finding", "promised") if getattr(self, name) is not None]
+        subjects = [name for name in ("metric", "finding", "predicted") if getattr(self, name) is not None]
         limits = [name for name in ("max", "min", "equal") if getattr(self, name) is not None]
         if len(subjects) != 1:
-            raise ValueError("give exactly one of metric, finding and promised")
+            raise ValueError("give exactly one of metric, finding and predicted")
         if self.finding is not None and limits:
             raise ValueError(f"a finding takes no {limits[0]}: it fails where the rule fires")
-        if self.promised and limits != ["max"]:
-            raise ValueError("promised takes max, such as max = 1.2")
+        if self.predicted and limits != ["max"]:
+            raise ValueError("predicted takes max, such as max = 1.2")
         if self.metric is not None and not limits:
             raise ValueError("a metric takes max, min or equal")
         if self.equal is not None and len(limits) > 1:
@@ -125,6 +126,8 @@ class Budget(_Part):
     """The file, as the user named it."""
     entries: tuple[Entry, ...] = ()
     baseline: BaselineLimits = BaselineLimits()
+    notes: tuple[str, ...] = ()
+    """What in the file should be written otherwise, each a sentence."""
 
 
 def read_budget(path: Path) -> Budget:
@@ -148,7 +151,8 @@ def read_budget(path: Path) -> Budget:
         raise BudgetError(f"{path}, {_place(error)}", hint=_HINT) from error
     if not found.budget and "baseline" not in content:
         raise BudgetError(f"{path} holds no budget", hint="Each begins with [[budget]].")
-    return Budget(name=str(path), entries=tuple(found.budget), baseline=found.baseline)
+    notes = tuple(_old_keys(path, content.get("budget", [])))
+    return Budget(name=str(path), entries=tuple(found.budget), baseline=found.baseline, notes=notes)
 
 
 def check_rules_exist(budget: Budget, codes_and_names: Iterable[tuple[str, str]]) -> None:
@@ -166,6 +170,13 @@ def check_rules_exist(budget: Budget, codes_and_names: Iterable[tuple[str, str]]
                 + (f"; did you mean {near[0]}?" if near else ""),
                 hint="`ncuview rules` lists codes and names.",
             )
+
+
+def _old_keys(path: Path, entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What to rename; the entries are known to be good."""
+    for number, entry in enumerate(entries, start=1):
+        if _OLD_KEY in entry:
+            yield f"{path}, budget {number}: {_OLD_KEY} is called predicted now; the old key still works in 0.2"
 
 
 def _in_pyproject(path: Path, content: Any) -> Any:

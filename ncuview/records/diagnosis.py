@@ -7,25 +7,62 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 from ncuview.records.failure import Failure
 from ncuview.records.profile import CallSite, Configuration, Device, HostTimes, ReportInfo
+from ncuview.records.schema import Limits
 
 Origin = Literal["live", "recorded", "report"]
+Optimization = Literal[
+    "coalescing",
+    "shared_memory_tiling",
+    "shared_memory_padding",
+    "diagonal_mapping",
+    "thread_coarsening",
+    "unrolling",
+    "warp_unrolling",
+    "register_tiling",
+    "vectorized_access",
+    "divergence_removal",
+    "launch_configuration",
+    "warp_shuffle",
+    "fewer_barriers",
+    "atomic_privatization",
+    "strength_reduction",
+    "fast_math",
+    "lower_precision",
+    "constant_cache",
+    "texture_cache",
+    "read_only_cache",
+    "async_copy",
+    "data_layout",
+    "transfer_reduction",
+    "algorithmic",
+]
+"""The closed list: what a rule may advise."""
+Grade = Literal["certain", "likely", "measured"]
+"""What a finding rests on. ``certain``: code and counters. ``likely``: counters alone. ``measured``: a trial ran."""
 Verdict = Literal["advice", "near-peak", "unclear", "not-judged", "not-yours"]
 """``advice``: there is a change to make. ``near-peak``: stop here. ``not-judged``: most rules could not look, so that
 nothing is known. ``not-yours``: a kernel of a vendor's library, whose code the reader cannot change. ``unclear``: none
 of these."""
 
 
+Share = Annotated[float, Limits(minimum=0, maximum=1.000001)]
+"""0 to 1, and what rounding adds."""
+
+
 @dataclass(frozen=True)
 class Gain:
     """A factor by which a launch gets faster: the best guess, and bounds that should hold."""
 
-    low: float
-    best: float
-    high: float
+    low: Annotated[float, Limits(above=0)]
+    """The least that should be reached."""
+    best: Annotated[float, Limits(above=0)]
+    """The best guess."""
+    high: Annotated[float, Limits(above=0)]
+    """The most that should be reached."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +70,11 @@ class Evidence:
     """One number that a judgement rests on."""
 
     name: str
+    """Its name in the rule."""
     value: float
+    """Its value, in ``unit``."""
     unit: str
+    """The unit; empty for a pure number."""
     metrics: tuple[str, ...]
     """The metrics that it was computed from, under Nsight Compute's names."""
 
@@ -43,8 +83,10 @@ class Evidence:
 class CodeLine:
     """A line of source code with its number, from 1; its indentation is spaces."""
 
-    line: int
+    line: Annotated[int, Limits(minimum=1)]
+    """Its number, from 1."""
     text: str
+    """Its text; very long lines are cut."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +94,11 @@ class SourceLine:
     """A line of the user's code, with its share of the waste that a finding is about."""
 
     file: str
-    line: int
-    share: float
+    """The source file, as the compiler recorded it."""
+    line: Annotated[int, Limits(minimum=1)]
+    """The line's number, from 1."""
+    share: Share
+    """Its share of the waste that the finding is about, 0 to 1; the rest is on other lines and instructions."""
     code: str
     """The line's text without indentation; empty when the source is not there."""
     around: tuple[CodeLine, ...] = ()
@@ -70,10 +115,12 @@ class SourceLine:
 class HotInstruction:
     """A machine instruction of which no source line is known, with its share of the waste that a finding is about."""
 
-    address: int
+    address: Annotated[int, Limits(minimum=0)]
     """Bytes from the kernel's start."""
     sass: str
-    share: float
+    """The instruction, as ncu prints it; jump targets are bytes from the kernel's start."""
+    share: Share
+    """Its share of the waste that the finding is about, 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +128,11 @@ class Citation:
     """Where the optimisation is taught, and what is said there."""
 
     document: str
+    """Its title."""
     section: str
+    """The chapter or slide."""
     claim: str
+    """What it says there, in our words."""
 
 
 @dataclass(frozen=True)
@@ -90,10 +140,15 @@ class Fix:
     """What to change, shown on two real kernels of the catalogue; a draft rule may have nothing to show."""
 
     title: str
+    """The change in a few words."""
     before: str = ""
+    """Code before the change, lines ending in a line feed."""
     before_from: str = ""
+    """The file and region that it is from, as FILE#REGION."""
     after: str = ""
+    """Code after the change."""
     after_from: str = ""
+    """The file and region that it is from, as FILE#REGION."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +181,7 @@ class Finding:
     optimization: str
     message: str
     predicted_speedup: Gain
-    wall_after: str
+    bottleneck_after: str
     """The unit that limits the launch once the advice is taken."""
     check: str
     """What a new profile must show when the change has worked."""
@@ -141,6 +196,8 @@ class Finding:
     """Where the waste is that no source line is known of."""
     lines_wanted: str = ""
     """How to get source lines for ``instructions``; empty when there are none."""
+    grade: Grade = "certain"
+    """What the finding rests on: ``certain``, code and counters; ``likely``, counters alone; ``measured``, a trial."""
     edit: SourceEdit | None = None
     """The change of the user's own source; None where the source is not at hand or another advice comes first."""
     draft: bool = False
@@ -217,9 +274,9 @@ class LaunchDiagnosis:
     duration_ns: float
     device: Device
     origin: Origin
-    wall: str
+    bottleneck: str
     """The unit that limits the launch now."""
-    walls: Mapping[str, float]
+    units: Mapping[str, float]
     """Each unit's use as a share of its peak, 0..1."""
     attained: float
     """How much of what a good kernel attains the busiest unit reaches, 0..1; at 1 nothing is left to gain there."""
@@ -231,6 +288,8 @@ class LaunchDiagnosis:
     """Where the host timed its copies, all predicted gains are of the whole: copies and kernel."""
     owner: str = ""
     """The vendor's library that the kernel is part of, such as ``cuBLAS``, by its name; empty where it is of none."""
+    call: str = ""
+    """The program's call of a library that launched the kernel, such as ``cublasSgemm``; empty where none is known."""
     textbook: tuple[str, ...] = ()
     """Of a catalogue kernel: what the documents do next although it is not the first advice here, and why not."""
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from ncuview.base.errors import NcuviewError
 from ncuview.base.masking import masked
+from ncuview.records.schema import Limits
 
 
 @dataclass(frozen=True)
 class Failure:
     """Why there is no answer, or not the whole one."""
 
-    id: str
+    id: Annotated[str, Limits(shortest=1)]
     """Its stable name, as ``NcuviewError.id``: ``NCU-PERM``, ``ReportDamaged``."""
     message: str
+    """What happened."""
     hint: str
     """What the user can do next; may be empty."""
-    exit_code: int
+    exit_code: Annotated[int, Limits(one_of=(2, 3, 4, 5, 6, 70))]
     """What the run ends with, unless something worse happened too."""
 
 

@@ -24,7 +24,7 @@ class Check:
     grid: Extent
     block: Extent
     subject: str
-    """What is limited: a metric's name, ``duration_ns``, ``promised``, or a rule's code and name."""
+    """What is limited: a metric's name, ``duration_ns``, ``predicted``, or a rule's code and name."""
     condition: str
     """In words: ``at most 4 sectors``, ``as in the baseline, 4 sectors``."""
     result: CheckResult

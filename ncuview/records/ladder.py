@@ -22,6 +22,7 @@ class TextbookStep:
     applies: str
     """The optimization that it applies."""
     measured_speedup: float
+    """How much faster it does the same work."""
     not_first: str
     """Why it is not the first advice here, with ``measured_speedup`` in words; empty where it is."""
 

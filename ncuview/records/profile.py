@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from ncuview.records.failure import Failure
+from ncuview.records.schema import Limits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +93,9 @@ class CallSite:
     """The line of a kernel's own code that calls a function which was inlined there."""
 
     file: str
-    line: int
+    """The source file, as the compiler recorded it."""
+    line: Annotated[int, Limits(minimum=1)]
+    """The line's number, from 1."""
     code: str = ""
     """The line's text without indentation; empty when the source is not there."""
 
@@ -102,15 +105,20 @@ class Device:
     """The GPU of a launch."""
 
     name: str
-    compute_capability: str
+    """Such as NVIDIA H200; empty when the report does not say."""
+    compute_capability: Annotated[str, Limits(pattern="^([0-9]+[.][0-9]+)?$")]
+    """Such as 9.0; empty when unknown."""
 
 
 @dataclass(frozen=True)
 class HostTimes:
     """What the host measured around a kernel, in ns: its copies, the kernel itself, and the whole."""
 
-    to_device_ns: float
-    kernel_ns: float
-    to_host_ns: float
-    whole_ns: float
+    to_device_ns: Annotated[float, Limits(above=0)]
+    """All copies to the device."""
+    kernel_ns: Annotated[float, Limits(above=0)]
+    """The kernel, without ncu."""
+    to_host_ns: Annotated[float, Limits(above=0)]
+    """All copies back."""
+    whole_ns: Annotated[float, Limits(above=0)]
     """From the first copy to the end of the last; less than the sum of the others where they overlap."""

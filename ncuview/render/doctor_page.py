@@ -14,6 +14,8 @@ from rich.text import Text
 
 from ncuview.base.version import VERSION
 from ncuview.doctor.verdict import STATUSES, Checked, Examination
+from ncuview.records.documents.doctor import DoctorDocument, MachineCheck, Seen
+from ncuview.records.schema import plain
 from ncuview.render.terminal import page_console, page_text, row
 from ncuview.render.text import safe_copy
 
@@ -44,17 +46,17 @@ def doctor_page(examination: Examination, *, width: int, color: bool) -> str:
 
 
 def doctor_json(examination: Examination) -> str:
-    """Everything, as doctor.schema.json describes it."""
-    document = {
-        "schema": "ncuview.doctor/1",
-        "ncuview": VERSION,
-        "summary": examination.summary,
-        "failed": examination.failed,
-        "counts": {status: len(examination.with_status(status)) for status in STATUSES},
-        "checks": [_entry(each) for each in examination.checks],
-        "live": [_entry(each) for each in examination.live],
-    }
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    """What every check saw."""
+    document = DoctorDocument(
+        schema="ncuview.doctor/1",
+        ncuview=VERSION,
+        summary=examination.summary,
+        failed=examination.failed,
+        counts={status: len(examination.with_status(status)) for status in STATUSES},
+        checks=tuple(_entry(each) for each in examination.checks),
+        live=tuple(_entry(each) for each in examination.live),
+    )
+    return json.dumps(plain(document), indent=2, allow_nan=False) + "\n"
 
 
 def _trouble(console: Console, checked: Checked) -> None:
@@ -81,14 +83,14 @@ def _unknown(console: Console, checks: tuple[Checked, ...]) -> None:
             row(console, "Fix", Text(fix))
 
 
-def _entry(checked: Checked) -> dict[str, object]:
+def _entry(checked: Checked) -> MachineCheck:
     verdict = checked.verdict
-    return {
-        "name": checked.name,
-        "title": checked.title,
-        "status": verdict.status,
-        "message": verdict.message,
-        "evidence": [{"where": seen.where, "what": seen.what} for seen in verdict.evidence],
-        "fix": verdict.fix,
-        "ids": list(checked.ids),
-    }
+    return MachineCheck(
+        name=checked.name,
+        title=checked.title,
+        status=verdict.status,
+        message=verdict.message,
+        evidence=tuple(Seen(seen.where, seen.what) for seen in verdict.evidence),
+        fix=verdict.fix,
+        ids=checked.ids,
+    )

@@ -1,49 +1,30 @@
 """JSON document of a diagnosis, ladder or comparison, with a gate's checks where there is one (``as_json``).
 
-A diagnosis has the schema ``ncuview.diagnosis/1``, described by diagnosis.schema.json; a comparison of two
-``ncuview.comparison/1``, described by comparison.schema.json; a ladder ``ncuview.ladder/1``. Other tools build on them.
+The forms are the dataclasses of ``records.documents``, of which ``render.schemas`` makes JSON Schemas.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from math import isfinite
-from typing import Any
+from typing import Any, Literal
 
 from ncuview.comparison.compare import Comparison, Pair
 from ncuview.engine.priority import Priorities, Priority, priorities
 from ncuview.gate.verdict import nothing_checked
-from ncuview.records.diagnosis import (
-    Broken,
-    Diagnosis,
-    Finding,
-    LaunchDiagnosis,
-    NotApplicable,
-    Outcome,
-    Passed,
-    Skipped,
-)
-from ncuview.records.failure import Failure
+from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, NotApplicable, Outcome, Skipped
+from ncuview.records.documents import comparison as comparisons
+from ncuview.records.documents import diagnosis as diagnoses
+from ncuview.records.documents import ladder as ladders
+from ncuview.records.documents.common import Place, Report
 from ncuview.records.gate import Check, Gate
 from ncuview.records.ladder import Ladder, Rung
 from ncuview.records.profile import ReportInfo
+from ncuview.records.schema import plain
 from ncuview.render.gate_words import closes, is_closed
 from ncuview.render.sentence import moved_sentence
 from ncuview.render.text import json_text
 from ncuview.render.words import coverage_sentence
-
-DIAGNOSIS_SCHEMA = "ncuview.diagnosis/1"
-LADDER_SCHEMA = "ncuview.ladder/1"
-COMPARISON_SCHEMA = "ncuview.comparison/1"
-
-_OUTCOME_WORDS: dict[type, str] = {
-    Finding: "finding",
-    Passed: "passed",
-    NotApplicable: "not_applicable",
-    Skipped: "skipped",
-    Broken: "broken",
-}
 
 
 def as_json(answer: Diagnosis | Ladder | Comparison, gate: Gate | None = None) -> str:
@@ -58,14 +39,9 @@ def as_json(answer: Diagnosis | Ladder | Comparison, gate: Gate | None = None) -
 
 def json_parts(answer: Diagnosis | Ladder | Comparison, gate: Gate | None = None) -> Iterator[str]:
     """The same in parts, of which each launch of a diagnosis is one: with 10,000 of them, all is 440 MB."""
-    if isinstance(answer, Ladder):
-        content = _ladder(answer)
-    elif isinstance(answer, Comparison):
-        content = _comparison(answer)
-    else:
-        content = _diagnosis(answer)
+    content = _content(answer)
     if gate:
-        content["gate"] = _gate(gate)
+        content["gate"] = plain(_gate(gate))
     before = "{"
     for name, value in content.items():
         yield f"{before}\n  {_indented(name, 1)}: "
@@ -90,180 +66,186 @@ def _indented(value: Any, depth: int) -> str:
     return json_text(value).rstrip("\n").replace("\n", "\n" + "  " * depth)
 
 
-def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
-    return {
-        "schema": DIAGNOSIS_SCHEMA,
-        "remark": diagnosis.remark,
-        "error": _failure(diagnosis.failure),
-        "reports": [_report(report) for report in diagnosis.reports],
-        "judged": _judged(diagnosis),
-        "priorities": _priorities(priorities(diagnosis)),
-        "launches": map(_launch, diagnosis.launches),
-    }
+def _content(answer: Diagnosis | Ladder | Comparison) -> dict[str, Any]:
+    """The keys of a document; the launches of a diagnosis are made one after the other."""
+    if isinstance(answer, Diagnosis):
+        launches = (plain(_launch(launch)) for launch in answer.launches)
+        return {**plain(_diagnosis(answer)), "launches": launches}
+    content: dict[str, Any] = plain(ladder_document(answer) if isinstance(answer, Ladder) else _comparison(answer))
+    return content
 
 
-def _judged(diagnosis: Diagnosis) -> dict[str, Any]:
-    """How many launches the rules could look at, before anything is said of them."""
-    return {
-        "launches": len(diagnosis.launches),
-        "not_judged": sum(launch.unexamined for launch in diagnosis.launches),
-        "not_yours": sum(launch.verdict == "not-yours" for launch in diagnosis.launches),
-        "why": coverage_sentence(diagnosis.launches),
-    }
+def _diagnosis(diagnosis: Diagnosis) -> diagnoses.DiagnosisDocument:
+    """All but the launches."""
+    return diagnoses.DiagnosisDocument(
+        schema="ncuview.diagnosis/2",
+        remark=diagnosis.remark,
+        error=diagnosis.failure,
+        reports=_reports(diagnosis.reports),
+        judged=_judged(diagnosis),
+        priorities=_priorities(priorities(diagnosis)),
+        launches=(),
+    )
 
 
-def _failure(failure: Failure | None) -> dict[str, Any] | None:
-    return asdict(failure) if failure else None
+def _judged(diagnosis: Diagnosis) -> diagnoses.Judged:
+    return diagnoses.Judged(
+        launches=len(diagnosis.launches),
+        not_judged=sum(launch.unexamined for launch in diagnosis.launches),
+        not_yours=sum(launch.verdict == "not-yours" for launch in diagnosis.launches),
+        why=coverage_sentence(diagnosis.launches),
+    )
 
 
-def _gate(gate: Gate) -> dict[str, Any]:
-    return {
-        "closed": is_closed(gate),
-        "nothing_checked": nothing_checked(gate),
-        "fail_on": gate.fail_on,
-        "remark": gate.remark,
-        "checks": [_check(check, gate) for check in gate.checks],
-    }
+def _gate(gate: Gate) -> diagnoses.GateResult:
+    return diagnoses.GateResult(
+        closed=is_closed(gate),
+        nothing_checked=nothing_checked(gate),
+        fail_on=gate.fail_on,
+        remark=gate.remark,
+        checks=tuple(_check(check, gate) for check in gate.checks),
+    )
 
 
-def _check(check: Check, gate: Gate) -> dict[str, Any]:
-    return {
-        "kernel": check.kernel,
-        "grid": list(check.grid),
-        "block": list(check.block),
-        "subject": check.subject,
-        "condition": check.condition,
-        "result": check.result,
-        "level": check.level,
-        "closes": closes(check, gate),
-        "measured": None if check.measured is None else _known(check.measured),
-        "limit": None if check.limit is None else _known(check.limit),
-        "unit": check.unit,
-        "message": check.message,
-        "origin": check.origin,
-        "where": [asdict(line) for line in check.where],
-    }
+def _check(check: Check, gate: Gate) -> diagnoses.GateCheck:
+    return diagnoses.GateCheck(
+        kernel=check.kernel,
+        grid=check.grid,
+        block=check.block,
+        subject=check.subject,
+        condition=check.condition,
+        result=check.result,
+        level=check.level,
+        closes=closes(check, gate),
+        measured=None if check.measured is None else _known(check.measured),
+        limit=None if check.limit is None else _known(check.limit),
+        unit=check.unit,
+        message=check.message,
+        origin=check.origin,
+        where=check.where,
+    )
 
 
-def _priorities(ranked: Priorities) -> dict[str, Any]:
-    return {
-        "total_ns": ranked.total_ns,
-        "left_ns": ranked.left_ns,
-        "saved_ns": asdict(ranked.saved),
-        "speedup": asdict(ranked.speedup),
-        "untimed": ranked.untimed,
-        "unprofiled": ranked.unprofiled,
-        "groups": [_priority(rank, group) for rank, group in enumerate(ranked.groups, start=1)],
-    }
+def _priorities(ranked: Priorities) -> diagnoses.Priorities:
+    return diagnoses.Priorities(
+        total_ns=ranked.total_ns,
+        left_ns=ranked.left_ns,
+        saved_ns=diagnoses.Saved(**vars(ranked.saved)),
+        speedup=ranked.speedup,
+        untimed=ranked.untimed,
+        unprofiled=ranked.unprofiled,
+        groups=tuple(_priority(rank, group) for rank, group in enumerate(ranked.groups, start=1)),
+    )
 
 
-def _priority(rank: int, group: Priority) -> dict[str, Any]:
-    return {
-        "rank": rank,
-        "kernel": group.kernel,
-        "demangled": group.demangled,
-        "grid": list(group.grid),
-        "block": list(group.block),
-        "device": asdict(group.device),
-        "launches": group.launches,
-        "profiled": group.profiled,
-        "time_ns": group.time_ns,
-        "share": group.share,
-        "shortest_ns": _known(group.shortest_ns),
-        "longest_ns": _known(group.longest_ns),
-        "optimization": group.advice.optimization if group.advice else None,
-        "rule": group.advice.rule.code if group.advice else None,
-        "agreed": group.agreed,
-        "predicted_speedup": asdict(group.promise),
-        "saved_ns": asdict(group.saved),
-        "example": {"report": group.example.report, "index": group.example.index},
-    }
+def _priority(rank: int, group: Priority) -> diagnoses.Priority:
+    return diagnoses.Priority(
+        rank=rank,
+        kernel=group.kernel,
+        demangled=group.demangled,
+        grid=group.grid,
+        block=group.block,
+        device=group.device,
+        launches=group.launches,
+        profiled=group.profiled,
+        time_ns=group.time_ns,
+        share=group.share,
+        shortest_ns=_known(group.shortest_ns),
+        longest_ns=_known(group.longest_ns),
+        optimization=group.advice.optimization if group.advice else None,
+        rule=group.advice.rule.code if group.advice else None,
+        agreed=group.agreed,
+        predicted_speedup=group.promise,
+        saved_ns=diagnoses.Saved(**vars(group.saved)),
+        example=Place(group.example.report, group.example.index),
+    )
 
 
-def _comparison(comparison: Comparison) -> dict[str, Any]:
-    return {
-        "schema": COMPARISON_SCHEMA,
-        "error": _failure(comparison.failure),
-        "before": [_report(report) for report in comparison.before.reports],
-        "after": [_report(report) for report in comparison.after.reports],
-        "differences": list(comparison.differences),
-        "unknown": list(comparison.unknown),
-        "pairs": [_pair(pair) for pair in comparison.pairs],
-        "only_before": [_side(launch) for launch in comparison.only_before],
-        "only_after": [_side(launch) for launch in comparison.only_after],
-    }
+def _comparison(comparison: Comparison) -> comparisons.ComparisonDocument:
+    return comparisons.ComparisonDocument(
+        schema="ncuview.comparison/2",
+        error=comparison.failure,
+        before=_reports(comparison.before.reports),
+        after=_reports(comparison.after.reports),
+        differences=comparison.differences,
+        unknown=comparison.unknown,
+        pairs=tuple(_pair(pair) for pair in comparison.pairs),
+        only_before=tuple(_side(launch) for launch in comparison.only_before),
+        only_after=tuple(_side(launch) for launch in comparison.only_after),
+    )
 
 
-def _pair(pair: Pair) -> dict[str, Any]:
-    return {
-        "sentence": moved_sentence(pair),
-        "changed": list(pair.changed),
-        "before_ns": _known(pair.before_ns),
-        "after_ns": _known(pair.after_ns),
-        "speedup": _known(pair.speedup),
-        "spread": pair.spread,
-        "unchanged": pair.is_noise,
-        "moved": [asdict(shift) for shift in pair.shifts],
-        "rules": [{**asdict(shift), "rule": shift.rule.code, "name": shift.rule.name} for shift in pair.rules],
-        "promise": (
-            {**asdict(pair.promise), "rule": pair.promise.rule.code, "name": pair.promise.rule.name}
-            if pair.promise
-            else None
+def _pair(pair: Pair) -> comparisons.ComparedPair:
+    return comparisons.ComparedPair(
+        sentence=moved_sentence(pair),
+        changed=pair.changed,
+        before_ns=_known(pair.before_ns),
+        after_ns=_known(pair.after_ns),
+        speedup=_known(pair.speedup),
+        spread=pair.spread,
+        unchanged=pair.is_noise,
+        moved=tuple(comparisons.MovedNumber(**vars(shift)) for shift in pair.shifts),
+        rules=tuple(comparisons.MovedRule(**_with_rule(shift)) for shift in pair.rules),
+        promise=comparisons.Prediction(**_with_rule(pair.promise)) if pair.promise else None,
+        launches=tuple(
+            comparisons.Partners(_side(was), _side(now)) for was, now in zip(pair.before, pair.after, strict=True)
         ),
-        "launches": [
-            {"before": _side(was), "after": _side(now)} for was, now in zip(pair.before, pair.after, strict=True)
-        ],
-    }
+    )
 
 
-def _side(launch: LaunchDiagnosis) -> dict[str, Any]:
+def _with_rule(part: Any) -> dict[str, Any]:
+    """The fields of what is about a rule, with the rule's code and name each under a key of its own."""
+    return {**vars(part), "rule": part.rule.code, "name": part.rule.name}
+
+
+def _side(launch: LaunchDiagnosis) -> comparisons.ComparedLaunch:
     """Which launch it is, and what was said of it in short; the diagnosis of its report has the rest."""
-    return {
-        "report": launch.report,
-        "index": launch.index,
-        "kernel": launch.kernel,
-        "demangled": launch.demangled,
-        "grid": list(launch.grid),
-        "block": list(launch.block),
-        "device": asdict(launch.device),
-        "time_ns": _known(launch.whole_ns),
-        "wall": launch.wall,
-        "verdict": launch.verdict,
-        "first_advice": launch.findings[0].optimization if launch.findings else None,
-    }
+    return comparisons.ComparedLaunch(
+        report=launch.report,
+        index=launch.index,
+        kernel=launch.kernel,
+        demangled=launch.demangled,
+        grid=launch.grid,
+        block=launch.block,
+        device=launch.device,
+        time_ns=_known(launch.whole_ns),
+        bottleneck=launch.bottleneck,
+        verdict=launch.verdict,
+        first_advice=launch.findings[0].optimization if launch.findings else None,
+    )
 
 
-def _report(report: ReportInfo) -> dict[str, Any]:
-    created = report.created.isoformat() if report.created else None
-    return {"path": report.path, "ncu_version": report.ncu_version, "created": created, "damage": report.damage}
+def _reports(reports: tuple[ReportInfo, ...]) -> tuple[Report, ...]:
+    return tuple(Report(each.path, each.ncu_version, each.created, each.damage) for each in reports)
 
 
-def _launch(launch: LaunchDiagnosis) -> dict[str, Any]:
-    return {
-        "report": launch.report,
-        "index": launch.index,
-        "kernel": launch.kernel,
-        "demangled": launch.demangled,
-        "grid": list(launch.grid),
-        "block": list(launch.block),
-        "duration_ns": _known(launch.duration_ns),
-        "device": asdict(launch.device),
-        "source": launch.origin,
-        "wall": launch.wall,
-        "walls": {unit: share for unit, share in launch.walls.items() if isfinite(share)},
-        "attained": _known(launch.attained),
-        "verdict": launch.verdict,
-        "owner": launch.owner,
-        "host": asdict(launch.host) if launch.host else None,
-        "textbook": list(launch.textbook),
-        "metrics": {
-            name: {"value": metric.value, "unit": metric.unit, "from": metric.source}
+def _launch(launch: LaunchDiagnosis) -> diagnoses.Launch:
+    return diagnoses.Launch(
+        report=launch.report,
+        index=launch.index,
+        kernel=launch.kernel,
+        demangled=launch.demangled,
+        grid=launch.grid,
+        block=launch.block,
+        duration_ns=_known(launch.duration_ns),
+        device=launch.device,
+        source=launch.origin,
+        bottleneck=launch.bottleneck,
+        units={unit: share for unit, share in launch.units.items() if isfinite(share)},
+        attained=_known(launch.attained),
+        verdict=launch.verdict,
+        owner=launch.owner,
+        call=launch.call,
+        host=launch.host,
+        textbook=launch.textbook,
+        metrics={
+            name: diagnoses.Metric(metric.value, metric.unit, metric.source)
             for name, metric in sorted(launch.metrics.items())
             if isfinite(metric.value)
         },
-        "findings": [_finding(rank, finding) for rank, finding in enumerate(launch.findings, start=1)],
-        "outcomes": [_outcome(outcome) for outcome in launch.outcomes],
-    }
+        findings=tuple(_advice(rank, finding) for rank, finding in enumerate(launch.findings, start=1)),
+        outcomes=tuple(_outcome(outcome) for outcome in launch.outcomes),
+    )
 
 
 def _known(value: float) -> float | None:
@@ -271,61 +253,61 @@ def _known(value: float) -> float | None:
     return value if isfinite(value) else None
 
 
-def _finding(rank: int, finding: Finding) -> dict[str, Any]:
-    return {
-        "rank": rank,
-        "rule": finding.rule.code,
-        "name": finding.rule.name,
-        "optimization": finding.optimization,
-        "message": finding.message,
-        "predicted_speedup": asdict(finding.predicted_speedup),
-        "wall_after": finding.wall_after,
-        "assumes": finding.assumes,
-        "check": finding.check,
-        "evidence": [asdict(evidence) for evidence in finding.evidence],
-        "where": [asdict(line) for line in finding.where],
-        "instructions": [asdict(instruction) for instruction in finding.instructions],
-        "lines_wanted": finding.lines_wanted,
-        "cite": [asdict(cite) for cite in finding.cite],
-        "fix": asdict(finding.fix),
-    }
+def _advice(rank: int, finding: Finding) -> diagnoses.Advice:
+    return diagnoses.Advice(
+        rank=rank,
+        rule=finding.rule.code,
+        name=finding.rule.name,
+        optimization=finding.optimization,
+        message=finding.message,
+        predicted_speedup=finding.predicted_speedup,
+        grade=finding.grade,
+        bottleneck_after=finding.bottleneck_after,
+        assumes=finding.assumes,
+        check=finding.check,
+        evidence=finding.evidence,
+        where=finding.where,
+        instructions=finding.instructions,
+        lines_wanted=finding.lines_wanted,
+        cite=finding.cite,
+        fix=finding.fix,
+    )
 
 
-def _outcome(outcome: Outcome) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "rule": outcome.rule.code,
-        "name": outcome.rule.name,
-        "outcome": _OUTCOME_WORDS[type(outcome)],
-        "message": outcome.message,
-    }
+def _outcome(outcome: Outcome) -> diagnoses.Outcome:
+    code, name, message = outcome.rule.code, outcome.rule.name, outcome.message
     if isinstance(outcome, Finding):
-        entry["predicted_speedup"] = asdict(outcome.predicted_speedup)
-        entry["rejected"] = outcome.rejected
+        gain, grade, rejected = outcome.predicted_speedup, outcome.grade, outcome.rejected
+        return diagnoses.OutcomeFinding(code, name, "finding", message, gain, grade, rejected)
     if isinstance(outcome, Skipped):
-        entry["missing"] = list(outcome.missing)
-    return entry
+        return diagnoses.OutcomeSkipped(code, name, "skipped", message, outcome.missing)
+    if isinstance(outcome, NotApplicable):
+        return diagnoses.OutcomeOther(code, name, "not_applicable", message)
+    word: Literal["broken", "passed"] = "broken" if isinstance(outcome, Broken) else "passed"
+    return diagnoses.OutcomeOther(code, name, word, message)
 
 
-def _ladder(ladder: Ladder) -> dict[str, Any]:
-    return {
-        "schema": LADDER_SCHEMA,
-        "family": ladder.family,
-        "remark": ladder.remark,
-        "reports": [_report(report) for report in ladder.reports],
-        "rungs": [_rung(rung) for rung in ladder.rungs],
-    }
+def ladder_document(ladder: Ladder) -> ladders.LadderDocument:
+    """A ladder as its document."""
+    return ladders.LadderDocument(
+        schema="ncuview.ladder/2",
+        family=ladder.family,
+        remark=ladder.remark,
+        reports=_reports(ladder.reports),
+        rungs=tuple(_rung(rung) for rung in ladder.rungs),
+    )
 
 
-def _rung(rung: Rung) -> dict[str, Any]:
-    return {
-        "kernel": rung.kernel,
-        "rung": rung.rung,
-        "useful_rate": _known(rung.useful_rate),
-        "rate_unit": rung.rate_unit,
-        "reported": rung.reported or None,
-        "better": rung.better or None,
-        "better_sizes": dict(rung.better_sizes),
-        "measured_speedup": rung.measured_speedup,
-        "steps": [asdict(step) for step in rung.steps],
-        "launch": _launch(rung.diagnosis),
-    }
+def _rung(rung: Rung) -> ladders.LadderStep:
+    return ladders.LadderStep(
+        kernel=rung.kernel,
+        rung=rung.rung,
+        useful_rate=_known(rung.useful_rate),
+        rate_unit=rung.rate_unit,
+        reported=rung.reported or None,
+        better=rung.better or None,
+        better_sizes=rung.better_sizes,
+        measured_speedup=rung.measured_speedup,
+        steps=rung.steps,
+        launch=_launch(rung.diagnosis),
+    )

@@ -106,14 +106,14 @@ def walls_frame(diagnosis: Diagnosis) -> pd.DataFrame:
         ``attrs["units"]`` has the unit of each column of numbers.
     """
     launches = diagnosis.launches
-    units = list(dict.fromkeys(unit for launch in launches for unit in launch.walls))
+    units = list(dict.fromkeys(unit for launch in launches for unit in launch.units))
     index = _index(launches)
     frame = pd.DataFrame(
         {
-            "wall": pd.Series([launch.wall for launch in launches], index=index, dtype=TEXT),
+            "wall": pd.Series([launch.bottleneck for launch in launches], index=index, dtype=TEXT),
             "attained": pd.Series([launch.attained for launch in launches], index=index, dtype="float64"),
             **{
-                unit: pd.Series([launch.walls.get(unit, nan) for launch in launches], index=index, dtype="float64")
+                unit: pd.Series([launch.units.get(unit, nan) for launch in launches], index=index, dtype="float64")
                 for unit in units
             },
         }
@@ -153,7 +153,7 @@ def _finding_row(at: int, launch: LaunchDiagnosis, finding: Finding, rank: int) 
         "best": gain.best,
         "high": gain.high,
         "saved_ns": launch.whole_ns * (1 - 1 / gain.best),
-        "wall_after": finding.wall_after,
+        "wall_after": finding.bottleneck_after,
         "file": worst.file if worst else "",
         "line": worst.line if worst else 0,
         "line_share": worst.share if worst else nan,

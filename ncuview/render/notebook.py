@@ -207,7 +207,7 @@ def _changed_lines(before: str, after: str) -> Iterator[ET.Element]:
 
 
 def _walls(launch: LaunchDiagnosis) -> Part:
-    busy = sorted((item for item in launch.walls.items() if item[1] >= _WALLS_FROM), key=lambda item: -item[1])
+    busy = sorted((item for item in launch.units.items() if item[1] >= _WALLS_FROM), key=lambda item: -item[1])
     if not busy:
         return idle_words(launch)
     return element("table", *(_row(unit, [_bar(share), f"{share:.0%} of its peak"]) for unit, share in busy))

@@ -81,7 +81,7 @@ def _of_launches(diagnosis: Diagnosis) -> list[_Family]:
         own = labels.setdefault(key, _labels(*key))
         time.add(own, launch.duration_ns / 1e9)
         attained.add(own, launch.attained)
-        for unit, share in launch.walls.items():
+        for unit, share in launch.units.items():
             use.add((*own, ("unit", safe_text(unit))), share)
         for name, metric in launch.metrics.items():
             textbook.add((*own, ("metric", safe_text(name)), ("unit", safe_text(metric.unit))), metric.value)
@@ -115,7 +115,7 @@ def _of_groups(diagnosis: Diagnosis) -> list[_Family]:
 def _state(group: Priority) -> _Labels:
     launch: LaunchDiagnosis = group.example
     advice = group.advice.optimization if group.advice else ""
-    return (("verdict", launch.verdict), ("wall", safe_text(launch.wall)), ("advice", safe_text(advice)))
+    return (("verdict", launch.verdict), ("wall", safe_text(launch.bottleneck)), ("advice", safe_text(advice)))
 
 
 def _of_gate(gate: Gate) -> list[_Family]:

@@ -131,11 +131,11 @@ def plot_walls(diagnosis: Diagnosis, axes: Axes | None = None) -> Axes:
         )
     names = [_launch_name(launch) for launch in launches]
     axes = _axes_or_new(axes, width=2.5 + 0.65 * max(len(units), 4) + _width(names), rows=len(launches))
-    use = [[100 * launch.walls.get(unit, float("nan")) for unit in units] for launch in launches]
+    use = [[100 * launch.units.get(unit, float("nan")) for unit in units] for launch in launches]
     image = axes.imshow(use, cmap=_USE_COLORS, vmin=0, vmax=100, aspect="auto")
     for row, launch in enumerate(launches):
         for column, unit in enumerate(units):
-            _say_use(axes, row, column, use[row][column], is_wall=launch.wall == unit)
+            _say_use(axes, row, column, use[row][column], is_wall=launch.bottleneck == unit)
     axes.set_xticks(range(len(units)), list(map(_literal, units)), rotation=30, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(launches)), names)
     axes.set_xlabel("hardware unit")
@@ -199,12 +199,12 @@ def _say_advice(axes: Axes, rungs: Sequence[Rung]) -> None:
 
 def _busy_units(launches: Sequence[LaunchDiagnosis]) -> list[str]:
     """Units that some launch uses, or that limit one, in the order of the model."""
-    units = dict.fromkeys(unit for launch in launches for unit in launch.walls)
-    walls = {launch.wall for launch in launches}
+    units = dict.fromkeys(unit for launch in launches for unit in launch.units)
+    walls = {launch.bottleneck for launch in launches}
     return [
         unit
         for unit in units
-        if unit in walls or any(launch.walls.get(unit, 0.0) >= _UNITS_FROM for launch in launches)
+        if unit in walls or any(launch.units.get(unit, 0.0) >= _UNITS_FROM for launch in launches)
     ]
 
 
@@ -229,7 +229,7 @@ def _say_use(axes: Axes, row: int, column: int, use: float, *, is_wall: bool) ->
 
 
 def _launch_name(launch: LaunchDiagnosis) -> str:
-    wall = "" if launch.wall in launch.walls else f", wall: {_literal(launch.wall)}"
+    wall = "" if launch.bottleneck in launch.units else f", wall: {_literal(launch.bottleneck)}"
     return f"{_name(launch.kernel)}, {duration(launch.duration_ns)}{wall}"
 
 

@@ -68,8 +68,8 @@ def rule_words(rule: RuleShift) -> str:
 
 def _wall(pair: Pair) -> Iterator[str]:
     was, now = pair.longest
-    if was.wall != now.wall:
-        yield f"wall {was.wall} -> {now.wall}"
+    if was.bottleneck != now.bottleneck:
+        yield f"wall {was.bottleneck} -> {now.bottleneck}"
 
 
 def _amount(value: float | None, shift: Shift) -> str:

@@ -76,7 +76,7 @@ def _rows(diagnosis: Diagnosis, gate: Gate | None) -> list[Row]:
             row["failed_checks"] = failed[launch.demangled, launch.grid, launch.block]
         if diagnosis.failure:
             row["missing"] = safe_text(diagnosis.failure.message)
-        row |= {safe_text(f"use.{unit}"): _known(share) for unit, share in launch.walls.items()}
+        row |= {safe_text(f"use.{unit}"): _known(share) for unit, share in launch.units.items()}
         row |= {safe_text(f"metric.{name}"): _known(metric.value) for name, metric in launch.metrics.items()}
         rows.append(row)
     if diagnosis.failure and not rows:
@@ -98,7 +98,7 @@ def _launch(launch: LaunchDiagnosis) -> Row:
         "duration_ns": _known(launch.duration_ns),
         "whole_ns": _known(launch.whole_ns),
         "verdict": launch.verdict,
-        "wall": safe_text(launch.wall),
+        "wall": safe_text(launch.bottleneck),
         "attained": _known(launch.attained),
         **_advice(launch, launch.findings[0] if launch.findings else None),
     }

@@ -234,7 +234,7 @@ def _no_step(console: Console, launch: LaunchDiagnosis) -> None:
 
 
 def _walls(launch: LaunchDiagnosis) -> str:
-    busy = sorted(launch.walls.items(), key=lambda item: -item[1])
+    busy = sorted(launch.units.items(), key=lambda item: -item[1])
     return "  ".join(f"{name} {share:.0%}" for name, share in busy if share >= 0.05) or idle_words(launch)
 
 

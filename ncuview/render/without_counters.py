@@ -1,20 +1,21 @@
 """Terminal page and JSON of ``WithoutCounters``: times by events and facts of machine code, with no counters.
 
-The page begins with why counters are missing and the remedy, and ends with the kernel's recorded ladder. The JSON has
-the schema ``ncuview.without_counters/1``.
+The page begins with why counters are missing and the remedy, and ends with the kernel's recorded ladder.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from ncuview.base.figures import duration
 from ncuview.comparison.compare import launch_words
-from ncuview.render.document import as_json
+from ncuview.records.documents import without_counters as documents
+from ncuview.records.profile import Device
+from ncuview.records.schema import plain
+from ncuview.render.document import ladder_document
 from ncuview.render.ladder import ladder_page
 from ncuview.render.terminal import page_console, page_text, row
 from ncuview.render.text import json_text, safe_copy, safe_text
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from ncuview.catalogue.event_times import EventTimes
     from ncuview.pipeline.without_counters import KernelFacts, LaunchFacts, RuleSubject, WithoutCounters
     from ncuview.records.failure import Failure
     from ncuview.records.ladder import Ladder
 
-SCHEMA = "ncuview.without_counters/1"
 _DOCTOR = "`ncuview doctor` says which of these applies here."
 _NO_GAIN = "No gain is promised: only counters say what these cost."
 _ELSEWHERE = (
@@ -71,19 +72,19 @@ def without_counters_page(told: WithoutCounters, *, width: int, color: bool) -> 
 
 
 def without_counters_document(told: WithoutCounters) -> str:
-    """The JSON document, described by without_counters.schema.json."""
-    content = {
-        "schema": SCHEMA,
-        "subject": told.subject,
-        "error": asdict(told.refusal) if told.refusal else None,
-        "remark": told.remark,
-        "launch": asdict(told.launch) if told.launch else None,
-        "times": _times_content(told),
-        "kernels": [_kernel_content(kernel) for kernel in told.kernels],
-        "untold": [asdict(part) for part in told.untold],
-        "recorded_ladder": _ladder_content(told.ladder) if told.ladder else None,
-    }
-    return json_text(content)
+    """The JSON document."""
+    document = documents.WithoutCountersDocument(
+        schema="ncuview.without_counters/2",
+        subject=told.subject,
+        error=told.refusal,
+        remark=told.remark,
+        launch=documents.OwnLaunch(**vars(told.launch)) if told.launch else None,
+        times=_times_content(told.times) if told.times else None,
+        kernels=tuple(_kernel_content(kernel) for kernel in told.kernels),
+        untold=tuple(documents.MissingPart(part.what, part.failure) for part in told.untold),
+        recorded_ladder=ladder_document(told.ladder) if told.ladder else None,
+    )
+    return json_text(plain(document))
 
 
 def _provenance(told: WithoutCounters) -> str:
@@ -200,32 +201,35 @@ def _said(failure: Failure) -> str:
     return safe_text(" ".join(failure.message.split())).removesuffix(".")
 
 
-def _times_content(told: WithoutCounters) -> dict[str, Any] | None:
-    if told.times is None:
-        return None
-    low, high = told.times.bounds_ns
-    return {
-        "device": {"name": told.times.device, "compute_capability": told.times.capability},
-        "multiprocessors": told.times.multiprocessors,
-        "median_ns": told.times.median_ns,
-        "low_ns": low,
-        "high_ns": high,
-        "times_ns": list(told.times.times_ns),
+def _times_content(times: EventTimes) -> documents.Times:
+    low, high = times.bounds_ns
+    return documents.Times(
+        device=Device(times.device, times.capability),
+        multiprocessors=times.multiprocessors,
+        median_ns=times.median_ns,
+        low_ns=low,
+        high_ns=high,
+        times_ns=times.times_ns,
+    )
+
+
+def _kernel_content(kernel: KernelFacts) -> documents.KernelCode:
+    filled = kernel.occupancy
+    changed = {
+        "spilled": documents.Spilled(*kernel.spilled) if kernel.spilled is not None else None,
+        "occupancy": documents.TheoreticalOccupancy(**vars(filled), limited_by=filled.limited_by) if filled else None,
+        "subjects": tuple(_subject_content(subject) for subject in kernel.subjects),
     }
+    return documents.KernelCode(**{**vars(kernel), **changed})
 
 
-def _kernel_content(kernel: KernelFacts) -> dict[str, Any]:
-    content = asdict(kernel)
-    if kernel.spilled is not None:
-        content["spilled"] = dict(zip(("store_bytes", "load_bytes"), kernel.spilled, strict=True))
-    if kernel.occupancy is not None:
-        content["occupancy"]["limited_by"] = list(kernel.occupancy.limited_by)
-    content["subjects"] = [
-        {**asdict(subject), "rule": subject.rule.code, "name": subject.rule.name} for subject in kernel.subjects
-    ]
-    return content
-
-
-def _ladder_content(ladder: Ladder) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(as_json(ladder))
-    return content
+def _subject_content(subject: RuleSubject) -> documents.Subject:
+    where = tuple(documents.CodeLocation(**vars(place)) for place in subject.where)
+    return documents.Subject(
+        rule=subject.rule.code,
+        optimization=subject.optimization,
+        says=subject.says,
+        in_loop=subject.in_loop,
+        where=where,
+        name=subject.rule.name,
+    )

@@ -68,23 +68,27 @@ def failure_sentence(failure: Failure | None) -> str:
 
 def wall_words(launch: LaunchDiagnosis) -> str:
     """``l1_data 88 %``, or ``latency``."""
-    return f"{launch.wall} {launch.walls[launch.wall]:.0%}" if launch.wall in launch.walls else launch.wall
+    return (
+        f"{launch.bottleneck} {launch.units[launch.bottleneck]:.0%}"
+        if launch.bottleneck in launch.units
+        else launch.bottleneck
+    )
 
 
 def wall_sentence(launch: LaunchDiagnosis) -> str:
     """What limits the launch, as a sentence without its full stop."""
-    if launch.wall == "latency":
+    if launch.bottleneck == "latency":
         return "Latency is the wall: no unit is busy enough to explain the time"
-    if launch.wall == "launch":
+    if launch.bottleneck == "launch":
         return "The launch itself is the wall: it costs as much as the work"
-    if launch.wall == "blocks":
+    if launch.bottleneck == "blocks":
         return "Starting blocks is the wall: the GPU starts one after the other, and these end too soon"
-    if launch.wall == "transfer":
+    if launch.bottleneck == "transfer":
         return "The copies between host and device are the wall"
-    if launch.wall not in launch.walls:
+    if launch.bottleneck not in launch.units:
         return "The wall is unknown: the use of a unit that could be it was not collected"
-    what = UNITS[launch.wall].says if launch.wall in UNITS else "L2 cache"
-    return f"The wall is {launch.wall} ({what}) at {launch.walls[launch.wall]:.0%} of its peak"
+    what = UNITS[launch.bottleneck].says if launch.bottleneck in UNITS else "L2 cache"
+    return f"The wall is {launch.bottleneck} ({what}) at {launch.units[launch.bottleneck]:.0%} of its peak"
 
 
 def step_words(launch: LaunchDiagnosis) -> str:
@@ -127,7 +131,9 @@ def promise_bounds(launch: LaunchDiagnosis, finding: Finding) -> str:
 
 def advice_reason(launch: LaunchDiagnosis, finding: Finding) -> str:
     """What was found, what the wall is, and what it is after the change."""
-    after = "" if finding.wall_after == launch.wall else f"; after this change {finding.wall_after} is"
+    after = (
+        "" if finding.bottleneck_after == launch.bottleneck else f"; after this change {finding.bottleneck_after} is"
+    )
     return f"{finding.message}. {wall_sentence(launch)}{after}."
 
 
@@ -265,7 +271,7 @@ def _who(names: list[str], launch: LaunchDiagnosis) -> str:
 
 def idle_words(launch: LaunchDiagnosis) -> str:
     """What is said of the units of a launch of which none shows a use worth a bar."""
-    if launch.walls:
+    if launch.units:
         return "no unit above 5 %"
     summary = launch.metrics.get("dram_peak_share")
     said = f"; by Nsight's summary device memory is at {summary.value:.0f}% of its peak" if summary else ""

@@ -28,12 +28,14 @@ from ncuview.records.diagnosis import (
 from ncuview.records.failure import Failure
 from ncuview.records.profile import Configuration, ReportInfo
 
-SCHEMA = "ncuview.diagnosis/1"
+_SCHEMAS = ("ncuview.diagnosis/1", "ncuview.diagnosis/2")
+_RENAMED = {"wall": "bottleneck", "walls": "units", "wall_after": "bottleneck_after"}
+"""Keys of version 1 -> those of version 2."""
 
 _AGAIN = "Write it again: ncuview analyze REPORT --format json."
 _NO_FIX = {"title": "", "before": "", "before_from": "", "after": "", "after_from": ""}
 _REJECTED = {
-    **dict.fromkeys(("optimization", "wall_after", "check", "assumes"), ""),
+    **dict.fromkeys(("optimization", "bottleneck_after", "check", "assumes"), ""),
     **dict.fromkeys(("evidence", "where", "cite"), ()),
     "fix": _NO_FIX,
 }
@@ -64,10 +66,10 @@ def read_document(file: Path) -> Diagnosis | None:
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:
-        if SCHEMA.encode() in data[:200]:
+        if any(schema.encode() in data[:200] for schema in _SCHEMAS):
             raise ReportDamaged(f"{file} is damaged: {error}", hint=_AGAIN) from error
         return None
-    if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+    if not isinstance(content, dict) or content.get("schema") not in _SCHEMAS:
         return None
     try:
         return diagnosis_of(content)
@@ -76,7 +78,7 @@ def read_document(file: Path) -> Diagnosis | None:
 
 
 def diagnosis_of(content: dict[str, Any]) -> Diagnosis:
-    """The diagnosis that a document of the schema ``ncuview.diagnosis/1`` describes.
+    """The diagnosis that a document of the schema ``ncuview.diagnosis/1`` or ``/2`` describes.
 
     Raises:
         LookupError, TypeError, AttributeError, ValidationError: A part is missing or of the wrong type.
@@ -91,6 +93,7 @@ def diagnosis_of(content: dict[str, Any]) -> Diagnosis:
 
 
 def _launch(told: dict[str, Any]) -> LaunchDiagnosis:
+    told = _with_new_names(told)
     return _LAUNCH.validate_python(
         {
             **told,
@@ -110,9 +113,14 @@ def _outcomes(told: list[dict[str, Any]], advice: list[dict[str, Any]]) -> Itera
         raise LookupError("outcomes and findings do not agree")
     in_full = iter(advice)
     for outcome, is_advice in zip(told, advised, strict=True):
-        said = next(in_full) if is_advice else _REJECTED if outcome["outcome"] == "finding" else {}
+        said = _with_new_names(next(in_full)) if is_advice else _REJECTED if outcome["outcome"] == "finding" else {}
         rule = {"code": outcome["rule"], "name": outcome["name"]}
         yield _KINDS[outcome["outcome"]].validate_python({**said, **outcome, "rule": rule})
+
+
+def _with_new_names(told: dict[str, Any]) -> dict[str, Any]:
+    """A launch or a finding with the keys of version 2, whichever version it is of."""
+    return {_RENAMED.get(key, key): value for key, value in told.items()}
 
 
 def _number(value: float | None) -> float:

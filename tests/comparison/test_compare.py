@@ -226,7 +226,7 @@ def test_the_same_settings_are_known() -> None:
 
 
 def units(made: LaunchDiagnosis, attained: float = 1.0, **walls: float) -> LaunchDiagnosis:
-    return replace(made, walls=walls, attained=attained)
+    return replace(made, units=walls, attained=attained)
 
 
 def test_a_counter_explains_the_time_of_the_unit_that_it_drives_in_proportion_to_its_change() -> None:

@@ -92,6 +92,6 @@ def test_without_any_metric_every_rule_is_skipped_or_has_no_subject(family: str)
 def test_where_no_unit_was_measured_nothing_is_known_of_the_peak() -> None:
     profile = profile_of(recorded_report("reduction"))
     launches = diagnose(without(profile, {unit.metric for unit in UNITS.values()}), load_rules()).launches
-    assert not {*chain.from_iterable(launch.walls for launch in launches)} & {"dram", "l2", "issue", "fma"}
+    assert not {*chain.from_iterable(launch.units for launch in launches)} & {"dram", "l2", "issue", "fma"}
     assert all(isnan(launch.attained) for launch in launches)
     assert not any(isnan(launch.attained) for launch in diagnose(profile, load_rules()).launches)

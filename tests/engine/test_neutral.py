@@ -33,7 +33,7 @@ def said(launch: LaunchDiagnosis) -> object:
         else outcome
         for outcome in launch.outcomes
     ]
-    return (launch.wall, launch.walls, launch.verdict, launch.attained, outcomes)
+    return (launch.bottleneck, launch.units, launch.verdict, launch.attained, outcomes)
 
 
 @pytest.mark.parametrize("report", RECORDED, ids=[path.parent.name for path in RECORDED])

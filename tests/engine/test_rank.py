@@ -88,12 +88,12 @@ def test_a_finding_that_hides_too_little_latency_is_kept_with_that_reason() -> N
 
 def test_a_launch_at_a_wall_without_advice_is_near_its_peak() -> None:
     launch = only(Launch(metrics={USE["dram"]: 90.0}))
-    assert (launch.wall, launch.verdict, launch.findings) == ("dram", "near-peak", ())
+    assert (launch.bottleneck, launch.verdict, launch.findings) == ("dram", "near-peak", ())
 
 
 def test_a_launch_with_advice_is_not_near_its_peak() -> None:
     launch = only(CONFLICTS)
-    assert (launch.wall, launch.verdict) == ("l1_data", "advice")
+    assert (launch.bottleneck, launch.verdict) == ("l1_data", "advice")
     assert launch.findings[0].optimization == "shared_memory_padding"
 
 
@@ -119,11 +119,11 @@ def test_near_peak_begins_at_the_share_that_makes_a_wall(share: float, verdict: 
 
 def test_a_wall_is_as_busy_as_the_busiest_of_its_units() -> None:
     uses = {USE["l2_tags"]: 20.0, USE["l2_sectors"]: 55.0, USE["l2_data"]: 40.0}
-    assert only(Launch(metrics=uses)).walls["l2"] == pytest.approx(0.55)
+    assert only(Launch(metrics=uses)).units["l2"] == pytest.approx(0.55)
 
 
 def test_a_wall_that_was_not_measured_is_left_out() -> None:
-    assert "lsu" not in only(Launch().without(USE["lsu"])).walls
+    assert "lsu" not in only(Launch().without(USE["lsu"])).units
 
 
 def test_a_finding_names_its_line_and_the_code_on_it() -> None:
@@ -155,8 +155,8 @@ def test_evidence_gives_value_and_metrics_of_every_number() -> None:
 def told(launch: LaunchDiagnosis) -> list[object]:
     """All that a diagnosis says except where in the source."""
     return [
-        launch.wall,
-        launch.walls,
+        launch.bottleneck,
+        launch.units,
         launch.verdict,
         *(replace(o, where=()) if isinstance(o, Finding) else o for o in launch.outcomes),
     ]
@@ -181,7 +181,7 @@ def test_launches_keep_the_order_and_identity_of_the_profile() -> None:
 
 def test_without_rules_the_walls_are_still_named() -> None:
     launch = only(Launch(metrics={USE["dram"]: 90.0}), ())
-    assert (launch.wall, launch.outcomes) == ("dram", ())
+    assert (launch.bottleneck, launch.outcomes) == ("dram", ())
 
 
 def test_a_hundred_launches_are_judged_like_one() -> None:

@@ -36,8 +36,8 @@ def launch(
         duration_ns=time_ns,
         device=Device(gpu, "9.0"),
         origin="report",
-        wall="dram",
-        walls={"dram": 0.5},
+        bottleneck="dram",
+        units={"dram": 0.5},
         attained=0.6,
         verdict="unclear",
         metrics={

@@ -19,7 +19,7 @@ from tests.render.sample import advice_finding, rejected_finding
 RULE = RuleId("SMEM001", "shared-bank-conflict")
 METRIC = '[[budget]]\nkernel = "copy"\nmetric = "{}"\n{}\n'
 FINDING = '[[budget]]\nkernel = "copy"\nfinding = "{}"\n'
-PROMISED = '[[budget]]\nkernel = "copy"\npromised = true\nmax = {}\n'
+PROMISED = '[[budget]]\nkernel = "copy"\npredicted = true\nmax = {}\n'
 
 
 def checks(folder: Path, text: str, *launches: LaunchDiagnosis, **metrics: list[float]) -> list[Check]:

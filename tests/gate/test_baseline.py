@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 
 from ncuview.base.errors import BaselineError, BaselineMissing, NotComparable
 from ncuview.base.paths import shipped
-from ncuview.gate.baseline import Baseline, baseline_of, read_baseline, save_baseline
+from ncuview.gate.baseline import Baseline, baseline_of, baseline_schema, read_baseline, save_baseline
 from ncuview.gate.budget import BaselineLimits, Budget
 from ncuview.gate.judge import judge
 from ncuview.gate.spread import KernelSpread, Spreads
@@ -39,6 +38,10 @@ def gate(before: Baseline, *launches: LaunchDiagnosis, limits: BaselineLimits | 
     return check(now, Budget(baseline=limits or BaselineLimits()), ("main.json", before), **how)
 
 
+VERSION_1 = Path(__file__).parent / "version_1" / "baseline.json"
+"""As ncuview 0.1 saved it, of divergentOnWarpBorder."""
+
+
 def wrong(found: Gate) -> list[Check]:
     return [each for each in found.checks if each.result != "passed"]
 
@@ -55,12 +58,31 @@ def test_a_baseline_is_read_back_as_it_was_and_fits_its_schema(tmp_path: Path) -
     save_baseline(made, tmp_path / "main.json")
     assert read_baseline(tmp_path / "main.json") == made
     document = json.loads((tmp_path / "main.json").read_text(encoding="utf-8"))
-    schema = json.loads(files("ncuview.gate").joinpath("baseline.schema.json").read_text(encoding="utf-8"))
+    schema = baseline_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(document, schema)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**document, "schema": "ncuview.baseline/2"}, schema)
+        jsonschema.validate({**document, "schema": "ncuview.baseline/1"}, schema)
     assert list(tmp_path.iterdir()) == [tmp_path / "main.json"], "no temporary file is left"
+
+
+def test_a_baseline_of_version_1_is_read_and_saved_as_version_2(tmp_path: Path) -> None:
+    old = json.loads(VERSION_1.read_text(encoding="utf-8"))
+    save_baseline(read_baseline(VERSION_1), tmp_path / "new.json")
+    new = json.loads((tmp_path / "new.json").read_text(encoding="utf-8"))
+    (was,), (now,) = old["kernels"], new["kernels"]
+    assert (old["schema"], new["schema"]) == ("ncuview.baseline/1", "ncuview.baseline/2")
+    assert old["conditions"] == new["conditions"]
+    assert (was.pop("wall"), was.pop("walls")) == (now.pop("bottleneck"), now.pop("units"))
+    assert was == now
+
+
+def test_a_baseline_that_cannot_be_read_says_how_to_save_it_again(tmp_path: Path) -> None:
+    old = VERSION_1.read_text(encoding="utf-8")
+    (tmp_path / "main.json").write_text(old.replace('"walls"', '"busy"'), encoding="utf-8")
+    with pytest.raises(BaselineError, match=r"main\.json: kernels\.0") as caught:
+        read_baseline(tmp_path / "main.json")
+    assert "ncuview check TARGET --save-baseline FILE" in caught.value.hint
 
 
 def test_a_metric_is_a_line_so_that_reviews_read_well(tmp_path: Path) -> None:
@@ -91,7 +113,7 @@ def test_what_varies_is_kept_with_its_bounds() -> None:
         ("", "file"),
         ("{}", "schema"),
         ("[1]", "file"),
-        ('{"schema": "ncuview.baseline/2"}', "schema"),
+        ('{"schema": "ncuview.baseline/3"}', "schema"),
         ('{"schema": "ncuview.baseline/1", "conditions": {}}', "conditions.gpus"),
     ],
 )

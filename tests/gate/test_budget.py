@@ -23,7 +23,7 @@ level = "warn"
 
 [[budget]]
 kernel = "*"
-promised = true
+predicted = true
 max = 1.2
 
 [baseline]
@@ -77,8 +77,8 @@ def entry(text: str) -> str:
         (entry('kernel = "*"\nmetric = "dram_write_bytes"\nmax = 5'), "budget 2: metric: dram_write_bytes differs by"),
         (entry('kernel = "*"\nmetric = "ipc"\nfinding = "SMEM001"\nmax = 1'), "exactly one of"),
         (entry('kernel = "*"\nfinding = "SMEM001"\nmax = 1'), "a finding takes no max"),
-        (entry('kernel = "*"\npromised = true'), "promised takes max"),
-        (entry('kernel = "*"\npromised = 1.2\nmax = 2'), "budget 2: promised: "),
+        (entry('kernel = "*"\npredicted = true'), "predicted takes max"),
+        (entry('kernel = "*"\npredicted = 1.2\nmax = 2'), "budget 2: predicted: "),
         (entry('kernel = "*"\nfinding = "SMEM001"\nlevel = "fatal"'), "budget 2: level: "),
         (entry('kernel = "*"\nfinding = "SMEM001"\ngrid = [0]'), "budget 2: grid.0: "),
         ("[baseline]\ntolerance = 2.0", "baseline.tolerance: "),
@@ -132,4 +132,20 @@ def test_a_metric_that_ncu_cannot_count_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_entry_of_a_program_may_say_that_it_has_no_metric() -> None:
-    assert Entry(kernel="*", metric=None, promised=True, max=1).metric is None
+    assert Entry(kernel="*", metric=None, predicted=True, max=1).metric is None
+
+
+def test_the_key_of_0_1_for_what_is_predicted_is_accepted_and_noted(tmp_path: Path) -> None:
+    old = write(tmp_path, GOOD.replace("predicted = true", "promised = true"))
+    new = write(tmp_path, GOOD, "new.toml")
+    assert read_budget(old).entries == read_budget(new).entries
+    assert read_budget(old).notes == (
+        f"{old}, budget 3: promised is called predicted now; the old key still works in 0.2",
+    )
+    assert read_budget(new).notes == ()
+
+
+def test_both_keys_at_once_are_refused(tmp_path: Path) -> None:
+    both = write(tmp_path, GOOD.replace("predicted = true", "predicted = true\npromised = true"))
+    with pytest.raises(BudgetError, match="budget 3: promised: unknown key"):
+        read_budget(both)

@@ -22,6 +22,7 @@ from ncuview.pipeline import examine
 from ncuview.reader.scrub import scrub
 from tests.test_cli import BARE, Ended, assert_failed, install, ncuview
 
+VERSION_1 = Path(__file__).parent / "version_1" / "baseline.json"
 REPORT = shipped("kernels") / "divergence" / "h200.ncu-repz"
 BANKS = shipped("kernels") / "bank_patterns" / "h200.ncu-repz"
 
@@ -298,6 +299,19 @@ def test_a_kernel_of_the_catalogue_is_checked_by_its_recorded_profile(tmp_path: 
 
 
 # Baselines
+
+
+def test_a_baseline_of_version_1_is_compared_with(run: Run) -> None:
+    ended = run("check", REPORT, "--kernel-name", "divergentOnWarpBorder", "--baseline", VERSION_1)
+    assert (ended.code, ended.err) == (0, "")
+    assert "gate: open" in ended.out
+
+
+def test_the_old_key_of_a_budget_is_noted_on_standard_error(run: Run, tmp_path: Path) -> None:
+    path = budget(tmp_path, '[[budget]]\nkernel = "*"\npromised = true\nmax = 1.2\n')
+    ended = run("check", "--check-budget-only", path)
+    assert ended.code == 0
+    assert "budget 1: promised is called predicted now" in ended.err
 
 
 def test_a_report_is_as_its_own_baseline(main: Path) -> None:

@@ -43,6 +43,15 @@ def test_the_table_keeps_other_kernels_and_gpus(tmp_path: Path) -> None:
     assert found.time("B", "a(float *, int)") == 0.0
 
 
+def test_a_table_of_0_1_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "spread.json"
+    path.write_text(
+        '{"schema": "ncuview.spread/1", "gpus": {"NVIDIA H200": {"copy(float *, int)": '
+        '{"repeats": 6, "time": 0.01, "metrics": {"inst_executed": 0.002}}}}}'
+    )
+    assert read_spreads(path).time("NVIDIA H200", COPY) == 0.01
+
+
 def test_no_table_is_an_empty_one(tmp_path: Path) -> None:
     assert read_spreads(tmp_path / "none.json") == Spreads()
     assert read_spreads(None) == Spreads()

@@ -195,7 +195,7 @@ PLACES: Mapping[str, Poison] = {
         )
     ),
     "rule's evidence": _findings(
-        lambda finding, text: replace(finding, evidence=(Evidence(text, 1.0, text, (text,)),), wall_after=text)
+        lambda finding, text: replace(finding, evidence=(Evidence(text, 1.0, text, (text,)),), bottleneck_after=text)
     ),
     "rule's fix": _findings(
         lambda finding, text: replace(
@@ -209,7 +209,7 @@ PLACES: Mapping[str, Poison] = {
         lambda finding, text: replace(finding, edit=poisoned(finding.edit, text) if finding.edit else None)
     ),
     "reasons of other outcomes": _outcomes,
-    "unit's name": _launch(wall=lambda _, name: name, walls=lambda launch, name: {**launch.walls, name: 0.9}),
+    "unit's name": _launch(bottleneck=lambda _, name: name, units=lambda launch, name: {**launch.units, name: 0.9}),
     "textbook metric": _launch(metrics=lambda launch, name: {**launch.metrics, name: TextbookMetric(1.0, name, name)}),
     "textbook remark": _launch(textbook=lambda _, text: (text,)),
     "budget's name": _checks(origin="TEXT"),

@@ -89,7 +89,7 @@ def test_nothing_is_found_on_an_export_that_is_not_found_on_the_report(transpose
         known = {outcome.rule for outcome in before.outcomes if isinstance(outcome, Finding)}
         assert {outcome.rule for outcome in after.outcomes if isinstance(outcome, Finding)} <= known
         assert not any(isinstance(outcome, Broken) for outcome in after.outcomes)
-        assert (after.wall, after.duration_ns) == (before.wall, before.duration_ns)
+        assert (after.bottleneck, after.duration_ns) == (before.bottleneck, before.duration_ns)
 
 
 numbers = st.floats(allow_nan=False, allow_infinity=False) | st.integers(0, 2**53).map(float)

@@ -81,7 +81,7 @@ every_page = pytest.mark.parametrize("page", [plain, html, notebook, comment])
 
 @pytest.mark.parametrize("page", [plain, html])
 def test_times_of_the_host_are_told(page: Callable[[Diagnosis], str]) -> None:
-    launch = replace(launch_with_advice(), host=HOST, wall="transfer")
+    launch = replace(launch_with_advice(), host=HOST, bottleneck="transfer")
     text = page(of(launch))
     assert "copies to the device " in text
     assert " in all, which gains are of" in text

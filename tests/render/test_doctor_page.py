@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from rich.cells import cell_len
 
 from ncuview.doctor.checkup import CHECKS, examine_this_machine
 from ncuview.doctor.verdict import Checked, Evidence, Examination, Verdict, fail, ok, unknown, warn
 from ncuview.render.doctor_page import doctor_json, doctor_page
 from tests.hostile import HOSTILE
+from tests.render.schema import problems
 
 SEEN = Evidence("/proc/driver/nvidia/params", "RmProfilingAdminOnly: 1")
 
@@ -43,10 +42,8 @@ def page(examination: Examination, width: int = 100) -> str:
 
 
 def document(examination: Examination) -> dict[str, Any]:
-    schema = json.loads(files("ncuview.render").joinpath("doctor.schema.json").read_text(encoding="utf-8"))
-    Draft202012Validator.check_schema(schema)
     read: dict[str, Any] = json.loads(doctor_json(examination), parse_constant=pytest.fail)
-    assert not list(Draft202012Validator(schema).iter_errors(read))
+    assert not problems(read, "doctor")
     return read
 
 

@@ -477,7 +477,7 @@ def test_memory_that_is_written_attains_less() -> None:
     written, _ = attainable_bounds(replace(launch, metrics=metrics), "dram")
     assert only_read == pytest.approx(0.916)
     assert written == pytest.approx(0.916 - 0.5 * 0.195)
-    assert attainable_bounds(replace(launch, walls={"dram": 0.95}), "dram") == (0.95, 0.95)
+    assert attainable_bounds(replace(launch, units={"dram": 0.95}), "dram") == (0.95, 0.95)
 
 
 @given(st.floats(1e-9, 1e18), st.sampled_from(["byte", "byte/s", "FLOP/s"]))

@@ -123,7 +123,7 @@ def test_no_output_holds_nan_or_infinity(to: str) -> None:
         launch_with_advice(),
         duration_ns=nan,
         attained=nan,
-        walls={"dram": nan, "l2": inf, "l1_data": 1.7},
+        units={"dram": nan, "l2": inf, "l1_data": 1.7},
         metrics={
             "a": TextbookMetric(nan, "%", "x"),
             "b": TextbookMetric(-inf, "%", "x"),
@@ -228,7 +228,7 @@ def test_json_of_many_launches_is_never_whole_in_memory(tmp_path: Path) -> None:
 def test_text_that_fails_half_way_leaves_what_was_there(tmp_path: Path) -> None:
     target = tmp_path / "a.json"
     target.write_text("old")
-    bad = replace(launch_with_advice(), walls={"dram": 0.5}, textbook=(nan,))  # type: ignore[arg-type]
+    bad = replace(launch_with_advice(), units={"dram": 0.5}, textbook=(nan,))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="not JSON compliant"):
         write_output(target, output_parts(Diagnosis((launch_with_advice(), bad), ()), None, "json"))
     assert target.read_text() == "old"

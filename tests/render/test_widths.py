@@ -40,7 +40,7 @@ def launch(kernel: str, ns: float, gain: float = 0.0, optimization: str = "share
         return of_kernel
     finding = replace(advice_finding(), predicted_speedup=Gain(gain, gain, gain), optimization=optimization)
     like = launch_with_advice()
-    return replace(of_kernel, wall=like.wall, walls=like.walls, verdict=like.verdict, outcomes=(finding,))
+    return replace(of_kernel, bottleneck=like.bottleneck, units=like.units, verdict=like.verdict, outcomes=(finding,))
 
 
 def ranking() -> tuple[Diagnosis, dict[int, Cells]]:

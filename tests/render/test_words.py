@@ -61,7 +61,7 @@ def test_rules_that_cannot_judge_are_named_unless_there_are_many() -> None:
 def test_a_use_that_was_not_collected_is_not_called_small() -> None:
     [launch] = diagnose(make_profile(Launch()), load_rules()).launches
     assert idle_words(launch) == "no unit above 5 %"
-    bare = replace(launch, walls={}, metrics={})
+    bare = replace(launch, units={}, metrics={})
     assert idle_words(bare) == "the counters of the units were not collected"
     summary = {"dram_peak_share": TextbookMetric(86.4, "%", "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed")}
     assert idle_words(replace(bare, metrics=summary)).endswith("device memory is at 86% of its peak")

@@ -88,7 +88,7 @@ def _line(report: str, launch: LaunchDiagnosis, codes: Sequence[str]) -> Line:
     decided = [_decided(by_code[code]) for code in codes]
     rest = hashlib.sha256(repr(decided).encode()).hexdigest()[:8]
     name = f"{report} {launch.index} {launch.kernel}"
-    return Line(name, launch.verdict, launch.wall, ", ".join(advice) or NO_ADVICE, letters, rest)
+    return Line(name, launch.verdict, launch.bottleneck, ", ".join(advice) or NO_ADVICE, letters, rest)
 
 
 def _letter(outcome: Outcome) -> str:
@@ -105,4 +105,4 @@ def _decided(outcome: Outcome) -> tuple[str, ...]:
     numbers = (f"{each:.3g}" for each in (gain.low, gain.best, gain.high))
     lines = (f"{each.file}:{each.line} {each.share:.2f}" for each in outcome.where)
     addresses = (f"{each.address} {each.share:.2f}" for each in outcome.instructions)
-    return (*numbers, outcome.wall_after, *lines, *addresses)
+    return (*numbers, outcome.bottleneck_after, *lines, *addresses)

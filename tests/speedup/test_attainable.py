@@ -58,6 +58,19 @@ def test_the_users_section_counts_and_the_shipped_table_gives_what_it_lacks(writ
     assert attainable(H200, "xu", "low") == shipped["xu"]["low"]
 
 
+def test_a_table_of_0_1_is_read(write: Write) -> None:
+    write(Path(__file__).with_name("attainable-0.1.toml").read_text(encoding="utf-8"))
+    assert (of_gpu(H200)["launch_ns"], attainable(H200, "dram", "best")) == (1664.0, 0.891)
+
+
+def test_a_table_that_cannot_be_read_says_how_to_make_it_again(write: Write) -> None:
+    old = Path(__file__).with_name("attainable-0.1.toml").read_text(encoding="utf-8")
+    path = write(old.replace("l2_in", "l2_front"))
+    with pytest.raises(TableError, match="l2_front") as caught:
+        read_table(path)
+    assert "run `ncuview calibrate` again" in caught.value.hint
+
+
 def test_a_section_of_another_gpu_changes_nothing(write: Write) -> None:
     before = of_gpu(H200), of_gpu(OTHER)
     write('["NVIDIA Third"]\nlaunch_ns = 1234\n')

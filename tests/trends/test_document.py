@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.json_versions import Compared, compare_documents
 from ncuview import analyze
 from ncuview.base.errors import ReportDamaged, ReportUnreadable
 from ncuview.base.paths import shipped
+from ncuview.pipeline.history import history
 from ncuview.records.diagnosis import Diagnosis, Finding
 from ncuview.render import render
 from ncuview.trends.document import read_document
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import diagnosis
+
+VERSION_1 = Path(__file__).with_name("diagnosis-1.json")
+"""The same diagnosis as ``sample.diagnosis``, as version 1 wrote it."""
 
 
 def written(folder: Path, answer: Diagnosis) -> Path:
@@ -42,10 +49,33 @@ def test_advice_verdicts_and_times_are_those_of_the_diagnosis(tmp_path: Path) ->
     for was, now in zip(real.launches, back.launches, strict=True):
         assert (now.kernel, now.grid, now.block, now.device) == (was.kernel, was.grid, was.block, was.device)
         assert now.duration_ns == was.duration_ns
-        assert now.walls == was.walls
+        assert now.units == was.units
         assert now.metrics == was.metrics
         assert now.findings == was.findings
         assert now.verdict == was.verdict
+
+
+def test_a_document_of_version_1_reads_as_the_same_diagnosis(tmp_path: Path) -> None:
+    old = read_document(VERSION_1)
+    assert old == read_back(tmp_path, diagnosis())
+
+
+def test_a_series_takes_documents_of_both_versions(tmp_path: Path) -> None:
+    shutil.copy(VERSION_1, tmp_path / "a.json")
+    (tmp_path / "b.json").write_text(render(diagnosis(), "json"), encoding="utf-8")
+    (series, *_) = history(tmp_path).series
+    assert [point.name for point in series.points] == ["a", "b"]
+    assert all(len(kernel.readings) == 2 and not kernel.steps for kernel in series.kernels)
+
+
+def test_every_key_of_version_1_is_there_with_its_value() -> None:
+    compared = Compared()
+    compare_documents(
+        json.loads(VERSION_1.read_text(encoding="utf-8")), json.loads(render(diagnosis(), "json")), compared
+    )
+    assert (compared.missing, compared.different) == (Counter(), Counter())
+    assert {what.rpartition(" ")[2] for what in compared.renamed} == {"bottleneck", "units", "bottleneck_after"}
+    assert {what.rpartition(".")[2] for what in compared.added} == {"grade", "call"}
 
 
 def test_what_was_rejected_stays_no_advice(tmp_path: Path) -> None:
@@ -76,13 +106,13 @@ def launch_with(**changed: Any) -> Callable[[dict[str, Any]], object]:
         (lacking("priorities"), "'priorities' is missing"),
         (launch_with(grid=[1, 2]), "grid"),
         (launch_with(duration_ns="long"), "duration_ns"),
-        (launch_with(walls=None), "walls"),
+        (launch_with(units=None), "units"),
         (launch_with(metrics=[]), "has no attribute"),
         (lambda content: content["launches"][0]["outcomes"][-1].update(outcome="odd"), "'odd' is missing"),
         (launch_with(outcomes=[{"outcome": "nonsense", "rule": "", "name": ""}]), "do not agree"),
         (launch_with(findings=[]), "do not agree"),
         (launch_with(verdict="fine"), "verdict"),
-        (lambda content: content.update(launches=[None]), "not a mapping"),
+        (lambda content: content.update(launches=[None]), "has no attribute"),
     ],
 )
 def test_a_damaged_document_is_named_with_what_is_wrong(

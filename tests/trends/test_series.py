@@ -43,8 +43,8 @@ def test_the_kernel_that_moved_comes_first_with_what_moved() -> None:
     (step,) = series.moved[0].steps
     assert (step.at, step.since, step.before_ns, step.after_ns) == (2, 1, 1e5, 2e5)
     assert step.is_confirmed
-    assert step.pair.longest[0].wall == "l1_data"
-    assert step.pair.longest[1].wall == "dram"
+    assert step.pair.longest[0].bottleneck == "l1_data"
+    assert step.pair.longest[1].bottleneck == "dram"
 
 
 def test_gpus_are_series_of_their_own_and_never_compared() -> None:

@@ -112,7 +112,7 @@ def _filters(series: Series, name: str) -> ET.Element:
     search = element("input", type="search", placeholder="Name, wall, advice ...", autocomplete="off")
     choices = [
         _choice("moved", "Moved", ["moved", "did not move"]),
-        _choice("wall", "Wall", sorted({kernel.last.launch.wall for kernel in series.kernels})),
+        _choice("wall", "Wall", sorted({kernel.last.launch.bottleneck for kernel in series.kernels})),
     ]
     return element(
         "form",
@@ -152,7 +152,7 @@ def _kernel(kernel: KernelTrend, series: Series, name: str) -> ET.Element:
         element("tr", details, css="opens", id=opened),
         id=name,
         data_moved="moved" if kernel.steps else "did not move",
-        data_wall=newest.launch.wall,
+        data_wall=newest.launch.bottleneck,
         data_words=kernel.demangled,
     )
 

@@ -84,7 +84,7 @@ def _further(rows: Sequence[KernelRow]) -> Iterator[Part]:
 def _filters(rows: Sequence[KernelRow]) -> ET.Element:
     search = element("input", type="search", id="search", placeholder="Name, advice, file ...", autocomplete="off")
     advice = sorted({row.group.advice.optimization for row in rows if row.group.advice})
-    walls = sorted({row.shown.wall for row in rows})
+    walls = sorted({row.shown.bottleneck for row in rows})
     gate = sorted({result for row in rows if (result := _gate(row))})
     return element(
         "form",
@@ -131,7 +131,7 @@ def _row(row: KernelRow) -> ET.Element:
         id=row.id,
         data_verdict="advice" if group.advice else launch.verdict,
         data_advice=group.advice.optimization if group.advice else "",
-        data_wall=launch.wall,
+        data_wall=launch.bottleneck,
         data_gate=_gate(row),
         data_words=" ".join(dict.fromkeys(_words(row))),
     )

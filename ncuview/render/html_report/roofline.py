@@ -136,9 +136,9 @@ def _worth(text: str) -> tuple[int, int]:
 
 def _roof(device: Device, launches: Sequence[LaunchDiagnosis]) -> Roof | None:
     peaks = [
-        throughput.value / launch.walls["dram"]
+        throughput.value / launch.units["dram"]
         for launch in launches
-        if launch.walls.get("dram", 0.0) > 0 and (throughput := launch.metrics.get("dram_throughput"))
+        if launch.units.get("dram", 0.0) > 0 and (throughput := launch.metrics.get("dram_throughput"))
     ]
     if not peaks:
         return None

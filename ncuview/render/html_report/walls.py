@@ -24,9 +24,9 @@ _THINNEST = 0.008
 
 def walls_table(launch: LaunchDiagnosis) -> ET.Element:
     """A row for each unit that is used to 5 %, the busiest first; then the others in one line."""
-    busy = sorted(launch.walls.items(), key=lambda item: -item[1])
-    shown = [(unit, share) for unit, share in busy if share >= _SHOWN_FROM or unit == launch.wall]
-    little = ", ".join(unit for unit, share in busy if share < _SHOWN_FROM and unit != launch.wall)
+    busy = sorted(launch.units.items(), key=lambda item: -item[1])
+    shown = [(unit, share) for unit, share in busy if share >= _SHOWN_FROM or unit == launch.bottleneck]
+    little = ", ".join(unit for unit, share in busy if share < _SHOWN_FROM and unit != launch.bottleneck)
     head = element(
         "tr",
         element("th", "unit", scope="col"),
@@ -44,7 +44,7 @@ def walls_table(launch: LaunchDiagnosis) -> ET.Element:
 
 def _row(launch: LaunchDiagnosis, unit: str, share: float) -> ET.Element:
     low, high = attainable_bounds(launch, unit)
-    is_wall = unit == launch.wall
+    is_wall = unit == launch.bottleneck
     name: list[Part] = [element("strong", unit) if is_wall else unit]
     if says := UNITS[unit].says if unit in UNITS else "L2 cache" if unit == "l2" else "":
         name.append(element("small", says))
@@ -83,7 +83,7 @@ def attainable_bounds(launch: LaunchDiagnosis, unit: str) -> tuple[float, float]
     best = [bounds_of(gpu, member)["best"] for member in members(unit) if member in UNITS]
     if unit == "dram":
         best = [share - written_share(launch) * gpu["dram_write_cost"] for share in best]
-    use = launch.walls.get(unit, 0.0)
+    use = launch.units.get(unit, 0.0)
     best = [max(share, use) for share in best]  # a launch that beats the table has shown that more is attainable
     return (min(best), max(best)) if best else (float("nan"), float("nan"))
 

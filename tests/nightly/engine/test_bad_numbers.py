@@ -79,7 +79,7 @@ def assert_sound(launch: LaunchDiagnosis) -> None:
             assert all(0 <= line.share <= 1 for line in outcome.where)
         for word in ("nan", "inf"):
             assert word not in outcome.message.split(), outcome
-    assert all(0 <= share < 2 for share in launch.walls.values())
+    assert all(0 <= share < 2 for share in launch.units.values())
     assert not launch.attained > 1 + 1e-9
     assert all(isfinite(metric.value) for metric in launch.metrics.values())
 
@@ -120,7 +120,11 @@ def check_unknown(family: str, count: int) -> None:
             assert spot.metric == spots[first].metric
             differing = [code for code, outcome in without_reasons(each.outcomes).items() if outcome != expected[code]]
             assert not differing, spot
-            assert (each.wall, each.walls, each.verdict) == (unknown.wall, unknown.walls, unknown.verdict), spot
+            assert (each.bottleneck, each.units, each.verdict) == (
+                unknown.bottleneck,
+                unknown.units,
+                unknown.verdict,
+            ), spot
 
 
 @pytest.mark.parametrize("family", LAUNCHES)

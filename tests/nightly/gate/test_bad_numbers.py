@@ -149,7 +149,7 @@ def test_rules_and_promises_that_could_not_be_judged_pass_no_gate(family: str) -
     numbers = Numbers(read)
     fired = {outcome.rule.code for outcome in good(family)[1].launches[0].outcomes if isinstance(outcome, Finding)}
     entries = [
-        entry("*", promised=True, max=WIDE),
+        entry("*", predicted=True, max=WIDE),
         *(entry("*", finding=code) for code in sorted(fired)),
     ]
     for number, spot in enumerate(spots):
@@ -246,13 +246,13 @@ def test_a_duration_that_is_none(number: float, limit: dict[str, float]) -> None
 def test_a_promise_that_is_no_number_passes_no_limit(gain: float) -> None:
     told = replace(advice_finding(), predicted_speedup=Gain(gain, gain, gain))
     made = launch(outcomes=(told,))
-    asked = entry("copy", promised=True, max=WIDE)
+    asked = entry("copy", predicted=True, max=WIDE)
     (check,) = held_against(asked, made)
     assert check.result != "passed"
 
 
 def test_a_promise_of_nothing_can_be_asked_for() -> None:
-    asked = entry("copy", promised=True, max=0)
+    asked = entry("copy", predicted=True, max=0)
     made = launch()
     (check,) = held_against(asked, made)
     assert check.result == "failed"
@@ -261,7 +261,7 @@ def test_a_promise_of_nothing_can_be_asked_for() -> None:
 def test_a_launch_that_no_rule_could_judge_among_others_passes_no_promise() -> None:
     skipped = Skipped(advice_finding().rule, "it cannot be judged", ("m",))
     launches = [launch(index=0), launch(index=1), launch(index=2, outcomes=(skipped,))]
-    asked = entry("copy", promised=True, max=2)
+    asked = entry("copy", predicted=True, max=2)
     (check,) = held_against(asked, *launches)
     assert check.result == "not judged"
 

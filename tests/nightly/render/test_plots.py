@@ -110,7 +110,7 @@ def test_of_many_launches_the_longest_are_drawn_in_their_order() -> None:
 
 
 def test_walls_that_no_launch_has_are_refused_with_a_hint() -> None:
-    idle = replace(launch_near_peak(), walls={"dram": 0.01}, wall="latency")
+    idle = replace(launch_near_peak(), units={"dram": 0.01}, bottleneck="latency")
     with pytest.raises(UsageError, match="no launch uses a unit") as refusal:
         plot_walls(Diagnosis((idle,), ()))
     assert refusal.value.hint

@@ -1,0 +1,366 @@
+"""The JSON document of a diagnosis, ``ncuview.diagnosis/2``: launches with findings, priorities and a gate's checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from ncuview.records.diagnosis import (
+    Citation,
+    Evidence,
+    Fix,
+    Gain,
+    Grade,
+    HotInstruction,
+    Origin,
+    Share,
+    SourceLine,
+    Verdict,
+)
+from ncuview.records.documents.common import (
+    Amount,
+    Count,
+    OptimizationWord,
+    Place,
+    Positive,
+    Report,
+    RuleCode,
+    RuleName,
+    Triple,
+)
+from ncuview.records.failure import Failure
+from ncuview.records.gate import CheckResult, Level
+from ncuview.records.profile import Device, HostTimes
+from ncuview.records.schema import LEFT_OUT, Limits
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric under the name of the textbooks, computed for this launch."""
+
+    value: float
+    """Its value, in ``unit``."""
+    unit: str
+    """The unit, such as byte, byte/s, sector, %, or ``ratio 0-1``."""
+    from_: str
+    """The expression over Nsight Compute's metrics that gave the value."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to change, why, where, what it will gain, and how to check that it did."""
+
+    rank: Positive
+    """1 is what to do next."""
+    rule: RuleCode
+    """The rule's code, such as SMEM001. Never reused for another rule."""
+    name: RuleName
+    """The rule's name, such as shared-bank-conflict."""
+    optimization: OptimizationWord
+    """What to do, one word of a closed list."""
+    message: str
+    """The evidence in one sentence."""
+    predicted_speedup: Gain
+    """How many times as fast the launch becomes."""
+    grade: Grade
+    """What it rests on. ``certain``: code and counters. ``likely``: counters alone. ``measured``: a trial ran."""
+    bottleneck_after: str
+    """What will limit the launch once the advice is taken: a unit, ``latency`` or ``launch``."""
+    assumes: str
+    """What the prediction takes for granted."""
+    check: str
+    """What a new profile must show when the change has worked."""
+    evidence: tuple[Evidence, ...]
+    """The numbers that the finding rests on."""
+    where: tuple[SourceLine, ...]
+    """The source lines with the most of the waste, the worst first; empty when no line of it is known."""
+    instructions: tuple[HotInstruction, ...]
+    """The machine instructions with the most of the waste that no source line is known of, the worst first; empty when
+    all lines are known, or the report holds no instructions."""
+    lines_wanted: str
+    """How to get source lines for ``instructions``; empty when there are none."""
+    cite: Annotated[tuple[Citation, ...], Limits(fewest=1)]
+    """Who teaches the optimisation."""
+    fix: Fix
+    """The change, shown on two real kernels that ncuview ships."""
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    rule: RuleCode
+    """The rule's code, such as SMEM001."""
+    name: RuleName
+    """The rule's name, such as shared-bank-conflict."""
+
+
+@dataclass(frozen=True)
+class OutcomeFinding(_Outcome):
+    """There is waste."""
+
+    outcome: Literal["finding"]
+    """Which kind of outcome it is."""
+    message: str
+    """The judgement in one sentence."""
+    predicted_speedup: Gain
+    """What removing the waste would gain."""
+    grade: Grade
+    """What it rests on, as of a finding in ``findings``."""
+    rejected: str
+    """Why the finding is not advice; empty when it is, and then it is in ``findings`` too."""
+
+
+@dataclass(frozen=True)
+class OutcomeSkipped(_Outcome):
+    """The rule could not look: metrics are missing."""
+
+    outcome: Literal["skipped"]
+    """Which kind of outcome it is."""
+    message: str
+    """Why, with the command that collects what is missing."""
+    missing: Annotated[tuple[Annotated[str, Limits(shortest=1)], ...], Limits(distinct=True)]
+    """The metrics that were not collected, under Nsight Compute's names; empty when they were, and the launch was too
+    short for a value."""
+
+
+@dataclass(frozen=True)
+class OutcomeOther(_Outcome):
+    """What a rule said that neither fired nor was skipped."""
+
+    outcome: Literal["passed", "not_applicable", "broken"]
+    """``passed``: looked, no waste. ``not_applicable``: nothing to look at. ``broken``: the rule failed; the others
+    went on."""
+    message: str
+    """The judgement in one sentence."""
+
+
+Outcome = OutcomeFinding | OutcomeSkipped | OutcomeOther
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One execution of a kernel, and what is to be said about it."""
+
+    report: str
+    """The report's path, one of reports[].path."""
+    index: Count
+    """The launch's place in its report, from 0."""
+    kernel: str
+    """The function's name without parameters."""
+    demangled: str
+    """The function's whole C++ signature."""
+    grid: Triple
+    """Blocks of the launch in x, y, z."""
+    block: Triple
+    """Threads of a block in x, y, z."""
+    duration_ns: Amount | None
+    """Time on the GPU in nanoseconds (gpu__time_duration.sum); null when it was not collected."""
+    device: Device
+    """The GPU that it ran on."""
+    source: Origin
+    """Where the numbers are from: profiled here and now, shipped with ncuview, or a report that the user named."""
+    bottleneck: str
+    """What limits the launch now: one of ``units``, or ``latency`` (no unit is busy enough to explain the time), or
+    ``launch`` (the launch itself costs as much as the work), or ``blocks`` (starting its blocks takes the time), or
+    ``transfer`` (the host's copies take longer than the kernel), or ``unknown`` (a unit that could be it was not
+    collected)."""
+    units: Annotated[Mapping[str, Amount], Limits(keys="^[a-z0-9_]+$")]
+    """Each unit's use as a share of its peak over the elapsed time, 0 to 1. A unit whose use was not collected is
+    missing."""
+    attained: Amount | None
+    """How much of what a good kernel attains the busiest unit reaches, as a share; at 1 nothing is left to gain there.
+    Null when no unit's use was collected."""
+    verdict: Verdict
+    """``advice``: ``findings`` has what to do. ``near-peak``: stop here. ``not-judged``: most rules could not look,
+    ``outcomes`` says why. ``not-yours``: a kernel of a vendor's library, named by ``owner``. ``unclear``: none of
+    these."""
+    owner: str
+    """The vendor's library that the kernel is part of, by its name, such as ``cuBLAS``; empty where it is of none."""
+    call: str
+    """The program's call of a library that launched the kernel, such as ``cublasSgemm``; empty where none is known."""
+    host: HostTimes | None
+    """What the host measured around the kernel, in ns; null where it did not. All gains are then of the whole."""
+    textbook: tuple[str, ...]
+    """Of a catalogue kernel: what the documents do next although it is not the first advice here, and why not."""
+    metrics: Mapping[str, Metric]
+    """Metrics of the textbooks and of nvprof by name, such as gld_efficiency. One that cannot be computed from what was
+    collected is missing."""
+    findings: tuple[Advice, ...]
+    """The advice, best first; empty unless the verdict is advice. Gains of several findings must not be multiplied."""
+    outcomes: tuple[Outcome, ...]
+    """What each rule said, one entry per rule; the findings are among them, also those that are not advice."""
+
+    CONDITIONS: ClassVar[Mapping[str, Any]] = {
+        "if": {"properties": {"verdict": {"const": "advice"}}, "required": ["verdict"]},
+        "then": {"properties": {"findings": {"minItems": 1}}},
+        "else": {"properties": {"findings": {"maxItems": 0}}},
+    }
+
+
+@dataclass(frozen=True)
+class Saved:
+    """Time in ns that advice takes away; negative where it may cost time."""
+
+    low: float
+    """The least that should be saved."""
+    best: float
+    """The best guess."""
+    high: float
+    """The most that should be saved."""
+
+
+@dataclass(frozen=True)
+class Priority:
+    """All launches of one kernel with one grid and block on one GPU."""
+
+    rank: Positive
+    """1 is the kernel to change first."""
+    kernel: str
+    """The function's name without parameters."""
+    demangled: str
+    """The function's whole C++ signature."""
+    grid: Triple
+    """Blocks of the launches in x, y, z."""
+    block: Triple
+    """Threads of a block in x, y, z."""
+    device: Device
+    """The GPU that they ran on."""
+    launches: Count
+    """How many there were, also of those that were not profiled."""
+    profiled: Positive
+    """How many of them were profiled."""
+    time_ns: Amount
+    """Their time together, in ns."""
+    share: Share
+    """Its share of the time of all groups, 0 to 1."""
+    shortest_ns: Amount | None
+    """The shortest launch; null when no duration is known."""
+    longest_ns: Amount | None
+    """The longest launch; null when no duration is known."""
+    optimization: str | None
+    """The first advice of the launches that it saves most in, a word of findings[].optimization; null when no launch
+    has advice."""
+    rule: RuleCode | None
+    """The code of the rule that gives it; null when no launch has advice."""
+    agreed: Share
+    """The share of the group's time in launches whose first advice is this one, 0 to 1."""
+    predicted_speedup: Gain
+    """How many times as fast the group becomes when each launch takes its own first advice."""
+    saved_ns: Saved
+    """The time that this takes away."""
+    example: Place
+    """The launch to look at: the longest of those with the advice."""
+
+
+@dataclass(frozen=True)
+class Priorities:
+    """All launches by the time that their first advice saves, and the bound for all of them together (Amdahl).
+
+    Only the time of kernels counts, with their copies where the host timed them.
+    """
+
+    total_ns: Amount
+    """Time of all launches together, in ns."""
+    left_ns: Amount
+    """What is left of it once every launch has taken its first advice."""
+    saved_ns: Saved
+    """What that takes away."""
+    speedup: Gain
+    """The total over what is left: the bound for all launches together."""
+    untimed: Count
+    """Launches without a known duration; no time counts for them."""
+    unprofiled: Count
+    """Launches of configurations of which none was profiled; their time is not in the total."""
+    groups: tuple[Priority, ...]
+    """The groups, the one whose advice saves most first."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How many launches the rules could look at."""
+
+    launches: Count
+    """Launches in this document."""
+    not_judged: Count
+    """Launches that most rules could not look at; some of them may have advice all the same."""
+    not_yours: Count
+    """Launches of kernels of vendors' libraries, which get no advice."""
+    why: str
+    """Both counts and the commonest cause, as a sentence; empty where both are 0."""
+
+
+@dataclass(frozen=True)
+class GateCheck:
+    """One condition of a budget or baseline, judged on one kernel and configuration."""
+
+    kernel: str
+    """The demangled name of the kernel, or the pattern of a condition that fits no kernel."""
+    grid: Triple
+    """Blocks of the launch in x, y, z; zeros where the check is about no launch."""
+    block: Triple
+    """Threads of a block in x, y, z."""
+    subject: str
+    """What is limited: a metric's name, ``duration_ns``, ``predicted``, or a rule's code and name."""
+    condition: str
+    """The condition in words."""
+    result: CheckResult
+    """``inconclusive``: repeats spread too far to say. ``not judged``: the number is missing."""
+    level: Level
+    """What a failure means."""
+    closes: bool
+    """Whether this check is a reason for the gate to be closed."""
+    measured: float | None
+    """What was measured, in ``unit``; null where there is no number."""
+    limit: float | None
+    """What it was compared with, in ``unit``; null where the condition is not about a number."""
+    unit: str
+    """The unit; empty for a pure number."""
+    message: str
+    """The judgement as a sentence."""
+    origin: str
+    """Where the condition stands: file and entry."""
+    where: tuple[SourceLine, ...]
+    """The source lines that are to blame; empty where none is known."""
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """What a budget and a baseline say of the launches."""
+
+    closed: bool
+    """Whether a failed check closes the gate."""
+    nothing_checked: bool
+    """Whether no check came to a result, so that a gate that is not closed says nothing of the launches."""
+    fail_on: Level
+    """Failures of this level or above close the gate; ``off``: none does."""
+    remark: str
+    """What to know before the first check; empty when there is nothing."""
+    checks: tuple[GateCheck, ...]
+    """In the order of the launches, then of the conditions."""
+
+
+@dataclass(frozen=True)
+class DiagnosisDocument:
+    """What `ncuview analyze --format json` prints: what to change next in each launch.
+
+    There is no NaN and no infinity; what was not measured is null or missing. Within version 2 properties may be added,
+    never removed or given another meaning.
+    """
+
+    schema: Literal["ncuview.diagnosis/2"]
+    """The name and version of this schema."""
+    remark: str
+    """Why the profile is a recorded one, or what else to know before the first launch; empty when there is nothing."""
+    error: Failure | None
+    """Why launches are missing, or all of them; null when the answer is whole. It is written also where there is no
+    answer at all."""
+    reports: tuple[Report, ...]
+    """The report files, in the order in which they were named."""
+    judged: Judged
+    """How many launches the rules could look at."""
+    priorities: Priorities
+    """Which kernel first: launches grouped by kernel and configuration."""
+    launches: tuple[Launch, ...]
+    """One entry per launch, in the order of the reports."""
+    gate: Annotated[GateResult | None, LEFT_OUT] = None
+    """What a budget and a baseline say of the launches; missing where there is neither."""

@@ -1,0 +1,160 @@
+"""The JSON document of a series of reports, ``ncuview.history/2``: points, kernels, times and steps, per GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal
+
+from ncuview.records.diagnosis import Gain, Verdict
+from ncuview.records.documents.common import Amount, Count, Place, Positive, Triple
+from ncuview.records.failure import Failure
+from ncuview.records.profile import Device
+from ncuview.records.schema import Limits
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What ncu was told; each empty when unknown."""
+
+    clock_control: str
+    """base: clocks were locked; none: they were left alone."""
+    cache_control: str
+    """all: caches were emptied before each pass."""
+    replay_mode: str
+    """kernel: each launch was repeated for each pass."""
+
+
+@dataclass(frozen=True)
+class HistoryPoint:
+    """A commit, date or build: all that was profiled there."""
+
+    name: str
+    """What its folder or file is called."""
+    created: datetime | None
+    """When the first of its reports was written (UTC); null when one does not say."""
+    ncu_version: str
+    """The first two parts, such as 2025.3; empty when unknown."""
+    settings: Conditions
+    """What ncu was told."""
+    ranks: tuple[str, ...]
+    """Those that its reports name."""
+    reports: tuple[str, ...]
+    """Their paths."""
+    launches: Positive
+    """How many there are."""
+    time_ns: Amount
+    """Of all launches of known duration together."""
+
+
+@dataclass(frozen=True)
+class ConditionsChange:
+    """Where conditions changed, so that times on both sides are not compared."""
+
+    at: Count
+    """The place in points[] of the first point under the new conditions."""
+    words: str
+    """What changed: clock control base before, none after."""
+
+
+@dataclass(frozen=True)
+class HistoryReading:
+    """What was measured of one kernel and configuration at one point."""
+
+    at: Count
+    """The place of the point in points[], from 0."""
+    time_ns: Amount | None
+    """The median over the launches of all ranks, in ns; null when unknown."""
+    launches: Positive
+    """How many there are."""
+    noise_ns: Amount | None
+    """How far time_ns may be off by chance; null when unknown."""
+    bottleneck: str
+    """What limits the launch of median time."""
+    verdict: Verdict
+    """Of the launch of median time."""
+    optimization: str | None
+    """Its first advice; null without advice."""
+    rule: str | None
+    """The code of the rule that gives the advice."""
+    predicted_speedup: Gain | None
+    """What the first advice predicts; null without advice."""
+    ranks: Mapping[str, float]
+    """The median time of each rank in nanoseconds; empty where no ranks are named."""
+    imbalance: Annotated[float | None, Limits(minimum=1)]
+    """The slowest rank's time over the median rank's; null without two ranks."""
+    example: Place
+    """The launch of median time."""
+
+
+@dataclass(frozen=True)
+class HistoryStep:
+    """A change of a kernel's time beyond noise."""
+
+    at: Count
+    """The place in points[] of the first point that has it."""
+    since: Count
+    """The place in points[] of the last point before it."""
+    before_ns: Amount
+    """The median over the points before it."""
+    after_ns: Amount
+    """The median over the points from it on."""
+    noise_ns: Amount
+    """By how much the time had to differ."""
+    confirmed: bool
+    """Whether the point after it shows it too."""
+    sentence: str
+    """What moved with it, in words."""
+
+
+@dataclass(frozen=True)
+class HistoryKernel:
+    """One kernel with one grid and block, as far as its launches do the same."""
+
+    kernel: str
+    """Its bare name."""
+    demangled: str
+    """Its name with types and parameters."""
+    grid: Triple
+    """Blocks in x, y and z."""
+    block: Triple
+    """Threads in x, y and z."""
+    work: Positive
+    """Which of the things that launches of this grid and block do, in the order of the launches."""
+    works: Positive
+    """How many such things there are."""
+    readings: Annotated[tuple[HistoryReading, ...], Limits(fewest=1)]
+    """At each point that has it, in order."""
+    steps: tuple[HistoryStep, ...]
+    """Where its time moved beyond noise, in order."""
+
+
+@dataclass(frozen=True)
+class HistorySeries:
+    """All points of one GPU model."""
+
+    device: Device
+    """The GPU."""
+    points: tuple[HistoryPoint, ...]
+    """In the order in which their reports were written, or by name where one does not say."""
+    breaks: tuple[ConditionsChange, ...]
+    """Where conditions changed, so that times on both sides are not compared."""
+    kernels: tuple[HistoryKernel, ...]
+    """Those whose time moved most first, then by their newest time."""
+
+
+@dataclass(frozen=True)
+class HistoryDocument:
+    """What `ncuview report DIR --format json` prints: what each kernel took over many reports.
+
+    There is no NaN and no infinity; what was not measured is null. Within version 2 properties may be added, never
+    removed or given another meaning.
+    """
+
+    schema: Literal["ncuview.history/2"]
+    """The name and version of this schema."""
+    errors: tuple[Failure, ...]
+    """Why launches of some reports are missing, or all of them; empty where nothing is missing."""
+    series: tuple[HistorySeries, ...]
+    """One for each GPU model, the one with the most points first. They are never compared with each other."""
