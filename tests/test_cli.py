@@ -20,6 +20,7 @@ import pytest
 
 from ncuview import __version__
 from ncuview.base.paths import shipped
+from ncuview.metrics.quantities import QUANTITIES
 from ncuview.reader.precheck import read_report
 from ncuview.reader.scrub import scrub
 from ncuview.records.diagnosis import Diagnosis
@@ -675,23 +676,25 @@ def test_a_ladder_is_a_page_too() -> None:
     assert "divergentWithinWarp" in ended.out
 
 
-@pytest.mark.parametrize(("command", "member"), [("kernels", "transposeCoalesced"), ("rules", "shared-bank-conflict")])
-def test_lists_are_for_people_and_for_programs(command: str, member: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "version", "member"), [("kernels", 1, "transposeCoalesced"), ("rules", 2, "shared-bank-conflict")]
+)
+def test_lists_are_for_people_and_for_programs(command: str, version: int, member: str) -> None:
     page, document = ncuview(command), ncuview(command, "--format", "json")
     assert (page.code, page.err, document.code, document.err) == (0, "", 0, "")
     assert member in page.out
-    assert document.document["schema"] == f"ncuview.{command}/1"
+    assert document.document["schema"] == f"ncuview.{command}/{version}"
     names = [entry["name"] for entry in document.document[command]]
     assert member in names
     assert len(page.out.splitlines()) > len(names)
 
 
-def test_the_shipped_rules_pass_their_own_cases() -> None:
+def test_the_shipped_rules_keep_what_they_claim() -> None:
     ended = ncuview("rules", "check", shipped("rules"))
     assert (ended.code, ended.err) == (0, "")
     lines = ended.out.splitlines()
     assert len(lines) == len(list(shipped("rules").glob("*/*.toml")))
-    assert all(re.fullmatch(r"[A-Z]+\d{3}  [a-z0-9-]+: \d+ cases hold", line) for line in lines)
+    assert all(re.fullmatch(r"[A-Z]+\d{3}  [a-z0-9-]+: shipped, \d+ examples hold", line) for line in lines)
 
 
 def test_a_rule_is_explained_by_code_and_by_name_in_any_case() -> None:
@@ -712,6 +715,21 @@ def test_all_metrics_are_listed() -> None:
     ended = ncuview("metrics")
     assert (ended.code, ended.err) == (0, "")
     assert len(re.findall(r"^\w+ \(", ended.out, re.MULTILINE)) > 100
+
+
+def test_a_quantity_of_rules_is_defined_and_a_short_name_too() -> None:
+    ended = ncuview("metrics", "own_waits")
+    assert (ended.code, ended.err) == (0, "")
+    assert "waits_for_loads" in ended.out
+    assert "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct" in ended.out
+    assert ncuview("metrics", "l1_load_hit_pct").out.startswith("l1_load_hit_pct: l1tex__")
+    assert_failed(ncuview("metrics", "own_wait"), 2, "own_waits")
+
+
+def test_all_quantities_are_listed() -> None:
+    ended = ncuview("metrics", "--quantities")
+    assert (ended.code, ended.err) == (0, "")
+    assert all(f"{name} (" in ended.out or f"{name}:" in ended.out for name in QUANTITIES)
 
 
 def test_the_version_is_told() -> None:

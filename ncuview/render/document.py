@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import isfinite
-from typing import Any, Literal
+from typing import Any
 
 from ncuview.comparison.compare import Comparison, Pair
 from ncuview.engine.priority import Priorities, Priority, priorities
@@ -262,6 +262,7 @@ def _advice(rank: int, finding: Finding) -> diagnoses.Advice:
         message=finding.message,
         predicted_speedup=finding.predicted_speedup,
         grade=finding.grade,
+        draft=finding.draft,
         bottleneck_after=finding.bottleneck_after,
         assumes=finding.assumes,
         check=finding.check,
@@ -283,8 +284,9 @@ def _outcome(outcome: Outcome) -> diagnoses.Outcome:
         return diagnoses.OutcomeSkipped(code, name, "skipped", message, outcome.missing)
     if isinstance(outcome, NotApplicable):
         return diagnoses.OutcomeOther(code, name, "not_applicable", message)
-    word: Literal["broken", "passed"] = "broken" if isinstance(outcome, Broken) else "passed"
-    return diagnoses.OutcomeOther(code, name, word, message)
+    if isinstance(outcome, Broken):
+        return diagnoses.OutcomeOther(code, name, "broken", message)
+    return diagnoses.OutcomePassed(code, name, "passed", message, outcome.unmet)
 
 
 def ladder_document(ladder: Ladder) -> ladders.LadderDocument:

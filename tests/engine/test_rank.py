@@ -148,8 +148,8 @@ def test_evidence_gives_value_and_metrics_of_every_number() -> None:
     ways = evidence["ways"]
     assert ways.value == pytest.approx((32 + 1) / 2)
     assert ways.metrics == ("memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal")
-    assert evidence["wavefronts"].value == 33.0 * WARPS
-    assert evidence["wavefronts"].metrics == ("memory_l1_wavefronts_shared",)
+    assert evidence["shared_wavefronts"].value == 33.0 * WARPS
+    assert evidence["shared_wavefronts"].metrics == ("memory_l1_wavefronts_shared",)
 
 
 def told(launch: LaunchDiagnosis) -> list[object]:

@@ -75,7 +75,7 @@ def test_every_key_of_version_1_is_there_with_its_value() -> None:
     )
     assert (compared.missing, compared.different) == (Counter(), Counter())
     assert {what.rpartition(" ")[2] for what in compared.renamed} == {"bottleneck", "units", "bottleneck_after"}
-    assert {what.rpartition(".")[2] for what in compared.added} == {"grade", "call"}
+    assert {what.rpartition(".")[2] for what in compared.added} == {"grade", "call", "draft", "unmet"}
 
 
 def test_what_was_rejected_stays_no_advice(tmp_path: Path) -> None:

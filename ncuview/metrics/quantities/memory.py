@@ -397,7 +397,7 @@ def float_coordinate_share(float_coordinates: Column, load_requests: Column) -> 
 @quantity("thread/sector")
 def atomic_lanes_per_sector(atomic_lanes: Column, atomic_sectors: Column) -> Column:
     """Threads of a warp whose atomics meet in one sector; 0 without atomics."""
-    return np.where(atomic_sectors > 0, atomic_lanes / atomic_sectors, 0)
+    return np.where(atomic_sectors == 0, 0.0, atomic_lanes / atomic_sectors)
 
 
 @quantity("share")

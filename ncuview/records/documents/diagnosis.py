@@ -65,6 +65,8 @@ class Advice:
     """How many times as fast the launch becomes."""
     grade: Grade
     """What it rests on. ``certain``: code and counters. ``likely``: counters alone. ``measured``: a trial ran."""
+    draft: bool
+    """Whether the rule is a draft, whose claims nobody has shown yet."""
     bottleneck_after: str
     """What will limit the launch once the advice is taken: a unit, ``latency`` or ``launch``."""
     assumes: str
@@ -124,17 +126,28 @@ class OutcomeSkipped(_Outcome):
 
 
 @dataclass(frozen=True)
-class OutcomeOther(_Outcome):
-    """What a rule said that neither fired nor was skipped."""
+class OutcomePassed(_Outcome):
+    """The rule looked and found no waste."""
 
-    outcome: Literal["passed", "not_applicable", "broken"]
-    """``passed``: looked, no waste. ``not_applicable``: nothing to look at. ``broken``: the rule failed; the others
-    went on."""
+    outcome: Literal["passed"]
+    """Which kind of outcome it is."""
+    message: str
+    """The judgement in one sentence."""
+    unmet: tuple[str, ...]
+    """The conditions of the rule that do not hold, as its file writes them."""
+
+
+@dataclass(frozen=True)
+class OutcomeOther(_Outcome):
+    """What a rule said that neither looked nor was skipped."""
+
+    outcome: Literal["not_applicable", "broken"]
+    """``not_applicable``: nothing to look at. ``broken``: the rule failed; the others went on."""
     message: str
     """The judgement in one sentence."""
 
 
-Outcome = OutcomeFinding | OutcomeSkipped | OutcomeOther
+Outcome = OutcomeFinding | OutcomeSkipped | OutcomePassed | OutcomeOther
 
 
 @dataclass(frozen=True)
