@@ -95,7 +95,7 @@ class _OfRule:
         rule, analysis = self._rule, self._analysis
         values = {name: column[launch] for name, column in judgement.numbers.items()}
         if word == PASSED:
-            return Passed(self._identity, rule.passed.fill(values), judgement.unmet(launch))
+            return self._passed(values, judgement.unmet(launch))
         if word == BROKEN:
             return Broken(self._identity, f"{rule.path}: {judgement.broken_by[launch]} is not a number on this launch")
         if word == SKIPPED or speedup is None:
@@ -109,6 +109,13 @@ class _OfRule:
         if not np.isfinite((gain.low, gain.best, gain.high)).all():
             return Broken(self._identity, f"{rule.path}: gain is not a number on this launch")
         return self._finding(launch, values, gain, speedup.wall_after[launch])
+
+    def _passed(self, values: dict[str, float], unmet: tuple[str, ...]) -> Passed:
+        """What was seen, and the conditions that kept it from being a finding."""
+        message = self._rule.passed.fill(values)
+        if unmet:
+            message += f" (not met: {'; '.join(map(self._rule.with_numbers, unmet))})"
+        return Passed(self._identity, message, unmet)
 
     def _finding(self, launch: int, values: dict[str, float], gain: Gain, bottleneck_after: str) -> Finding:
         rule, where = self._rule, self._places.of(self._rule, launch)

@@ -8,6 +8,7 @@ messages are compiled by ``expression`` and ``template``, which refuse everythin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -39,6 +40,7 @@ Kind = Literal["measured", "documented", "derived", "assumed"]
 
 
 _NOTHING = compile_expression("0")
+_PARAMETER = re.compile(r"\b(?:threshold|prediction)\.\w+")
 _PER_CYCLE = "sm_cycles"
 """What added work is set against."""
 
@@ -189,10 +191,14 @@ class Rule:
     passed: Template
     not_applicable: Template
 
-    @property
+    @cached_property
     def parameters(self) -> dict[str, float]:
         """The values of thresholds and of the prediction's parameters, under the names that expressions use."""
         return {name: parameter.value for name, parameter in _parameters(self.text).items()}
+
+    def with_numbers(self, condition: str) -> str:
+        """A condition of ``when`` with the values of its thresholds, for pages."""
+        return _PARAMETER.sub(lambda match: f"{self.parameters[match[0]]:g}", condition)
 
     @cached_property
     def gpu_figures(self) -> tuple[str, ...]:
