@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -70,9 +71,11 @@ class _OfRule:
     @cached_property
     def _fix(self) -> Fix:
         fix, beside = self._rule.text.fix[0], self._rule.path
+        made = Fix(fix.title, patch=fix.patch, by_hand=fix.by_hand)
         if not fix.before or not fix.after:
-            return Fix(fix.title)
-        return Fix(fix.title, region(fix.before, beside), fix.before, region(fix.after, beside), fix.after)
+            return made
+        before, after = region(fix.before, beside), region(fix.after, beside)
+        return replace(made, before=before, before_from=fix.before, after=after, after_from=fix.after)
 
     def _speedup(self, judgement: Judgement) -> Speedup:
         rule, values, launches = self._rule, judgement.values, len(judgement.outcomes)

@@ -110,7 +110,10 @@ class FixRegions(_Part):
     before_launch: Text | None = None
     """The catalogue's launch that shows ``before``, where it is not the kernel of the file's name."""
     after_launch: Text | None = None
-    patch: Text | None = None
+    patch: str = ""
+    """The mechanical edit of the user's source that makes the change: a name of ``ncuview.patch``."""
+    by_hand: str = ""
+    """Why no program can make the change, as a clause."""
 
     @property
     def launches(self) -> tuple[str, str]:

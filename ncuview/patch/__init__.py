@@ -1,6 +1,6 @@
 """Make the source change that a finding advises, where it is mechanical: an edit, or the reason why there is none.
 
-``propose`` parses the user's CUDA source and calls the module for the finding's optimization; the edit gives a diff.
+``propose`` parses the user's CUDA source and makes the change that the finding's rule names; the edit gives a diff.
 
 Nothing here writes a file. What a change needs is proven from the source, or the change is refused; what only the
 author can know is said with the edit.
@@ -22,58 +22,41 @@ from ncuview.patch.restrict import restrict
 from ncuview.patch.swap_indices import swap_indices
 from ncuview.patch.unroll import unroll
 
-__all__ = ["Edit", "NoEdit", "propose"]
+__all__ = ["PATCHES", "Edit", "NoEdit", "propose"]
 
 Maker = Callable[[Kernel, Sequence[int]], Change]
 
-_OF_OPTIMIZATION: Mapping[str, Maker] = {
-    "shared_memory_padding": pad_tile,
-    "unrolling": unroll,
-    "lower_precision": float_literals,
-    "fast_math": fast_functions,
-    "strength_reduction": constant_divisor,
-    "coalescing": swap_indices,
+PATCHES: Mapping[str, Maker] = {
+    maker.__name__: maker
+    for maker in (
+        block_size,
+        constant_divisor,
+        fast_functions,
+        float_literals,
+        launch_bounds,
+        pad_tile,
+        restrict,
+        swap_indices,
+        unroll,
+    )
 }
-_OF_RULE: Mapping[str, Maker] = {
-    "GMEM008": restrict,
-    "LMEM001": launch_bounds,
-    "OCC001": block_size,
-    "OCC003": block_size,
-    "OCC004": block_size,
-}
-"""Rules whose optimization is a word for several changes."""
-_BY_HAND: Mapping[str, str] = {
-    "GMEM004": "where rows begin is decided by whoever allocates the array",
-    "INST005": "that the operands fit into 24 bits without their masks cannot be seen in the source",
-    "INST006": "it takes an option of the compiler, -ftz=true, and no change of the source",
-    "INST007": "where the reciprocal is computed, and whether the last bit may differ, is for the author to say",
-    "INST008": "which products or roots make the power, and whether the last bits may differ, is for the author to say",
-    "INST009": "where the numbers are computed once, before the launch or by each block, is for the author to say",
-    "OLD001": "today's GPUs need no change",
-}
+"""Mechanical changes by the names that rules give in ``patch``."""
 
 
-def propose(
-    source: str, path: str, kernel: str, optimization: str, lines: Sequence[int], rule: str = ""
-) -> Edit | NoEdit:
+def propose(source: str, path: str, kernel: str, patch: str, lines: Sequence[int]) -> Edit | NoEdit:
     """The change that a finding advises, made in the user's own source.
 
     Args:
         source: The file's text with its own line ends, as ``bytes.decode("utf-8", "surrogateescape")`` gives it.
         path: The file's name, which tells a header from a program.
         kernel: The kernel's name, as the profile has it.
-        optimization: The finding's word, such as ``shared_memory_padding``.
+        patch: Which of ``PATCHES``.
         lines: The lines of the source that the finding is about, from 1.
-        rule: The finding's rule, such as ``LMEM001``; some optimizations mean one change or another by it.
 
     Returns:
         The edit, or why there is none. Nothing is raised for any text.
     """
-    if rule in _BY_HAND:
-        return NoEdit(_BY_HAND[rule])
-    make = _OF_RULE.get(rule) or _OF_OPTIMIZATION.get(optimization)
-    if make is None:
-        return NoEdit(f"{optimization} takes decisions that cannot be made mechanically")
+    make = PATCHES[patch]
     try:
         program = Program.read(source, path)
         change = make(program.kernel(kernel), lines)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from ncuview.patch import Edit, propose
+from ncuview.patch import PATCHES, Edit, propose
 from ncuview.reader.source import local_file
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, SourceEdit
 
@@ -45,7 +45,10 @@ def with_edits(diagnosis: Diagnosis, folders: Sequence[Path] = ()) -> Diagnosis:
 
 
 def _proposed(text: str, file: str, kernel: str, finding: Finding, lines: Sequence[int]) -> SourceEdit:
-    change = propose(text, file, kernel, finding.optimization, lines, finding.rule.code)
+    fix = finding.fix
+    if fix.patch not in PATCHES:
+        return SourceEdit(reason=fix.by_hand or f"{finding.optimization} takes decisions that no program can make")
+    change = propose(text, file, kernel, fix.patch, lines)
     if isinstance(change, Edit):
         return SourceEdit(change.title, change.diff(file), change.assumes)
     return SourceEdit(reason=change.reason)

@@ -149,6 +149,10 @@ class Fix:
     """Code after the change."""
     after_from: str = ""
     """The file and region that it is from, as FILE#REGION."""
+    patch: str = ""
+    """The mechanical edit of the user's source that makes the change; empty where there is none."""
+    by_hand: str = ""
+    """Why no program can make the change; empty where one can, or where the rule does not say."""
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def test_an_edit_keeps_the_results_and_brings_what_its_finding_promised(
     finding = findings[rule]
     source = before.source.read_bytes().decode()
     lines = [place.line for place in finding.where]
-    edit = propose(source, f"{name}.cu", before.launch.kernel, finding.optimization, lines, rule)
+    edit = propose(source, f"{name}.cu", before.launch.kernel, finding.fix.patch, lines)
     assert isinstance(edit, Edit), edit
     diff = tmp_path / "edit.diff"
     diff.write_bytes(edit.diff(f"{name}.cu").encode())

@@ -26,20 +26,16 @@ def lines_with(source: str, text: str) -> list[int]:
     return found
 
 
-def edit(
-    source: str, optimization: str, at: str = "", *, rule: str = "", kernel: str = "k", path: str = "a.cu"
-) -> Edit:
+def edit(source: str, patch: str, at: str = "", *, kernel: str = "k", path: str = "a.cu") -> Edit:
     """The edit for the lines that hold ``at``; there must be one."""
-    made = propose(source, path, kernel, optimization, lines_with(source, at) if at else [], rule)
+    made = propose(source, path, kernel, patch, lines_with(source, at) if at else [])
     assert isinstance(made, Edit), made
     return made
 
 
-def refusal(
-    source: str, optimization: str, at: str = "", *, rule: str = "", kernel: str = "k", path: str = "a.cu"
-) -> str:
+def refusal(source: str, patch: str, at: str = "", *, kernel: str = "k", path: str = "a.cu") -> str:
     """Why there is no edit; there must be none."""
-    made = propose(source, path, kernel, optimization, lines_with(source, at) if at else [], rule)
+    made = propose(source, path, kernel, patch, lines_with(source, at) if at else [])
     assert isinstance(made, NoEdit), made.diff(path)
     return made.reason
 

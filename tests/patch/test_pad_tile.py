@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ncuview.patch import NoEdit, propose
 from tests.patch.building import PROGRAMS, applied, changed_lines, edit, refusal, sass
 
-PADDING = "shared_memory_padding"
+PADDING = "pad_tile"
 
 
 def transpose(declaration: str, write: str, read: str, head: str = "") -> str:

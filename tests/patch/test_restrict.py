@@ -8,15 +8,13 @@ import pytest
 
 from tests.patch.building import PROGRAMS, applied, count, edit, refusal, sass
 
-READ_ONLY = "read_only_cache"
-
 
 def kernel(body: str, a: str = "float *a", tail: str = "", head: str = "") -> str:
     return f"{head}__global__ void k({a}, float *b, int n)\n{{\n    int i = threadIdx.x;\n    {body}\n}}\n{tail}"
 
 
 def marked(source: str, folder: Path) -> str:
-    return applied(source, edit(source, READ_ONLY, rule="GMEM008"), folder)
+    return applied(source, edit(source, "restrict"), folder)
 
 
 @pytest.mark.parametrize(
@@ -72,18 +70,18 @@ def test_marks_stand_where_c_wants_them(before: str, after: str, tmp_path: Path)
     ],
 )
 def test_a_pointer_that_may_be_written_is_not(body: str) -> None:
-    assert "only read" in refusal(kernel(f"b[n] = 0; {body}"), READ_ONLY, rule="GMEM008")
+    assert "only read" in refusal(kernel(f"b[n] = 0; {body}"), "restrict")
 
 
 @pytest.mark.parametrize("cast", ["const_cast<float *>(a)", "(float *)a", "reinterpret_cast<float *>(a)"])
 def test_a_const_pointer_whose_const_is_cast_away_is_not_marked(cast: str) -> None:
     source = kernel(f"b[n] = 0; {cast}[i] = b[i];", "const float *a")
-    assert "only read" in refusal(source, READ_ONLY, rule="GMEM008")
+    assert "only read" in refusal(source, "restrict")
 
 
 def test_a_pointer_to_what_others_change_meanwhile_is_not_marked() -> None:
     source = kernel("while (a[0] == 0) {} b[i] = 0;", "const volatile float *a")
-    assert "only read" in refusal(source, READ_ONLY, rule="GMEM008")
+    assert "only read" in refusal(source, "restrict")
 
 
 def test_prototypes_and_instantiations_change_together(tmp_path: Path) -> None:
@@ -99,24 +97,24 @@ def test_prototypes_and_instantiations_change_together(tmp_path: Path) -> None:
 
 def test_a_launch_that_passes_one_array_twice_is_refused() -> None:
     source = kernel("b[i] = a[i];", tail="void run(float *p, int n, int m) { k<<<1, n>>>(p, p + n, m); }\n")
-    assert "passes p twice" in refusal(source, READ_ONLY, rule="GMEM008")
+    assert "passes p twice" in refusal(source, "restrict")
     apart = source.replace("(p, p + n, m)", "(p + n, q + n, m)").replace("float *p,", "float *p, float *q,")
-    assert edit(apart, READ_ONLY, rule="GMEM008").assumes == "no array that k writes overlaps a"
+    assert edit(apart, "restrict").assumes == "no array that k writes overlaps a"
 
 
 def test_marked_pointers_are_refused() -> None:
     source = kernel("b[i] = a[i];", "const float *__restrict__ a")
-    assert "already" in refusal(source, READ_ONLY, rule="GMEM008")
+    assert "already" in refusal(source, "restrict")
 
 
 def test_another_use_of_the_kernel_is_refused() -> None:
     source = kernel("b[i] = a[i];", tail="void (*chosen)(float *, float *, int) = k;\n")
-    assert "neither a launch nor a declaration" in refusal(source, READ_ONLY, rule="GMEM008")
+    assert "neither a launch nor a declaration" in refusal(source, "restrict")
 
 
 def test_the_program_loads_its_coefficients_through_the_read_only_path(tmp_path: Path) -> None:
     source = (PROGRAMS / "restrict.cu").read_text(encoding="utf-8")
-    after = applied(source, edit(source, READ_ONLY, rule="GMEM008", kernel="polynomial"), tmp_path)
+    after = applied(source, edit(source, "restrict", kernel="polynomial"), tmp_path)
     assert after.count("const float *__restrict__ c") == 2
     before_code, after_code = sass(source, tmp_path / "0", "polynomial"), sass(after, tmp_path / "1", "polynomial")
     assert count(before_code, r"LDG\.E\.CONSTANT") == 0

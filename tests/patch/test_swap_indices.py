@@ -8,7 +8,7 @@ import pytest
 
 from tests.patch.building import PROGRAMS, applied, changed_lines, edit, refusal, sass
 
-COALESCING = "coalescing"
+COALESCING = "swap_indices"
 
 
 def grid(body: str, block: str = "32, 32", declared: str = "") -> str:

@@ -13,7 +13,7 @@ from ncuview.patch.loops import counted
 from ncuview.patch.program import Program
 from tests.patch.building import PROGRAMS, applied, count, edit, refusal, sass
 
-UNROLLING = "unrolling"
+UNROLLING = "unroll"
 
 
 def looping(loop: str, head: str = "", before: str = "") -> str:

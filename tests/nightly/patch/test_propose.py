@@ -9,48 +9,42 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ncuview.api import load_rules
 from ncuview.catalogue.kernels import all_kernels
-from ncuview.patch import Edit, NoEdit, propose
+from ncuview.patch import PATCHES, Edit, NoEdit, propose
 from tests.patch.building import applied, refusal, sass
 from tests.together import together
 
-PADDING = "shared_memory_padding"
-WORDS = sorted({(rule.text.optimization, rule.text.code) for rule in load_rules()})
+PADDING = "pad_tile"
 PLAIN = "__global__ void k(float *a) {{ {} }}\n"
 QUICK_S = 20.0
 """Against minutes: the machine may be busy, and this is no measurement."""
 
 
-@together("optimization, rule", WORDS)
-def test_every_rule_gets_an_answer_for_a_kernel_of_the_catalogue(optimization: str, rule: str) -> None:
+@together("patch", sorted(PATCHES))
+def test_every_change_has_an_answer_for_a_kernel_of_the_catalogue(patch: str) -> None:
     for kernel in all_kernels()[::9]:
         source = kernel.path.read_text(encoding="utf-8")
-        made = propose(
-            source, kernel.path.name, kernel.function, optimization, list(range(1, source.count("\n"))), rule
-        )
+        made = propose(source, kernel.path.name, kernel.function, patch, list(range(1, source.count("\n"))))
         assert isinstance(made, Edit) or made.reason
 
 
 @pytest.mark.parametrize(
-    ("kernel", "optimization", "rule"),
+    ("kernel", "patch"),
     [
-        ("transposeCoalesced", PADDING, "SMEM001"),
-        ("localArray", "unrolling", "LMEM002"),
-        ("mayAlias", "read_only_cache", "GMEM008"),
-        ("registerSpill", "launch_configuration", "LMEM001"),
-        ("doubleLiteral", "lower_precision", "INST004"),
-        ("preciseSine", "fast_math", "INST003"),
-        ("preciseDivision", "fast_math", "INST003"),
+        ("transposeCoalesced", PADDING),
+        ("localArray", "unroll"),
+        ("mayAlias", "restrict"),
+        ("registerSpill", "launch_bounds"),
+        ("doubleLiteral", "float_literals"),
+        ("preciseSine", "fast_functions"),
+        ("preciseDivision", "fast_functions"),
     ],
 )
-def test_kernels_of_the_catalogue_are_edited_and_compile(
-    kernel: str, optimization: str, rule: str, tmp_path: Path
-) -> None:
+def test_kernels_of_the_catalogue_are_edited_and_compile(kernel: str, patch: str, tmp_path: Path) -> None:
     found = next(each for each in all_kernels() if each.name == kernel)
     source = found.path.read_text(encoding="utf-8")
     every = list(range(1, source.count("\n") + 1))
-    made = propose(source, found.path.name, kernel, optimization, every, rule)
+    made = propose(source, found.path.name, kernel, patch, every)
     assert isinstance(made, Edit), made
     sass(applied(source, made, tmp_path), tmp_path / "compiled", kernel)
 
@@ -143,17 +137,16 @@ def test_megabytes_of_nonsense_end_soon(text: str) -> None:
         ),
         max_size=60,
     ),
-    st.sampled_from(WORDS),
+    st.sampled_from(sorted(PATCHES)),
 )
-def test_no_text_raises(parts: list[str], word: tuple[str, str]) -> None:
-    optimization, rule = word
+def test_no_text_raises(parts: list[str], patch: str) -> None:
     text = "".join(parts)
     for source in (
         text,
         PLAIN.format(text),
         PLAIN.format("__shared__ float tile[32][32]; tile[threadIdx.x][0] = 1;" + text),
     ):
-        made = propose(source, "a.cu", "k", optimization, [1], rule)
+        made = propose(source, "a.cu", "k", patch, [1])
         assert isinstance(made, Edit | NoEdit)
 
 
