@@ -13,7 +13,7 @@ import numpy as np
 
 from ncuview.metrics.instruction_table import Executed, matches
 from ncuview.metrics.names import OF_INSTRUCTIONS
-from ncuview.reader.source import source_lines
+from ncuview.reader.source import Sources
 from ncuview.records.diagnosis import CodeLine, HotInstruction, SourceLine
 from ncuview.records.profile import CallSite, Profile
 from ncuview.sass import opcode_classes
@@ -72,6 +72,7 @@ class Places:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._shown: _Shown = {}
+        self._sources = Sources(analysis.profile)
 
     def of(self, rule: Rule, launch: int) -> Where:
         """The places of one launch; none where the rule says nothing of instructions, or the report holds none."""
@@ -84,7 +85,7 @@ class Places:
             return Where()
         share = waste / total
         wasting, known = share > 0, executed.lines > 0
-        code = _Source(launch, self._analysis.profile, executed, self._shown)
+        code = _Source(launch, self._analysis.profile, executed, self._sources, self._shown)
         instructions = _instructions(executed, np.where(known, 0.0, share))
         lines = code.worst(np.where(known & wasting, share, 0.0))
         return Where(lines, instructions, HOW_TO_GET_LINES if instructions else "")
@@ -112,7 +113,8 @@ def _instructions(executed: Executed, share: NDArray[np.float64]) -> tuple[HotIn
 class _Source:
     """The source code of one launch."""
 
-    def __init__(self, launch: int, profile: Profile, executed: Executed, shown: _Shown) -> None:
+    def __init__(self, launch: int, profile: Profile, executed: Executed, sources: Sources, shown: _Shown) -> None:
+        self._sources = sources
         self._profile = profile
         self._executed = executed
         self._report = str(profile.launches["report"].iloc[launch])
@@ -169,7 +171,7 @@ class _Source:
         """The line, and those before and after it; nothing where the text does not reach so far."""
         place = (self._report, file, line)
         if place not in self._known:
-            self._known[place] = _lines_around(source_lines(self._profile, self._report, file), line)
+            self._known[place] = _lines_around(self._sources.lines(self._report, file), line)
         return self._known[place]
 
 

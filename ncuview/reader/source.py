@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from ntpath import basename
 from pathlib import Path, PurePath
 from posixpath import normpath
-from weakref import WeakKeyDictionary
 
 from ncuview.base.errors import UsageError
 from ncuview.base.files import open_regular
@@ -32,51 +31,45 @@ NOT_HERE = "its source is not in the report nor on this machine: profile with --
 
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 
-_known: WeakKeyDictionary[Profile, _Files] = WeakKeyDictionary()
-_split: WeakKeyDictionary[Profile, dict[tuple[str, str], list[str]]] = WeakKeyDictionary()
-
 
 def lines_of(text: str) -> list[str]:
     """The lines as a compiler counts them, which a form feed does not end."""
     return _LINE_BREAK.split(text)
 
 
-def source_text(profile: Profile, report: str, file: str) -> str:
-    """The text of a file that instructions name; empty when the profile does not hold it.
-
-    ncu stores a file under its shortest path, and instructions name it as the compiler did. Where only the last parts
-    agree, as in a report without folders, the text is taken if no other file could be meant.
-    """
-    if text := profile.sources.get((report, file)) or profile.sources.get((report, normpath(file))):
-        return text
-    if profile not in _known:
-        _known[profile] = _Files(profile)
-    last, files = basename(file), _known[profile]
-    alike = files.held.get((report, last), [])
-    return profile.sources[report, alike[0]] if len(alike) == len(files.named.get(last, ())) == 1 else ""
-
-
-def source_lines(profile: Profile, report: str, file: str) -> list[str]:
-    """The lines of ``source_text``, split once for a profile; none when it does not hold the file."""
-    known = _split.setdefault(profile, {})
-    if (report, file) not in known:
-        text = source_text(profile, report, file)
-        known[report, file] = lines_of(text) if text else []
-    return known[report, file]
-
-
-class _Files:
-    """Which files have the same name, found out once for a profile: there is a question for every finding."""
+class Sources:
+    """The source texts of a profile, by the names that instructions give: there is a question for every finding."""
 
     def __init__(self, profile: Profile) -> None:
-        self.held: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        self._sources = profile.sources
+        self._held: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         """Report and last part of a path -> the files that it holds the text of."""
-        self.named: defaultdict[str, set[str]] = defaultdict(set)
+        self._named: defaultdict[str, set[str]] = defaultdict(set)
         """Last part of a path -> the files that instructions name, their paths in one form."""
+        self._split: dict[tuple[str, str], list[str]] = {}
         for report, name in profile.sources:
-            self.held[report, basename(name)].append(name)
+            self._held[report, basename(name)].append(name)
         for name in map(str, profile.instructions["file"].unique()):
-            self.named[basename(name)].add(normpath(name))
+            self._named[basename(name)].add(normpath(name))
+
+    def text(self, report: str, file: str) -> str:
+        """The text of a file that instructions name; empty when the profile does not hold it.
+
+        ncu stores a file under its shortest path, and instructions name it as the compiler did. Where only the last
+        parts agree, as in a report without folders, the text is taken if no other file could be meant.
+        """
+        if text := self._sources.get((report, file)) or self._sources.get((report, normpath(file))):
+            return text
+        last = basename(file)
+        alike = self._held.get((report, last), [])
+        return self._sources[report, alike[0]] if len(alike) == len(self._named.get(last, ())) == 1 else ""
+
+    def lines(self, report: str, file: str) -> list[str]:
+        """The lines of a file, split once; none when the profile does not hold it."""
+        if (report, file) not in self._split:
+            text = self.text(report, file)
+            self._split[report, file] = lines_of(text) if text else []
+        return self._split[report, file]
 
 
 def with_local_sources(profile: Profile, folders: Iterable[Path] = ()) -> Profile:
@@ -90,11 +83,11 @@ def with_local_sources(profile: Profile, folders: Iterable[Path] = ()) -> Profil
     Raises:
         UsageError: One of ``folders`` is no folder, or they hold more files than can be searched.
     """
-    known = _files_below(folders)
+    known, held = _files_below(folders), Sources(profile)
     sources, remarks = dict(profile.sources), dict(profile.source_remarks)
     for report in profile.reports:
         for file, longest in _lines_named(profile, report.path).items():
-            if source_text(profile, report.path, file):
+            if held.text(report.path, file):
                 continue
             found = _found(file, known)
             text, remark = _read(found, report, longest) if found else ("", NOT_HERE)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ncuview.base.errors import UsageError
 from ncuview.reader import source
-from ncuview.reader.source import LARGEST, NOT_HERE, lines_of, local_file, source_lines, source_text, with_local_sources
+from ncuview.reader.source import LARGEST, NOT_HERE, Sources, lines_of, local_file, with_local_sources
 from ncuview.records.profile import Profile
 from tests.builders import Instruction, Launch, make_profile
 
@@ -65,14 +65,14 @@ def test_lines_come_back_whatever_ends_them(lines: list[str], end: str) -> None:
 def test_a_file_is_known_by_its_path_else_by_its_name_if_only_one_has_it(
     file: str, held: dict[str, str], found: str
 ) -> None:
-    assert source_text(profile_of(file, sources=held), REPORT, file) == found
+    assert Sources(profile_of(file, sources=held)).text(REPORT, file) == found
 
 
 def test_the_text_of_one_file_is_not_shown_for_another_of_its_name() -> None:
     profile = profile_of("one/a.h", "two/a.h", sources={"one/a.h": "x"})
-    assert source_text(profile, REPORT, "one/a.h") == "x"
-    assert not source_text(profile, REPORT, "two/a.h")
-    assert not source_text(profile, "other.ncu-rep", "one/a.h")
+    assert Sources(profile).text(REPORT, "one/a.h") == "x"
+    assert not Sources(profile).text(REPORT, "two/a.h")
+    assert not Sources(profile).text("other.ncu-rep", "one/a.h")
 
 
 def test_all_files_are_looked_through_once_however_often_is_asked() -> None:
@@ -87,19 +87,21 @@ def test_all_files_are_looked_through_once_however_often_is_asked() -> None:
 
     asked: list[str] = []
     watched = replace(profile, instructions=cast("pd.DataFrame", Once()))
+    sources = Sources(watched)
     for _ in range(3):
-        assert source_text(watched, REPORT, "/__3/_0/__1/a.h") == "x"
-        assert not source_text(watched, REPORT, "gone.h")
-        assert not source_text(watched, "other.ncu-rep", "/__3/_0/__1/a.h")
+        assert sources.text(REPORT, "/__3/_0/__1/a.h") == "x"
+        assert not sources.text(REPORT, "gone.h")
+        assert not sources.text("other.ncu-rep", "/__3/_0/__1/a.h")
     assert asked == ["file"]
 
 
 def test_a_file_has_the_lines_of_its_text_and_none_where_there_is_no_text() -> None:
     profile = profile_of("a.cu", sources={"a.cu": "one\r\ntwo\fthree"})
-    assert source_lines(profile, REPORT, "a.cu") == ["one", "two\fthree"]
-    assert source_lines(profile, REPORT, "a.cu") is source_lines(profile, REPORT, "a.cu")
-    assert source_lines(profile, REPORT, "gone.cu") == []
-    assert source_lines(profile_of("a.cu", sources={}), REPORT, "a.cu") == []
+    sources = Sources(profile)
+    assert sources.lines(REPORT, "a.cu") == ["one", "two\fthree"]
+    assert sources.lines(REPORT, "a.cu") is sources.lines(REPORT, "a.cu")
+    assert sources.lines(REPORT, "gone.cu") == []
+    assert Sources(profile_of("a.cu", sources={})).lines(REPORT, "a.cu") == []
 
 
 def local(file: str | Path, folders: tuple[Path, ...] = (), line: int = 3) -> tuple[str, str]:

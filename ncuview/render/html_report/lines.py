@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ncuview.reader.source import lines_of, source_text
+from ncuview.reader.source import Sources
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.html_report.rows import KernelRow
 from ncuview.render.words import shown_file
@@ -33,9 +33,8 @@ class Heat:
     """
 
     def __init__(self, profile: Profile) -> None:
-        self._profile = profile
+        self._sources = Sources(profile)
         self._shares = _shares(profile)
-        self._texts: dict[tuple[str, str], list[str]] = {}
         self._wanted: dict[tuple[str, str], set[int]] = defaultdict(set)
 
     def of(self, row: KernelRow) -> list[Any]:
@@ -48,7 +47,7 @@ class Heat:
         waste = _waste(launch)
         found = []
         for file, lines in counted.items():
-            text = self._text(launch.report, file)
+            text = self._sources.lines(launch.report, file)
             if not text:
                 continue
             known = [line for line in sorted(lines) if line <= len(text)][:_MOST]
@@ -66,16 +65,10 @@ class Heat:
         return {
             f"{report}:{file}": [
                 shown_file(file),
-                {str(at): self._texts[report, file][at - 1][:_LONGEST].rstrip() for at in sorted(wanted)},
+                {str(at): self._sources.lines(report, file)[at - 1][:_LONGEST].rstrip() for at in sorted(wanted)},
             ]
             for (report, file), wanted in self._wanted.items()
         }
-
-    def _text(self, report: str, file: str) -> list[str]:
-        if (report, file) not in self._texts:
-            text = source_text(self._profile, report, file)
-            self._texts[report, file] = lines_of(text) if text else []
-        return self._texts[report, file]
 
 
 def _ranges(lines: Sequence[int], most: int) -> list[list[int]]:

@@ -12,7 +12,7 @@ from ncuview.reader.inlining import with_call_sites
 from ncuview.reader.precheck import read_report
 from ncuview.reader.reader import read
 from ncuview.reader.snapshot import Snapshot
-from ncuview.reader.source import source_text
+from ncuview.reader.source import Sources
 from ncuview.records.profile import Profile
 from tests.builders import make_profile
 from tests.profiles import LABELLED, RECORDED, profile_of
@@ -27,7 +27,7 @@ REPORTS = [*RECORDED, *LABELLED[::40]]
 
 def code(profile: Profile, launch: int, file: str, line: int) -> str:
     report = str(profile.launches["report"].iloc[launch])
-    return source_text(profile, report, file).split("\n")[line - 1]
+    return Sources(profile).text(report, file).split("\n")[line - 1]
 
 
 @together("report", REPORTS)
