@@ -40,6 +40,9 @@ Kind = Literal["measured", "documented", "derived", "assumed"]
 
 
 _NOTHING = compile_expression("0")
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
+_OBVIOUS = frozenset({0.0, 1.0, 2.0, 32.0, 100.0})
+"""Numbers that need no source: nothing, all, a pair, the threads of a warp or bytes of a sector, a percentage."""
 _PARAMETER = re.compile(r"\b(?:threshold|prediction)\.\w+")
 _PER_CYCLE = "sm_cycles"
 """What added work is set against."""
@@ -199,6 +202,13 @@ class Rule:
         """The values of thresholds and of the prediction's parameters, under the names that expressions use."""
         return {name: parameter.value for name, parameter in _parameters(self.text).items()}
 
+    @cached_property
+    def unnamed_numbers(self) -> tuple[str, ...]:
+        """The numbers in its expressions that no threshold or parameter names, and so no source explains."""
+        named = [*self.when.values(), *self.let.values(), *self.effects.values(), *self.added.values()]
+        texts = [each.text for each in (self.applies, *named, self.latency_hidden, self.time_left)]
+        return tuple(number for text in texts for number in _NUMBER.findall(text) if float(number) not in _OBVIOUS)
+
     def with_numbers(self, condition: str) -> str:
         """A condition of ``when`` with the values of its thresholds, for pages."""
         return _PARAMETER.sub(lambda match: f"{self.parameters[match[0]]:g}", condition)
@@ -231,6 +241,9 @@ def load_rule(path: Path) -> Rule:
         content = toml_of(path)
     except (OSError, ValueError) as error:
         raise RuleFileError(f"{path}: {error}", hint="A rule file is TOML in UTF-8.") from error
+    if content.get("schema") == 1:
+        hint = "docs/how-to/write-a-rule.md shows schema 2: no aliases, conditions as a list, effects by name."
+        raise RuleFileError(f"{path}: schema: 1 is the rule file of ncuview 0.1, and 2 is read", hint=hint)
     try:
         text = RuleFile.model_validate(content)
     except ValidationError as error:

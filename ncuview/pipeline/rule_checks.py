@@ -107,7 +107,9 @@ def _outcome(rule: Rule, launch: LaunchDiagnosis) -> Outcome:
 
 
 def _unproven_numbers(rule: Rule) -> Iterator[str]:
-    """Parameters of the prediction that rest on nothing; a threshold may be assumed, since no gain is made of it."""
+    """Numbers without a source. A threshold may be assumed, since no gain is made of it."""
+    for number in rule.unnamed_numbers:
+        yield f"the number {number} stands in an expression: name it as a threshold or a parameter, with its source"
     for name, parameter in rule.text.prediction.items():
         if parameter.kind == "assumed":
             yield f"prediction.{name} is assumed: measure it, derive it, or cite who did"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
+from collections import defaultdict
 
 from ncuview.base.paths import shipped
 from ncuview.engine.regions import region
@@ -82,6 +84,30 @@ def test_every_threshold_decides_and_says_where_it_comes_from(rule: Rule) -> Non
     assert not {f"prediction.{name}" for name in rule.text.prediction} & deciding
     assert {f"prediction.{name}" for name in rule.text.prediction} <= names_read(rule)
     assert all(len(each.source) > 20 for each in (*rule.text.thresholds.values(), *rule.text.prediction.values()))
+
+
+@each_rule
+def test_every_number_has_a_name_and_a_source(rule: Rule) -> None:
+    assert rule.unnamed_numbers == ()
+    assert not any(parameter.kind == "assumed" for parameter in rule.text.prediction.values())
+
+
+def test_few_thresholds_are_assumed() -> None:
+    thresholds = [each for rule in load_rules() for each in rule.text.thresholds.values()]
+    assert sum(each.kind == "assumed" for each in thresholds) <= 15
+
+
+def test_no_expression_stands_in_two_rules() -> None:
+    """What two rules compute is a quantity. Sums, products and ratios of two names are no expression of their own."""
+    rules_of: dict[str, set[str]] = defaultdict(set)
+    for rule in load_rules():
+        written = [rule.applies.text, *rule.when, *(each.text for each in rule.let.values())]
+        written += [each.text for each in (*rule.effects.values(), *rule.added.values(), rule.latency_hidden)]
+        for text in written:
+            for node in ast.walk(ast.parse(text, mode="eval")):
+                if sum(isinstance(part, ast.operator | ast.cmpop | ast.Call) for part in ast.walk(node)) >= 2:
+                    rules_of[ast.unparse(node)].add(rule.text.code)
+    assert {text: codes for text, codes in rules_of.items() if len(codes) > 1} == {}
 
 
 @each_rule
