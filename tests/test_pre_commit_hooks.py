@@ -81,7 +81,7 @@ def test_good_rules_pass_and_a_broken_one_is_named(tmp_path: Path) -> None:
     hook = HOOKS["ncuview-rules"]
     done = run(hook, tmp_path, "rules/shared_memory/shared-bank-conflict.toml")
     assert done.returncode == 0, done.stderr
-    assert "cases hold" in done.stdout
+    assert "examples hold" in done.stdout
     copy.write_text(copy.read_text().replace('optimization = "', 'optimization = "no_such_'))
     done = run(hook, tmp_path, "rules/shared_memory/shared-bank-conflict.toml")
     assert done.returncode == 2

@@ -1,4 +1,4 @@
-"""Every rule that ships: its own cases hold, what it cites and shows exists, and it speaks plainly."""
+"""Every rule that ships: its numbers have sources, what it cites and shows exists, and it speaks plainly."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections import defaultdict
 from ncuview.base.paths import shipped
 from ncuview.engine.regions import region
 from ncuview.engine.rule_file import OPTIMIZATIONS, Rule, load_rule, load_rules
+from ncuview.patch import PATCHES
 from tests.together import together
 
 PATHS = sorted(shipped("rules").glob("*/*.toml"))
@@ -124,3 +125,8 @@ def test_codes_and_names_stand_once() -> None:
 def test_every_shipped_file_is_a_rule_of_a_topic_or_the_list_of_documents() -> None:
     files = set(shipped("rules").rglob("*.toml"))
     assert files - set(PATHS) == {shipped("rules") / "documents.toml"}
+
+
+def test_every_patch_that_a_rule_names_exists() -> None:
+    named = {fix.patch for rule in load_rules() for fix in rule.text.fix if fix.patch}
+    assert named == PATCHES.keys()

@@ -75,7 +75,14 @@ def test_every_key_of_version_1_is_there_with_its_value() -> None:
     )
     assert (compared.missing, compared.different) == (Counter(), Counter())
     assert {what.rpartition(" ")[2] for what in compared.renamed} == {"bottleneck", "units", "bottleneck_after"}
-    assert {what.rpartition(".")[2] for what in compared.added} == {"grade", "call", "draft", "unmet"}
+    assert {what.rpartition(".")[2] for what in compared.added} == {
+        "grade",
+        "call",
+        "draft",
+        "unmet",
+        "patch",
+        "by_hand",
+    }
 
 
 def test_what_was_rejected_stays_no_advice(tmp_path: Path) -> None:
