@@ -322,10 +322,10 @@ def _stubs(folder: Path) -> dict[str, str]:
 
 def _bogus_rule(folder: Path) -> Path:
     """A folder with a rule that needs a metric which no GPU has."""
-    rule = (shipped("rules") / "atomics" / "contended-atomics.toml").read_text(encoding="utf-8")
+    rule = (shipped("rules") / "atomics" / "ATOM001-contended-atomics.toml").read_text(encoding="utf-8")
     rule = rule.replace("ATOM001", "USER001").replace('"contended-atomics"', '"bogus-metric"')
-    rule = rule.replace("lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed", "sm__bogus_cycles.avg")
-    target = folder / "rules" / "atomics" / "bogus-metric.toml"
+    rule = rule.replace("l2_atomic_pct", "sm__bogus_cycles.avg")
+    target = folder / "rules" / "atomics" / "USER001-bogus-metric.toml"
     target.parent.mkdir(parents=True)
     target.write_text(rule, encoding="utf-8")
     return folder / "rules"

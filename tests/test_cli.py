@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RECORDED = shipped("kernels") / "transpose" / "h200.ncu-repz"
 CALIBRATION = shipped("kernels") / "calibration" / "h200.ncu-repz"
 DIVERGENCE = shipped("kernels") / "divergence" / "h200.ncu-repz"
-RULE = shipped("rules") / "shared_memory" / "shared-bank-conflict.toml"
+RULE = shipped("rules") / "shared_memory" / "SMEM001-shared-bank-conflict.toml"
 PATIENCE_S = 60
 LEAVE = {"COLUMNS", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "FORCE_COLOR", "NO_COLOR", "PYTHONIOENCODING", "TERM"}
 MAIN = "from ncuview.cli import main; main()"
@@ -138,7 +138,7 @@ def test_nor_do_those_of_an_option() -> None:
 
 
 def test_a_rule_folder_without_rules_is_not_taken_for_a_good_one(tmp_path: Path) -> None:
-    assert_failed(ncuview("rules", "check", tmp_path), 2, str(tmp_path), "<topic>/<rule>.toml")
+    assert_failed(ncuview("rules", "check", tmp_path), 2, str(tmp_path), "<category>/<CODE>-<name>.toml")
 
 
 @pytest.mark.parametrize(

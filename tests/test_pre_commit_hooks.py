@@ -17,7 +17,7 @@ from ncuview.base.paths import shipped
 
 ROOT = Path(__file__).resolve().parents[1]
 HOOKS = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
-RULE = shipped("rules") / "shared_memory" / "shared-bank-conflict.toml"
+RULE = shipped("rules") / "shared_memory" / "SMEM001-shared-bank-conflict.toml"
 
 GOOD = '[[budget]]\nkernel = "*"\nmetric = "shared_bank_conflict_ways"\nmax = 1\n'
 
@@ -79,10 +79,10 @@ def test_good_rules_pass_and_a_broken_one_is_named(tmp_path: Path) -> None:
     copy = Path(shutil.copy(RULE, folder))
     shutil.copy(shipped("rules") / "documents.toml", tmp_path / "rules")
     hook = HOOKS["ncuview-rules"]
-    done = run(hook, tmp_path, "rules/shared_memory/shared-bank-conflict.toml")
+    done = run(hook, tmp_path, "rules/shared_memory/SMEM001-shared-bank-conflict.toml")
     assert done.returncode == 0, done.stderr
     assert "examples hold" in done.stdout
     copy.write_text(copy.read_text().replace('optimization = "', 'optimization = "no_such_'))
-    done = run(hook, tmp_path, "rules/shared_memory/shared-bank-conflict.toml")
+    done = run(hook, tmp_path, "rules/shared_memory/SMEM001-shared-bank-conflict.toml")
     assert done.returncode == 2
     assert "shared-bank-conflict.toml" in done.stderr

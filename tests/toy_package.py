@@ -42,5 +42,5 @@ def add_rule(folder: Path, number: int = 901, name: str = "toy-rule") -> str:
     text = re.sub(r'(?m)^name = ".*"', f'name = "{name}"', text, count=1)
     topic = folder / RULE.parent.name
     topic.mkdir(parents=True, exist_ok=True)
-    (topic / f"{name}.toml").write_text(text, encoding="utf-8")
+    (topic / f"{code}-{name}.toml").write_text(text, encoding="utf-8")
     return code

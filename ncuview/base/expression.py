@@ -37,6 +37,8 @@ _LETTERS = re.compile(r"[\w\s.+\-*/<>=!(),]*+")
 """What arithmetic is written in; all else is refused before Python's parser takes its time over it."""
 _FEW = 20
 """Known names that a message lists."""
+_OF_NCU = "__"
+"""Every hardware metric of Nsight Compute has this in its name: the unit before it, the counter after it."""
 _SHOWN = 80
 """Characters of an expression that a message repeats."""
 
@@ -66,7 +68,7 @@ def compile_expression(text: str, names: Iterable[str] | None = None, *, dotted:
     Args:
         text: The expression.
         names: The names it may use; None allows any.
-        dotted: Whether names may be Nsight Compute's own, with dots (``sm__warps_active.avg``).
+        dotted: Whether names may be Nsight Compute's own, with dots (``sm__warps_active.avg``), besides ``names``.
 
     Raises:
         UnsafeExpression: Anything else stands in it, a name is unknown, or there is too much of it.
@@ -233,7 +235,8 @@ class _Compiler:
         plain = isinstance(node, ast.Name) or known or dotted
         if not plain:
             raise self._not_allowed(name)
-        if self._allowed is not None and name not in self._allowed:
+        of_ncu = self._dotted and _OF_NCU in name
+        if self._allowed is not None and name not in self._allowed and not of_ncu:
             raise UnsafeExpression(
                 f"unknown name {_shown(name)} in {_shown(self._text)}{suggestion(name, self._allowed)}"
             )

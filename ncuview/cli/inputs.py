@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from ncuview.pipeline.examine import Examined, Progressed
 
 RulesOption = Annotated[
-    list[Path] | None, typer.Option("--rules", help="A folder with further rules, <topic>/<rule>.toml. Repeatable.")
+    list[Path] | None,
+    typer.Option("--rules", help="A folder with further rules: <category>/<CODE>-<name>.toml. Repeatable."),
 ]
 LiveOption = Annotated[
     bool | None,

@@ -36,7 +36,7 @@ def rules(
 
 
 def check_rules(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder with rules, <topic>/<rule>.toml.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder with rules, <category>/<CODE>-<name>.toml.")],
 ) -> None:
     """Check the rules of a folder on recorded launches: their examples, and what a shipped rule claims."""
     from ncuview.engine.rule_file import rules_below

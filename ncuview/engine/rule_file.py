@@ -288,7 +288,7 @@ def _of_folder(folder: Path) -> list[Rule]:
     rules = [load_rule(path) for path in sorted(folder.glob("*/*.toml"))]
     if not rules:
         what = "holds no rules" if folder.is_dir() else "is no folder"
-        raise RuleFileError(f"{folder} {what}", hint="Rules are files <topic>/<rule>.toml below a folder.")
+        raise RuleFileError(f"{folder} {what}", hint="Rules are files <category>/<CODE>-<name>.toml below a folder.")
     return rules
 
 
@@ -321,7 +321,7 @@ class _Checker:
 
     def expression(self, key: str, text: str, names: Iterable[str] | None) -> Expression:
         try:
-            return compile_expression(text, names)
+            return compile_expression(text, names, dotted=names is not None)
         except RuleFileError as error:
             raise type(error)(f"{self._path}: {key}: {error}") from error
 
@@ -347,8 +347,8 @@ def _parameters(text: RuleFile) -> dict[str, Parameter]:
 
 def _compiled(path: Path, text: RuleFile) -> Rule:
     check = _Checker(path)
-    if path.stem != text.name:
-        raise check.complain("name", f"must be the file's name, {path.stem!r}")
+    if path.stem != f"{text.code}-{text.name}":
+        raise check.complain("name", f"the file must be called {text.code}-{text.name}.toml")
     of_launch = {*QUANTITIES, *NAMES}
     for key, named in (
         ("thresholds", text.thresholds),
@@ -368,8 +368,8 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
         let[name] = check.expression(f"evidence.values.{name}", expression, names)
         names.add(name)
     when = {each: check.expression("evidence.when", each, names) for each in text.evidence.when}
-    own = {name: each for name, each in text.effects.items() if name != "added"}
-    effects = check.effects("effects", own, effect_names.NAMES, names)
+    left = {name: each for name, each in text.effects.items() if name != "added"}
+    effects = check.effects("effects", left, effect_names.NAMES, names)
     more = text.effects.get("added", {})
     if not isinstance(more, dict):
         raise check.complain("effects.added", "is a table")
@@ -382,7 +382,8 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
     passed = check.template("message.passed", message.passed, names)
     expressions = [applies, *let.values(), *when.values(), *effects.values(), *added.values(), hidden, time_left]
     read = [*(each.names for each in expressions), *(each.names for each in (finding, to_check, passed))]
-    inputs = tuple(dict.fromkeys(name for names in read for name in sorted(names & of_launch)))
+    own = {*let, *_parameters(text), *FIGURE_NAMES}
+    inputs = tuple(dict.fromkeys(name for used in read for name in sorted(used - own)))
     if added and _PER_CYCLE not in inputs:
         inputs = (*inputs, _PER_CYCLE)
     return Rule(

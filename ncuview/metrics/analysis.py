@@ -36,14 +36,10 @@ class Analysis:
         self._values: dict[str, Column] = {}
 
     def value(self, name: str) -> Column:
-        """A quantity, or a metric by its short name, for all launches.
-
-        Raises:
-            KeyError: There is none of this name.
-        """
+        """A quantity, or a metric by its short name or ncu's own, for all launches."""
         if name not in self._values:
             with np.errstate(all="ignore"):  # a division by zero gives no number
-                values = QUANTITIES[name].compute(self) if name in QUANTITIES else self.metric(NAMES[name])
+                values = QUANTITIES[name].compute(self) if name in QUANTITIES else self.metric(NAMES.get(name, name))
             values = np.where(np.isfinite(values), values, np.nan)
             values.flags.writeable = False
             self._values[name] = values

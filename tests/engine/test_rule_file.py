@@ -17,7 +17,7 @@ from ncuview.engine.rule_file import OPTIMIZATIONS, find_rule, load_rule, rules_
 from ncuview.metrics.quantities import QUANTITIES
 
 NAME = "shared-bank-conflict"
-SHIPPED = shipped("rules") / "shared_memory" / f"{NAME}.toml"
+SHIPPED = shipped("rules") / "shared_memory" / f"SMEM001-{NAME}.toml"
 RULE: dict[str, Any] = tomllib.loads(SHIPPED.read_text(encoding="utf-8"))
 
 Path_ = tuple[str | int, ...]
@@ -38,7 +38,7 @@ def toml(value: Any) -> str:
 
 
 def written(folder: Path, content: dict[str, Any], name: str = NAME) -> Path:
-    path = folder / f"{name}.toml"
+    path = folder / f"{content.get('code', 'SMEM001')}-{name}.toml"
     path.write_text("\n".join(f"{key} = {toml(value)}" for key, value in content.items()), encoding="utf-8")
     return path
 

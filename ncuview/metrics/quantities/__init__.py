@@ -16,8 +16,8 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(REGISTERED)
 
 
 def metrics_of(name: str) -> tuple[str, ...]:
-    """The metrics that a quantity or a short name stands for, under ncu's names."""
-    return (NAMES[name],) if name in NAMES else QUANTITIES[name].metrics
+    """The metrics that a quantity, or a metric by its short name or ncu's own, stands for, under ncu's names."""
+    return QUANTITIES[name].metrics if name in QUANTITIES else (NAMES.get(name, name),)
 
 
 def unit_of(name: str) -> str:

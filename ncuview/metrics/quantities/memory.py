@@ -374,6 +374,18 @@ def load_sectors_beyond_l1(load_sectors: Column, load_sectors_ideal: Column, l1_
     return np.maximum(load_sectors_ideal, load_sectors * l1_miss_share)
 
 
+@quantity("sector")
+def load_sectors_held_by_l1(load_sectors: Column, l1_load_hit_pct: Column) -> Column:
+    """Sectors of global loads that L1 holds."""
+    return l1_load_hit_pct / 100 * load_sectors
+
+
+@quantity("sector")
+def global_sectors_with_ideal_loads(global_sectors: Column, load_sectors: Column, load_sectors_ideal: Column) -> Column:
+    """Sectors of all global accesses, were each load to touch only what its bytes need."""
+    return global_sectors - load_sectors + load_sectors_ideal
+
+
 @quantity("byte/thread")
 def bytes_in_flight_beyond_l1(
     bytes_in_flight: Column, load_sectors: Column, load_sectors_ideal: Column, l1_miss_share: Column
