@@ -1,6 +1,7 @@
-"""Mark additions of two numbers loaded from shared memory, and stores that update a number in shared memory in place.
+"""Mark sums whose two operands both come from shared memory, and stores that keep a sum in shared memory.
 
-The first (``shared_pairs``) only where the result is added or compared next; the second is ``shared_updates``.
+``shared_pairs``: rows meet columns as in products, without multiply-adds (shortest paths, distances); no tree reductions.
+``shared_updates``: the stores of tree reductions, and others that replace what was just loaded from there.
 """
 
 from __future__ import annotations
