@@ -22,7 +22,7 @@ from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotAppli
 TOLERANCE = 0.02
 """How far a predicted speedup may be from what an example states, as a share; examples give three digits."""
 SPREAD = 1.05
-"""How far the ratio of two measured times may be from run to run: on an H200 the times of a kernel differ by up to 5 %."""
+"""How far the ratio of two measured times may be from run to run: times of a kernel differ by up to 5 % on an H200."""
 _NAMES = {Passed: "passed", NotApplicable: "not_applicable", Skipped: "skipped", Broken: "broken", Finding: "finding"}
 
 

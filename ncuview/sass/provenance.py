@@ -1,8 +1,8 @@
 """Compute whether the values that each instruction uses come from loaded data, kernel arguments or constants.
 
 From it come three weights: guarded branches, branches in loops whose predicate is loaded data, and index arithmetic.
-Where loaded data decide how a loop goes on, no other assignment of threads makes lanes agree. What no loaded data reach, indices,
-addresses and tests of bounds, the results of one thread can share.
+Where loaded data decide how a loop goes on, no other assignment of threads makes lanes agree. What no loaded data
+reach, indices, addresses and tests of bounds, the results of one thread can share.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Mark sums whose two operands both come from shared memory, and stores that keep a sum in shared memory.
 
-``shared_pairs``: rows meet columns as in products, without multiply-adds (shortest paths, distances); no tree reductions.
+``shared_pairs``: rows meet columns as in products, without multiply-adds (shortest paths); no tree reductions.
 ``shared_updates``: the stores of tree reductions, and others that replace what was just loaded from there.
 """
 
