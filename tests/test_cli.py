@@ -693,8 +693,11 @@ def test_the_shipped_rules_keep_what_they_claim() -> None:
     ended = ncuview("rules", "check", shipped("rules"))
     assert (ended.code, ended.err) == (0, "")
     lines = ended.out.splitlines()
-    assert len(lines) == len(list(shipped("rules").glob("*/*.toml")))
-    assert all(re.fullmatch(r"[A-Z]+\d{3}  [a-z0-9-]+: shipped, \d+ examples hold", line) for line in lines)
+    rules = [
+        line for line in lines if re.fullmatch(r"[A-Z]+\d{3}  [a-z0-9-]+: (shipped|draft), \d+ examples hold", line)
+    ]
+    assert len(rules) == len(list(shipped("rules").glob("*/*.toml")))
+    assert all(line.startswith("    to ship: ") for line in lines if line not in rules), "of drafts"
 
 
 def test_a_rule_is_explained_by_code_and_by_name_in_any_case() -> None:

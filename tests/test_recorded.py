@@ -38,6 +38,7 @@ MISSED = frozenset(
         "divideByAnything[d=10]",
         "histogram_match[values=4]",
         "mmul_tensor",
+        "near_lines",
         "reduce_v1",
         "sobel_global[bx=16]",
         "sobel_global[bx=8]",

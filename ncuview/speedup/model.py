@@ -58,7 +58,7 @@ _DURATION = "gpu__time_duration.sum"
 _UNIT_NAMES = (*UNITS, BLOCKS, "launch")
 _TRAFFIC = frozenset({"l2_sectors", "dram_bytes"})
 _FEWER_WAITS = frozenset({"instructions", "memory_instructions", "atomics", "blocks"})
-"""A change that lowers the traffic and none of these leaves warps waiting as often as before."""
+"""A change that lowers the traffic, none of these, and adds no work leaves warps waiting as often as before."""
 _LEAST_LEFT = 1e-6
 """No change takes away more than all but this share of the time; the largest promise of the catalogue leaves 4e-4."""
 
@@ -192,7 +192,7 @@ def predict(
     for name, work in added.items():
         for unit, rate in ADDED[name].items():
             demand[unit] = demand[unit] + work / rate
-    waits = _own_waits_left(load, effects)
+    waits = _own_waits_left(load, effects, added)
 
     speedups, closeness = {}, {}
     for bound, certainty in CERTAINTY.items():
@@ -213,10 +213,10 @@ def predict(
     )
 
 
-def _own_waits_left(load: Load, effects: Mapping[str, Column]) -> Column:
+def _own_waits_left(load: Load, effects: Mapping[str, Column], added: Mapping[str, Column]) -> Column:
     """What warps wait for by themselves after a change that lowers traffic alone; 0 for other changes."""
     none = np.zeros_like(load.own_waits)
-    if not _TRAFFIC & effects.keys():
+    if added or not _TRAFFIC & effects.keys():
         return none
     fewer = np.any([none, *(none + effects[name] < 1 for name in _FEWER_WAITS & effects.keys())], axis=0)
     return np.where(fewer, 0.0, load.own_waits)
