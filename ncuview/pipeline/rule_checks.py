@@ -94,7 +94,7 @@ def _problem(rule: Rule, example: Example, launches: _Launches) -> str:
     except NcuviewError as error:
         return f"example {example.launch}: {error}"
     if (name := _NAMES[type(found)]) != example.expect:
-        return f"example {example.launch} gives {name}, not {example.expect}"
+        return f"example {example.launch} gives {name}, not {example.expect}: {found.message}"
     if isinstance(found, Finding):
         best = found.predicted_speedup.best
         if example.predicted is None:

@@ -119,7 +119,7 @@ def kernel_words(demangled: str) -> str:
 
 def promise_headline(finding: Finding) -> str:
     """``Pad the tile by one column: 2.18x faster``."""
-    draft = f" (by {finding.rule.code}, a draft)" if finding.draft else ""
+    draft = f" (by {_code(finding)})" if finding.draft else ""
     return f"{finding.fix.title}: {factor(finding.predicted_speedup.best)} faster{draft}"
 
 
@@ -244,12 +244,12 @@ def excerpts(lines: tuple[SourceLine, ...]) -> list[list[SourceLine]]:
 def also_words(finding: Finding) -> str:
     """Of advice that is not the first: what it would bring instead."""
     gain = factor(finding.predicted_speedup.best)
-    return f"{finding.optimization} {gain} instead ({finding.rule.code}): {finding.message}"
+    return f"{finding.optimization} {gain} instead ({_code(finding)}): {finding.message}"
 
 
 def rejected_words(finding: Finding) -> str:
     """A finding that is no advice, and why."""
-    return f"{finding.optimization} ({finding.rule.code}), {finding.rejected}"
+    return f"{finding.optimization} ({_code(finding)}), {finding.rejected}"
 
 
 def skipped_words(launch: LaunchDiagnosis) -> str:
@@ -295,3 +295,8 @@ def textbook_notes(ladder: Ladder) -> list[str]:
         for step in rung.steps
         if step.not_first
     ]
+
+
+def _code(finding: Finding) -> str:
+    """The code of a finding's rule, and whether that is a draft."""
+    return f"{finding.rule.code}, a draft" if finding.draft else finding.rule.code
