@@ -214,7 +214,12 @@ def predict(
 
 
 def _own_waits_left(load: Load, effects: Mapping[str, Column], added: Mapping[str, Column]) -> Column:
-    """What warps wait for by themselves after a change that lowers traffic alone; 0 for other changes."""
+    """What warps wait for by themselves after a change that lowers traffic alone; 0 for other changes.
+
+    These waits are of the code's present order of loads. A change that adds work, such as staging a tile, brings
+    another order, of which they say nothing: with them, four transposes that store columns would be predicted 0.6 to
+    0.8 of what a padded tile brought; without them, 0.9 to 1.05.
+    """
     none = np.zeros_like(load.own_waits)
     if added or not _TRAFFIC & effects.keys():
         return none

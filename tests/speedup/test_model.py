@@ -78,8 +78,14 @@ def test_the_best_guess_lies_between_its_bounds(
 def test_new_demand_never_speeds_up(
     use: dict[str, float], effects: dict[str, float], added: dict[str, float], latency: float
 ) -> None:
-    load = load_with(use)
+    load = replace(load_with(use), own_waits=np.zeros(1))  # waits of today's code say nothing of code with new work
     assert best(load, effects=effects, added=added, latency=latency) <= best(load, effects=effects, latency=latency)
+
+
+def test_own_waits_stay_after_a_change_that_lowers_traffic_and_adds_no_work() -> None:
+    load = replace(load_with({"l2_sectors": 95.0}), own_waits=np.array([0.5]))
+    assert best(load, effects={"l2_sectors": 0.0}) == pytest.approx(2.0, rel=0.01)
+    assert best(load, effects={"l2_sectors": 0.0}, added={"instructions": 1e-9}) > 2.5
 
 
 @given(loads, changes, shares, shares)
