@@ -35,7 +35,7 @@ from ncuview.reader.settings import Settings
 from ncuview.records.calibration import Attained, Calibration
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.render.outputs import output_text, write_output
-from ncuview.speedup.attainable import keep
+from ncuview.speedup.attainable import save_calibration
 
 KILLS, SEED = 500, 1
 FAMILIES = ("transpose", "matmul")
@@ -94,7 +94,7 @@ def writers() -> Sequence[Writer]:
         Writer("output, JSON", "a.json", lambda path, version: write_output(path, texts["json"][version])),
         Writer("output, HTML", "a.html", lambda path, version: write_output(path, texts["html"][version])),
         Writer("baseline", "main.json", lambda path, version: save_baseline(baselines[version], path)),
-        Writer("attainable table", "attainable.toml", lambda path, version: keep(tables[version], path)),
+        Writer("attainable table", "attainable.toml", lambda path, version: save_calibration(tables[version], path)),
         Writer("scrubbed report", "a.ncu-rep", lambda path, version: scrub(reports[version], path)),
         Writer("scrubbed report, packed", "a.ncu-repz", lambda path, version: scrub(reports[version], path)),
         Writer(

@@ -18,7 +18,7 @@ from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, Outcome,
 from ncuview.records.ladder import Rung
 from ncuview.render.ladder import rung_cells
 from ncuview.render.words import textbook_notes
-from ncuview.speedup.model import WALL_SHARE
+from ncuview.speedup.model import BOTTLENECK_SHARE
 from tests.profiles import recorded_ladder
 from tests.together import together
 
@@ -65,7 +65,7 @@ def outcome(rule: str, kernel: str) -> Outcome:
     return next(each for each in launch(kernel).outcomes if each.rule.code == rule)
 
 
-def promised_over_got(step: Rung) -> float:
+def predicted_over_measured(step: Rung) -> float:
     assert step.measured_speedup is not None
     return step.diagnosis.findings[0].predicted_speedup.best / step.measured_speedup
 
@@ -165,7 +165,7 @@ def _without_samples(outcome: object) -> bool:
 
 
 @together("kernel", NAMES)
-def test_advice_is_in_the_order_of_its_promises_and_bounded(kernel: str) -> None:
+def test_advice_is_in_the_order_of_its_predictions_and_bounded(kernel: str) -> None:
     gains = [finding.predicted_speedup for finding in launch(kernel).findings]
     assert [gain.best for gain in gains] == sorted((gain.best for gain in gains), reverse=True)
     assert all(gain.low <= gain.best <= gain.high and gain.best >= 1.1 for gain in gains)
@@ -188,23 +188,23 @@ def test_a_ladder_has_a_rung_for_each_kernel_in_order(family: str) -> None:
     assert [rung.kernel for rung in recorded_ladder(family).rungs] == wanted
 
 
-def test_all_promises_but_the_known_ones_are_close_to_what_was_measured() -> None:
+def test_all_predictions_but_the_known_ones_are_close_to_what_was_measured() -> None:
     low, high = CLOSE
-    off = {kernel for kernel in STEPS if not low <= promised_over_got(rung(kernel)) <= high}
+    off = {kernel for kernel in STEPS if not low <= predicted_over_measured(rung(kernel)) <= high}
     assert off == MISSED, "one that is close now leaves the list"
 
 
-def test_half_of_the_promises_for_transposes_are_off_by_less_than_a_tenth() -> None:
+def test_half_of_the_predictions_for_transposes_are_off_by_less_than_a_tenth() -> None:
     """The worst is transpose_parallel_per_row: 1.15 and 1.19 times what was got, in two recordings."""
     known = [kernel for kernel in STEPS if kernel not in MISSED]
     steps = [rung(kernel) for kernel in known if find_kernel(kernel).text.family == "transpose"]
-    off = sorted((max(promised_over_got(step), 1 / promised_over_got(step)), step.kernel) for step in steps)
+    off = sorted((max(predicted_over_measured(step), 1 / predicted_over_measured(step)), step.kernel) for step in steps)
     assert off[len(off) // 2][0] < 1.10
     assert off[-1][0] < CLOSE[1], off[-1]
 
 
-def test_the_promise_for_padding_the_documents_tile_is_kept() -> None:
-    assert promised_over_got(rung("transposeCoalesced")) == pytest.approx(1.0, abs=0.15)
+def test_the_prediction_for_padding_the_documents_tile_is_kept() -> None:
+    assert predicted_over_measured(rung("transposeCoalesced")) == pytest.approx(1.0, abs=0.15)
 
 
 def test_the_bank_conflict_is_found_on_the_line_that_reads_the_column() -> None:
@@ -220,18 +220,18 @@ def test_the_scattered_store_is_found_on_its_line() -> None:
 
 
 @pytest.mark.parametrize("kernel", ["copySharedMem", "transposeNoBankConflicts", "matrixTransposeUnrolled"])
-def test_finished_kernels_are_told_to_stop_at_the_memorys_wall(kernel: str) -> None:
+def test_finished_kernels_get_the_verdict_near_peak_at_the_bottleneck_device_memory(kernel: str) -> None:
     found = launch(kernel)
     assert (found.bottleneck, found.verdict, found.findings) == ("dram", "near-peak", ())
 
 
 @pytest.mark.parametrize(
-    ("kernel", "wall"),
+    ("kernel", "bottleneck"),
     [("dramRead", "dram"), ("l2Read", "l2"), ("sharedRequests", "lsu"), ("aluPipe", "alu"), ("xuPipe", "xu")],
 )
-def test_a_calibration_kernel_is_limited_by_the_unit_it_was_written_for(kernel: str, wall: str) -> None:
-    assert launch(kernel).bottleneck == wall
-    assert launch(kernel).units[wall] > WALL_SHARE * 0.8
+def test_a_calibration_kernel_is_limited_by_the_unit_it_was_written_for(kernel: str, bottleneck: str) -> None:
+    assert launch(kernel).bottleneck == bottleneck
+    assert launch(kernel).units[bottleneck] > BOTTLENECK_SHARE * 0.8
 
 
 def test_diagonal_mapping_is_nowhere_advised_on_a_gpu_that_hashes_addresses() -> None:

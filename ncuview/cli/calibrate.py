@@ -56,14 +56,14 @@ def _attainable(reports: list[Path], output: Path | None) -> None:
     from ncuview.base.paths import users_table
     from ncuview.pipeline import calibration
     from ncuview.render.calibration import calibration_page
-    from ncuview.speedup.attainable import check_writable, keep
+    from ncuview.speedup.attainable import check_writable, save_calibration
 
     table = _table(output, users_table())
     check_writable(table)
     with ShownProgress() as progress:
         found = calibration.calibrate(*reports, progress=progress.show)
     print_text(calibration_page(found, width()))
-    keep(found, table)
+    save_calibration(found, table)
     say(f"{table}: written, for {found.device}")
 
 

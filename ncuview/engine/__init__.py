@@ -1,4 +1,4 @@
-"""The rule engine: evaluates rule files on a profile and returns a diagnosis, findings ranked and source lines named.
+"""The rule engine: judges the launches of a ``Profile`` by rule files and returns a ``Diagnosis`` with ranked findings.
 
-It also computes which metrics ncu must collect for the rules, and what machine code alone shows of a kernel.
+It also plans the metrics that ncu must collect for rules, and lists what machine code alone shows of a kernel.
 """

@@ -1,6 +1,6 @@
-"""Evaluate one rule's expressions on the metric columns of a profile: one of five outcomes for each launch.
+"""Evaluate one ``Rule``'s expressions on all launches of an ``Analysis``: one of five outcomes for each launch.
 
-``alias_values`` reads the rule's metrics from a profile, ``judge`` returns the outcomes with all computed values.
+``judge`` and ``judge_values`` return a ``Judgement``: outcomes, computed values, and the conditions not met.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FINDING, PASSED, NOT_APPLICABLE, SKIPPED, BROKEN = "finding", "passed", "not_app
 
 @dataclass(frozen=True)
 class Judgement:
-    """One rule's word on every launch.
+    """One rule's outcomes on all launches.
 
     Attributes:
         rule: The rule.
@@ -43,7 +43,7 @@ class Judgement:
 
     @cached_property
     def numbers(self) -> Mapping[str, list[float]]:
-        """``values`` for who looks at one launch after the other."""
+        """``values`` as lists, for access launch by launch."""
         return {name: column.tolist() for name, column in self.values.items()}
 
     def unmet(self, launch: int) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ class Judgement:
         count, texts = len(self.outcomes), list(self.rule.when)
         holds = np.array([_as_column(each.evaluate(self.values), count) for each in self.rule.when.values()])
         failed = (holds == 0).T
-        sets = {row.tobytes(): row for row in failed}  # launches fail in few ways, and share what is said of them
+        sets = {row.tobytes(): row for row in failed}  # launches fail in few ways, and share the texts
         shared = {key: tuple(texts[at] for at in np.flatnonzero(row)) for key, row in sets.items()}
         return [shared[row.tobytes()] for row in failed]
 
@@ -70,8 +70,8 @@ def judge_values(rule: Rule, inputs: Mapping[str, Column], devices: Sequence[str
     """Evaluate a rule on columns of its inputs.
 
     A launch that the rule does not apply to is not applicable even when other metrics are missing; a launch with a
-    missing metric, or on a GPU of which a figure is unknown, is skipped; a value that is no number although nothing is
-    missing breaks the rule on that launch.
+    missing metric, or on a GPU of which a figure is unknown, is skipped; a value that is not a number although
+    nothing is missing breaks the rule on that launch.
 
     Args:
         rule: The rule.
@@ -100,5 +100,5 @@ def judge_values(rule: Rule, inputs: Mapping[str, Column], devices: Sequence[str
 
 
 def _as_column(values: Column, count: int) -> Column:
-    """One value per launch; what is infinite is as unknown as NaN, which never compares true or false."""
+    """One value per launch; infinite values become NaN, which is unknown and never compares true or false."""
     return np.broadcast_to(np.where(np.isfinite(values), values, np.nan), (count,))

@@ -1,14 +1,14 @@
-"""Compute from a cheap first profile which rules can still give advice, and which launches to profile a second time.
+"""Decide from a cheap first ``Profile`` which rules and launches need a second one, and join the two diagnoses.
 
-``second_look`` selects both, and ``joined`` merges the diagnoses of the first and the second profile into one.
+``second_look`` returns the choice as a ``SecondLook``; ``joined`` merges both ``Diagnosis`` objects into one.
 
 A rule gives advice when it fires and its predicted gain is large enough. What the first profile did not measure is
-taken as the rule would like it best: an unknown condition holds, an unknown demand of a unit goes away, an unknown
-share of the latency too. The what-if model then gives the largest gain that the rule could predict. Since what was
-measured stays as it is (a launch near its peak, a kernel without atomics, a full GPU), no advice is lost, however few
-metrics the first profile has; more of them only excuse more launches.
+assumed in the rule's favour: an unknown condition holds, an unknown demand of a unit goes away, and so does an unknown
+share of the latency. The what-if model then gives the largest gain that the rule could predict. What was measured
+stays as it is (a launch near its peak, a kernel without atomics, a full GPU), so no advice is lost, however few metrics
+the first profile has; with more metrics, fewer launches need a second look.
 
-Launches that can save next to nothing of the program's time are left out too.
+Launches that can save nearly nothing of the program's time are left out too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ncuview.metrics.analysis import Analysis
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, Outcome, Passed, RuleId, Skipped, mostly_blind
 from ncuview.speedup.effects import by_unit
 from ncuview.speedup.end_to_end import of_host, with_copies
-from ncuview.speedup.model import WALL_SHARE, Load, load_of, predict
+from ncuview.speedup.model import BOTTLENECK_SHARE, Load, load_of, predict
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,52 +38,51 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 LEAST_SAVING = 0.0005
-"""Launches that together could save less than this share of the GPU's time are not looked at again. Of the
-1,171 first advices on the recorded profiles that loses none; 0.001 loses 1, 0.005 loses 26 and 0.01 loses 63, each on a
-launch of so little weight."""
+"""Launches that together could save less than this share of the GPU's time are not profiled again. Of the 1,171 first
+advices on the recorded profiles, that loses none; 0.001 loses 1, 0.005 loses 26 and 0.01 loses 63."""
 
 
 @dataclass(frozen=True)
 class SecondLook:
-    """What the first look leaves to do.
+    """What is left to profile after the first look.
 
     Attributes:
-        rules: Those that can give advice on any of the launches.
-        launches: Which launches to look at again, as positions in the profile, rising.
-        most: A rule's code -> the most that it could promise for each launch of the profile; 0 where it cannot fire.
+        rules: Those that can give advice on any of the chosen launches.
+        launches: The launches to profile again, as positions in the profile, in order.
+        largest: A rule's code -> the largest gain that it could predict for each launch; 0 where it cannot fire.
     """
 
     rules: tuple[Rule, ...]
     launches: tuple[int, ...]
-    most: Mapping[str, Column]
+    largest: Mapping[str, Column]
 
     def possible(self, launch: int) -> frozenset[str]:
         """The codes of the rules that can give advice on a launch."""
-        return frozenset(code for code, gains in self.most.items() if gains[launch] >= WORTH_DOING)
+        return frozenset(code for code, gains in self.largest.items() if gains[launch] >= WORTH_DOING)
 
 
 def second_look(
     first: Profile, rules: Sequence[Rule], weights: Sequence[float] | None = None, least_saving: float = LEAST_SAVING
 ) -> SecondLook:
-    """Decide what to look at again.
+    """Choose the launches and rules of the second look.
 
     Args:
         first: The profile of the first look, with whatever metrics it has.
         rules: The rules to judge by.
-        weights: How many launches of the program each launch stands for; 1 each by default.
-        least_saving: The share of the GPU's time below which saving is not worth a second look.
+        weights: How many launches of the program each profiled launch represents; 1 each by default.
+        least_saving: Launches that together save less than this share of the GPU's time are left out.
     """
     analysis = Analysis(first)
     first = analysis.profile
     launches = len(first.launches)
     load = replace(load_of(analysis), own_waits=np.zeros(launches))  # what a change leaves is not known yet
-    most = {rule.text.code: _most(rule, analysis, load) for rule in rules}
-    best = np.max([np.ones(launches), *most.values()], axis=0)
+    largest = {rule.text.code: _largest_gain(rule, analysis, load) for rule in rules}
+    best = np.max([np.ones(launches), *largest.values()], axis=0)
     worth = _worth(first, best, np.ones(launches) if weights is None else np.asarray(weights, np.float64), least_saving)
     changeable = np.array([not vendor_of(name) for name in first.launches["demangled"].tolist()], dtype=bool)
     chosen = tuple(int(launch) for launch in np.flatnonzero((best >= WORTH_DOING) & worth & changeable))
-    needed = [rule for rule in rules if (most[rule.text.code][list(chosen)] >= WORTH_DOING).any()]
-    return SecondLook(tuple(needed), chosen, most)
+    needed = [rule for rule in rules if (largest[rule.text.code][list(chosen)] >= WORTH_DOING).any()]
+    return SecondLook(tuple(needed), chosen, largest)
 
 
 def joined(first: Diagnosis, second: Diagnosis | None, look: SecondLook, again: Mapping[int, int]) -> Diagnosis:
@@ -91,22 +90,22 @@ def joined(first: Diagnosis, second: Diagnosis | None, look: SecondLook, again: 
 
     Args:
         first: The diagnosis of the profile that ``look`` was decided on, by the same rules.
-        second: The diagnosis of the second look by ``look.rules``; None where there was nothing to look at again.
-        look: What the first look left to do.
-        again: Position in the first look -> position in the second, for the launches that were looked at again.
+        second: The diagnosis of the second look by ``look.rules``; None where no launch was chosen.
+        look: The choice.
+        again: Position in the first look -> position in the second, for the launches that were profiled again.
     """
     launches = []
     for place, launch in enumerate(first.launches):
-        told = _settled(launch, place, look)
+        settled = _settled(launch, place, look)
         if second is not None and place in again:
-            told = _completed(second.launches[again[place]], told)
-        launches.append(told)
+            settled = _completed(second.launches[again[place]], settled)
+        launches.append(settled)
     reports = (*first.reports, *(second.reports if second else ()))
     return replace(first, launches=tuple(launches), reports=reports)
 
 
 def _completed(second: LaunchDiagnosis, first: LaunchDiagnosis) -> LaunchDiagnosis:
-    """What the second look says of a launch, and of the other rules what the first one said."""
+    """The second look's outcomes of a launch, and the first look's for all other rules."""
     judged = {outcome.rule.code for outcome in second.outcomes}
     rest = tuple(outcome for outcome in first.outcomes if outcome.rule.code not in judged)
     return replace(second, outcomes=(*second.outcomes, *rest))
@@ -119,26 +118,26 @@ def _settled(launch: LaunchDiagnosis, place: int, look: SecondLook) -> LaunchDia
     if mostly_blind(outcomes):
         return replace(launch, outcomes=outcomes, verdict="not-judged")
     all_judged = not any(isinstance(outcome, Skipped) for outcome in outcomes)
-    near_peak = all_judged and launch.attained >= WALL_SHARE
+    near_peak = all_judged and launch.attained >= BOTTLENECK_SHARE
     return replace(launch, outcomes=outcomes, verdict="near-peak" if near_peak else "unclear")
 
 
 def _ruled_out(outcome: Outcome, place: int, look: SecondLook) -> Outcome:
-    """A rule that lacked metrics has passed where it could not have given advice with them."""
-    if not isinstance(outcome, Skipped) or outcome.rule.code not in look.most:
+    """A rule whose metrics are missing has passed where it could not have given advice with them."""
+    if not isinstance(outcome, Skipped) or outcome.rule.code not in look.largest:
         return outcome
-    most = float(look.most[outcome.rule.code][place])
-    return outcome if most >= WORTH_DOING else _passed(outcome.rule, most)
+    gain = float(look.largest[outcome.rule.code][place])
+    return outcome if gain >= WORTH_DOING else _passed(outcome.rule, gain)
 
 
-def _passed(rule: RuleId, most: float) -> Passed:
-    if most == 0:
+def _passed(rule: RuleId, gain: float) -> Passed:
+    if gain == 0:
         return Passed(rule, "the first look rules it out")
-    return Passed(rule, f"it could gain {most:.2f}x at most, by the first look")
+    return Passed(rule, f"it could gain {gain:.2f}x at most, by the first look")
 
 
 def _worth(profile: Profile, best: Column, weights: Column, least_saving: float) -> NDArray[np.bool_]:
-    """All launches but those that could save the least, which together stay below ``least_saving`` of the time."""
+    """All launches except those that could save the least and together stay below ``least_saving`` of the time."""
     times = weights * profile.launches["duration_ns"].to_numpy(np.float64)
     # A launch of unknown duration may be the longest of all.
     saving = np.where(np.isfinite(times), times * (1 - 1 / best), np.inf)
@@ -148,8 +147,8 @@ def _worth(profile: Profile, best: Column, weights: Column, least_saving: float)
     return worth
 
 
-def _most(rule: Rule, analysis: Analysis, load: Load) -> Column:
-    """The most that a rule could promise for each launch, were all that is unknown in its favour; 0 where it is not."""
+def _largest_gain(rule: Rule, analysis: Analysis, load: Load) -> Column:
+    """A rule's largest possible gain for each launch, with unknowns in its favour; 0 where it cannot fire."""
     launches = len(analysis.profile.launches)
     values = judge(rule, analysis).values
 
@@ -158,11 +157,11 @@ def _most(rule: Rule, analysis: Analysis, load: Load) -> Column:
         return np.where(np.isnan(column), otherwise, column)
 
     if rule.text.scope == "end-to-end":
-        most = of_host(known(rule.time_left, 0.0)).best
+        gain = of_host(known(rule.time_left, 0.0)).best
     else:
         latency = np.clip(known(rule.latency_hidden, 1.0), 0.0, 1.0)
         cycles = analysis.value("sm_cycles")
-        with np.errstate(all="ignore"):  # where nothing is known to be left, nothing bounds the promise
+        with np.errstate(all="ignore"):  # where nothing is known to be left, nothing bounds the prediction
             of_kernel = predict(
                 load,
                 effects={name: np.maximum(0.0, known(each, 0.0)) for name, each in rule.effects.items()},
@@ -170,15 +169,15 @@ def _most(rule: Rule, analysis: Analysis, load: Load) -> Column:
                 latency_hidden=np.where(_changes_unseen_unit(rule, load), 1.0, latency),
                 time_left=known(rule.time_left, 0.0),
             )
-        most = with_copies(of_kernel, analysis).best
+        gain = with_copies(of_kernel, analysis).best
     impossible = (known(rule.applies, 1.0) == 0) | (known(rule.fires, 1.0) == 0)
-    return np.where(impossible, 0.0, np.where(np.isnan(most), np.inf, most))
+    return np.where(impossible, 0.0, np.where(np.isnan(gain), np.inf, gain))
 
 
 def _changes_unseen_unit(rule: Rule, load: Load) -> NDArray[np.bool_]:
-    """Where a rule takes demand from a unit of which the first look cannot tell how busy it is.
+    """Where a rule lowers the demand of a unit whose use the first look did not measure.
 
-    That unit may be the wall, and what looks like latency its work.
+    That unit may be the bottleneck, and what looks like latency may be its work.
     """
     changed = by_unit(rule.effects)
     unseen = np.zeros(len(load.use["launch"]), dtype=bool)

@@ -1,6 +1,6 @@
-"""Compute from per-instruction metrics the source lines and machine instructions that carry most of a finding's waste.
+"""Find the source lines and machine instructions that carry most of the waste that a rule's finding is about.
 
-``where_of`` returns the worst with their shares, the code around each line, and how to get missing line numbers.
+``Places(analysis).of(rule, launch)`` returns them as a ``Where``, with their shares and the surrounding code.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 PLACES_SHOWN = 3
 SHARE_SHOWN = 0.05
-"""A place with less of the waste than this is not worth a user's look."""
+"""Places with a smaller share of the waste are not shown."""
 CONTEXT = 2
 """Lines that are shown before a line, and after it."""
 LONGEST = 300
-"""Characters of a line that are kept: generated code has lines without end."""
+"""Characters of a line that are shown: generated code has very long lines."""
 NOT_IN_REPORT = "the report does not hold its source: profile with --import-source yes"
 HOW_TO_GET_LINES = (
-    "no source line is known of it. Lines come with nvcc -lineinfo; PyTorch extensions:"
+    "no source line is known for it. Lines come with nvcc -lineinfo; PyTorch extensions:"
     ' extra_cuda_cflags=["-lineinfo"]; Numba: @cuda.jit(lineinfo=True); Triton: unset TRITON_DISABLE_LINE_INFO'
 )
 
@@ -49,12 +49,12 @@ ACCESSES: Mapping[str, Class] = {
     "atomic": opcode_classes.is_global_atomic,
     "local": opcode_classes.is_local_access,
 }
-"""What rules may restrict their lines to."""
+"""The classes of instructions that rules may restrict their lines to."""
 
 
 @dataclass(frozen=True)
 class Where:
-    """The places that carry most of a finding's waste, the worst first. Their shares are of all of it."""
+    """The places that carry most of a finding's waste, the worst first; shares are of the total waste."""
 
     lines: tuple[SourceLine, ...] = ()
     instructions: tuple[HotInstruction, ...] = ()
@@ -75,7 +75,7 @@ class Places:
         self._sources = Sources(analysis.profile)
 
     def of(self, rule: Rule, launch: int) -> Where:
-        """The places of one launch; none where the rule says nothing of instructions, or the report holds none."""
+        """The places of one launch; none where the rule has no ``where``, or the report has no instructions."""
         executed = self._analysis.instructions.get(launch)
         if executed is None:
             return Where()
@@ -92,7 +92,7 @@ class Places:
 
 
 def _waste(rule: Rule, executed: Executed) -> NDArray[np.float64]:
-    """What each instruction of a launch adds to the waste, 0 or more; nothing where that cannot be told."""
+    """What each instruction of a launch adds to the waste, 0 or more; all 0 where that is unknown."""
     if rule.waste is None or not all(OF_INSTRUCTIONS[name] in executed for name in rule.waste.names):
         return np.zeros(len(executed))
     waste = rule.waste.evaluate({name: executed[OF_INSTRUCTIONS[name]] for name in rule.waste.names})

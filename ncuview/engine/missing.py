@@ -1,8 +1,8 @@
-"""Find the metrics that a rule needs and a launch is missing, and word the reason and the remedy for a skipped outcome.
+"""Name the metrics that a ``Rule`` needs and a launch does not have, and explain why the rule was skipped.
 
-``missing_metrics`` returns the names, ``why_missing`` and ``why_unknown`` the sentence, such as ncu's option to add.
+``missing_metrics`` returns ncu's names; ``why_missing``, ``why_unknown`` and ``no_code`` the cause and the remedy.
 
-Exports of others are missing most metrics, in the same way for all their launches, so each answer is computed once.
+In reports of other tools most metrics are missing, the same ones for all launches, so each answer is computed once.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ def missing_metrics(rule: Rule, analysis: Analysis, launch: int) -> _Names:
 
 def why_missing(missing: _Names, analysis: Analysis, launch: int) -> str:
     """Why there is no value of these metrics, each cause with its metrics where there are several, and what helps."""
-    told, known = analysis.refused(launch), analysis.known_metrics[launch]
-    # Of metrics that only serve together, some may be there.
+    refused, known = analysis.refused(launch), analysis.known_metrics[launch]
+    # Of metrics that are only used together, some may be there.
     unknown = [name for name in missing if name not in known] or list(missing)
-    wrong = [f"{name} is {told[name]:g}" for name in unknown if name in told]
-    lacking: dict[str, list[str]] = {}
+    wrong = [f"{name} is {refused[name]:g}" for name in unknown if name in refused]
+    absent: dict[str, list[str]] = {}
     for name in unknown:
-        if name not in told:
+        if name not in refused:
             cause = "no value in the report" if name in analysis.profile.metrics.columns else "not collected"
-            lacking.setdefault(cause, []).append(name)
-    causes = [f"the report says that {', '.join(wrong)}, which cannot be"] if wrong else []
-    if not lacking:
+            absent.setdefault(cause, []).append(name)
+    causes = [f"the report says that {', '.join(wrong)}, which is impossible"] if wrong else []
+    if not absent:
         return f"{causes[0]}. Profile again"
-    is_only_cause = len(causes) + len(lacking) == 1
-    for cause, names in sorted(lacking.items()):
+    is_only_cause = len(causes) + len(absent) == 1
+    for cause, names in sorted(absent.items()):
         causes.append(cause if is_only_cause else f"{cause}: {', '.join(names)}")
     return f"{'; '.join(causes)}. Collect with: ncu --metrics {','.join(missing)}"
 
 
 def why_unknown(rule: Rule, values: Mapping[str, float], analysis: Analysis, launch: int) -> str:
-    """Why a value is unknown although all metrics that it needs are there."""
+    """Why a value is unknown although the launch has all metrics that it needs."""
     profile = analysis.profile
     if unknown := [FIGURE_NAMES[name] for name in rule.gpu_figures if np.isnan(values[name])]:
         device = str(profile.launches.at[launch, "device"]) or "this GPU"
@@ -62,16 +62,16 @@ def why_unknown(rule: Rule, values: Mapping[str, float], analysis: Analysis, lau
         return no_code(str(profile.launches.at[launch, "report"]))
     unknown = [name for name in rule.inputs if np.isnan(values[name])]
     if all(set(SAMPLED) <= set(metrics_of(name)) for name in unknown):
-        return "the launch is too short to have been sampled, or not for every reason to stall"
+        return "the launch is too short for warp samples, or for samples of every stall reason"
     return f"{', '.join(unknown)} cannot be computed from the numbers in the report"
 
 
 def no_code(report: str) -> str:
     """Why a launch of this report has no machine code, and how to get it."""
     if is_csv_export(Path(report)):
-        return "a CSV export holds no machine code: give the .ncu-rep that it was made from"
+        return "a CSV export contains no machine code: use the .ncu-rep that it was made from"
     return (
-        "the report holds no machine code of this launch; profiled with --import-sass no, or it was removed: "
+        "the report contains no machine code of this launch (--import-sass no, or it was removed): "
         "profile again with --import-sass yes"
     )
 
@@ -80,9 +80,9 @@ def no_code(report: str) -> str:
 def _missing(needed: _Names, known: frozenset[str], wrong: frozenset[str]) -> _Names:
     missing: dict[str, None] = {}
     for name in needed:
-        missing.update(dict.fromkeys(_lacking(metrics_of(name), known, wrong)))
+        missing.update(dict.fromkeys(_absent(metrics_of(name), known, wrong)))
     return tuple(missing)
 
 
-def _lacking(names: Iterable[str], known: frozenset[str], wrong: frozenset[str]) -> list[str]:
+def _absent(names: Iterable[str], known: frozenset[str], wrong: frozenset[str]) -> list[str]:
     return [name for name in names if name in wrong or (name not in known and name not in OF_SOME_CHIPS)]

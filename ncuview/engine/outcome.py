@@ -1,6 +1,6 @@
-"""Compute one rule's outcome for each launch of a profile; findings get evidence, source lines, fix and predicted gain.
+"""Compute one ``Rule``'s outcome for each launch of an ``Analysis``, with lines, fix and predicted gain of findings.
 
-``outcomes_of`` evaluates the rule; a launch without a finding gets passed, not applicable, skipped or broken.
+``outcomes_of`` returns a ``Finding``, ``Passed``, ``NotApplicable``, ``Skipped`` or ``Broken`` for each launch.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 
 def outcomes_of(rule: Rule, analysis: Analysis, load: Load, places: Places) -> list[Outcome]:
-    """What one rule says of each launch, in the order of the launches."""
+    """The outcomes of one rule, in the order of the launches."""
     return _OfRule(rule, analysis, load, places).outcomes()
 
 
 class _OfRule:
-    """One rule and all launches. What it says of every launch in the same words is made once."""
+    """One rule and all launches; texts that are the same for every launch are made once."""
 
     def __init__(self, rule: Rule, analysis: Analysis, load: Load, places: Places) -> None:
         self._rule = rule
@@ -70,11 +70,11 @@ class _OfRule:
 
     @cached_property
     def _fix(self) -> Fix:
-        fix, beside = self._rule.text.fix[0], self._rule.path
+        fix, rule_file = self._rule.text.fix[0], self._rule.path
         made = Fix(fix.title, patch=fix.patch, by_hand=fix.by_hand)
         if not fix.before or not fix.after:
             return made
-        before, after = region(fix.before, beside), region(fix.after, beside)
+        before, after = region(fix.before, rule_file), region(fix.after, rule_file)
         return replace(made, before=before, before_from=fix.before, after=after, after_from=fix.after)
 
     def _speedup(self, judgement: Judgement) -> Speedup:
@@ -111,10 +111,10 @@ class _OfRule:
         gain = Gain(*(float(bound[launch]) for bound in (speedup.low, speedup.best, speedup.high)))
         if not np.isfinite((gain.low, gain.best, gain.high)).all():
             return Broken(self._identity, f"{rule.path}: gain is not a number on this launch")
-        return self._finding(launch, values, gain, speedup.wall_after[launch])
+        return self._finding(launch, values, gain, speedup.bottleneck_after[launch])
 
     def _passed(self, values: dict[str, float], unmet: tuple[str, ...]) -> Passed:
-        """What was seen, and the conditions that kept it from being a finding."""
+        """What was measured, and the conditions that do not hold."""
         message = self._rule.passed.fill(values)
         if unmet:
             message += f" (not met: {'; '.join(map(self._rule.with_numbers, unmet))})"

@@ -1,10 +1,10 @@
-"""Compute from a set of rules the list of metrics that ncu must collect, and select rules by code or name.
+"""Compute from ``Rule`` objects the metrics that ncu must collect, and choose rules by code or name.
 
-``metrics_for`` adds what the what-if model and textbook metrics need; ``first_look_metrics`` is the cheap first list.
+``metrics_for`` gives all metrics, ``first_look_metrics`` those of a cheap first run, ``choose_rules`` the rules.
 
 Measured on an H200 with ncu 2025.3.1, the metrics of all rules take 6 passes: 3 for the use of the units and pipes and
 for occupancy, 1 for the warp samples, 1 for the counters of instructions and 1 for what the instrumented code adds to
-them. passes.py says what is known of which metrics share a pass; benchmarks/profiling_cost.py prints the number.
+them. profiling/passes.py lists which metrics share a pass; benchmarks/profiling_cost.py prints the number of passes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _TEXTBOOK = (
     "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum",
     "thread_inst_executed",
 )
-"""Metrics that only textbook metrics read; each is collected where its collector is at work for the rules anyway."""
+"""Metrics that only textbook metrics read; each is collected where the rules need its collector anyway."""
 
 _LINES = (
     "inst_executed",
@@ -73,17 +73,17 @@ def metrics_for(rules: Iterable[Rule]) -> list[str]:
 
 
 def first_look_metrics() -> list[str]:
-    """What decides which rules can still apply: a pass of hardware counters and one of instructions, sorted."""
+    """The metrics of the first look, sorted: one pass of hardware counters and one of instructions."""
     return sorted({*ONE_PASS, *_LINES})
 
 
 def choose_rules(rules: Sequence[Rule], select: Sequence[str] = (), ignore: Sequence[str] = ()) -> tuple[Rule, ...]:
-    """The rules that are selected, all where nothing is, without those that are ignored.
+    """The selected rules without the ignored ones; without a selection, all rules but the ignored ones.
 
     Args:
         rules: The rules to choose from.
-        select: Beginnings of codes, or names: ``SMEM``, ``SMEM001``, ``shared-bank-conflict``; in any case.
-        ignore: The same; what is both selected and ignored is ignored.
+        select: Prefixes of codes, or names: ``SMEM``, ``SMEM001``, ``shared-bank-conflict``; case is ignored.
+        ignore: The same; a rule that is both selected and ignored is ignored.
 
     Raises:
         UnknownRule: A word fits no rule.
@@ -92,12 +92,12 @@ def choose_rules(rules: Sequence[Rule], select: Sequence[str] = (), ignore: Sequ
     selected = _named(rules, select) if select else frozenset(rule.text.code for rule in rules)
     chosen = selected - _named(rules, ignore)
     if not chosen:
-        raise UsageError("no rule is left to judge by", hint="--ignore takes away all that --select leaves.")
+        raise UsageError("no rule is left", hint="--ignore excludes every rule that --select includes.")
     return tuple(rule for rule in rules if rule.text.code in chosen)
 
 
 def _named(rules: Iterable[Rule], words: Iterable[str]) -> frozenset[str]:
-    """The codes of the rules that the words mean."""
+    """The codes of the rules that the words name."""
     known = [(rule.text.code, rule.text.name) for rule in rules]
     found: set[str] = set()
     for word in words:
@@ -106,12 +106,13 @@ def _named(rules: Iterable[Rule], words: Iterable[str]) -> frozenset[str]:
         )
         if not meant:
             raise UnknownRule(
-                f"no rule {word!r}", hint="`ncuview rules` lists codes and names; SMEM means all of SMEM."
+                f"no rule {word!r}",
+                hint="`ncuview rules` lists codes and names; SMEM selects all SMEM rules.",
             )
         found |= meant
     return frozenset(found)
 
 
 def belongs_in_recording(name: str, planned: frozenset[str]) -> bool:
-    """Whether a recorded profile keeps a metric: what was asked for, and what the launch and the GPU are."""
+    """Whether a recorded profile keeps a metric: planned ones, and attributes of the launch and the GPU."""
     return name in planned or (name.startswith(ATTRIBUTES) and not name.startswith("launch__occupancy_per_"))

@@ -1,9 +1,9 @@
-"""Group a diagnosis's launches by kernel, grid, block and GPU, and rank the groups by the time that advice saves.
+"""Group a ``Diagnosis``'s launches by kernel, grid, block and GPU, and rank the groups by the time that advice saves.
 
-``priorities`` returns the ranking, and Amdahl's bound on the speedup when all first advice is taken.
+``priorities`` returns the groups, and Amdahl's bound on the speedup when every launch takes its first advice.
 
-The time is that of kernels, or of copies and kernel where the host timed them: what the program does between its
-launches is in no report, so the whole program gains less.
+The time is that of kernels, or of copies and kernel where the host timed them. Reports do not contain what the program
+does between its launches, so the end-to-end gain of the program is smaller.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ncuview.records.profile import Configuration, Device, Extent
 
 @dataclass(frozen=True)
 class Saved:
-    """Time in ns that advice would take away, by the bounds of what it promises; negative where it may cost time."""
+    """Time in ns that advice would take away, by the bounds of its prediction; negative where it may cost time."""
 
     low: float
     best: float
@@ -29,7 +29,7 @@ class Saved:
 
 @dataclass(frozen=True)
 class Priority:
-    """All launches of one kernel with one grid and block on one GPU, and what their first advice is worth together."""
+    """All launches of one kernel with one grid and block on one GPU, and what their first advice saves together."""
 
     kernel: str
     demangled: str
@@ -37,7 +37,7 @@ class Priority:
     block: Extent
     device: Device
     launches: int
-    """How many there were, also of those that were not profiled."""
+    """How many there were, launches that were not profiled included."""
     profiled: int
     time_ns: float
     """Of all launches together."""
@@ -45,29 +45,29 @@ class Priority:
     """Of the time of all groups, 0..1."""
     shortest_ns: float
     longest_ns: float
-    """Of a profiled launch; NaN, like the one before, where no duration is known."""
+    """Shortest and longest are of profiled launches; NaN where no duration is known."""
     advice: Finding | None
     """The first advice of the launches that it saves the most time in; None where no launch has advice."""
     agreed: float
     """The share of the group's time in launches whose first advice is this one, 0..1."""
-    promise: Gain
+    predicted_speedup: Gain
     """How much faster the group becomes when each launch takes its own first advice; 1.0 without advice."""
     saved: Saved
     example: LaunchDiagnosis
-    """The launch to look at: of those with the advice, the one that takes longest."""
+    """The longest launch with the advice."""
 
 
 @dataclass(frozen=True)
 class Priorities:
-    """The groups, the most worthwhile first, and what taking all first advice brings at most (Amdahl)."""
+    """The groups, largest saving first, and the bound on the gain from all first advice together (Amdahl)."""
 
     groups: tuple[Priority, ...]
     total_ns: float
     saved: Saved
     untimed: int
-    """Profiled launches whose duration is unknown, so that no time counts for them."""
+    """Profiled launches whose duration is unknown; they count as 0."""
     unprofiled: int
-    """Launches of configurations of which none was profiled, so that their time is not in the total."""
+    """Launches of configurations that were not profiled; their time is not in the total."""
 
     @property
     def left_ns(self) -> float:
@@ -81,7 +81,7 @@ class Priorities:
 
 
 def priorities(diagnosis: Diagnosis) -> Priorities:
-    """Group the launches of a diagnosis, each for as many as it was sampled from, and rank the groups.
+    """Group the launches of a diagnosis, weighted by how many launches each represents, and rank the groups.
 
     Raises:
         UsageError: A count of ``launched`` is less than what was profiled of its configuration.
@@ -102,14 +102,14 @@ def priorities(diagnosis: Diagnosis) -> Priorities:
 
 
 def _weights(launches: Sequence[LaunchDiagnosis], counts: Mapping[Configuration, int]) -> tuple[list[float], int]:
-    """How many launches each profiled one stands for, and how many nobody stands for."""
+    """How many launches each profiled one represents, and how many launches have no profiled one."""
     keys = [_counted_as(launch, counts) for launch in launches]
     profiled = Counter(key for key in keys if key is not None)
     for key, number in profiled.items():
         if counts[key] < number:
             raise UsageError(
                 f"{key[0]} was profiled {number} times and cannot have been launched {counts[key]} times",
-                hint="Count the launches of the same run, or of one that does the same.",
+                hint="Count the launches in the same run, or in one with the same work.",
             )
     weights = [1.0 if key is None else counts[key] / profiled[key] for key in keys]
     return weights, sum(count for key, count in counts.items() if key not in profiled)
@@ -143,7 +143,7 @@ def _group(members: Sequence[tuple[LaunchDiagnosis, float]], total: float) -> Pr
         longest_ns=max(known, default=float("nan")),
         advice=example.findings[0] if advised else None,
         agreed=fsum(weight * _time(launch) for launch, weight in advised) / time if time else 0.0,
-        promise=_factor(time, saved),
+        predicted_speedup=_factor(time, saved),
         saved=saved,
         example=example,
     )

@@ -1,6 +1,6 @@
-"""Read the marked code region that a rule's fix names (``kernels/family/name.cu#region``) and return its text.
+"""Read the marked code region of a kernel file that a rule's fix names, such as ``kernels/family/name.cu#region``.
 
-A region lies between the comments ``ncuview: begin NAME`` and ``ncuview: end NAME``; rules show it as before or after.
+``region`` returns the text between ``ncuview: begin NAME`` and ``ncuview: end NAME``, without its indentation.
 """
 
 from __future__ import annotations
@@ -16,27 +16,29 @@ from ncuview.base.toml_file import text_of
 _MARK = re.compile(r"^\s*(?://|#) ncuview: (?P<edge>begin|end) (?P<name>\S+)$")
 
 
-def region(reference: str, beside: Path) -> str:
+def region(reference: str, rule_file: Path) -> str:
     """The code of ``kernels/family/name.cu#region``, without its indentation.
 
     Args:
         reference: File and region; a path that begins with ``kernels/`` is one of the shipped kernels.
-        beside: The rule file, which any other path is relative to.
+        rule_file: The rule file, which any other path is relative to.
 
     Raises:
         RuleFileError: The file or the region does not exist.
     """
     path, _, name = reference.partition("#")
-    file = shipped("kernels") / path.removeprefix("kernels/") if path.startswith("kernels/") else beside.parent / path
+    file = (
+        shipped("kernels") / path.removeprefix("kernels/") if path.startswith("kernels/") else rule_file.parent / path
+    )
     try:
         lines = text_of(file).splitlines()
     except (OSError, ValueError) as error:
         problem = error.strerror if isinstance(error, OSError) else error
-        raise RuleFileError(f"{beside}: fix: {path}: {problem}") from error
+        raise RuleFileError(f"{rule_file}: fix: {path}: {problem}") from error
     marks = {(mark["edge"], mark["name"]): at for at, line in enumerate(lines) if (mark := _MARK.match(line))}
     try:
         begin, end = marks["begin", name], marks["end", name]
     except KeyError as error:
-        raise RuleFileError(f"{beside}: fix: no region {name!r} in {path}") from error
+        raise RuleFileError(f"{rule_file}: fix: no region {name!r} in {path}") from error
     inner = [line for line in lines[begin + 1 : end] if not _MARK.match(line)]
     return textwrap.dedent("\n".join(inner)).strip("\n")

@@ -1,6 +1,6 @@
-"""Rules of installed packages: folders that entry points of ``ncuview.rules`` give -> their rules beside ours.
+"""Add to loaded rules those of installed packages: folders that entry points of the group ``ncuview.rules`` name.
 
-A pack counts whole or not at all. One that is broken, or whose codes or names are taken, is named and left out.
+``with_packs`` skips and reports a pack that is broken or repeats a code or name; ``has_packs``: whether any exists.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _Rule = TypeVar("_Rule", bound=Any)
 
 
 def has_packs() -> bool:
-    """Whether a package adds rules, so that more is to be collected than the shipped rules need."""
+    """Whether a package adds rules, so that more metrics may be needed than for the shipped rules."""
     return bool(installed(GROUP))
 
 
@@ -29,7 +29,7 @@ def with_packs(
     """The rules and those of installed packs, sorted by code.
 
     Args:
-        rules: What is loaded already, whose codes and names are taken.
+        rules: The rules that are loaded already; their codes and names are taken.
         rules_below: Loads the rules of folders.
     """
     loaded = rules
@@ -50,7 +50,7 @@ def _folder(given: object) -> Path:
     """The folder that a path, or a function without arguments, gives."""
     path = given() if callable(given) else given
     if not isinstance(path, str | PathLike):
-        raise TypeError(f"gives {path!r}, no folder")
+        raise TypeError(f"gives {path!r}, which is not a folder")
     return Path(path)
 
 

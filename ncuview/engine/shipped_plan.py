@@ -1,9 +1,9 @@
-"""Read the precomputed list of metrics that all shipped rules need, so that ncu can start before the rules are loaded.
+"""Read the precomputed list of metrics that all shipped rules need, so that ncu can start before rules are loaded.
 
-The list, ``shipped_plan.txt``, is what ``plan.metrics_for(load_rules())`` computes.
+``shipped_plan`` returns the names in ``shipped_plan.txt``: what ``plan.metrics_for`` computes for the shipped rules.
 
-Computing it takes a fifth of the time that ncu needs for a kernel; a test holds both equal. After a change of rules,
-``benchmarks/shipped_plan.py`` writes it anew.
+Computing the list takes a fifth of the time that ncu needs for a kernel. A test compares both; after a change of rules,
+``benchmarks/shipped_plan.py`` writes the file again.
 """
 
 from __future__ import annotations

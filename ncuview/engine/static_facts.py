@@ -1,9 +1,9 @@
-"""Find in a kernel's decoded machine code the instructions that rules judge: spills, divisions, narrow loads etc.
+"""Find in a kernel's ``Code``, without counters, the instructions that rules judge: spills, divisions and others.
 
-``code_facts`` returns for each such rule a phrase and the instructions; ``spilled_bytes`` the spilled bytes per thread.
+``code_facts`` returns a ``CodeFact`` for each such rule; ``spilled_bytes`` the bytes of spilled registers per thread.
 
-They are the subject of a rule, without its verdict or a predicted gain: a rule judges by how often instructions were
-executed and by what the GPU waited for, which only counters say.
+A fact is the subject of a rule, without a verdict or a predicted gain: a rule judges by how often instructions were
+executed and by what the GPU waited for, which only counters measure.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ import numpy as np
 
 from ncuview.gpus import shipped_tables
 from ncuview.sass import instruction_mix
-from ncuview.sass.address import bank_conflict, by_whole_warps, consecutive_accesses, lane_stride, structure_loads
+from ncuview.sass.address import (
+    bank_conflict,
+    consecutive_accesses,
+    is_executed_uniformly,
+    lane_stride,
+    structure_loads,
+)
 from ncuview.sass.cfg import innermost_loop, loops
 from ncuview.sass.code import Code
 from ncuview.sass.idioms import compare_and_swap, division, precise_math, shared_sums, spills
@@ -23,19 +29,19 @@ from ncuview.sass.idioms.pow import power_instructions
 from ncuview.sass.instruction import Access
 from ncuview.sass.instruction_mix import Weights
 from ncuview.sass.load_batches import load_batches
-from ncuview.sass.load_indices import gathered_again
+from ncuview.sass.load_indices import regathered_loads
 from ncuview.sass.loaded_values import float_coordinates
 from ncuview.sass.loops import chased_loads, reloads, uniform_loads
 from ncuview.sass.opcode_classes import Class, is_global_load, is_global_store
 from ncuview.sass.repeated_passes import Place
 
 _ROLLED = 15
-"""Instructions of a loop whose turns are nothing else: of more, the three that count, compare and jump are less than
-the fifth from which on the rule loop-overhead speaks."""
+"""The longest rolled loop, in instructions: in a longer one, the three that count, compare and jump are less than the
+fifth that the rule loop-overhead needs."""
 _IN_FLIGHT = max(table.get("bytes_in_flight", 0.0) for table in shipped_tables().values())
-"""Bytes per thread below which little-work-per-thread and serialized-loads look, on the GPU that needs the most."""
+"""Bytes per thread below which little-work-per-thread and serialized-loads apply, on the GPU that needs the most."""
 _FEW_LOADS = 4
-"""Loads of a thread from which on serialized-loads speaks, and not little-work-per-thread."""
+"""Loads of a thread from which serialized-loads applies instead of little-work-per-thread."""
 _WIDEST = 16
 _SECTOR = 32
 
@@ -46,7 +52,7 @@ class CodeFact:
 
     Attributes:
         rule: The name of the rule which judges it once there are counters.
-        says: What there is, and whether it is in a loop, as words without a full stop.
+        says: What there is, and whether it is in a loop, as a phrase without a full stop.
         in_loop: Whether some of it is in a loop, where it counts.
         positions: The instructions.
     """
@@ -58,7 +64,7 @@ class CodeFact:
 
 
 def code_facts(code: Code, places: Sequence[Place]) -> tuple[CodeFact, ...]:
-    """What the code shows; what is in a loop comes first.
+    """The facts of a kernel; those in a loop come first.
 
     Args:
         code: The kernel's instructions.
@@ -72,7 +78,7 @@ def spilled_bytes(code: Code) -> tuple[int, int] | None:
     """The bytes per thread that spilled registers are stored to and loaded from local memory with.
 
     Each instruction counts once, as ptxas counts them. None where there are arrays in local memory, whose elements at
-    known places look the same.
+    known offsets look the same.
     """
     if spills.local_array_accesses(code).any():
         return None
@@ -125,7 +131,7 @@ def _spills(code: Code) -> Iterator[CodeFact]:
 
 
 def _saving(rule: str, of: Callable[[Code], Weights], says: str) -> Callable[[Code], Iterator[CodeFact]]:
-    """A look at what a cheaper form would save, of which ``says`` names the instructions, ``{n}``."""
+    """A fact about the instructions that a cheaper form would save; ``says`` names them as ``{n}``."""
 
     def look(code: Code) -> Iterator[CodeFact]:
         saved = of(code)
@@ -137,7 +143,7 @@ def _saving(rule: str, of: Callable[[Code], Weights], says: str) -> Callable[[Co
 
 
 def _split(code: Code) -> Iterator[CodeFact]:
-    """Loads of neighbouring fields of one element: there the code says that lanes step over one another."""
+    """Loads of neighbouring fields of one element, whose stride between lanes the code shows."""
     fields = structure_loads(code)
     runs = [
         (run, size)
@@ -147,12 +153,12 @@ def _split(code: Code) -> Iterator[CodeFact]:
     if runs:
         positions = tuple(sorted(at for run, _ in runs for at in run))
         fewer = sum(max(1, len(run) * size // _WIDEST) for run, size in runs)
-        says = f"{_count(len(positions), 'load')} of neighbouring fields, where {fewer:,} wider would do if aligned"
+        says = f"{_count(len(positions), 'load')} of neighbouring fields, where {fewer:,} wider ones suffice if aligned"
         yield _fact(code, "split-access", says, positions)
 
 
 def _rolled(code: Code, places: Sequence[Place]) -> Iterator[CodeFact]:
-    """Loops of few instructions; the rest of an unrolled loop, which has the longer one's source line, is none."""
+    """Loops of few instructions, except remainders of unrolled loops, which have the longer loop's source line."""
     outer = {loop.parent for loop in loops(code)}
     inner = [loop for loop in loops(code) if loop not in outer]
     last = {loop: loop.latches[-1] for loop in inner}
@@ -167,22 +173,24 @@ def _rolled(code: Code, places: Sequence[Place]) -> Iterator[CodeFact]:
     ]
     if short:
         least = min(len(loop.body) for loop in short)
-        says = f"a loop of {least} instructions a turn, three of which count, compare and jump"
+        says = f"a loop of {least} instructions per iteration, three of which count, compare and jump"
         yield CodeFact("loop-overhead", says, in_loop=True, positions=tuple(last[loop] for loop in short))
 
 
 def _few_bytes(code: Code) -> Iterator[CodeFact]:
-    """What a thread asks global memory for before it waits, where that is less than memory needs in flight."""
+    """The bytes that a thread requests from global memory before it waits, where memory needs more in flight."""
     batches = load_batches(code)
     chased, coordinates = chased_loads(code), float_coordinates(code)
     if not batches or max(size for _, size in batches) >= _IN_FLIGHT or chased.any() or coordinates.any():
         return
     loads = np.count_nonzero(instruction_mix.of_class(code, is_global_load))
     positions = tuple(at for at, _ in batches)
-    turns = any(innermost_loop(code, at) is not None for at in positions)
-    rule = "serialized-loads" if turns or loads >= _FEW_LOADS else "little-work-per-thread"
+    in_loop = any(innermost_loop(code, at) is not None for at in positions)
+    rule = "serialized-loads" if in_loop or loads >= _FEW_LOADS else "little-work-per-thread"
     most = max(size for _, size in batches)
-    yield _fact(code, rule, f"a thread asks global memory for {most} bytes at most before it waits for them", positions)
+    yield _fact(
+        code, rule, f"a thread requests at most {most} bytes from global memory before it waits for them", positions
+    )
 
 
 def _double_in_float(code: Code) -> Iterator[CodeFact]:
@@ -196,7 +204,7 @@ def _double_in_float(code: Code) -> Iterator[CodeFact]:
 
 
 def _apart(rule: str, asked: Class, noun: str) -> Callable[[Code], Iterator[CodeFact]]:
-    """Global accesses whose lanes are known to lie a sector or more apart: each touches one of its own."""
+    """Global accesses whose lanes are known to be a sector or more apart, so that each touches its own sector."""
 
     def look(code: Code) -> Iterator[CodeFact]:
         strides = {
@@ -219,7 +227,7 @@ def _bank_conflicts(code: Code) -> Iterator[CodeFact]:
         at: bank_conflict(stride, each.memory.bytes)
         for at, each in enumerate(code.instructions)
         if each.base_opcode in {"LDS", "STS"} and each.memory
-        if (stride := lane_stride(code, at)) and by_whole_warps(code, at)
+        if (stride := lane_stride(code, at)) and is_executed_uniformly(code, at)
     }
     conflicts = tuple(at for at, count in ways.items() if count > 1)
     if conflicts:
@@ -231,7 +239,7 @@ def _exchange(code: Code) -> Iterator[CodeFact]:
     updates = shared_sums.shared_updates(code)
     if updates.any() and not instruction_mix.shuffles(code).any():
         positions = tuple(np.flatnonzero(updates).tolist())
-        says = f"{_count(len(positions), 'update')} of sums in shared memory, and no exchange between lanes"
+        says = f"{_count(len(positions), 'update')} of sums in shared memory, without exchange between lanes"
         yield _fact(code, "shared-memory-exchange", says, positions)
 
 
@@ -259,30 +267,32 @@ _LOOKS: tuple[Callable[[Code], Iterator[CodeFact]], ...] = (
     _saving("power-function", power_instructions, "powers that products or roots give: {n} more than those take"),
     _split,
     _few_bytes,
-    _counted("reload-after-store", reloads, "load", "{n} from an address that stays the same, beside stores"),
+    _counted("reload-after-store", reloads, "load", "{n} from an address that stays the same, in a loop with stores"),
     _counted("uniform-global-load", uniform_loads, "load", "{n} from an address that is the same for all threads"),
     _counted("array-of-structures", structure_loads, "load", "{n} of one field of larger elements"),
-    _counted("gathered-fields", gathered_again, "load", "{n} through an index that served a load before"),
-    _counted("narrow-global-access", instruction_mix.tiny_loads, "load", "{n} of one or two bytes per thread"),
+    _counted("gathered-fields", regathered_loads, "load", "{n} through an index that an earlier load used"),
+    _counted("narrow-global-access", instruction_mix.narrow_loads, "load", "{n} of one or two bytes per thread"),
     _counted(
         "scattered-image-load",
         float_coordinates,
         "load",
-        "{n} at coordinates that were computed as floats",
+        "{n} at coordinates that were computed in floating point",
     ),
     _counted(
         "divergent-constant-access",
         instruction_mix.indexed_constants,
         "load",
-        "{n} of constant memory at an index of each lane's own",
+        "{n} of constant memory at an index that differs between lanes",
     ),
     _counted(
         "short-integer-masks",
         instruction_mix.masks_to_24_bits,
         "mask",
-        "{n} of the low 24 bits, as __mul24 has them",
+        "{n} of the low 24 bits, as __mul24 compiles to",
     ),
-    _counted("swap-loop", compare_and_swap.swap_loops, "compare-and-swap", "{n} repeated until nobody came between"),
+    _counted(
+        "swap-loop", compare_and_swap.swap_loops, "compare-and-swap", "{n} repeated until no other thread interferes"
+    ),
     _exchange,
     _apart("uncoalesced-global-load", is_global_load, "load"),
     _apart("uncoalesced-global-store", is_global_store, "store"),

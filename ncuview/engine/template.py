@@ -1,6 +1,6 @@
-"""Compile the message texts of rule files, such as ``{ways:.1f}-way bank conflict``, and fill them with values.
+"""Compile message texts of rule files, such as ``{ways:.1f}-way bank conflict``, and fill them with values.
 
-``compile_template`` refuses every field but a known name with a plain number format.
+``compile_template`` returns a ``Template``; it refuses every field but a known name with a plain number format.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Template:
     text: str
     names: frozenset[str]
     _parts: tuple[tuple[str, str | None, str], ...] = field(repr=False)
-    """Text, the name whose value follows it, and how that is formatted."""
+    """Text, the name whose value follows it, and the format of that value."""
 
     def fill(self, values: Mapping[str, float]) -> str:
         """The message with each name replaced by its formatted value."""

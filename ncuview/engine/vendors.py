@@ -1,6 +1,6 @@
-"""Recognise by its demangled name a kernel of a vendor's library (cuDNN, cuBLAS and others), and name the library.
+"""Name the vendor's library (cuDNN, cuBLAS, NCCL and others) that a kernel is from, by the kernel's demangled name.
 
-Only the vendor can change the code of such a kernel.
+``vendor_of`` returns it, or an empty text; only the vendor can change such a kernel, so it gets no advice.
 """
 
 from __future__ import annotations

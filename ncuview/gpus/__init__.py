@@ -1,6 +1,6 @@
-"""Read the shipped TOML tables of GPU figures: attainable share of each unit's peak, launch and memory times, rates.
+"""Read the shipped TOML tables of GPU figures: attainable shares of each unit's peak, launch and memory times, rates.
 
-There is one file per GPU in this folder, and ``default.toml`` for all others; ``shipped_tables`` returns them by name.
+``shipped_tables`` returns them by the GPU's name; the entry ``default`` is for every GPU that has no file here.
 
 A file names its ``devices`` as the driver does, says when it was ``measured``, and holds
 
@@ -13,7 +13,7 @@ A file names its ``devices`` as the driver does, says when it was ``measured``, 
   ``float_atomic_use`` (what the counter of L2 atomics reads for floats, as a share of what it reads for integers).
 
 The what-if model reads the shares, and rule expressions read the figures as ``gpu.NAME``: no figure of a GPU stands
-in a rule. What a file does not hold comes from ``default.toml``; what that does not hold either is unknown.
+in a rule. A figure that a file does not hold comes from ``default.toml``; if it is missing there too, it is unknown.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ FIGURES = (
     "bytes_in_flight",
     "float_atomic_use",
 )
-"""What a table may say of a GPU beside the shares of its units."""
+"""The figures that a table may hold besides the shares of units."""
 FIGURE_NAMES = {f"gpu.{figure}": figure for figure in FIGURES}
-"""What rule expressions call the figures."""
+"""The figures' names in rule expressions."""
 
 
 @cache

@@ -1,1 +1,4 @@
-"""Compute per-launch numbers from a profile (quantities, textbook metrics, occupancy), and list the GPU's units."""
+"""Compute numbers per launch from a ``Profile``: quantities for rules, textbook metrics, theoretical occupancy.
+
+``Analysis`` holds one profile with what was computed of it; ``units`` lists what can be a bottleneck.
+"""

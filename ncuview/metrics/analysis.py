@@ -1,4 +1,7 @@
-"""One profile under analysis: its valid numbers, its decoded code, and every quantity computed so far."""
+"""``Analysis``: one ``Profile`` with invalid numbers removed, its decoded code, and the quantities computed so far.
+
+``value`` and ``metric`` return a float64 column with one entry per launch; ``instructions`` the code of each launch.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,13 @@ if TYPE_CHECKING:
 
 
 class Analysis:
-    """What rules, the what-if model and pages ask about the launches of a profile.
+    """What rules, the what-if model and pages read of the launches of a profile.
 
     Each quantity is computed once, when it is first asked for; machine code is decoded once. Columns are float64 with
     one entry per launch, NaN where a value is unknown, and must not be written to.
 
     Args:
-        profile: As it was read; numbers that no measurement gives become NaN.
+        profile: As it was read; impossible values become NaN.
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -67,11 +70,11 @@ class Analysis:
         return [shared[row.tobytes()] for row in finite]
 
     def refused(self, launch: int) -> Mapping[str, float]:
-        """What the report says of a launch and cannot be right, by metric."""
+        """The report's impossible values of a launch, by metric."""
         return self.profile.refused.get(launch, {})
 
     def was_refused(self, metrics: Iterable[str]) -> NDArray[np.bool_]:
-        """For each launch whether the report's value of one of these metrics cannot be right."""
+        """For each launch whether the report's value of one of these metrics is impossible."""
         wanted, found = set(metrics), np.zeros(len(self.profile.launches), dtype=bool)
         found[[launch for launch, wrong in self.profile.refused.items() if wanted & wrong.keys()]] = True
         return found

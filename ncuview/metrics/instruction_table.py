@@ -1,6 +1,6 @@
-"""Give for each launch of a profile its decoded machine code and its per-instruction metric columns and source lines.
+"""Split a ``Profile``'s instruction DataFrame by launch: ``executed_by_launch`` -> launch -> ``Executed``.
 
-``executed_by_launch`` cuts them out of the profile's instruction DataFrame once, as ``Executed`` objects.
+An ``Executed`` holds decoded code, metrics per instruction and source lines; ``total`` and ``weighted`` sum metrics.
 """
 
 from __future__ import annotations

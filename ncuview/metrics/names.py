@@ -1,4 +1,7 @@
-"""Nsight Compute's metrics under the short names that rules and quantities use: one name for each metric."""
+"""Short names for Nsight Compute's metrics, which rules and quantities use: one short name for each metric.
+
+``NAMES`` maps metrics of launches, ``OF_INSTRUCTIONS`` those of instructions, ``SAMPLES`` the stall reasons.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Compute theoretical occupancy from compute capability, block size, registers, shared memory and barriers.
 
-``occupancy`` names the limiting resource of a launch; ``best_occupancy`` finds the block size with the highest one.
+``occupancy`` returns a launch's ``Occupancy`` with the limiting resource, ``best_occupancy`` the best block size.
 
 The rules and barriers are those of CUDA's occupancy calculator (cuda_occupancy.h of CUDA 13.0), the other capacities
 those of tables 30 and 31 of the CUDA Programming Guide. On all launches of the recorded profiles, of compute capability
@@ -17,9 +17,9 @@ _WARP = 32
 _REGISTERS = 65536
 _REGISTERS_PER_THREAD = 255
 _REGISTER_STEP = 256
-"""Registers are given to a warp in steps of so many."""
+"""Registers are allocated to a warp in multiples of this."""
 _PARTITIONS = 4
-"""A multiprocessor has so many schedulers, and the registers of a warp lie with one of them."""
+"""Schedulers of a multiprocessor; the registers of a warp belong to one of them."""
 _THREADS_PER_BLOCK = 1024
 _KIB = 1024
 
@@ -31,8 +31,8 @@ class Multiprocessor:
     Attributes:
         warps, blocks, barriers: How many.
         shared: Bytes of shared memory for all blocks together, at most.
-        reserved: Bytes of it that each block has for the driver.
-        step: Shared memory is given to a block in steps of so many bytes.
+        reserved: Bytes of it that the driver takes in each block.
+        step: Shared memory is allocated to a block in multiples of this many bytes.
     """
 
     warps: int
@@ -65,12 +65,12 @@ MULTIPROCESSORS: Mapping[str, Multiprocessor] = MappingProxyType(
         "12.1": _multiprocessor(48, 24, 24, 100),
     }
 )
-"""By compute capability; that of GPUs which are not here is unknown."""
+"""By compute capability; other GPUs are unknown."""
 
 
 @dataclass(frozen=True)
 class Occupancy:
-    """How full the blocks of one launch can make a multiprocessor.
+    """The theoretical occupancy of a multiprocessor by one launch.
 
     Attributes:
         blocks: How many fit at once.
@@ -119,7 +119,7 @@ def occupancy(capability: str, threads: int, registers: int, shared: int = 0, ba
 
 
 def best_occupancy(capability: str, registers: int, shared: int = 0, barriers: int = 0) -> tuple[int, Occupancy] | None:
-    """The block size that a kernel fills a multiprocessor best with, and how full: what no launch can exceed.
+    """The block size with the highest theoretical occupancy of a kernel, and that occupancy.
 
     The smallest such size that is a multiple of a warp; None where the GPU is not known.
     """

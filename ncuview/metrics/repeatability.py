@@ -1,11 +1,13 @@
-"""Classify a metric by its name as exact, near, time or noisy: how well its value repeats from run to run.
+"""Classify metrics by name as exact, near, time or noisy: how well their values repeat from run to run (MetricClass).
 
-The class decides whether and how a gate may compare it; metrics of ncu, textbook names and expressions are classified.
+``class_of_metric`` takes ncu's names, ``best_class`` textbook names too, ``class_of_expression`` expressions.
+
+The class decides whether and how a gate may compare a metric.
 
 The classes are as measured on an H200 with ncu 2025.3.1: six runs of ten kernels, all passes, caches flushed. What is
 counted of the instructions is the same in every run; what the caches and the memory do is nearly so; what takes time
 varies with the clocks; and samples and rare events vary by more than any change worth catching.
-benchmarks/gate/measured_spread.csv holds the figures, which a test sets beside the patterns here.
+benchmarks/gate/measured_spread.csv holds the figures, which a test compares with the patterns here.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ from functools import cache
 from ncuview.metrics.textbook import definitions, metric_names
 
 NEAR_TOLERANCE = 0.02
-"""By this share near-exact counters may differ; the worst that was measured is 1.3 %."""
+"""The share by which near-exact counters may differ; the largest measured difference is 1.3 %."""
 TIME_SPREAD = 0.03
-"""The share by which a number of the class of times spreads around its median where nothing else is known: six runs of
-the worst kernel lie within 7 %, which is a standard deviation of 3 %."""
+"""The assumed spread of a number of class TIME around its median where repeats are missing: six runs of the worst
+kernel lie within 7 %, which is a standard deviation of 3 %."""
 DURATION = "duration_ns"
 """What budgets and baselines call a launch's time: that of copies and kernel where the host timed them."""
 
@@ -33,18 +35,18 @@ class MetricClass(IntEnum):
     NEAR = 1
     """The same within 2 %."""
     TIME = 2
-    """Only medians of repeats are compared, with the spread of the repeats in mind."""
+    """Only medians of repeats are compared, by the spread of the repeats."""
     NOISY = 3
     """Never compared."""
 
 
 _CLASSES: tuple[tuple[MetricClass, str], ...] = (
-    # Samples; conflicts as the hardware counts them; what a write-back cache writes whenever it likes; other traffic.
+    # Samples; conflicts as the hardware counts them; writes of a write-back cache, at times of its own; other traffic.
     (MetricClass.NOISY, r"smsp__pcsamp_|.*issue_stalled_|.*data_bank_conflicts"),
     (MetricClass.NOISY, r"dram__(bytes|sectors)(_op)?_write|lts__.*(write|atom|red)_hit_rate|.*op_(st|red)_lookup"),
     (MetricClass.NOISY, r"pcie__|nvlrx__|nvltx__|.*aperture_sysmem|smsp__warps_eligible|.*Triage"),
     (MetricClass.NEAR, r"sm__warps_active\.avg\.pct_of_peak_sustained_active$"),
-    # Anything over the time or the cycles inherits their spread, and hit rates hang on what ran at the same moment.
+    # Anything over the time or the cycles inherits their spread, and hit rates depend on what ran at the same moment.
     (MetricClass.TIME, r".*(per_second|pct_of_peak_sustained_\w+|per_cycle_active|per_cycle_elapsed)$"),
     (MetricClass.TIME, r"gpu__time|.*cycles_(active|elapsed)|.*latency|.*hit_rate|.*warps_active"),
     (MetricClass.EXACT, r"launch__|device__|sm__maximum_warps|sm__ctas_launched|smsp__warps_launched"),
@@ -60,7 +62,7 @@ _PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in _CLASSES)
 
 @cache
 def class_of_metric(name: str) -> MetricClass:
-    """The class of one of ncu's metrics; what no pattern knows is treated as times are."""
+    """The class of one of ncu's metrics; TIME where no pattern matches."""
     return next((kind for kind, pattern in _PATTERNS if pattern.match(name)), MetricClass.TIME)
 
 

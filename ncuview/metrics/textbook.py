@@ -1,6 +1,6 @@
-"""Compute the textbook and nvprof metrics (``gld_efficiency``) of each launch from Nsight Compute's metrics.
+"""Compute each launch's textbook and nvprof metrics (``gld_efficiency``) from Nsight Compute's: ``textbook_metrics``.
 
-``definitions`` reads the table of names and expressions; ``textbook_metrics`` evaluates it on a profile.
+``definitions`` reads names and expressions from textbook_metrics.csv; ``definition`` finds one by its name.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class TextbookDefinition:
 
     Attributes:
         name: As documents and nvprof write it.
-        kind: ``metric`` or ``event``, as nvprof told them apart.
-        definition: What it says, in one sentence.
+        kind: ``metric`` or ``event``, as in nvprof.
+        definition: What it measures, in one sentence.
         unit: Of its value, on nvprof's scale.
         expressions: Over Nsight Compute's metrics. The first whose metrics a launch has gives the value; where there is
             none, Nsight Compute has no equivalent.
-        documented_expression: What NVIDIA's table of equivalents says; empty when it has none.
+        documented_expression: The expression in NVIDIA's table of equivalents; empty when it has none.
         status: How ``expressions`` relates to that table.
-        notes: What to know about the number, or where else to look.
+        notes: What to know about the number, or which other metric to use.
     """
 
     name: str
@@ -118,9 +118,9 @@ class _OfAll:
 
 
 class _OfLaunch(Mapping[str, TextbookMetric]):
-    """The textbook metrics of one launch, each made when it is asked for.
+    """The textbook metrics of one launch, each created on access.
 
-    As objects, those of all launches took as much memory as everything else that is said of them.
+    Created in advance, those of all launches took as much memory as the rest of the diagnosis.
     """
 
     __slots__ = ("_known", "_launch")
@@ -151,7 +151,7 @@ class _OfLaunch(Mapping[str, TextbookMetric]):
 
 @cache
 def metric_names(expression: str) -> frozenset[str]:
-    """The metrics that an expression reads, found without parsing it: most expressions never have theirs."""
+    """The metrics that an expression reads, found without parsing it: for most expressions some metric is missing."""
     return frozenset(_METRIC_NAME.findall(expression))
 
 
@@ -161,7 +161,7 @@ def _compiled(expression: str) -> Expression:
 
 
 def _columns(analysis: Analysis) -> dict[str, Column]:
-    """The collected metrics, and two that ncu often leaves out although others determine them exactly."""
+    """The collected metrics, and two that ncu often leaves out although other metrics determine them exactly."""
     metrics = analysis.profile.metrics
     columns: dict[str, Column] = dict(zip(metrics.columns, metrics.to_numpy(np.float64).T, strict=True))
     determined = {
@@ -175,7 +175,7 @@ def _columns(analysis: Analysis) -> dict[str, Column]:
 
 
 def _sample_count(analysis: Analysis) -> Column:
-    """Samples of all stall reasons; unknown where a report has only a choice of the reasons, or one that cannot be."""
+    """Samples of all stall reasons; unknown where a report has only some of them, or one has an impossible value."""
     metrics = analysis.profile.metrics
     reasons = [name for name in metrics.columns if name.startswith(_SAMPLES) and not name.endswith(_NOT_ISSUED)]
     counts = metrics[reasons].sum(axis=1, min_count=_REASONS_OF_EVERY_CHIP).to_numpy(np.float64)

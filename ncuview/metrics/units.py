@@ -1,6 +1,6 @@
 """The table of hardware units that can be a launch's bottleneck, each with the metric of its use in % of peak.
 
-``UNITS`` groups them by bottleneck (``wall``); ``members`` resolves the name that a rule uses to units.
+``UNITS`` is the table, ``BOTTLENECKS`` the words under which units are reported, ``units_of`` the units of a word.
 """
 
 from __future__ import annotations
@@ -16,19 +16,18 @@ _ELAPSED = ".avg.pct_of_peak_sustained_elapsed"
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit that can be the wall.
+    """A hardware unit that can be the bottleneck.
 
     Attributes:
-        wall: The word under which it is reported; the parts of the L2 cache share one.
-        metric: Its use in % of peak over the elapsed time, under Nsight Compute's name; ``determined`` knows others.
-            Empty where none gives the use.
-        quantity: Then the quantity that does, as a share; it may be unknown.
-        says: What it does, for people.
-        works_for: The class of instructions that it works for; None if kernels of all kinds use it. A launch with none
-            of them needs no measure of it.
+        bottleneck: The word under which it is reported as the bottleneck; the parts of the L2 cache share one.
+        metric: Its use in % of peak over the elapsed time, under Nsight Compute's name; empty where no metric gives it.
+        quantity: In that case the quantity that gives the use as a share; it may be unknown.
+        says: Its name in texts.
+        works_for: The class of instructions that use it; None if all kernels use it. For a launch without such
+            instructions its use is 0.
     """
 
-    wall: str
+    bottleneck: str
     metric: str
     says: str
     quantity: str = ""
@@ -40,8 +39,8 @@ class Unit:
         return bool(self.metric)
 
 
-def _unit(wall: str, says: str, counter: str, works_for: Class | None = None) -> Unit:
-    return Unit(wall, counter + _ELAPSED, says, works_for=works_for)
+def _unit(bottleneck: str, says: str, counter: str, works_for: Class | None = None) -> Unit:
+    return Unit(bottleneck, counter + _ELAPSED, says, works_for=works_for)
 
 
 UNITS: Mapping[str, Unit] = {
@@ -55,7 +54,7 @@ UNITS: Mapping[str, Unit] = {
     "lsu": _unit("lsu", "load/store unit", "l1tex__lsuin_requests"),
     "issue": _unit("issue", "instruction issue slots", "sm__inst_issued"),
     # Of the others, these forms of the counters cost no pass of their own on an H200. The address divergence unit
-    # (adu) would cost one; where it is a wall, the constant cache is one too.
+    # (adu) would cost one; where it is a bottleneck, the constant cache is one too.
     "l2_atomic": Unit(
         "l2_atomic",
         "lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed",
@@ -83,18 +82,18 @@ UNITS: Mapping[str, Unit] = {
 
 DRAM_BYTES = ("dram__bytes_read.sum", "dram__bytes_write.sum")
 OF_THE_MODEL = ("gpu__time_duration.sum", *DRAM_BYTES, "lts__t_sectors.sum")
-"""What predictions need beside the use of the units, whatever a rule asks for."""
+"""The metrics that every prediction needs besides the use of the units."""
 
-WALLS: tuple[str, ...] = tuple(dict.fromkeys(unit.wall for unit in UNITS.values()))
-"""The words for walls, without ``latency`` and ``launch``, which are what no unit explains."""
+BOTTLENECKS: tuple[str, ...] = tuple(dict.fromkeys(unit.bottleneck for unit in UNITS.values()))
+"""The words under which units are reported; ``latency``, ``launch`` and ``blocks`` are not units."""
 
 
 BLOCKS = "blocks"
-"""The start of blocks, which the GPU does one after the other: no counter, but a known rate."""
+"""The start of blocks, which the GPU does one after the other, at a known rate and without a counter."""
 
 
-def members(name: str) -> tuple[str, ...]:
-    """The units that a rule means by ``name``: a unit itself, or all parts of a wall such as ``l2``."""
+def units_of(name: str) -> tuple[str, ...]:
+    """The units of a word: a unit's own name, or a bottleneck such as ``l2``, which has several units."""
     if name in UNITS or name == BLOCKS:
         return (name,)
-    return tuple(unit for unit, what in UNITS.items() if what.wall == name)
+    return tuple(unit for unit, what in UNITS.items() if what.bottleneck == name)

@@ -1,4 +1,7 @@
-"""Dataclasses of a calibration: the share of peak that each unit of one GPU attained, and other measured figures."""
+"""``Calibration``: what one GPU attained in the calibration kernels, as ``speedup.calibrate`` computes it.
+
+It holds the share of peak for each unit (``Attained``) and other properties of the GPU (``Figure``).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ class Attained:
     kernel: str
     """The kernel that reached ``best``."""
     assumed: str = ""
-    """Why it was not measured, so that what was known before is used; empty where it was."""
+    """Why it was not measured, so that the value in the tables is used; empty where it was measured."""
 
 
 @dataclass(frozen=True)
@@ -38,4 +41,4 @@ class Calibration:
     shares: Mapping[str, Attained]
     """Unit -> the share of its peak."""
     figures: Mapping[str, Figure]
-    """``launch_ns`` and the like; see ncuview/gpus. What nobody knows is left out."""
+    """``launch_ns`` and the like; see ncuview/gpus. Unknown ones are left out."""

@@ -1,6 +1,6 @@
-"""Dataclasses of a diagnosis: each launch's bottleneck, verdict and rule outcomes, with evidence, lines, fix and gain.
+"""``Diagnosis``: for each launch (``LaunchDiagnosis``) the bottleneck, the verdict and one outcome per rule.
 
-``Finding``, ``Passed``, ``NotApplicable``, ``Skipped`` and ``Broken`` are the outcomes of a rule on a launch.
+Outcomes: ``Finding`` (evidence, lines, fix, gain), ``Passed``, ``NotApplicable``, ``Skipped`` and ``Broken``.
 """
 
 from __future__ import annotations
@@ -40,34 +40,33 @@ Optimization = Literal[
     "transfer_reduction",
     "algorithmic",
 ]
-"""The closed list: what a rule may advise."""
+"""The closed list of what a rule may advise."""
 Grade = Literal["certain", "likely", "measured"]
-"""What a finding rests on. ``certain``: code and counters. ``likely``: counters alone. ``measured``: a trial ran."""
+"""What a finding is based on. ``certain``: code and counters. ``likely``: counters. ``measured``: a trial ran."""
 Verdict = Literal["advice", "near-peak", "unclear", "not-judged", "not-yours"]
-"""``advice``: there is a change to make. ``near-peak``: stop here. ``not-judged``: most rules could not look, so that
-nothing is known. ``not-yours``: a kernel of a vendor's library, whose code the reader cannot change. ``unclear``: none
-of these."""
+"""``advice``: there is a change to make. ``near-peak``: stop here. ``not-judged``: most rules could not be evaluated.
+``not-yours``: a kernel of a vendor's library, whose code the reader cannot change. ``unclear``: none of these."""
 
 
 Share = Annotated[float, Limits(minimum=0, maximum=1.000001)]
-"""0 to 1, and what rounding adds."""
+"""0 to 1, plus rounding."""
 
 
 @dataclass(frozen=True)
 class Gain:
-    """A factor by which a launch gets faster: the best guess, and bounds that should hold."""
+    """A factor by which a launch gets faster: the best estimate, and bounds that should hold."""
 
     low: Annotated[float, Limits(above=0)]
     """The least that should be reached."""
     best: Annotated[float, Limits(above=0)]
-    """The best guess."""
+    """The best estimate."""
     high: Annotated[float, Limits(above=0)]
     """The most that should be reached."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One number that a judgement rests on."""
+    """One number that an outcome is based on."""
 
     name: str
     """Its name in the rule."""
@@ -106,14 +105,14 @@ class SourceLine:
     inlined: bool = False
     """Whether the line is of another function than the kernel, inlined into it."""
     called_from: tuple[CallSite, ...] = ()
-    """Where the kernel calls that function, by share of the waste; empty when the machine code does not tell."""
+    """Where the kernel calls that function, by share of the waste; empty when the machine code does not show it."""
     remark: str = ""
-    """Why there is no code to show, or why what is shown may not be what ran; empty when neither is so."""
+    """Why there is no code to show, or why the code shown may not be what ran; empty otherwise."""
 
 
 @dataclass(frozen=True)
 class HotInstruction:
-    """A machine instruction of which no source line is known, with its share of the waste that a finding is about."""
+    """A machine instruction without a known source line, with its share of the waste that a finding is about."""
 
     address: Annotated[int, Limits(minimum=0)]
     """Bytes from the kernel's start."""
@@ -125,19 +124,19 @@ class HotInstruction:
 
 @dataclass(frozen=True)
 class Citation:
-    """Where the optimisation is taught, and what is said there."""
+    """The document that teaches the optimisation, and what it says."""
 
     document: str
     """Its title."""
     section: str
     """The chapter or slide."""
     claim: str
-    """What it says there, in our words."""
+    """What it says, in ncuview's words."""
 
 
 @dataclass(frozen=True)
 class Fix:
-    """What to change, shown on two real kernels of the catalogue; a draft rule may have nothing to show."""
+    """What to change, shown on two real kernels of the catalogue; a draft rule may have none."""
 
     title: str
     """The change in a few words."""
@@ -164,7 +163,7 @@ class SourceEdit:
     diff: str = ""
     """A unified diff against the file, which ``git apply`` takes."""
     assumes: str = ""
-    """What must be true that the source does not show; empty where nothing is."""
+    """What must be true although the source does not show it; empty without such a condition."""
     reason: str = ""
     """Why no change can be written mechanically."""
 
@@ -179,7 +178,7 @@ class RuleId:
 
 @dataclass(frozen=True)
 class Finding:
-    """The rule fired: there is waste, and this is what removing it would gain."""
+    """The rule fired: there is waste, with the gain that is predicted from removing it."""
 
     rule: RuleId
     optimization: str
@@ -197,20 +196,20 @@ class Finding:
     rejected: str = ""
     """Why the finding is not advice, in one line; empty when it is."""
     instructions: tuple[HotInstruction, ...] = ()
-    """Where the waste is that no source line is known of."""
+    """The instructions with waste for which no source line is known."""
     lines_wanted: str = ""
     """How to get source lines for ``instructions``; empty when there are none."""
     grade: Grade = "certain"
-    """What the finding rests on: ``certain``, code and counters; ``likely``, counters alone; ``measured``, a trial."""
+    """What the finding is based on: ``certain``, code and counters; ``likely``, counters; ``measured``, a trial."""
     edit: SourceEdit | None = None
-    """The change of the user's own source; None where the source is not at hand or another advice comes first."""
+    """The change of the user's own source; None where the source is missing or another advice comes first."""
     draft: bool = False
-    """Whether the rule is a draft, whose claims nobody has shown yet; it never comes first."""
+    """Whether the rule is a draft, whose claims are not verified yet; it never comes first."""
 
 
 @dataclass(frozen=True)
 class Passed:
-    """The rule looked and found nothing; ``message`` says how close it was."""
+    """The rule was evaluated and found no waste; ``message`` says how close it was."""
 
     rule: RuleId
     message: str
@@ -236,7 +235,7 @@ class Skipped:
 
 
 SKIPPED_BECAUSE = "it cannot be judged: "
-"""How the message of a rule begins that was skipped because it could not look."""
+"""How the message of a skipped rule begins."""
 
 
 @dataclass(frozen=True)
@@ -251,7 +250,7 @@ Outcome = Finding | Passed | NotApplicable | Skipped | Broken
 
 
 def mostly_blind(outcomes: Sequence[Outcome]) -> bool:
-    """Whether most rules could not look: numbers or machine code were missing, or the rules broke."""
+    """Whether most rules could not be evaluated: numbers or machine code were missing, or the rules broke."""
     return 2 * sum(isinstance(outcome, Skipped | Broken) for outcome in outcomes) > len(outcomes)
 
 
@@ -267,7 +266,7 @@ class TextbookMetric:
 
 @dataclass(frozen=True)
 class LaunchDiagnosis:
-    """What is to be said about one launch."""
+    """The diagnosis of one launch."""
 
     report: str
     index: int
@@ -283,33 +282,33 @@ class LaunchDiagnosis:
     units: Mapping[str, float]
     """Each unit's use as a share of its peak, 0..1."""
     attained: float
-    """How much of what a good kernel attains the busiest unit reaches, 0..1; at 1 nothing is left to gain there."""
+    """The busiest unit's use as a share of what it attains in good kernels, 0..1; at 1 nothing is left to gain."""
     verdict: Verdict
     metrics: Mapping[str, TextbookMetric]
     outcomes: tuple[Outcome, ...]
     """One per rule; findings first, by predicted gain."""
     host: HostTimes | None = None
-    """Where the host timed its copies, all predicted gains are of the whole: copies and kernel."""
+    """Where the host timed its copies, all predicted gains are end-to-end: copies and kernel together."""
     owner: str = ""
     """The vendor's library that the kernel is part of, such as ``cuBLAS``, by its name; empty where it is of none."""
     call: str = ""
     """The program's call of a library that launched the kernel, such as ``cublasSgemm``; empty where none is known."""
     textbook: tuple[str, ...] = ()
-    """Of a catalogue kernel: what the documents do next although it is not the first advice here, and why not."""
+    """Of a catalogue kernel: the documents' next step where it is not the first advice here, and why it is not."""
 
     @property
     def whole_ns(self) -> float:
-        """What gains are measured on: the kernel's duration, or that of copies and kernel where they were timed."""
+        """The time that gains refer to: the kernel's duration, or that of copies and kernel where they were timed."""
         return self.host.whole_ns if self.host else self.duration_ns
 
     @property
     def unexamined(self) -> bool:
-        """Whether most rules could not look at a launch of the reader's own code, for want of numbers or code."""
+        """Whether most rules could not be evaluated on a launch of the reader's own code."""
         return not self.owner and mostly_blind(self.outcomes)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The advice, best first: findings that promise enough to be worth doing."""
+        """The advice, largest predicted gain first: findings that are worth doing."""
         return tuple(o for o in self.outcomes if isinstance(o, Finding) and not o.rejected)
 
 
@@ -320,10 +319,10 @@ class Diagnosis:
     launches: tuple[LaunchDiagnosis, ...]
     reports: tuple[ReportInfo, ...]
     remark: str = ""
-    """Why the profile is a recorded one, or what else the reader must know before the first launch."""
+    """Why the profile is a recorded one, or another remark to read before the first launch."""
     launched: Mapping[Configuration, int] = field(default_factory=dict)
     """How often the program launched each configuration, where only some of its launches were profiled. What is not in
     it was launched as often as it was profiled."""
     failure: Failure | None = None
-    """Why launches are missing, or all of them; None when the answer is whole. Every page and format says it, each gate
-    has a check that could not be judged, and the run does not end with exit code 0."""
+    """Why some or all launches are missing; None when the answer is complete. Every page and format shows it, each
+    gate has a check that could not be judged, and the run does not end with exit code 0."""

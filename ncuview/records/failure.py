@@ -1,4 +1,7 @@
-"""The dataclass ``Failure`` (id, message, hint, exit code), made from an exception to be stored in a result."""
+"""``Failure``: why an answer is missing or incomplete, as id, message, hint and exit code, to be stored in a result.
+
+``failure_of`` makes one from an ``NcuviewError``, with secrets masked.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from ncuview.records.schema import Limits
 
 @dataclass(frozen=True)
 class Failure:
-    """Why there is no answer, or not the whole one."""
+    """Why an answer is missing or incomplete."""
 
     id: Annotated[str, Limits(shortest=1)]
     """Its stable name, as ``NcuviewError.id``: ``NCU-PERM``, ``ReportDamaged``."""
@@ -21,7 +24,7 @@ class Failure:
     hint: str
     """What the user can do next; may be empty."""
     exit_code: Annotated[int, Limits(one_of=(2, 3, 4, 5, 6, 70))]
-    """What the run ends with, unless something worse happened too."""
+    """The exit code of the run, unless a worse failure happened too."""
 
 
 def failure_of(error: NcuviewError) -> Failure:

@@ -1,4 +1,7 @@
-"""Dataclasses of a gate's result: the checks of a budget and baseline, each with result, measured value and limit."""
+"""``Gate``: what a budget and a baseline decide about a diagnosis, as a tuple of ``Check`` objects.
+
+A ``Check`` is one condition on one kernel and configuration, with result, measured value, limit and message.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ CheckResult = Literal["passed", "failed", "inconclusive", "not judged"]
 class Check:
     """One condition of a budget or baseline, judged on one kernel and configuration.
 
-    Grid and block are (0, 0, 0) where it is about no launch: nothing fits an entry of the budget, say.
+    Grid and block are (0, 0, 0) where it is about no launch, for example a budget entry that fits no kernel.
     """
 
     kernel: str
@@ -37,11 +40,11 @@ class Check:
     """None where the condition is not about a number."""
     unit: str
     message: str
-    """The judgement as a sentence, with numbers and units."""
+    """The result as a sentence, with numbers and units."""
     origin: str
     """Where the condition stands: ``budget.toml, budget 3``, ``baseline main.json``."""
     where: tuple[SourceLine, ...] = ()
-    """The lines that are to blame, where a finding or a metric's evidence names them."""
+    """The lines responsible, where a finding or a metric's evidence names them."""
 
 
 @dataclass(frozen=True)
@@ -53,4 +56,4 @@ class Gate:
     fail_on: Level
     """Failures of this level or above close the gate; ``off``: none does."""
     remark: str = ""
-    """What the reader must know before the first check: why nothing was compared, say."""
+    """A remark to read before the first check, such as why nothing was compared."""

@@ -1,6 +1,6 @@
-"""Dataclasses of a ladder: the kernels of a family from naive to best, with predicted and measured speedups.
+"""``Ladder``: the kernels of a family from naive to best (``Rung``), with predicted and measured speedups.
 
-``pipeline.ladders`` fills them.
+``TextbookStep`` is what the documents do next to a kernel; ``pipeline.ladders`` fills all of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class TextbookStep:
 
 @dataclass(frozen=True)
 class Rung:
-    """A kernel's place on its family's ladder."""
+    """One step of a family's ladder: a kernel with its diagnosis and the next, better kernel."""
 
     kernel: str
     rung: int
@@ -40,7 +40,7 @@ class Rung:
     reported: str
     """The document's own figure and GPU; empty where it gives none."""
     better: str
-    """The kernel that applies the first advice; empty on the last rung."""
+    """The kernel that applies the first advice; empty on the last step."""
     better_sizes: Mapping[str, int]
     """The sizes at which ``better`` was measured."""
     measured_speedup: float | None
@@ -51,7 +51,7 @@ class Rung:
 
 @dataclass(frozen=True)
 class Ladder:
-    """A family from naive to best, with what was promised and what was got at each step."""
+    """A family from naive to best, with the predicted and the measured speedup of each step."""
 
     family: str
     rungs: tuple[Rung, ...]

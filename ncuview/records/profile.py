@@ -1,6 +1,6 @@
-"""Dataclasses of a profile: launches, metrics and instructions of ncu reports as DataFrames; devices, host times.
+"""``Profile``: all launches of one or more ncu reports: launches, metrics and instructions as pandas DataFrames.
 
-``Profile`` also holds sources and call sites of inlined functions; ``lines`` sums its instructions by source line.
+It also holds sources and call sites; ``ReportInfo``, ``Device`` and ``HostTimes`` describe reports, GPU and copies.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ReportInfo:
     """What of it could not be read, as in "launches 0 to 6 of 9 were read; block 3 is damaged at byte 1,234 of 5,678";
     empty when all of it was. A run with a damaged report never ends with exit code 0."""
     may_be_whole: bool = False
-    """Whether all that was not read may be for want of this machine's memory or time, and the report be whole."""
+    """Whether the unread part may result from this machine's lack of memory or time, so that the file may be intact."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -61,7 +61,7 @@ class Profile:
 
     ``call_sites`` maps a launch to the addresses of inlined instructions, and those to the line of the kernel's own
     code that they were inlined at; the instructions themselves name the line of the inlined function. A launch whose
-    machine code does not tell is missing.
+    machine code does not show it is missing.
     """
 
     reports: tuple[ReportInfo, ...]
@@ -73,9 +73,9 @@ class Profile:
     source_remarks: Mapping[tuple[str, str], str] = field(default_factory=dict)
     call_sites: Mapping[int, Mapping[int, CallSite]] = field(default_factory=dict)
     refused: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
-    """Launch -> metric -> what the report says of it and no measurement gives. The frames hold NaN in its place."""
+    """Launch -> metric -> the impossible value in the report. The frames hold NaN in its place."""
     failure: Failure | None = None
-    """Why launches are missing, what of a report could not be read, or why it is not kept; None when all is well."""
+    """Why launches are missing, what of a report could not be read, or why it was not saved; None without failure."""
 
     def __repr__(self) -> str:
         kernels, metrics = self.launches["demangled"].nunique(), len(self.metrics.columns)
@@ -112,7 +112,7 @@ class Device:
 
 @dataclass(frozen=True)
 class HostTimes:
-    """What the host measured around a kernel, in ns: its copies, the kernel itself, and the whole."""
+    """Times that the host measured around a kernel, in ns: its copies, the kernel, and the end-to-end time."""
 
     to_device_ns: Annotated[float, Limits(above=0)]
     """All copies to the device."""

@@ -1,7 +1,9 @@
 """JSON documents as dataclasses: the JSON Schema of a class (``schema_of``), the JSON values of an object (``plain``).
 
-A field's type becomes its schema, the docstring below it its description. ``Limits`` in an ``Annotated`` type adds what
-types cannot say, ``LEFT_OUT`` means that None leaves the key out, and a class's ``CONDITIONS`` are added to its schema.
+A field's type becomes its schema and the docstring below it its description; ``Limits`` adds further constraints.
+
+``Limits`` stands in an ``Annotated`` type. ``LEFT_OUT`` there means that None leaves the key out, and a class's
+``CONDITIONS`` are added to its schema.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ _PLAIN_TYPES: Mapping[Any, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Limits:
-    """What must be true of a value beside its type; None where nothing."""
+    """Constraints on a value in addition to its type; None where there is none."""
 
     minimum: float | None = None
     above: float | None = None
@@ -104,7 +106,7 @@ def _keys(form: Any) -> tuple[tuple[str, str, bool], ...]:
 
 
 def _key(name: str) -> str:
-    """A key that is a word of Python's has an underscore after it: ``from_``."""
+    """The JSON key of a field; a keyword of Python has an underscore appended: ``from_``."""
     return name.removesuffix("_")
 
 

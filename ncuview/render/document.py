@@ -155,7 +155,7 @@ def _priority(rank: int, group: Priority) -> diagnoses.Priority:
         optimization=group.advice.optimization if group.advice else None,
         rule=group.advice.rule.code if group.advice else None,
         agreed=group.agreed,
-        predicted_speedup=group.promise,
+        predicted_speedup=group.predicted_speedup,
         saved_ns=diagnoses.Saved(**vars(group.saved)),
         example=Place(group.example.report, group.example.index),
     )

@@ -246,7 +246,7 @@ def _kernel_row(group: Priority) -> str:
         f"{group.share:.0%}",
         prose(clipped(wall_words(group.example), _NAME)),
         prose(clipped(advice.optimization, _NAME)) if advice else group.example.verdict,
-        factor(group.promise.best) if advice else "",
+        factor(group.predicted_speedup.best) if advice else "",
         duration(group.saved.best) if advice else "",
     )
     return _row(cells)

@@ -106,7 +106,7 @@ def _of_groups(diagnosis: Diagnosis) -> list[_Family]:
         own = _labels(group.demangled, group.grid, group.block, group.device)
         launches.add(own, group.launches)
         total.add(own, group.time_ns / 1e9)
-        promised.add(own, group.promise.best)
+        promised.add(own, group.predicted_speedup.best)
         saved.add(own, group.saved.best / 1e9)
         state.add((*own, *_state(group)), 1)
     return [launches, total, promised, saved, blind, state]

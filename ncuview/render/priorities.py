@@ -96,7 +96,7 @@ def _cells(rank: int, group: Priority, *, by_types: bool) -> dict[str, str]:
         "each launch": _range_words(group),
         "share": f"{group.share:.0%}",
         "first advice": advice.optimization if advice else group.example.verdict,
-        "gain": factor(group.promise.best) if advice else "",
+        "gain": factor(group.predicted_speedup.best) if advice else "",
         "saves": duration(group.saved.best) if advice else "",
     }
     return {name: safe_text(cell) for name, cell in cells.items()}

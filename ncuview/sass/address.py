@@ -1,7 +1,6 @@
-"""Compute strides of memory accesses between lanes and between loop iterations, from a kernel's decoded machine code.
+"""Compute from ``Code`` the byte strides of memory accesses between lanes (``lane_stride``) and loop iterations.
 
-Also the bank conflict of a stride, runs of consecutive accesses and what wider ones save, and weights that mark loads
-of sliding windows and of structures' members.
+Further functions give bank conflicts, consecutive accesses that a wider one could replace, windows and structures.
 """
 
 from __future__ import annotations
@@ -40,18 +39,18 @@ _WIDEST = 16
 """Bytes of the widest access."""
 _SECTOR = 32
 _ABOUT = 0.2
-"""How far the sectors that a warp touches, on average, are from those of lanes whose elements interleave."""
+"""The largest relative difference between the sectors that a warp touches and those of interleaved elements."""
 _LEAST_RUN = 6
-"""Consecutive loads that are a window; stencils of three or five points are left to L1."""
+"""The fewest consecutive loads that count as a window; L1 serves stencils of three or five points."""
 _WIDEST_ELEMENT = 8
-"""Bytes; whole quads are loaded by kernels that share them already."""
+"""Bytes; kernels that load 16 bytes at once share them already."""
 
 
 @lru_cache(maxsize=1 << 14)
 def address_terms(each: Instruction) -> tuple[tuple[str, int], ...]:
-    """The registers that are added to a memory access's address, low halves only, and what multiplies each.
+    """The registers that are summed up in a memory access's address, low halves only, and the factor of each.
 
-    The descriptor of a global access is none of them. Before Ampere shared accesses scale their register: ``R0.X4``.
+    A global access's descriptor is not part of the sum. Before Ampere, shared accesses scale a register: ``R0.X4``.
     """
     brackets = next((operand for operand in reversed(each.operands) if "[" in operand), "").rpartition("[")[2]
     return tuple((term["name"], int(term["factor"] or 1)) for term in _TERM.finditer(brackets))
@@ -66,8 +65,8 @@ def address_registers(each: Instruction) -> frozenset[str]:
     return frozenset(low | high) & {*each.memory.base, *each.memory.uniform}
 
 
-def by_whole_warps(code: Code, position: int) -> bool:
-    """Whether no index of threads decides that an instruction is executed."""
+def is_executed_uniformly(code: Code, position: int) -> bool:
+    """Whether no thread index decides if an instruction is executed: all lanes of a warp execute it together."""
     found = index_dependence(code)[position]
     return not (found.guard | found.control) & (TID_X | TID_Y | TID_Z | OTHER_THREADS)
 
@@ -84,7 +83,7 @@ def lane_stride(code: Code, position: int) -> int | None:
 
 
 def bank_conflict(stride: int, size: int) -> int:
-    """How many different words of one bank the lanes that are served together ask for in a full warp's access.
+    """The degree of the bank conflict: different words of one bank that lanes served together access, in a full warp.
 
     Banks serve 32 lanes of up to 4 bytes at once, 16 of 8 and 8 of 16, from Maxwell on.
 
@@ -108,7 +107,7 @@ def iteration_stride(code: Code, loop: Loop, position: int) -> int | None:
 
 
 def _advance(code: Code, loop: Loop, position: int, register: str) -> int | None:
-    """What an iteration adds to a register: the increments along its definitions in the loop, up to the first again."""
+    """What an iteration adds to a register: the increments along its definitions in the loop, back to the first one."""
     total, found = 0, list[int]()
     while definitions := [at for at in use_def(code)[position][register] if at in loop.body]:
         position, *others = definitions
@@ -120,7 +119,7 @@ def _advance(code: Code, loop: Loop, position: int, register: str) -> int | None
         found.append(position)
         register, step = increment
         total += step
-    return 0  # what an iteration computes from values of before the loop is the same in all of them
+    return 0  # what an iteration computes from values from before the loop is the same in all of them
 
 
 def _increment(each: Instruction, register: str) -> tuple[str, int] | None:
@@ -165,9 +164,9 @@ def consecutive_accesses(code: Code, asked: Class) -> Iterator[tuple[list[int], 
 
 
 def _base(code: Code, position: int) -> object:
-    """What two accesses have in common whose addresses differ by their offsets only.
+    """A key that is equal for accesses whose addresses differ only by their offsets.
 
-    Each register of the address may hold the same definitions, and none of these lies between the accesses.
+    Each register of the address has the same definitions, and none of these lies between the accesses.
     """
     order, found = forward_order(code), []
     for name in sorted(address_registers(code.instructions[position])):
@@ -178,10 +177,10 @@ def _base(code: Code, position: int) -> object:
 
 
 def saved_by_wider(code: Code, executed: Weights, sectors: Weights) -> Weights:
-    """For each global access, which part of it a wider access would save: 3/4 where one replaces four.
+    """For each global access, the part of it that a wider access would save: 3/4 where one replaces four.
 
-    Only where the addresses of a warp's lanes are apart by just what each lane takes with several accesses: there each
-    access touches every sector of all. A thread with a row of its own has its neighbours further away.
+    It counts only where the distance between lanes equals the bytes that each lane accesses in several instructions:
+    there each instruction touches every sector. Where each thread has its own row, lanes are further apart.
 
     Args:
         code: The kernel's code.
@@ -200,9 +199,9 @@ def saved_by_wider(code: Code, executed: Weights, sectors: Weights) -> Weights:
 
 
 def window_loads(code: Code) -> Weights:
-    """1 at each load of one of consecutive elements that the next lane loads as well, one element later.
+    """1 at each load of consecutive elements that the next lane loads as well, shifted by one element.
 
-    They are six consecutive loads or more, or the loads of a loop that goes on in each iteration where the last ended.
+    These are six consecutive loads or more, or the loads of a loop whose next iteration continues where the last ended.
     """
     weights = np.zeros(len(code))
     for run, size in consecutive_accesses(code, is_operand_load):

@@ -1,6 +1,6 @@
-"""Compute affine forms (``Affine``), in thread and block indices, of the registers in memory accesses' addresses.
+"""Compute the registers of memory addresses as affine forms in thread and block indices: ``affine_addresses(code)``.
 
-An ``Affine`` is a stride per index, the indices with unknown effect, and a constant; ``add`` and ``multiply`` are here.
+An ``Affine`` holds a stride per index, the indices of unknown effect, and a constant; ``add`` and ``multiply`` combine.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ class Affine(NamedTuple):
 def affine_addresses(code: Code) -> Sequence[Mapping[str, Affine | None]]:
     """For each memory access the form of each register of its address; None where it comes from an undefined one.
 
-    Of wide results the lower half has a form; the upper one depends on the same indices in an unknown way. Sums and
-    products are taken to stay within a register. Where paths meet on which a value has the same stride, it is
-    taken to do so for all lanes, whichever path each has come along.
+    Of wide results the lower half has a form; the upper half depends on the same indices in an unknown way. Sums and
+    products are assumed not to overflow a register. Where paths meet on which a value has the same stride, all lanes
+    are assumed to have that stride, whichever path each has taken.
     """
     dependence, sources = index_dependence(code), address_slice(code)
 
@@ -87,7 +87,7 @@ def affine_addresses(code: Code) -> Sequence[Mapping[str, Affine | None]]:
 
 
 def _undefined(register: str) -> Affine:
-    """The form of what is in a register at first: a uniform one holds the same for all lanes."""
+    """The form of a register that was not written yet: a uniform register is the same for all lanes."""
     return dependent_on(0 if register.startswith("U") else ANYTHING)
 
 
@@ -113,7 +113,7 @@ def _linear(each: Instruction, values: Sequence[Affine | None]) -> Affine | None
 
 
 def _value(operand: str, operands: Mapping[str, Affine | None]) -> Affine | None:
-    """The form of one operand; None where it is no integer."""
+    """The form of one operand; None where it is not an integer."""
     if operand in _INDICES:
         return _INDICES[operand]
     if operand.startswith(("c[", "-c[")):
@@ -128,13 +128,13 @@ def _value(operand: str, operands: Mapping[str, Affine | None]) -> Affine | None
 
 
 def number(value: int) -> Affine:
-    """A constant, of which a register holds 32 bits in two's complement."""
+    """The form of a constant, as the 32 bits of a register in two's complement."""
     return Affine({}, 0, signed(value))
 
 
 @lru_cache(maxsize=1 << 7)
 def dependent_on(indices: int) -> Affine:
-    """What depends on a set of indices in an unknown way; without any it is the same in all threads."""
+    """The form of a value that depends on these indices in an unknown way; without any, it is thread-invariant."""
     return Affine({}, indices, None)
 
 
@@ -170,7 +170,7 @@ def _shifted(one: Affine, shift: Affine) -> Affine | None:
 
 
 def _joined(one: Affine | None, other: Affine | None) -> Affine | None:
-    """What is known about a value that is one or the other; None is a value that has not been found yet."""
+    """The form of a value that is one or the other; None is a value that has not been computed yet."""
     if one is None or other is None or one == other:
         return one or other
     unknown = one.unknown | other.unknown
@@ -181,11 +181,13 @@ def _joined(one: Affine | None, other: Affine | None) -> Affine | None:
 
 
 def _known(strides: Mapping[int, int], unknown: int) -> Mapping[int, int]:
-    return {index: kept for index, stride in strides.items() if not index & unknown and (kept := signed(stride))}
+    return {
+        index: in_range for index, stride in strides.items() if not index & unknown and (in_range := signed(stride))
+    }
 
 
 def signed(value: int) -> int:
-    """A number as 32 bits hold it, in two's complement."""
+    """A number reduced to 32 bits in two's complement."""
     half = 1 << (_REGISTER_BITS - 1)
     return (value + half) % (2 * half) - half
 
@@ -204,4 +206,4 @@ _INDICES = {
     "SR_CTAID.Z": Affine({CTAID_Z: 1}, 0, 0),
     "SRZ": number(0),
 }
-"""Special registers; a lane's number in its warp grows from lane to lane as its number in its block does."""
+"""Special registers; the lane number grows by 1 from lane to lane, as threadIdx.x does."""

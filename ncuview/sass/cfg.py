@@ -1,6 +1,8 @@
-"""Build the control-flow graph of a kernel's machine code: basic blocks, edges, calls, (post-)dominators and loops.
+"""Build from ``Code`` the control-flow graph (``control_flow``): basic blocks, edges, calls; dominators and loops.
 
-Edges stay within a function: a call goes on with the instruction after it, and ``calls`` names the function. BSYNC,
+``loops`` and ``innermost_loop`` give ``Loop`` objects, ``immediate_dominators`` and its post form one block per block.
+
+Edges stay within a function: a call continues with the instruction after it, and ``calls`` gives the function. BSYNC,
 BREAK and WARPSYNC only let threads wait for one another: execution falls through.
 """
 
@@ -27,15 +29,15 @@ class ControlFlow:
     Attributes:
         blocks: The positions of each block's instructions.
         block_of: For each position its block.
-        successors: For each block those that execution may go on with in the same function.
+        successors: For each block those that execution may continue with in the same function.
         predecessors: The reverse.
         calls: For each block that is a call the first block of the called function; None where the code does not
             say what is called, or where the function has no RET.
         returns: The blocks that end in RET.
         entries: The first block of the kernel, of each called function, and of code that nothing jumps to.
-        deciding: For each position of an instruction that sends some threads elsewhere, the blocks that it chooses
-            from, in order: branches with a guard or a predicate, jumps to a computed address, and guarded calls. EXIT
-            is none: it takes threads away, and decides nothing about those that stay.
+        deciding: For each position of an instruction that may send threads to different blocks, those blocks in order:
+            branches with a guard or a predicate, jumps to a computed address, and guarded calls. EXIT does not count:
+            it ends threads and decides nothing about the others.
     """
 
     blocks: tuple[range, ...]
@@ -48,11 +50,11 @@ class ControlFlow:
     deciding: Mapping[int, tuple[int, ...]]
 
     def reachable(self, block: int) -> list[int]:
-        """The blocks that execution may reach from one within its function, that one first."""
+        """The blocks that execution may reach from a block within its function, that block first."""
         return _depth_first(self.successors, block)
 
     def callers(self) -> list[list[int]]:
-        """For each block the calls that enter there; unknown ones may enter all code that nothing else leads to."""
+        """For each block the calls that enter there; calls of unknown functions may enter all code without one."""
         called = set(self.calls.values())
         unknown = [entry for entry in self.entries[1:] if entry not in called]
         found: list[list[int]] = [[] for _ in self.blocks]
@@ -148,7 +150,7 @@ def _is_conditional(jump: Instruction) -> bool:
 
 
 def _without_dead_ends(successors: Edges, entries: Sequence[int]) -> Edges:
-    """The edges, but those from code that nothing leads to into code that is executed."""
+    """The edges, without those from unreachable code into reachable code."""
     live = {block for entry in entries for block in _depth_first(successors, entry)}
     return tuple(
         to if block in live else tuple(each for each in to if each not in live) for block, to in enumerate(successors)
@@ -186,14 +188,14 @@ def _reversed(edges: Sequence[Sequence[int]]) -> Edges:
 
 @analysis
 def reverse_postorder(code: Code) -> tuple[int, ...]:
-    """The blocks so that each comes before those that it leads to, but for the edges back in loops."""
+    """The blocks in an order in which each comes before its successors, except for back edges of loops."""
     flow = control_flow(code)
     return tuple(_reverse_postorder((*flow.successors, flow.entries), len(flow.blocks))[1:])
 
 
 @analysis
 def forward_order(code: Code) -> tuple[int, ...]:
-    """For each instruction a number that grows along all paths, but for the edges back in loops."""
+    """For each instruction a number that grows along all paths, except for back edges of loops."""
     flow, numbers = control_flow(code), [0] * len(code)
     for number, position in enumerate(at for block in reverse_postorder(code) for at in flow.blocks[block]):
         numbers[position] = number
@@ -211,7 +213,7 @@ def immediate_dominators(code: Code) -> tuple[int | None, ...]:
 def immediate_post_dominators(code: Code) -> tuple[int | None, ...]:
     """For each block the first one that all paths to its function's end go through after it; None where there is none.
 
-    Guarded EXITs are no ends: the threads that stay go on. A loop without an exit ends at its last block.
+    A guarded EXIT is not an end: the other threads continue. A loop without an exit ends at its last block.
     """
     flow = control_flow(code)
     guarded_returns = {flow.block_of[position] for position in flow.deciding} & flow.returns

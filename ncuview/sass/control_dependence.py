@@ -1,7 +1,6 @@
-"""Compute control dependence: which branches, jumps, returns and calls decide whether an instruction is executed.
+"""Compute which branches, jumps, returns and calls decide whether an instruction of a ``Code`` is executed.
 
-``decided_by`` gives them for one instruction; ``Decisions.selecting`` those that choose which of several definitions of
-a value a use gets.
+``decided_by(code, position)`` returns their positions; ``decisions`` all of them, and which choose a use's definition.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from ncuview.sass.solver import solve
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """What each deciding instruction (see ``ControlFlow.deciding``) decides about.
+    """The blocks that each deciding instruction (see ``ControlFlow.deciding``) decides about.
 
-    That is what execution may reach from it before the place where all its ways meet, its immediate post-dominator,
-    functions that are called there too. Sets of deciding instructions are integers: bit ``i`` stands for the one at
-    ``positions[i]``.
+    These are the blocks that execution may reach from it before all its paths meet at its immediate post-dominator,
+    blocks of functions that are called there included. Sets of deciding instructions are integers: bit ``i`` stands for
+    the one at ``positions[i]``.
 
     Attributes:
         positions: The deciding instructions.
-        decided_by: For each block those that decide whether it is executed.
-        on_one_side: Of these, those of which only one way leads to the block.
-        from_one_side: For each block those of which only one way leads there before they decide again, even if it does
-            so through the place where the ways meet, as in loops.
+        decided_by: For each block the deciding instructions that it depends on.
+        on_one_side: Of these, the ones of which only one path leads to the block.
+        from_one_side: For each block those of which only one path leads there before they decide again, even through
+            the block where the paths meet, as in loops.
     """
 
     positions: tuple[int, ...]
@@ -47,8 +46,8 @@ class Decisions:
     def selecting(self, definitions: Iterable[int], use: int) -> int:
         """The set of those that choose which of these blocks' definitions a block uses.
 
-        Where the use lies on one side only, the choice is made for all that arrive there. What is not found: a branch
-        that both skips another branch and decides together with it, where a third one skips the use as well.
+        Where the use lies on one side only, the choice is made for all threads that arrive there. One case is not
+        found: a branch that both skips another branch and decides together with it, where a third one skips the use.
         """
         until_they_meet = before_they_decide_again = 0
         for block in definitions:
@@ -83,7 +82,7 @@ def decisions(code: Code) -> Decisions:
             arriving[to].append((block, token))
 
     def solved(stops: Sequence[int]) -> list[int]:
-        """The ways of deciding instructions that lead to each block, but for those that stop before it."""
+        """The paths of deciding instructions that lead to each block, except those that stop before it."""
 
         def arrive(block: int, values: Sequence[int]) -> int:
             tokens = 0

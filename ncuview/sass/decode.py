@@ -1,6 +1,6 @@
-"""Decode the text of one SASS instruction -> ``Instruction``: registers defined and used, guard, memory, jump target.
+"""Decode the text of one SASS instruction: ``decode`` -> ``Instruction``, by the opcode table in ``isa``.
 
-Opcodes are looked up in ``isa``; each different text is decoded once.
+The result names opcode, operands, registers defined and used, guard, memory access and jump target.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _JUMPS = frozenset({"BRA", "CALL", "JMP"})
 
 
 class _Shape(NamedTuple):
-    """What an opcode alone says; a width of 0 depends on the operands."""
+    """What the opcode alone determines; a width of 0 depends on the operands."""
 
     row: isa.Operation
     modifiers: tuple[str, ...]
@@ -39,7 +39,7 @@ class _Shape(NamedTuple):
 
 
 class _Address(NamedTuple):
-    """What stands in the brackets of one operand."""
+    """The content of the brackets of one operand."""
 
     base: tuple[str, ...]
     uniform: tuple[str, ...]
@@ -50,8 +50,8 @@ class _Address(NamedTuple):
 def decode(text: str) -> Instruction:
     """Decode an instruction.
 
-    A text that is no instruction has an empty opcode, and neither defines nor uses anything. An opcode that the table
-    does not cover defines and uses each of its registers and predicates.
+    A text that is not an instruction gives an empty opcode without definitions and uses. An opcode that the table does
+    not cover defines and uses each of its registers and predicates.
     """
     found = _TEXT.match(_clean(text))
     if not found:
@@ -65,7 +65,7 @@ def decode(text: str) -> Instruction:
     for position, operand in enumerate(operands[first:]):
         width = _source_width(shape, form, position)
         if "[" in operand:
-            # LDGSTS names first the place in shared memory that it fills; .E is about the other address.
+            # LDGSTS names its target in shared memory first; .E describes the other address.
             wide = shape.wide and (position > 0 or shape.row.access != "copy")
             address = _address(operand, width, wide=wide)
             uses.update(address.base, address.uniform)
@@ -88,7 +88,7 @@ def decode(text: str) -> Instruction:
 
 
 def _clean(text: str) -> str:
-    """An instruction without the comments of nvdisasm and what ends it."""
+    """An instruction without nvdisasm's comments and the semicolon."""
     if "*" in text:
         text = _COMMENT.sub("", text)
     return text.partition(";")[0].rstrip()
@@ -105,7 +105,7 @@ def _shape_of(opcode: str) -> _Shape:
 
 
 def _definitions(shape: _Shape, form: isa.Form) -> tuple[set[str], int]:
-    """What an instruction defines, and how many of its operands stand for that."""
+    """What an instruction defines, and how many of its operands are definitions."""
     definitions: set[str] = set()
     position = 0
     for each, width in zip(shape.row.definitions, shape.definitions, strict=True):
@@ -188,7 +188,7 @@ def _address(operand: str, width: int, *, wide: bool) -> _Address:
 
 
 def _memory(shape: _Shape, addresses: list[_Address]) -> Memory | None:
-    """The memory access. Of a copy that names both sides it is the source, which stands last."""
+    """The memory access. For a copy with two addresses it is the source, which comes last."""
     row = shape.row
     if row.space is None or row.access is None:
         return None

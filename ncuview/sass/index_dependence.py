@@ -1,8 +1,9 @@
-"""Compute which thread and block indices each instruction's operands, guard and execution depend on (``Dependence``).
+"""Compute which thread and block indices reach each instruction of a ``Code`` (``index_dependence``).
 
-From it come weights of instructions, floating-point arithmetic and global loads that are the same in all threads, or
-along an axis of the grid: what no index reaches is the same in every thread; what those of one axis do not reach is the
-same along it. Sets of indices are integers of the bits below.
+Weights derived from it mark thread-invariant instructions and floats, and loads that are invariant along a grid axis.
+
+What no index reaches is the same in all threads; what the indices of one axis do not reach is the same along it. Sets
+of indices are integers of the bits below.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ _SPECIAL_REGISTERS = {
     "CTAID.Z": CTAID_Z,
     **dict.fromkeys(("LANEID", "WARPID", "EQMASK", "LTMASK", "LEMASK", "GTMASK", "GEMASK"), TID_X),
 }
-"""A thread's place in its warp and its warp's in the block count as x. Others are taken as the same for all threads:
-``SRZ`` is zero, and what nvcc adds ``SR_CgaCtaId`` to is an address in the block's own shared memory."""
+"""The lane number and the warp number count as x. Other special registers are assumed thread-invariant: ``SRZ`` is
+zero, and nvcc adds ``SR_CgaCtaId`` to an address in the block's own shared memory."""
 _OF_OTHER_THREADS = {"generic", "shared", "texture", "surface", "distributed", "tensor"}
 _ATOMIC = ("ATOM", "SUATOM")
 _SELECTION = "selection"
@@ -59,9 +60,9 @@ class Dependence(NamedTuple):
     """The indices that an instruction depends on.
 
     Attributes:
-        operands: Those that reach its operands, and what it brings itself.
+        operands: Those that reach its operands, and those that it reads itself.
         guard: Those that reach its guard.
-        control: Those that reach the branches that decide whether it is executed.
+        control: Those that reach the branches which decide whether it is executed.
     """
 
     operands: int
@@ -71,10 +72,10 @@ class Dependence(NamedTuple):
 
 @analysis
 def index_dependence(code: Code) -> tuple[Dependence, ...]:
-    """Find the indices that each instruction depends on. A value that is loaded depends on what its address does.
+    """Find the indices that each instruction depends on. A loaded value depends on the indices of its address.
 
-    Where paths meet, a value depends on the branch that chose between its definitions, too; so does what a loop leaves,
-    on the branches that end the loop.
+    Where paths meet, a value also depends on the branch that chose between its definitions; a value computed in a loop
+    and used after it depends on the branches that end the loop.
     """
     brought = with_functions(code, [_brought(each) for each in code.instructions])
     guards = [each.guard.predicate if each.guard else "" for each in code.instructions]
@@ -104,9 +105,9 @@ def index_dependence(code: Code) -> tuple[Dependence, ...]:
 
 
 def _brought(each: Instruction) -> int:
-    """The indices that an instruction brings in by itself."""
+    """The indices that an instruction itself introduces."""
     if each.base_opcode == "CALL":
-        return ANYTHING  # where the function is known, what its instructions bring stands for it
+        return ANYTHING  # replaced by what the function's instructions bring, where it is known
     from_memory = loaded_from(each) in _OF_OTHER_THREADS or each.base_opcode.startswith(_ATOMIC)
     if from_memory or each.base_opcode in LANE_EXCHANGES:
         return OTHER_THREADS
@@ -119,7 +120,8 @@ def _brought(each: Instruction) -> int:
 def _with_selections(code: Code) -> Chains:
     """The definitions that reach each use, and the branches that choose between them.
 
-    What a function's instruction gets from outside is chosen where it is called; which call it was chooses nothing.
+    What an instruction of a function receives from outside is chosen where the function is called; which call it was
+    chooses nothing.
     """
     flow, decided, around, functions = control_flow(code), decisions(code), _loops_around(code), _functions_of(code)
     callers = flow.callers()
@@ -160,20 +162,20 @@ def _loops_around(code: Code) -> list[frozenset[int]]:
 
 
 def thread_invariant(code: Code) -> Weights:
-    """1 at each instruction that computes the same in all threads: no index and no other thread's data reaches it."""
+    """1 at each thread-invariant instruction: no index and no data from other threads reaches its operands."""
     return np.array([not each.operands for each in index_dependence(code)], dtype=np.float64)
 
 
 def thread_invariant_floats(code: Code) -> Weights:
-    """1 at each of them that is floating-point arithmetic."""
+    """1 at each thread-invariant instruction of floating-point arithmetic."""
     return thread_invariant(code) * float_arithmetic(code)
 
 
 def thread_invariant_float_results(code: Code) -> Weights:
-    """1 at each of them whose result an instruction that differs between threads uses: what a table would hold.
+    """1 at each of these whose result is used by an instruction that differs between threads: the values of a table.
 
-    Between the two may be integer arithmetic that is the same in all threads. What a loop computes and only code after
-    it uses does not count: of all iterations, one result is used.
+    Thread-invariant integer arithmetic may stand between the two. What a loop computes and only code after the loop
+    uses does not count: of all iterations, one result is used.
     """
     floats, invariant = float_arithmetic(code), thread_invariant(code)
     used = set[int]()
@@ -198,7 +200,7 @@ def float_arithmetic(code: Code) -> Weights:
 
 
 def loads_invariant_along(code: Code, axis: Axis) -> Weights:
-    """1 at each load from global memory that is the same along an axis of the grid.
+    """1 at each load from global memory that is invariant along an axis of the grid.
 
     Neither its address nor a branch that decides whether it is executed depends on the indices of this axis.
     """

@@ -1,6 +1,6 @@
-"""Dataclasses of one decoded SASS instruction: ``Instruction``, its ``Guard`` predicate and its ``Memory`` access.
+"""Dataclasses of one decoded SASS instruction: ``Instruction``, its ``Guard`` (predicate) and its ``Memory`` access.
 
-They hold opcode, operands, the registers that it defines and uses, address space, bytes moved and jump target.
+They hold opcode, operands, registers defined and used, address space, bytes per thread and jump target.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Memory:
 
     @property
     def register_bytes(self) -> int:
-        """What one thread moves, in whole registers; the thresholds of rules were measured so."""
+        """Bytes that one thread moves, at least those of a register; thresholds of rules were measured with these."""
         return max(self.bytes, _REGISTER_BYTES)
 
 
@@ -55,7 +55,7 @@ class Instruction:
         opcode: With its modifiers: ``LDG.E.128.CONSTANT``.
         operands: The text of each operand, without ``.reuse``.
         guard: None where all threads execute it.
-        definitions: Registers and predicates that it writes: ``R4``, ``UR6``, ``P0``, ``UP1``. RZ, PT and such
+        definitions: Registers and predicates that it writes: ``R4``, ``UR6``, ``P0``, ``UP1``. RZ, PT and the like
             never appear.
         uses: Those that it reads, of addresses too; its guard's predicate is not among them.
         memory: Its memory access; None where it has none.

@@ -1,6 +1,7 @@
-"""Compute weights, one number per instruction, that count kinds of instructions by opcode, operands and control flow.
+"""Weights that count kinds of instructions: from a ``Code``, one float64 per instruction (``Weights``).
 
-Kinds: multiply-adds, integer multiplies, special functions, constant and tiny loads, shuffles, loop iterations ...
+Examples: ``multiply_adds``, ``integer_multiply_cycles``, ``shuffles``, ``loop_iterations``, ``loads_after_stores``.
+
 A launch's quantity is the sum of these numbers times how often each instruction was executed.
 """
 
@@ -62,12 +63,12 @@ def _multiplier_cycles(each: Instruction) -> float:
 
 
 def special_functions(code: Code) -> Weights:
-    """1 at each instruction of the pipe for special functions and conversions, FCHK, a division's check, too."""
+    """1 at each instruction of the XU pipe: special functions, conversions, and FCHK, the check of a division."""
     return count_of(code, opcode_classes.is_special_function)
 
 
 def double_conversions(code: Code) -> Weights:
-    """1 at each conversion between single and double precision, and of whole numbers to double."""
+    """1 at each conversion between single and double precision, and of integers to double."""
     return count_of(code, _converts_doubles)
 
 
@@ -85,7 +86,7 @@ def double_arithmetic(code: Code) -> Weights:
 def multiply_adds(code: Code) -> Weights:
     """Multiply-adds per lane: 1 for single and double precision, 2 for packed ones.
 
-    Additions with a smallest or largest, the products of shortest paths, count too.
+    Additions fused with a minimum or maximum (VIADDMNMX), as in shortest paths, count too.
     """
     return np.array([_products(each) for each in code.instructions], dtype=np.float64)
 
@@ -97,7 +98,7 @@ def _products(each: Instruction) -> float:
 
 
 def uniform_multiply_adds(code: Code) -> Weights:
-    """The multiply-adds with an operand that is the same for all lanes: from constant memory, say."""
+    """The multiply-adds with an operand from constant memory or a uniform register."""
     return multiply_adds(code) * count_of(code, _has_uniform_operand)
 
 
@@ -116,7 +117,7 @@ def indexed_constants(code: Code) -> Weights:
 
 
 def uniform_constants(code: Code) -> Weights:
-    """Words that each instruction reads from constant memory at an address that the program computes for all lanes."""
+    """Words that each instruction reads from constant memory at a computed address that is the same for all lanes."""
     return np.array([_computed_words(each) for each in code.instructions], dtype=np.float64)
 
 
@@ -140,7 +141,7 @@ def shuffles(code: Code) -> Weights:
     return count_of(code, opcode_classes.is_lane_exchange)
 
 
-def tiny_loads(code: Code) -> Weights:
+def narrow_loads(code: Code) -> Weights:
     """1 at each global load of one or two bytes per lane."""
     return count_of(
         code, lambda each: opcode_classes.is_global_load(each) and bool(each.memory and each.memory.bytes <= _TINY)
@@ -150,7 +151,7 @@ def tiny_loads(code: Code) -> Weights:
 def loop_iterations(code: Code) -> Weights:
     """1 at each jump back to where a loop is entered, which is executed once in each iteration.
 
-    A jump to a computed address may lead anywhere as far as the code says; it is taken as that of a switch.
+    A jump to a computed address may lead anywhere; it is assumed to be that of a switch and does not count.
     """
     latches = {latch for loop in loops(code) for latch in loop.latches}
     return weights_at(code, [latch for latch in latches if _goes_to_known_place(code, latch)])
@@ -165,8 +166,8 @@ def _goes_to_known_place(code: Code, position: int) -> bool:
 def loads_after_stores(code: Code) -> Weights:
     """1 at each global load that a path from a global store leads to, without a jump back.
 
-    Where pointers may alias it may not go before the store. That a loop's loads come after the stores of the iteration
-    before counts for nothing here: how often loops iterate is another quantity.
+    Where pointers may alias, the load may not move before the store. Stores of an earlier iteration of a loop do not
+    count: how often loops iterate is another quantity.
     """
     loads, stores = (of_class(code, each) for each in (opcode_classes.is_global_load, opcode_classes.is_global_store))
     if not stores.any() or not loads.any():
@@ -207,5 +208,5 @@ def _forward_of(code: Code, blocks: Iterable[int]) -> set[int]:
 
 
 def _modified(each: Instruction, *modifiers: str) -> bool:
-    """Whether an opcode bears one of these modifiers."""
+    """Whether an opcode has one of these modifiers."""
     return not set(modifiers).isdisjoint(each.opcode.split("."))

@@ -1,4 +1,7 @@
-"""Find batches of global loads in flight before a thread waits for one: code -> first position and bytes per thread."""
+"""Find the batches of global loads that are in flight together before a thread waits for one of them.
+
+``load_batches(code)`` returns a ``LoadBatch`` for each: position of the first load and bytes per thread.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ class LoadBatch(NamedTuple):
 
     Attributes:
         start: The position of the first.
-        size: The bytes that all of them load for a thread, in whole registers.
+        size: The bytes that all of them load for a thread; each load counts at least 4.
     """
 
     start: int

@@ -1,6 +1,6 @@
-"""Trace global loads' addresses back to other loads (gathers), and those of loads and stores to pointer arguments.
+"""Find global loads whose address comes from a loaded value (gathers), and the kernel arguments of each address.
 
-``gathered_again``: gathers by an index that served before; ``pointer_arguments``: the kernel arguments of each access.
+``gathered_loads`` and ``regathered_loads`` return weights of a ``Code``; ``pointer_arguments`` arguments by position.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Weights = NDArray[np.float64]
 """One number per instruction."""
 
 _MIXES_BITS = frozenset({"LOP3", "LOP", "SHF", "PRMT"})
-"""What hash functions consist of."""
+"""The operations that hash functions consist of."""
 _ARGUMENT = re.compile(r"c\[0x0\]\[(?P<place>0x[0-9a-f]+)\]")
 _TAKES_POINTER = frozenset({"LDC", "ULDC", "LDCU", "IMAD", "LEA", "MOV", "UMOV", "IADD3", "UIADD3", "IADD", "UIADD"})
-"""What brings a pointer among the arguments into an address: LDC from Hopper on, arithmetic before."""
+"""Opcodes that read a pointer argument for an address: LDC from Hopper on, arithmetic before."""
 _FETCHES = frozenset({"LDC", "ULDC", "LDCU"})
 
 
@@ -56,7 +56,7 @@ class _Indices(NamedTuple):
     Attributes:
         in_loop: Those of its own loop.
         hashed: Those from before the loop whose bits were mixed, as for a hash. A pointer or position that was loaded
-            before a loop and moves on in it is no index.
+            before a loop and advances in it is not an index.
     """
 
     in_loop: int
@@ -66,13 +66,13 @@ class _Indices(NamedTuple):
 def gathered_loads(code: Code) -> Weights:
     """1 at each global load whose address comes from another load's value: an index array, a table, a hash.
 
-    Library functions' own tables of coefficients are none.
+    Loads from library functions' own tables of coefficients do not count.
     """
     return np.array([bool(found.in_loop or found.hashed) for found in _indices(code)], dtype=np.float64)
 
 
-def gathered_again(code: Code) -> Weights:
-    """1 at each gathered load whose index has served a load before it: another field of the same record."""
+def regathered_loads(code: Code) -> Weights:
+    """1 at each gathered load whose index an earlier load used: another field of the same record."""
     again, served = np.zeros(len(code)), 0
     for position, found in enumerate(_indices(code)):
         again[position] = bool(found.in_loop) and not found.in_loop & ~served

@@ -1,7 +1,8 @@
-"""Mark uses of data loaded from global memory: type conversions, double precision kept, load addresses from floats.
+"""Weights of a ``Code`` that mark what a kernel does with data from global memory, one float64 per instruction.
 
-Each function gives one number per instruction, 1 where it finds something; ``coefficient_loads`` gives the positions of
-loads from library functions' tables, which the others leave out.
+``converted_loads`` marks conversions, ``kept_doubles`` double precision, ``float_coordinates`` loads at rounded floats.
+
+``coefficient_loads`` gives the positions of loads from library functions' own tables, which the others leave out.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ Weights = NDArray[np.float64]
 
 _CONVERSIONS = frozenset({"I2F", "F2F"})
 _ROUNDS_TO_INTEGER = re.compile(r"F2I\.(?!FTZ\.U32\.TRUNC\.NTZ)")
-"""nvcc 13 divides integers by ``F2I.FTZ.U32.TRUNC.NTZ`` of a reciprocal: that is no coordinate."""
+"""nvcc 13 divides integers by ``F2I.FTZ.U32.TRUNC.NTZ`` of a reciprocal, which is not a coordinate."""
 _DOUBLE = 8
 _SYMBOLS = "c[0x4]"
 """The constant bank that holds the addresses of global variables, tables of library functions among them."""
 _READ_ONLY = "CONSTANT"
-"""The modifier of loads that nothing writes to; loads of a program's own global variables lack it."""
+"""The modifier of loads of read-only data; loads of a program's own global variables do not have it."""
 
 
 def converted_loads(code: Code) -> Weights:
-    """1 at each conversion of a number as it was loaded from global memory: bytes, shorts and halves to floats."""
+    """1 at each conversion of an unchanged number from global memory: bytes, shorts and halves to floats."""
     conversions = {position for position, each in enumerate(code.instructions) if each.base_opcode in _CONVERSIONS}
     loads = {position for position, each in enumerate(code.instructions) if is_global_load(each)}
     return _using_results(code, conversions, loads)
@@ -56,7 +57,7 @@ def coefficient_loads(code: Code) -> frozenset[int]:
 def float_coordinates(code: Code) -> Weights:
     """1 at each global load whose address comes from a floating-point number, as the coordinates of an image do.
 
-    Library functions choose coefficients so too, sine by the quadrant of its argument; those are none.
+    Library functions choose coefficients in the same way (sine by the quadrant of its argument); these do not count.
     """
     coefficients = coefficient_loads(code)
 
@@ -77,9 +78,9 @@ def float_coordinates(code: Code) -> Weights:
 
 
 def kept_doubles(code: Code) -> Weights:
-    """1 at each operation in double precision on a number as it was loaded, and at each store of a result as it is.
+    """1 at each operation in double precision on an unchanged loaded number, and at each store of an unchanged result.
 
-    The coefficients that library functions load from tables of their own are no numbers of the kernel.
+    The coefficients that library functions load from their own tables do not count.
     """
     wide = {position for position, each in enumerate(code.instructions) if is_global_load(each) and _is_wide(each)}
     computed = {position for position, each in enumerate(code.instructions) if is_double_arithmetic(each)}

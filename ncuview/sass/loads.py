@@ -1,6 +1,6 @@
-"""Table of opcodes that bring data into registers, with the address space of each; opcodes of lane exchanges.
+"""Tables of the opcodes whose results come from memory, with the address space (``LOADS``), and of lane exchanges.
 
-``loaded_from`` gives the address space that one instruction's results come from, None where that is no memory.
+``loaded_from(instruction)`` returns the space that its results come from; None where they do not come from memory.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LOADS: dict[str, Space] = {
 """The base opcodes whose results come from memory, atomics with a result too; from Volta to Blackwell."""
 
 LANE_EXCHANGES = frozenset({"SHFL", "MATCH", "REDUX", "CREDUX"})
-"""The base opcodes whose results come from other lanes of the warp; votes are no data."""
+"""The base opcodes whose results come from other lanes of the warp, without votes."""
 
 
 def loaded_from(each: Instruction) -> Space | None:

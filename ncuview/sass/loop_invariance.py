@@ -1,4 +1,7 @@
-"""``is_invariant``: test whether a register used in a loop holds the same value in all iterations."""
+"""Test whether a register that an instruction in a loop uses has the same value in all iterations of the loop.
+
+``is_invariant(code, loop, position, name)`` returns a bool.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from ncuview.sass.instruction import Instruction
 from ncuview.sass.loads import LANE_EXCHANGES, loaded_from
 
 _OF_THE_MOMENT = frozenset({"S2R", "CS2R", "S2UR", "CS2UR", "CALL", "VOTE", "VOTEU"}) | LANE_EXCHANGES
-"""What may differ each time although the operands are the same."""
+"""Opcodes whose result may differ each time although the operands are the same."""
 
 
 def is_invariant(code: Code, loop: Loop, position: int, name: str) -> bool:

@@ -1,4 +1,7 @@
-"""``register``: the register's name from the text of one operand, ``R4`` of ``-|R4|``; empty where it is none."""
+"""Extract the register's name from the text of one operand: ``R4`` from ``-|R4|``.
+
+``register(operand)`` returns it, the first of a group; empty where the operand is no register.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Compute whether the values that each instruction uses come from loaded data, kernel arguments or constants.
+"""Compute whether the values that each instruction of a ``Code`` uses come from loaded data, arguments or constants.
 
-From it come three weights: guarded branches, branches in loops whose predicate is loaded data, and index arithmetic.
-Where loaded data decide how a loop goes on, no other assignment of threads makes lanes agree. What no loaded data
-reach, indices, addresses and tests of bounds, the results of one thread can share.
+``provenance`` returns them; weights mark ``guarded_branches``, ``data_dependent_branches`` and ``index_arithmetic``.
+
+Where loaded data decide how a loop continues, no other assignment of threads makes lanes agree. What does not depend on
+loaded data (indices, addresses, tests of bounds), several results of one thread can share.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _LITERAL = re.compile(r"-?(?:0x[0-9a-f]+|\d+(?:\.\d*)?(?:e[+-]?\d+)?)$")
 _CONVERSIONS = frozenset({"I2F", "I2FP", "F2I", "F2F", "F2FP", "I2I", "FRND"})
 _DECIDES = frozenset({"BRA", "EXIT", "BREAK"})
 _NO_INDEX = re.compile(r"(?:F(?!LO)|H|D(?!EPBAR)|MUFU|LD(?!C)|ST|RED|ATOM|TEX|TLD|SULD|SUST|BAR|EXIT|NOP)")
-"""Arithmetic on data, accesses to memory, and what each thread does once. LDC brings arguments."""
+"""Arithmetic on data, accesses to memory, and what each thread does once; LDC loads arguments."""
 
 
 class Provenance(NamedTuple):
@@ -53,7 +54,7 @@ class Provenance(NamedTuple):
 def provenance(code: Code) -> tuple[Provenance, ...]:
     """Find where the values that each instruction uses come from.
 
-    What is stored in local memory comes from where it did when it is loaded again: it may have been spilled.
+    A value stored in local memory keeps its origin when it is loaded again, since it may have been spilled.
     """
     own = [_brought(each) for each in code.instructions]
     brought, functions = with_functions(code, own), called(code)
@@ -76,7 +77,7 @@ def provenance(code: Code) -> tuple[Provenance, ...]:
 def _brought(each: Instruction) -> int:
     """Where an instruction's results come from, apart from its registers."""
     if each.base_opcode == "CALL" or loaded_from(each) not in {None, "constant", "local"}:
-        return LOADED  # for a call of a known function, what its instructions bring stands instead
+        return LOADED  # replaced by what the function's instructions bring, where it is known
     found = CONVERTED if each.base_opcode in _CONVERSIONS else 0
     for operand in each.operands:
         if bank := _BANK.search(operand):
@@ -87,19 +88,19 @@ def _brought(each: Instruction) -> int:
 
 
 def guarded_branches(code: Code) -> Weights:
-    """1 at each branch, exit and break that only threads with a predicate take."""
+    """1 at each branch, exit and break under a predicate."""
     return np.array([each.guard is not None and each.base_opcode in _DECIDES for each in code.instructions], np.float64)
 
 
 def data_dependent_branches(code: Code) -> Weights:
-    """1 at each of them in a loop whose predicate comes from loaded data."""
+    """1 at each guarded branch in a loop whose predicate comes from loaded data."""
     in_loop = [innermost_loop(code, position) is not None for position in range(len(code))]
     loaded = [bool(each.guard & LOADED) for each in provenance(code)]
     return guarded_branches(code) * np.array(in_loop, np.float64) * np.array(loaded, np.float64)
 
 
 def index_arithmetic(code: Code) -> Weights:
-    """1 at each instruction that no loaded data reach, but arithmetic of floats: indices, addresses, tests."""
+    """1 at each instruction for indices, addresses and tests: not float arithmetic, and independent of loaded data."""
     return np.array(
         [
             not _NO_INDEX.match(each.opcode) and not (found.operands | found.guard) & LOADED

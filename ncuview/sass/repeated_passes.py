@@ -1,11 +1,11 @@
-"""Find global loads that read what an earlier loop of the kernel read or wrote: code and counts -> masks of loads.
+"""Find global loads that read again what an earlier loop of the kernel read or wrote: a mask over the instructions.
 
 ``repeated_pass_loads`` gives all such loads, ``fusible_pass_loads`` those outside the kernel's last loop that writes.
 
 A row that is read for its largest element, again for a sum and again for the result comes from memory three times
 unless it stays in registers or in shared memory in between. Machine code shows it: loads (and stores) through the same
-argument of the kernel, equally often, in loops that do not contain each other. One loop of the source may be several of
-the machine code, unrolled and for the rest; its instructions have a source line in common.
+argument of the kernel, equally often, in loops that do not contain each other. One loop of the source may become
+several loops of machine code, an unrolled one and its remainder; their instructions share a source line.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Place = tuple[str, int]
 """File and line of an instruction; line 0 when unknown."""
 
 _AS_LONG = 0.8
-"""A later pass is over the same row if it touches at least this share of what the longest does."""
+"""A later pass is over the same row if it touches at least this share of the bytes of the longest pass."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class _Pass:
     """Accesses through one argument in one loop of the source.
 
     Attributes:
-        span: The code from the first to the last of the loops that it is made of.
+        span: The code from the first to the last of its loops.
         accesses: The positions of its loads and stores.
     """
 
@@ -44,7 +44,7 @@ class _Pass:
     accesses: tuple[int, ...]
 
     def meets(self, other: _Pass) -> bool:
-        """Whether the code of two passes overlaps: lines of one loop, or loops in one another."""
+        """Whether the code of two passes overlaps: lines of one loop, or nested loops."""
         return self.span.start < other.span.stop and other.span.start < self.span.stop
 
 
@@ -60,9 +60,9 @@ def repeated_pass_loads(code: Code, executed: NDArray[np.float64], places: Seque
 
 
 def fusible_pass_loads(code: Code, executed: NDArray[np.float64], places: Sequence[Place]) -> Mask:
-    """Of those, the ones that are not in the kernel's last loop that writes.
+    """Of the repeated pass loads, those outside the kernel's last loop that writes.
 
-    That loop needs what the loops before it have found out; what they compute could be computed in one.
+    That loop needs the results of the loops before it; the earlier loops could be joined into one.
     """
     passes = _passes(code, executed, places)
     writing = [each for of_argument in passes for each in of_argument if _of(code, each, is_global_store)]
@@ -99,7 +99,7 @@ def _passes(code: Code, executed: NDArray[np.float64], places: Sequence[Place]) 
 
 
 def _pass(code: Code, positions: Sequence[int]) -> _Pass | None:
-    """The pass that accesses of one source line make; None if no loop moves their address."""
+    """The pass that consists of the accesses of one source line; None if no loop changes their address."""
     loops = [
         loop
         for at in positions

@@ -1,6 +1,6 @@
-"""Compute backward slices of instructions and of memory addresses, and the loads that an instruction waits for.
+"""Compute backward slices over use-def chains of a ``Code``: what an instruction or a memory address comes from.
 
-They follow the use-def chains of ``dataflow``, and on request the branches that decide (``control_dependence``).
+``backward_slice`` and ``address_slice`` return them; ``waits_for`` the loads that an instruction may wait for.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ncuview.sass.loads import loaded_from
 
 
 def backward_slice(code: Code, position: int, *, control: bool = False) -> frozenset[int]:
-    """The instructions that an instruction's operands and guard come from, itself too.
+    """The instructions that an instruction's operands and guard come from, itself included.
 
     Args:
         code: The kernel's code.
         position: The instruction.
-        control: Whether to include the branches that decide whether these are executed, and what they come from.
+        control: Whether to include the branches that decide whether these are executed, and their slices.
     """
     found, waiting = {position}, [position]
     while waiting:
@@ -35,10 +35,10 @@ def backward_slice(code: Code, position: int, *, control: bool = False) -> froze
 
 @analysis
 def address_slice(code: Code) -> Chains:
-    """The definitions of what addresses come from: those of ``use_def`` for the memory accesses and their slices.
+    """The definitions that addresses come from: those of ``use_def`` for the memory accesses and their slices.
 
-    Predicates are left out: they decide about values and are no part of them. So are elements of arrays in local memory
-    whose place is not known: most of what was stored there is not what is loaded.
+    Predicates are left out, since they choose values but are not part of them. Elements of arrays in local memory at
+    unknown offsets are left out too: most of what was stored there is not what is loaded.
     """
     linked: list[Mapping[str, tuple[int, ...]]] = [{}] * len(code)
     waiting: list[int] = []
@@ -68,8 +68,8 @@ def _is_fixed(each: Instruction) -> bool:
 def waits_for(code: Code, position: int) -> tuple[int, ...]:
     """The loads that an instruction may have to wait for, in order.
 
-    Those are the loads whose result it uses, or overwrites, where no instruction in between does so: that one would
-    have waited already.
+    These are the loads whose result it uses or overwrites, where no instruction in between does so and has already
+    waited.
     """
     return tuple(
         sorted(

@@ -1,1 +1,4 @@
-"""Predict speedups by the what-if model of unit use and latency; look up and calibrate attainable shares of peak."""
+"""Predict speedups by the what-if model of unit use and latency, and look up or measure what a GPU attains.
+
+Modules: ``model``, ``effects``, ``end_to_end`` (with host copies), ``attainable`` (tables) and ``calibrate``.
+"""

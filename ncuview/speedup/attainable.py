@@ -1,9 +1,9 @@
-"""Look up a GPU's attainable share of each unit's peak, and other figures, in the user's table or the shipped one.
+"""Look up by a GPU's name the share of peak that each unit attains and other figures, in the user's or shipped table.
 
-It also checks, reads and writes the user's table from ``ncuview calibrate``; ``figure_columns`` gives launch columns.
+``of_gpu`` returns a GPU's figures, ``figure_columns`` columns for rules; ``save_calibration`` writes the user's table.
 
-The table is TOML with one section per GPU. Where it has a section for a GPU, that counts; what is missing there comes
-from the shipped table's section, and what is missing in that from its default.
+The table is TOML with one section per GPU. A GPU's section in the user's table comes first; what is missing there
+comes from the shipped table's section, and what is missing in that from its default.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 MOST = 1.05
-"""A counter may exceed its peak by a little: the pass that reads the cycles is another one."""
+"""A counter may slightly exceed its peak, because its cycles are read in another pass."""
 
 _HEADER = "# Written by `ncuview calibrate`, which replaces the section of the GPU that it measures, and no other."
 _PART = re.compile(r"(?m)^(?=[ \t]*\[)")
-_MEND = "Mend it, or delete it and run `ncuview calibrate` again."
+_FIX = "Fix it, or delete it and run `ncuview calibrate` again."
 
 Share = Annotated[float, Field(gt=0, le=MOST)]
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -63,7 +63,7 @@ class Bounds(_Part):
 
 
 class _Figures(_Part):
-    """What a section says beside the units; see ncuview/gpus for what each figure is."""
+    """The figures of a section; ncuview/gpus says what each one is."""
 
     measured: Annotated[str, Field(pattern=r"^[^\r\n]*$")] = ""
     launch_ns: Amount | None = None
@@ -98,12 +98,12 @@ def of_gpu(device: str) -> Gpu:
 
 
 def is_assumed(device: str) -> bool:
-    """Whether nobody measured this GPU."""
+    """Whether the figures of this GPU are assumed because it was not measured."""
     return device not in _users() and str(shipped(device)["measured"]).startswith("never")
 
 
 def figure_columns(devices: Sequence[str]) -> dict[str, Column]:
-    """What rule expressions read of the GPU of each launch: ``gpu.NAME`` -> a column; NaN where nobody measured it."""
+    """The GPU figures of each launch that rules read: ``gpu.NAME`` -> a column; NaN where a figure is unknown."""
     gpus = {device: of_gpu(device) for device in set(devices)}
     return {
         name: np.array([gpus[device].get(figure, np.nan) for device in devices], np.float64)
@@ -143,31 +143,31 @@ def _text(path: Path) -> str:
         return ""
     except (OSError, UnicodeDecodeError) as error:
         if isinstance(error, PermissionError) and not os.access(path.parent, os.X_OK):
-            return ""  # another user's home, as in a container that changes the user: nothing of ours is there
-        raise TableError(f"{path}: {error}", hint=_MEND) from error
+            return ""  # another user's home, as in a container that changes the user
+        raise TableError(f"{path}: {error}", hint=_FIX) from error
 
 
 def _sections(path: Path, text: str) -> dict[str, Gpu]:
     try:
         content = parse_toml(text)
     except ValueError as error:
-        raise TableError(f"{path}: {error}", hint=_MEND) from error
+        raise TableError(f"{path}: {error}", hint=_FIX) from error
     return {device: _checked(path, device, section) for device, section in content.items()}
 
 
 def _checked(path: Path, device: str, section: Any) -> Gpu:
     if device == DEFAULT:
-        raise TableError(f"{path}: {device}: a section is named after a GPU, not {device}", hint=_MEND)
+        raise TableError(f"{path}: {device}: a section is named after a GPU, not {device}", hint=_FIX)
     try:
         return Section.model_validate(section).model_dump(exclude_none=True)
     except ValidationError as error:
         problem = error.errors()[0]
         key = ".".join([device, *(str(part) for part in problem["loc"])])
-        raise TableError(f"{path}: {key}: {problem['msg'][0].lower()}{problem['msg'][1:]}", hint=_MEND) from error
+        raise TableError(f"{path}: {key}: {problem['msg'][0].lower()}{problem['msg'][1:]}", hint=_FIX) from error
 
 
 def check_writable(path: Path) -> None:
-    """Find out before anything is measured whether a table can be written here, and make its folder.
+    """Check before anything is measured that a table can be written here, and make its folder.
 
     Raises:
         TableError: The table that is there cannot be used, or none can be written.
@@ -181,10 +181,10 @@ def check_writable(path: Path) -> None:
         raise _unwritable(path, error) from error
 
 
-def keep(calibration: Calibration, path: Path) -> None:
+def save_calibration(calibration: Calibration, path: Path) -> None:
     """Write the section of a GPU into a table and keep those of other GPUs.
 
-    Whoever reads the table meanwhile sees the old or the new one, whole.
+    Another process that reads the table meanwhile sees the complete old or the complete new one.
 
     Raises:
         TableError: The table that is there cannot be used, or it cannot be written.
@@ -194,7 +194,7 @@ def keep(calibration: Calibration, path: Path) -> None:
     others = {name: section for name, section in _sections(path, before).items() if name != calibration.device}
     after = _without(before, calibration.device) + section_text(calibration)
     if {name: section for name, section in _sections(path, after).items() if name != calibration.device} != others:
-        raise TableError(f"{path}: its sections cannot be told apart", hint="Write each as [GPU name].")
+        raise TableError(f"{path}: its sections cannot be separated", hint="Write each as [GPU name].")
     try:
         replace_file(path, after.encode(), mode=0o600)
     except OSError as error:
@@ -215,15 +215,15 @@ def section_text(calibration: Calibration) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A TOML string: JSON's escapes are TOML's, but for one character."""
+    """A TOML string: TOML has JSON's escapes, except for one character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _without(text: str, device: str) -> str:
     """A table's text, as it was written, without the section of one GPU; it ends where the next section may start."""
     parts = [part for part in _PART.split(text) if device not in tomllib.loads(part)]
-    kept = "".join(parts).rstrip("\n") or _HEADER
-    return f"{kept}\n\n"
+    others = "".join(parts).rstrip("\n") or _HEADER
+    return f"{others}\n\n"
 
 
 def _unwritable(path: Path, error: OSError) -> TableError:

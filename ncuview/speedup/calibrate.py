@@ -1,11 +1,11 @@
-"""Compute from profiles of calibration kernels the share of peak that each unit of a GPU attains, and other figures.
+"""Compute from profiles of the calibration kernels (``KERNELS``) what a GPU attains: ``calibrate`` -> ``Calibration``.
 
-``calibrate`` returns a ``Calibration``: shares, launch and memory times, rates of block starts and host copies.
+A ``Calibration`` holds low, best and high share of peak for each unit, and figures such as launch time and copy rate.
 
 No unit reaches 1.0, so a prediction that assumes 1.0 predicts too much. Of each unit:
 
 best   what the saturating kernels reached
-low    the least that kernels reach which are limited by this unit, or a usual share of ``best``
+low    the least that kernels limited by this unit reach, or a usual share of ``best``
 high   ``best`` and the spread between runs; 1 where another unit was busier, so that more would have been possible
 """
 
@@ -23,7 +23,7 @@ from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.units import UNITS
 from ncuview.records.calibration import Attained, Calibration, Figure
 from ncuview.speedup.attainable import MOST, Gpu, bounds_of, shipped
-from ncuview.speedup.model import WALL_SHARE, use_of, written_share
+from ncuview.speedup.model import BOTTLENECK_SHARE, use_of, written_share
 
 if TYPE_CHECKING:
     from ncuview.records.profile import Profile
@@ -41,8 +41,8 @@ class _Kernels:
     """The catalogue's kernels that show what a unit attains.
 
     Attributes:
-        saturating: They reach the most.
-        limited: They are limited by the unit too, and reach less.
+        saturating: The kernels that reach the most.
+        limited: Kernels that the unit limits too, and that reach less.
     """
 
     saturating: tuple[str, ...]
@@ -66,9 +66,9 @@ _SHOWN_BY: Mapping[str, _Kernels] = {
 }
 _EMPTY, _HALF_WRITTEN, _MOST_BLOCKS, _COPIES = "emptyKernel", "copySharedMem", "transposeGranularity", "pinnedCopies"
 _SMALLEST = ("reduce_v5_2", "reduce_shuffle")
-"""The least that reads memory, where n is 32768 ..."""
+"""The smallest launches that read memory: those with n = 32768, ..."""
 _FEW_BLOCKS = 16
-"""... and the blocks are so few."""
+"""... which have at most this many blocks."""
 _MANY_BLOCKS = 1 << 20
 """Blocks of _MOST_BLOCKS with the smallest tile."""
 _NOT_SHOWN = ("bytes_in_flight", "float_atomic_use")
@@ -87,7 +87,7 @@ KERNELS: tuple[str, ...] = tuple(
 
 @dataclass(frozen=True)
 class _Seen:
-    """A launch, as far as it matters here.
+    """What calibration reads of a launch.
 
     Attributes:
         kernel: Its name.
@@ -111,12 +111,12 @@ class _Seen:
         return max(self.use, key=self.use.__getitem__)
 
     def limited_by(self, unit: str, bests: Mapping[str, Attained], more: float = 0.0) -> bool:
-        """Whether a unit is the wall; ``more`` is what writing kept it from."""
+        """Whether a unit is the bottleneck; ``more`` is the share of peak that writing costs it."""
         close = {each: use / bests[each].best for each, use in self.use.items()}
         if unit not in close:
             return False
         close[unit] += more / bests[unit].best
-        return close[unit] >= max(WALL_SHARE, *close.values())
+        return close[unit] >= max(BOTTLENECK_SHARE, *close.values())
 
 
 def calibrate(profiles: Sequence[Profile]) -> Calibration:
@@ -124,7 +124,7 @@ def calibrate(profiles: Sequence[Profile]) -> Calibration:
 
     Args:
         profiles: Launches of ``KERNELS``, with the host's times of copies where there are any; other launches are
-            passed over. What the launches do not show is taken from the shipped table.
+            ignored. What the launches do not show is taken from the shipped table.
 
     Raises:
         UsageError: The profiles are from several GPUs.
@@ -141,7 +141,7 @@ def calibrate(profiles: Sequence[Profile]) -> Calibration:
             f"no launch shows what {device} attains",
             hint=f"Calibrate from reports of the kernels {', '.join(KERNELS)}, with all metrics of `ncuview rules`.",
         )
-    unseen = {name: Figure(before[name], "", "no kernel of the catalogue shows it alone") for name in _NOT_SHOWN}
+    unseen = {name: Figure(before[name], "", "no kernel of the catalogue measures it alone") for name in _NOT_SHOWN}
     figures = {**_times(seen, before), **_rates(seen, bests, before), "dram_write_cost": write_cost, **unseen}
     return Calibration(device, _when(profiles), shares, {name: f for name, f in figures.items() if isfinite(f.value)})
 
@@ -151,7 +151,7 @@ def _device(profiles: Sequence[Profile]) -> str:
     if len(devices) > 1:
         raise UsageError(f"the reports are from several GPUs: {', '.join(devices)}", hint="Calibrate one at a time.")
     if not devices or not devices[0]:
-        raise NothingProfiled("the reports do not say which GPU they are from")
+        raise NothingProfiled("the reports do not name their GPU")
     return str(devices[0])
 
 

@@ -1,9 +1,11 @@
-"""Named effects of a change, and the units of the GPU whose work each lowers: the one place that maps them.
+"""The named effects of a change that rules use, such as ``l2_sectors``, and the hardware units that do each one's work.
+
+``EFFECTS`` and ``ADDED`` are the tables that map them; ``by_unit`` converts a rule's effects to shares per unit.
 
 A rule says in its own terms what its change leaves of the launch's instructions, sectors or bytes; ``EFFECTS`` says
 which units do less work then. Where two effects name one unit, the narrower one counts: ``instructions = 0.5`` halves
-the work of the issue slots and of the arithmetic pipes, and ``arithmetic = 1`` beside it says that only other
-instructions go.
+the work of the issue slots and of the arithmetic pipes; with ``arithmetic = 1`` as well, only other instructions are
+removed.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ EFFECTS: Mapping[str, tuple[str, ...]] = {
 }
 """Effect -> the units that it is work for. Each is the share of that work which is left after the change, 0 or more."""
 LATENCY_HIDDEN = "latency_hidden"
-"""The share of the launch's latency that goes away, 0..1: no unit's demand."""
+"""The share of the launch's latency that goes away, 0..1; it changes no unit's demand."""
 TIME_LEFT = "time_left"
 """The share of the launch's time that is left at least, whatever the units need: full waves of blocks, say. In rules
 about the host's copies, which share of the time of copies and kernel is left."""

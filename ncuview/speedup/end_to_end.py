@@ -1,9 +1,9 @@
-"""Convert a kernel's predicted speedup into that of host copies and kernel together, for launches with host times.
+"""Convert a kernel's predicted speedup to that of host copies and kernel together, where the host timed its copies.
 
-It also computes how well copies and kernel overlap, and where the copies take longer than the kernel.
+``with_copies`` and ``of_host`` return a ``Speedup``; ``attained`` says how close to a perfect overlap a launch is.
 
-A kernel that gets faster shortens the whole only by what of it shows beside the copies (Amdahl); a rule about copies
-says directly which share of the whole is left.
+A faster kernel shortens the end-to-end time only by the part of the kernel that does not overlap with copies (Amdahl);
+a rule about copies says directly which share of the end-to-end time is left.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 _BOTH_WAYS = 1.3
-"""Copies that go both ways at once take so much longer, each; overlappedCopies[streams=3] on an H200."""
+"""How much longer copies take that run in both directions at once; overlappedCopies[streams=3] on an H200."""
 TRANSFER = "transfer"
-"""The wall of a launch whose copies take longer than anything else."""
+"""The word for the bottleneck of a launch whose copies take longer than its kernel."""
 
 
 def of_host(left: Column) -> Speedup:
@@ -37,21 +37,21 @@ def of_host(left: Column) -> Speedup:
 
 
 def with_copies(speedup: Speedup, analysis: Analysis) -> Speedup:
-    """The gain of the whole from the gain of a kernel; unchanged where no copies were timed."""
+    """The end-to-end gain from the gain of a kernel; unchanged where no copies were timed."""
     shown = _shown(analysis)
     timed = np.isfinite(shown)
     kernel = {name: getattr(speedup, name) for name in ("low", "best", "high")}
-    with np.errstate(divide="ignore", over="ignore"):  # a gain of 0 is a kernel that never ends, and so is the whole
-        whole = {name: np.where(timed, 1 / (1 - shown + shown / gain), gain) for name, gain in kernel.items()}
-    return replace(speedup, **whole)
+    with np.errstate(divide="ignore", over="ignore"):  # a gain of 0 is a kernel that never ends
+        end_to_end = {name: np.where(timed, 1 / (1 - shown + shown / gain), gain) for name, gain in kernel.items()}
+    return replace(speedup, **end_to_end)
 
 
 def _shown(analysis: Analysis) -> Column:
-    """The share of the whole in which the kernel runs and no copy could; NaN where no copies were timed."""
-    kernel, whole = analysis.value("host_kernel_time"), analysis.value("host_end_to_end_time")
+    """The share of the end-to-end time in which only the kernel runs; NaN where no copies were timed."""
+    kernel, end_to_end = analysis.value("host_kernel_time"), analysis.value("host_end_to_end_time")
     longest_copy = np.maximum(analysis.value("host_to_device_time"), analysis.value("host_to_host_time"))
     overlapped = analysis.value("host_streams") > 1
-    shown = np.where(overlapped, np.maximum(0.0, kernel - longest_copy), kernel) / whole
+    shown = np.where(overlapped, np.maximum(0.0, kernel - longest_copy), kernel) / end_to_end
     return np.minimum(1.0, shown)
 
 

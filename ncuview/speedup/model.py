@@ -1,6 +1,6 @@
-"""Predict each launch's speedup from a change of its unit demands and latency (what-if model); name its bottleneck.
+"""The what-if model: predict each launch's speedup from what a change leaves of its unit demands and latency.
 
-``load_of`` computes the use of every unit from a profile, ``predict`` the speedup, ``walls_now`` the bottleneck.
+``load_of(analysis)`` gives the use of all units, ``predict`` the speedup, ``bottlenecks_now`` today's bottleneck.
 
 Times are shares of the launch's present duration. Each unit r is used to a share ``u_r`` of its peak, and a good kernel
 attains ``a_r`` of that peak, so the unit alone needs ``u_r / a_r``. The largest of these is the *floor*. What no unit
@@ -10,10 +10,10 @@ explains is *latency*, which overlaps with the work of the units instead of addi
     after = sqrt(floor_after**2 + latency_after**2)
     speedup = 1 / after
 
-A rule says what its change leaves of the work of the units, what it adds, and which share of the latency it hides. What
-warps wait for by themselves and today's bottleneck hides shows once that is gone. Since the floor is over all units,
-advice for a unit that is not the bottleneck predicts 1.0, and the prediction for the bottleneck already contains the
-next one. The quadratic sum is measured, not assumed: see docs/promised-and-got.md.
+A rule says what its change leaves of the work of the units, what it adds, and which share of the latency it hides.
+Latencies of each warp that today's bottleneck hides count once the bottleneck is gone. Since the floor is over all
+units, advice for a unit that is not the bottleneck predicts 1.0, and the prediction for the bottleneck already contains
+the next one. The quadratic sum is measured, not assumed: see docs/promised-and-got.md.
 """
 
 from __future__ import annotations
@@ -39,28 +39,28 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
     Demands = Mapping[str, Column]
 
-WALL_SHARE = 0.8
-"""From this share of the attainable on, a unit is the wall; below, latency is. The finished kernels of the catalogue
-reach 0.88 to 1.0, the ones that wait for memory with idle units at most 0.78."""
+BOTTLENECK_SHARE = 0.8
+"""A unit that reaches this share of the attainable is the bottleneck; below it, latency is. The finished kernels of the
+catalogue reach 0.88 to 1.0, the ones that wait for memory with idle units at most 0.78."""
 
 CERTAINTY = {"low": 0.75, "best": 1.0, "high": 1.3}
-"""How much of the latency that a rule claims is taken to go away at each bound. It was set on the transposes, where 21
-of 22 measured steps then lay between low and high; UNEXPLAINED covers what other kernels showed since."""
+"""At each bound, the part of the latency claimed by a rule that goes away. It was set on the transposes, where 21 of 22
+measured steps then lay between low and high; UNEXPLAINED covers what other kernels showed since."""
 
 UNEXPLAINED = 0.6
-"""How far, as a share of its logarithm, a gain lies from the promise for reasons that the model does not know: 2.0x
-then becomes 1.3x to 3.0x. With it, the measured gain lies between low and high in 141 of 196 promises of right advice
-for the programs of docs/accuracy.md; with 0.4 in 121, with 0.15 in less than half."""
+"""How far a gain lies from the prediction for reasons that are not in the model, as a share of the prediction's
+logarithm: 2.0x becomes 1.3x to 3.0x. With it, the measured gain lies between low and high in 141 of 196 predictions of
+right advice for the programs of docs/accuracy.md; with 0.4 in 121, with 0.15 in less than half."""
 MOST_UNEXPLAINED = 5.0
-"""A factor beyond which no promise is stretched: of 21 promises of 10x or more for those programs, it covers 20."""
+"""The largest such factor: of 21 predictions of 10x or more for those programs, it covers 20."""
 
 _DURATION = "gpu__time_duration.sum"
 _UNIT_NAMES = (*UNITS, BLOCKS, "launch")
 _TRAFFIC = frozenset({"l2_sectors", "dram_bytes"})
 _FEWER_WAITS = frozenset({"instructions", "memory_instructions", "atomics", "blocks"})
-"""A change that lowers the traffic, none of these, and adds no work leaves warps waiting as often as before."""
+"""A change that lowers the traffic, lowers none of these and adds no work leaves warps waiting as often as before."""
 _LEAST_LEFT = 1e-6
-"""No change takes away more than all but this share of the time; the largest promise of the catalogue leaves 4e-4."""
+"""The smallest share of the time that a change can leave; the largest prediction of the catalogue leaves 4e-4."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class Load:
         use: Unit -> share of its peak, 0..1, one per launch. ``blocks`` is the start of blocks, which a GPU does one
             after the other; ``launch`` is what the emptiest launch and one trip to memory cost.
         attainable: Bound -> unit -> the share of peak that a good kernel reaches.
-        own_waits: The share of each launch's time that its waves of warps would take if no unit were busy; 0 where it
-            is unknown.
+        own_waits: The share of each launch's time that its waves of warps would take with all units idle; 0 where
+            it is unknown.
     """
 
     use: Demands
@@ -80,25 +80,25 @@ class Load:
     own_waits: Column
 
     def missing(self, launch: int) -> tuple[str, ...]:
-        """The metrics without which nothing can be predicted and which this launch lacks."""
-        lacking = [what.metric for unit, what in UNITS.items() if what.needed and np.isnan(self.use[unit][launch])]
+        """The metrics that any prediction needs and this launch does not have."""
+        missing = [what.metric for unit, what in UNITS.items() if what.needed and np.isnan(self.use[unit][launch])]
         if np.isnan(self.attainable["best"]["dram"][launch]) and not np.isnan(self.use["dram"][launch]):
-            lacking += DRAM_BYTES
+            missing += DRAM_BYTES
         if np.isnan(self.use["launch"][launch]):
-            lacking.append(_DURATION)
-        return tuple(lacking)
+            missing.append(_DURATION)
+        return tuple(missing)
 
     def closeness(self, bound: str = "best") -> Column:
         """Units x launches: how close each unit is to what is attainable; NaN where it was not measured."""
         return np.array([self.use[unit] / self.attainable[bound][unit] for unit in _UNIT_NAMES])
 
     def floor(self) -> Column:
-        """The share of each launch's time that its busiest unit explains."""
+        """The share of each launch's time that its busiest unit needs."""
         floor: Column = np.fmax.reduce(self.closeness(), axis=0)
         return floor
 
     def latency(self) -> Column:
-        """The time in which no unit is busy enough to explain it, as it overlaps with the floor."""
+        """The share of each launch's time that no unit explains; it overlaps with the floor."""
         return np.sqrt(np.maximum(0.0, 1.0 - self.floor() ** 2))
 
 
@@ -109,7 +109,7 @@ class Speedup:
     low: Column
     best: Column
     high: Column
-    wall_after: list[str]
+    bottleneck_after: list[str]
 
 
 def load_of(analysis: Analysis) -> Load:
@@ -130,7 +130,7 @@ def load_of(analysis: Analysis) -> Load:
     for bound in CERTAINTY:
         shares = {unit: np.array([bounds_of(gpu, unit)[bound] for gpu in gpus]) for unit in UNITS}
         shares["dram"] = shares["dram"] - written
-        # A launch that beats the table has shown that more is attainable. What is unknown stays unknown.
+        # A launch that exceeds the table shows that more is attainable. What is unknown stays unknown.
         bounds[bound] = {unit: np.maximum(share, use[unit]) for unit, share in shares.items()}
         bounds[bound] |= {BLOCKS: np.ones(len(devices)), "launch": np.ones(len(devices))}
     return Load(use, bounds, np.nan_to_num(analysis.value("own_waits")))
@@ -168,10 +168,10 @@ def predict(
     latency_hidden: Column,
     time_left: Column | float = 0.0,
 ) -> Speedup:
-    """What each launch gains from a change with these effects.
+    """Predict what each launch gains from a change with these effects.
 
-    A change that lowers only the traffic to L2 or device memory leaves what warps wait for by themselves; today's
-    bottleneck hides it, and it shows afterwards, as far as that does not make the launch slower than it is.
+    A change that lowers only the traffic to L2 or device memory leaves the latencies that each warp waits for. Today's
+    bottleneck hides them; after the change they count, as far as the launch does not become slower than it is.
 
     Args:
         load: The launches as they are.
@@ -181,7 +181,7 @@ def predict(
         time_left: The share of the time that is left whatever the units need.
 
     Returns:
-        NaN where any of these is no number: a demand that is unknown must not read as one that has gone.
+        NaN where any of these is not a number: an unknown demand must not count as a demand of 0.
     """
     demand = {unit: use.copy() for unit, use in load.use.items()}
     known = np.ones(len(load.use["launch"]), dtype=bool)
@@ -209,15 +209,15 @@ def predict(
         low=np.minimum(speedups["low"], best / unexplained),
         best=best,
         high=np.maximum(speedups["high"], best * unexplained),
-        wall_after=_walls(closeness["best"], load.latency() * (1 - latency_hidden)),
+        bottleneck_after=_bottlenecks(closeness["best"], load.latency() * (1 - latency_hidden)),
     )
 
 
 def _own_waits_left(load: Load, effects: Mapping[str, Column], added: Mapping[str, Column]) -> Column:
-    """What warps wait for by themselves after a change that lowers traffic alone; 0 for other changes.
+    """The latencies that warps wait for after a change that lowers traffic alone; 0 for other changes.
 
-    These waits are of the code's present order of loads. A change that adds work, such as staging a tile, brings
-    another order, of which they say nothing: with them, four transposes that store columns would be predicted 0.6 to
+    These waits result from the present order of loads. A change that adds work, such as staging a tile, brings another
+    order, for which they are unknown: with them, four transposes that store columns would be predicted 0.6 to
     0.8 of what a padded tile brought; without them, 0.9 to 1.05.
     """
     none = np.zeros_like(load.own_waits)
@@ -227,21 +227,21 @@ def _own_waits_left(load: Load, effects: Mapping[str, Column], added: Mapping[st
     return np.where(fewer, 0.0, load.own_waits)
 
 
-def walls_now(load: Load) -> list[str]:
-    """What limits each launch: a unit's wall, ``launch`` or ``latency``; ``unknown`` where a unit was not measured."""
-    words = _walls(load.closeness(), load.latency())
-    # Latency is what no unit explains, which takes all units to say.
+def bottlenecks_now(load: Load) -> list[str]:
+    """What limits each launch: a unit's word, ``launch`` or ``latency``; ``unknown`` where a unit was not measured."""
+    words = _bottlenecks(load.closeness(), load.latency())
+    # Latency is what no unit explains, so all units must be known.
     explained = [
         word not in {"latency", "launch", BLOCKS} or not load.missing(launch) for launch, word in enumerate(words)
     ]
     return [word if known else "unknown" for word, known in zip(words, explained, strict=True)]
 
 
-def _walls(closeness: Column, latency: Column) -> list[str]:
+def _bottlenecks(closeness: Column, latency: Column) -> list[str]:
     busiest = np.nanargmax(np.where(np.isnan(closeness), -1.0, closeness), axis=0)
     floor = np.fmax.reduce(closeness, axis=0)
-    with np.errstate(invalid="ignore"):  # an idle launch of unknown time: latency, as far as anybody knows
+    with np.errstate(invalid="ignore"):  # an idle launch of unknown time counts as latency
         share_of_floor = floor / np.sqrt(floor**2 + latency**2)
     names = [_UNIT_NAMES[unit] for unit in busiest]
-    words = [UNITS[name].wall if name in UNITS else name for name in names]
-    return [word if share >= WALL_SHARE else "latency" for word, share in zip(words, share_of_floor, strict=True)]
+    words = [UNITS[name].bottleneck if name in UNITS else name for name in names]
+    return [word if share >= BOTTLENECK_SHARE else "latency" for word, share in zip(words, share_of_floor, strict=True)]

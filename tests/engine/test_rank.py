@@ -12,7 +12,7 @@ from ncuview.engine.rank import WORTH_DOING, diagnose
 from ncuview.engine.rule_file import Rule, load_rules
 from ncuview.records.diagnosis import Finding, LaunchDiagnosis, Passed
 from ncuview.records.profile import Profile
-from ncuview.speedup.model import WALL_SHARE
+from ncuview.speedup.model import BOTTLENECK_SHARE
 from tests.builders import COPY, FILE, USE, WARPS, Instruction, Launch, load, make_profile, shared_load, store
 
 RULES = load_rules()
@@ -73,11 +73,11 @@ def test_equal_findings_are_in_the_order_of_their_codes() -> None:
     assert codes == sorted(codes)
 
 
-def test_a_finding_below_ten_percent_is_kept_with_the_wall_as_its_reason() -> None:
+def test_a_finding_below_ten_percent_is_kept_with_the_bottleneck_as_its_reason() -> None:
     launch = only(Launch(metrics={USE["dram"]: 92.0}), (promising("small-grid", 1.0),))
     [finding] = all_findings(launch)
     assert finding.predicted_speedup.best < WORTH_DOING
-    assert finding.rejected == "not the wall: dram at 92% of its peak is"
+    assert finding.rejected == "not the bottleneck: dram at 92% of its peak is"
     assert launch.findings == ()
 
 
@@ -86,7 +86,7 @@ def test_a_finding_that_hides_too_little_latency_is_kept_with_that_reason() -> N
     assert "latency" in finding.rejected
 
 
-def test_a_launch_at_a_wall_without_advice_is_near_its_peak() -> None:
+def test_a_launch_at_a_bottleneck_without_advice_is_near_its_peak() -> None:
     launch = only(Launch(metrics={USE["dram"]: 90.0}))
     assert (launch.bottleneck, launch.verdict, launch.findings) == ("dram", "near-peak", ())
 
@@ -112,17 +112,19 @@ def test_a_launch_that_was_not_fully_judged_is_not_called_near_its_peak(harm: st
         assert only(busy, (broken,)).verdict == "not-judged"
 
 
-@pytest.mark.parametrize(("share", "verdict"), [(WALL_SHARE + 0.02, "near-peak"), (WALL_SHARE - 0.02, "unclear")])
-def test_near_peak_begins_at_the_share_that_makes_a_wall(share: float, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("share", "verdict"), [(BOTTLENECK_SHARE + 0.02, "near-peak"), (BOTTLENECK_SHARE - 0.02, "unclear")]
+)
+def test_near_peak_begins_at_the_share_that_makes_a_bottleneck(share: float, verdict: str) -> None:
     assert only(Launch(metrics={USE["lsu"]: 99.0 * share})).verdict == verdict
 
 
-def test_a_wall_is_as_busy_as_the_busiest_of_its_units() -> None:
+def test_a_bottleneck_is_as_busy_as_the_busiest_of_its_units() -> None:
     uses = {USE["l2_tags"]: 20.0, USE["l2_sectors"]: 55.0, USE["l2_data"]: 40.0}
     assert only(Launch(metrics=uses)).units["l2"] == pytest.approx(0.55)
 
 
-def test_a_wall_that_was_not_measured_is_left_out() -> None:
+def test_a_bottleneck_that_was_not_measured_is_left_out() -> None:
     assert "lsu" not in only(Launch().without(USE["lsu"])).units
 
 
@@ -179,7 +181,7 @@ def test_launches_keep_the_order_and_identity_of_the_profile() -> None:
     assert (found[0].grid, found[0].block, found[0].device.compute_capability) == ((8192, 1, 1), (256, 1, 1), "9.0")
 
 
-def test_without_rules_the_walls_are_still_named() -> None:
+def test_without_rules_the_bottlenecks_are_still_named() -> None:
     launch = only(Launch(metrics={USE["dram"]: 90.0}), ())
     assert (launch.bottleneck, launch.outcomes) == ("dram", ())
 

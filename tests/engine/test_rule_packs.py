@@ -55,7 +55,7 @@ BROKEN = {
     "fails when it is imported": ("raise OSError('disk')", "{module}:rules", "OSError: disk"),
     "leaves": ("import sys; sys.exit(3)", "{module}:rules", "SystemExit: 3"),
     "fails when it is called": ("def rules(): return 1 / 0", "{module}:rules", "ZeroDivisionError"),
-    "gives no folder": ("rules = 3", "{module}:rules", "gives 3, no folder"),
+    "gives no folder": ("rules = 3", "{module}:rules", "gives 3, which is not a folder"),
     "gives a folder that is not there": ("rules = '/nowhere'", "{module}:rules", "/nowhere is no folder"),
     "has a damaged rule": (
         "from pathlib import Path\nrules = Path(__file__).with_name('damaged')",

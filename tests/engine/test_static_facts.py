@@ -60,16 +60,41 @@ def test_code_is_judged_by_the_thresholds_of_the_rules_that_judge_it_with_counte
         ("instructions", "divideByAnything", "integer-division", "by a number known at run time, in a loop"),
         ("instructions", "preciseSine", "precise-function", "instructions more than their fast forms take, in a loop"),
         ("instructions", "powersByFunction", "power-function", "340 instructions more than those take"),
-        ("instructions", "loopRolled", "loop-overhead", "instructions a turn, three of which count, compare and jump"),
+        (
+            "instructions",
+            "loopRolled",
+            "loop-overhead",
+            "instructions per iteration, three of which count, compare and jump",
+        ),
         ("instructions", "mul24", "short-integer-masks", "masks of the low 24 bits"),
-        ("instructions", "mayAlias", "reload-after-store", "from an address that stays the same, beside stores"),
+        (
+            "instructions",
+            "mayAlias",
+            "reload-after-store",
+            "from an address that stays the same, in a loop with stores",
+        ),
         ("access_patterns", "load_aos", "array-of-structures", "8 loads of one field of larger elements"),
         ("access_patterns", "load_aos_all_fields", "split-access", "of neighbouring fields, where"),
-        ("access_patterns", "gather_fields", "gathered-fields", "through an index that served a load before"),
-        ("atomics", "add_half", "swap-loop", "repeated until nobody came between, in a loop"),
-        ("reduction", "reduce_v3", "shared-memory-exchange", "of sums in shared memory, and no exchange between lanes"),
-        ("transpose", "copyRow", "little-work-per-thread", "asks global memory for 4 bytes at most before it waits"),
-        ("texture", "transformKernel_global", "scattered-image-load", "at coordinates that were computed as floats"),
+        ("access_patterns", "gather_fields", "gathered-fields", "through an index that an earlier load used"),
+        ("atomics", "add_half", "swap-loop", "repeated until no other thread interferes, in a loop"),
+        (
+            "reduction",
+            "reduce_v3",
+            "shared-memory-exchange",
+            "of sums in shared memory, without exchange between lanes",
+        ),
+        (
+            "transpose",
+            "copyRow",
+            "little-work-per-thread",
+            "requests at most 4 bytes from global memory before it waits",
+        ),
+        (
+            "texture",
+            "transformKernel_global",
+            "scattered-image-load",
+            "at coordinates that were computed in floating point",
+        ),
         (
             "transpose",
             "transposeCoalesced",
@@ -220,12 +245,12 @@ def test_what_is_in_a_loop_is_said_and_comes_first() -> None:
     mask = "LOP3.LUT R2, R3, 0xffffff, RZ, 0xc0, !PT"
     found = code_facts(code(*looped(mask)[:-1], "LDL R4, [R7]", EXIT), [("", 0)] * 20)
     assert [(fact.rule, fact.in_loop) for fact in found] == [("short-integer-masks", True), ("local-array", False)]
-    assert found[0].says == "1 mask of the low 24 bits, as __mul24 has them, in a loop"
+    assert found[0].says == "1 mask of the low 24 bits, as __mul24 compiles to, in a loop"
 
 
 def test_a_short_loop_is_named_by_its_length() -> None:
     found = facts("IADD3 R0, R0, 0x1, RZ", "ISETP.LT.AND P0, PT, R0, R5, PT", "@P0 BRA 0x0", EXIT)["loop-overhead"]
-    assert found.says == "a loop of 3 instructions a turn, three of which count, compare and jump"
+    assert found.says == "a loop of 3 instructions per iteration, three of which count, compare and jump"
     assert found.in_loop
     assert found.positions == (2,)
 
@@ -267,7 +292,7 @@ def test_what_repeats_until_it_succeeds_is_no_loop_to_unroll() -> None:
 )
 def test_few_bytes_in_flight_are_work_or_order_that_is_missing(lines: tuple[str, ...], rule: str) -> None:
     found = facts(*lines)
-    assert "asks global memory for 4 bytes at most" in found[rule].says
+    assert "requests at most 4 bytes from global memory" in found[rule].says
     assert not {"little-work-per-thread", "serialized-loads"} - {rule} & found.keys()
 
 

@@ -122,7 +122,7 @@ def test_a_finding_fails_where_the_rule_fires(tmp_path: Path) -> None:
 def test_a_finding_that_is_no_advice_fails_too_and_says_so(tmp_path: Path) -> None:
     found = check(tmp_path, FINDING.format("SYNC001"), launch(outcomes=(rejected_finding(),)))
     assert found.result == "failed"
-    assert "no advice: not the wall" in found.message
+    assert "no advice: not the bottleneck" in found.message
 
 
 @pytest.mark.parametrize(

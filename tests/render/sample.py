@@ -90,7 +90,7 @@ def rejected_finding() -> Finding:
         optimization="fewer_barriers",
         message="Warps wait at barriers for 31% of their time",
         predicted_speedup=Gain(1.0, 1.01, 1.02),
-        rejected="not the wall: l1_data at 88% of its peak is",
+        rejected="not the bottleneck: l1_data at 88% of its peak is",
     )
 
 

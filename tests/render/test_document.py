@@ -168,7 +168,7 @@ def test_advice_is_ranked_and_rejected_findings_are_kept_with_their_reason() -> 
     launch = document_of(diagnosis())["launches"][0]
     assert [(f["rank"], f["rule"]) for f in launch["findings"]] == [(1, "SMEM001"), (2, "PAR001")]
     kept = {outcome["rule"]: outcome["rejected"] for outcome in launch["outcomes"] if outcome["outcome"] == "finding"}
-    assert kept == {"SMEM001": "", "PAR001": "", "SYNC001": "not the wall: l1_data at 88% of its peak is"}
+    assert kept == {"SMEM001": "", "PAR001": "", "SYNC001": "not the bottleneck: l1_data at 88% of its peak is"}
 
 
 @pytest.mark.parametrize("number", [nan, inf, -inf])

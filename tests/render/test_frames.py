@@ -29,7 +29,7 @@ def test_findings_stand_in_the_order_of_what_to_do() -> None:
     assert frame["launch"].tolist() == [0, 0, 0]
     assert frame["rank"].tolist() == [1, 2, 0]
     assert frame["optimization"].tolist() == ["shared_memory_padding", "thread_coarsening", "fewer_barriers"]
-    assert frame["rejected"].tolist() == ["", "", "not the wall: l1_data at 88% of its peak is"]
+    assert frame["rejected"].tolist() == ["", "", "not the bottleneck: l1_data at 88% of its peak is"]
 
 
 def test_a_finding_keeps_its_promise_and_its_worst_line() -> None:

@@ -186,7 +186,7 @@ def test_without_a_script_every_kernel_has_its_next_step_with_evidence() -> None
         "every shared-memory access becomes free of conflicts",
         "CUDA Optimization with Parallel Transpose (Lee, Yoo), Shared memory",
         "thread_coarsening 1.20x instead (PAR001)",
-        "fewer_barriers (SYNC001), not the wall: l1_data at 88% of its peak is",
+        "fewer_barriers (SYNC001), not the bottleneck: l1_data at 88% of its peak is",
         "Near its peak. Stop here.",
         "Unclear: no rule promises a gain",
         "share is not a number",

@@ -110,7 +110,7 @@ def test_advice_is_shown_with_all_that_backs_it() -> None:
         "falls from 16.5 to 1.0",
         "every shared-memory access becomes free of conflicts",
         "thread_coarsening 1.20x instead (PAR001)",
-        "not the wall: l1_data at 88% of its peak is",
+        "not the bottleneck: l1_data at 88% of its peak is",
     ):
         assert words in text
     assert "int x = threadIdx.x" not in text, "only what changes is shown"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ncuview.sass.address import (
     bank_conflict,
-    by_whole_warps,
+    is_executed_uniformly,
     iteration_stride,
     lane_stride,
     saved_by_wider,
@@ -214,7 +214,7 @@ def test_whole_warps_access_what_no_thread_index_decides_about() -> None:
         end:
         LDS R7, [R3]
     """)
-    assert [by_whole_warps(code, where(code, f"LDS R{number},")) for number in (4, 5, 6, 7)] == [
+    assert [is_executed_uniformly(code, where(code, f"LDS R{number},")) for number in (4, 5, 6, 7)] == [
         True,
         False,
         False,

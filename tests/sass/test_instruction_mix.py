@@ -13,10 +13,10 @@ from ncuview.sass.instruction_mix import (
     loop_iterations,
     masks_to_24_bits,
     multiply_adds,
+    narrow_loads,
     shuffles,
     special_functions,
     tensor_operations,
-    tiny_loads,
     uniform_constants,
     uniform_multiply_adds,
 )
@@ -130,7 +130,7 @@ def test_words_of_constant_memory_at_a_computed_place_are_counted(text: str, wor
 
 @pytest.mark.parametrize("text", ["LDG.E.U8 R4, desc[UR4][R2.64]", "@P0 LDG.E.S16.CONSTANT R4, desc[UR4][R2.64]"])
 def test_a_load_of_one_or_two_bytes_is_tiny(text: str) -> None:
-    assert marked(tiny_loads, text, "LDG.E R4, desc[UR4][R2.64]", "STG.E.U8 desc[UR4][R2.64], R4") == [0]
+    assert marked(narrow_loads, text, "LDG.E R4, desc[UR4][R2.64]", "STG.E.U8 desc[UR4][R2.64], R4") == [0]
 
 
 def test_loads_that_may_not_pass_a_store_are_those_after_the_first() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ncuview.sass.load_indices import gathered_again, gathered_loads, pointer_arguments
+from ncuview.sass.load_indices import gathered_loads, pointer_arguments, regathered_loads
 from tests.sass.counting import code, marked
 
 GATHER = (
@@ -16,7 +16,7 @@ GATHER = (
 
 def test_a_load_through_a_loaded_index_is_a_gather_and_a_second_one_gathers_again() -> None:
     assert marked(gathered_loads, *GATHER) == [3, 4]
-    assert marked(gathered_again, *GATHER) == [4]
+    assert marked(regathered_loads, *GATHER) == [4]
 
 
 def test_a_pointer_that_was_loaded_before_a_loop_is_no_index_in_it() -> None:

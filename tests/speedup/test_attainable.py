@@ -16,7 +16,7 @@ from ncuview.gpus import DEFAULT, FIGURES, shipped_tables
 from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.units import UNITS
 from ncuview.records.calibration import Attained, Calibration, Figure
-from ncuview.speedup.attainable import Section, attainable, check_writable, keep, of_gpu, read_table
+from ncuview.speedup.attainable import Section, attainable, check_writable, of_gpu, read_table, save_calibration
 from ncuview.speedup.model import load_of
 from tests.builders import H200, Launch, make_profile
 
@@ -209,7 +209,7 @@ def test_no_table_and_an_empty_one_are_none(write: Write) -> None:
 def test_what_was_measured_is_kept_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "new" / "table.toml"
     check_writable(path)
-    keep(measured(), path)
+    save_calibration(measured(), path)
     assert read_table(path) == {
         OTHER: {
             "measured": "2026-11-21, ncu 2025.3.1",
@@ -227,8 +227,8 @@ def test_other_gpus_keep_their_sections_as_they_were_written(tmp_path: Path) -> 
     first = '# mine\n[ "GPU 1" ]  # at work\nlaunch_ns = 3 # slow\n'
     last = "  [GPU.dram]\n  low = 0.5\n  best = 0.6\n  high = 0.7\n"
     path.write_text(f"{first}\n['{OTHER}']\nlaunch_ns = 9\n\n{last}", encoding="utf-8")
-    keep(measured(best=0.81), path)
-    keep(measured(best=0.82), path)
+    save_calibration(measured(best=0.81), path)
+    save_calibration(measured(best=0.82), path)
     text = path.read_text(encoding="utf-8")
     assert text.startswith(first)
     assert last in text
@@ -242,23 +242,23 @@ def test_sections_that_cannot_be_told_apart_are_left_alone(tmp_path: Path) -> No
     path = tmp_path / "table.toml"
     path.write_text(f'"{OTHER}".launch_ns = 9\nGPU.launch_ns = 3\n', encoding="utf-8")
     before = path.read_bytes()
-    with pytest.raises(TableError, match="told apart"):
-        keep(measured(), path)
+    with pytest.raises(TableError, match="separated"):
+        save_calibration(measured(), path)
     assert path.read_bytes() == before
 
 
 def test_a_name_needs_no_care(tmp_path: Path) -> None:
     name = 'GPU "x" \\ ] \x1b \x7f # é'
     path = tmp_path / "table.toml"
-    keep(measured(name), path)
-    keep(measured(), path)
+    save_calibration(measured(name), path)
+    save_calibration(measured(), path)
     assert read_table(path).keys() == {name, OTHER}
 
 
 def test_a_broken_table_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "table.toml"
     path.write_text("[GPU\n", encoding="utf-8")
-    for act in (check_writable, lambda table: keep(measured(), table)):
+    for act in (check_writable, lambda table: save_calibration(measured(), table)):
         with pytest.raises(TableError, match=r"table\.toml"):
             act(path)
     assert path.read_text(encoding="utf-8") == "[GPU\n"
@@ -268,35 +268,35 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "dotfiles").mkdir()
     link = tmp_path / "table.toml"
     link.symlink_to(tmp_path / "dotfiles" / "table.toml")
-    keep(measured(), link)
+    save_calibration(measured(), link)
     assert link.is_symlink()
     assert OTHER in read_table(tmp_path / "dotfiles" / "table.toml")
 
 
 def test_readers_never_see_half_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "table.toml"
-    keep(measured(best=0.81), path)
+    save_calibration(measured(best=0.81), path)
     seen = []
 
     def on_disk(descriptor: int) -> None:
         seen.append((read_table(path)[OTHER]["dram"]["best"], os.fstat(descriptor).st_size > 0))
 
     monkeypatch.setattr(os, "fsync", on_disk)
-    keep(measured(best=0.82), path)
+    save_calibration(measured(best=0.82), path)
     assert seen == [(0.81, True), (0.82, True)]  # the file's bytes, then the folder's entry
     assert read_table(path)[OTHER]["dram"]["best"] == 0.82
 
 
 def test_a_full_disk_leaves_the_old_table_and_no_rubbish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "table.toml"
-    keep(measured(best=0.81), path)
+    save_calibration(measured(best=0.81), path)
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(TableError, match="cannot be written: No space left on device"):
-        keep(measured(best=0.82), path)
+        save_calibration(measured(best=0.82), path)
     assert read_table(path)[OTHER]["dram"]["best"] == 0.81
     assert list(tmp_path.iterdir()) == [path]
 
@@ -311,5 +311,5 @@ def test_a_folder_that_cannot_be_written_is_found_before_anything_is_measured(pa
 
 def test_every_unit_may_have_a_section_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "table.toml"
-    keep(measured(more=dict.fromkeys(UNITS, Attained(0.7, 0.8, 0.9, "kernel"))), path)
+    save_calibration(measured(more=dict.fromkeys(UNITS, Attained(0.7, 0.8, 0.9, "kernel"))), path)
     assert read_table(path)[OTHER].keys() >= UNITS.keys()

@@ -126,10 +126,10 @@ def test_the_least_is_what_a_kernel_reached_that_the_unit_limits() -> None:
     best = launch("sharedWavefronts", "l1_data", 90.0)
     assert share("l1_data", best, launch("transposeCoalesced", "l1_data", 81.0))[0] == 0.81
     assert share("l1_data", best, launch("transposeCoalesced", "l1_data", 96.0))[0] == 0.9
-    other_wall = launch("transposeCoalesced", "l1_data", 81.0, {USE["dram"]: 95.0})
+    other_bottleneck = launch("transposeCoalesced", "l1_data", 81.0, {USE["dram"]: 95.0})
     waiting = launch("transposeCoalesced", "l1_data", 60.0)
     usual = round(USUAL_LOW * 0.9, 3)
-    assert share("l1_data", best, other_wall)[0] == share("l1_data", best, waiting)[0] == usual
+    assert share("l1_data", best, other_bottleneck)[0] == share("l1_data", best, waiting)[0] == usual
 
 
 def test_a_unit_that_was_not_the_busiest_may_attain_more() -> None:
@@ -195,5 +195,5 @@ def test_reports_of_several_gpus_are_refused() -> None:
 
 
 def test_a_report_that_does_not_name_its_gpu_is_refused() -> None:
-    with pytest.raises(NothingProfiled, match="which GPU"):
+    with pytest.raises(NothingProfiled, match="do not name their GPU"):
         calibrate([make_profile(Launch(kernel="aluPipe", device=""))])

@@ -79,7 +79,7 @@ def test_a_launch_whose_copies_nobody_timed_keeps_its_gain() -> None:
     before = of_kernel(1.5, 2.0, 4.0)
     after = with_copies(before, Analysis(make_profile(Launch())))
     assert bounds(after) == (1.5, 2.0, 4.0)
-    assert after.wall_after == before.wall_after
+    assert after.bottleneck_after == before.bottleneck_after
 
 
 @pytest.mark.parametrize("name", ["host__kernel_time", "host__whole_time", "host__to_device_time"])
@@ -147,8 +147,8 @@ def test_what_is_left_of_the_whole_says_its_gain() -> None:
     assert high == pytest.approx(1 / (1 - 0.5 * CERTAINTY["high"]))
 
 
-def test_copies_are_still_the_wall_after_a_change_to_copies() -> None:
-    assert of_host(np.array([0.5, 1.0])).wall_after == [TRANSFER, TRANSFER]
+def test_copies_are_still_the_bottleneck_after_a_change_to_copies() -> None:
+    assert of_host(np.array([0.5, 1.0])).bottleneck_after == [TRANSFER, TRANSFER]
 
 
 @pytest.mark.parametrize("left", [1.0, 1.5, 100.0])

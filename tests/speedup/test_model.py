@@ -1,4 +1,4 @@
-"""The what-if model: promises end at the next wall, and advice for anything but the wall promises nothing."""
+"""The what-if model: gains end at the next bottleneck, and relieving another unit than the bottleneck gains nothing."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ncuview.metrics.units import BLOCKS
 from ncuview.metrics.units import UNITS as ALL_UNITS
 from ncuview.speedup.attainable import attainable
 from ncuview.speedup.effects import ADDED, EFFECTS, NAMES, by_unit
-from ncuview.speedup.model import CERTAINTY, Load, load_of, predict, walls_now
+from ncuview.speedup.model import CERTAINTY, Load, bottlenecks_now, load_of, predict
 from tests.builders import H200, LOW_USE, USE, Instruction, Launch, make_profile
 
 UNITS = {name: unit for name, unit in ALL_UNITS.items() if unit.metric}
 """Those with a counter of their own, whose use a made profile can set."""
-WALLS = tuple(dict.fromkeys(unit.wall for unit in UNITS.values()))
+BOTTLENECKS = tuple(dict.fromkeys(unit.bottleneck for unit in UNITS.values()))
 
 SECOND = "l2_tags"
-WALL = "l1_data"
+FIRST = "l1_data"
 
 
 def load_with(use: Mapping[str, float], **metrics: float) -> Load:
@@ -40,7 +40,7 @@ def gain(
     added: Mapping[str, float] | None = None,
     latency: float = 0.0,
 ) -> tuple[float, float, float, str]:
-    """Low, best, high and the wall afterwards, of a single launch."""
+    """Low, best, high and the bottleneck afterwards, of a single launch."""
     speedup = predict(
         load,
         {name: np.array([share]) for name, share in (effects or {}).items()},
@@ -48,7 +48,7 @@ def gain(
         np.array([latency]),
     )
     low, middle, high = (float(bound[0]) for bound in (speedup.low, speedup.best, speedup.high))
-    return low, middle, high, speedup.wall_after[0]
+    return low, middle, high, speedup.bottleneck_after[0]
 
 
 def best(load: Load, **change: object) -> float:
@@ -101,27 +101,27 @@ def test_hiding_more_latency_never_slows_down(
 def test_less_work_for_units_that_are_not_the_busiest_gains_nothing(
     use: dict[str, float], effect: str, share: float
 ) -> None:
-    busiest = "tex" if WALL in EFFECTS[effect] else WALL
+    busiest = "tex" if FIRST in EFFECTS[effect] else FIRST
     idle = {unit: 0.5 * use[unit] for unit in EFFECTS[effect] if unit in use}
     assert best(load_with({**use, **idle, busiest: 100.0}), effects={effect: share}) == pytest.approx(1.0)
 
 
 @given(st.floats(5.0, 60.0), shares)
-def test_relieving_the_wall_gains_no_more_than_the_next_wall_allows(second: float, share: float) -> None:
-    load = load_with({WALL: 100.0, SECOND: second})
-    next_wall = second / 100 / attainable(H200, SECOND, "best")
+def test_relieving_the_bottleneck_gains_no_more_than_the_next_bottleneck_allows(second: float, share: float) -> None:
+    load = load_with({FIRST: 100.0, SECOND: second})
+    next_bottleneck = second / 100 / attainable(H200, SECOND, "best")
     assert load.latency()[0] == 0
-    assert best(load, effects={"l1_wavefronts": share}) <= 1 / next_wall * (1 + 1e-9)
+    assert best(load, effects={"l1_wavefronts": share}) <= 1 / next_bottleneck * (1 + 1e-9)
 
 
-def test_removing_the_wall_leaves_the_next_one() -> None:
-    load = load_with({WALL: 100.0, SECOND: 45.0})
-    _, middle, _, wall_after = gain(load, {"l1_wavefronts": 0.0})
+def test_removing_the_bottleneck_leaves_the_next_one() -> None:
+    load = load_with({FIRST: 100.0, SECOND: 45.0})
+    _, middle, _, bottleneck_after = gain(load, {"l1_wavefronts": 0.0})
     assert middle == pytest.approx(attainable(H200, SECOND, "best") / 0.45)
-    assert (walls_now(load), wall_after) == ([WALL], "l2")
+    assert (bottlenecks_now(load), bottleneck_after) == ([FIRST], "l2")
 
 
-def test_a_wall_of_several_units_is_relieved_as_one() -> None:
+def test_a_bottleneck_of_several_units_is_relieved_as_one() -> None:
     load = load_with(dict.fromkeys(EFFECTS["l2_sectors"], 80.0))
     assert best(load, effects={"l2_sectors": 0.5}) > 1.2
     assert best(load, effects={"l2_requests": 0.5}) < 1.05
@@ -149,7 +149,7 @@ def test_what_warps_wait_for_by_themselves_shows_after_a_change_of_traffic_alone
 
 def test_latency_is_what_no_unit_explains() -> None:
     load = load_with({"dram": 20.0})
-    assert walls_now(load) == ["latency"]
+    assert bottlenecks_now(load) == ["latency"]
     assert load.floor()[0] ** 2 + load.latency()[0] ** 2 == pytest.approx(1.0)
     assert best(load, latency=1.0) == pytest.approx(1 / load.floor()[0])
 
@@ -190,8 +190,8 @@ def test_what_device_memory_attains_is_unknown_without_the_bytes_written(metric:
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_latency_is_no_answer_while_a_unit_is_unknown(unit: str) -> None:
-    assert walls_now(load_of(Analysis(make_profile(Launch())))) == ["latency"]
-    assert walls_now(load_of(Analysis(make_profile(lacking(unit))))) == ["unknown"]
+    assert bottlenecks_now(load_of(Analysis(make_profile(Launch())))) == ["latency"]
+    assert bottlenecks_now(load_of(Analysis(make_profile(lacking(unit))))) == ["unknown"]
 
 
 @pytest.mark.parametrize("unit", SERVED)
@@ -241,7 +241,7 @@ def test_writing_makes_less_of_the_memorys_peak_attainable() -> None:
 
 def test_an_empty_launch_is_limited_by_launching() -> None:
     load = load_with({}, **{"gpu__time_duration.sum": 1600.0, "launch__grid_size": 1.0})
-    assert walls_now(load) == ["launch"]
+    assert bottlenecks_now(load) == ["launch"]
     assert best(load, latency=1.0) == pytest.approx(1.0)
 
 

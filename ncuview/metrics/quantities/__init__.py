@@ -1,6 +1,6 @@
-"""Every quantity by name, from modules by subject: the launch, stalls, memory accesses, instructions, host times.
+"""All quantities that rules may read, by name: ``QUANTITIES``. The modules of this package register them by subject.
 
-``QUANTITIES`` holds them; ``metrics_of`` and ``unit_of`` answer for quantities and for the short names of metrics.
+``metrics_of`` and ``unit_of`` take a quantity's name or a metric's short name, and return ncu's metrics or the unit.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""Quantities of what the host timed around a kernel."""
+"""Quantities of the host's copies around a kernel: whether the host timed them, their time and their share.
+
+Each function takes and returns float64 columns with one entry per launch (see ``metrics.registry``).
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ def host_timed(launches: Launches) -> Column:
     """1 where the host timed the copies, 0 where it did not, unknown where only some of its times are known."""
     known = np.isfinite([launches.metric(name) for name in HOST_TIMES])
     partly = known.any(axis=0) | launches.was_refused(HOST_TIMES)
-    whole = np.isfinite(launches.value("host_end_to_end_time"))
-    return np.where(whole, 1.0, np.where(partly, np.nan, 0.0))
+    complete = np.isfinite(launches.value("host_end_to_end_time"))
+    return np.where(complete, 1.0, np.where(partly, np.nan, 0.0))
 
 
 @quantity("ns")

@@ -1,4 +1,7 @@
-"""Quantities of executed instructions: their mix, what the compiler's idioms cost, divergence."""
+"""Quantities of executed instructions: counts by kind, cost of compiler idioms, active lanes, divergence.
+
+Most take one launch's ``Code`` and its metrics per instruction and return one number (see ``metrics.registry``).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
 _WARP = 32
 _OF_A_LEVEL = 11.0
-"""Instructions of a warp for a level of a tree in shared memory: nvcc 13 compiles reduce_v3's loop to 11."""
+"""Instructions of a warp per level of a tree in shared memory: nvcc 13 compiles reduce_v3's loop to 11."""
 _UPDATES_OF_A_LEVEL = 1.3
 """Levels per update: the last levels of a tree, of one warp, may have no update of their own."""
 _MOST_OF_A_TREE = 0.9
@@ -34,7 +37,7 @@ _FULL = 0.98
 
 @instruction_quantity("inst")
 def executed(code: Code, executions: Column) -> float:
-    """Instructions executed by warps, where ncu gives them for instructions."""
+    """Instructions executed by warps, summed over the instructions of the code."""
     return total(code, opcode_classes.is_any, executions)
 
 
@@ -46,7 +49,7 @@ def barriers(code: Code, executions: Column) -> float:
 
 @instruction_quantity("thread/inst")
 def working_lanes(active_threads: Column, executions: Column) -> float:
-    """Threads that an average executed instruction works for."""
+    """Threads that are active in an average executed instruction."""
     return float(active_threads.sum() / executions.sum()) if executions.sum() else float(_WARP)
 
 
@@ -78,7 +81,7 @@ def loop_iterations(code: Code, executions: Column) -> float:
 
 @instruction_quantity("inst")
 def guarded_branches(code: Code, executions: Column) -> float:
-    """Branches, exits and breaks that only threads with a predicate take."""
+    """Branches, exits and breaks under a predicate."""
     return weighted(code, provenance.guarded_branches, executions)
 
 
@@ -90,7 +93,7 @@ def data_dependent_branches(code: Code, executions: Column) -> float:
 
 @instruction_quantity("inst")
 def index_arithmetic(code: Code, executions: Column) -> float:
-    """Instructions that compute indices, addresses and tests: no loaded data reach them."""
+    """Instructions that compute indices, addresses and tests, and that do not depend on loaded data."""
     return weighted(code, provenance.index_arithmetic, executions)
 
 
@@ -114,7 +117,7 @@ def thread_invariant_results(code: Code, executions: Column) -> float:
 
 @instruction_quantity("inst")
 def float_arithmetic(code: Code, executions: Column) -> float:
-    """Floating-point arithmetic, functions, comparisons and conversions."""
+    """Floating-point instructions: arithmetic, functions, comparisons and conversions."""
     return weighted(code, index_dependence.float_arithmetic, executions)
 
 
@@ -144,19 +147,19 @@ def denormal_scaling(code: Code, executions: Column) -> float:
 
 @instruction_quantity("inst")
 def power_instructions(code: Code, executions: Column) -> float:
-    """Instructions that powers take beyond the products or roots which would give them."""
+    """Instructions that powers take beyond the products or roots that could replace them."""
     return weighted(code, power_instructions_of, executions)
 
 
 @instruction_quantity("inst")
 def power_special(code: Code, executions: Column) -> float:
-    """Instructions of the XU pipe that such powers take."""
+    """Instructions of the XU pipe that replaceable powers take."""
     return weighted(code, power_special_of, executions)
 
 
 @instruction_quantity("inst")
 def power_doubles(code: Code, executions: Column) -> float:
-    """Instructions in double precision that such powers take."""
+    """Instructions in double precision that replaceable powers take."""
     return weighted(code, power_doubles_of, executions)
 
 
@@ -168,25 +171,25 @@ def division_instructions(code: Code, executions: Column) -> float:
 
 @instruction_quantity("inst")
 def division_replacements(code: Code, executions: Column) -> float:
-    """Instructions that those divisions would take by a power of two."""
+    """Instructions that integer divisions by run-time values would take with a power of two as the divisor."""
     return weighted(code, division.division_leaves, executions)
 
 
 @instruction_quantity("inst")
 def repeated_divisions(code: Code, executions: Column) -> float:
-    """Divisions in double precision by a number whose reciprocal could have been kept."""
+    """Divisions in double precision by a number whose reciprocal could be reused."""
     return weighted(code, division.repeated_divisions, executions)
 
 
 @instruction_quantity("inst")
 def converted_loads(code: Code, executions: Column) -> float:
-    """Conversions of numbers as they were loaded from global memory."""
+    """Type conversions of numbers that were loaded from global memory and not changed."""
     return weighted(code, loaded_values.converted_loads, executions)
 
 
 @instruction_quantity("inst")
 def kept_doubles(code: Code, executions: Column) -> float:
-    """Operations in double precision on numbers as they were loaded, and stores of their results."""
+    """Operations in double precision on unchanged loaded numbers, and stores of their results."""
     return weighted(code, loaded_values.kept_doubles, executions)
 
 
@@ -222,7 +225,7 @@ def shared_pairs(code: Code, executions: Column) -> float:
 
 @instruction_quantity("inst")
 def shared_updates(code: Code, executions: Column) -> float:
-    """Stores to shared memory that replace what was just loaded from there: sums kept in it."""
+    """Stores to shared memory that replace a value just loaded from there: sums in shared memory."""
     return weighted(code, shared_sums.shared_updates, executions)
 
 
@@ -270,7 +273,7 @@ def uniform_constants(code: Code, executions: Column) -> float:
 
 @instruction_quantity("inst")
 def swap_loops(code: Code, executions: Column) -> float:
-    """Compare-and-swaps in global memory that a loop repeats until no other thread came between."""
+    """Compare-and-swaps in global memory that a loop repeats until no other thread interferes."""
     return weighted(code, compare_and_swap.swap_loops, executions)
 
 

@@ -1,4 +1,7 @@
-"""Quantities of the launch's shape, and of the multiprocessors' cycles: warps, threads, waves, issue slots."""
+"""Quantities of a launch's shape and time: warps, threads, waves, cycles, issue slots, occupancy limits.
+
+Each function takes and returns float64 columns with one entry per launch (see ``metrics.registry``).
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ _ISSUE_SLOTS = 4
 """Instructions that a multiprocessor can issue per cycle, from Volta on."""
 _HOPPER = 9
 _START_NS, _TRIP_NS = 300.0, 400.0
-"""To start and end a warp, and for a load beyond L1. On an H200, waves of warps that load once take 960 to 1040 ns; 96
-loads that wait for one another in L2 take 19.1 us, 62 from device memory 41.5 us."""
+"""The time to start and end a warp, and that of a load beyond L1. On an H200, waves of warps that load once take 960 to
+1040 ns; 96 loads that wait for one another in L2 take 19.1 us, 62 from device memory 41.5 us."""
 
 
 @quantity("warp")

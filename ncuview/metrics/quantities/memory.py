@@ -1,4 +1,7 @@
-"""Quantities of memory accesses: their requests, sectors, wavefronts, lanes, and what their addresses depend on."""
+"""Quantities of memory accesses: requests, sectors, wavefronts, lanes, and what their addresses depend on.
+
+They take one launch's ``Code`` and metrics per instruction, or columns of all launches (see ``metrics.registry``).
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ _OF_LARGER_TILES = 0.3
 """What is left of a tile's loads in L1 when each thread keeps 8 x 8 results instead of 4 x 4 or fewer, with the passes
 that fill it: tiled products of the labelled programs read 0.2 to 0.4."""
 _NEARLY = 1
-"""Lanes by which the halves of warps differ, at the edges of what a kernel works on."""
+"""Lanes by which half-filled warps may differ from 16, at the edges of a grid."""
 
 
 @instruction_quantity("inst")
@@ -122,7 +125,7 @@ def shared_access_wavefronts(code: Code, wavefronts: Column) -> float:
 
 @instruction_quantity("wavefront")
 def shared_access_wavefronts_ideal(code: Code, wavefronts_ideal: Column) -> float:
-    """The fewest wavefronts that those accesses could take."""
+    """The fewest wavefronts that loads from shared memory and stores to it could take."""
     return total(code, opcode_classes.is_shared_access, wavefronts_ideal)
 
 
@@ -134,7 +137,7 @@ def shared_wavefronts(all_shared_wavefronts: Column, shared_access_wavefronts: C
 
 @quantity("wavefront")
 def shared_wavefronts_ideal(all_shared_wavefronts: Column, shared_access_wavefronts_ideal: Column) -> Column:
-    """The fewest wavefronts that those accesses could take; 0 where the launch has none."""
+    """The fewest wavefronts that loads from shared memory and stores to it could take; 0 without any."""
     return np.where(all_shared_wavefronts == 0, 0.0, shared_access_wavefronts_ideal)
 
 
@@ -196,25 +199,25 @@ def gathered_loads(code: Code, executions: Column) -> float:
 
 @instruction_quantity("inst")
 def regathered_loads(code: Code, executions: Column) -> float:
-    """Gathered loads whose index has served a load before: another field of the same record."""
-    return weighted(code, load_indices.gathered_again, executions)
+    """Gathered loads whose index an earlier load used: another field of the same record."""
+    return weighted(code, load_indices.regathered_loads, executions)
 
 
 @instruction_quantity("inst")
 def structure_loads(code: Code, executions: Column) -> float:
-    """Global loads of a part of an element: neighbouring threads step over the rest."""
+    """Global loads of a part of an element, such as a field of a structure in an array."""
     return weighted(code, address.structure_loads, executions)
 
 
 @instruction_quantity("inst")
 def window_loads(code: Code, executions: Column) -> float:
-    """Loads of one of consecutive elements that the neighbouring thread loads as well."""
+    """Loads of consecutive elements, as of a sliding window, that the neighbouring thread loads as well."""
     return weighted(code, address.window_loads, executions)
 
 
 @instruction_quantity("inst")
 def chased_loads(code: Code, executions: Column) -> float:
-    """Global loads whose address depends on a load before, or on themselves an iteration before."""
+    """Global loads whose address depends on earlier loads, or on the same load an iteration before."""
     return weighted(code, loops.chased_loads, executions)
 
 
@@ -233,18 +236,18 @@ def uniform_loads(code: Code, executions: Column) -> float:
 @instruction_quantity("inst")
 def narrow_loads(code: Code, executions: Column) -> float:
     """Global loads of one or two bytes per thread."""
-    return weighted(code, instruction_mix.tiny_loads, executions)
+    return weighted(code, instruction_mix.narrow_loads, executions)
 
 
 @instruction_quantity("inst")
 def loads_after_stores(code: Code, executions: Column) -> float:
-    """Global loads in a loop after its stores, which may not move before them."""
+    """Global loads after a global store, which may not move before it where pointers alias."""
     return weighted(code, instruction_mix.loads_after_stores, executions)
 
 
 @instruction_quantity("inst")
 def float_coordinates(code: Code, executions: Column) -> float:
-    """Global loads whose address was computed in floating point, as coordinates of images are."""
+    """Global loads whose address was computed in floating point, such as image coordinates."""
     return weighted(code, loaded_values.float_coordinates, executions)
 
 
@@ -274,25 +277,25 @@ def repeated_pass_loads(code: Code, executions: Column, places: Sequence[Place])
 
 @instruction_quantity("sector")
 def repeated_pass_sectors(code: Code, executions: Column, sectors: Column, places: Sequence[Place]) -> float:
-    """Sectors of those loads."""
+    """Sectors of global loads of a pass over data that an earlier pass has loaded."""
     return float(sectors[repeated_pass_loads_of(code, executions, places)].sum())
 
 
 @instruction_quantity("inst")
 def fusible_pass_loads(code: Code, executions: Column, places: Sequence[Place]) -> float:
-    """Global loads of a pass that could be one with an earlier pass over the same data."""
+    """Global loads of a pass that could be joined with an earlier pass over the same data."""
     return float(executions[fusible_pass_loads_of(code, executions, places)].sum())
 
 
 @instruction_quantity("sector")
 def fusible_pass_sectors(code: Code, executions: Column, sectors: Column, places: Sequence[Place]) -> float:
-    """Sectors of those loads."""
+    """Sectors of global loads of a pass that could be joined with an earlier pass over the same data."""
     return float(sectors[fusible_pass_loads_of(code, executions, places)].sum())
 
 
 @instruction_quantity("inst")
 def split_accesses(code: Code, executions: Column, sectors: Column) -> float:
-    """Global accesses that wider ones would save."""
+    """Global accesses that wider accesses would save."""
     return float(address.saved_by_wider(code, executions, sectors) @ executions)
 
 
@@ -428,7 +431,7 @@ def global_share_of_dram(global_sectors: Column, dram_bytes: Column) -> Column:
 def other_l1_wavefronts(
     l1_wavefronts: Column, all_shared_wavefronts_ideal: Column, load_sectors: Column, load_sectors_ideal: Column
 ) -> Column:
-    """Wavefronts of L1 that a tile in registers leaves, beside those of shared memory.
+    """Wavefronts of L1, without those of shared memory, that a tile in registers leaves.
 
     Coalesced loads of tiles shrink with the tile's reuse; scattered ones stay.
     """

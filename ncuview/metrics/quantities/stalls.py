@@ -1,4 +1,7 @@
-"""Quantities of warp samples: for each reason to stall, its share of all samples."""
+"""Quantities of warp samples: the share of all samples for eight stall reasons, and sums for memory.
+
+All are named ``stall_...`` and give a float64 column with one entry per launch; NaN where there are no samples.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 OF_SOME_CHIPS = frozenset({SAMPLES["imc_miss"], SAMPLES["warpgroup_arrive"]})
-"""Any GPU samples the other reasons; where one of those is missing it was not asked for, and shares would be wrong."""
+"""All GPUs sample the other reasons; if one of those is missing, it was not collected, and shares would be wrong."""
 SAMPLED = tuple(SAMPLES.values())
 """What every share of the samples is computed from."""
 

@@ -1,4 +1,7 @@
-"""What several JSON documents share: counts, shares, extents, rule codes, reports and places of launches."""
+"""Types that several JSON documents share: counts, shares, extents, codes and names of rules, optimizations.
+
+``Report`` is a report file that launches were read from, ``Place`` names one launch by report and index.
+"""
 
 from __future__ import annotations
 

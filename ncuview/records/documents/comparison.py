@@ -1,4 +1,7 @@
-"""The JSON document of a comparison, ``ncuview.comparison/2``: paired launches, what moved, and predictions held."""
+"""The JSON document ``ncuview.comparison/2``: launches before and after, paired, with what changed (``ncuview diff``).
+
+``ComparisonDocument`` is the top level; a pair holds changed numbers, changed findings and the checked prediction.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from ncuview.records.schema import LEFT_OUT, Limits
 
 @dataclass(frozen=True)
 class ComparedLaunch:
-    """A launch, and what was said of it in short; `ncuview analyze` has the rest."""
+    """A launch and its diagnosis in short; `ncuview analyze` has the rest."""
 
     report: str
     """The report's path, one of reports[].path."""
@@ -32,7 +35,7 @@ class ComparedLaunch:
     kernel: str
     """The function's name without parameters."""
     demangled: str
-    """The function's whole C++ signature."""
+    """The function's complete C++ signature."""
     grid: Triple
     """Blocks of the launch in x, y, z."""
     block: Triple
@@ -56,7 +59,7 @@ class MovedNumber:
     metric: str
     """The textbook metric, or the unit of which it is the busy time."""
     words: str
-    """What it is, for people."""
+    """Its name in texts."""
     before: float | None
     """Its value before; null where the launch has no subject for it, such as bank conflicts without shared memory."""
     after: float | None
@@ -71,14 +74,14 @@ class MovedNumber:
 
 @dataclass(frozen=True)
 class MovedRule:
-    """A rule whose finding came, went, or is worth something else now."""
+    """A rule whose finding appeared, disappeared, or has another predicted gain now."""
 
     rule: RuleCode
     """The rule's code, such as SMEM001."""
     before: str
-    """What the rule says before."""
+    """The rule's outcome before."""
     after: str
-    """What the rule says after."""
+    """The rule's outcome after."""
     fires_before: bool
     """Whether it was a finding before."""
     fires_after: bool
@@ -91,23 +94,23 @@ class MovedRule:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What was predicted of the first advice, and what was measured."""
+    """The predicted and the measured speedup of the first advice."""
 
     rule: RuleCode
     """The rule's code, such as SMEM001."""
     optimization: OptimizationWord
     """What was advised, a word of a closed list."""
     promised: Gain
-    """What was predicted."""
+    """The predicted speedup."""
     got: Annotated[float, Limits(above=0)]
-    """How many times as fast the launch became."""
+    """The measured speedup."""
     verdict: Literal["kept", "more than promised", "not kept"]
     """``kept`` when what was measured lies in the predicted range."""
     evidence: Literal["gone", "smaller", "still there", "unknown"]
     """Whether the rule still finds the waste; ``smaller`` when removing it brings less than the square root of what it
     did; ``unknown`` when the rule could not judge."""
     now: str
-    """What the rule says after; empty where it was not asked."""
+    """The rule's outcome after; empty where it was not evaluated."""
     name: str
     """The rule's name, such as shared-bank-conflict."""
 
@@ -127,7 +130,7 @@ class ComparedPair:
     """Launches of one kernel and configuration, before and after."""
 
     sentence: str
-    """Which mechanism moved, in one line."""
+    """What changed and explains the time, in one line."""
     changed: tuple[str, ...]
     """What is no longer the same of name, types, GPU, grid and block, before and after."""
     before_ns: Amount | None
@@ -143,7 +146,7 @@ class ComparedPair:
     moved: tuple[MovedNumber, ...]
     """The numbers that changed in the longest launch, counters that repeat first, and what explains most time first."""
     rules: tuple[MovedRule, ...]
-    """Findings that came, went or changed in the longest launch, the most time first."""
+    """Findings that appeared, disappeared or changed in the longest launch, the most time first."""
     promise: Prediction | None
     """Whether the prediction of the first advice before held; null when there was none, or a time is unknown."""
     launches: Annotated[tuple[Partners, ...], Limits(fewest=1)]
@@ -161,7 +164,7 @@ class ComparisonDocument:
     schema: Literal["ncuview.comparison/2"]
     """The name and version of this schema."""
     error: Failure | None
-    """Why launches are missing, or all of them; null when the answer is whole. It is written also where there is no
+    """Why some or all launches are missing; null when the answer is complete. It is written also where there is no
     answer at all."""
     before: tuple[Report, ...]
     """The reports that the others are compared with."""

@@ -1,4 +1,7 @@
-"""The JSON document of a diagnosis, ``ncuview.diagnosis/2``: launches with findings, priorities and a gate's checks."""
+"""The JSON document ``ncuview.diagnosis/2``: launches with findings and outcomes, priorities, checks of a gate.
+
+``DiagnosisDocument`` is the top level, which ``ncuview analyze --format json`` prints.
+"""
 
 from __future__ import annotations
 
@@ -60,30 +63,30 @@ class Advice:
     optimization: OptimizationWord
     """What to do, one word of a closed list."""
     message: str
-    """The evidence in one sentence."""
+    """The evidence as a sentence."""
     predicted_speedup: Gain
     """How many times as fast the launch becomes."""
     grade: Grade
-    """What it rests on. ``certain``: code and counters. ``likely``: counters alone. ``measured``: a trial ran."""
+    """What it is based on. ``certain``: code and counters. ``likely``: counters. ``measured``: a trial ran."""
     draft: bool
-    """Whether the rule is a draft, whose claims nobody has shown yet."""
+    """Whether the rule is a draft, whose claims are not verified yet."""
     bottleneck_after: str
     """What will limit the launch once the advice is taken: a unit, ``latency`` or ``launch``."""
     assumes: str
-    """What the prediction takes for granted."""
+    """What the prediction assumes."""
     check: str
     """What a new profile must show when the change has worked."""
     evidence: tuple[Evidence, ...]
-    """The numbers that the finding rests on."""
+    """The numbers that the finding is based on."""
     where: tuple[SourceLine, ...]
     """The source lines with the most of the waste, the worst first; empty when no line of it is known."""
     instructions: tuple[HotInstruction, ...]
-    """The machine instructions with the most of the waste that no source line is known of, the worst first; empty when
-    all lines are known, or the report holds no instructions."""
+    """The machine instructions without a known source line that have the most waste, the worst first; empty when all
+    lines are known, or the report has no instructions."""
     lines_wanted: str
     """How to get source lines for ``instructions``; empty when there are none."""
     cite: Annotated[tuple[Citation, ...], Limits(fewest=1)]
-    """Who teaches the optimisation."""
+    """The documents that teach the optimisation."""
     fix: Fix
     """The change, shown on two real kernels that ncuview ships."""
 
@@ -103,18 +106,18 @@ class OutcomeFinding(_Outcome):
     outcome: Literal["finding"]
     """Which kind of outcome it is."""
     message: str
-    """The judgement in one sentence."""
+    """The outcome as a sentence."""
     predicted_speedup: Gain
     """What removing the waste would gain."""
     grade: Grade
-    """What it rests on, as of a finding in ``findings``."""
+    """What it is based on, as in ``findings``."""
     rejected: str
     """Why the finding is not advice; empty when it is, and then it is in ``findings`` too."""
 
 
 @dataclass(frozen=True)
 class OutcomeSkipped(_Outcome):
-    """The rule could not look: metrics are missing."""
+    """The rule could not be evaluated: metrics are missing."""
 
     outcome: Literal["skipped"]
     """Which kind of outcome it is."""
@@ -127,24 +130,24 @@ class OutcomeSkipped(_Outcome):
 
 @dataclass(frozen=True)
 class OutcomePassed(_Outcome):
-    """The rule looked and found no waste."""
+    """The rule was evaluated and found no waste."""
 
     outcome: Literal["passed"]
     """Which kind of outcome it is."""
     message: str
-    """The judgement in one sentence."""
+    """The outcome as a sentence."""
     unmet: tuple[str, ...]
     """The conditions of the rule that do not hold, as its file writes them."""
 
 
 @dataclass(frozen=True)
 class OutcomeOther(_Outcome):
-    """What a rule said that neither looked nor was skipped."""
+    """A rule that did not apply or that failed."""
 
     outcome: Literal["not_applicable", "broken"]
-    """``not_applicable``: nothing to look at. ``broken``: the rule failed; the others went on."""
+    """``not_applicable``: the launch has no subject for the rule. ``broken``: the rule failed; the others went on."""
     message: str
-    """The judgement in one sentence."""
+    """The outcome as a sentence."""
 
 
 Outcome = OutcomeFinding | OutcomeSkipped | OutcomePassed | OutcomeOther
@@ -152,7 +155,7 @@ Outcome = OutcomeFinding | OutcomeSkipped | OutcomePassed | OutcomeOther
 
 @dataclass(frozen=True)
 class Launch:
-    """One execution of a kernel, and what is to be said about it."""
+    """One execution of a kernel, and its diagnosis."""
 
     report: str
     """The report's path, one of reports[].path."""
@@ -161,7 +164,7 @@ class Launch:
     kernel: str
     """The function's name without parameters."""
     demangled: str
-    """The function's whole C++ signature."""
+    """The function's complete C++ signature."""
     grid: Triple
     """Blocks of the launch in x, y, z."""
     block: Triple
@@ -181,27 +184,27 @@ class Launch:
     """Each unit's use as a share of its peak over the elapsed time, 0 to 1. A unit whose use was not collected is
     missing."""
     attained: Amount | None
-    """How much of what a good kernel attains the busiest unit reaches, as a share; at 1 nothing is left to gain there.
-    Null when no unit's use was collected."""
+    """The busiest unit's use as a share of what it attains in good kernels; at 1 nothing is left to gain. Null
+    when no unit's use was collected."""
     verdict: Verdict
-    """``advice``: ``findings`` has what to do. ``near-peak``: stop here. ``not-judged``: most rules could not look,
-    ``outcomes`` says why. ``not-yours``: a kernel of a vendor's library, named by ``owner``. ``unclear``: none of
-    these."""
+    """``advice``: ``findings`` has what to do. ``near-peak``: stop here. ``not-judged``: most rules could not be
+    evaluated; ``outcomes`` says why. ``not-yours``: a kernel of a vendor's library, named by ``owner``. ``unclear``:
+    none of these."""
     owner: str
     """The vendor's library that the kernel is part of, by its name, such as ``cuBLAS``; empty where it is of none."""
     call: str
     """The program's call of a library that launched the kernel, such as ``cublasSgemm``; empty where none is known."""
     host: HostTimes | None
-    """What the host measured around the kernel, in ns; null where it did not. All gains are then of the whole."""
+    """What the host measured around the kernel, in ns, so that all gains are end-to-end; null where it did not."""
     textbook: tuple[str, ...]
-    """Of a catalogue kernel: what the documents do next although it is not the first advice here, and why not."""
+    """Of a catalogue kernel: the documents' next step where it is not the first advice here, and why it is not."""
     metrics: Mapping[str, Metric]
     """Metrics of the textbooks and of nvprof by name, such as gld_efficiency. One that cannot be computed from what was
     collected is missing."""
     findings: tuple[Advice, ...]
     """The advice, best first; empty unless the verdict is advice. Gains of several findings must not be multiplied."""
     outcomes: tuple[Outcome, ...]
-    """What each rule said, one entry per rule; the findings are among them, also those that are not advice."""
+    """The outcome of each rule, one entry per rule; findings included, also those that are not advice."""
 
     CONDITIONS: ClassVar[Mapping[str, Any]] = {
         "if": {"properties": {"verdict": {"const": "advice"}}, "required": ["verdict"]},
@@ -217,7 +220,7 @@ class Saved:
     low: float
     """The least that should be saved."""
     best: float
-    """The best guess."""
+    """The best estimate."""
     high: float
     """The most that should be saved."""
 
@@ -231,7 +234,7 @@ class Priority:
     kernel: str
     """The function's name without parameters."""
     demangled: str
-    """The function's whole C++ signature."""
+    """The function's complete C++ signature."""
     grid: Triple
     """Blocks of the launches in x, y, z."""
     block: Triple
@@ -239,7 +242,7 @@ class Priority:
     device: Device
     """The GPU that they ran on."""
     launches: Count
-    """How many there were, also of those that were not profiled."""
+    """How many there were, launches that were not profiled included."""
     profiled: Positive
     """How many of them were profiled."""
     time_ns: Amount
@@ -262,7 +265,7 @@ class Priority:
     saved_ns: Saved
     """The time that this takes away."""
     example: Place
-    """The launch to look at: the longest of those with the advice."""
+    """The longest launch with the advice."""
 
 
 @dataclass(frozen=True)
@@ -281,7 +284,7 @@ class Priorities:
     speedup: Gain
     """The total over what is left: the bound for all launches together."""
     untimed: Count
-    """Launches without a known duration; no time counts for them."""
+    """Launches without a known duration; they count as 0."""
     unprofiled: Count
     """Launches of configurations of which none was profiled; their time is not in the total."""
     groups: tuple[Priority, ...]
@@ -290,12 +293,12 @@ class Priorities:
 
 @dataclass(frozen=True)
 class Judged:
-    """How many launches the rules could look at."""
+    """How many launches the rules could be evaluated on."""
 
     launches: Count
     """Launches in this document."""
     not_judged: Count
-    """Launches that most rules could not look at; some of them may have advice all the same."""
+    """Launches on which most rules could not be evaluated; some of them may still have advice."""
     not_yours: Count
     """Launches of kernels of vendors' libraries, which get no advice."""
     why: str
@@ -329,11 +332,11 @@ class GateCheck:
     unit: str
     """The unit; empty for a pure number."""
     message: str
-    """The judgement as a sentence."""
+    """The result as a sentence."""
     origin: str
     """Where the condition stands: file and entry."""
     where: tuple[SourceLine, ...]
-    """The source lines that are to blame; empty where none is known."""
+    """The source lines responsible; empty where none is known."""
 
 
 @dataclass(frozen=True)
@@ -343,11 +346,11 @@ class GateResult:
     closed: bool
     """Whether a failed check closes the gate."""
     nothing_checked: bool
-    """Whether no check came to a result, so that a gate that is not closed says nothing of the launches."""
+    """Whether no check had a result, so that an open gate says nothing about the launches."""
     fail_on: Level
     """Failures of this level or above close the gate; ``off``: none does."""
     remark: str
-    """What to know before the first check; empty when there is nothing."""
+    """A remark to read before the first check; empty when there is none."""
     checks: tuple[GateCheck, ...]
     """In the order of the launches, then of the conditions."""
 
@@ -363,14 +366,14 @@ class DiagnosisDocument:
     schema: Literal["ncuview.diagnosis/2"]
     """The name and version of this schema."""
     remark: str
-    """Why the profile is a recorded one, or what else to know before the first launch; empty when there is nothing."""
+    """Why the profile is a recorded one, or another remark to read first; empty when there is none."""
     error: Failure | None
-    """Why launches are missing, or all of them; null when the answer is whole. It is written also where there is no
+    """Why some or all launches are missing; null when the answer is complete. It is written also where there is no
     answer at all."""
     reports: tuple[Report, ...]
     """The report files, in the order in which they were named."""
     judged: Judged
-    """How many launches the rules could look at."""
+    """How many launches the rules could be evaluated on."""
     priorities: Priorities
     """Which kernel first: launches grouped by kernel and configuration."""
     launches: tuple[Launch, ...]

@@ -1,4 +1,7 @@
-"""The JSON document of the checks of a machine, ``ncuview.doctor/1``."""
+"""The JSON document ``ncuview.doctor/1``: the checks of a machine, each with status, message, evidence and fix.
+
+``DoctorDocument`` is the top level, which ``ncuview doctor --format json`` prints.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from ncuview.records.schema import Limits
 
 @dataclass(frozen=True)
 class Seen:
-    """One thing that was looked at."""
+    """One source of evidence."""
 
     where: str
     """A file, a variable or a command."""
@@ -25,19 +28,19 @@ class MachineCheck:
     """One check of the machine."""
 
     name: Annotated[str, Limits(pattern="^[a-z]+(-[a-z]+)*$")]
-    """Stable."""
+    """A stable name."""
     title: str
-    """Its name for people."""
+    """Its name in texts."""
     status: Literal["FAIL", "WARN", "UNKNOWN", "OK"]
     """WARN: it works, but not well or not always. FAIL: it does not work. UNKNOWN: the message says why."""
     message: Annotated[str, Limits(shortest=1)]
     """What was found out."""
     evidence: tuple[Seen, ...]
-    """What was looked at."""
+    """What the result is based on."""
     fix: str
     """What to do; empty where nothing is to be done."""
     ids: tuple[str, ...]
-    """The failures that it foresees, such as NCU-PERM; of a live check, the failure that it met."""
+    """The failures that it predicts, such as NCU-PERM; of a live check, the failure that occurred."""
 
     CONDITIONS: ClassVar[Mapping[str, Any]] = {
         "if": {"properties": {"status": {"enum": ["WARN", "FAIL"]}}},
@@ -58,7 +61,7 @@ class DoctorDocument:
     failed: bool
     """Whether any check says FAIL that profiling a tiny kernel does not contradict; the exit code is then 5, else 0."""
     counts: Mapping[str, Count]
-    """How many checks say what."""
+    """Status -> how many checks have it."""
     checks: Annotated[tuple[MachineCheck, ...], Limits(fewest=1)]
     """Every check, in a fixed order."""
     live: tuple[MachineCheck, ...]

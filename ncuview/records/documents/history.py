@@ -1,4 +1,7 @@
-"""The JSON document of a series of reports, ``ncuview.history/2``: points, kernels, times and steps, per GPU."""
+"""The JSON document ``ncuview.history/2``: kernels' times over a series of reports, one series per GPU model.
+
+``HistoryDocument`` is the top level; a series holds points, changes of conditions, readings and steps of each kernel.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,10 @@ from ncuview.records.schema import Limits
 
 @dataclass(frozen=True)
 class Conditions:
-    """What ncu was told; each empty when unknown."""
+    """ncu's settings; each empty when unknown."""
 
     clock_control: str
-    """base: clocks were locked; none: they were left alone."""
+    """base: clocks were locked; none: they were not."""
     cache_control: str
     """all: caches were emptied before each pass."""
     replay_mode: str
@@ -37,7 +40,7 @@ class HistoryPoint:
     ncu_version: str
     """The first two parts, such as 2025.3; empty when unknown."""
     settings: Conditions
-    """What ncu was told."""
+    """ncu's settings."""
     ranks: tuple[str, ...]
     """Those that its reports name."""
     reports: tuple[str, ...]
@@ -105,12 +108,12 @@ class HistoryStep:
     confirmed: bool
     """Whether the point after it shows it too."""
     sentence: str
-    """What moved with it, in words."""
+    """What changed with it, in words."""
 
 
 @dataclass(frozen=True)
 class HistoryKernel:
-    """One kernel with one grid and block, as far as its launches do the same."""
+    """One launch group: launches of one kernel with one grid and block that do the same work."""
 
     kernel: str
     """Its bare name."""
@@ -121,13 +124,13 @@ class HistoryKernel:
     block: Triple
     """Threads in x, y and z."""
     work: Positive
-    """Which of the things that launches of this grid and block do, in the order of the launches."""
+    """The number of the launch group among those of this grid and block, in the order of the launches."""
     works: Positive
-    """How many such things there are."""
+    """How many launch groups there are."""
     readings: Annotated[tuple[HistoryReading, ...], Limits(fewest=1)]
     """At each point that has it, in order."""
     steps: tuple[HistoryStep, ...]
-    """Where its time moved beyond noise, in order."""
+    """Where its time changed by more than noise, in order."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,7 @@ class HistorySeries:
     breaks: tuple[ConditionsChange, ...]
     """Where conditions changed, so that times on both sides are not compared."""
     kernels: tuple[HistoryKernel, ...]
-    """Those whose time moved most first, then by their newest time."""
+    """Those whose time changed most first, then by their newest time."""
 
 
 @dataclass(frozen=True)

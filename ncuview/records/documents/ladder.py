@@ -1,4 +1,7 @@
-"""The JSON document of a ladder, ``ncuview.ladder/2``: a family's kernels with their launches, rates and steps."""
+"""The JSON document ``ncuview.ladder/2``: a family's kernels from naive to best, with launches, rates and steps.
+
+``LadderDocument`` is the top level, which ``ncuview ladder --format json`` prints.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,12 @@ from ncuview.records.schema import LEFT_OUT
 
 @dataclass(frozen=True)
 class LadderStep:
-    """A kernel's place on its family's ladder."""
+    """One step of a family's ladder."""
 
     kernel: str
     """Its name in the catalogue."""
     rung: int
-    """Its place, from naive to best."""
+    """Its number, from naive to best."""
     useful_rate: Amount | None
     """Work that the problem needs, over the time, in ``rate_unit``; null when the time is unknown."""
     rate_unit: Literal["GB/s", "GFLOP/s"]

@@ -1,4 +1,7 @@
-"""The JSON document of what can be said without counters, ``ncuview.without_counters/2``: times and machine code."""
+"""The JSON document ``ncuview.without_counters/2``: what is known of a kernel or program without GPU counters.
+
+``WithoutCountersDocument`` is the top level: times by CUDA events, and facts from each kernel's machine code.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from ncuview.records.schema import Limits
 
 @dataclass(frozen=True)
 class OwnLaunch:
-    """The launch that ncuview makes itself."""
+    """A launch by ncuview itself."""
 
     kernel: str
     """The name of the kernel."""
@@ -93,7 +96,7 @@ class CodeLocation:
 
 @dataclass(frozen=True)
 class Subject:
-    """What a rule would judge, as the code shows it: neither a finding nor a gain."""
+    """What a rule would judge, as the code shows it, without a verdict or a gain."""
 
     rule: str
     """The rule's code."""
@@ -136,12 +139,12 @@ class KernelCode:
     occupancy: TheoreticalOccupancy | None
     """Theoretical; null where the GPU is not known."""
     subjects: tuple[Subject, ...]
-    """What rules would judge; those with a part in a loop first."""
+    """What rules would judge; those in a loop first."""
 
 
 @dataclass(frozen=True)
 class MissingPart:
-    """A part that could not be given."""
+    """A part that is missing from the answer."""
 
     what: Annotated[str, Limits(one_of=("times", "machine code", "recorded ladder"))]
     """The part."""
@@ -153,7 +156,7 @@ class MissingPart:
 class WithoutCountersDocument:
     """What `ncuview analyze --format json` prints where ncu may not read the GPU's counters, or is not started.
 
-    There is no NaN and no infinity. No gain is predicted anywhere: only counters say what a thing costs. Within version
+    There is no NaN and no infinity. No gain is predicted: only counters show what an instruction costs. Within version
     2 properties may be added, never removed or given another meaning.
     """
 
@@ -164,14 +167,14 @@ class WithoutCountersDocument:
     error: Failure | None
     """Why ncu collected no counters, with the remedy as its hint; null where it was not asked to."""
     remark: str
-    """What else the reader must know; empty where there is nothing."""
+    """Another remark to read first; empty when there is none."""
     launch: OwnLaunch | None
     """The launch that ncuview makes itself; null for a program."""
     times: Times | None
-    """By CUDA events; null where nothing was timed."""
+    """Times by CUDA events; null where nothing was timed."""
     kernels: tuple[KernelCode, ...]
-    """What the machine code of each kernel says."""
+    """Facts from each kernel's machine code."""
     untold: tuple[MissingPart, ...]
-    """Parts that could not be given."""
+    """Parts that are missing from the answer."""
     recorded_ladder: LadderDocument | None
     """Of a catalogue kernel: its family as it was recorded, perhaps on another GPU."""

@@ -116,7 +116,9 @@ def _row(row: KernelRow) -> ET.Element:
         element("th", name, dim(row.configuration + runs, "small"), scope="row"),
         element("td", *_step(row)),
         _number(
-            factor(group.promise.best) if group.advice else "", group.promise.best if group.advice else None, "gain"
+            factor(group.predicted_speedup.best) if group.advice else "",
+            group.predicted_speedup.best if group.advice else None,
+            "gain",
         ),
         _number(duration(group.saved.best) if group.advice else "", group.saved.best, "less"),
         _number(duration(group.time_ns) if group.time_ns else "unknown", group.time_ns, "less"),

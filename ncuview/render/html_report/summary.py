@@ -127,7 +127,7 @@ _SAMPLE = {"viewBox": "0 0 10 10", "aria_hidden": "true"}
 def _step(row: KernelRow) -> ET.Element:
     group = row.group
     assert group.advice  # noqa: S101  (only rows with advice are steps)
-    gain, where = group.promise, where_words(row.shown)
+    gain, where = group.predicted_speedup, where_words(row.shown)
     return element(
         "li",
         element("a", row.name, href=f"#{row.id}", css="kernel"),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from math import isfinite
 from xml.etree import ElementTree as ET
 
-from ncuview.metrics.units import UNITS, members
+from ncuview.metrics.units import UNITS, units_of
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.html_report.elements import Part, dim, element, hidden
 from ncuview.render.words import wall_sentence
@@ -80,7 +80,7 @@ def _bar_parts(share: float, low: float, high: float) -> Iterator[ET.Element]:
 def attainable_bounds(launch: LaunchDiagnosis, unit: str) -> tuple[float, float]:
     """The share of its peak that a good kernel attains on a unit; a range where the unit has several parts."""
     gpu = of_gpu(launch.device.name)
-    best = [bounds_of(gpu, member)["best"] for member in members(unit) if member in UNITS]
+    best = [bounds_of(gpu, member)["best"] for member in units_of(unit) if member in UNITS]
     if unit == "dram":
         best = [share - written_share(launch) * gpu["dram_write_cost"] for share in best]
     use = launch.units.get(unit, 0.0)

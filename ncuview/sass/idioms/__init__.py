@@ -1,8 +1,7 @@
-"""Detect in SASS the code that nvcc writes for divisions, powers, precise functions, spills and shared-memory sums.
+"""Weights that recognise code patterns of nvcc in a ``Code``: divisions, powers, precise functions, spills and others.
 
-Also loops around a compare-and-swap. Modules give weights, one number per instruction; most name the compilers and
-architectures that the code was seen with.
+Each module covers one idiom; most name the compilers and architectures that the pattern was seen with.
 """
 
 KNOWN_CAPABILITY = "9.0"
-"""The compute capability whose code the fingerprints are of; elsewhere they may see nothing."""
+"""The compute capability that the patterns were taken from; on others they may match nothing."""

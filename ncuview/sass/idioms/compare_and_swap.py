@@ -1,6 +1,6 @@
-"""Mark compare-and-swaps in global memory that a loop repeats until no other thread came between (``swap_loops``).
+"""``swap_loops``: weights of a ``Code``, 1 at each global compare-and-swap that a loop repeats until it succeeds.
 
-nvcc 12 and 13 on all GPUs from Volta on: ATOMG.E.CAS, or ATOM.E.CAS of a generic address, and a jump back.
+It looks for ATOMG.E.CAS or ATOM.E.CAS and a jump back, as nvcc 12 and 13 write it for all GPUs from Volta on.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from ncuview.sass.operands import register
 
 @analysis
 def swap_loops(code: Code) -> Weights:
-    """1 at each compare-and-swap in global memory that a loop repeats until nobody came between: an addition, say.
+    """1 at each compare-and-swap in global memory that a loop repeats until it succeeds, as for an addition.
 
-    What is stored comes from what was found there. A swap of a fixed value, as a table of keys is filled, is none.
+    The stored value is computed from the old one. A swap of a fixed value, as when a table of keys is filled, does not
+    count.
     """
     swaps = [position for position, each in enumerate(code.instructions) if _is_swap(each)]
     repeated = [position for position in swaps if innermost_loop(code, position) is not None]
@@ -30,7 +31,7 @@ def swap_loops(code: Code) -> Weights:
     bit = {position: 1 << number for number, position in enumerate(repeated)}
 
     def found_by(position: int, operands: Mapping[str, int]) -> int:
-        """The swaps whose result gets into that of an instruction; predicates only choose between values."""
+        """The swaps whose result an instruction's result is computed from; predicates only choose between values."""
         found = bit.get(position, 0)
         for name, swaps in operands.items():
             found |= 0 if "P" in name else swaps

@@ -1,10 +1,10 @@
-"""Count the instructions of run-time integer divisions, and mark repeated double-precision divisions by one number.
+"""Weights of a ``Code`` for divisions: instructions of integer divisions by run-time values, repeated double ones.
 
-``division_instructions`` counts, ``division_leaves`` gives what a power of two takes; ``repeated_divisions`` marks.
+``division_instructions`` counts, ``division_leaves`` what a power of two takes; ``repeated_divisions`` marks doubles.
 
 nvcc 12 and 13, Volta to Hopper. There is no instruction for integer division. The divisor becomes a float (I2F.U32.RP,
-of signed numbers I2F.RP of its absolute value), MUFU.RCP estimates the reciprocal, F2I makes it a whole number of 32
-bits, and one high product refines it; a second high product of that with the dividend is the quotient, which two
+of signed numbers I2F.RP of its absolute value), MUFU.RCP estimates the reciprocal, F2I makes it a 32-bit
+integer, and one high product refines it; a second high product of that with the dividend is the quotient, which two
 comparisons correct. For 64 bits (I2F.U64.RP) it refines twice in longer arithmetic, in a function that is called where
 the numbers do not fit into 32 bits. Divisions by constants multiply by an immediate number.
 """
@@ -26,9 +26,9 @@ _QUOTIENT_STEPS, _RECIPROCAL_STEPS = 10.0, 7.0
 _STEPS_OF_64_BITS = 73.0
 """Of the function that divides 64-bit numbers, reciprocal and quotient."""
 _STEPS_TO_CHOOSE = 12.0
-"""To ask whether 64-bit numbers fit into 32 bits, and to form the rest of 64 bits from the quotient."""
+"""To test whether 64-bit numbers fit into 32 bits, and to compute the 64-bit remainder from the quotient."""
 _LEAVES = 2.0
-"""A shift and a mask do the work where the divisor is a power of two."""
+"""A shift and a mask, where the divisor is a power of two."""
 
 _FOLLOWS = frozenset({"MUFU", "VIADD", "IADD", "IADD3", "F2I", "MOV", "UMOV", "R2UR", "SEL", "LDL", "STL"})
 """Between the conversion of the divisor and the high products: the estimate's arithmetic, moves and spills."""
@@ -38,7 +38,7 @@ _DOUBLE_RECIPROCAL = "MUFU.RCP64H"
 
 
 class _Stage(IntEnum):
-    """How far a reciprocal has come."""
+    """The stage of a reciprocal's computation."""
 
     ESTIMATE = 0
     REFINED = 1
@@ -50,7 +50,7 @@ _Reciprocals = frozenset[tuple[_Stage, int]]
 
 @analysis
 def _quotients(code: Code) -> Mapping[int, frozenset[int]]:
-    """For each high product that is the quotient of a division of 32 bits where its reciprocal begins."""
+    """High product that is the quotient of a 32-bit division -> the positions where its reciprocal begins."""
     if not any(each.base_opcode == "I2F" and _is_reciprocal(each) for each in code.instructions):
         return {}
 
@@ -89,7 +89,7 @@ def _functions_of_64_bits(code: Code) -> list[int]:
 
 
 def division_instructions(code: Code) -> Weights:
-    """Instructions that run-time integer divisions take: at the product that is the quotient, and the reciprocal."""
+    """Instructions of run-time integer divisions, as weights at the quotient's product and at the reciprocal."""
     quotients = _quotients(code)
     taken = weights_at(code, quotients, _QUOTIENT_STEPS) + weights_at(
         code, _functions_of_64_bits(code), _STEPS_OF_64_BITS
@@ -100,12 +100,12 @@ def division_instructions(code: Code) -> Weights:
 
 
 def division_leaves(code: Code) -> Weights:
-    """Instructions that a division by a power of two takes instead."""
+    """Instructions that each such division would take by a power of two."""
     return weights_at(code, [*_quotients(code), *_functions_of_64_bits(code)], _LEAVES)
 
 
 def _is_short_way_of_64_bits(code: Code, start: int) -> bool:
-    """Whether a division of 32 bits is where a test of the high words of 64-bit numbers leads, both zero."""
+    """Whether a 32-bit division is the short path of a 64-bit one: after a test that both high words are zero."""
     flow, before = control_flow(code), immediate_dominators(code)[control_flow(code).block_of[start]]
     if before is None:
         return False
@@ -120,10 +120,9 @@ def _is_short_way_of_64_bits(code: Code, start: int) -> bool:
 
 @analysis
 def repeated_divisions(code: Code) -> Weights:
-    """1 at each division in double precision by a number whose reciprocal could have been kept.
+    """1 at each division in double precision by a number whose reciprocal could be reused.
 
-    The divisor is a constant, an argument or the same in all iterations of the loop, or another number has been divided
-    by it before.
+    The divisor is a constant, an argument or loop-invariant, or another number has been divided by it before.
     """
     divisions = [position for position, each in enumerate(code.instructions) if each.opcode == _DOUBLE_RECIPROCAL]
     return weights_at(code, [position for position in divisions if _is_repeated(code, position, divisions)])

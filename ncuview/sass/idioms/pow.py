@@ -1,9 +1,10 @@
-"""Count the instructions that pow and powf take beyond products, where the exponent is a small multiple of a quarter.
+"""Weights of a ``Code``: instructions of pow and powf that products or roots could replace, for exponents n/4.
 
-Weights of all instructions, of special-function ones and of double-precision ones. The function does not know its
-exponent: it takes the logarithm, multiplies and takes the exponential, each to more digits than it returns. Products
-and roots do the same in a few instructions. Where the compiler knows the exponent it stands in the code; one that was
-converted from a whole number is whole as well.
+``power_instructions`` counts all, ``power_special`` those of the special-function pipe, ``power_doubles`` double ones.
+
+The function does not examine its exponent: it takes the logarithm, multiplies and takes the exponential, each to more
+digits than it returns. Products and roots do the same in a few instructions. An exponent that the compiler knows is a
+literal in the code; one that was converted from an integer is an integer too.
 
 As nvcc 12 and 13 write it for Hopper: powf in the kernel itself, pow as a function that is called.
 """
@@ -21,24 +22,24 @@ from ncuview.sass.operands import register
 
 _OF_SINGLE, _OF_DOUBLE = 50.0, 170.0
 """Instructions of a power beyond those of a product, counted in code of nvcc 13 for Hopper: powf takes 52 on its usual
-way; pow 157 to 163 in a function that is called, and about 14 around the call for zeros and infinities."""
+path; pow 157 to 163 in a function that is called, and about 14 around the call for zeros and infinities."""
 _DOUBLES = 84.0
 """Of them in double precision: 81 or 82 in the function and three around it; a product is one."""
 _SPECIAL_OF_SINGLE, _SPECIAL_OF_DOUBLE = 3.0, 1.0
 """Of them on the special-function pipe: reciprocal, rounding and conversion; and a reciprocal."""
 _LARGEST = 16.0
-"""Exponents beyond take as many products as matter."""
+"""The largest exponent that counts; beyond it, products would cost too much."""
 
 _LARGEST_OF_EXPONENTIAL = "152"
-"""What powf compares the exponent times the logarithm with: an exponential gives no more."""
+"""The bound that powf compares exponent times logarithm with, beyond which the exponential overflows."""
 _LOGARITHM_OF_POWER = "0x7d2cafe2"
-"""Part of a constant that only pow's logarithm holds."""
+"""Part of a constant that only pow's logarithm contains."""
 _FROM_WHOLE = frozenset({"I2F", "I2FP"})
 _ENDS_SEARCH = frozenset({"CALL", "RET", "EXIT"})
 
 
 def power_instructions(code: Code) -> Weights:
-    """Instructions that such powers take beyond products, at one instruction of each call."""
+    """Instructions of replaceable powers beyond those of products, at one instruction of each call."""
     return weights_at(code, _of_single(code), _OF_SINGLE) + weights_at(code, _of_double(code), _OF_DOUBLE)
 
 
@@ -76,7 +77,7 @@ def _is_product_simple(code: Code, test: int, product: str) -> bool:
 
 @analysis
 def _of_double(code: Code) -> tuple[int, ...]:
-    """The calls of pow. After each the exponent is added to the base, for what is no number."""
+    """The calls of pow. After each, the code adds the exponent to the base, for NaN."""
     flow = control_flow(code)
     return tuple(
         flow.blocks[block][-1]
@@ -95,7 +96,7 @@ def _is_pow(code: Code, entry: int) -> bool:
 
 
 def _is_exponent_simple(code: Code, start: Iterable[int]) -> bool:
-    """Whether the first addition of doubles that is no change of sign, on each way up to the next call, says so."""
+    """Whether the first addition of doubles on a path to the next call, changes of sign apart, has such an exponent."""
     flow = control_flow(code)
     sums, seen, waiting = list[int](), set[int](), list(start)
     while waiting:
@@ -117,7 +118,7 @@ def _is_sum_or_end(each: Instruction) -> bool:
 
 
 def _is_simple(code: Code, position: int, operands: Sequence[str]) -> bool:
-    """Whether one of these operands is a literal that is a multiple of a quarter, or comes from a whole number."""
+    """Whether one of these operands is a literal that is a multiple of 1/4, or was converted from an integer."""
     return any(_is_short(operand) or _is_whole(code, position, register(operand)) for operand in operands)
 
 

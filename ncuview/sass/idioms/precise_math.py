@@ -1,8 +1,10 @@
-"""Count the instructions that fast forms of precise single-precision functions (sinf, expf, division ...) would save.
+"""Weights of a ``Code``: instructions that fast forms of precise functions (sinf, expf, division ...) would save.
 
-Also those that scale denormal numbers around the special-function unit, which nvcc writes without ``-ftz=true``. Each
-function is known by one instruction with a constant that nothing else needs, as nvcc 12 and 13 write it for Hopper; the
-savings were counted there.
+``precise_instructions`` counts all, ``precise_special`` the special-function ones, ``denormal_scaling`` scaling code.
+
+nvcc scales denormal numbers around the special-function unit unless ``-ftz=true`` is set. Each function is known by one
+instruction with a constant that nothing else needs, as nvcc 12 and 13 write it for Hopper; the savings were counted
+there.
 """
 
 from __future__ import annotations
@@ -21,11 +23,11 @@ from ncuview.sass.operands import register
 
 
 class _Function(NamedTuple):
-    """How to know a function, and what its fast form saves.
+    """How a function is recognised, and what its fast form saves.
 
     Attributes:
-        opcode: The beginning of the opcode that bears the constant.
-        saves: Instructions of the usual path that the fast form does without, on a Hopper.
+        opcode: The beginning of the opcode that has the constant.
+        saves: Instructions of the usual path that the fast form does not need, on Hopper.
         special: Of these, the ones of the special-function pipe.
     """
 
@@ -49,13 +51,13 @@ _DIVISION = _Function("FCHK", 7, special=1)
 _DIVISION_BY_THE_SAME = _Function("FCHK", 10, special=2)
 """A division whose divisor does not change in its loop becomes one multiplication by its reciprocal."""
 _DENORMALS = frozenset({"-126", "1.175494350822287508e-38"})
-"""An exponent, or a number, near which the denormal numbers begin."""
+"""The exponent and the number where denormal numbers begin."""
 _OF_SCALING = 3.0
 """The comparison, and a multiplication before and after the special-function unit."""
 
 
 def precise_instructions(code: Code) -> Weights:
-    """Instructions that precise functions take beyond their fast forms, at one instruction of each call."""
+    """Instructions of precise functions beyond those of their fast forms, at one instruction of each call."""
     return np.array([each.saves if each else 0.0 for each in _functions(code)], dtype=np.float64)
 
 
@@ -75,7 +77,7 @@ def _is_test_for_denormals(each: Instruction) -> bool:
 
 @analysis
 def _functions(code: Code) -> tuple[_Function | None, ...]:
-    """The function that each instruction stands for."""
+    """The function that each instruction identifies; None for most."""
     return tuple(
         _division(code, position) if each.base_opcode == "FCHK" else _by_constant(each)
         for position, each in enumerate(code.instructions)

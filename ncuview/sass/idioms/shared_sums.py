@@ -1,7 +1,6 @@
-"""Mark sums whose two operands both come from shared memory, and stores that keep a sum in shared memory.
+"""Weights of a ``Code`` that mark sums of two shared-memory operands, and stores that keep a sum in shared memory.
 
-``shared_pairs``: rows meet columns as in products, without multiply-adds (shortest paths); no tree reductions.
-``shared_updates``: the stores of tree reductions, and others that replace what was just loaded from there.
+``shared_pairs``: additions as of shortest paths. ``shared_updates``: stores of tree reductions and similar code.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from ncuview.sass.operands import register
 
 _ADDS = frozenset({"FADD", "FADD2", "DADD", "IADD3", "FMNMX", "FMNMX3", "DMNMX", "VIMNMX", "VIMNMX3", "IMNMX"})
 _NEAR = 12
-"""Instructions from the load to the store of an update at most: beyond, the number was used for more."""
+"""The most instructions from the load to the store of an update: beyond, the number was used otherwise."""
 
 
 @analysis
 def shared_pairs(code: Code) -> Weights:
     """1 at each addition of two numbers from shared memory whose result is added or compared next, and not stored.
 
-    Sums of distances and shortest paths meet each row with each column as a product of matrices does, without
+    Sums of distances and shortest paths combine each row with each column as a matrix product does, but without
     multiply-adds.
     """
     if not any(map(_is_load, code.instructions)):
@@ -41,7 +40,7 @@ def _adds_loaded(code: Code, position: int) -> bool:
 
 
 def _is_added_next(code: Code, position: int) -> bool:
-    """Whether the first instruction that uses the result adds it; in a loop that may be one before."""
+    """Whether the first instruction that uses the result adds it; in a loop it may stand earlier in the code."""
     uses = sorted({use for uses in def_use(code)[position].values() for use in uses})
     following = [use for use in uses if use > position] or uses
     return bool(following) and _adds(code.instructions[following[0]])
@@ -49,7 +48,7 @@ def _is_added_next(code: Code, position: int) -> bool:
 
 @analysis
 def shared_updates(code: Code) -> Weights:
-    """1 at each store to shared memory that replaces what was just loaded from there: a sum that is kept in it."""
+    """1 at each store to shared memory that replaces a value just loaded from there: a sum in shared memory."""
     return weights_at(
         code,
         [

@@ -1,4 +1,6 @@
-"""Mark accesses to local memory: at fixed places of the stack (spilled registers), at computed addresses (arrays).
+"""Weights of a ``Code`` that mark local-memory accesses as spilled registers or as accesses to local arrays.
+
+``spill_accesses``: at fixed stack offsets; ``local_array_accesses``: at computed addresses (nvcc 12, 13 from Volta).
 
 nvcc 12 and 13, all GPUs from Volta on: R1 is the stack pointer, and a spilled register has a fixed place on the stack.
 Elements of arrays at indices that the compiler knows look the same.
