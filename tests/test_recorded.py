@@ -1,4 +1,4 @@
-"""The recorded profiles: what each kernel file expects is what is said of it, and promises are kept.
+"""The recorded profiles: each kernel's diagnosis is what its kernel file expects, and predictions are close to gains.
 
 The numbers are those of a real H200, which differ a little from one recording to the next; the tests hold for all.
 """
@@ -46,10 +46,10 @@ MISSED = frozenset(
         "transposeGranularity[tile=8,rows=8]",
     }
 )
-"""Kernels whose advice is right and whose promise is off by more than CLOSE allows; see docs/promised-and-got.md."""
+"""Kernels with right advice whose prediction differs by more than CLOSE allows; see docs/promised-and-got.md."""
 
 CLOSE = (0.80, 1.25)
-"""How far a promise may be from what was measured, as promised over got."""
+"""The bounds of the predicted over the measured speedup."""
 
 
 def rung(kernel: str) -> Rung:
@@ -172,7 +172,7 @@ def test_advice_is_in_the_order_of_its_predictions_and_bounded(kernel: str) -> N
 
 
 @together("kernel", NAMES)
-def test_what_is_no_advice_says_why(kernel: str) -> None:
+def test_a_rejected_finding_has_a_reason(kernel: str) -> None:
     findings = [outcome for outcome in launch(kernel).outcomes if isinstance(outcome, Finding)]
     assert all(finding.rejected for finding in findings if finding not in launch(kernel).findings)
 
@@ -195,7 +195,7 @@ def test_all_predictions_but_the_known_ones_are_close_to_what_was_measured() -> 
 
 
 def test_half_of_the_predictions_for_transposes_are_off_by_less_than_a_tenth() -> None:
-    """The worst is transpose_parallel_per_row: 1.15 and 1.19 times what was got, in two recordings."""
+    """The worst is transpose_parallel_per_row: predicted over measured is 1.15 and 1.19 in two recordings."""
     known = [kernel for kernel in STEPS if kernel not in MISSED]
     steps = [rung(kernel) for kernel in known if find_kernel(kernel).text.family == "transpose"]
     off = sorted((max(predicted_over_measured(step), 1 / predicted_over_measured(step)), step.kernel) for step in steps)
@@ -203,7 +203,7 @@ def test_half_of_the_predictions_for_transposes_are_off_by_less_than_a_tenth() -
     assert off[-1][0] < CLOSE[1], off[-1]
 
 
-def test_the_prediction_for_padding_the_documents_tile_is_kept() -> None:
+def test_the_prediction_for_padding_the_documents_tile_holds() -> None:
     assert predicted_over_measured(rung("transposeCoalesced")) == pytest.approx(1.0, abs=0.15)
 
 

@@ -1,4 +1,4 @@
-"""Rules against launches: five outcomes, and what is not known is never a number and never a pass."""
+"""Rules on launches: five outcomes; an unknown value is never a number and never a pass."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_an_unrelated_metric_changes_nothing() -> None:
     assert outcomes(make_profile(more)) == outcomes(make_profile(WASTEFUL))
 
 
-def test_a_launch_is_judged_alike_alone_and_among_others() -> None:
+def test_a_launch_is_judged_the_same_alone_and_among_others() -> None:
     together = outcomes(make_profile(Launch(), WASTEFUL, Launch().without("lts__t_sectors.max")))
     assert together[0] == outcomes(make_profile(Launch()))[0]
     assert together[1] == outcomes(make_profile(WASTEFUL))[0]

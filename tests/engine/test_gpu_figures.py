@@ -1,4 +1,4 @@
-"""Rules read the figures of the launch's own GPU, and say where one is unknown."""
+"""Rules read the figures of the launch's own GPU, and report an unknown one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where waste is: lines with their code, calls of inlined functions, and instructions where no line is known."""
+"""Where waste is: lines with their code, calls of inlined functions, and instructions without a known line."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_empty_lines_do_not_surround_a_line_but_stay_between_lines() -> None:
     assert [(each.line, each.text) for each in where(profile).lines[0].around] == [(3, "hot"), (4, ""), (5, "next")]
 
 
-def test_a_line_without_end_is_cut() -> None:
+def test_a_very_long_line_is_cut() -> None:
     profile = profile_of(scattered(1, 28), sources={FILE: "x" * 100_000})
     assert where(profile).lines[0].code == "x" * LONGEST
 
@@ -96,7 +96,7 @@ def test_a_file_is_split_once_for_all_findings_in_it_and_kept_no_longer_than_its
     assert where(profile_of(scattered(2, 28), sources={FILE: "a\nb"})).lines[0].code == "b", "another's is another"
 
 
-def test_what_is_known_about_a_file_is_said_of_its_lines() -> None:
+def test_the_remark_on_a_file_is_shown_with_its_lines() -> None:
     profile = replace(profile_of(scattered(20, 28)), source_remarks={("made.ncu-rep", FILE): "it has changed"})
     assert where(profile).lines[0].remark == "it has changed"
 
@@ -131,7 +131,7 @@ def test_in_unrolled_code_instructions_are_named_however_little_each_has() -> No
     assert found.instructions[0].share == pytest.approx(1 / 40)
 
 
-def test_a_trace_of_waste_without_lines_is_not_worth_instructions() -> None:
+def test_a_small_share_of_waste_without_lines_shows_no_instructions() -> None:
     assert where(profile_of(scattered(20, 99), scattered(0, 1, file=""))).lines_wanted == ""
 
 
@@ -167,11 +167,11 @@ def test_only_accesses_that_the_rule_is_about_are_counted() -> None:
     assert where(profile, "uncoalesced-global-store") == Where()
 
 
-def test_a_rule_that_is_not_about_instructions_has_no_place() -> None:
+def test_a_rule_without_waste_per_instruction_has_no_places() -> None:
     assert where(profile_of(scattered(20, 28)), "partial-warps") == Where()
 
 
-def test_without_the_metrics_of_instructions_there_is_no_place() -> None:
+def test_without_metrics_per_instruction_there_are_no_places() -> None:
     profile = profile_of(scattered(20, 28))
     without = profile.instructions.drop(columns="memory_l2_theoretical_sectors_global")
     assert where(replace(profile, instructions=without)) == Where()

@@ -1,4 +1,4 @@
-"""Metrics that a report lacks silence rules; they never make one say something else."""
+"""Missing metrics skip rules; they never change the outcome of a rule that does not need them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a rule cannot judge a launch: every cause is told, and what helps."""
+"""Why a rule cannot judge a launch: the message names every cause and the remedy."""
 
 from __future__ import annotations
 
@@ -47,9 +47,7 @@ def skipped(launch: Launch) -> Skipped:
         ),
     ],
 )
-def test_every_cause_is_told_of_the_metrics_that_it_is_the_cause_of(
-    metrics: dict[str, float | None], said: str
-) -> None:
+def test_every_cause_names_the_metrics_that_it_is_the_cause_of(metrics: dict[str, float | None], said: str) -> None:
     outcome = skipped(Launch().with_metrics(metrics))
     assert set(outcome.missing) == metrics.keys()
     assert outcome.message == f"it cannot be judged: {said.format(','.join(outcome.missing))}"

@@ -1,4 +1,4 @@
-"""What ncu is asked for: all that is read, and nothing that comes by itself."""
+"""The metrics that ncu is asked for: all that are read, and none that ncu always gives."""
 
 from __future__ import annotations
 
@@ -154,8 +154,8 @@ def check_planned(rule: Rule, families: Sequence[str]) -> None:
             name for name in profile.metrics if name in planned or str(name).startswith(("launch__", "device__"))
         ]
         alone = diagnose(replace(profile, metrics=profile.metrics[columns]), [rule])
-        whole = recorded_diagnosis(family)
-        assert [said(launch, rule) for launch in alone.launches] == [said(launch, rule) for launch in whole.launches]
+        complete = recorded_diagnosis(family)
+        assert [said(launch, rule) for launch in alone.launches] == [said(launch, rule) for launch in complete.launches]
 
 
 def said(launch: LaunchDiagnosis, rule: Rule) -> tuple[object, ...]:

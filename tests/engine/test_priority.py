@@ -1,4 +1,4 @@
-"""Which kernel first: groups, weights, the order, and Amdahl's bound."""
+"""Which kernel to change first: groups, weights, order, and Amdahl's bound."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_kernel_whose_advice_saves_most_time_comes_first_not_the_one_with_th
     assert [group.saved.best for group in found.groups] == pytest.approx([1000 / 3, 90.0, 0.0])
 
 
-def test_amdahl_bounds_the_whole() -> None:
+def test_amdahl_bounds_the_speedup_of_all_launches_together() -> None:
     found = ranked(launch("a", 750.0, 4.0), launch("b", 250.0))
     assert found.left_ns == pytest.approx(750 / 4 + 250)
     assert found.speedup.best == pytest.approx(1000 / 437.5)
@@ -148,7 +148,7 @@ def test_a_bare_name_counts_all_kernels_of_that_name_together() -> None:
     assert [group.launches for group in ranked(*overloads, counts={("a", GRID, BLOCK): 10}).groups] == [5, 5]
 
 
-def test_configurations_that_nobody_profiled_are_counted_apart() -> None:
+def test_configurations_that_were_not_profiled_are_counted_separately() -> None:
     found = ranked(launch("a"), counts={("a", (1, 1, 1), BLOCK): 7, ("never", GRID, BLOCK): 3})
     assert (found.unprofiled, found.groups[0].launches) == (10, 1)
 
@@ -159,7 +159,7 @@ def test_fewer_launches_than_were_profiled_are_refused() -> None:
 
 
 @given(some_launches)
-def test_shares_are_of_one_whole_and_no_time_is_lost(launches: list[LaunchDiagnosis]) -> None:
+def test_shares_add_up_to_one_and_no_time_is_lost(launches: list[LaunchDiagnosis]) -> None:
     found = ranked(*launches)
     assert sum(group.share for group in found.groups) == pytest.approx(1.0)
     assert found.total_ns == pytest.approx(sum(each.duration_ns for each in launches))
@@ -168,7 +168,7 @@ def test_shares_are_of_one_whole_and_no_time_is_lost(launches: list[LaunchDiagno
 
 
 @given(some_launches)
-def test_the_whole_gains_no_more_than_the_kernel_that_gains_most(launches: list[LaunchDiagnosis]) -> None:
+def test_all_launches_together_gain_no_more_than_the_kernel_that_gains_most(launches: list[LaunchDiagnosis]) -> None:
     found = ranked(*launches)
     most = max(group.predicted_speedup.best for group in found.groups)
     assert 1.0 <= found.speedup.low <= found.speedup.best <= found.speedup.high

@@ -73,7 +73,7 @@ def test_equal_findings_are_in_the_order_of_their_codes() -> None:
     assert codes == sorted(codes)
 
 
-def test_a_finding_below_ten_percent_is_kept_with_the_bottleneck_as_its_reason() -> None:
+def test_a_finding_below_ten_percent_is_rejected_with_the_bottleneck_as_the_reason() -> None:
     launch = only(Launch(metrics={USE["dram"]: 92.0}), (promising("small-grid", 1.0),))
     [finding] = all_findings(launch)
     assert finding.predicted_speedup.best < WORTH_DOING
@@ -81,7 +81,7 @@ def test_a_finding_below_ten_percent_is_kept_with_the_bottleneck_as_its_reason()
     assert launch.findings == ()
 
 
-def test_a_finding_that_hides_too_little_latency_is_kept_with_that_reason() -> None:
+def test_a_finding_that_hides_too_little_latency_is_rejected_with_that_reason() -> None:
     [finding] = all_findings(only(Launch(), (promising("small-grid", 0.01),)))
     assert "latency" in finding.rejected
 
@@ -154,8 +154,8 @@ def test_evidence_gives_value_and_metrics_of_every_number() -> None:
     assert evidence["shared_wavefronts"].metrics == ("memory_l1_wavefronts_shared",)
 
 
-def told(launch: LaunchDiagnosis) -> list[object]:
-    """All that a diagnosis says except where in the source."""
+def decided(launch: LaunchDiagnosis) -> list[object]:
+    """All that a diagnosis decides, without source lines."""
     return [
         launch.bottleneck,
         launch.units,
@@ -171,8 +171,8 @@ def disguised(launch: Launch, sources: Mapping[str, str]) -> Launch:
 
 @pytest.mark.parametrize("launch", [Launch(), CONFLICTS, CONFLICTS.with_metrics(SMALL_GRID)])
 @pytest.mark.parametrize("sources", [{}, {"x.cu": ""}, {"x.cu": "\n" * 9}, {"x.cu": "__shared__ float padded[33];\n"}])
-def test_names_and_source_text_change_nothing_that_is_said(launch: Launch, sources: dict[str, str]) -> None:
-    assert told(only(disguised(launch, sources))) == told(only(launch))
+def test_names_and_source_text_do_not_change_the_diagnosis(launch: Launch, sources: dict[str, str]) -> None:
+    assert decided(only(disguised(launch, sources))) == decided(only(launch))
 
 
 def test_launches_keep_the_order_and_identity_of_the_profile() -> None:

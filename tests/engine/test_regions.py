@@ -29,7 +29,7 @@ block = ["32"]
 
 @pytest.fixture
 def rule(tmp_path: Path) -> Path:
-    """A rule file beside a kernel with regions."""
+    """A rule file in the folder of a kernel with regions."""
     (tmp_path / "f.cu").write_text(SOURCE)
     return tmp_path / "rule.toml"
 

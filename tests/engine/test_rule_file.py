@@ -1,4 +1,4 @@
-"""Rule files: one that lacks any part does not load, and the error names file and key."""
+"""Rule files: a file with a missing part does not load, and the error names file and key."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def is_required(at: Path_) -> bool:
 REQUIRED = [at for at in keys_of(RULE) if is_required(at)]
 
 
-def test_the_shipped_rule_survives_being_written_anew(tmp_path: Path) -> None:
+def test_a_shipped_rule_loads_the_same_after_it_is_written_again(tmp_path: Path) -> None:
     assert load_rule(written(tmp_path, RULE)).text == load_rule(SHIPPED).text
 
 
@@ -191,7 +191,7 @@ def test_a_rule_is_found_by_code_or_name_in_any_case(wanted: str) -> None:
     assert find_rule(rules_below([shipped("rules")]), wanted).path == SHIPPED
 
 
-def test_a_rule_that_nobody_knows_is_unknown() -> None:
+def test_a_rule_that_does_not_exist_is_unknown() -> None:
     with pytest.raises(UnknownRule, match="SMEM999"):
         find_rule(rules_below([shipped("rules")]), "SMEM999")
 
@@ -218,7 +218,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("content", BOMBS.values(), ids=BOMBS)
-def test_a_bomb_is_refused_with_a_sentence(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_would_exhaust_memory_is_refused_with_a_message(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / f"{NAME}.toml"
     path.write_bytes(content)
     with pytest.raises(RuleFileError) as refused:

@@ -1,4 +1,4 @@
-"""Rules of installed packages: beside ours, or left out by name; never in the way of other rules."""
+"""Rules of installed packages: added to the shipped ones, or left out and named; other rules are not affected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every rule that ships: its numbers have sources, what it cites and shows exists, and it speaks plainly."""
+"""Every shipped rule: its numbers have sources, its citations and code regions exist, and its words are plain."""
 
 from __future__ import annotations
 

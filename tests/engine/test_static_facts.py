@@ -1,4 +1,4 @@
-"""What machine code shows of each rule's subject, on snippets and on the code of recorded profiles."""
+"""The subjects of rules that machine code shows, on snippets and on the code of recorded profiles."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def looped(*lines: str, filler: int = 16) -> tuple[str, ...]:
         ),
     ],
 )
-def test_the_textbooks_bad_examples_show_what_they_are_about(family: str, kernel: str, rule: str, says: str) -> None:
+def test_the_textbooks_bad_examples_show_their_rules_subject(family: str, kernel: str, rule: str, says: str) -> None:
     profile = recorded_profile(family)
     launch = profile.launches.index[profile.launches["kernel"] == kernel][0]
     rows = executed_by_launch(profile)[launch]
@@ -111,7 +111,7 @@ def test_the_textbooks_bad_examples_show_what_they_are_about(family: str, kernel
         ("transpose", "transposeNoBankConflicts", "shared-bank-conflict"),
     ],
 )
-def test_their_cures_do_not(family: str, kernel: str, rule: str) -> None:
+def test_the_fixed_examples_do_not_show_it(family: str, kernel: str, rule: str) -> None:
     profile = recorded_profile(family)
     launch = profile.launches.index[profile.launches["kernel"] == kernel][0]
     rows = executed_by_launch(profile)[launch]
@@ -123,7 +123,7 @@ def test_every_subject_is_one_of_a_rule() -> None:
     assert {rule.static.texts.subject for rule in load_rules() if rule.static} == SUBJECTS.keys()
 
 
-def test_code_without_anything_shows_nothing() -> None:
+def test_code_without_subjects_shows_nothing() -> None:
     assert code_facts(Code((), ()), [], load_rules()) == ()
     assert facts("MOV R0, R1", EXIT) == {}
 
@@ -144,7 +144,7 @@ def test_spilled_bytes_are_those_of_the_instructions(
     assert ("register-spill" in facts(*stores, *loads, EXIT)) is any(spilled)
 
 
-def test_spills_cannot_be_told_from_an_array_in_local_memory() -> None:
+def test_spilled_bytes_are_unknown_where_there_is_an_array_in_local_memory() -> None:
     lines = ("STL [R1+0x4], R2", "LDL R4, [R7]", EXIT)
     assert spilled_bytes(code(*lines)) is None
     assert facts(*lines).keys() == {"local-array"}
@@ -179,7 +179,9 @@ LANE = ("S2R R3, SR_TID.X", "LDC.64 R8, c[0x0][0x210]")
         ),
     ],
 )
-def test_what_the_index_of_a_thread_says_about_its_accesses(lines: tuple[str, ...], rule: str, says: str) -> None:
+def test_the_stride_by_thread_index_shows_uncoalesced_accesses_and_bank_conflicts(
+    lines: tuple[str, ...], rule: str, says: str
+) -> None:
     found = facts(*LANE, *lines, EXIT)[rule]
     assert (found.says, found.positions[-1]) == (says, len(lines) + 1)
 
@@ -194,7 +196,7 @@ def test_what_the_index_of_a_thread_says_about_its_accesses(lines: tuple[str, ..
     ],
     ids=["adjacent", "an unknown stride", "a word per bank", "some lanes"],
 )
-def test_accesses_that_may_be_fine_are_none(lines: tuple[str, ...]) -> None:
+def test_accesses_that_may_be_coalesced_are_no_subject(lines: tuple[str, ...]) -> None:
     rules = {"uncoalesced-global-load", "uncoalesced-global-store", "shared-bank-conflict"}
     assert not rules & facts(*LANE, *lines, EXIT).keys()
 
@@ -205,7 +207,7 @@ def test_double_arithmetic_between_conversions_is_counted() -> None:
     assert found.positions == (0, 2)
 
 
-def test_what_is_in_a_loop_is_said_and_comes_first() -> None:
+def test_facts_in_a_loop_say_so_and_come_first() -> None:
     mask = "LOP3.LUT R2, R3, 0xffffff, RZ, 0xc0, !PT"
     found = code_facts(code(*looped(mask)[:-1], "LDL R4, [R7]", EXIT), [("", 0)] * 20, load_rules())
     assert [(fact.rule.text.name, fact.in_loop) for fact in found] == [
@@ -234,7 +236,7 @@ def test_only_the_innermost_loop_counts() -> None:
     assert found.positions == (2,)
 
 
-def test_the_rest_of_an_unrolled_loop_is_none() -> None:
+def test_the_remainder_of_an_unrolled_loop_is_no_subject() -> None:
     both = (*["NOP"] * 20, "@P0 BRA 0x0", "NOP", "@P1 BRA 0x150", EXIT)
     assert "loop-overhead" not in facts(*both, places={20: 7, 22: 7})
     assert "loop-overhead" in facts(*both, places={20: 7, 22: 9})
@@ -272,11 +274,11 @@ def test_few_bytes_in_flight_are_work_or_order_that_is_missing(lines: tuple[str,
         ("STG.E desc[UR4][R2.64], R5", EXIT),
     ],
 )
-def test_wide_or_many_loads_and_walks_along_lists_have_none_to_add(lines: tuple[str, ...]) -> None:
+def test_wide_or_many_loads_and_linked_lists_are_no_subject(lines: tuple[str, ...]) -> None:
     assert not {"little-work-per-thread", "serialized-loads"} & facts(*lines).keys()
 
 
-def test_sums_in_shared_memory_are_told_where_no_lane_shuffles() -> None:
+def test_sums_in_shared_memory_are_a_subject_without_shuffles() -> None:
     update = ("LDS R2, [R4]", "FADD R2, R2, R3", "STS [R4], R2")
     assert facts(*update, EXIT)["shared-memory-exchange"].says.startswith("1 update of sums in shared memory")
     assert "shared-memory-exchange" not in facts(*update, "SHFL.DOWN PT, R2, R3, 0x1, 0x1f", EXIT)

@@ -1,4 +1,4 @@
-"""The instructions of each launch, cut out of a profile once."""
+"""The instructions of each launch, as split from a profile's DataFrame."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_launch_without_instructions_is_missing() -> None:
     assert not executed_by_launch(make_profile(Launch(instructions=[])))
 
 
-def test_a_metric_that_a_launch_lacks_is_unknown_in_it_and_known_to_the_profile() -> None:
+def test_a_metric_that_one_launch_misses_is_nan_there_and_a_column_of_the_profile() -> None:
     more = Instruction("EXIT", metrics={"more": 3.0})
     first, second = executed_by_launch(make_profile(Launch(instructions=SHORT), Launch(instructions=[more]))).values()
     assert "more" in first

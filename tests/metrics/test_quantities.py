@@ -1,4 +1,4 @@
-"""Named quantities that arithmetic over metrics cannot say."""
+"""Quantities that arithmetic over metrics cannot express."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ldg(register: int, width: str = "", address: int = 2, predicate: str = "") -
     return f"{predicate}LDG.E{width} R{register}, desc[UR4][R{address}.64]"
 
 
-def test_each_turn_of_a_copy_loop_waits_for_its_own_load() -> None:
+def test_each_iteration_of_a_copy_loop_waits_for_its_own_load() -> None:
     loop = [ldg(5), "STG.E desc[UR4][R6.64], R5"] * 4
     assert batches(loop) == [(0, 4), (2, 4), (4, 4), (6, 4)]
 
@@ -74,7 +74,7 @@ def test_a_load_through_its_own_register_waits_for_no_other() -> None:
     assert batches([ldg(2, address=2), "FADD R9, R2, R2"]) == [(0, 4)]
 
 
-def test_a_walk_along_a_list_has_one_load_in_flight() -> None:
+def test_a_linked_list_has_one_load_in_flight() -> None:
     assert batches([ldg(2, address=2)] * 3) == [(0, 4), (1, 4), (2, 4)]
 
 
@@ -82,7 +82,7 @@ def test_generic_loads_count_and_other_memories_do_not() -> None:
     assert batches(["LD.E R4, [R2.64]", "LDS R5, [R3]", "LDC R6, c[0x0][0x8]", "LDL R7, [R1]"]) == [(0, 4)]
 
 
-def test_a_load_that_nobody_waits_for_still_counts() -> None:
+def test_a_load_without_a_use_still_counts() -> None:
     assert batches([ldg(4), "EXIT"]) == [(0, 4)]
 
 
@@ -126,21 +126,21 @@ def test_a_kernel_without_loads_has_nothing_in_flight() -> None:
     assert value("bytes_in_flight", Launch(instructions=[Instruction("EXIT")])) == 0
 
 
-def loop(jump: str, turns: float = 70.0) -> Launch:
-    straight = [executed("MOV R1, c[0x0][0x28]", 10.0), executed("IADD3 R2, R2, 0x1, RZ", turns)]
-    return Launch(instructions=[*straight, executed(jump, turns), executed("EXIT", 10.0)])
+def loop(jump: str, iterations: float = 70.0) -> Launch:
+    straight = [executed("MOV R1, c[0x0][0x28]", 10.0), executed("IADD3 R2, R2, 0x1, RZ", iterations)]
+    return Launch(instructions=[*straight, executed(jump, iterations), executed("EXIT", 10.0)])
 
 
 @pytest.mark.parametrize("jump", ["@P0 BRA 0x10", "BRA 0x10", "@!P0 BRA.U P1, 0x10", "@P0 BRA `(.L_x_1), 0x10"])
-def test_a_loop_turns_once_for_each_backward_jump(jump: str) -> None:
+def test_a_backward_jump_is_one_iteration(jump: str) -> None:
     assert value("loop_iterations", loop(jump)) == 70
 
 
-def test_a_jump_forward_keeps_no_loop_going() -> None:
+def test_a_jump_forward_is_no_iteration() -> None:
     assert value("loop_iterations", loop("@P0 BRA 0x30")) == 0
 
 
-def test_a_kernel_without_instructions_has_unknown_turns() -> None:
+def test_a_kernel_without_instructions_has_unknown_iterations() -> None:
     assert math.isnan(value("loop_iterations", Launch(instructions=[])))
 
 
@@ -175,7 +175,7 @@ def test_a_launch_without_samples_has_no_shares() -> None:
     assert math.isnan(value("stall_memory", launch))
 
 
-def test_loads_and_stores_are_told_apart() -> None:
+def test_loads_and_stores_are_counted_separately() -> None:
     launch = Launch(instructions=[load(sectors=10.0), load(5, sectors=20.0), store(sectors=5.0), shared_load()])
     assert (value("load_sectors", launch), value("store_sectors", launch)) == (30.0, 5.0)
     assert (value("load_requests", launch), value("store_requests", launch)) == (2 * WARPS, WARPS)
@@ -196,13 +196,13 @@ def test_fill_is_the_share_of_the_threads_that_fit() -> None:
     assert value("gpu_fill", Launch(metrics={"launch__thread_count": 132.0 * 1024})) == 0.5
 
 
-def test_the_last_warp_of_a_block_counts_whole() -> None:
+def test_the_last_warp_of_a_block_counts_as_a_full_warp() -> None:
     odd = {"launch__block_size": 40.0, "launch__grid_size": 10.0, "launch__thread_count": 400.0}
     assert value("warps", Launch(metrics=odd)) == 20
     assert value("threads_per_warp", Launch(metrics=odd)) == 20
 
 
-def test_the_load_that_runs_most_often_says_how_often_a_warp_turns() -> None:
+def test_the_most_executed_load_gives_the_iterations_of_a_warp() -> None:
     block = {"launch__block_size": 64.0, "launch__grid_size": 10.0}
     before, loop = executed(ldg(4), 20.0), executed(ldg(5), 160.0)
     assert value("load_iterations", Launch(metrics=block, instructions=[before, loop])) == 8

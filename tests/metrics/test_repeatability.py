@@ -1,4 +1,4 @@
-"""The classes of metrics, beside what was measured."""
+"""The classes of metrics, compared with measured spreads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.together import together
 MEASURED = Path(__file__).resolve().parents[2] / "benchmarks" / "gate" / "measured_spread.csv"
 MOST = {MetricClass.EXACT: 0.0, MetricClass.NEAR: NEAR_TOLERANCE, MetricClass.TIME: 0.10}
 SMALL_SHARES = {"lts__t_sector_op_read_hit_rate.pct"}
-"""Between 0.03 and 0.05 %: shares are told apart by points, not by their relative spread."""
+"""Between 0.03 and 0.05 %: shares are compared by points, not by their relative spread."""
 
 
 def measured() -> dict[str, float]:
@@ -26,7 +26,7 @@ def measured() -> dict[str, float]:
 
 
 @together("metric, spread", measured().items())
-def test_no_metric_spreads_further_than_its_class_allows(metric: str, spread: float) -> None:
+def test_no_metric_spreads_more_than_its_class_allows(metric: str, spread: float) -> None:
     kind = class_of_metric(metric)
     assert kind is MetricClass.NOISY or metric in SMALL_SHARES or spread <= MOST[kind]
 

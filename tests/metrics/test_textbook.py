@@ -1,4 +1,4 @@
-"""Textbook metrics: the table is whole, and each number is what the documents mean by its name."""
+"""Textbook metrics: the table is complete, and each number is what the documents mean by its name."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_known_values(name: str, metrics: dict[str, float], expected: float) -> 
     assert only_launch(metrics)[name].unit == definition(name).unit
 
 
-def test_the_last_warp_of_a_block_counts_whole() -> None:
+def test_the_last_warp_of_a_block_counts_as_a_full_warp() -> None:
     launch = only_launch({"launch__block_size": 48.0, "launch__grid_size": 10.0, "smsp__inst_executed.sum": 100.0})
     assert launch["warps_launched"].value == 20
     assert launch["inst_per_warp"].value == 5

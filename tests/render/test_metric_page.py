@@ -48,5 +48,5 @@ def test_nvidia_s_table_is_quoted_only_where_it_says_something_else() -> None:
 def test_the_list_has_a_line_for_each_metric_and_marks_the_gaps() -> None:
     lines = metric_list(ALL, width=300).splitlines()
     assert len(lines) == len(ALL)
-    assert "gld_efficiency (%): Share of the bytes moved by global loads that threads asked for." in lines
+    assert "gld_efficiency (%): Share of the bytes moved by global loads that threads requested." in lines
     assert sum("no equivalent)" in line for line in lines) == sum(not each.expressions for each in ALL)

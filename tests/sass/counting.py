@@ -1,4 +1,4 @@
-"""What analyses of machine code count, on a few instructions."""
+"""Helpers for tests: the weights that an analysis of machine code gives a few instructions."""
 
 from __future__ import annotations
 

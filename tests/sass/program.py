@@ -1,4 +1,4 @@
-"""Small programs for tests, with labels instead of addresses."""
+"""Helpers for tests: small programs with labels instead of addresses."""
 
 from __future__ import annotations
 

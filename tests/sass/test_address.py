@@ -33,7 +33,7 @@ def row(*offsets: int, opcode: str = "LDS", register: str = "R3") -> list[str]:
     return [f"{opcode} R{20 + at}, [{register}+{offset:#x}]" for at, offset in enumerate(offsets)]
 
 
-def test_six_floats_side_by_side_are_a_window() -> None:
+def test_six_adjacent_floats_are_a_window() -> None:
     assert marked(*PLACE, *row(0, 4, 8, 12, 16, 20)) == [3, 4, 5, 6, 7, 8]
 
 
@@ -41,11 +41,11 @@ def test_the_order_of_the_loads_does_not_matter() -> None:
     assert marked(*PLACE, *row(0x3C, 0x54, 0x40, 0x50, 0x44, 0x4C, 0x48)) == list(range(3, 10))
 
 
-def test_five_points_of_a_stencil_are_none() -> None:
+def test_five_points_of_a_stencil_are_no_window() -> None:
     assert marked(*PLACE, *row(0, 4, 8, 12, 16)) == []
 
 
-def test_floats_that_lie_apart_are_none() -> None:
+def test_floats_that_are_not_adjacent_are_no_window() -> None:
     assert marked(*PLACE, *row(0, 8, 16, 24, 32, 40, 48)) == []
 
 
@@ -60,7 +60,7 @@ def test_floats_that_lie_apart_are_none() -> None:
     ],
     ids=["the same for all lanes", "four elements per lane", "a sixteenth of the lanes", "rows", "loaded"],
 )
-def test_lanes_that_do_not_lie_side_by_side_share_no_window(place: tuple[str, ...]) -> None:
+def test_lanes_that_are_not_adjacent_share_no_window(place: tuple[str, ...]) -> None:
     assert marked(*place, *row(0, 4, 8, 12, 16, 20)) == []
 
 
@@ -74,7 +74,7 @@ def test_lanes_that_do_not_lie_side_by_side_share_no_window(place: tuple[str, ..
         ("S2R R5, SR_TID.X", "LDC R7, c[0x0][0x210]", "IADD3 R5, R7, -R5, RZ", "IMAD R3, R5, -0x4, RZ"),
     ],
 )
-def test_the_place_of_a_lane_is_followed(place: tuple[str, ...]) -> None:
+def test_the_offset_of_a_lane_is_found(place: tuple[str, ...]) -> None:
     start = len(place) + 1
     found = marked("LDC R9, c[0x0][0x210]", *place, *row(0, 4, 8, 12, 16, 20))
     assert found == list(range(start, start + 6))
@@ -85,11 +85,11 @@ def test_a_pair_of_floats_is_one_element() -> None:
     assert marked(*place, *row(*range(0, 48, 8), opcode="LDS.64")) == [2, 3, 4, 5, 6, 7]
 
 
-def test_a_loop_that_goes_on_by_one_element_has_a_window() -> None:
+def test_a_loop_that_advances_by_one_element_has_a_window() -> None:
     assert marked(*PLACE, "LDS R7, [R3]", "IADD3 R3, R3, 0x4, RZ", "@P0 BRA 0x30") == [3]
 
 
-def test_a_loop_that_leaves_elements_out_does_not() -> None:
+def test_a_loop_that_skips_elements_has_no_window() -> None:
     assert marked(*PLACE, "LDS R7, [R3]", "IADD3 R3, R3, 0x400, RZ", "@P0 BRA 0x30") == []
 
 
@@ -99,12 +99,12 @@ def test_loads_from_global_memory_are_windows_too() -> None:
     assert marked(*place, *loads) == [3, 4, 5, 6, 7, 8]
 
 
-def test_a_register_that_changes_in_between_is_another_place() -> None:
+def test_a_register_that_changes_in_between_is_another_address_for_a_window() -> None:
     moved = "IADD3 R3, R3, 0x100, RZ"
     assert marked(*PLACE, *row(0, 4, 8), moved, *row(0, 4, 8)) == []
 
 
-def test_what_only_some_lanes_compute_is_not_known() -> None:
+def test_values_that_only_some_lanes_compute_are_unknown() -> None:
     assert marked(*PLACE, "@P0 IMAD R3, R3, 0x4, RZ", *row(0, 4, 8, 12, 16, 20)) == []
 
 
@@ -199,11 +199,11 @@ def test_where_paths_meet_only_a_common_stride_is_known() -> None:
         (64, 1, 16),
     ],
 )
-def test_words_of_one_bank_that_a_warp_asks_for(stride: int, size: int, ways: int) -> None:
+def test_the_degree_of_a_bank_conflict(stride: int, size: int, ways: int) -> None:
     assert bank_conflict(stride, size) == ways
 
 
-def test_whole_warps_access_what_no_thread_index_decides_about() -> None:
+def test_an_access_is_uniform_where_no_thread_index_decides_about_it() -> None:
     code = program("""
         S2R R3, SR_TID.X
         LDS R4, [R3]
@@ -272,9 +272,7 @@ def _saved(code: Code, per_request: float) -> list[float]:
         ([2 * at for at in range(8)], "LDG.E.U16.CONSTANT", 16, 0.875),
     ],
 )
-def test_one_access_takes_what_the_lanes_step_over(
-    offsets: list[int], kind: str, per_request: float, saved: float
-) -> None:
+def test_one_wide_access_replaces_strided_ones(offsets: list[int], kind: str, per_request: float, saved: float) -> None:
     assert _saved(_loads(offsets, kind), per_request) == [saved] * len(offsets)
 
 
@@ -289,7 +287,7 @@ def test_one_access_takes_what_the_lanes_step_over(
         ([0, 16, 32, 48], 16, "steps of a loop"),
     ],
 )
-def test_others_save_nothing(offsets: list[int], per_request: float, why: str) -> None:
+def test_other_accesses_save_nothing(offsets: list[int], per_request: float, why: str) -> None:
     assert not any(_saved(_loads(offsets), per_request)), why
 
 
@@ -342,7 +340,7 @@ def _fields(*lines: str) -> list[int]:
 
 
 @pytest.mark.parametrize("load", ["LDG.E R4, desc[UR6][R20.64]", "LDG.E.64 R4, desc[UR6][R20.64+0x8]"])
-def test_a_load_of_a_field_takes_part_of_a_structure(load: str) -> None:
+def test_a_load_of_a_field_is_a_structure_load(load: str) -> None:
     assert _fields("IMAD.WIDE R20, R3, 0x10, R16", load) == [1]
     assert _fields("IMAD.WIDE.U32 R20, R3, 0x40, R16", load) == [1]
 
@@ -358,9 +356,9 @@ def test_a_load_of_a_field_takes_part_of_a_structure(load: str) -> None:
         ("IMAD.WIDE R20, R3, 0x10, R16", "LDC.64 R20, c[0x0][0x210]", "LDG.E R4, desc[UR6][R20.64]"),
         ("IMAD.WIDE R20, R3, 0x10, R16", "LDS R4, [R20]"),
     ],
-    ids=["a word", "a whole quad", "a whole pair", "a row", "another address", "overwritten", "shared memory"],
+    ids=["a word", "a complete quad", "a complete pair", "a row", "another address", "overwritten", "shared memory"],
 )
-def test_a_load_of_whole_elements_takes_no_part(lines: tuple[str, ...]) -> None:
+def test_a_load_of_complete_elements_is_no_structure_load(lines: tuple[str, ...]) -> None:
     assert _fields(*lines) == []
 
 

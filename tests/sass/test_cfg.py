@@ -208,7 +208,7 @@ def test_guarded_exits_do_not_decide_about_threads_that_stay() -> None:
     assert decided_by(code, 1) == ()
 
 
-def test_who_decides_about_a_call_decides_about_the_function() -> None:
+def test_a_branch_that_decides_about_a_call_decides_about_the_function() -> None:
     code = program("""
         @P0 BRA {skip}
         CALL.REL.NOINC {f}

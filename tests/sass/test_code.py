@@ -16,7 +16,7 @@ def test_an_analysis_is_computed_once_for_each_object() -> None:
     assert one != same_text
 
 
-def test_two_analyses_of_one_object_are_kept_apart() -> None:
+def test_two_analyses_of_one_object_have_separate_results() -> None:
     @analysis
     def first(code: Code) -> str:
         return code.texts[0]

@@ -1,4 +1,4 @@
-"""What holds for every analysis that gives one number per instruction, on snippets put together at random."""
+"""Properties of every analysis that gives one number per instruction, on randomly combined snippets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Branches in loops that depend on loaded data, and index arithmetic, which loaded data do not reach."""
+"""Branches in loops that depend on loaded data, and index arithmetic, which does not."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shares(*lines: str) -> tuple[int, int]:
         pytest.param([LOAD, "MOV R4, RZ", BY_DATA, BACK], (1, 0), id="overwritten since"),
         pytest.param([LOAD, "@P1 MOV R4, RZ", BY_DATA, BACK], (1, 1), id="overwritten in some lanes"),
         pytest.param(
-            ["ISETP.GT.AND P1, PT, R9, R7, PT", "@P1 BRA 0x30", LOAD, "MOV R9, R4", BACK], (2, 1), id="next turn"
+            ["ISETP.GT.AND P1, PT, R9, R7, PT", "@P1 BRA 0x30", LOAD, "MOV R9, R4", BACK], (2, 1), id="next iteration"
         ),
         pytest.param(
             [LOAD, "ISETP.GT.AND P1, PT, R4, R7, PT", "PLOP3.LUT P0, PT, P1, P2, PT, 0x80, 0x0", BACK],
@@ -60,7 +60,7 @@ def test_a_branch_is_by_data_where_loaded_numbers_decide_it(lines: list[str], ex
         pytest.param(["FADD R5, R6, R7", "MUFU.RCP R5, R5"], [0, 0], id="floats"),
         pytest.param([BY_COUNT, BACK], [1, 1], id="a test of bounds"),
         pytest.param(["EXIT", "BAR.SYNC 0x0", "NOP"], [0, 0, 0], id="what every thread does once"),
-        pytest.param(["IADD3 R5, R9, 0x1, RZ", LOAD, "MOV R9, R4", "BRA 0x0"], [0, 0, 0, 1], id="next turn"),
+        pytest.param(["IADD3 R5, R9, 0x1, RZ", LOAD, "MOV R9, R4", "BRA 0x0"], [0, 0, 0, 1], id="next iteration"),
     ],
 )
 def test_what_no_loaded_number_goes_into_is_index_arithmetic(lines: list[str], expected: list[int]) -> None:

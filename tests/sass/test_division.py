@@ -38,12 +38,12 @@ def test_a_division_takes_a_reciprocal_and_a_quotient() -> None:
     assert weights(division_instructions, *lines)[len(RECIPROCAL)] == 10
 
 
-@pytest.mark.parametrize("turns", [1, 8, 100])
-def test_a_divisor_that_stays_needs_its_reciprocal_once(turns: int) -> None:
+@pytest.mark.parametrize("iterations", [1, 8, 100])
+def test_a_loop_invariant_divisor_needs_its_reciprocal_once(iterations: int) -> None:
     lines = (*RECIPROCAL, *QUOTIENT, "@P1 BRA 0x80")
-    executed = np.array([1.0] * len(RECIPROCAL) + [float(turns)] * (len(QUOTIENT) + 1))
-    assert division_instructions(code(*lines)) @ executed == 7 + 10 * turns
-    assert division_leaves(code(*lines)) @ executed == 2 * turns
+    executed = np.array([1.0] * len(RECIPROCAL) + [float(iterations)] * (len(QUOTIENT) + 1))
+    assert division_instructions(code(*lines)) @ executed == 7 + 10 * iterations
+    assert division_leaves(code(*lines)) @ executed == 2 * iterations
 
 
 def test_a_remainder_whose_difference_is_written_the_other_way_round_is_a_division() -> None:
@@ -136,12 +136,12 @@ def test_a_test_of_other_numbers_before_a_division_is_none_of_its_size() -> None
     assert sum(weights(division_instructions, *lines)) == 17
 
 
-def test_a_quotient_is_one_wherever_its_reciprocal_was_kept() -> None:
+def test_a_quotient_counts_although_its_reciprocal_was_spilled_or_moved() -> None:
     spilled = ("STL [R1], R6", "MOV R6, RZ", "LDL R6, [R1]")
     assert sum(weights(division_instructions, *RECIPROCAL, *spilled, *QUOTIENT)) == 17
 
 
-def test_a_high_product_beside_a_division_is_no_quotient() -> None:
+def test_a_high_product_next_to_a_division_is_no_quotient() -> None:
     lines = (*RECIPROCAL, *QUOTIENT, "IMAD.HI.U32 R20, R21, R22, RZ")
     assert sum(weights(division_instructions, *lines)) == 17
     assert sum(weights(division_leaves, *lines)) == 2
@@ -153,7 +153,7 @@ def test_a_remainder_is_a_division_though_its_comparison_reads_a_copy_of_the_div
 
 
 @pytest.mark.parametrize("divisor", ["6", "c[0x0][0x254]", "UR5"])
-def test_a_reciprocal_of_what_all_threads_share_could_be_kept(divisor: str) -> None:
+def test_a_reciprocal_of_a_thread_invariant_divisor_could_be_reused(divisor: str) -> None:
     assert marked(repeated_divisions, f"MUFU.RCP64H R13, {divisor}") == [0]
 
 
@@ -167,7 +167,7 @@ def test_a_divisor_that_the_loop_keeps_is_divided_by_again() -> None:
     assert marked(repeated_divisions, *lines) == [2]
 
 
-def test_a_divisor_that_each_turn_makes_anew_is_none() -> None:
+def test_a_divisor_that_each_iteration_computes_again_is_not_repeated() -> None:
     lines = ("MOV R27, R2", "DADD R26, R26, 1", "MUFU.RCP64H R13, R27", "@P0 BRA 0x10")
     assert marked(repeated_divisions, *lines) == []
 
@@ -176,7 +176,7 @@ def test_a_single_division_is_not_repeated() -> None:
     assert marked(repeated_divisions, "DADD R26, R2, R4", "MUFU.RCP64H R13, R27") == []
 
 
-def test_a_uniform_divisor_that_each_turn_fetches_anew_is_none() -> None:
+def test_a_uniform_divisor_that_each_iteration_loads_again_is_not_repeated() -> None:
     fetches = ("MOV R2, R3", "ULDC UR5, c[0x0][UR4]", "MUFU.RCP64H R13, UR5")
     assert marked(repeated_divisions, *fetches, "UIADD3 UR4, UR4, 0x8, URZ", "@P0 BRA 0x10") == []
     assert marked(repeated_divisions, *fetches, "@P0 BRA 0x10") == [2]  # the same one each time

@@ -1,4 +1,4 @@
-"""Which indices of blocks and threads reach instructions."""
+"""The indices of blocks and threads that instructions depend on."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_where_paths_meet_a_value_depends_on_the_branch_that_chose_it() -> None:
     assert operands(program(CHOICE), "FADD") == TID_X
 
 
-def test_on_the_way_itself_nothing_is_chosen() -> None:
+def test_on_one_path_nothing_is_chosen() -> None:
     code = program(CHOICE)
     found = index_dependence(code)[where(code, "FMUL")]
     assert (found.operands, found.control) == (0, TID_X)

@@ -55,7 +55,7 @@ def test_both_ways_to_a_place_count() -> None:
     assert of_last(*joined, "FMUL R4, R3, 2") == "XY"
 
 
-def test_what_three_loops_around_one_another_turn_over_is_known() -> None:
+def test_values_that_three_nested_loops_carry_are_known() -> None:
     nest = ("MOV R3, RZ", "FMUL R4, R3, 2", "MOV R3, R5", "@P0   BRA 0x10", "MOV R5, R6", "@P1   BRA 0x10")
     assert at(1, *nest, "MOV R6, R7", X, "MOV R7, R1", "@P2   BRA 0x10") == "X"
 
@@ -108,7 +108,7 @@ def test_local_memory_brings_what_was_stored_there() -> None:
     assert of_last(X, "STL [R3], R1", "LDL R4, [R5]", "FMUL R6, R4, 2") == "X"
 
 
-def test_the_guard_is_told_apart_from_the_operands() -> None:
+def test_the_guard_is_separate_from_the_operands() -> None:
     [*_, last] = index_dependence(code(X, Y, "ISETP.NE.AND P0, PT, R2, RZ, PT", "@P0   FMUL R4, R1, 2"))
     assert axes(last.operands) == "X"
     assert axes(last.guard) == "Y"
@@ -134,7 +134,7 @@ LINES = st.one_of(
 
 
 @given(st.lists(LINES, max_size=14))
-def test_whatever_code_does_it_is_walked_through(lines: list[str]) -> None:
+def test_any_code_is_analysed_without_an_error(lines: list[str]) -> None:
     found = index_dependence(code(*lines))
     assert len(found) == len(lines)
     uniform = index_dependence(code(*[line.replace("SR_TID.X", "SR_CLOCKLO") for line in lines]))

@@ -40,7 +40,7 @@ from tests.sass.program import program
         ("FFMA R24, R9, R4, R5", 0.0),
     ],
 )
-def test_wide_and_high_products_take_the_integer_multiplier_a_whole_cycle(text: str, cycles: float) -> None:
+def test_wide_and_high_products_take_one_cycle_of_the_integer_multiplier(text: str, cycles: float) -> None:
     assert weights(integer_multiply_cycles, text) == [cycles]
 
 
@@ -97,7 +97,7 @@ COUNTED = [
 @pytest.mark.parametrize(
     ("of", "counts", "does_not"), COUNTED, ids=[f"{of.__name__}: {text}" for of, text, _ in COUNTED]
 )
-def test_an_instruction_is_told_from_its_neighbours(of: Of, counts: str, does_not: str) -> None:
+def test_similar_instructions_are_distinguished(of: Of, counts: str, does_not: str) -> None:
     assert marked(of, does_not, counts, does_not) == [1]
 
 
@@ -236,7 +236,7 @@ def test_loops_in_loops_iterate_at_their_own_jumps() -> None:
 
 
 def test_a_jump_back_from_code_that_was_moved_to_the_end_makes_no_loop() -> None:
-    """Nvcc 12 and 13 for Hopper: the way of a shuffle where the warp is not whole stands after the EXIT."""
+    """Nvcc 12 and 13 for Hopper: the path of a shuffle in an incomplete warp stands after the EXIT."""
     moved = program("""
         MOV R0, RZ
         BRA.DIV UR4, {apart}

@@ -1,4 +1,4 @@
-"""Arithmetic that is the same in every thread."""
+"""Thread-invariant arithmetic."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def test_arithmetic_of_floats_is_counted_by_itself() -> None:
     assert at(thread_invariant_floats(KERNEL)) == [2, 3, 4]
 
 
-def test_a_result_that_other_arithmetic_takes_is_what_a_table_would_hold() -> None:
+def test_a_result_that_varying_arithmetic_uses_could_stand_in_a_table() -> None:
     assert at(thread_invariant_float_results(KERNEL)) == [4]
 
 
-def test_one_that_is_written_anew_before_is_none() -> None:
+def test_a_result_that_is_overwritten_before_does_not_count() -> None:
     again = (*WEIGHT[:5], "MOV R3, RZ", *WEIGHT[6:])
     assert at(thread_invariant_float_results(Code(again, KERNEL.addresses))) == []
 
 
-def test_what_only_code_after_a_loop_uses_is_one_result_of_many() -> None:
+def test_a_result_that_only_code_after_the_loop_uses_does_not_count() -> None:
     loop = ("S2R R1, SR_TID.X", "MUFU.RSQ R3, R3", "@P0 BRA 0x10", "FMUL R4, R3, R1", "EXIT")
     assert at(thread_invariant_float_results(Code(loop, tuple(range(0, 80, 16))))) == []
     inside = ("S2R R1, SR_TID.X", "MUFU.RSQ R3, R2", "FMUL R4, R3, R1", "@P0 BRA 0x10", "EXIT")

@@ -1,4 +1,4 @@
-"""The opcode table: each row is well formed, and the first row that covers an opcode is the one meant."""
+"""The opcode table: each row is well formed, and the first row that covers an opcode is the intended one."""
 
 from itertools import pairwise
 from pathlib import Path

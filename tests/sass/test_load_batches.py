@@ -1,4 +1,4 @@
-"""Loads in flight together; more cases stand beside the quantities in tests/metrics."""
+"""Batches of loads in flight together; more cases are in tests/metrics/test_quantities.py."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_load_brings_the_bytes_of_its_width(modifiers: str, size: int) -> None
     assert list(load_batches(code(f"LDG.E{modifiers} R4, desc[UR4][R2.64]"))) == [(0, max(size, 4))]
 
 
-def test_a_loop_that_is_unrolled_over_two_turns_has_two_loads_in_flight() -> None:
+def test_a_loop_unrolled_by_two_has_two_loads_in_flight() -> None:
     lines = [
         "LDG.E R5, desc[UR4][R2.64]",
         "LDG.E R6, desc[UR4][R2.64+0x4]",

@@ -11,7 +11,7 @@ LOAD_AT_R6 = ("IMAD.WIDE R6, R6, 0x4, R2", "LDG.E R8, desc[UR4][R6.64]")
 
 
 @pytest.mark.parametrize("rounds", ["F2I.FLOOR.NTZ R6, R4", "F2I.TRUNC.NTZ R6, R4"])
-def test_a_load_at_a_rounded_coordinate_is_one(rounds: str) -> None:
+def test_a_load_at_a_rounded_coordinate_counts(rounds: str) -> None:
     assert weights(float_coordinates, rounds, *LOAD_AT_R6) == [0.0, 0.0, 1.0]
 
 
@@ -23,16 +23,16 @@ def test_a_load_at_a_rounded_coordinate_is_one(rounds: str) -> None:
         ("F2I.TRUNC.NTZ R6, R4", "S2R R6, SR_TID.X"),  # overwritten
     ],
 )
-def test_a_load_elsewhere_is_none(before: tuple[str, ...]) -> None:
+def test_other_loads_do_not_count(before: tuple[str, ...]) -> None:
     assert not any(weights(float_coordinates, *before, *LOAD_AT_R6))
 
 
-def test_doubles_that_are_loaded_are_told_from_those_that_are_computed() -> None:
+def test_loaded_doubles_count_and_computed_ones_do_not() -> None:
     code = ("LDG.E.64 R2, desc[UR4][R6.64]", "DADD R4, R2, R8", "F2F.F64.F32 R2, R10", "DMUL R4, R2, R8")
     assert weights(kept_doubles, *code) == [0.0, 1.0, 0.0, 0.0]
 
 
-def test_doubles_that_are_stored_are_told_from_those_that_are_converted() -> None:
+def test_stored_doubles_count_and_converted_ones_do_not() -> None:
     kept = ("I2F.F64 R2, R10", "DMUL R4, R2, R8", "STG.E.64 desc[UR4][R6.64], R4")
     assert weights(kept_doubles, *kept) == [0.0, 0.0, 1.0]
     converted = ("I2F.F64 R2, R10", "DMUL R4, R2, R8", "F2F.F32.F64 R4, R4", "STG.E desc[UR4][R6.64], R4")
@@ -52,7 +52,7 @@ def test_a_global_array_of_doubles_that_may_be_written_is_the_kernels_own() -> N
     assert weights(kept_doubles, *own, "DADD R6, R4, R8") == [0.0, 0.0, 0.0, 1.0]
 
 
-def test_a_conversion_of_what_was_loaded_is_told_from_others() -> None:
+def test_only_conversions_of_loaded_values_count() -> None:
     loaded = "LDG.E.S16 R4, desc[UR4][R2.64]"
     assert marked(converted_loads, loaded, "I2F.S16 R5, R4") == [1]
     assert marked(converted_loads, loaded, "IADD3 R4, R4, R6, RZ", "I2F R5, R4") == []

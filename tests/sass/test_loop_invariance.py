@@ -1,4 +1,4 @@
-"""Operands that a loop does not change."""
+"""Registers that are invariant in a loop."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LOOP = """
     ["NOP", "LDC R4, c[0x0][0x220]", "MOV R4, R7", "IADD3 R6, R7, 0x1, RZ\nI2F R4, R6", "ULDC UR5, c[0x0][UR4]"],
     ids=["untouched", "an argument", "a copy", "arithmetic", "another register"],
 )
-def test_what_is_computed_from_the_same_values_each_time_is_invariant(made: str) -> None:
+def test_values_computed_from_invariant_values_are_invariant(made: str) -> None:
     assert invariant(program(LOOP.format(made=made, function="NOP")), "R4")
 
 
@@ -52,10 +52,10 @@ def test_what_is_computed_from_the_same_values_each_time_is_invariant(made: str)
         "IADD3 R6, R6, 0x1, RZ\nI2F R4, R6",
     ],
 )
-def test_what_may_differ_is_not(made: str) -> None:
+def test_values_that_may_differ_are_not_invariant(made: str) -> None:
     assert not invariant(program(LOOP.format(made=made, function="NOP")), "R4")
 
 
-def test_what_a_called_function_defines_is_not() -> None:
+def test_values_that_a_called_function_defines_are_not_invariant() -> None:
     calls = LOOP.format(made="CALL.REL.NOINC {function}", function="FADD R4, R4, 1")
     assert not invariant(program(calls), "R4")

@@ -1,4 +1,4 @@
-"""Loads in loops: what does not change, what is loaded again, and chains."""
+"""Global loads in loops: unchanged addresses, reloads, and chains."""
 
 from __future__ import annotations
 

@@ -67,11 +67,11 @@ def test_an_instruction_is_of_its_class(asked: Class, text: str) -> None:
 
 
 @pytest.mark.parametrize(("asked", "text"), STRANGERS, ids=[f"{each.__name__}: {text}" for each, text in STRANGERS])
-def test_a_similar_instruction_is_not(asked: Class, text: str) -> None:
+def test_a_similar_instruction_is_not_of_the_class(asked: Class, text: str) -> None:
     assert not asked(decode(text))
 
 
 @pytest.mark.parametrize("text", ["", "(bad)", "???", "@P0"])
-def test_what_cannot_be_read_is_of_no_class(text: str) -> None:
+def test_a_text_that_cannot_be_decoded_is_of_no_class(text: str) -> None:
     classes = {each for each, _ in MEMBERS}
     assert not any(each(decode(text)) for each in classes)

@@ -1,4 +1,4 @@
-"""Powers by whole numbers in machine code."""
+"""Powers with integer, half and quarter exponents in machine code."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def single(product: str) -> list[str]:
     return [product, "FRND R6, R5", "FSETP.GT.AND P0, PT, |R5|, 152, PT", "FADD R4, R5, -R6"]
 
 
-def double(*behind: str) -> list[str]:
-    """A call of pow, what comes behind it, and the function at 0x100 with its constant."""
-    lines = ["MOV R0, 0x20", "CALL.REL.NOINC 0x100", *behind, "EXIT"]
+def double(*after: str) -> list[str]:
+    """A call of pow, what comes after it, and the function at 0x100 with its constant."""
+    lines = ["MOV R0, 0x20", "CALL.REL.NOINC 0x100", *after, "EXIT"]
     return [
         *lines,
         *["NOP"] * (16 - len(lines)),
@@ -35,29 +35,29 @@ def test_a_literal_exponent_of_quarters_is_found(exponent: str) -> None:
 
 
 @pytest.mark.parametrize("exponent", ["2.2000000476837158203", "0.33333334326744079590", "1000", "R9", "+INF"])
-def test_other_exponents_are_not(exponent: str) -> None:
+def test_other_exponents_are_not_found(exponent: str) -> None:
     assert marked(*single(f"FMUL R5, R4, {exponent}")) == []
     assert marked(*double(f"DADD R4, R18, {exponent}")) == []
 
 
-def test_an_exponent_that_was_a_whole_number_is_found() -> None:
+def test_an_exponent_converted_from_an_integer_is_found() -> None:
     assert marked("I2FP.F32.S32 R9, R8", *single("FMUL R5, R4, R9")) == [3]
     assert marked(*double("I2F.F64 R8, R3", "DADD R4, R18, R8")) == [1]
 
 
-def test_a_whole_number_that_is_raised_is_no_exponent() -> None:
+def test_an_integer_base_is_no_exponent() -> None:
     assert marked(*double("I2F.F64 R18, R3", "DADD R4, R18, R8")) == []
 
 
-def test_one_that_was_overwritten_since_is_not() -> None:
+def test_an_exponent_that_was_overwritten_is_not_found() -> None:
     assert marked("I2FP.F32.S32 R9, R8", "FADD R9, R9, R3", *single("FMUL R5, R4, R9")) == []
 
 
-def test_a_change_of_sign_behind_the_call_is_no_sum() -> None:
+def test_a_change_of_sign_after_the_call_is_no_sum() -> None:
     assert marked(*double("DADD R12, -RZ, -R14", "DADD R4, R18, 3")) == [1]
 
 
-def test_a_sum_behind_the_next_call_belongs_to_that() -> None:
+def test_a_sum_after_the_next_call_belongs_to_that_call() -> None:
     assert marked(*double("CALL.REL.NOINC 0x120", "DADD R4, R18, 3")) == []
 
 
@@ -76,7 +76,7 @@ def test_a_test_of_range_that_no_product_leads_to_is_none() -> None:
     assert marked(*single("FMUL R7, R4, 2")[1:]) == []
 
 
-def test_what_a_power_takes_is_told_by_precision() -> None:
+def test_the_cost_of_a_power_depends_on_its_precision() -> None:
     powf, pow_ = code(*single("FMUL R5, R4, 2")), code(*double("DADD R4, R18, 2"))
     assert (power_instructions(powf).sum(), power_doubles(powf).sum(), power_special(powf).sum()) == (50, 0, 3)
     assert (power_instructions(pow_).sum(), power_doubles(pow_).sum(), power_special(pow_).sum()) == (170, 84, 1)

@@ -1,4 +1,4 @@
-"""Where values come from, and what follows for branches and for arithmetic on indices."""
+"""Where values come from, with the branches and the index arithmetic that follow from it."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def places(code: Code, lines: Sequence[int] = ()) -> list[Place]:
 LOAD = "LDG.E R4, desc[UR4][R6.64]"
 
 
-def test_the_second_loop_over_an_argument_repeated_pass_loads() -> None:
+def test_the_second_loop_over_an_argument_is_a_repeated_pass() -> None:
     code, executed, loads = _code(("in", LOAD, 8), ("in", LOAD, 8), ("in", LOAD, 8))
     assert again(code, executed) == loads[1:]
 
@@ -65,7 +65,7 @@ def test_the_second_loop_over_an_argument_repeated_pass_loads() -> None:
         (("in", LOAD, 0), "a loop that is never entered"),
     ],
 )
-def test_other_loops_do_not(second: tuple[str, str, int], why: str) -> None:
+def test_other_loops_are_no_repeated_pass(second: tuple[str, str, int], why: str) -> None:
     code, executed, _ = _code(("in", LOAD, 8), second)
     assert again(code, executed) == [], why
 

@@ -8,7 +8,7 @@ from ncuview.sass.idioms.shared_sums import shared_pairs, shared_updates
 from tests.sass.counting import marked
 
 
-def test_a_sum_that_is_kept_in_shared_memory_is_updated_there() -> None:
+def test_a_sum_in_shared_memory_is_an_update() -> None:
     lines = ("@!P1 LDS R3, [R5]", "@!P1 LDS R2, [R2]", "@!P1 FADD R4, R3, R2", "@!P1 STS [R5], R4")
     assert marked(shared_updates, *lines) == [3]
 

@@ -22,7 +22,7 @@ COUNTED = [
 @pytest.mark.parametrize(
     ("of", "counts", "does_not"), COUNTED, ids=[f"{of.__name__}: {text}" for of, text, _ in COUNTED]
 )
-def test_a_spill_is_known_from_an_array(of: Of, counts: str, does_not: str) -> None:
+def test_spills_and_local_arrays_are_distinguished(of: Of, counts: str, does_not: str) -> None:
     assert marked(of, does_not, counts, does_not) == [1]
 
 

@@ -1,4 +1,4 @@
-"""What is called thread-invariant holds the same values in all threads: small programs without loops are executed."""
+"""Values reported as thread-invariant are the same in all threads: small programs without loops are executed."""
 
 from __future__ import annotations
 

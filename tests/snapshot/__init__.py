@@ -98,7 +98,7 @@ def _letter(outcome: Outcome) -> str:
 
 
 def _decided(outcome: Outcome) -> tuple[str, ...]:
-    """What an outcome decides beside its kind; texts are not part of it."""
+    """What an outcome decides besides its kind, without its texts."""
     if not isinstance(outcome, Finding):
         return ()
     gain = outcome.predicted_speedup

@@ -1,4 +1,4 @@
-"""The table of what good kernels attain: the user's own section counts, and a file that cannot be used is named."""
+"""The table of attainable shares: the user's own section comes first, and a file that cannot be used is named."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def measured(device: str = OTHER, best: float = 0.8, more: Mapping[str, Attained
 # Whose figures count
 
 
-def test_the_users_section_counts_and_the_shipped_table_gives_what_it_lacks(write: Write) -> None:
+def test_the_users_section_comes_first_and_the_shipped_table_gives_missing_figures(write: Write) -> None:
     shipped = of_gpu(H200)
     write(f'["{H200}"]\nlaunch_ns = 1234\ndram = {{ low = 0.5, best = 0.6, high = 0.7 }}\n')
     assert attainable(H200, "dram", "best") == 0.6
@@ -84,7 +84,7 @@ def test_predictions_rest_on_the_users_section(write: Write) -> None:
     assert (before, load_of(Analysis(launch)).attainable["best"]["l2_out"][0]) == (0.9, 0.6)
 
 
-def test_a_gpu_that_nobody_measured_is_said_to_be_assumed(write: Write) -> None:
+def test_a_gpu_that_was_not_measured_is_reported_as_assumed(write: Write) -> None:
     rules = load_rules()[:1]
     remark = diagnose(make_profile(Launch(device=OTHER), Launch(device=H200)), rules).remark
     assert remark == f"attainable shares are assumed for {OTHER}: `ncuview calibrate` measures them"
@@ -206,7 +206,7 @@ def test_no_table_and_an_empty_one_are_none(write: Write) -> None:
 # Keeping a section
 
 
-def test_what_was_measured_is_kept_and_nothing_else(tmp_path: Path) -> None:
+def test_what_was_measured_is_saved_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "new" / "table.toml"
     check_writable(path)
     save_calibration(measured(), path)
@@ -238,7 +238,7 @@ def test_other_gpus_keep_their_sections_as_they_were_written(tmp_path: Path) -> 
     assert read_table(path).keys() == {"GPU 1", "GPU", OTHER}
 
 
-def test_sections_that_cannot_be_told_apart_are_left_alone(tmp_path: Path) -> None:
+def test_sections_that_cannot_be_separated_are_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "table.toml"
     path.write_text(f'"{OTHER}".launch_ns = 9\nGPU.launch_ns = 3\n', encoding="utf-8")
     before = path.read_bytes()
@@ -247,7 +247,7 @@ def test_sections_that_cannot_be_told_apart_are_left_alone(tmp_path: Path) -> No
     assert path.read_bytes() == before
 
 
-def test_a_name_needs_no_care(tmp_path: Path) -> None:
+def test_any_device_name_can_be_saved(tmp_path: Path) -> None:
     name = 'GPU "x" \\ ] \x1b \x7f # é'
     path = tmp_path / "table.toml"
     save_calibration(measured(name), path)
@@ -273,7 +273,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert OTHER in read_table(tmp_path / "dotfiles" / "table.toml")
 
 
-def test_readers_never_see_half_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readers_never_see_an_incomplete_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "table.toml"
     save_calibration(measured(best=0.81), path)
     seen = []
@@ -287,7 +287,9 @@ def test_readers_never_see_half_a_table(tmp_path: Path, monkeypatch: pytest.Monk
     assert read_table(path)[OTHER]["dram"]["best"] == 0.82
 
 
-def test_a_full_disk_leaves_the_old_table_and_no_rubbish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_old_table_and_no_temporary_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "table.toml"
     save_calibration(measured(best=0.81), path)
 

@@ -1,4 +1,4 @@
-"""What good kernels attain, computed from profiles: of an H200 as shipped, and of made launches case by case."""
+"""What good kernels attain, computed from profiles: of an H200 as shipped, and from constructed launches."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_shipped_shares_come_out_of_the_recorded_profiles(unit: str, bound: 
 
 
 @pytest.mark.parametrize("figure", ["launch_ns", "blocks_per_ns", "host_bytes_per_ns"])
-def test_so_do_the_other_figures(figure: str) -> None:
+def test_the_other_figures_come_out_too(figure: str) -> None:
     found = recorded(*FAMILIES).figures[figure]
     assert not found.assumed
     assert found.value == pytest.approx(shipped(H200)[figure], rel=CLOSE)
@@ -67,7 +67,7 @@ def test_units_that_no_kernel_saturates_say_so() -> None:
     assert shares["tex"].assumed == "no kernel of the catalogue saturates it"
 
 
-def test_fewer_reports_give_less_and_say_which_kernels_lack() -> None:
+def test_fewer_reports_give_fewer_figures_and_name_the_missing_kernels() -> None:
     some = recorded("calibration")
     assert (some.shares["lsu"].kernel, some.shares["lsu"].assumed) == ("sharedRequests", "")
     assert some.shares["l2_atomic"].assumed == "no launch of histogram_global"
@@ -96,7 +96,7 @@ def test_without_reports_those_kernels_are_profiled_here(monkeypatch: pytest.Mon
 
 
 def launch(kernel: str, unit: str = "", percent: float = 0.0, metrics: Mapping[str, float] = {}) -> Launch:
-    """A launch on a GPU that nobody measured, with one unit in use."""
+    """A launch on a GPU that was not measured, with one unit in use."""
     use = {USE[unit]: percent} if unit else {}
     return Launch(kernel=kernel, device=OTHER, metrics={**use, **metrics})
 
@@ -145,7 +145,7 @@ def test_a_counter_that_was_not_collected_is_not_measured() -> None:
     assert share("alu", launch("aluPipe").without(USE["alu"])) == "no launch of aluPipe"
 
 
-def test_writing_costs_what_a_copy_lacks() -> None:
+def test_the_cost_of_writing_is_what_a_copy_does_not_reach() -> None:
     half = {"dram__bytes_read.sum": 1e9, "dram__bytes_write.sum": 1e9}
     read = launch("dramRead", "dram", 90.0)
     copy = launch("copySharedMem", "dram", 80.0, half)

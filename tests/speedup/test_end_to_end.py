@@ -1,4 +1,4 @@
-"""Copies and kernel together: what of a kernel's gain shows beside its copies, after Amdahl."""
+"""Copies and kernel together: the part of a kernel's gain that the end-to-end time shows, by Amdahl's law."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def timed(
     to_device: float = 1e6,
     kernel: float = 1e6,
     to_host: float = 1e6,
-    whole: float = 3e6,
+    end_to_end: float = 3e6,
     streams: int = 1,
     copied_bytes: float = 1e8,
     device: str = H200,
@@ -33,7 +33,7 @@ def timed(
         "host__to_device_time": to_device,
         "host__kernel_time": kernel,
         "host__to_host_time": to_host,
-        "host__whole_time": whole,
+        "host__whole_time": end_to_end,
         "host__streams": streams,
         "host__copied_bytes": copied_bytes,
     }
@@ -44,8 +44,8 @@ def of_kernel(low: float, best: float, high: float, launches: int = 1) -> Speedu
     return Speedup(np.full(launches, low), np.full(launches, best), np.full(launches, high), ["dram"] * launches)
 
 
-def whole_gain(launch: Launch, *gains: float) -> tuple[float, ...]:
-    """Low, best and high of the whole, from those of the kernel."""
+def end_to_end_gain(launch: Launch, *gains: float) -> tuple[float, ...]:
+    """Low, best and high end-to-end, from those of the kernel."""
     low, best, high = gains if len(gains) == len(BOUNDS) else gains * 3
     return bounds(with_copies(of_kernel(low, best, high), Analysis(make_profile(launch))))
 
@@ -63,19 +63,21 @@ def launches(draw: st.DrawFn) -> Launch:
     """Copies and kernel one after the other, or over several streams, never faster than the longest of them."""
     there, kernel, back, streams = draw(durations), draw(durations), draw(durations), draw(st.integers(1, 4))
     parts = (there, kernel, back)
-    whole = sum(parts) if streams == 1 else draw(st.floats(max(parts), sum(parts)))
-    return timed(there, kernel, back, whole, streams)
+    end_to_end = sum(parts) if streams == 1 else draw(st.floats(max(parts), sum(parts)))
+    return timed(there, kernel, back, end_to_end, streams)
 
 
-def test_a_kernel_that_is_a_third_of_the_whole_brings_amdahls_part() -> None:
-    assert whole_gain(timed(), 1.5, 2.0, 4.0) == pytest.approx((1 / (2 / 3 + 1 / 4.5), 1.2, 1 / (2 / 3 + 1 / 12)))
+def test_a_kernel_that_is_a_third_of_the_end_to_end_time_gains_by_amdahls_law() -> None:
+    assert end_to_end_gain(timed(), 1.5, 2.0, 4.0) == pytest.approx((1 / (2 / 3 + 1 / 4.5), 1.2, 1 / (2 / 3 + 1 / 12)))
 
 
-def test_without_copies_the_whole_is_the_kernel() -> None:
-    assert whole_gain(timed(to_device=0.0, kernel=3e6, to_host=0.0), 1.5, 2.0, 4.0) == pytest.approx((1.5, 2.0, 4.0))
+def test_without_copies_the_end_to_end_gain_is_the_kernels() -> None:
+    assert end_to_end_gain(timed(to_device=0.0, kernel=3e6, to_host=0.0), 1.5, 2.0, 4.0) == pytest.approx(
+        (1.5, 2.0, 4.0)
+    )
 
 
-def test_a_launch_whose_copies_nobody_timed_keeps_its_gain() -> None:
+def test_a_launch_whose_copies_were_not_timed_keeps_its_gain() -> None:
     before = of_kernel(1.5, 2.0, 4.0)
     after = with_copies(before, Analysis(make_profile(Launch())))
     assert bounds(after) == (1.5, 2.0, 4.0)
@@ -85,62 +87,62 @@ def test_a_launch_whose_copies_nobody_timed_keeps_its_gain() -> None:
 @pytest.mark.parametrize("name", ["host__kernel_time", "host__whole_time", "host__to_device_time"])
 def test_a_launch_of_which_a_time_is_unknown_keeps_its_gain(name: str) -> None:
     launch = timed(streams=2).with_metrics({name: math.nan})
-    assert whole_gain(launch, 1.5, 2.0, 4.0) == (1.5, 2.0, 4.0)
+    assert end_to_end_gain(launch, 1.5, 2.0, 4.0) == (1.5, 2.0, 4.0)
 
 
-def test_a_kernel_behind_longer_copies_gains_nothing() -> None:
-    assert whole_gain(timed(to_device=5e6, kernel=4e6, whole=6e6, streams=2), 10.0) == (1.0, 1.0, 1.0)
+def test_a_kernel_hidden_by_longer_copies_gains_nothing() -> None:
+    assert end_to_end_gain(timed(to_device=5e6, kernel=4e6, end_to_end=6e6, streams=2), 10.0) == (1.0, 1.0, 1.0)
 
 
-def test_only_what_sticks_out_of_overlapped_copies_gains() -> None:
-    launch = timed(to_device=2e6, kernel=5e6, to_host=1e6, whole=6e6, streams=3)
-    assert whole_gain(launch, 2.0) == pytest.approx((1 / (0.5 + 0.5 / 2),) * 3)
+def test_only_the_part_that_does_not_overlap_with_copies_gains() -> None:
+    launch = timed(to_device=2e6, kernel=5e6, to_host=1e6, end_to_end=6e6, streams=3)
+    assert end_to_end_gain(launch, 2.0) == pytest.approx((1 / (0.5 + 0.5 / 2),) * 3)
 
 
 def test_the_longer_direction_hides_the_kernel() -> None:
-    one = whole_gain(timed(to_device=2e6, kernel=5e6, to_host=1e6, whole=6e6, streams=2), 2.0)
-    other = whole_gain(timed(to_device=1e6, kernel=5e6, to_host=2e6, whole=6e6, streams=2), 2.0)
+    one = end_to_end_gain(timed(to_device=2e6, kernel=5e6, to_host=1e6, end_to_end=6e6, streams=2), 2.0)
+    other = end_to_end_gain(timed(to_device=1e6, kernel=5e6, to_host=2e6, end_to_end=6e6, streams=2), 2.0)
     assert one == other
 
 
 @pytest.mark.parametrize("gain", [0.0, 5e-324])
-def test_a_kernel_that_never_ends_makes_the_whole_endless(gain: float) -> None:
-    assert whole_gain(timed(), gain) == (0.0, 0.0, 0.0)
+def test_a_kernel_that_never_ends_makes_the_end_to_end_time_endless(gain: float) -> None:
+    assert end_to_end_gain(timed(), gain) == (0.0, 0.0, 0.0)
 
 
 def test_launches_do_not_influence_each_other() -> None:
-    profile = make_profile(timed(), Launch(), timed(kernel=2e6, whole=4e6))
+    profile = make_profile(timed(), Launch(), timed(kernel=2e6, end_to_end=4e6))
     together = with_copies(of_kernel(1.5, 2.0, 4.0, launches=3), Analysis(profile))
     assert [bounds(together, launch)[1] for launch in range(3)] == pytest.approx([1.2, 2.0, 4 / 3])
 
 
 @given(launches(), gains)
-def test_the_whole_gains_no_more_than_the_kernel_and_loses_no_more(launch: Launch, of: list[float]) -> None:
-    for whole, kernel in zip(whole_gain(launch, *of), of, strict=True):
-        assert min(1.0, kernel) <= whole * (1 + 1e-9)
-        assert whole <= max(1.0, kernel) * (1 + 1e-9)
+def test_the_end_to_end_gain_or_loss_is_no_more_than_the_kernels(launch: Launch, of: list[float]) -> None:
+    for end_to_end, kernel in zip(end_to_end_gain(launch, *of), of, strict=True):
+        assert min(1.0, kernel) <= end_to_end * (1 + 1e-9)
+        assert end_to_end <= max(1.0, kernel) * (1 + 1e-9)
 
 
 @given(launches(), gains)
-def test_the_best_guess_of_the_whole_lies_between_its_bounds(launch: Launch, of: list[float]) -> None:
-    low, best, high = whole_gain(launch, *of)
+def test_the_best_end_to_end_estimate_lies_between_its_bounds(launch: Launch, of: list[float]) -> None:
+    low, best, high = end_to_end_gain(launch, *of)
     assert 0 < low <= best <= high < math.inf
 
 
 @given(launches())
-def test_a_kernel_that_gains_nothing_leaves_the_whole_as_it_is(launch: Launch) -> None:
-    assert whole_gain(launch, 1.0) == pytest.approx((1.0, 1.0, 1.0))
+def test_a_kernel_that_gains_nothing_does_not_change_the_end_to_end_time(launch: Launch) -> None:
+    assert end_to_end_gain(launch, 1.0) == pytest.approx((1.0, 1.0, 1.0))
 
 
 @given(launches(), st.floats(1.0, 50.0))
 def test_no_kernel_saves_more_time_than_it_takes(launch: Launch, gain: float) -> None:
-    kernel, whole = launch.metrics["host__kernel_time"], launch.metrics["host__whole_time"]
+    kernel, end_to_end = launch.metrics["host__kernel_time"], launch.metrics["host__whole_time"]
     assert kernel is not None
-    assert whole is not None
-    assert whole * (1 - 1 / whole_gain(launch, gain)[1]) <= kernel * (1 - 1 / gain) + whole * 1e-9
+    assert end_to_end is not None
+    assert end_to_end * (1 - 1 / end_to_end_gain(launch, gain)[1]) <= kernel * (1 - 1 / gain) + end_to_end * 1e-9
 
 
-def test_what_is_left_of_the_whole_says_its_gain() -> None:
+def test_the_share_of_the_time_that_is_left_gives_the_gain() -> None:
     low, best, high = bounds(of_host(np.array([0.5])))
     assert best == 2.0
     assert low == pytest.approx(1 / (1 - 0.5 * CERTAINTY["low"]))
@@ -152,11 +154,11 @@ def test_copies_are_still_the_bottleneck_after_a_change_to_copies() -> None:
 
 
 @pytest.mark.parametrize("left", [1.0, 1.5, 100.0])
-def test_a_change_that_leaves_all_of_the_whole_gains_nothing(left: float) -> None:
+def test_a_change_that_leaves_all_of_the_time_gains_nothing(left: float) -> None:
     assert bounds(of_host(np.array([left]))) == (1.0, 1.0, 1.0)
 
 
-def test_a_share_that_is_unknown_promises_nothing_known() -> None:
+def test_an_unknown_share_gives_an_unknown_prediction() -> None:
     assert math.isnan(of_host(np.array([math.nan])).best[0])
 
 
@@ -179,9 +181,9 @@ def close(*made: Launch) -> list[float]:
     return [float(share) for share in attained(Analysis(make_profile(*made)))]
 
 
-def at_the_bus(whole: float, kernel: float = 1.0) -> Launch:
+def at_the_bus(end_to_end: float, kernel: float = 1.0) -> Launch:
     """A launch that moves 1e8 bytes each way, which the bus takes this long for when both ways work at once."""
-    return timed(kernel=kernel, whole=whole, copied_bytes=2e8)
+    return timed(kernel=kernel, end_to_end=end_to_end, copied_bytes=2e8)
 
 
 ONE_WAY_NS = 1e8 / of_gpu(H200)["host_bytes_per_ns"]
@@ -204,7 +206,7 @@ def test_how_close_it_comes_is_unknown_without_times() -> None:
 
 
 def test_a_gpu_that_was_not_measured_has_a_slow_bus() -> None:
-    known, unknown = close(timed(whole=1e8), timed(whole=1e8, device="NVIDIA Unheard-of"))
+    known, unknown = close(timed(end_to_end=1e8), timed(end_to_end=1e8, device="NVIDIA Unheard-of"))
     assert unknown > known
 
 
@@ -219,6 +221,6 @@ def test_copies_dominate_when_both_together_take_longer_than_the_kernel(kernel: 
     assert copies_dominate(Analysis(make_profile(timed(kernel=kernel)))) == [longer]
 
 
-def test_copies_that_nobody_timed_dominate_nothing() -> None:
+def test_copies_that_were_not_timed_do_not_dominate() -> None:
     profile: Profile = make_profile(Launch(), timed().without("host__to_host_time"))
     assert copies_dominate(Analysis(profile)) == [False, False]

@@ -40,7 +40,7 @@ def gain(
     added: Mapping[str, float] | None = None,
     latency: float = 0.0,
 ) -> tuple[float, float, float, str]:
-    """Low, best, high and the bottleneck afterwards, of a single launch."""
+    """Low, best and high speedup of a single launch, and the bottleneck after the change."""
     speedup = predict(
         load,
         {name: np.array([share]) for name, share in (effects or {}).items()},
@@ -67,7 +67,7 @@ def test_a_change_that_changes_nothing_gains_nothing(use: dict[str, float]) -> N
 
 
 @given(loads, changes, additions, shares)
-def test_the_best_guess_lies_between_its_bounds(
+def test_the_best_estimate_lies_between_its_bounds(
     use: dict[str, float], effects: dict[str, float], added: dict[str, float], latency: float
 ) -> None:
     low, middle, high, _ = gain(load_with(use), effects, added, latency)
@@ -137,7 +137,7 @@ def test_every_unit_with_a_demand_has_an_effect_on_it() -> None:
     assert len(NAMES) <= 15
 
 
-def test_what_warps_wait_for_by_themselves_shows_after_a_change_of_traffic_alone() -> None:
+def test_latencies_of_each_warp_count_after_a_change_of_traffic_alone() -> None:
     load = replace(load_with({"dram": 90.0}, launch__grid_size=1.0), own_waits=np.array([0.5]))
     traffic = {"dram_bytes": 0.1, "l2_sectors": 0.1}
     assert best(load, effects=traffic, latency=1.0) == pytest.approx(2.0, rel=0.03)
@@ -154,7 +154,7 @@ def test_latency_is_what_no_unit_explains() -> None:
     assert best(load, latency=1.0) == pytest.approx(1 / load.floor()[0])
 
 
-def test_the_low_bound_takes_part_of_the_claimed_latency_for_granted() -> None:
+def test_the_low_bound_counts_part_of_the_claimed_latency() -> None:
     low, middle, _, _ = gain(load_with({"dram": 20.0}), latency=1.0)
     assert low < middle
     assert CERTAINTY["low"] < CERTAINTY["best"] <= CERTAINTY["high"]
