@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ncuview.metrics.names import NAMES
+from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS
 from ncuview.metrics.quantities import QUANTITIES
 from ncuview.render.quantity_page import quantity_reference
 
@@ -17,7 +17,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs" / "reference"
 
 def pages() -> Mapping[Path, str]:
     """Each page and its text."""
-    return {DOCS / "quantities.md": quantity_reference(QUANTITIES.values(), NAMES)}
+    return {DOCS / "quantities.md": quantity_reference(QUANTITIES.values(), NAMES, OF_INSTRUCTIONS)}
 
 
 if __name__ == "__main__":
