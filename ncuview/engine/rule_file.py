@@ -1,9 +1,11 @@
-"""Read rule files (TOML) into compiled ``Rule`` objects, checked against the schema that this module defines.
+"""Load rule files (TOML) into compiled ``Rule`` objects, checked against the schema that this module defines.
 
-It loads one file, a folder or the shipped rules, and finds a rule by code or name.
+``load_rule`` loads a file; ``load_rules`` the shipped rules, the user's folders and the packs of installed packages.
 
-A rule with a part missing does not load; the error names file and key. Nothing in a rule file is code: expressions and
-messages are compiled by ``expression`` and ``template``, which refuse everything but arithmetic and formatted numbers.
+``find_rule`` finds a rule by code or name.
+
+A rule with a missing part does not load; the error names file and key. Nothing in a rule file is executed as code:
+``expression`` and ``template`` compile expressions and messages, and refuse all but arithmetic and formatted numbers.
 """
 
 from __future__ import annotations
@@ -17,36 +19,40 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ncuview.base.errors import RuleFileError, UnknownRule
+from ncuview.base.errors import RuleFileError, UnknownRule, UnsafeExpression
 from ncuview.base.expression import Expression, compile_expression, suggestion
 from ncuview.base.paths import shipped
 from ncuview.base.toml_file import toml_of
+from ncuview.engine.regions import region
 from ncuview.engine.rule_packs import with_packs
 from ncuview.engine.static_subjects import BYTES_IN_FLIGHT, SUBJECTS
 from ncuview.engine.template import Template, compile_template
 from ncuview.gpus import FIGURE_NAMES
-from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS
+from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS, in_words
 from ncuview.metrics.quantities import QUANTITIES, metrics_of
 from ncuview.records.diagnosis import Optimization
 from ncuview.speedup import effects as effect_names
 
 OPTIMIZATIONS: tuple[str, ...] = get_args(Optimization)
-"""The closed list: what a rule may advise."""
+"""The closed list of what a rule may advise."""
 
 Outcome = Literal["finding", "passed", "not_applicable", "skipped"]
 Text = Annotated[str, Field(min_length=1)]
 Status = Literal["draft", "shipped"]
 Kind = Literal["measured", "documented", "derived", "assumed"]
-"""Where a number comes from: a measurement, a document, other numbers by arithmetic, or nowhere yet."""
+"""Where a number comes from: a measurement, a document, other numbers by arithmetic, or an assumption."""
 
 
 _NOTHING = compile_expression("0")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
 _OBVIOUS = frozenset({0.0, 1.0, 2.0, 32.0, 100.0})
-"""Numbers that need no source: nothing, all, a pair, the threads of a warp or bytes of a sector, a percentage."""
+"""Numbers that need no source: none, all, a pair, the threads of a warp or bytes of a sector, a percentage."""
 _PARAMETER = re.compile(r"\b(?:threshold|prediction)\.\w+")
+_COMPLETE = "instructions/INST001-loop-overhead.toml"
+"""A shipped rule that shows what a rule file needs."""
+_NOT_OF_LAUNCHES = "{} is a metric of each instruction, which waste and instruction quantities read."
 _PER_CYCLE = "sm_cycles"
-"""What added work is set against."""
+"""The quantity that added work is divided by."""
 
 
 class _Part(BaseModel):
@@ -56,7 +62,7 @@ class _Part(BaseModel):
 
 
 class Docs(_Part):
-    """What the rule measures, why it matters, what its prediction assumes, and what it does not say."""
+    """What the rule measures, why it matters, its limits, and what its prediction assumes."""
 
     what: Text
     why: Text
@@ -73,7 +79,7 @@ class Cite(_Part):
 
 
 class Parameter(_Part):
-    """A number of the rule's own, with the measurement, document or arithmetic that it comes from."""
+    """A number that belongs to the rule, with the measurement, document or arithmetic that it comes from."""
 
     value: float
     kind: Kind
@@ -81,7 +87,7 @@ class Parameter(_Part):
 
 
 class EvidenceTexts(_Part):
-    """When there is a subject (``applies``), what is computed, and when that is a finding: conditions that all hold."""
+    """When the rule applies, which values it computes, and when they are a finding: where all conditions hold."""
 
     applies: Annotated[list[Text], Field(min_length=1)]
     when: Annotated[list[Text], Field(min_length=1)]
@@ -90,7 +96,7 @@ class EvidenceTexts(_Part):
 
 
 class WhereTexts(_Part):
-    """Which lines carry the waste: arithmetic over metrics that ncu attributes to instructions, under ncu's names."""
+    """Which lines carry the waste: arithmetic over the metrics of each instruction (``names.OF_INSTRUCTIONS``)."""
 
     waste: Text
     among: Literal["load", "global_load", "global_store", "atomic", "local"] | None = None
@@ -102,14 +108,14 @@ class StaticTexts(_Part):
     subject: Text
     """A name of ``static_subjects.SUBJECTS``."""
     counts: Text
-    """What ``{n}`` in the phrase counts, in the singular."""
+    """The noun for what ``{n}`` in the phrase counts, in the singular."""
     when: list[Text] = []
     """Conditions over the values of the subject, thresholds and ``gpu.bytes_in_flight``."""
     finding: Text
 
 
 class MessageTexts(_Part):
-    """What is said for each outcome that a rule can reach by itself."""
+    """The messages of a finding (with ``check``), of passed and of not applicable."""
 
     finding: Text
     check: Text
@@ -118,7 +124,7 @@ class MessageTexts(_Part):
 
 
 class FixRegions(_Part):
-    """The change, shown on marked regions of two real kernels, and the mechanical edit that makes it."""
+    """The change, shown on marked regions of two real kernels, and its mechanical edit if there is one."""
 
     title: Text
     before: Text | None = None
@@ -138,19 +144,19 @@ class FixRegions(_Part):
 
 
 class Example(_Part):
-    """A recorded launch, and what the rule must say of it: the rule's own test."""
+    """A recorded launch and the rule's expected outcome on it: a test of the rule."""
 
     launch: Text
     """A launch of the catalogue as ``ncuview analyze`` takes it, or the name of a kernel in ``report``."""
     report: Text | None = None
-    """A report file beside the rule file; without it the catalogue's recorded profile."""
+    """A report file in the folder of the rule file; without it, the catalogue's recorded profile."""
     expect: Outcome
     predicted: float | None = None
     """The predicted speedup of a finding."""
 
 
 class RuleFile(_Part):
-    """The whole file, as TOML."""
+    """A complete rule file, as TOML."""
 
     schema_version: Annotated[Literal[2], Field(alias="schema")]
     code: Annotated[str, Field(pattern=r"^[A-Z]{2,6}\d{3}$")]
@@ -160,7 +166,7 @@ class RuleFile(_Part):
     """What gets faster: the kernel, or the host's copies and the kernel together."""
     optimization: Optimization
     overtaken: bool = False
-    """Whether it is about what GPUs had before today's: the documents teach it, and no kernel of today needs it."""
+    """Whether it is about a property of former GPUs: the documents teach it, and no kernel needs it today."""
     summary: Text
     docs: Docs
     cite: Annotated[list[Cite], Field(min_length=1)]
@@ -168,7 +174,7 @@ class RuleFile(_Part):
     thresholds: dict[str, Parameter] = {}
     prediction: dict[str, Parameter] = {}
     effects: Annotated[dict[str, Text | dict[str, Text]], Field(min_length=1)]
-    """Named effect -> what the change leaves of it; ``added`` holds the work that it brings. See speedup/effects.py."""
+    """Named effect -> the share that the change leaves; ``added`` holds new work. See speedup/effects.py."""
     where: WhereTexts | None = None
     static: StaticTexts | None = None
     message: MessageTexts
@@ -197,11 +203,11 @@ class Rule:
         when: Each condition as written -> its expression.
         fires: Whether all conditions hold.
         effects: Effect on the work of units -> the share that is left after the change.
-        added: The same -> work that the change brings, in instructions or wavefronts of warps.
+        added: Effect -> new work after the change, in instructions or wavefronts of warps.
         latency_hidden: The share of the launch's latency that the change removes, 0..1.
         time_left: The share of the time that is left at least.
-        waste: What each source line adds to the waste, over the metrics of instructions; None when lines cannot say.
-        static: What machine code shows of the subject without counters; None where it shows nothing.
+        waste: What each instruction adds to the waste, over the metrics of instructions; None without ``where``.
+        static: What machine code shows of the subject without counters; None where counters are needed.
     """
 
     path: Path
@@ -229,7 +235,7 @@ class Rule:
 
     @cached_property
     def unnamed_numbers(self) -> tuple[str, ...]:
-        """The numbers in its expressions that no threshold or parameter names, and so no source explains."""
+        """The numbers in its expressions that are not thresholds or parameters and so have no source."""
         named = [*self.when.values(), *self.let.values(), *self.effects.values(), *self.added.values()]
         texts = [each.text for each in (self.applies, *named, self.latency_hidden, self.time_left)]
         return tuple(number for text in texts for number in _NUMBER.findall(text) if float(number) not in _OBVIOUS)
@@ -272,7 +278,8 @@ def load_rule(path: Path) -> Rule:
     try:
         text = RuleFile.model_validate(content)
     except ValidationError as error:
-        raise RuleFileError(f"{path}: {_first_problem(error)}", hint="`ncuview rules` shows complete ones.") from error
+        hint = f"A complete rule file is {shipped('rules') / _COMPLETE}"
+        raise RuleFileError(f"{path}: {_first_problem(error)}", hint=hint) from error
     return _compiled(path, text)
 
 
@@ -314,7 +321,17 @@ def _of_folder(folder: Path) -> list[Rule]:
     if not rules:
         what = "holds no rules" if folder.is_dir() else "is no folder"
         raise RuleFileError(f"{folder} {what}", hint="Rules are files <category>/<CODE>-<name>.toml below a folder.")
+    if folder != shipped("rules"):  # tests check the shipped rules, which are loaded for every answer
+        _check_regions(rules)
     return rules
+
+
+def _check_regions(rules: Iterable[Rule]) -> None:
+    """Refuse a fix that shows a region which does not exist."""
+    for rule in rules:
+        for fix in rule.text.fix:
+            for shown in filter(None, (fix.before, fix.after)):
+                region(shown, rule.path)
 
 
 def find_rule(rules: Iterable[Rule], wanted: str) -> Rule:
@@ -336,7 +353,7 @@ def _first_problem(error: ValidationError) -> str:
 
 
 class _Checker:
-    """Compiles the texts of one file, naming file and key in every complaint."""
+    """Compiles the texts of one file; every error names file and key."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -348,7 +365,19 @@ class _Checker:
         try:
             return compile_expression(text, names, dotted=names is not None)
         except RuleFileError as error:
-            raise type(error)(f"{self._path}: {key}: {error}") from error
+            used = [name for name in OF_INSTRUCTIONS if names is not None and re.search(rf"\b{name}\b", text)]
+            hint = _NOT_OF_LAUNCHES.format(used[0]) if used else ""
+            raise type(error)(f"{self._path}: {key}: {error}", hint=hint) from error
+
+    def waste(self, key: str, text: str) -> Expression:
+        expression = self.expression(key, text, None)
+        for name in sorted(expression.names - OF_INSTRUCTIONS.keys()):
+            what = "is a number of the launch" if name in QUANTITIES or name in NAMES else "is unknown"
+            raise UnsafeExpression(
+                f"{self._path}: {key}: {name!r} {what}{suggestion(name, OF_INSTRUCTIONS)}",
+                hint=f"waste reads metrics of each instruction: {in_words(OF_INSTRUCTIONS)}.",
+            )
+        return expression
 
     def template(self, key: str, text: str, names: Iterable[str]) -> Template:
         try:
@@ -431,7 +460,7 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
         added=added,
         latency_hidden=hidden,
         time_left=time_left,
-        waste=check.expression("where.waste", text.where.waste, OF_INSTRUCTIONS) if text.where else None,
+        waste=check.waste("where.waste", text.where.waste) if text.where else None,
         static=check.static(text.static, _parameters(text)) if text.static else None,
         finding=finding,
         check=to_check,
