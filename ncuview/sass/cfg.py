@@ -1,6 +1,6 @@
 """Build from ``Code`` the control-flow graph (``control_flow``): basic blocks, edges, calls; dominators and loops.
 
-``loops`` and ``innermost_loop`` give ``Loop`` objects, ``immediate_dominators`` and its post form one block per block.
+``loops`` and ``innermost_loop`` give ``Loop`` objects, ``immediate_dominators`` each block's nearest dominator.
 
 Edges stay within a function: a call continues with the instruction after it, and ``calls`` gives the function. BSYNC,
 BREAK and WARPSYNC only let threads wait for one another: execution falls through.

@@ -1,6 +1,6 @@
-"""Predicates that classify one instruction by its opcode: global load, atomic, texture access, barrier, tensor ...
+"""Predicates on one ``Instruction`` (``Class``): global load or store, atomic, texture access, barrier and others.
 
-They take an ``Instruction``, look at its row in the opcode table (``isa``), and return a bool.
+They return a bool, by the memory access, the base opcode or the pipe in the opcode table (``isa``).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def is_global_store(each: Instruction) -> bool:
 
 
 def is_global_atomic(each: Instruction) -> bool:
-    """An atomic or a reduction in global memory by each thread for itself; reductions by TMA are none."""
+    """An atomic or a reduction in global memory by each thread for itself; reductions by TMA do not count."""
     return (
         each.memory is not None
         and each.memory.access in {"atomic", "reduction"}
@@ -47,9 +47,9 @@ def is_global_atomic(each: Instruction) -> bool:
 
 
 def is_shared_access(each: Instruction) -> bool:
-    """A load from shared memory or a store to it; where atomics meet there is up to the data.
+    """A load from shared memory or a store to it, without atomics, whose conflicts depend on the data.
 
-    ``@!PT LDS RZ, [RZ]``, which nvcc 12 and 13 write beside LDGSTS and is never executed, is none.
+    ``@!PT LDS RZ, [RZ]``, which nvcc 12 and 13 emit next to LDGSTS and is never executed, does not count.
     """
     return (
         each.memory is not None
@@ -79,7 +79,7 @@ def is_barrier(each: Instruction) -> bool:
 
 
 def is_lane_exchange(each: Instruction) -> bool:
-    """An exchange between the lanes of a warp; votes are none."""
+    """An exchange between the lanes of a warp; votes do not count."""
     return each.base_opcode in LANE_EXCHANGES
 
 
@@ -94,7 +94,7 @@ def is_double_arithmetic(each: Instruction) -> bool:
 
 
 def is_double_or_matrix(each: Instruction) -> bool:
-    """What shares the dispatch of the double-precision pipe and the tensor cores."""
+    """An instruction of the double-precision pipe or the tensor cores, which share their dispatch."""
     return _pipe(each) in {"fp64", "tensor"}
 
 
@@ -104,7 +104,7 @@ def is_matrix_product(each: Instruction) -> bool:
 
 
 def is_warp_specialised(each: Instruction) -> bool:
-    """What kernels of specialised warps do: copies by TMA, mbarriers, setmaxnreg, WGMMA, and tcgen05 of Blackwell."""
+    """An instruction of warp-specialised kernels: TMA, mbarriers, setmaxnreg, WGMMA, and tcgen05 of Blackwell."""
     opcode = each.base_opcode
     return (
         _pipe(each) == "tma"
@@ -121,5 +121,5 @@ def is_any(each: Instruction) -> bool:
 
 
 def _pipe(each: Instruction) -> str:
-    """The pipe on the newest architecture; those that are asked for here are the same on all."""
+    """The pipe on the newest architecture; those that this module asks for are the same on all."""
     return isa.operation(each.opcode).pipe
