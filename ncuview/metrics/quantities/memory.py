@@ -229,7 +229,7 @@ def reloads(code: Code, executions: Column) -> float:
 
 @instruction_quantity("inst")
 def uniform_loads(code: Code, executions: Column) -> float:
-    """Global loads from an address that is the same for all threads."""
+    """Global loads from a thread-invariant address, except reloads that a store in the loop forces."""
     return weighted(code, loops.uniform_loads, executions)
 
 
