@@ -1,10 +1,11 @@
 """Analyse SASS, the machine code of NVIDIA GPUs: text -> decoded instructions, control flow, data flow, addresses.
 
-What enters is a kernel's code as text, as ``ncu``, ``cuobjdump`` and ``nvdisasm`` print it; what leaves are decoded
-instructions and facts about them. It knows no profile, no metric and no rule, and imports nothing but the standard
-library and NumPy.
+``Code(texts, addresses)`` holds a kernel as ``ncu`` or ``nvdisasm`` prints it; analyses are functions of a ``Code``.
 
-Start with a ``Code``, which remembers what analyses have found about it::
+What leaves are decoded instructions and facts about them. The package knows no profile, no metric and no rule, and
+imports nothing but the standard library and NumPy.
+
+A ``Code`` stores the results of the analyses of it::
 
     code = Code(texts, addresses)                 # one text and one address in bytes for each instruction
     code.instructions[3].definitions              # {"R4", "R5"}: the registers that the fourth instruction writes

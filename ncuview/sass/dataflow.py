@@ -2,8 +2,8 @@
 
 ``effects`` gives what each instruction uses and defines; ``last_touches`` the last uses or definitions before it.
 
-It covers registers, predicates and words of local memory, and is the only place with loops over instructions that hold
-their state. An analysis is a function that says what an instruction's results are, from its operands; ``propagate``
+It covers registers, predicates and words of local memory. No other module loops over instructions with the state of
+registers. An analysis is a function that says what an instruction's results are, from its operands; ``propagate``
 applies it along the chains from definitions to uses.
 
 Definitions under a guard leave what was there before, unless another one has the opposite guard. A call of a known
@@ -31,7 +31,7 @@ Chains = tuple[Mapping[str, tuple[int, ...]], ...]
 """For each position and register the positions at the other end."""
 
 LOCAL = "local"
-"""Local memory at places that the code does not say; ``local[16]`` is the word at 16 bytes from the stack pointer."""
+"""Local memory at unknown offsets; ``local[16]`` is the word at 16 bytes from the stack pointer."""
 _STACK_POINTER = "R1"
 _WORD = 4
 
@@ -40,10 +40,10 @@ class Effect(NamedTuple):
     """What an instruction does to registers, predicates and words of local memory.
 
     Attributes:
-        uses: Those that it reads, its guard too.
+        uses: Those that it reads, its guard included.
         defines: Those that it writes.
         guard: The guard under which it does so; None where all threads do.
-        keeps: Of what it defines, what may hold its old value as well: what a called function defines on some paths.
+        keeps: Its definitions that may keep the old value: what a called function defines on some paths only.
     """
 
     uses: tuple[str, ...]
@@ -54,7 +54,7 @@ class Effect(NamedTuple):
 
 @analysis
 def effects(code: Code) -> tuple[Effect, ...]:
-    """What each instruction does, and each call for its function."""
+    """The effect of each instruction; a call has the effect of its function."""
     flow, words = control_flow(code), _local_words(code)
     stored = sorted({name for names in words.values() for name in names if name != LOCAL})
     found = [_effect(each, words.get(position, ()), stored) for position, each in enumerate(code.instructions)]
@@ -64,7 +64,7 @@ def effects(code: Code) -> tuple[Effect, ...]:
     def include(call: int) -> None:
         position, entry = flow.blocks[call][-1], flow.calls[call]
         if entry is not None and entry not in known:
-            known[entry] = known[None]  # for a function that calls itself
+            known[entry] = known[None]  # in case the function calls itself
             blocks = flow.reachable(entry)
             for inner in flow.calls.keys() & set(blocks):
                 include(inner)
@@ -342,7 +342,7 @@ def liveness(code: Code) -> Liveness:
 
 
 def _return_sites(code: Code) -> list[list[int]]:
-    """For each block that ends in RET the blocks that its function's calls go on with."""
+    """For each block that ends in RET the blocks after the calls of its function."""
     flow = control_flow(code)
     sites: list[list[int]] = [[] for _ in flow.blocks]
     for call, entry in flow.calls.items():
@@ -375,7 +375,7 @@ A predicated instruction's result joins what the register held before; the trans
 
 @dataclass(frozen=True, eq=False)
 class Propagation(Generic[Value]):
-    """The values that ``propagate`` has found.
+    """The result of ``propagate``.
 
     Attributes:
         results: For each position the value of what the instruction defines.
@@ -398,8 +398,8 @@ def propagate(
 
     Args:
         code: The kernel's code.
-        transfer: What an instruction's results are. It is asked about all instructions, those without results too, and
-            about calls of unknown functions, which use and define everything.
+        transfer: The value of an instruction's results. It is called for all instructions, those without results and
+            calls of unknown functions included, which use and define everything.
         join: The value where several definitions reach a use. Transfer and join are monotone over a lattice of finite
             height.
         least: The value of what nothing has defined, and of loops before their first iteration.
@@ -422,7 +422,7 @@ def propagate(
                 found[name] = join(found[name], part) if name in found else part
             if not definitions:
                 found[name] = least
-        operands[position] = found  # the last ones stay: an instruction is asked again whenever they change
+        operands[position] = found  # the last ones stay, since transfer is called again whenever they change
         return transfer(position, found)
 
     start: Value | Parts[Value] = least
@@ -431,7 +431,7 @@ def propagate(
 
 
 def with_functions(code: Code, brought: Sequence[int]) -> list[int]:
-    """What each instruction brings, as bits; a call of a known function all that the function's instructions do."""
+    """The bits that each instruction brings; for a call of a known function, those of the function's instructions."""
     functions, found = called(code), list(brought)
     for position, inner in functions.items():
         found[position] = reduce(or_, (brought[at] for at in inner if at not in functions), 0)
@@ -441,12 +441,12 @@ def with_functions(code: Code, brought: Sequence[int]) -> list[int]:
 def reads(each: Instruction, name: str) -> bool:
     """Whether an instruction itself uses a register or a word of local memory.
 
-    What only its guard, a called function or the rest of a word that it stores a part of needs does not count.
+    Uses by its guard, by a called function, or for the rest of a partly stored word do not count.
     """
     return name in each.uses or (each.base_opcode in {"LDL", "LD"} and name.startswith(LOCAL))
 
 
 def _in_order(code: Code) -> Iterable[int]:
-    """Positions so that most definitions come before their uses."""
+    """Positions in an order in which most definitions come before their uses."""
     flow = control_flow(code)
     return [position for block in reverse_postorder(code) for position in flow.blocks[block]]

@@ -9,7 +9,7 @@ its registers as both defined and used.
 
 A row of the table reads ``opcodes | definitions | sources | pipe | access``:
 
-- Opcodes are separated by blanks. ``IMAD.WIDE`` covers each ``IMAD`` that bears this modifier among others;
+- Opcodes are separated by blanks. ``IMAD.WIDE`` covers each ``IMAD`` that has this modifier among others;
   ``U64/S64`` stands for either. The first row that covers an opcode holds, so special forms stand first.
 - Definitions come first among an instruction's operands: ``p`` is a predicate, ``d`` a register or uniform register.
   Where the operand at hand is of another kind, the next definition is tried, so ``d p p`` covers
@@ -17,8 +17,8 @@ A row of the table reads ``opcodes | definitions | sources | pipe | access``:
 - Sources are the widths of the operands after the definitions; what is not listed is one register wide.
 - A width is the number of consecutive registers: a figure, none for 1, or a letter that stands for what the modifiers
   say (``_WIDTHS``).
-- The pipe bears the name that Nsight Compute gives it; ``PIPE_CHANGES`` lists where architectures differ.
-- The access is an address space and what is done there, as ``instruction.Memory`` names them.
+- The pipe has Nsight Compute's name; ``PIPE_CHANGES`` lists where architectures differ.
+- The access is an address space and the kind of access, as in ``instruction.Memory``.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ class Operation:
 
 
 UNKNOWN = Operation((), (), "", known=False)
-"""What an opcode without a row is."""
+"""The row of opcodes that the table does not cover."""
 
 
 def opcodes() -> frozenset[str]:
@@ -452,7 +452,7 @@ def _group_width(form: Form) -> int:
 
 
 _EXTRA_COORDINATES = {"LL": 1, "LB": 1, "LC": 1, "DC": 1, "AOFFI": 1, "MS": 1, "PTP": 2}
-"""What a texture access takes besides coordinates: a level, a bias, a value to compare with, offsets, a sample."""
+"""A texture access's operands besides coordinates: level, bias, comparison value, offsets, sample."""
 _DIMENSIONS = {"1D": 1, "1D_BUFFER": 1, "2D": 2, "3D": 3, "CUBE": 3, "4D": 4, "5D": 5}
 
 

@@ -1,7 +1,8 @@
-"""Mark global loads, in or outside loops: same address for all threads, reloaded in a storing loop, pointer chains.
+"""Weights of a ``Code`` that mark global loads: thread-invariant address, reload in a loop that stores, pointer chain.
 
-``has_fixed_address``: whether an access's address is the same in all iterations of its loop.
-``within_iterations``: the definitions that reach each use without going around a loop.
+``uniform_loads``, ``reloads`` and ``chased_loads`` return them; ``has_fixed_address`` tests an access in a loop.
+
+``within_iterations`` gives the definitions that reach each use without going around a loop.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Weights = NDArray[np.float64]
 _COPIES = ("MOV", "UMOV", "IMAD.MOV", "IMAD.U32")
 _CONSTANT_LOADS = frozenset({"LDC", "ULDC", "LDCU"})
 _CHAIN = 3
-"""Loads that wait for one another: an index and what it points to are two, and no chain yet."""
+"""The fewest dependent loads that are a chain: an index and the element it points to are two, which do not count."""
 
 
 def has_fixed_address(code: Code, loop: Loop, position: int) -> bool:
@@ -45,7 +46,7 @@ def _fetches_constant(each: Instruction) -> bool:
 
 @analysis
 def fixed_loads(code: Code) -> Weights:
-    """1 at each global load whose address comes straight from the kernel's arguments: the same for all threads."""
+    """1 at each global load whose address consists of kernel arguments only, so that it is thread-invariant."""
     return _global_loads(
         code,
         lambda position, address: all(_from_arguments(code, use_def(code)[position][name]) for name in address),
@@ -53,7 +54,7 @@ def fixed_loads(code: Code) -> Weights:
 
 
 def _from_arguments(code: Code, definitions: tuple[int, ...]) -> bool:
-    """Whether all definitions are arguments, or copies of such."""
+    """Whether all definitions are arguments or copies of arguments."""
     found, waiting = set[int](), list(definitions)
     while waiting:
         if (at := waiting.pop()) not in found:
@@ -81,13 +82,13 @@ def reloads(code: Code) -> Weights:
 
 
 def uniform_loads(code: Code) -> Weights:
-    """1 at each global load from the same address for all threads, which is not loaded because a store came between."""
+    """1 at each global load from a thread-invariant address that is not a reload after a store."""
     return fixed_loads(code) * (1 - reloads(code))
 
 
 @analysis
 def chased_loads(code: Code) -> Weights:
-    """1 at each global load of a chain: its address depends on loads before it, or on itself an iteration before."""
+    """1 at each global load of a chain: its address depends on earlier loads, or on itself an iteration before."""
 
     def loads_before(position: int, operands: Mapping[str, int]) -> int:
         depth = max(operands.values(), default=0)

@@ -1,6 +1,6 @@
-"""Worklist solver for data-flow equations: one equation per node of a graph -> their least solution (``solve``).
+"""Worklist solver for data-flow equations: one equation per node of a graph -> their least solution, by node.
 
-It repeats the equations until none of the nodes' values changes.
+``solve`` computes nodes again until no value changes.
 """
 
 from __future__ import annotations
