@@ -100,5 +100,5 @@ def judge_values(rule: Rule, inputs: Mapping[str, Column], devices: Sequence[str
 
 
 def _as_column(values: Column, count: int) -> Column:
-    """One value per launch; infinite values become NaN, which is unknown and never compares true or false."""
+    """One value per launch; what is infinite is as unknown as NaN, which never compares true or false."""
     return np.broadcast_to(np.where(np.isfinite(values), values, np.nan), (count,))

@@ -50,7 +50,7 @@ class Executed:
     @property
     def addresses(self) -> NDArray[np.int64]:
         """Bytes from the kernel's start."""
-        return self._table.integers("address")[self._places]
+        return self._table.whole("address")[self._places]
 
     @property
     def files(self) -> list[str]:
@@ -60,7 +60,7 @@ class Executed:
     @property
     def lines(self) -> NDArray[np.int64]:
         """The source line of each instruction, 0 when it is unknown."""
-        return self._table.integers("line")[self._places]
+        return self._table.whole("line")[self._places]
 
 
 class _Table:
@@ -73,7 +73,7 @@ class _Table:
         self._sorted = instructions if in_order else instructions.sort_values("launch", kind="stable")
         self.metrics = frozenset(str(name) for name in instructions.columns[5:])
         self._numbers: dict[str, Column] = {}
-        self._integers: dict[str, NDArray[np.int64]] = {}
+        self._whole: dict[str, NDArray[np.int64]] = {}
         self._texts: dict[str, list[str]] = {}
 
     def numbers(self, name: str) -> Column:
@@ -81,10 +81,10 @@ class _Table:
             self._numbers[name] = self._sorted[name].to_numpy(np.float64)
         return self._numbers[name]
 
-    def integers(self, name: str) -> NDArray[np.int64]:
-        if name not in self._integers:
-            self._integers[name] = self._sorted[name].to_numpy(np.int64)
-        return self._integers[name]
+    def whole(self, name: str) -> NDArray[np.int64]:
+        if name not in self._whole:
+            self._whole[name] = self._sorted[name].to_numpy(np.int64)
+        return self._whole[name]
 
     def texts(self, name: str) -> list[str]:
         if name not in self._texts:
@@ -95,7 +95,7 @@ class _Table:
 def executed_by_launch(profile: Profile) -> Mapping[int, Executed]:
     """The instructions of each launch that has any."""
     table = _Table(profile.instructions)
-    launches, starts = np.unique(table.integers("launch"), return_index=True)
+    launches, starts = np.unique(table.whole("launch"), return_index=True)
     stops = [*starts.tolist(), len(profile.instructions)][1:]
     spans = zip(launches.tolist(), starts.tolist(), stops, strict=True)
     return {launch: Executed(table, slice(start, stop)) for launch, start, stop in spans}

@@ -43,7 +43,7 @@ class Code:
 
     @cached_property
     def unknown_opcodes(self) -> Counter[str]:
-        """Opcodes that the opcode table does not cover, with their numbers."""
+        """How often each opcode stands in the code that the opcode table does not cover."""
         return Counter(each.opcode for each in self.instructions if each.opcode and not is_known(each.opcode))
 
     @cached_property

@@ -422,7 +422,7 @@ def propagate(
                 found[name] = join(found[name], part) if name in found else part
             if not definitions:
                 found[name] = least
-        operands[position] = found  # the last ones stay, since transfer is called again whenever they change
+        operands[position] = found  # the last ones stay: an instruction is asked again whenever they change
         return transfer(position, found)
 
     start: Value | Parts[Value] = least

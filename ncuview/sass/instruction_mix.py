@@ -68,7 +68,7 @@ def special_functions(code: Code) -> Weights:
 
 
 def double_conversions(code: Code) -> Weights:
-    """1 at each conversion between single and double precision, and of integers to double."""
+    """1 at each conversion between single and double precision, and of whole numbers to double."""
     return count_of(code, _converts_doubles)
 
 
@@ -98,7 +98,7 @@ def _products(each: Instruction) -> float:
 
 
 def uniform_multiply_adds(code: Code) -> Weights:
-    """The multiply-adds with an operand from constant memory or a uniform register."""
+    """The multiply-adds with an operand that is the same for all lanes: from constant memory, say."""
     return multiply_adds(code) * count_of(code, _has_uniform_operand)
 
 
@@ -208,5 +208,5 @@ def _forward_of(code: Code, blocks: Iterable[int]) -> set[int]:
 
 
 def _modified(each: Instruction, *modifiers: str) -> bool:
-    """Whether an opcode has one of these modifiers."""
+    """Whether an opcode bears one of these modifiers."""
     return not set(modifiers).isdisjoint(each.opcode.split("."))

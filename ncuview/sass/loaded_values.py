@@ -32,7 +32,7 @@ _READ_ONLY = "CONSTANT"
 
 
 def converted_loads(code: Code) -> Weights:
-    """1 at each conversion of an unchanged number from global memory: bytes, shorts and halves to floats."""
+    """1 at each conversion of a number as it was loaded from global memory: bytes, shorts and halves to floats."""
     conversions = {position for position, each in enumerate(code.instructions) if each.base_opcode in _CONVERSIONS}
     loads = {position for position, each in enumerate(code.instructions) if is_global_load(each)}
     return _using_results(code, conversions, loads)

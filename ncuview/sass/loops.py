@@ -46,7 +46,7 @@ def _fetches_constant(each: Instruction) -> bool:
 
 @analysis
 def fixed_loads(code: Code) -> Weights:
-    """1 at each global load whose address consists of kernel arguments only, so that it is thread-invariant."""
+    """1 at each global load whose address comes straight from the kernel's arguments: the same for all threads."""
     return _global_loads(
         code,
         lambda position, address: all(_from_arguments(code, use_def(code)[position][name]) for name in address),
@@ -54,7 +54,7 @@ def fixed_loads(code: Code) -> Weights:
 
 
 def _from_arguments(code: Code, definitions: tuple[int, ...]) -> bool:
-    """Whether all definitions are arguments or copies of arguments."""
+    """Whether all definitions are arguments, or copies of such."""
     found, waiting = set[int](), list(definitions)
     while waiting:
         if (at := waiting.pop()) not in found:
@@ -88,7 +88,7 @@ def uniform_loads(code: Code) -> Weights:
 
 @analysis
 def chased_loads(code: Code) -> Weights:
-    """1 at each global load of a chain: its address depends on earlier loads, or on itself an iteration before."""
+    """1 at each global load of a chain: its address depends on loads before it, or on itself an iteration before."""
 
     def loads_before(position: int, operands: Mapping[str, int]) -> int:
         depth = max(operands.values(), default=0)

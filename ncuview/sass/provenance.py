@@ -88,19 +88,19 @@ def _brought(each: Instruction) -> int:
 
 
 def guarded_branches(code: Code) -> Weights:
-    """1 at each branch, exit and break under a predicate."""
+    """1 at each branch, exit and break that only threads with a predicate take."""
     return np.array([each.guard is not None and each.base_opcode in _DECIDES for each in code.instructions], np.float64)
 
 
 def data_dependent_branches(code: Code) -> Weights:
-    """1 at each guarded branch in a loop whose predicate comes from loaded data."""
+    """1 at each of them in a loop whose predicate comes from loaded data."""
     in_loop = [innermost_loop(code, position) is not None for position in range(len(code))]
     loaded = [bool(each.guard & LOADED) for each in provenance(code)]
     return guarded_branches(code) * np.array(in_loop, np.float64) * np.array(loaded, np.float64)
 
 
 def index_arithmetic(code: Code) -> Weights:
-    """1 at each instruction for indices, addresses and tests: not float arithmetic, and independent of loaded data."""
+    """1 at each instruction that no loaded data reach, but arithmetic of floats: indices, addresses, tests."""
     return np.array(
         [
             not _NO_INDEX.match(each.opcode) and not (found.operands | found.guard) & LOADED

@@ -50,7 +50,7 @@ _Reciprocals = frozenset[tuple[_Stage, int]]
 
 @analysis
 def _quotients(code: Code) -> Mapping[int, frozenset[int]]:
-    """High product that is the quotient of a 32-bit division -> the positions where its reciprocal begins."""
+    """For each high product that is the quotient of a division of 32 bits where its reciprocal begins."""
     if not any(each.base_opcode == "I2F" and _is_reciprocal(each) for each in code.instructions):
         return {}
 
@@ -100,7 +100,7 @@ def division_instructions(code: Code) -> Weights:
 
 
 def division_leaves(code: Code) -> Weights:
-    """Instructions that each such division would take by a power of two."""
+    """Instructions that a division by a power of two takes instead."""
     return weights_at(code, [*_quotients(code), *_functions_of_64_bits(code)], _LEAVES)
 
 

@@ -57,7 +57,7 @@ _OF_SCALING = 3.0
 
 
 def precise_instructions(code: Code) -> Weights:
-    """Instructions of precise functions beyond those of their fast forms, at one instruction of each call."""
+    """Instructions that precise functions take beyond their fast forms, at one instruction of each call."""
     return np.array([each.saves if each else 0.0 for each in _functions(code)], dtype=np.float64)
 
 
@@ -77,7 +77,7 @@ def _is_test_for_denormals(each: Instruction) -> bool:
 
 @analysis
 def _functions(code: Code) -> tuple[_Function | None, ...]:
-    """The function that each instruction identifies; None for most."""
+    """The function that each instruction stands for."""
     return tuple(
         _division(code, position) if each.base_opcode == "FCHK" else _by_constant(each)
         for position, each in enumerate(code.instructions)

@@ -48,7 +48,7 @@ def _is_added_next(code: Code, position: int) -> bool:
 
 @analysis
 def shared_updates(code: Code) -> Weights:
-    """1 at each store to shared memory that replaces a value just loaded from there: a sum in shared memory."""
+    """1 at each store to shared memory that replaces what was just loaded from there: a sum that is kept in it."""
     return weights_at(
         code,
         [
