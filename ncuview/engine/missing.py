@@ -43,7 +43,7 @@ def why_missing(missing: _Names, analysis: Analysis, launch: int) -> str:
         if name not in refused:
             cause = "no value in the report" if name in analysis.profile.metrics.columns else "not collected"
             absent.setdefault(cause, []).append(name)
-    causes = [f"the report says that {', '.join(wrong)}, which is impossible"] if wrong else []
+    causes = [f"the report gives an impossible value: {', '.join(wrong)}"] if wrong else []
     if not absent:
         return f"{causes[0]}. Profile again"
     is_only_cause = len(causes) + len(absent) == 1

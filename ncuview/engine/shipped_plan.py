@@ -2,8 +2,8 @@
 
 ``shipped_plan`` returns the names in ``shipped_plan.txt``: what ``plan.metrics_for`` computes for the shipped rules.
 
-Computing the list takes a fifth of the time that ncu needs for a kernel. A test compares both; after a change of rules,
-``benchmarks/shipped_plan.py`` writes the file again.
+Computing it takes a fifth of the time that ncu needs for a kernel; a test holds both equal. After a change of rules,
+``benchmarks/shipped_plan.py`` writes it anew.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class Numbers:
     def _why(self, launch: LaunchDiagnosis, metrics: frozenset[str]) -> str:
         """Which of these the report has and cannot be right; empty where none is."""
         wrong = [f"{name} is {value:g}" for name, value in self._refused(launch).items() if name in metrics]
-        return f"the report says that {', '.join(wrong)}, which is impossible" if wrong else ""
+        return f"the report says that {', '.join(wrong)}, which cannot be" if wrong else ""
 
     def _refused(self, launch: LaunchDiagnosis) -> Mapping[str, float]:
         row = self._rows.get((launch.report, launch.index))

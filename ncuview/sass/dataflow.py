@@ -447,6 +447,6 @@ def reads(each: Instruction, name: str) -> bool:
 
 
 def _in_order(code: Code) -> Iterable[int]:
-    """Positions in an order in which most definitions come before their uses."""
+    """Positions so that most definitions come before their uses."""
     flow = control_flow(code)
     return [position for block in reverse_postorder(code) for position in flow.blocks[block]]

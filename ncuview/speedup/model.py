@@ -11,9 +11,9 @@ explains is *latency*, which overlaps with the work of the units instead of addi
     speedup = 1 / after
 
 A rule says what its change leaves of the work of the units, what it adds, and which share of the latency it hides.
-Latencies of each warp that today's bottleneck hides count once the bottleneck is gone. Since the floor is over all
-units, advice for a unit that is not the bottleneck predicts 1.0, and the prediction for the bottleneck already contains
-the next one. The quadratic sum is measured, not assumed: see docs/promised-and-got.md.
+Latencies of each warp that today's bottleneck hides count once it is gone. Since the floor is over all units,
+advice for a unit that is not the bottleneck predicts 1.0, and the prediction for the bottleneck already contains the
+next one. The quadratic sum is measured, not assumed: see docs/promised-and-got.md.
 """
 
 from __future__ import annotations

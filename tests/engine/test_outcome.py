@@ -19,7 +19,7 @@ WRONG, EMPTY, ABSENT = (
     "launch__registers_per_thread",
     "launch__occupancy_limit_warps",
 )
-REFUSED = f"the report says that {WRONG} is -1, which is impossible"
+REFUSED = f"the report gives an impossible value: {WRONG} is -1"
 
 
 def skipped(launch: Launch) -> Skipped:
@@ -57,7 +57,7 @@ def test_two_metrics_that_cannot_be_right_are_both_named() -> None:
     said = skipped(Launch().with_metrics({WRONG: -1.0, ABSENT: -2.0})).message
     assert f"{WRONG} is -1" in said
     assert f"{ABSENT} is -2" in said
-    assert said.endswith(", which is impossible. Profile again")
+    assert said.endswith(f"an impossible value: {WRONG} is -1, {ABSENT} is -2. Profile again")
 
 
 def test_of_metrics_that_only_serve_together_the_one_that_is_there_is_not_said_to_be_unknown() -> None:
