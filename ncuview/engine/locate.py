@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ncuview.metrics.instruction_table import Executed, matches
+from ncuview.metrics.instruction_table import Executed
 from ncuview.metrics.names import OF_INSTRUCTIONS
 from ncuview.reader.source import Sources
 from ncuview.records.diagnosis import CodeLine, HotInstruction, SourceLine
 from ncuview.records.profile import CallSite, Profile
 from ncuview.sass import opcode_classes
+from ncuview.sass.columns import of_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -98,7 +99,7 @@ def _waste(rule: Rule, executed: Executed) -> NDArray[np.float64]:
     waste = rule.waste.evaluate({name: executed[OF_INSTRUCTIONS[name]] for name in rule.waste.names})
     waste = np.nan_to_num(np.broadcast_to(waste, (len(executed),)), posinf=0.0, neginf=0.0)
     if rule.text.where and rule.text.where.among:
-        waste = waste * matches(executed.code, ACCESSES[rule.text.where.among])
+        waste = waste * of_class(executed.code, ACCESSES[rule.text.where.among])
     return waste.clip(min=0.0)
 
 

@@ -18,10 +18,10 @@ from ncuview.sass import instruction_mix
 from ncuview.sass.address import bank_conflict, by_whole_warps, consecutive_accesses, lane_stride, structure_loads
 from ncuview.sass.cfg import innermost_loop, loops
 from ncuview.sass.code import Code
+from ncuview.sass.columns import Weights, of_class
 from ncuview.sass.idioms import compare_and_swap, division, precise_math, shared_sums, spills
 from ncuview.sass.idioms.pow import power_instructions
 from ncuview.sass.instruction import Access
-from ncuview.sass.instruction_mix import Weights
 from ncuview.sass.load_batches import load_batches
 from ncuview.sass.load_indices import gathered_again
 from ncuview.sass.loaded_values import float_coordinates
@@ -177,7 +177,7 @@ def _few_bytes(code: Code) -> Iterator[CodeFact]:
     chased, coordinates = chased_loads(code), float_coordinates(code)
     if not batches or max(size for _, size in batches) >= _IN_FLIGHT or chased.any() or coordinates.any():
         return
-    loads = np.count_nonzero(instruction_mix.of_class(code, is_global_load))
+    loads = np.count_nonzero(of_class(code, is_global_load))
     positions = tuple(at for at, _ in batches)
     turns = any(innermost_loop(code, at) is not None for at in positions)
     rule = "serialized-loads" if turns or loads >= _FEW_LOADS else "little-work-per-thread"

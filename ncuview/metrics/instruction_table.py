@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ncuview.sass.code import Code
-from ncuview.sass.instruction_mix import Weights, of_class
+from ncuview.sass.columns import Weights, of_class
 from ncuview.sass.opcode_classes import Class
 
 if TYPE_CHECKING:
@@ -106,20 +106,9 @@ def _code(texts: tuple[str, ...], addresses: tuple[int, ...]) -> Code:
     return Code(texts, addresses)
 
 
-def matches(code: Code, asked: Class) -> NDArray[np.bool_]:
-    """Which instructions are of a class."""
-    return code.result_of(_membership(asked))
-
-
-@cache
-def _membership(asked: Class) -> Callable[[Code], NDArray[np.bool_]]:
-    """One function for each class, so that code remembers its result."""
-    return lambda code: of_class(code, asked)
-
-
 def total(code: Code, asked: Class, values: Column) -> float:
     """The sum of a metric over the instructions of a class."""
-    return float(values[matches(code, asked)].sum())
+    return float(values[of_class(code, asked)].sum())
 
 
 def weighted(code: Code, weights: Callable[[Code], Weights], values: Column) -> float:

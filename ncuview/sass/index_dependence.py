@@ -14,17 +14,15 @@ from operator import or_
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ncuview.sass.cfg import called, control_flow, innermost_loop, loops
 from ncuview.sass.code import Code, analysis
+from ncuview.sass.columns import Weights, by_opcode, positions_of, weights_at
 from ncuview.sass.control_dependence import decisions
 from ncuview.sass.dataflow import Chains, propagate, reads, use_def, with_functions
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.loads import LANE_EXCHANGES, loaded_from
 
-Weights = NDArray[np.float64]
-"""One number per instruction."""
 Axis = Literal["x", "y", "z"]
 
 TID_X, TID_Y, TID_Z, CTAID_X, CTAID_Y, CTAID_Z, OTHER_THREADS = (1 << bit for bit in range(7))
@@ -194,18 +192,19 @@ def thread_invariant_float_results(code: Code) -> Weights:
 
 def float_arithmetic(code: Code) -> Weights:
     """1 at each instruction of floating-point arithmetic, and at each function, comparison and conversion."""
-    return np.array([bool(_FLOAT_ARITHMETIC.match(each.opcode)) for each in code.instructions], dtype=np.float64)
+    return by_opcode(code, lambda opcode: bool(_FLOAT_ARITHMETIC.match(opcode)))
 
 
+@analysis
 def loads_invariant_along(code: Code, axis: Axis) -> Weights:
     """1 at each load from global memory that is the same along an axis of the grid.
 
     Neither its address nor a branch that decides whether it is executed depends on the indices of this axis.
     """
-    return np.array(
-        [
-            each.base_opcode == "LDG" and not (found.operands | found.control) & ALONG[axis]
-            for each, found in zip(code.instructions, index_dependence(code), strict=True)
-        ],
-        dtype=np.float64,
-    )
+    found, along = index_dependence(code), ALONG[axis]
+    loads = positions_of(code, _is_load)
+    return weights_at(code, [at for at in loads if not (found[at].operands | found[at].control) & along])
+
+
+def _is_load(each: Instruction) -> bool:
+    return each.base_opcode == "LDG"

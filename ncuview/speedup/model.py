@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ncuview.metrics.instruction_table import matches
 from ncuview.metrics.units import BLOCKS, DRAM_BYTES, UNITS, Unit
 from ncuview.reader.validity import MOST_OF_PEAK
+from ncuview.sass.columns import of_class
 from ncuview.speedup.attainable import bounds_of, of_gpu
 from ncuview.speedup.effects import ADDED, by_unit
 
@@ -151,7 +151,7 @@ def _has_none(analysis: Analysis, asked: Class) -> NDArray[np.bool_]:
     """For each launch whether its code is known and none of its instructions is of a class."""
     found = np.zeros(len(analysis.profile.launches), dtype=bool)
     for launch, rows in analysis.instructions.items():
-        found[launch] = not matches(rows.code, asked).any()
+        found[launch] = not of_class(rows.code, asked).any()
     return found
 
 
