@@ -74,6 +74,7 @@ class Places:
         self._analysis = analysis
         self._shown: _Shown = {}
         self._sources = Sources(analysis.profile)
+        self._reports: list[str] = analysis.profile.launches["report"].tolist()
 
     def of(self, rule: Rule, launch: int) -> Where:
         """The places of one launch; none where the rule says nothing of instructions, or the report holds none."""
@@ -86,7 +87,7 @@ class Places:
             return Where()
         share = waste / total
         wasting, known = share > 0, executed.lines > 0
-        code = _Source(launch, self._analysis.profile, executed, self._sources, self._shown)
+        code = _Source(launch, self._reports[launch], self._analysis.profile, executed, self._sources, self._shown)
         instructions = _instructions(executed, np.where(known, 0.0, share))
         lines = code.worst(np.where(known & wasting, share, 0.0))
         return Where(lines, instructions, HOW_TO_GET_LINES if instructions else "")
@@ -114,11 +115,13 @@ def _instructions(executed: Executed, share: NDArray[np.float64]) -> tuple[HotIn
 class _Source:
     """The source code of one launch."""
 
-    def __init__(self, launch: int, profile: Profile, executed: Executed, sources: Sources, shown: _Shown) -> None:
+    def __init__(
+        self, launch: int, report: str, profile: Profile, executed: Executed, sources: Sources, shown: _Shown
+    ) -> None:
         self._sources = sources
         self._profile = profile
         self._executed = executed
-        self._report = str(profile.launches["report"].iloc[launch])
+        self._report = report
         self._calls = profile.call_sites.get(launch)
         self._known = shown
 

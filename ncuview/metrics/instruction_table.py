@@ -34,6 +34,10 @@ class Executed:
     def __len__(self) -> int:
         return len(self.lines)
 
+    def is_complete(self, metric: str) -> bool:
+        """Whether a metric is known of each instruction."""
+        return metric in self and (self._table.is_complete(metric) or not np.isnan(self[metric]).any())
+
     def __contains__(self, metric: str) -> bool:
         """Whether the profile has a column of this metric."""
         return metric in self._table.metrics
@@ -73,6 +77,7 @@ class _Table:
         self._sorted = instructions if in_order else instructions.sort_values("launch", kind="stable")
         self.metrics = frozenset(str(name) for name in instructions.columns[5:])
         self._numbers: dict[str, Column] = {}
+        self._complete: dict[str, bool] = {}
         self._whole: dict[str, NDArray[np.int64]] = {}
         self._texts: dict[str, list[str]] = {}
 
@@ -80,6 +85,11 @@ class _Table:
         if name not in self._numbers:
             self._numbers[name] = self._sorted[name].to_numpy(np.float64)
         return self._numbers[name]
+
+    def is_complete(self, name: str) -> bool:
+        if name not in self._complete:
+            self._complete[name] = not np.isnan(self.numbers(name)).any()
+        return self._complete[name]
 
     def whole(self, name: str) -> NDArray[np.int64]:
         if name not in self._whole:

@@ -115,9 +115,8 @@ class Speedup:
 def load_of(analysis: Analysis) -> Load:
     """How the launches under analysis use the units of their GPUs."""
     profile = analysis.profile
-    devices = profile.launches["device"].tolist()
-    known = {device: of_gpu(device) for device in set(devices)}
-    gpus = [known[device] for device in devices]
+    known = {device: of_gpu(device) for device in set(analysis.devices)}
+    gpus = [known[device] for device in analysis.devices]
     duration = profile.launches["duration_ns"].to_numpy(np.float64)
     use = {unit: use_of(analysis, what) for unit, what in UNITS.items()}
     started = analysis.value("grid_size") / np.array([gpu.get("blocks_per_ns", np.nan) for gpu in gpus])
@@ -132,7 +131,7 @@ def load_of(analysis: Analysis) -> Load:
         shares["dram"] = shares["dram"] - written
         # A launch that beats the table has shown that more is attainable. What is unknown stays unknown.
         bounds[bound] = {unit: np.maximum(share, use[unit]) for unit, share in shares.items()}
-        bounds[bound] |= {BLOCKS: np.ones(len(devices)), "launch": np.ones(len(devices))}
+        bounds[bound] |= {BLOCKS: np.ones(len(gpus)), "launch": np.ones(len(gpus))}
     return Load(use, bounds, np.nan_to_num(analysis.value("own_waits")))
 
 

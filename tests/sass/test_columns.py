@@ -24,4 +24,4 @@ def test_loads_of_one_opcode_with_a_result_and_without_are_two_kinds() -> None:
 
 
 def test_a_weight_by_opcode() -> None:
-    assert by_opcode(CODE, lambda opcode: len(opcode)).tolist() == [len(each.opcode) for each in CODE.instructions]
+    assert by_opcode(CODE, len).tolist() == [len(each.opcode) for each in CODE.instructions]
