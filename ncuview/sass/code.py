@@ -47,7 +47,8 @@ class Code:
     @cached_property
     def unknown_opcodes(self) -> Counter[str]:
         """How often each opcode stands in the code that the opcode table does not cover."""
-        return Counter(each.opcode for each in self.instructions if each.opcode and not is_known(each.opcode))
+        opcodes = Counter(each.opcode for each in self.instructions)
+        return Counter({opcode: count for opcode, count in opcodes.items() if opcode and not is_known(opcode)})
 
     @cached_property
     def _positions(self) -> dict[int, int]:

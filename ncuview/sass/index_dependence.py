@@ -80,7 +80,7 @@ def index_dependence(code: Code) -> tuple[Dependence, ...]:
     def transfer(position: int, operands: Mapping[str, int]) -> int:
         return reduce(or_, operands.values(), brought[position])
 
-    found = propagate(code, transfer, join=or_, least=0, linked=_with_selections(code)).operands
+    found = propagate(code, transfer, join=or_, least=0, linked=_with_selections).operands
     decided, flow = decisions(code), control_flow(code)
     known = [reduce(or_, operands.values(), 0) for operands in found]
     of_blocks = [reduce(or_, (known[at] for at in decided.named(each)), 0) for each in decided.decided_by]
@@ -114,6 +114,7 @@ def _brought(each: Instruction) -> int:
     return _SPECIAL_REGISTERS.get(special["name"], 0) if special else 0
 
 
+@analysis
 def _with_selections(code: Code) -> Chains:
     """The definitions that reach each use, and the branches that choose between them.
 
@@ -122,7 +123,8 @@ def _with_selections(code: Code) -> Chains:
     flow, decided, around, functions = control_flow(code), decisions(code), _loops_around(code), _functions_of(code)
     callers = flow.callers()
     linked: list[Mapping[str, tuple[int, ...]]] = []
-    for position, uses in enumerate(use_def(code)):
+    chains = use_def(code)
+    for position, uses in enumerate(chains):
         block, selecting = flow.block_of[position], 0
         for name, definitions in uses.items():
             blocks = {flow.block_of[at] for at in definitions}
@@ -130,7 +132,7 @@ def _with_selections(code: Code) -> Chains:
                 outside = {each for each in blocks if functions[each].isdisjoint(functions[block])}
                 selecting |= decided.selecting(blocks - outside, block)
                 for call in (call for entry in functions[block] if outside for call in callers[entry]):
-                    passed = use_def(code)[flow.blocks[call][-1]].get(name, ())
+                    passed = chains[flow.blocks[call][-1]].get(name, ())
                     if len(passed) > 1:
                         selecting |= decided.selecting({flow.block_of[at] for at in passed}, call)
         linked.append({**uses, _SELECTION: decided.named(selecting)} if selecting else uses)
@@ -174,12 +176,13 @@ def thread_invariant_float_results(code: Code) -> Weights:
     it uses does not count: of all iterations, one result is used.
     """
     floats, invariant = float_arithmetic(code), thread_invariant(code)
-    used = set[int]()
-    waiting = np.flatnonzero(invariant == 0).tolist()
+    used, chains = set[int](), use_def(code)
+    same = frozenset(np.flatnonzero(invariant).tolist())
+    waiting = np.flatnonzero(invariant == 0).tolist() if (floats * invariant).any() else []
     while waiting:
         user = waiting.pop()
-        reaching = use_def(code)[user]
-        sources = {at for name in code.instructions[user].uses for at in reaching[name] if invariant[at]}
+        reaching = chains[user]
+        sources = {at for name in code.instructions[user].uses for at in reaching[name] if at in same}
         for source in sources - used:
             loop = innermost_loop(code, source)
             if loop is None or user in loop.body:

@@ -89,7 +89,7 @@ def _indices(code: Code) -> Sequence[_Indices]:
         mixes = code.instructions[position].base_opcode in _MIXES_BITS
         return _Values(reaching.all, reaching.mixed | (reaching.all if mixes else 0))
 
-    found = propagate(code, transfer, join=_joined, least=_NOTHING, linked=within_iterations(code)).operands
+    found = propagate(code, transfer, join=_joined, least=_NOTHING, linked=within_iterations).operands
     of_loops: dict[object, int] = {}
     for position, bit in bits.items():
         loop = innermost_loop(code, position)
@@ -115,7 +115,7 @@ def pointer_arguments(code: Code) -> Mapping[int, frozenset[str]]:
         return none if position in loads else _own_arguments(code.instructions[position]).union(*operands.values())
 
     none, loads = frozenset[str](), frozenset(positions_of(code, is_global_load))
-    found = propagate(code, transfer, join=or_, least=none, linked=address_slice(code)).operands
+    found = propagate(code, transfer, join=or_, least=none, linked=address_slice).operands
     return {
         at: none.union(*(found[at][name] for name in address_registers(code.instructions[at])))
         for at in sorted(loads.union(positions_of(code, is_global_store)))

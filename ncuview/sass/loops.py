@@ -90,7 +90,7 @@ def chased_loads(code: Code) -> Weights:
         depth = max(operands.values(), default=0)
         return min(_CHAIN, depth + (position in loads))
 
-    depth = propagate(code, loads_before, join=max, least=0, linked=within_iterations(code)).results
+    depth = propagate(code, loads_before, join=max, least=0, linked=within_iterations).results
     return _global_loads(
         code, lambda position, address: depth[position] == _CHAIN or _leads_to_itself(code, position, address)
     )
