@@ -63,7 +63,7 @@ class Judgement:
 def judge(rule: Rule, analysis: Analysis) -> Judgement:
     """Evaluate a rule on the launches under analysis."""
     inputs = {name: analysis.value(name) for name in rule.inputs}
-    return judge_values(rule, inputs, analysis.profile.launches["device"].tolist())
+    return judge_values(rule, inputs, analysis.devices)
 
 
 def judge_values(rule: Rule, inputs: Mapping[str, Column], devices: Sequence[str]) -> Judgement:
@@ -82,7 +82,7 @@ def judge_values(rule: Rule, inputs: Mapping[str, Column], devices: Sequence[str
     figures = figure_columns(devices) if rule.gpu_figures else {}
     needed = {**inputs, **{name: figures[name] for name in rule.gpu_figures}}
     values: dict[str, Column] = {**needed}
-    values.update({name: _as_column(np.asarray(value, np.float64), count) for name, value in rule.parameters.items()})
+    values.update({name: np.full(count, value) for name, value in rule.parameters.items()})
     for name, expression in rule.let.items():
         values[name] = _as_column(expression.evaluate(values), count)
     applies = _as_column(rule.applies.evaluate(values), count)
@@ -100,5 +100,5 @@ def judge_values(rule: Rule, inputs: Mapping[str, Column], devices: Sequence[str
 
 
 def _as_column(values: Column, count: int) -> Column:
-    """One value per launch; what is infinite is as unknown as NaN, which never compares true or false."""
-    return np.broadcast_to(np.where(np.isfinite(values), values, np.nan), (count,))
+    """What an expression gives, which is finite or NaN, as one value per launch."""
+    return values if values.shape == (count,) else np.broadcast_to(values, (count,))

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ncuview.metrics.instruction_table import Executed, matches
+from ncuview.metrics.instruction_table import Executed
 from ncuview.metrics.names import OF_INSTRUCTIONS
 from ncuview.reader.source import Sources
 from ncuview.records.diagnosis import CodeLine, HotInstruction, SourceLine
 from ncuview.records.profile import CallSite, Profile
 from ncuview.sass import opcode_classes
+from ncuview.sass.columns import of_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,6 +74,7 @@ class Places:
         self._analysis = analysis
         self._shown: _Shown = {}
         self._sources = Sources(analysis.profile)
+        self._reports: list[str] = analysis.profile.launches["report"].tolist()
 
     def of(self, rule: Rule, launch: int) -> Where:
         """The places of one launch; none where the rule has no ``where``, or the report has no instructions."""
@@ -85,7 +87,7 @@ class Places:
             return Where()
         share = waste / total
         wasting, known = share > 0, executed.lines > 0
-        code = _Source(launch, self._analysis.profile, executed, self._sources, self._shown)
+        code = _Source(launch, self._reports[launch], self._analysis.profile, executed, self._sources, self._shown)
         instructions = _instructions(executed, np.where(known, 0.0, share))
         lines = code.worst(np.where(known & wasting, share, 0.0))
         return Where(lines, instructions, HOW_TO_GET_LINES if instructions else "")
@@ -98,7 +100,7 @@ def _waste(rule: Rule, executed: Executed) -> NDArray[np.float64]:
     waste = rule.waste.evaluate({name: executed[OF_INSTRUCTIONS[name]] for name in rule.waste.names})
     waste = np.nan_to_num(np.broadcast_to(waste, (len(executed),)), posinf=0.0, neginf=0.0)
     if rule.text.where and rule.text.where.among:
-        waste = waste * matches(executed.code, ACCESSES[rule.text.where.among])
+        waste = waste * of_class(executed.code, ACCESSES[rule.text.where.among])
     return waste.clip(min=0.0)
 
 
@@ -113,11 +115,13 @@ def _instructions(executed: Executed, share: NDArray[np.float64]) -> tuple[HotIn
 class _Source:
     """The source code of one launch."""
 
-    def __init__(self, launch: int, profile: Profile, executed: Executed, sources: Sources, shown: _Shown) -> None:
+    def __init__(
+        self, launch: int, report: str, profile: Profile, executed: Executed, sources: Sources, shown: _Shown
+    ) -> None:
         self._sources = sources
         self._profile = profile
         self._executed = executed
-        self._report = str(profile.launches["report"].iloc[launch])
+        self._report = report
         self._calls = profile.call_sites.get(launch)
         self._known = shown
 

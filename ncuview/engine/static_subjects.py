@@ -20,10 +20,10 @@ from ncuview.sass.address import (
 )
 from ncuview.sass.cfg import innermost_loop, loops
 from ncuview.sass.code import Code
+from ncuview.sass.columns import Weights, of_class
 from ncuview.sass.idioms import compare_and_swap, division, precise_math, shared_sums, spills
 from ncuview.sass.idioms.pow import power_instructions
 from ncuview.sass.instruction import Access
-from ncuview.sass.instruction_mix import Weights
 from ncuview.sass.load_batches import load_batches
 from ncuview.sass.load_indices import regathered_loads
 from ncuview.sass.loaded_values import float_coordinates
@@ -165,7 +165,7 @@ def _load_batches(code: Code, _places: Sequence[Place]) -> Shown | None:
     batches = load_batches(code)
     if not batches or chased_loads(code).any() or float_coordinates(code).any():
         return None
-    loads = np.count_nonzero(instruction_mix.of_class(code, is_global_load))
+    loads = np.count_nonzero(of_class(code, is_global_load))
     most = max(batch.size for batch in batches)
     return _shown(code, [batch.start for batch in batches], loads=float(loads), bytes=float(most))
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -50,10 +50,20 @@ class Analysis:
 
     def metric(self, name: str) -> Column:
         """A metric by ncu's name for all launches; NaN where a launch does not have it."""
-        if name not in self.profile.metrics.columns:
-            return np.full(len(self.profile.launches), np.nan)
-        values = self.profile.metrics[name].to_numpy(np.float64)
-        return np.where(np.isfinite(values), values, np.nan)
+        return self._metrics[name] if name in self._metrics else np.full(len(self.profile.launches), np.nan)
+
+    @cached_property
+    def _metrics(self) -> Mapping[str, Column]:
+        """Each metric of the report, taken out of its DataFrame at once."""
+        numbers = self.profile.metrics.to_numpy(np.float64).T
+        columns = np.where(np.isfinite(numbers), numbers, np.nan)
+        columns.flags.writeable = False
+        return dict(zip(self.profile.metrics.columns, columns, strict=True))
+
+    @cached_property
+    def devices(self) -> Sequence[str]:
+        """The name of each launch's GPU."""
+        return tuple(self.profile.launches["device"].tolist())
 
     @cached_property
     def instructions(self) -> Mapping[int, Executed]:

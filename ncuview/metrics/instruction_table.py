@@ -6,13 +6,13 @@ An ``Executed`` holds decoded code, metrics per instruction and source lines; ``
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ncuview.sass.code import Code
-from ncuview.sass.instruction_mix import Weights, of_class
+from ncuview.sass.columns import Weights, of_class
 from ncuview.sass.opcode_classes import Class
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ class Executed:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    def is_complete(self, metric: str) -> bool:
+        """Whether a metric is known of each instruction."""
+        return metric in self and (self._table.is_complete(metric) or not np.isnan(self[metric]).any())
 
     def __contains__(self, metric: str) -> bool:
         """Whether the profile has a column of this metric."""
@@ -73,6 +77,7 @@ class _Table:
         self._sorted = instructions if in_order else instructions.sort_values("launch", kind="stable")
         self.metrics = frozenset(str(name) for name in instructions.columns[5:])
         self._numbers: dict[str, Column] = {}
+        self._complete: dict[str, bool] = {}
         self._whole: dict[str, NDArray[np.int64]] = {}
         self._texts: dict[str, list[str]] = {}
 
@@ -80,6 +85,11 @@ class _Table:
         if name not in self._numbers:
             self._numbers[name] = self._sorted[name].to_numpy(np.float64)
         return self._numbers[name]
+
+    def is_complete(self, name: str) -> bool:
+        if name not in self._complete:
+            self._complete[name] = not np.isnan(self.numbers(name)).any()
+        return self._complete[name]
 
     def whole(self, name: str) -> NDArray[np.int64]:
         if name not in self._whole:
@@ -106,20 +116,9 @@ def _code(texts: tuple[str, ...], addresses: tuple[int, ...]) -> Code:
     return Code(texts, addresses)
 
 
-def matches(code: Code, asked: Class) -> NDArray[np.bool_]:
-    """Which instructions are of a class."""
-    return code.result_of(_membership(asked))
-
-
-@cache
-def _membership(asked: Class) -> Callable[[Code], NDArray[np.bool_]]:
-    """One function for each class, so that code remembers its result."""
-    return lambda code: of_class(code, asked)
-
-
 def total(code: Code, asked: Class, values: Column) -> float:
     """The sum of a metric over the instructions of a class."""
-    return float(values[matches(code, asked)].sum())
+    return float(values[of_class(code, asked)].sum())
 
 
 def weighted(code: Code, weights: Callable[[Code], Weights], values: Column) -> float:

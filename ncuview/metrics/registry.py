@@ -169,7 +169,7 @@ def instruction_quantity(unit: str | None = None) -> Callable[[Function], Functi
         def compute(launches: Launches) -> Column:
             result = np.full(len(launches.profile.launches), np.nan)
             for launch, rows in launches.instructions.items():
-                if all(name in rows and not np.isnan(rows[name]).any() for name in metrics):
+                if all(map(rows.is_complete, metrics)):
                     result[launch] = _number(function, _called(function, [_input(rows, name) for name in inputs]))
             return result
 

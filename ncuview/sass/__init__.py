@@ -17,7 +17,7 @@ A ``Code`` stores the results of the analyses of it::
 The modules build on one another in this order:
 
 - ``isa``, ``instruction``, ``decode``, ``code``: the opcode table and decoded instructions.
-- ``opcode_classes``, ``loads``, ``operands``: kinds of instructions and operands.
+- ``opcode_classes``, ``columns``, ``loads``, ``operands``: kinds of instructions and operands.
 - ``cfg``, ``solver``, ``control_dependence``, ``dataflow``: blocks, loops, chains, and ``propagate`` for analyses.
 - ``index_dependence``, ``provenance``, ``slices``, ``affine``, ``address``, ``loops``: what values and addresses are.
 - ``load_batches``, ``load_indices``, ``loaded_values``, ``repeated_passes``, ``instruction_mix``, ``idioms``: counts.

@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ncuview.sass.affine import add, affine_addresses, multiply, number, signed
 from ncuview.sass.cfg import Loop, control_flow, dominates, forward_order, immediate_dominators, innermost_loop
-from ncuview.sass.code import Code
+from ncuview.sass.code import Code, analysis
+from ncuview.sass.columns import Weights, positions_of, weights_at
 from ncuview.sass.dataflow import use_def
 from ncuview.sass.index_dependence import OTHER_THREADS, TID_X, TID_Y, TID_Z, index_dependence
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.opcode_classes import Class, is_global_load, is_global_store, is_operand_load
-
-Weights = NDArray[np.float64]
-"""One number per instruction."""
-
 
 _TERM = re.compile(r"\b(?P<name>U?R\d+)(?:\.(?:64|U32))?(?:\.X(?P<factor>\d+))?")
 _SCALED = re.compile(r"IMAD\.WIDE(?:\.U32)?$")
@@ -46,13 +42,17 @@ _WIDEST_ELEMENT = 8
 """Bytes; kernels that load 16 bytes at once share them already."""
 
 
-@lru_cache(maxsize=1 << 14)
 def address_terms(each: Instruction) -> tuple[tuple[str, int], ...]:
     """The registers that are summed up in a memory access's address, low halves only, and the factor of each.
 
     A global access's descriptor is not part of the sum. Before Ampere, shared accesses scale a register: ``R0.X4``.
     """
-    brackets = next((operand for operand in reversed(each.operands) if "[" in operand), "").rpartition("[")[2]
+    return _terms(next((operand for operand in reversed(each.operands) if "[" in operand), ""))
+
+
+@lru_cache(maxsize=1 << 14)
+def _terms(operand: str) -> tuple[tuple[str, int], ...]:
+    brackets = operand.rpartition("[")[2]
     return tuple((term["name"], int(term["factor"] or 1)) for term in _TERM.finditer(brackets))
 
 
@@ -60,9 +60,15 @@ def address_registers(each: Instruction) -> frozenset[str]:
     """The registers of a memory access's address, both halves of pairs, without the descriptor's."""
     if not each.memory:
         return frozenset()
-    low = {name for name, _ in address_terms(each)}
+    return _in_pairs(address_terms(each)).intersection((*each.memory.base, *each.memory.uniform))
+
+
+@lru_cache(maxsize=1 << 14)
+def _in_pairs(terms: tuple[tuple[str, int], ...]) -> frozenset[str]:
+    """Both halves of the pairs that registers of addresses may be the lower half of."""
+    low = {name for name, _ in terms}
     high = {f"{name.rstrip('0123456789')}{int(name.lstrip('UR')) + 1}" for name in low}
-    return frozenset(low | high) & {*each.memory.base, *each.memory.uniform}
+    return frozenset(low | high)
 
 
 def is_executed_uniformly(code: Code, position: int) -> bool:
@@ -143,24 +149,25 @@ def _in_each_iteration(code: Code, loop: Loop, position: int) -> bool:
     )
 
 
-def consecutive_accesses(code: Code, asked: Class) -> Iterator[tuple[list[int], int]]:
+@analysis
+def consecutive_accesses(code: Code, asked: Class) -> Sequence[tuple[list[int], int]]:
     """Positions of accesses whose offsets from the same base follow one another, and the bytes of each.
 
     A run may be a single access.
     """
     groups: dict[tuple[object, int], dict[int, int]] = defaultdict(dict)
-    for position, each in enumerate(code.instructions):
-        if asked(each) and each.memory:
-            groups[_base(code, position), each.memory.bytes].setdefault(each.memory.offset, position)
+    for position in positions_of(code, asked):
+        if memory := code.instructions[position].memory:
+            groups[_base(code, position), memory.bytes].setdefault(memory.offset, position)
+    runs: list[tuple[list[int], int]] = []
     for (_, size), by_offset in groups.items():
         run: list[int] = []
         for offset in sorted(by_offset):
-            if run and offset - size not in by_offset:
-                yield run, size
+            if not run or offset - size not in by_offset:
                 run = []
+                runs.append((run, size))
             run.append(by_offset[offset])
-        if run:
-            yield run, size
+    return runs
 
 
 def _base(code: Code, position: int) -> object:
@@ -168,9 +175,9 @@ def _base(code: Code, position: int) -> object:
 
     Each register of the address has the same definitions, and none of these lies between the accesses.
     """
-    order, found = forward_order(code), []
+    order, sources, found = forward_order(code), use_def(code)[position], []
     for name in sorted(address_registers(code.instructions[position])):
-        definitions = use_def(code)[position][name]
+        definitions = sources[name]
         before = [at for at in definitions if order[at] < order[position]]
         found.append((name, definitions, max(before, key=order.__getitem__, default=None)))
     return tuple(found)
@@ -217,14 +224,14 @@ def _goes_on(code: Code, load: int, by: int) -> bool:
 
 def structure_loads(code: Code) -> Weights:
     """1 at each global load that takes part of an element: its index is multiplied by more bytes than it loads."""
-    return np.array(
+    loads = ((at, code.instructions[at].memory) for at in positions_of(code, is_global_load))
+    return weights_at(
+        code,
         [
-            is_global_load(each)
-            and each.memory is not None
-            and each.memory.register_bytes < _element_bytes(code, position) <= _LARGEST_STRUCTURE
-            for position, each in enumerate(code.instructions)
+            at
+            for at, memory in loads
+            if memory and memory.register_bytes < _element_bytes(code, at) <= _LARGEST_STRUCTURE
         ],
-        dtype=np.float64,
     )
 
 

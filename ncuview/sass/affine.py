@@ -83,7 +83,7 @@ def affine_addresses(code: Code) -> Sequence[Mapping[str, Affine | None]]:
             return form
         return Parts({name: form if name == result.removesuffix(".64") else other for name in each.definitions})
 
-    return propagate(code, transfer, join=_joined, least=None, linked=sources).operands
+    return propagate(code, transfer, join=_joined, least=None, linked=address_slice).operands
 
 
 def _undefined(register: str) -> Affine:

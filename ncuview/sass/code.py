@@ -6,16 +6,17 @@ It also finds an instruction by its address and counts opcodes that the opcode t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ncuview.sass.decode import decode
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.isa import is_known
 
 Result = TypeVar("Result")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +32,9 @@ class Code:
 
     texts: tuple[str, ...]
     addresses: tuple[int, ...]
-    _results: dict[Callable[..., Any], Any] = field(default_factory=dict, init=False, repr=False)
+    _results: dict[tuple[Callable[..., Any], tuple[Hashable, ...]], Any] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -44,7 +47,8 @@ class Code:
     @cached_property
     def unknown_opcodes(self) -> Counter[str]:
         """How often each opcode stands in the code that the opcode table does not cover."""
-        return Counter(each.opcode for each in self.instructions if each.opcode and not is_known(each.opcode))
+        opcodes = Counter(each.opcode for each in self.instructions)
+        return Counter({opcode: count for opcode, count in opcodes.items() if opcode and not is_known(opcode)})
 
     @cached_property
     def _positions(self) -> dict[int, int]:
@@ -54,19 +58,23 @@ class Code:
         """The index of the instruction at an address; None where none begins."""
         return None if address is None else self._positions.get(address)
 
-    def result_of(self, function: Callable[[Code], Result]) -> Result:
-        """What a function of the code returns; each function is called once per object."""
-        if function not in self._results:
-            self._results[function] = function(self)
-        result: Result = self._results[function]
+    def result_of(self, function: Callable[..., Result], *asked: Hashable) -> Result:
+        """What a function of the code, and of what else is asked, returns; each is called once per object."""
+        key = (function, asked)
+        if key not in self._results:
+            self._results[key] = function(self, *asked)
+        result: Result = self._results[key]
         return result
 
 
-def analysis(function: Callable[[Code], Result]) -> Callable[[Code], Result]:
-    """Decorate a function of a ``Code`` so that the code remembers its result as long as it lives itself."""
+def analysis(function: Function) -> Function:
+    """Decorate a function of a ``Code`` so that the code remembers its result as long as it lives itself.
+
+    The function may be asked about something besides, such as a class of instructions: by position.
+    """
 
     @wraps(function)
-    def remembered(code: Code) -> Result:
-        return code.result_of(function)
+    def remembered(code: Code, *asked: Hashable) -> Any:
+        return code.result_of(function, *asked)
 
-    return remembered
+    return cast("Function", remembered)

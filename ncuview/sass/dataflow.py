@@ -14,7 +14,7 @@ unknown function uses and defines everything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate
@@ -392,7 +392,7 @@ def propagate(
     *,
     join: Callable[[Value, Value], Value],
     least: Value,
-    linked: Chains | None = None,
+    linked: Callable[[Code], Chains] = use_def,
 ) -> Propagation[Value]:
     """Find the value of each instruction's results from those of the definitions that reach its uses.
 
@@ -403,31 +403,36 @@ def propagate(
         join: The value where several definitions reach a use. Transfer and join are monotone over a lattice of finite
             height.
         least: The value of what nothing has defined, and of loops before their first iteration.
-        linked: The definitions that reach each use; those of ``use_def`` unless an analysis adds its own.
+        linked: The definitions that reach each use: ``use_def``, unless an analysis has an analysis of its own.
     """
-    sources = use_def(code) if linked is None else linked
-    dependents: list[list[int]] = [[] for _ in sources]
-    for position, uses in enumerate(sources):
-        for definition in {at for definitions in uses.values() for at in definitions}:
-            dependents[definition].append(position)
-
+    sources = linked(code)
     operands: list[Mapping[str, Value]] = [{}] * len(sources)
 
     def equation(position: int, results: Sequence[Value | Parts[Value]]) -> Value | Parts[Value]:
         found: dict[str, Value] = {}
         for name, definitions in sources[position].items():
-            for at in definitions:
+            value = least
+            for number, at in enumerate(definitions):
                 result = results[at]
                 part = result.by_register.get(name, least) if isinstance(result, Parts) else result
-                found[name] = join(found[name], part) if name in found else part
-            if not definitions:
-                found[name] = least
+                value = join(value, part) if number else part
+            found[name] = value
         operands[position] = found  # the last ones stay: an instruction is asked again whenever they change
         return transfer(position, found)
 
     start: Value | Parts[Value] = least
-    results = solve(equation, dependents, start, _in_order(code))
+    results = solve(equation, _dependents(code, linked), start, _in_order(code))
     return Propagation(results, operands)
+
+
+@analysis
+def _dependents(code: Code, linked: Callable[[Code], Chains]) -> Sequence[Sequence[int]]:
+    """For each instruction those that one of its definitions reaches."""
+    found: list[list[int]] = [[] for _ in code.texts]
+    for position, uses in enumerate(linked(code)):
+        for definition in set().union(*uses.values()):
+            found[definition].append(position)
+    return found
 
 
 def with_functions(code: Code, brought: Sequence[int]) -> list[int]:
@@ -446,7 +451,8 @@ def reads(each: Instruction, name: str) -> bool:
     return name in each.uses or (each.base_opcode in {"LDL", "LD"} and name.startswith(LOCAL))
 
 
-def _in_order(code: Code) -> Iterable[int]:
+@analysis
+def _in_order(code: Code) -> Sequence[int]:
     """Positions so that most definitions come before their uses."""
     flow = control_flow(code)
     return [position for block in reverse_postorder(code) for position in flow.blocks[block]]

@@ -55,7 +55,7 @@ def decode(text: str) -> Instruction:
     """
     found = _TEXT.match(_clean(text))
     if not found:
-        return Instruction("", (), None, frozenset(), frozenset(), None, None)
+        return Instruction("", "", (), None, frozenset(), frozenset(), None, None)
     negated, named, opcode, rest = found.groups()
     operands = tuple([part.strip() for part in (rest or "").replace(".reuse", "").split(",")])
     shape, form = _shape_of(opcode), isa.Form(opcode, operands)
@@ -78,6 +78,7 @@ def decode(text: str) -> Instruction:
         definitions |= uses
     return Instruction(
         opcode,
+        opcode.partition(".")[0],
         operands,
         Guard(named, negated=bool(negated)) if named and named[-1] != "T" else None,
         frozenset(definitions),

@@ -15,17 +15,15 @@ from operator import or_
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ncuview.sass.cfg import called, control_flow, innermost_loop, loops
 from ncuview.sass.code import Code, analysis
+from ncuview.sass.columns import Weights, by_opcode, positions_of, weights_at
 from ncuview.sass.control_dependence import decisions
 from ncuview.sass.dataflow import Chains, propagate, reads, use_def, with_functions
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.loads import LANE_EXCHANGES, loaded_from
 
-Weights = NDArray[np.float64]
-"""One number per instruction."""
 Axis = Literal["x", "y", "z"]
 
 TID_X, TID_Y, TID_Z, CTAID_X, CTAID_Y, CTAID_Z, OTHER_THREADS = (1 << bit for bit in range(7))
@@ -83,7 +81,7 @@ def index_dependence(code: Code) -> tuple[Dependence, ...]:
     def transfer(position: int, operands: Mapping[str, int]) -> int:
         return reduce(or_, operands.values(), brought[position])
 
-    found = propagate(code, transfer, join=or_, least=0, linked=_with_selections(code)).operands
+    found = propagate(code, transfer, join=or_, least=0, linked=_with_selections).operands
     decided, flow = decisions(code), control_flow(code)
     known = [reduce(or_, operands.values(), 0) for operands in found]
     of_blocks = [reduce(or_, (known[at] for at in decided.named(each)), 0) for each in decided.decided_by]
@@ -117,6 +115,7 @@ def _brought(each: Instruction) -> int:
     return _SPECIAL_REGISTERS.get(special["name"], 0) if special else 0
 
 
+@analysis
 def _with_selections(code: Code) -> Chains:
     """The definitions that reach each use, and the branches that choose between them.
 
@@ -126,7 +125,8 @@ def _with_selections(code: Code) -> Chains:
     flow, decided, around, functions = control_flow(code), decisions(code), _loops_around(code), _functions_of(code)
     callers = flow.callers()
     linked: list[Mapping[str, tuple[int, ...]]] = []
-    for position, uses in enumerate(use_def(code)):
+    chains = use_def(code)
+    for position, uses in enumerate(chains):
         block, selecting = flow.block_of[position], 0
         for name, definitions in uses.items():
             blocks = {flow.block_of[at] for at in definitions}
@@ -134,7 +134,7 @@ def _with_selections(code: Code) -> Chains:
                 outside = {each for each in blocks if functions[each].isdisjoint(functions[block])}
                 selecting |= decided.selecting(blocks - outside, block)
                 for call in (call for entry in functions[block] if outside for call in callers[entry]):
-                    passed = use_def(code)[flow.blocks[call][-1]].get(name, ())
+                    passed = chains[flow.blocks[call][-1]].get(name, ())
                     if len(passed) > 1:
                         selecting |= decided.selecting({flow.block_of[at] for at in passed}, call)
         linked.append({**uses, _SELECTION: decided.named(selecting)} if selecting else uses)
@@ -178,12 +178,13 @@ def thread_invariant_float_results(code: Code) -> Weights:
     uses does not count: of all iterations, one result is used.
     """
     floats, invariant = float_arithmetic(code), thread_invariant(code)
-    used = set[int]()
-    waiting = np.flatnonzero(invariant == 0).tolist()
+    used, chains = set[int](), use_def(code)
+    same = frozenset(np.flatnonzero(invariant).tolist())
+    waiting = np.flatnonzero(invariant == 0).tolist() if (floats * invariant).any() else []
     while waiting:
         user = waiting.pop()
-        reaching = use_def(code)[user]
-        sources = {at for name in code.instructions[user].uses for at in reaching[name] if invariant[at]}
+        reaching = chains[user]
+        sources = {at for name in code.instructions[user].uses for at in reaching[name] if at in same}
         for source in sources - used:
             loop = innermost_loop(code, source)
             if loop is None or user in loop.body:
@@ -196,18 +197,19 @@ def thread_invariant_float_results(code: Code) -> Weights:
 
 def float_arithmetic(code: Code) -> Weights:
     """1 at each instruction of floating-point arithmetic, and at each function, comparison and conversion."""
-    return np.array([bool(_FLOAT_ARITHMETIC.match(each.opcode)) for each in code.instructions], dtype=np.float64)
+    return by_opcode(code, lambda opcode: bool(_FLOAT_ARITHMETIC.match(opcode)))
 
 
+@analysis
 def loads_invariant_along(code: Code, axis: Axis) -> Weights:
     """1 at each load from global memory that is invariant along an axis of the grid.
 
     Neither its address nor a branch that decides whether it is executed depends on the indices of this axis.
     """
-    return np.array(
-        [
-            each.base_opcode == "LDG" and not (found.operands | found.control) & ALONG[axis]
-            for each, found in zip(code.instructions, index_dependence(code), strict=True)
-        ],
-        dtype=np.float64,
-    )
+    found, along = index_dependence(code), ALONG[axis]
+    loads = positions_of(code, _is_load)
+    return weights_at(code, [at for at in loads if not (found[at].operands | found[at].control) & along])
+
+
+def _is_load(each: Instruction) -> bool:
+    return each.base_opcode == "LDG"

@@ -53,6 +53,7 @@ class Instruction:
 
     Attributes:
         opcode: With its modifiers: ``LDG.E.128.CONSTANT``.
+        base_opcode: Without them: ``LDG``.
         operands: The text of each operand, without ``.reuse``.
         guard: None where all threads execute it.
         definitions: Registers and predicates that it writes: ``R4``, ``UR6``, ``P0``, ``UP1``. RZ, PT and the like
@@ -63,14 +64,10 @@ class Instruction:
     """
 
     opcode: str
+    base_opcode: str
     operands: tuple[str, ...]
     guard: Guard | None
     definitions: frozenset[str]
     uses: frozenset[str]
     memory: Memory | None
     target: int | None
-
-    @property
-    def base_opcode(self) -> str:
-        """The opcode without modifiers: ``LDG``."""
-        return self.opcode.partition(".")[0]

@@ -12,40 +12,21 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ncuview.sass import opcode_classes
 from ncuview.sass.cfg import control_flow, loops, reverse_postorder
 from ncuview.sass.code import Code, analysis
+from ncuview.sass.columns import Weights, by_opcode, count_of, of_class, positions_of, weights_at
 from ncuview.sass.instruction import Instruction
-from ncuview.sass.opcode_classes import Class
-
-Weights = NDArray[np.float64]
-"""One number per instruction."""
 
 _COMPUTED_CONSTANT = re.compile(r"\bc\[0x[0-9a-f]+\]\[UR\d")
 _MULTIPLY_ADDS = {"FFMA": 1.0, "DFMA": 1.0, "VIADDMNMX": 1.0, "FFMA2": 2.0, "HFMA2": 2.0}
+_OF_DOUBLES = {"F2F": {"F64", "F32"}, "I2F": {"F64"}}
+"""Conversions, and the modifiers of those between double precision and another type."""
 _WORD = 4
 _JUMPS = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU"})
 _TINY = 2
 _24_BITS = "0xffffff"
-
-
-def of_class(code: Code, asked: Class) -> NDArray[np.bool_]:
-    """Which instructions are of a class."""
-    return np.fromiter(map(asked, code.instructions), dtype=bool, count=len(code))
-
-
-def count_of(code: Code, asked: Class) -> Weights:
-    """1 at each instruction of a class."""
-    return of_class(code, asked).astype(np.float64)
-
-
-def weights_at(code: Code, positions: Iterable[int], weight: float = 1.0) -> Weights:
-    """A weight at these positions, 0 elsewhere."""
-    found = np.zeros(len(code))
-    found[list(positions)] = weight
-    return found
 
 
 # IMAD, and the moves, shifts and sums that nvcc writes as one, run in the half of the FMA pipe that multiplies
@@ -53,13 +34,14 @@ def weights_at(code: Code, positions: Iterable[int], weight: float = 1.0) -> Wei
 # costs a pass of its own, this is exact to a hundredth wherever integers and not floats are multiplied.
 def integer_multiply_cycles(code: Code) -> Weights:
     """Cycles of the integer multiplier per executed instruction."""
-    return np.array([_multiplier_cycles(each) for each in code.instructions], dtype=np.float64)
+    return by_opcode(code, _multiplier_cycles)
 
 
-def _multiplier_cycles(each: Instruction) -> float:
-    if each.base_opcode != "IMAD":
+def _multiplier_cycles(opcode: str) -> float:
+    base, *modifiers = opcode.split(".")
+    if base != "IMAD":
         return 0.0
-    return 1.0 if _modified(each, "WIDE", "HI") else 0.5
+    return 0.5 if {"WIDE", "HI"}.isdisjoint(modifiers) else 1.0
 
 
 def special_functions(code: Code) -> Weights:
@@ -69,13 +51,12 @@ def special_functions(code: Code) -> Weights:
 
 def double_conversions(code: Code) -> Weights:
     """1 at each conversion between single and double precision, and of whole numbers to double."""
-    return count_of(code, _converts_doubles)
+    return by_opcode(code, _converts_doubles)
 
 
-def _converts_doubles(each: Instruction) -> bool:
-    if each.base_opcode == "F2F":
-        return _modified(each, "F64") and _modified(each, "F32")
-    return each.base_opcode == "I2F" and _modified(each, "F64")
+def _converts_doubles(opcode: str) -> bool:
+    base, *modifiers = opcode.split(".")
+    return base in _OF_DOUBLES and _OF_DOUBLES[base].issubset(modifiers)
 
 
 def double_arithmetic(code: Code) -> Weights:
@@ -88,18 +69,29 @@ def multiply_adds(code: Code) -> Weights:
 
     Additions fused with a minimum or maximum (VIADDMNMX), as in shortest paths, count too.
     """
-    return np.array([_products(each) for each in code.instructions], dtype=np.float64)
+    products = by_opcode(code, _products)
+    products[[at for at in positions_of(code, _is_packed_half) if _is_move(code.instructions[at])]] = 0.0
+    return products
 
 
-def _products(each: Instruction) -> float:
-    # nvcc 12 and 13, Volta to Hopper, write moves of constants as HFMA2 with zero times zero.
-    moves = each.base_opcode == "HFMA2" and each.operands[1:3] == ("-RZ", "RZ")
-    return 0.0 if moves else _MULTIPLY_ADDS.get(each.base_opcode, 0.0)
+def _products(opcode: str) -> float:
+    return _MULTIPLY_ADDS.get(opcode.partition(".")[0], 0.0)
+
+
+def _is_packed_half(each: Instruction) -> bool:
+    return each.base_opcode == "HFMA2"
+
+
+def _is_move(each: Instruction) -> bool:
+    """Nvcc 12 and 13, Volta to Hopper, write moves of constants as HFMA2 with zero times zero."""
+    return each.operands[1:3] == ("-RZ", "RZ")
 
 
 def uniform_multiply_adds(code: Code) -> Weights:
     """The multiply-adds with an operand that is the same for all lanes: from constant memory, say."""
-    return multiply_adds(code) * count_of(code, _has_uniform_operand)
+    products = multiply_adds(code)
+    products[[at for at in np.flatnonzero(products) if not _has_uniform_operand(code.instructions[at])]] = 0.0
+    return products
 
 
 def _has_uniform_operand(each: Instruction) -> bool:
@@ -108,12 +100,18 @@ def _has_uniform_operand(each: Instruction) -> bool:
 
 def masks_to_24_bits(code: Code) -> Weights:
     """1 at each mask of the low 24 bits, which is what ``__mul24`` costs on GPUs without a 24-bit multiplier."""
-    return count_of(code, lambda each: each.base_opcode == "LOP3" and _24_BITS in each.operands)
+    masks = positions_of(code, _is_logic)
+    return weights_at(code, [at for at in masks if _24_BITS in code.instructions[at].operands])
+
+
+def _is_logic(each: Instruction) -> bool:
+    return each.base_opcode == "LOP3"
 
 
 def indexed_constants(code: Code) -> Weights:
     """1 at each load from constant memory whose address each lane computes for itself."""
-    return count_of(code, lambda each: _loads_constant(each) and bool(each.memory and each.memory.base))
+    loads = ((at, code.instructions[at].memory) for at in positions_of(code, _loads_constant))
+    return weights_at(code, [at for at, memory in loads if memory and memory.base])
 
 
 def uniform_constants(code: Code) -> Weights:
@@ -143,9 +141,11 @@ def shuffles(code: Code) -> Weights:
 
 def narrow_loads(code: Code) -> Weights:
     """1 at each global load of one or two bytes per lane."""
-    return count_of(
-        code, lambda each: opcode_classes.is_global_load(each) and bool(each.memory and each.memory.bytes <= _TINY)
-    )
+    return count_of(code, _is_tiny_load)
+
+
+def _is_tiny_load(each: Instruction) -> bool:
+    return opcode_classes.is_global_load(each) and bool(each.memory and each.memory.bytes <= _TINY)
 
 
 def loop_iterations(code: Code) -> Weights:
@@ -205,8 +205,3 @@ def _forward_of(code: Code, blocks: Iterable[int]) -> set[int]:
         found |= new
         waiting.extend(new)
     return found
-
-
-def _modified(each: Instruction, *modifiers: str) -> bool:
-    """Whether an opcode bears one of these modifiers."""
-    return not set(modifiers).isdisjoint(each.opcode.split("."))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ncuview.sass.code import Code, analysis
+from ncuview.sass.columns import positions_of
 from ncuview.sass.dataflow import effects
 from ncuview.sass.opcode_classes import is_global_load
 
@@ -33,14 +34,14 @@ def load_batches(code: Code) -> Sequence[LoadBatch]:
     """
     batches: list[LoadBatch] = []
     waits_at = -1
-    for position, each in enumerate(code.instructions):
-        if each.memory is None or not is_global_load(each):
-            continue
+    for position in positions_of(code, is_global_load):
+        memory = code.instructions[position].memory
+        size = memory.register_bytes if memory else 0
         if batches and position < waits_at:
-            batches[-1] = LoadBatch(batches[-1].start, batches[-1].size + each.memory.register_bytes)
+            batches[-1] = LoadBatch(batches[-1].start, batches[-1].size + size)
             waits_at = min(waits_at, _waits_at(code, position))
         else:
-            batches.append(LoadBatch(position, each.memory.register_bytes))
+            batches.append(LoadBatch(position, size))
             waits_at = _waits_at(code, position)
     return tuple(batches)
 

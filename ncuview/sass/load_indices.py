@@ -12,20 +12,17 @@ from operator import or_
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ncuview.sass.address import address_registers
 from ncuview.sass.cfg import innermost_loop
 from ncuview.sass.code import Code, analysis
+from ncuview.sass.columns import Weights, positions_of
 from ncuview.sass.dataflow import propagate
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.loaded_values import coefficient_loads
 from ncuview.sass.loops import within_iterations
 from ncuview.sass.opcode_classes import is_global_load, is_global_store
 from ncuview.sass.slices import address_slice
-
-Weights = NDArray[np.float64]
-"""One number per instruction."""
 
 _MIXES_BITS = frozenset({"LOP3", "LOP", "SHF", "PRMT"})
 """The operations that hash functions consist of."""
@@ -83,8 +80,7 @@ def regathered_loads(code: Code) -> Weights:
 @analysis
 def _indices(code: Code) -> Sequence[_Indices]:
     """The indices of each instruction that is a global load; none of others."""
-    loads = [position for position, each in enumerate(code.instructions) if is_global_load(each)]
-    bits = {position: 1 << number for number, position in enumerate(loads)}
+    bits = {position: 1 << number for number, position in enumerate(positions_of(code, is_global_load))}
 
     def transfer(position: int, operands: Mapping[str, _Values]) -> _Values:
         if position in bits:
@@ -93,7 +89,7 @@ def _indices(code: Code) -> Sequence[_Indices]:
         mixes = code.instructions[position].base_opcode in _MIXES_BITS
         return _Values(reaching.all, reaching.mixed | (reaching.all if mixes else 0))
 
-    found = propagate(code, transfer, join=_joined, least=_NOTHING, linked=within_iterations(code)).operands
+    found = propagate(code, transfer, join=_joined, least=_NOTHING, linked=within_iterations).operands
     of_loops: dict[object, int] = {}
     for position, bit in bits.items():
         loop = innermost_loop(code, position)
@@ -116,15 +112,13 @@ def pointer_arguments(code: Code) -> Mapping[int, frozenset[str]]:
     """The arguments of the kernel that the address of each global load and store comes from: places in bank 0."""
 
     def transfer(position: int, operands: Mapping[str, frozenset[str]]) -> frozenset[str]:
-        each = code.instructions[position]
-        return frozenset() if is_global_load(each) else _own_arguments(each).union(*operands.values())
+        return none if position in loads else _own_arguments(code.instructions[position]).union(*operands.values())
 
-    none = frozenset[str]()
-    found = propagate(code, transfer, join=or_, least=none, linked=address_slice(code)).operands
+    none, loads = frozenset[str](), frozenset(positions_of(code, is_global_load))
+    found = propagate(code, transfer, join=or_, least=none, linked=address_slice).operands
     return {
-        position: none.union(*(found[position][name] for name in address_registers(each)))
-        for position, each in enumerate(code.instructions)
-        if is_global_load(each) or is_global_store(each)
+        at: none.union(*(found[at][name] for name in address_registers(code.instructions[at])))
+        for at in sorted(loads.union(positions_of(code, is_global_store)))
     }
 
 

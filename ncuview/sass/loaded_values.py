@@ -11,15 +11,12 @@ import re
 from collections.abc import Collection, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ncuview.sass.code import Code, analysis
+from ncuview.sass.columns import Weights, positions_of, weights_at
 from ncuview.sass.dataflow import propagate, use_def
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.opcode_classes import is_double_arithmetic, is_global_load, is_global_store
-
-Weights = NDArray[np.float64]
-"""One number per instruction."""
 
 _CONVERSIONS = frozenset({"I2F", "F2F"})
 _ROUNDS_TO_INTEGER = re.compile(r"F2I\.(?!FTZ\.U32\.TRUNC\.NTZ)")
@@ -33,25 +30,27 @@ _READ_ONLY = "CONSTANT"
 
 def converted_loads(code: Code) -> Weights:
     """1 at each conversion of a number as it was loaded from global memory: bytes, shorts and halves to floats."""
-    conversions = {position for position, each in enumerate(code.instructions) if each.base_opcode in _CONVERSIONS}
-    loads = {position for position, each in enumerate(code.instructions) if is_global_load(each)}
-    return _using_results(code, conversions, loads)
+    return _using_results(code, positions_of(code, _is_conversion), positions_of(code, is_global_load))
+
+
+def _is_conversion(each: Instruction) -> bool:
+    return each.base_opcode in _CONVERSIONS
 
 
 @analysis
 def coefficient_loads(code: Code) -> frozenset[int]:
     """The loads of library functions' own tables: read-only, at an address that comes from a global variable's."""
+    named = (position for position, text in enumerate(code.texts) if _SYMBOLS in text)
+    symbols = {at for at in named if any(_SYMBOLS in operand for operand in code.instructions[at].operands)}
+    if not symbols:
+        return frozenset()
 
     def transfer(position: int, operands: Mapping[str, bool]) -> bool:
-        each = code.instructions[position]
-        return any(_SYMBOLS in operand for operand in each.operands) or _any_operand(each, operands)
+        return position in symbols or _any_operand(code.instructions[position], operands)
 
     found = propagate(code, transfer, join=bool.__or__, least=False).results
-    return frozenset(
-        position
-        for position, each in enumerate(code.instructions)
-        if found[position] is True and is_global_load(each) and _READ_ONLY in each.opcode
-    )
+    loads = positions_of(code, is_global_load)
+    return frozenset(at for at in loads if found[at] is True and _READ_ONLY in code.instructions[at].opcode)
 
 
 def float_coordinates(code: Code) -> Weights:
@@ -59,22 +58,22 @@ def float_coordinates(code: Code) -> Weights:
 
     Library functions choose coefficients in the same way (sine by the quadrant of its argument); these do not count.
     """
-    coefficients = coefficient_loads(code)
+    rounding, loads = frozenset(positions_of(code, _rounds)), frozenset(positions_of(code, is_global_load))
+    if not rounding:
+        return weights_at(code, [])
 
     def transfer(position: int, operands: Mapping[str, bool]) -> bool:
-        each = code.instructions[position]
-        if is_global_load(each):
+        if position in loads:
             return False
-        return bool(_ROUNDS_TO_INTEGER.match(each.opcode)) or _any_operand(each, operands)
+        return position in rounding or _any_operand(code.instructions[position], operands)
 
     found = propagate(code, transfer, join=bool.__or__, least=False).operands
-    return np.array(
-        [
-            is_global_load(each) and position not in coefficients and _any_operand(each, operands)
-            for position, (each, operands) in enumerate(zip(code.instructions, found, strict=True))
-        ],
-        dtype=np.float64,
-    )
+    loaded = loads - coefficient_loads(code)
+    return weights_at(code, [at for at in loaded if _any_operand(code.instructions[at], found[at])])
+
+
+def _rounds(each: Instruction) -> bool:
+    return bool(_ROUNDS_TO_INTEGER.match(each.opcode))
 
 
 def kept_doubles(code: Code) -> Weights:
@@ -82,10 +81,12 @@ def kept_doubles(code: Code) -> Weights:
 
     The coefficients that library functions load from their own tables do not count.
     """
-    wide = {position for position, each in enumerate(code.instructions) if is_global_load(each) and _is_wide(each)}
-    computed = {position for position, each in enumerate(code.instructions) if is_double_arithmetic(each)}
-    on_loaded = _using_results(code, computed, wide - coefficient_loads(code))
-    stores = {position for position, each in enumerate(code.instructions) if is_global_store(each) and _is_wide(each)}
+    computed = positions_of(code, is_double_arithmetic)
+    wide, stores = (
+        [at for at in positions_of(code, asked) if _is_wide(code.instructions[at])]
+        for asked in (is_global_load, is_global_store)
+    )
+    on_loaded = _using_results(code, computed, set(wide) - coefficient_loads(code))
     return np.maximum(on_loaded, _using_results(code, stores, computed))
 
 
@@ -99,8 +100,6 @@ def _any_operand(each: Instruction, operands: Mapping[str, bool]) -> bool:
 
 def _using_results(code: Code, users: Collection[int], sources: Collection[int]) -> Weights:
     """1 at each of the users that uses the result of one of the sources, unchanged."""
-    found = np.zeros(len(code))
-    for position in users:
-        reaching = use_def(code)[position]
-        found[position] = any(at in sources for name in code.instructions[position].uses for at in reaching[name])
-    return found
+    wanted, linked = frozenset(sources), use_def(code)
+    used = ((at, [linked[at][name] for name in code.instructions[at].uses]) for at in users if wanted)
+    return weights_at(code, [at for at, found in used if any(not wanted.isdisjoint(each) for each in found)])

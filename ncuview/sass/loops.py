@@ -9,19 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ncuview.sass.address import address_registers
 from ncuview.sass.cfg import Loop, forward_order, innermost_loop
 from ncuview.sass.code import Code, analysis
+from ncuview.sass.columns import Weights, positions_of, weights_at
 from ncuview.sass.dataflow import Chains, propagate, use_def
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.opcode_classes import is_global_load, is_global_store
 from ncuview.sass.slices import address_slice
-
-Weights = NDArray[np.float64]
-"""One number per instruction."""
 
 _COPIES = ("MOV", "UMOV", "IMAD.MOV", "IMAD.U32")
 _CONSTANT_LOADS = frozenset({"LDC", "ULDC", "LDCU"})
@@ -47,19 +42,19 @@ def _fetches_constant(each: Instruction) -> bool:
 @analysis
 def fixed_loads(code: Code) -> Weights:
     """1 at each global load whose address comes straight from the kernel's arguments: the same for all threads."""
+    sources = use_def(code)
     return _global_loads(
-        code,
-        lambda position, address: all(_from_arguments(code, use_def(code)[position][name]) for name in address),
+        code, lambda position, address: all(_from_arguments(code, sources[position][name]) for name in address)
     )
 
 
 def _from_arguments(code: Code, definitions: tuple[int, ...]) -> bool:
     """Whether all definitions are arguments, or copies of such."""
-    found, waiting = set[int](), list(definitions)
+    found, waiting, linked = set[int](), list(definitions), use_def(code)
     while waiting:
         if (at := waiting.pop()) not in found:
             found.add(at)
-            each, sources = code.instructions[at], use_def(code)[at]
+            each, sources = code.instructions[at], linked[at]
             # Before Hopper arguments are operands of the instructions that copy them.
             copies = each.opcode.startswith(_COPIES) and (each.uses or any("c[0x0]" in text for text in each.operands))
             if not _fetches_constant(each) and not (copies and all(sources[name] for name in each.uses)):
@@ -71,12 +66,13 @@ def _from_arguments(code: Code, definitions: tuple[int, ...]) -> bool:
 @analysis
 def reloads(code: Code) -> Weights:
     """1 at each global load in a loop that stores, from an address that the loop does not change."""
+    stores = positions_of(code, is_global_store)
     return _global_loads(
         code,
         lambda position, _: (
             (loop := innermost_loop(code, position)) is not None
+            and not loop.body.isdisjoint(stores)
             and has_fixed_address(code, loop, position)
-            and any(is_global_store(code.instructions[at]) for at in loop.body)
         ),
     )
 
@@ -89,17 +85,19 @@ def uniform_loads(code: Code) -> Weights:
 @analysis
 def chased_loads(code: Code) -> Weights:
     """1 at each global load of a chain: its address depends on loads before it, or on itself an iteration before."""
+    loads = frozenset(positions_of(code, is_global_load))
 
     def loads_before(position: int, operands: Mapping[str, int]) -> int:
         depth = max(operands.values(), default=0)
-        return min(_CHAIN, depth + is_global_load(code.instructions[position]))
+        return min(_CHAIN, depth + (position in loads))
 
-    depth = propagate(code, loads_before, join=max, least=0, linked=within_iterations(code)).results
+    depth = propagate(code, loads_before, join=max, least=0, linked=within_iterations).results
     return _global_loads(
         code, lambda position, address: depth[position] == _CHAIN or _leads_to_itself(code, position, address)
     )
 
 
+@analysis
 def within_iterations(code: Code) -> Chains:
     """The definitions that reach each use without going around a loop."""
     order = forward_order(code)
@@ -124,10 +122,5 @@ def _leads_to_itself(code: Code, load: int, address: frozenset[str]) -> bool:
 
 def _global_loads(code: Code, which: Callable[[int, frozenset[str]], bool]) -> Weights:
     """1 at each global load that ``which`` selects, by its position and the registers of its address."""
-    return np.array(
-        [
-            is_global_load(each) and bool(address := address_registers(each)) and which(position, address)
-            for position, each in enumerate(code.instructions)
-        ],
-        dtype=np.float64,
-    )
+    addresses = ((at, address_registers(code.instructions[at])) for at in positions_of(code, is_global_load))
+    return weights_at(code, [position for position, address in addresses if address and which(position, address)])

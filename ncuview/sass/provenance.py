@@ -14,17 +14,12 @@ from functools import reduce
 from operator import or_
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ncuview.sass.cfg import called, innermost_loop
 from ncuview.sass.code import Code, analysis
+from ncuview.sass.columns import Weights, by_opcode, positions_of, weights_at
 from ncuview.sass.dataflow import propagate, reads, with_functions
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.loads import loaded_from
-
-Weights = NDArray[np.float64]
-"""One number per instruction."""
 
 LOADED, ARGUMENT, CONSTANT, CONVERTED = (1 << bit for bit in range(4))
 """Where a value comes from; sets of them are integers. Constant bank 0 holds the arguments and the launch's
@@ -89,22 +84,27 @@ def _brought(each: Instruction) -> int:
 
 def guarded_branches(code: Code) -> Weights:
     """1 at each branch, exit and break that only threads with a predicate take."""
-    return np.array([each.guard is not None and each.base_opcode in _DECIDES for each in code.instructions], np.float64)
+    return weights_at(code, _guarded(code))
+
+
+def _guarded(code: Code) -> list[int]:
+    return [position for position in positions_of(code, _decides) if code.instructions[position].guard]
+
+
+def _decides(each: Instruction) -> bool:
+    return each.base_opcode in _DECIDES
 
 
 def data_dependent_branches(code: Code) -> Weights:
     """1 at each of them in a loop whose predicate comes from loaded data."""
-    in_loop = [innermost_loop(code, position) is not None for position in range(len(code))]
-    loaded = [bool(each.guard & LOADED) for each in provenance(code)]
-    return guarded_branches(code) * np.array(in_loop, np.float64) * np.array(loaded, np.float64)
+    in_loop = [position for position in _guarded(code) if innermost_loop(code, position)]
+    return weights_at(code, [position for position in in_loop if provenance(code)[position].guard & LOADED])
 
 
 def index_arithmetic(code: Code) -> Weights:
     """1 at each instruction that no loaded data reach, but arithmetic of floats: indices, addresses, tests."""
-    return np.array(
-        [
-            not _NO_INDEX.match(each.opcode) and not (found.operands | found.guard) & LOADED
-            for each, found in zip(code.instructions, provenance(code), strict=True)
-        ],
-        dtype=np.float64,
-    )
+    weights = by_opcode(code, lambda opcode: not _NO_INDEX.match(opcode))
+    weights[
+        [position for position, found in enumerate(provenance(code)) if (found.operands | found.guard) & LOADED]
+    ] = 0
+    return weights

@@ -57,9 +57,8 @@ def _shown(analysis: Analysis) -> Column:
 
 def attained(analysis: Analysis) -> Column:
     """How close copies and kernel come to a perfect overlap at the speed of the bus, 0..1; NaN where not timed."""
-    devices = analysis.profile.launches["device"].tolist()
-    speeds = {device: of_gpu(device)["host_bytes_per_ns"] for device in set(devices)}
-    each_way = analysis.value("host_copied_bytes") / 2 / np.array([speeds[device] for device in devices])
+    speeds = {device: of_gpu(device)["host_bytes_per_ns"] for device in set(analysis.devices)}
+    each_way = analysis.value("host_copied_bytes") / 2 / np.array([speeds[device] for device in analysis.devices])
     longest = np.maximum(_BOTH_WAYS * each_way, analysis.value("host_kernel_time"))
     close: Column = np.minimum(1.0, longest / analysis.value("host_end_to_end_time"))
     return close

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ncuview.metrics.instruction_table import matches
 from ncuview.metrics.units import BLOCKS, DRAM_BYTES, UNITS, Unit
 from ncuview.reader.validity import MOST_OF_PEAK
+from ncuview.sass.columns import of_class
 from ncuview.speedup.attainable import bounds_of, of_gpu
 from ncuview.speedup.effects import ADDED, by_unit
 
@@ -115,9 +115,8 @@ class Speedup:
 def load_of(analysis: Analysis) -> Load:
     """How the launches under analysis use the units of their GPUs."""
     profile = analysis.profile
-    devices = profile.launches["device"].tolist()
-    known = {device: of_gpu(device) for device in set(devices)}
-    gpus = [known[device] for device in devices]
+    known = {device: of_gpu(device) for device in set(analysis.devices)}
+    gpus = [known[device] for device in analysis.devices]
     duration = profile.launches["duration_ns"].to_numpy(np.float64)
     use = {unit: use_of(analysis, what) for unit, what in UNITS.items()}
     started = analysis.value("grid_size") / np.array([gpu.get("blocks_per_ns", np.nan) for gpu in gpus])
@@ -132,7 +131,7 @@ def load_of(analysis: Analysis) -> Load:
         shares["dram"] = shares["dram"] - written
         # A launch that exceeds the table shows that more is attainable. What is unknown stays unknown.
         bounds[bound] = {unit: np.maximum(share, use[unit]) for unit, share in shares.items()}
-        bounds[bound] |= {BLOCKS: np.ones(len(devices)), "launch": np.ones(len(devices))}
+        bounds[bound] |= {BLOCKS: np.ones(len(gpus)), "launch": np.ones(len(gpus))}
     return Load(use, bounds, np.nan_to_num(analysis.value("own_waits")))
 
 
@@ -151,7 +150,7 @@ def _has_none(analysis: Analysis, asked: Class) -> NDArray[np.bool_]:
     """For each launch whether its code is known and none of its instructions is of a class."""
     found = np.zeros(len(analysis.profile.launches), dtype=bool)
     for launch, rows in analysis.instructions.items():
-        found[launch] = not matches(rows.code, asked).any()
+        found[launch] = not of_class(rows.code, asked).any()
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ncuview.sass.code import Code
-from ncuview.sass.instruction_mix import Weights
+from ncuview.sass.columns import Weights
 
 Of = Callable[[Code], Weights]
 

@@ -22,7 +22,7 @@ MODULES = (
     *(address, index_dependence, instruction_mix, load_indices, loaded_values, loops, provenance),
     *(compare_and_swap, division, pow, precise_math, shared_sums, spills),
 )
-HELPERS = {"count_of", "loads_invariant_along", "saved_by_wider", "weights_at"}
+HELPERS = {"by_opcode", "count_of", "loads_invariant_along", "saved_by_wider", "weights_at"}
 """What takes more than the code."""
 COUNTS: tuple[Of, ...] = tuple(
     of

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ncuview.metrics.instruction_table import matches, total, weighted
+from ncuview.metrics.instruction_table import total, weighted
 from ncuview.metrics.registry import instruction_quantity, quantity
 from ncuview.sass import index_dependence, instruction_mix, loaded_values, opcode_classes, provenance
+from ncuview.sass.columns import of_class
 from ncuview.sass.idioms import compare_and_swap, division, precise_math, shared_sums, spills
 from ncuview.sass.idioms.pow import power_doubles as power_doubles_of
 from ncuview.sass.idioms.pow import power_instructions as power_instructions_of
@@ -292,5 +293,5 @@ def warp_specialised(launches: Launches) -> Column:
     """
     specialised = np.zeros(len(launches.profile.launches))
     for launch, rows in launches.instructions.items():
-        specialised[launch] = float(matches(rows.code, opcode_classes.is_warp_specialised).any())
+        specialised[launch] = float(of_class(rows.code, opcode_classes.is_warp_specialised).any())
     return specialised

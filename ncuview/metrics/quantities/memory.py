@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ncuview.metrics.instruction_table import matches, total, weighted
+from ncuview.metrics.instruction_table import total, weighted
 from ncuview.metrics.registry import instruction_quantity, quantity
 from ncuview.sass import address, instruction_mix, load_indices, loaded_values, loops, opcode_classes
+from ncuview.sass.columns import of_class
 from ncuview.sass.index_dependence import loads_invariant_along
 from ncuview.sass.load_batches import load_batches
 from ncuview.sass.repeated_passes import fusible_pass_loads as fusible_pass_loads_of
@@ -144,7 +145,7 @@ def shared_wavefronts_ideal(all_shared_wavefronts: Column, shared_access_wavefro
 @instruction_quantity("way")
 def worst_bank_conflict(code: Code, wavefronts: Column, wavefronts_ideal: Column) -> float:
     """Wavefronts per ideal wavefront of the shared-memory access with the most replays."""
-    accesses = (wavefronts_ideal > 0) & matches(code, opcode_classes.is_shared_access)
+    accesses = (wavefronts_ideal > 0) & of_class(code, opcode_classes.is_shared_access)
     ways = wavefronts[accesses] / wavefronts_ideal[accesses]
     return float(ways.max()) if len(ways) else 0.0
 
@@ -173,7 +174,7 @@ def waits_for_loads(code: Code, executions: Column) -> float:
 @instruction_quantity("inst")
 def most_executed_load(code: Code, executions: Column) -> float:
     """Executions of the global load that is executed most often."""
-    loads = executions[matches(code, opcode_classes.is_global_load)]
+    loads = executions[of_class(code, opcode_classes.is_global_load)]
     return float(loads.max()) if len(loads) else 0.0
 
 
@@ -188,7 +189,7 @@ def load_lanes(code: Code, active_threads: Column, executions: Column) -> float:
 def half_warp_loads(code: Code, executions: Column, active_threads: Column) -> float:
     """Global loads that half of a warp's threads execute."""
     halves = np.abs(active_threads - _WARP / 2 * executions) <= _NEARLY * executions
-    return float(executions[halves & matches(code, opcode_classes.is_global_load)].sum())
+    return float(executions[halves & of_class(code, opcode_classes.is_global_load)].sum())
 
 
 @instruction_quantity("inst")

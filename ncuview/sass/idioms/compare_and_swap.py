@@ -10,9 +10,9 @@ from operator import or_
 
 from ncuview.sass.cfg import innermost_loop
 from ncuview.sass.code import Code, analysis
+from ncuview.sass.columns import Weights, positions_of, weights_at
 from ncuview.sass.dataflow import propagate
 from ncuview.sass.instruction import Instruction
-from ncuview.sass.instruction_mix import Weights, weights_at
 from ncuview.sass.opcode_classes import is_global_atomic
 from ncuview.sass.operands import register
 
@@ -24,8 +24,7 @@ def swap_loops(code: Code) -> Weights:
     The stored value is computed from the old one. A swap of a fixed value, as when a table of keys is filled, does not
     count.
     """
-    swaps = [position for position, each in enumerate(code.instructions) if _is_swap(each)]
-    repeated = [position for position in swaps if innermost_loop(code, position) is not None]
+    repeated = [position for position in positions_of(code, _is_swap) if innermost_loop(code, position) is not None]
     if not repeated:
         return weights_at(code, [])
     bit = {position: 1 << number for number, position in enumerate(repeated)}

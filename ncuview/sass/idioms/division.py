@@ -11,14 +11,14 @@ the numbers do not fit into 32 bits. Divisions by constants multiply by an immed
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
 from ncuview.sass.cfg import control_flow, immediate_dominators, innermost_loop
 from ncuview.sass.code import Code, analysis
+from ncuview.sass.columns import Weights, positions_of, weights_at
 from ncuview.sass.dataflow import last_touches, propagate, use_def
 from ncuview.sass.instruction import Instruction
-from ncuview.sass.instruction_mix import Weights, weights_at
 from ncuview.sass.loop_invariance import is_invariant
 from ncuview.sass.operands import register
 
@@ -34,7 +34,6 @@ _FOLLOWS = frozenset({"MUFU", "VIADD", "IADD", "IADD3", "F2I", "MOV", "UMOV", "R
 """Between the conversion of the divisor and the high products: the estimate's arithmetic, moves and spills."""
 _MOVES = frozenset({"IMAD.MOV", "IMAD.MOV.U32", "IMAD.U32", "IMAD.IADD"})
 _OR_OF_HIGH_WORDS = "0xfc"
-_DOUBLE_RECIPROCAL = "MUFU.RCP64H"
 
 
 class _Stage(IntEnum):
@@ -51,7 +50,7 @@ _Reciprocals = frozenset[tuple[_Stage, int]]
 @analysis
 def _quotients(code: Code) -> Mapping[int, frozenset[int]]:
     """For each high product that is the quotient of a division of 32 bits where its reciprocal begins."""
-    if not any(each.base_opcode == "I2F" and _is_reciprocal(each) for each in code.instructions):
+    if not positions_of(code, _is_reciprocal):
         return {}
 
     def transfer(position: int, operands: Mapping[str, _Reciprocals]) -> _Reciprocals:
@@ -66,8 +65,8 @@ def _quotients(code: Code) -> Mapping[int, frozenset[int]]:
     operands = propagate(code, transfer, join=_Reciprocals.union, least=_Reciprocals()).operands
     return {
         position: starts
-        for position, each in enumerate(code.instructions)
-        if _is_high_product(each) and (starts := _refined(operands[position]))
+        for position in positions_of(code, _is_high_product)
+        if (starts := _refined(operands[position]))
     }
 
 
@@ -84,15 +83,20 @@ def _is_high_product(each: Instruction) -> bool:
     return each.opcode.startswith(("IMAD.HI.U32", "UIMAD.HI.U32"))
 
 
-def _functions_of_64_bits(code: Code) -> list[int]:
-    return [position for position, each in enumerate(code.instructions) if each.opcode == "I2F.U64.RP"]
+def _is_reciprocal_of_64_bits(each: Instruction) -> bool:
+    """Whether that of a divisor of 64 bits does, in a function."""
+    return each.opcode == "I2F.U64.RP"
+
+
+def _is_double_reciprocal(each: Instruction) -> bool:
+    return each.opcode == "MUFU.RCP64H"
 
 
 def division_instructions(code: Code) -> Weights:
     """Instructions of run-time integer divisions, as weights at the quotient's product and at the reciprocal."""
     quotients = _quotients(code)
     taken = weights_at(code, quotients, _QUOTIENT_STEPS) + weights_at(
-        code, _functions_of_64_bits(code), _STEPS_OF_64_BITS
+        code, positions_of(code, _is_reciprocal_of_64_bits), _STEPS_OF_64_BITS
     )
     for start in frozenset[int]().union(*quotients.values()):
         taken[start] = _RECIPROCAL_STEPS + (_STEPS_TO_CHOOSE if _is_short_way_of_64_bits(code, start) else 0.0)
@@ -101,7 +105,7 @@ def division_instructions(code: Code) -> Weights:
 
 def division_leaves(code: Code) -> Weights:
     """Instructions that a division by a power of two takes instead."""
-    return weights_at(code, [*_quotients(code), *_functions_of_64_bits(code)], _LEAVES)
+    return weights_at(code, [*_quotients(code), *positions_of(code, _is_reciprocal_of_64_bits)], _LEAVES)
 
 
 def _is_short_way_of_64_bits(code: Code, start: int) -> bool:
@@ -124,11 +128,11 @@ def repeated_divisions(code: Code) -> Weights:
 
     The divisor is a constant, an argument or loop-invariant, or another number has been divided by it before.
     """
-    divisions = [position for position, each in enumerate(code.instructions) if each.opcode == _DOUBLE_RECIPROCAL]
+    divisions = positions_of(code, _is_double_reciprocal)
     return weights_at(code, [position for position in divisions if _is_repeated(code, position, divisions)])
 
 
-def _is_repeated(code: Code, position: int, divisions: list[int]) -> bool:
+def _is_repeated(code: Code, position: int, divisions: Sequence[int]) -> bool:
     divisor, loop = register(code.instructions[position].operands[-1]), innermost_loop(code, position)
     is_the_same = is_invariant(code, loop, position, divisor) if loop else not divisor.startswith("R")
     return is_the_same or not _used_since_defined(code, position, divisor).isdisjoint(divisions)

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Sequence
 
 from ncuview.sass.cfg import control_flow
 from ncuview.sass.code import Code, analysis
+from ncuview.sass.columns import Weights, positions_of, weights_at
 from ncuview.sass.dataflow import use_def
 from ncuview.sass.instruction import Instruction
-from ncuview.sass.instruction_mix import Weights, weights_at
 from ncuview.sass.operands import register
 
 _OF_SINGLE, _OF_DOUBLE = 50.0, 170.0
@@ -60,13 +60,18 @@ def _of_single(code: Code) -> tuple[int, ...]:
     """Where powf tests the product of exponent and logarithm."""
     return tuple(
         position
-        for position, each in enumerate(code.instructions)
-        if _is_test_of_range(each) and _is_product_simple(code, position, register(each.operands[2]))
+        for position in positions_of(code, _is_comparison)
+        if _is_test_of_range(each := code.instructions[position])
+        and _is_product_simple(code, position, register(each.operands[2]))
     )
 
 
+def _is_comparison(each: Instruction) -> bool:
+    return each.opcode == "FSETP.GT.AND"
+
+
 def _is_test_of_range(each: Instruction) -> bool:
-    return each.opcode == "FSETP.GT.AND" and each.operands[2][:1] == "|" and each.operands[3] == _LARGEST_OF_EXPONENTIAL
+    return each.operands[2][:1] == "|" and each.operands[3] == _LARGEST_OF_EXPONENTIAL
 
 
 def _is_product_simple(code: Code, test: int, product: str) -> bool:

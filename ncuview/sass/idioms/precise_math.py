@@ -16,8 +16,8 @@ import numpy as np
 
 from ncuview.sass.cfg import innermost_loop
 from ncuview.sass.code import Code, analysis
+from ncuview.sass.columns import Weights, positions_of, weights_at
 from ncuview.sass.instruction import Instruction
-from ncuview.sass.instruction_mix import Weights, count_of
 from ncuview.sass.loop_invariance import is_invariant
 from ncuview.sass.operands import register
 
@@ -58,38 +58,55 @@ _OF_SCALING = 3.0
 
 def precise_instructions(code: Code) -> Weights:
     """Instructions that precise functions take beyond their fast forms, at one instruction of each call."""
-    return np.array([each.saves if each else 0.0 for each in _functions(code)], dtype=np.float64)
+    weights = np.zeros(len(code))
+    weights[list(_functions(code))] = [each.saves for each in _functions(code).values()]
+    return weights
 
 
 def precise_special(code: Code) -> Weights:
     """As ``precise_instructions``, of the special-function pipe alone."""
-    return np.array([each.special if each else 0.0 for each in _functions(code)], dtype=np.float64)
+    weights = np.zeros(len(code))
+    weights[list(_functions(code))] = [each.special for each in _functions(code).values()]
+    return weights
 
 
 def denormal_scaling(code: Code) -> Weights:
     """Instructions that scale denormal numbers around the special-function unit, at the first of each call."""
-    return _OF_SCALING * count_of(code, _is_test_for_denormals)
+    tests = positions_of(code, _is_comparison)
+    numbers = [at for at in tests if not _DENORMALS.isdisjoint(code.instructions[at].operands)]
+    return weights_at(code, numbers, _OF_SCALING)
 
 
-def _is_test_for_denormals(each: Instruction) -> bool:
-    return each.opcode == "FSETP.GEU.AND" and not _DENORMALS.isdisjoint(each.operands)
+def _is_comparison(each: Instruction) -> bool:
+    return each.opcode == "FSETP.GEU.AND"
 
 
 @analysis
-def _functions(code: Code) -> tuple[_Function | None, ...]:
-    """The function that each instruction stands for."""
-    return tuple(
-        _division(code, position) if each.base_opcode == "FCHK" else _by_constant(each)
-        for position, each in enumerate(code.instructions)
-    )
+def _functions(code: Code) -> Mapping[int, _Function]:
+    """The function that an instruction stands for, for each that does."""
+    divisions = {position: _division(code, position) for position in positions_of(code, _is_check)}
+    return divisions | {
+        position: function
+        for position in positions_of(code, _may_bear_constant)
+        if (function := _by_constant(code.instructions[position]))
+    }
+
+
+def _is_check(each: Instruction) -> bool:
+    return each.base_opcode == "FCHK"
+
+
+def _may_bear_constant(each: Instruction) -> bool:
+    return any(_bears(each, function) for function in _BY_CONSTANT.values())
+
+
+def _bears(each: Instruction, function: _Function) -> bool:
+    return f"{each.opcode}.".startswith(f"{function.opcode}.")
 
 
 def _by_constant(each: Instruction) -> _Function | None:
-    for operand in each.operands:
-        function = _BY_CONSTANT.get(operand)
-        if function and f"{each.opcode}.".startswith(f"{function.opcode}."):
-            return function
-    return None
+    named = (_BY_CONSTANT.get(operand) for operand in each.operands)
+    return next((function for function in named if function and _bears(each, function)), None)
 
 
 def _division(code: Code, position: int) -> _Function:

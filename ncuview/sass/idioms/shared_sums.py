@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from ncuview.sass.code import Code, analysis
+from ncuview.sass.columns import Weights, positions_of, weights_at
 from ncuview.sass.dataflow import def_use, use_def
 from ncuview.sass.instruction import Instruction
-from ncuview.sass.instruction_mix import Weights, weights_at
 from ncuview.sass.operands import register
 
 _ADDS = frozenset({"FADD", "FADD2", "DADD", "IADD3", "FMNMX", "FMNMX3", "DMNMX", "VIMNMX", "VIMNMX3", "IMNMX"})
@@ -23,9 +23,7 @@ def shared_pairs(code: Code) -> Weights:
     Sums of distances and shortest paths combine each row with each column as a matrix product does, but without
     multiply-adds.
     """
-    if not any(map(_is_load, code.instructions)):
-        return weights_at(code, [])
-    adding = (position for position, each in enumerate(code.instructions) if _adds(each))
+    adding = positions_of(code, _adds) if positions_of(code, _is_load) else ()
     return weights_at(code, [at for at in adding if _adds_loaded(code, at) and _is_added_next(code, at)])
 
 
@@ -49,18 +47,19 @@ def _is_added_next(code: Code, position: int) -> bool:
 @analysis
 def shared_updates(code: Code) -> Weights:
     """1 at each store to shared memory that replaces what was just loaded from there: a sum that is kept in it."""
+    loads, stores = frozenset(positions_of(code, _is_load)), positions_of(code, _is_store)
     return weights_at(
         code,
         [
-            position
-            for position, each in enumerate(code.instructions)
-            if each.base_opcode == "STS"
-            and any(
-                _is_load(code.instructions[at]) and _same_address(code, at, position)
-                for at in range(max(0, position - _NEAR + 1), position)
-            )
+            store
+            for store in stores
+            if any(at in loads and _same_address(code, at, store) for at in range(store - _NEAR + 1, store))
         ],
     )
+
+
+def _is_store(each: Instruction) -> bool:
+    return each.base_opcode == "STS"
 
 
 def _is_load(each: Instruction) -> bool:

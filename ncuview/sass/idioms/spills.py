@@ -9,8 +9,8 @@ Elements of arrays at indices that the compiler knows look the same.
 from __future__ import annotations
 
 from ncuview.sass.code import Code
+from ncuview.sass.columns import Weights, positions_of, weights_at
 from ncuview.sass.instruction import Instruction
-from ncuview.sass.instruction_mix import Weights, count_of
 from ncuview.sass.opcode_classes import is_local_access
 
 _STACK_POINTER = ("R1",)
@@ -18,12 +18,14 @@ _STACK_POINTER = ("R1",)
 
 def spill_accesses(code: Code) -> Weights:
     """1 at each access to local memory at a fixed place of the stack: a spilled register."""
-    return count_of(code, lambda each: is_local_access(each) and _is_at_fixed_place(each))
+    accesses = positions_of(code, is_local_access)
+    return weights_at(code, [at for at in accesses if _is_at_fixed_place(code.instructions[at])])
 
 
 def local_array_accesses(code: Code) -> Weights:
     """1 at each access to local memory at a computed address: an array whose index the compiler does not know."""
-    return count_of(code, lambda each: is_local_access(each) and not _is_at_fixed_place(each))
+    accesses = positions_of(code, is_local_access)
+    return weights_at(code, [at for at in accesses if not _is_at_fixed_place(code.instructions[at])])
 
 
 def _is_at_fixed_place(each: Instruction) -> bool:
