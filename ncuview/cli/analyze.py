@@ -1,6 +1,7 @@
-"""``ncuview analyze``: diagnoses reports, kernels, .cu and Python files or programs, and prints the next optimization.
+"""``ncuview analyze``: diagnoses reports, catalogue kernels, .cu and Python files, or programs, and prints the advice.
 
-Options here: output files, ``--look quick``, ``--dry-run``, ``--no-counters``, ``--top``, ``--diff`` (patches).
+Its own options: ``--format``, ``--output``, ``--source-root``, ``--look quick``, ``--dry-run``, ``--no-counters``,
+``--top`` and ``--diff`` (patches). ``cli.inputs`` has the options that it shares with ``check``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ncuview.cli.outputs import (
     leave,
 )
 from ncuview.cli.printing import ShownProgress, complain, print_exactly, print_text
-from ncuview.cli.without_counters import tell_without_counters
+from ncuview.cli.without_counters import report_without_counters
 from ncuview.render.text import safe_page
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Look(StrEnum):
-    """How closely a program is looked at."""
+    """How thoroughly a program is profiled."""
 
     FULL = "full"
     QUICK = "quick"
@@ -52,7 +53,7 @@ def analyze(
     ] = None,
     diff_only: Annotated[bool, option("Print the changes of your source as patches for git apply.", "--diff")] = False,
 ) -> None:
-    """Say what to change next in a kernel: from a live run, its recorded profile, or any report."""
+    """Name what to change next in a kernel: from a live run, its recorded profile, or any report."""
     files = destinations(to, output)
     if top is not None and top < 0:
         raise UsageError("--top takes a number of kernels")
@@ -61,9 +62,9 @@ def analyze(
     if quick and inputs.export:
         raise UsageError("--export keeps the report of a program that is profiled in one run")
     if quick and not inputs.runs_program:
-        raise UsageError("--look quick samples the launches of a program", hint="Reports hold what they hold.")
+        raise UsageError("--look quick samples the launches of a program", hint="Leave it out for reports and kernels.")
     if no_counters:
-        tell_without_counters(inputs, to, files)
+        report_without_counters(inputs, to, files)
         return
     rules = inputs.chosen_rules()
     if dry_run:
@@ -81,7 +82,7 @@ def analyze(
                 no_progress_s=inputs.no_progress_timeout,
                 progress=progress.show,
             )
-            profile = None  # two, of which each shows a part
+            profile = None  # there are two, and each holds some of the launches
         else:
             examined = inputs.examine(rules, progress.show)
             diagnosis, profile = examined.diagnosis, examined.profile
@@ -94,7 +95,7 @@ def analyze(
 
 
 def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, *, quick: bool) -> None:
-    """Print ncu's command and what it will cost."""
+    """Print ncu's command and its estimated cost."""
     if not inputs.runs_program and inputs.suffix != ".cu":
         raise UsageError("--dry-run is for programs, Python and .cu files")
     from ncuview.catalogue.live import host_command
@@ -106,12 +107,12 @@ def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, *, quick: bool) ->
 
 
 def _print_patches(diagnosis: Diagnosis) -> None:
-    """The changes of the user's source, each once; on stderr, why a kernel has none."""
+    """Print each change of the user's source once; on stderr, the reason where a kernel has none."""
     edits = [(launch.kernel, finding.edit) for launch in diagnosis.launches for finding in launch.findings[:1]]
     for patch in dict.fromkeys(edit.diff for _, edit in edits if edit and edit.diff):
         print_exactly(patch)
     for kernel, edit in dict.fromkeys(edits):
         if not edit:
-            complain(f"{kernel}: its source is not on this machine", "--source-folders says where to look.")
+            complain(f"{kernel}: its source is not on this machine", "--source-folders names where to look.")
         elif edit.reason:
             complain(f"{kernel}: {edit.reason}")

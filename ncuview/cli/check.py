@@ -1,6 +1,7 @@
-"""``ncuview check``: judges kernels by budget and baseline, saves baselines, exits with 0 (gate open) or 1 (closed).
+"""``ncuview check``: checks kernels against a budget and a baseline, and saves baselines; the gate is the exit code.
 
-Exits with 3 or 4 where a check has no number or is inconclusive; ``--check-budget-only`` only reads the budget files.
+It exits with 0 (gate open), 1 (closed), 3 (a value is missing) or 4 (inconclusive, or not comparable); further codes
+are those of errors. ``--check-budget-only`` only validates budget files.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class FailOn(StrEnum):
-    """From which level on a failure closes the gate."""
+    """The lowest level whose failures close the gate."""
 
     WARN = "warn"
     ERROR = "error"
@@ -39,7 +40,7 @@ class FailOn(StrEnum):
 
 
 class OnMissing(StrEnum):
-    """What a check is whose number is missing."""
+    """The result of a check whose value is missing."""
 
     FAIL = "fail"
     SKIP = "skip"
@@ -48,18 +49,18 @@ class OnMissing(StrEnum):
 @takes_inputs
 def check(
     inputs: Inputs,
-    budget: Annotated[Path | None, option("What is allowed, as TOML, or a pyproject.toml.", "--budget")] = None,
-    baseline: Annotated[Path | None, option("What was measured before, to compare with.", "--baseline")] = None,
-    save: Annotated[Path | None, option("Keep what is measured as a baseline.", "--save-baseline")] = None,
+    budget: Annotated[Path | None, option("The limits, as TOML, or a pyproject.toml.", "--budget")] = None,
+    baseline: Annotated[Path | None, option("An earlier measurement to compare with.", "--baseline")] = None,
+    save: Annotated[Path | None, option("Save the measurement as a baseline.", "--save-baseline")] = None,
     allow_missing: Annotated[
-        bool, option("Go on where the baseline is not there yet.", "--allow-missing-baseline")
+        bool, option("Continue where there is no baseline yet.", "--allow-missing-baseline")
     ] = False,
     force: Annotated[bool, option("Compare what was profiled differently.", "--force")] = False,
     fail_on: Annotated[FailOn, option("The least level whose failures close the gate.", "--fail-on")] = FailOn.ERROR,
     missing: Annotated[
-        OnMissing | None, option("Fail or skip what has no number. Default: leave with 3.", "--on-missing")
+        OnMissing | None, option("Fail or skip checks without a value. Default: exit with 3.", "--on-missing")
     ] = None,
-    exit_zero: Annotated[bool, option("Leave with 0 whatever the gate says.", "--exit-zero")] = False,
+    exit_zero: Annotated[bool, option("Exit with 0 whatever the gate says.", "--exit-zero")] = False,
     only_budget: Annotated[
         bool, option("Only check the budget files: --budget, and each TARGET.", "--check-budget-only")
     ] = False,
@@ -67,7 +68,7 @@ def check(
     output: OutputOption = None,
     source_root: SourceRootOption = None,
 ) -> None:
-    """Hold kernels against a budget and a baseline: 0 where the gate is open, 1 where it is closed."""
+    """Check kernels against a budget and a baseline: 0 where the gate is open, 1 where it is closed."""
     from ncuview.gate.verdict import exit_code, on_missing
     from ncuview.pipeline import gates
 
@@ -76,12 +77,12 @@ def check(
         _check_budgets([*([budget] if budget else []), *map(Path, inputs.named)])
         return
     if not (budget or baseline or save):
-        raise UsageError("there is nothing to check by", hint="Give --budget, --baseline or --save-baseline.")
+        raise UsageError("there is nothing to check against", hint="Give --budget, --baseline or --save-baseline.")
     inputs.refuse_mixture()
     with failures_delivered(inputs, to, files):
         allowed = _budget(budget)
         if allowed and not allowed.entries and not (baseline or save):
-            raise UsageError(f"{budget} says how a baseline is compared, and there is none", hint="Give --baseline.")
+            raise UsageError(f"{budget} only sets how a baseline is compared", hint="Give --baseline.")
         before = _baseline(baseline)
         rules = inputs.chosen_rules()
         with ShownProgress() as progress:
@@ -89,12 +90,12 @@ def check(
         gate = _gate(examined, allowed, before, fail_on, allow_missing=allow_missing, force=force)
         gate = on_missing(gate, missing.value) if missing else gate
         code, failure = exit_code(gate), examined.diagnosis.failure
-        keep = save if not failure and (code == 0 or exit_zero) else None
-        if keep:
-            gates.keep_baseline(examined, keep)  # before any page says how the checks went: it may fail
+        saved = save if not failure and (code == 0 or exit_zero) else None
+        if saved:
+            gates.keep_baseline(examined, saved)  # before any output, because it may fail
     deliver(examined.diagnosis, to, files, gate=gate, rules=rules, source_root=source_root, profile=examined.profile)
-    if keep:
-        say(f"{keep}: written")
+    if saved:
+        say(f"{saved}: written")
     elif save and failure:
         complain(f"{save} was not written: the profile is incomplete")
     elif save:
@@ -115,7 +116,7 @@ def _budget(path: Path | None) -> Budget | None:
 
 
 def _read_budget(path: Path) -> Budget:
-    """A budget file; what in it should be written otherwise is said on standard error."""
+    """The budget in a file; its outdated keys are reported on standard error."""
     from ncuview.gate.budget import read_budget
 
     budget = read_budget(path)
@@ -125,7 +126,7 @@ def _read_budget(path: Path) -> Budget:
 
 
 def _baseline(path: Path | None) -> tuple[str, Baseline | NotComparable] | None:
-    """The name of a baseline and what it says; that it is missing comes after what the reports may lack."""
+    """The name and the content of a baseline; that it is missing is reported after errors of the reports."""
     if path is None:
         return None
     from ncuview.gate.baseline import read_baseline
@@ -145,7 +146,7 @@ def _gate(
     allow_missing: bool,
     force: bool,
 ) -> Gate:
-    """The gate; where the baseline cannot be compared, what the budget says is told all the same."""
+    """The gate; where the baseline is not comparable, the checks of the budget are reported all the same."""
     from ncuview.gate.judge import not_compared
     from ncuview.pipeline import gates
 

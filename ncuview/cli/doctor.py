@@ -1,4 +1,4 @@
-"""``ncuview doctor``: checks this machine for what profiling needs, prints verdicts and fixes, exits with 0 or 5.
+"""``ncuview doctor``: checks what profiling needs on this machine and prints verdicts and fixes; exits with 0 or 5.
 
 With ``--live`` it also profiles a tiny kernel twice.
 """
@@ -18,7 +18,7 @@ def doctor(
     to: ListFormatOption = ListFormat.TERMINAL,
     live: Annotated[bool, typer.Option("--live", help="Also profile a tiny kernel, twice.")] = False,
 ) -> None:
-    """Check this machine for what profiling needs, and say how to mend what is missing; 5 when something is."""
+    """Check this machine for what profiling needs, and name the fix for each problem; exits with 5 if there is one."""
     from dataclasses import replace
 
     from ncuview.doctor.checkup import examine_this_machine

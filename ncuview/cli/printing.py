@@ -1,8 +1,7 @@
-"""Write answers to standard output, and error messages and ncu's progress to standard error.
+"""Print answers to standard output, and error messages and ncu's progress to standard error.
 
-``complain`` and ``say`` mask secrets; messages are inert on terminals; also the terminal's width and use of colours.
-They are inert in the log of a CI job too, which obeys lines of both streams; only the format ``github`` is there for
-that.
+``complain`` and ``say`` mask secrets and remove control characters; ``print_exactly`` prints patches; ``width`` and
+``color`` describe the terminal. No line but those of the format ``github`` can act as a command in the log of a CI job.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ _NARROWEST, _WIDEST = 40, 120
 
 
 def open_closed_streams() -> None:
-    """Open standard streams that the caller closed, on the null device: what goes there has no reader.
+    """Open standard streams that the caller closed, on the null device.
 
-    Otherwise the next file that is opened takes the number of a closed stream, and what is printed goes into that file.
+    Otherwise the next file that is opened takes the number of a closed stream, and printed text goes into that file.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
@@ -41,7 +40,7 @@ def open_closed_streams() -> None:
 
 
 def print_text(text: str) -> None:
-    """Write an answer to standard output, which must work."""
+    """Write an answer to standard output; a failure is an error."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -53,14 +52,14 @@ def print_text(text: str) -> None:
 
 
 def discard_stdout() -> None:
-    """Lead what is still buffered nowhere; Python would complain again when it flushes at exit."""
+    """Redirect buffered output to the null device; Python would report the error again when it flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_exactly(text: str) -> None:
-    """Text of the user's files as it is, for another program; on a terminal without what could move its cursor.
+    """Print text of the user's files unchanged for another program; on a terminal, without control characters.
 
-    Where a line of it is an order to GitHub's runner, which may be the reader, that is told to obey nothing meanwhile.
+    Where a line has the form of a workflow command of GitHub, commands are disabled around the text.
     """
     if without_orders(text) != text and os.environ.get("GITHUB_ACTIONS"):
         from secrets import token_hex
@@ -73,18 +72,18 @@ def print_exactly(text: str) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
         sys.stdout.buffer.flush()
-    else:  # a program of Python took its place, which takes text
+    else:  # a Python program has replaced the stream, which takes text
         print_text(text)
 
 
 def complain(message: str, hint: str = "", id: str = "") -> None:  # noqa: A002  (what JSON calls it)
-    """Say what is wrong, under which name the failure catalogue has it, and what to do about it, on standard error."""
+    """Print an error on standard error: its id in the failure catalogue, the message, and the hint."""
     for line in [f"ncuview: {f'{id}: ' if id.startswith('NCU-') else ''}{message}", *([f"  {hint}"] if hint else [])]:
         say("\n".join(safe_text(part) for part in line.split("\n")))
 
 
 class _Complaints(logging.Handler):
-    """What ncuview goes on without, as the command line says what is wrong."""
+    """A log handler that prints log records in the form of error messages."""
 
     def emit(self, record: logging.LogRecord) -> None:
         complain(*map(str, record.args or (record.msg,)))
@@ -94,18 +93,18 @@ _COMPLAINTS = _Complaints()
 
 
 def show_what_is_left_out() -> None:
-    """Show on standard error what the package reports through ``logging``."""
+    """Show on standard error the messages that the package sends through ``logging``."""
     logging.getLogger("ncuview").addHandler(_COMPLAINTS)
 
 
 def say(text: str) -> None:
-    """Write a line to standard error, without secrets of a command line; where nobody listens, that changes nothing."""
+    """Write a line to standard error with secrets masked; a closed stream is ignored."""
     with suppress(OSError):
         sys.stderr.write(f"{without_orders(masked(text))}\n")
 
 
 def width() -> int:
-    """Columns of the terminal, within what reads well."""
+    """Columns of the terminal, within the limits for readable text."""
     import shutil
 
     return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size((100, 24)).columns))
@@ -117,7 +116,7 @@ def color() -> bool:
 
 
 class ShownProgress:
-    """What ncu is doing, on stderr: one line that is rewritten on a terminal, one line per kernel elsewhere."""
+    """ncu's progress on stderr: one line that is rewritten on a terminal, one line per kernel elsewhere."""
 
     def __init__(self) -> None:
         self._rewrite = sys.stderr.isatty()
@@ -132,7 +131,7 @@ class ShownProgress:
 
     @property
     def show(self) -> Callable[[Progress], None]:
-        """What the collector calls."""
+        """The function to call with each progress event."""
         return self._show
 
     def _show(self, progress: Progress) -> None:

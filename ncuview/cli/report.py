@@ -1,6 +1,6 @@
-"""``ncuview report PATH``: shows on one page trends over commits, dates, ranks or GPUs from many reports.
+"""``ncuview report DIR...``: shows trends of many reports over commits, dates, ranks or GPUs on one page.
 
-PATH is a folder or file of reports, which it diagnoses, or of what ``analyze --format json`` printed.
+A target is a folder or a file: reports, which are diagnosed, or JSON documents of ``ncuview analyze``.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def report(
     ],
     rules: RulesOption = None,
     to: Annotated[
-        str, typer.Option("--format", metavar="NAME", help=f"What is printed: {', '.join(_ENDINGS.values())}.")
+        str, typer.Option("--format", metavar="NAME", help=f"Printed format: {', '.join(_ENDINGS.values())}.")
     ] = "terminal",
     output: Annotated[
         list[Path] | None,
         typer.Option("--output", "-o", metavar="FILE", help=f"Also write a file: {', '.join(_ENDINGS)}. Repeatable."),
     ] = None,
 ) -> None:
-    """Show many reports on one page: trends over commits, ranks or GPUs, and the kernels that moved."""
+    """Show many reports on one page: trends over commits, ranks or GPUs, and the kernels whose time changed."""
     if to not in _ENDINGS.values():
         raise UsageError(f"--format {to}: there is no such format", hint=f"There are {', '.join(_ENDINGS.values())}.")
     files = {path: _format_of(path) for path in output or ()}

@@ -1,4 +1,4 @@
-"""``ncuview scrub IN OUT``: copies a report with every counter, without host, user, paths, command line."""
+"""``ncuview scrub IN OUT``: copies a report with every counter, but no host, user, path, command line, environment."""
 
 from __future__ import annotations
 

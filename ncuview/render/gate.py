@@ -1,4 +1,4 @@
-"""Terminal page of a ``Gate``: one line per check, closing ones first, passed ones last, and the verdict."""
+"""Terminal page of a ``Gate`` (``gate_page``): one line per check, closing ones first, passed last, and verdict."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def gate_page(gate: Gate, *, width: int = 100, color: bool = False) -> str:
 
 
 def _line(console: Console, check: Check, *, warned: bool) -> None:
-    """What was checked of which kernel, and what came out."""
+    """One check: its kernel, condition and result."""
     label = "warn" if warned and check.result != "passed" else _LABELS[check.result]
     style = "yellow" if label == "warn" else _STYLES[check.result]
     table = Table.grid(padding=(0, 1, 0, 0))
@@ -71,7 +71,7 @@ def _line(console: Console, check: Check, *, warned: bool) -> None:
 
 
 def _name(check: Check) -> str:
-    """The kernel without its parameters, and the grid and block where a launch has them."""
+    """The kernel without its parameters, and grid and block where the check has a launch."""
     name = kernel_words(check.kernel)
     if not any(check.grid):
         return name

@@ -1,4 +1,7 @@
-"""Plain-text and Markdown pages of quantities: what rules can read, with unit, inputs, and ncu's metrics underneath."""
+"""Pages of ``Quantity`` objects, which rules read, with unit, meaning, inputs and the metrics of Nsight Compute.
+
+``quantity_list`` and ``quantity_page`` return text, ``quantity_reference`` a Markdown page.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ def quantity_list(quantities: Iterable[Quantity], names: Mapping[str, str], widt
 
 
 def quantity_page(quantity: Quantity, width: int) -> str:
-    """Everything about one quantity; names are never broken, so that they can be copied."""
+    """The page of one quantity; names are never broken, so that they can be copied."""
     return "\n".join(_page_lines(quantity, width)) + "\n"
 
 
@@ -30,7 +33,7 @@ def quantity_reference(quantities: Iterable[Quantity], names: Mapping[str, str])
     lines = [
         "# Quantities",
         "",
-        "What the expressions of rules may read. `ncuview metrics NAME` shows one of them.",
+        "The values that expressions of rules may read. `ncuview metrics NAME` shows one of them.",
         "",
     ]
     lines += ["| quantity | unit | meaning | made of |", "| --- | --- | --- | --- |"]

@@ -1,6 +1,7 @@
-"""Terminal page and JSON of ``WithoutCounters``: times by events and facts of machine code, with no counters.
+"""Terminal page and JSON of ``WithoutCounters``: times by CUDA events and facts of machine code, without counters.
 
-The page begins with why counters are missing and the remedy, and ends with the kernel's recorded ladder.
+``without_counters_page`` begins with the reason and the remedy and ends with the kernel's recorded ladder;
+``without_counters_document`` returns the JSON.
 """
 
 from __future__ import annotations
@@ -31,22 +32,23 @@ if TYPE_CHECKING:
     from ncuview.records.failure import Failure
     from ncuview.records.ladder import Ladder
 
-_DOCTOR = "`ncuview doctor` says which of these applies here."
-_NO_GAIN = "No gain is promised: only counters say what these cost."
+_DOCTOR = "`ncuview doctor` finds which of these applies here."
+_NO_GAIN = "No gain is predicted: only counters show what these cost."
 _ELSEWHERE = (
-    f"Divisions and precise functions are known by what nvcc 13 writes for {KNOWN_CAPABILITY}; here they may go unseen."
+    f"Divisions and precise functions are recognised by what nvcc 13 emits for {KNOWN_CAPABILITY}; here some may be"
+    " missed."
 )
 _WHOLE_FROM = 100
 _KERNELS = 10
-"""More kernels of a program than this are named, and not shown."""
+"""More kernels of a program than this are only named."""
 
 
 def without_counters_page(told: WithoutCounters, *, width: int, color: bool) -> str:
-    """The page that a terminal shows."""
+    """The terminal page."""
     console = page_console(width, color=color)
     console.print(Text(safe_text(_provenance(told)), style="dim"))
     console.print()
-    failures = [(part.what, part.failure) for part in told.untold]
+    failures = [(part.what, part.failure) for part in told.missing]
     _refusal(console, told.refusal)
     told = safe_copy(told)
     if told.launch:
@@ -59,13 +61,13 @@ def without_counters_page(told: WithoutCounters, *, width: int, color: bool) -> 
             console, "More", Text(", ".join(kernel.name for kernel in more) + ": --format json shows them"), style="dim"
         )
     for what, failure in failures:
-        row(console, "Untold", Text(f"{safe_text(what)}: {_said(failure)}. {safe_text(failure.hint)}"), style="yellow")
+        row(console, "Missing", Text(f"{safe_text(what)}: {_line(failure)}. {safe_text(failure.hint)}"), style="yellow")
     if told.remark:
         row(console, "Note", Text(f"{told.remark}."), style="dim")
     if told.ladder:
         console.print()
-        console.print(Text("The same kernel where it was recorded:", style="bold"))
-        shown = _beside(told.ladder, told.subject)
+        console.print(Text("The recorded profile of the same kernel:", style="bold"))
+        shown = _neighbours(told.ladder, told.subject)
         console.print(Text(ladder_page(shown, width=width, color=False).rstrip("\n")))
         row(console, "More", Text(f"ncuview ladder {told.ladder.family} --recorded"), style="dim")
     return page_text(console)
@@ -81,7 +83,7 @@ def without_counters_document(told: WithoutCounters) -> str:
         launch=documents.OwnLaunch(**vars(told.launch)) if told.launch else None,
         times=_times_content(told.times) if told.times else None,
         kernels=tuple(_kernel_content(kernel) for kernel in told.kernels),
-        untold=tuple(documents.MissingPart(part.what, part.failure) for part in told.untold),
+        untold=tuple(documents.MissingPart(part.what, part.failure) for part in told.missing),
         recorded_ladder=ladder_document(told.ladder) if told.ladder else None,
     )
     return json_text(plain(document))
@@ -95,12 +97,12 @@ def _provenance(told: WithoutCounters) -> str:
 
 def _refusal(console: Console, refusal: Failure | None) -> None:
     if refusal is None:
-        console.print(Text("ncu was not started, as asked for: what follows needs no counters.", style="bold"))
+        console.print(Text("ncu was not started, as requested: what follows needs no counters.", style="bold"))
     else:
-        console.print(Text(f"No counters: {_said(refusal)} [{safe_text(refusal.id)}].", style="bold red"))
+        console.print(Text(f"No counters: {_line(refusal)} [{safe_text(refusal.id)}].", style="bold red"))
         row(console, "Remedy", Text(f"{safe_text(refusal.hint)} {_DOCTOR}"))
         console.print()
-        console.print(Text("What can be said without them:", style="bold"))
+        console.print(Text("What is known without them:", style="bold"))
     console.print()
 
 
@@ -152,7 +154,7 @@ def _code_words(kernel: KernelFacts) -> str:
 
 def _spill_words(kernel: KernelFacts) -> str:
     if kernel.spilled is None:
-        return "spills that cannot be told from arrays in local memory"
+        return "spills that cannot be distinguished from arrays in local memory"
     stored, loaded = kernel.spilled
     return f"{stored:,} bytes of spill stores and {loaded:,} of loads" if stored or loaded else "no spills"
 
@@ -160,7 +162,7 @@ def _spill_words(kernel: KernelFacts) -> str:
 def _occupancy_words(kernel: KernelFacts, *, launched: bool) -> str:
     filled = kernel.occupancy
     if filled is None:
-        return f"unknown: the limits of compute capability {kernel.capability} are not"
+        return f"unknown: the limits of compute capability {kernel.capability} are not known"
     if filled.blocks == 0:
         return f"no block of {kernel.threads} threads fits: too much of {_listed(filled.limited_by)}"
     fit = "one block fits" if filled.blocks == 1 else f"{filled.blocks} blocks fit"
@@ -181,8 +183,8 @@ def _subject_words(subject: RuleSubject) -> Text:
     return words
 
 
-def _beside(ladder: Ladder, kernel: str) -> Ladder:
-    """The rung of the kernel, and those that it leads to."""
+def _neighbours(ladder: Ladder, kernel: str) -> Ladder:
+    """The ladder reduced to the kernel's step and the steps that follow from it."""
     own = next(rung for rung in ladder.rungs if rung.kernel == kernel)
     reached = {own.better, *(step.kernel for step in own.steps)}
     others = {
@@ -196,7 +198,7 @@ def _beside(ladder: Ladder, kernel: str) -> Ladder:
     )
 
 
-def _said(failure: Failure) -> str:
+def _line(failure: Failure) -> str:
     """A failure's message on one line, without its full stop."""
     return safe_text(" ".join(failure.message.split())).removesuffix(".")
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from ncuview.api import diagnose
 from ncuview.catalogue.recorded import recorded_report
-from ncuview.comparison.launch_groups import works_of
+from ncuview.comparison.launch_groups import group_launches
 from ncuview.records.diagnosis import LaunchDiagnosis
 from tests.gate.made import launch
 from tests.profiles import profile_of
 
 
 def counts(*launches: LaunchDiagnosis) -> list[int]:
-    return [len(work.launches) for works in works_of(launches).values() for work in works]
+    return [len(group.launches) for groups in group_launches(launches).values() for group in groups]
 
 
 def test_launches_alike_are_repeats() -> None:
@@ -36,13 +36,13 @@ def test_a_time_that_is_unknown_tells_nothing() -> None:
 
 
 def test_the_median_launch_stands_for_all() -> None:
-    ((work,),) = works_of([launch(time_ns=time) for time in (103e3, 100e3, 101e3)]).values()
-    assert (work.times.median_ns, work.middle.duration_ns) == (101e3, 101e3)
+    ((group,),) = group_launches([launch(time_ns=time) for time in (103e3, 100e3, 101e3)]).values()
+    assert (group.times.median_ns, group.middle.duration_ns) == (101e3, 101e3)
 
 
 def test_real_launches_with_other_strides_are_other_work() -> None:
-    works = works_of(diagnose(profile_of(recorded_report("bank_patterns"), kernel="bank_strided")).launches)
-    assert max(len(kinds) for kinds in works.values()) == 5
+    groups = group_launches(diagnose(profile_of(recorded_report("bank_patterns"), kernel="bank_strided")).launches)
+    assert max(len(kinds) for kinds in groups.values()) == 5
 
 
 def test_where_every_launch_does_something_else_they_are_taken_together() -> None:

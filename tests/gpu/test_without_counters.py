@@ -24,7 +24,7 @@ LONG_ENOUGH_NS = 100_000
 def test_event_times_are_ncus_duration_and_a_launch(name: str) -> None:
     told = kernel_without_counters(name)
     assert told.times
-    assert told.untold == ()
+    assert told.missing == ()
     duration = analyze(name, live=True).launches[0].duration_ns
     assert duration >= 0.8 * LONG_ENOUGH_NS
     assert 0.85 <= told.times.median_ns / duration <= 1.25

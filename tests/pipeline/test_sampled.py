@@ -64,7 +64,7 @@ def diagnosed(
     """
     runs: list[Run] = []
 
-    def profiled_program(
+    def profile_program(
         _: object, metrics: Sequence[str], options: NcuOptions, **limits: Any
     ) -> tuple[Profile, Profiled]:
         assert limits == {"timeout_s": math.inf, "no_progress_s": None, "progress": None}
@@ -78,7 +78,7 @@ def diagnosed(
         made = Profiled((Path(str(number)),), options, NcuRun(0, "", "", 1, ()))
         return replace(found, metrics=found.metrics[kept], failure=lost), made
 
-    monkeypatch.setattr(sampled, "profiled_program", profiled_program)
+    monkeypatch.setattr(sampled, "profile_program", profile_program)
     return sampled.analyze_sampled(["./app"], load_rules()), runs
 
 

@@ -91,7 +91,7 @@ def source(tmp_path: Path) -> Path:
 def test_a_catalogue_kernel_has_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     answers(monkeypatch, TIMES)
     told = kernel_without_counters("transposeCoalesced", PERM)
-    assert (told.subject, told.times, told.untold, told.remark) == ("transposeCoalesced", TIMES, (), "")
+    assert (told.subject, told.times, told.missing, told.remark) == ("transposeCoalesced", TIMES, (), "")
     assert told.refusal
     assert (told.refusal.id, told.refusal.hint, told.exit_code) == ("NCU-PERM", "Open them.", 5)
     (kernel,) = told.kernels
@@ -139,7 +139,7 @@ def test_arguments_that_do_not_fit_are_refused_before_a_launch(source: Path) -> 
 def test_what_cannot_be_timed_is_named_and_the_rest_is_told(source: Path) -> None:
     told = source_without_counters(source, WORDS, PERM)
     assert told.times is None
-    assert [(part.what, part.failure.message) for part in told.untold] == [("times", "no GPU here")]
+    assert [(part.what, part.failure.message) for part in told.missing] == [("times", "no GPU here")]
     assert told.kernels
     assert told.launch
     assert (told.launch.waves, told.exit_code) == (None, 5)
@@ -155,7 +155,7 @@ def test_what_cannot_be_taken_apart_is_named_and_the_rest_is_told(
     monkeypatch.setattr(machine, "find_nvcc", lambda: NVCC)
     monkeypatch.setattr(live, "compile_all", fake_compile(source))
     told = source_without_counters(source, WORDS)
-    assert [(part.what, part.failure.id) for part in told.untold] == [("machine code", "CuobjdumpNotFound")]
+    assert [(part.what, part.failure.id) for part in told.missing] == [("machine code", "CuobjdumpNotFound")]
     assert (told.kernels, told.times, told.exit_code) == ((), TIMES, 0)
 
 
@@ -197,7 +197,7 @@ def test_where_nothing_can_be_told_the_first_reason_is_raised(source: Path, monk
     with pytest.raises(ToolError, match="no cuobjdump here"):
         source_without_counters(source, WORDS)
     told = source_without_counters(source, WORDS, PERM)
-    assert [part.what for part in told.untold] == ["machine code", "times"]
+    assert [part.what for part in told.missing] == ["machine code", "times"]
     assert told.exit_code == 5
 
 
@@ -233,7 +233,7 @@ def test_a_recorded_profile_that_cannot_be_read_takes_nothing_else_away(monkeypa
     monkeypatch.setattr("ncuview.pipeline.ladders.ladder", damaged)
     told = kernel_without_counters("copyRow", PERM)
     assert told.ladder is None
-    assert [part.what for part in told.untold] == ["times", "recorded ladder"]
+    assert [part.what for part in told.missing] == ["times", "recorded ladder"]
     assert told.kernels
 
 
@@ -252,7 +252,7 @@ def test_a_program_is_looked_into_and_not_run(program: str) -> None:
     assert (kernel.threads, kernel.occupancy.share) == (64, 1.0)
     assert "double-in-float-code" in {subject.rule.name for subject in kernel.subjects}
     assert all(subject.where == () for subject in kernel.subjects)
-    assert (told.times, told.launch, told.ladder, told.untold) == (None, None, None, ())
+    assert (told.times, told.launch, told.ladder, told.missing) == (None, None, None, ())
     assert "nsys profile" in told.remark
     assert told.exit_code == 5
 
@@ -267,8 +267,8 @@ def test_of_a_program_with_very_many_kernels_it_is_said_that_some_are_missing(
 def test_of_a_python_program_only_the_remedy_is_left() -> None:
     told = program_without_counters(["python3", "train.py"], PERM)
     assert told.kernels == ()
-    assert [part.what for part in told.untold] == ["machine code"]
-    assert "nothing can be told of a Python program" in told.untold[0].failure.message
+    assert [part.what for part in told.missing] == ["machine code"]
+    assert "nothing can be told of a Python program" in told.missing[0].failure.message
     with pytest.raises(ReportEmpty):
         program_without_counters(["python3", "train.py"])
 

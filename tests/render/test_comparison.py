@@ -10,13 +10,13 @@ from typing import Any, get_args
 import pytest
 
 from ncuview.comparison.compare import Comparison, compare
-from ncuview.comparison.prediction import Kept, State
+from ncuview.comparison.prediction import PredictionVerdict, WasteState
 from ncuview.engine.rule_file import OPTIMIZATIONS
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, Passed, TextbookMetric
 from ncuview.records.profile import Device
+from ncuview.render.change_words import change_sentence
 from ncuview.render.comparison import comparison_page, faster_words
 from ncuview.render.document import as_json
-from ncuview.render.sentence import moved_sentence
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import advice_finding, diagnosis, launch_near_peak, launch_with_advice
 from tests.render.schema import problems as problems_of
@@ -74,7 +74,7 @@ def problems(document: Any) -> list[Any]:
 
 
 def test_the_sentence_names_the_mechanism_the_wall_and_the_time() -> None:
-    assert moved_sentence(comparison().pairs[0]) == "bank conflicts 16.5 -> 1; wall l1_data -> dram; time -57%"
+    assert change_sentence(comparison().pairs[0]) == "bank conflicts 16.5 -> 1; wall l1_data -> dram; time -57%"
 
 
 def test_what_cost_time_is_told_as_working_against_a_gain() -> None:
@@ -94,13 +94,13 @@ def test_what_cost_time_is_told_as_working_against_a_gain() -> None:
             (),
         ),
     )
-    assert "against it, bank conflicts 1 -> 4" in moved_sentence(slower.pairs[0])
+    assert "against it, bank conflicts 1 -> 4" in change_sentence(slower.pairs[0])
 
 
 def test_a_finding_that_went_is_the_mechanism_where_no_counter_tells() -> None:
     bare = (replace(before(), metrics={}, units={}), replace(after(), metrics={}, units={}))
     (pair,) = compare(Diagnosis(bare[:1], ()), Diagnosis(bare[1:], ())).pairs
-    assert moved_sentence(pair).startswith("shared-bank-conflict gone; ")
+    assert change_sentence(pair).startswith("shared-bank-conflict gone; ")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_finding_that_went_is_the_mechanism_where_no_counter_tells() -> None:
 )
 def test_the_time_is_said_as_far_as_it_is_meant(ns: float, said: str) -> None:
     (pair,) = compare(Diagnosis((before(),), ()), Diagnosis((replace(before(), duration_ns=ns),), ())).pairs
-    assert moved_sentence(pair).endswith(said)
+    assert change_sentence(pair).endswith(said)
 
 
 @pytest.mark.parametrize(("speedup", "said"), [(2.0, "2.00x faster"), (0.5, "2.00x slower"), (1.0, "1.00x faster")])
@@ -224,8 +224,8 @@ def test_the_schema_refuses_what_is_wrong(path: str, value: Any) -> None:
 
 def test_the_schema_s_words_are_the_program_s_and_those_of_a_diagnosis() -> None:
     promise, launch = (schema("comparison")["$defs"][name]["properties"] for name in ("Prediction", "ComparedLaunch"))
-    assert promise["verdict"]["enum"] == list(get_args(Kept))
-    assert promise["evidence"]["enum"] == list(get_args(State))
+    assert promise["verdict"]["enum"] == list(get_args(PredictionVerdict))
+    assert promise["evidence"]["enum"] == list(get_args(WasteState))
     assert promise["optimization"]["enum"] == list(OPTIMIZATIONS)
     of_diagnosis = schema()["$defs"]["Launch"]["properties"]
     assert launch.keys() & of_diagnosis.keys() >= {"report", "kernel", "grid", "device", "bottleneck", "verdict"}

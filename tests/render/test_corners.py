@@ -22,7 +22,7 @@ from ncuview.catalogue.kernel_file import load_kernels
 from ncuview.cli import printing
 from ncuview.cli.printing import color, discard_stdout, print_text, width
 from ncuview.comparison.compare import compare
-from ncuview.comparison.counters import Shift
+from ncuview.comparison.counters import MetricChange
 from ncuview.engine.priority import priorities
 from ncuview.engine.rule_file import find_rule, load_rules
 from ncuview.reader.settings import Settings
@@ -32,6 +32,7 @@ from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Device, HostTimes, ReportInfo
 from ncuview.render import render
 from ncuview.render.calibration import calibration_page
+from ncuview.render.change_words import metric_change_words
 from ncuview.render.history import render_history
 from ncuview.render.html_report import html_report
 from ncuview.render.html_report.roofline import counted_operations, rooflines
@@ -42,8 +43,7 @@ from ncuview.render.markdown import COMMENT, markdown
 from ncuview.render.notebook import launch_html
 from ncuview.render.outputs import FORMATS, output_text
 from ncuview.render.rule_page import rule_page
-from ncuview.render.sentence import shift_words
-from ncuview.trends.series import History, Reported, history_of
+from ncuview.trends.series import DiagnosedReport, History, history_of
 from tests.builders import FILE, Launch, make_profile, store
 from tests.render.report_pages import recorded
 from tests.render.sample import advice_finding, diagnosis, ladder, launch_near_peak, launch_unclear, launch_with_advice
@@ -185,7 +185,7 @@ def test_comparisons_of_unknown_times() -> None:
     ],
 )
 def test_what_moved_has_its_unit(unit: str, was: float | None, now: float, shown: str) -> None:
-    assert shift_words(Shift("x", "x", was, now, unit, 1.0, exact=True)) == shown
+    assert metric_change_words(MetricChange("x", "x", was, now, unit, 1.0, exact=True)) == shown
 
 
 def test_kernels_without_a_place_under_the_roof_say_why() -> None:
@@ -331,8 +331,8 @@ def test_without_threads_counted_there_are_no_operations() -> None:
 def test_what_moved_beyond_the_sentence_is_listed_below_it() -> None:
     made = compare(of(launched(0, 4e5)), of(launched(0, 1e5)))
     (pair,) = made.pairs
-    further = Shift("x", "bytes read", 8e6, 2e6, "byte", 1.0, exact=True)
-    text = render(replace(made, pairs=(replace(pair, shifts=(*pair.shifts, further)),)))
+    further = MetricChange("x", "bytes read", 8e6, 2e6, "byte", 1.0, exact=True)
+    text = render(replace(made, pairs=(replace(pair, metric_changes=(*pair.metric_changes, further)),)))
     assert "bytes read 8 MB -> 2 MB" in text
 
 
@@ -340,7 +340,7 @@ def test_many_kernels_that_come_and_ranks_that_are_even() -> None:
     old, new = launched(0, 1e6), [launched(number, 1e5) for number in range(1, 20)]
     series = history_of(
         [
-            Reported(point, "rank 0", Diagnosis(launches, (ReportInfo(point, "2025.3.1", created),)), Settings())
+            DiagnosedReport(point, "rank 0", Diagnosis(launches, (ReportInfo(point, "2025.3.1", created),)), Settings())
             for point, launches, created in (
                 ("a", (old,), datetime(2026, 11, 1, tzinfo=UTC)),
                 ("b", (old, *new), datetime(2026, 11, 2, tzinfo=UTC)),
@@ -354,7 +354,7 @@ def test_many_kernels_that_come_and_ranks_that_are_even() -> None:
 def _of_two_ranks() -> History:
     created = datetime(2026, 11, 1, tzinfo=UTC)
     return history_of(
-        Reported("a", rank, Diagnosis((launched(0, 1e6),), (ReportInfo(rank, "2025.3.1", created),)), Settings())
+        DiagnosedReport("a", rank, Diagnosis((launched(0, 1e6),), (ReportInfo(rank, "2025.3.1", created),)), Settings())
         for rank in ("rank 0", "rank 1")
     )
 

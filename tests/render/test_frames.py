@@ -11,7 +11,7 @@ import pytest
 import ncuview
 from ncuview.base.paths import shipped
 from ncuview.records.diagnosis import Diagnosis
-from ncuview.render.frames import findings_frame, metrics_frame, walls_frame
+from ncuview.render.frames import findings_frame, metrics_frame, units_frame
 from tests.render.sample import diagnosis, launch_with_advice
 
 REPORT = shipped("kernels") / "transpose" / "h200.ncu-repz"
@@ -50,7 +50,7 @@ def test_a_launch_of_unknown_duration_saves_an_unknown_time() -> None:
     assert findings_frame(Diagnosis((untimed,), ()))["saved_ns"].isna().all()
 
 
-@pytest.mark.parametrize("frame_of", [findings_frame, metrics_frame, walls_frame])
+@pytest.mark.parametrize("frame_of", [findings_frame, metrics_frame, units_frame])
 def test_no_launch_gives_a_frame_without_rows_that_has_its_columns(frame_of: object) -> None:
     assert callable(frame_of)
     empty, full = frame_of(NOTHING), frame_of(diagnosis())
@@ -79,7 +79,7 @@ def test_metrics_have_a_row_for_each_launch_and_their_units_and_sources() -> Non
 
 
 def test_a_unit_that_was_not_collected_is_unknown_and_not_idle() -> None:
-    frame = walls_frame(diagnosis())
+    frame = units_frame(diagnosis())
     assert frame["wall"].tolist() == ["l1_data", "dram", "latency"]
     assert frame["l1_data"].tolist()[:2] == [0.88, 0.31]
     assert isnan(frame["l1_data"].iloc[2])
@@ -87,7 +87,7 @@ def test_a_unit_that_was_not_collected_is_unknown_and_not_idle() -> None:
 
 
 def test_frames_of_a_recorded_profile_hold_every_launch_and_finding(recorded: Diagnosis) -> None:
-    metrics, walls, findings = metrics_frame(recorded), walls_frame(recorded), findings_frame(recorded)
+    metrics, walls, findings = metrics_frame(recorded), units_frame(recorded), findings_frame(recorded)
     assert len(metrics) == len(walls) == len(recorded.launches)
     assert set(metrics.dtypes.astype(str)) == {"float64"}
     assert metrics["duration_ns"].tolist() == [launch.duration_ns for launch in recorded.launches]
@@ -102,5 +102,5 @@ def test_frames_of_a_recorded_profile_hold_every_launch_and_finding(recorded: Di
 
 
 def test_frames_of_two_diagnoses_can_be_put_together() -> None:
-    both = pd.concat([walls_frame(diagnosis()), walls_frame(diagnosis())], keys=["before", "after"])
+    both = pd.concat([units_frame(diagnosis()), units_frame(diagnosis())], keys=["before", "after"])
     pd.testing.assert_frame_equal(both.loc[["before"]].droplevel(0), both.loc[["after"]].droplevel(0))

@@ -21,12 +21,12 @@ from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
 from ncuview.records.gate import Gate
 from ncuview.render.html_report import html_report
 from ncuview.render.html_report.elements import element, markup, section
-from ncuview.render.html_report.lines import Heat
+from ncuview.render.html_report.lines import LineData
 from ncuview.render.html_report.numbers import amount
 from ncuview.render.html_report.page import page
 from ncuview.render.html_report.roofline import counted_operations, rooflines
 from ncuview.render.html_report.rows import DETAILED, LISTED, rows_of
-from ncuview.render.html_report.walls import attainable_bounds
+from ncuview.render.html_report.units import attainable_bounds
 from tests.builders import Instruction, Launch, make_profile
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.report_pages import (
@@ -405,7 +405,7 @@ def test_what_failed_a_gate_is_named_though_its_row_is_not_on_the_page() -> None
 def test_every_line_of_a_recorded_kernel_has_its_shares() -> None:
     profile, found = recorded("transpose")
     row = next(row for row in rows_of(found, priorities(found), None) if row.group.kernel == "transposeCoalesced")
-    heat = Heat(profile)
+    heat = LineData(profile)
     ((key, lines, ranges),) = heat.of(row)
     name, texts = heat.files()[key]
     assert name == "transpose/transposeCoalesced.cu"

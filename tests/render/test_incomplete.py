@@ -11,7 +11,7 @@ import pytest
 from lxml import etree
 
 from ncuview.comparison.compare import compare
-from ncuview.gate.judge import _not_whole
+from ncuview.gate.judge import _incomplete
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.failure import Failure
@@ -23,7 +23,7 @@ from ncuview.render.html_report.history import history_html
 from ncuview.render.notebook import diagnosis_html
 from ncuview.render.outputs import FORMATS, output_text
 from ncuview.trends.document import diagnosis_of
-from ncuview.trends.series import Reported, history_of
+from ncuview.trends.series import DiagnosedReport, history_of
 from tests.render.sample import diagnosis
 from tests.render.schema import problems
 
@@ -58,7 +58,7 @@ def test_a_whole_answer_says_nothing_of_it(to: str) -> None:
 
 @each_text
 def test_a_gate_says_it_once(to: str) -> None:
-    gate = Gate((_not_whole(LOST),), "error")
+    gate = Gate((_incomplete(LOST),), "error")
     text = text_of(PARTIAL, to, gate)
     assert "NCU-PART" in text or "NCU&#45;PART" in text
     if to == "junit":
@@ -141,7 +141,9 @@ def test_both_sides_of_a_comparison_are_named() -> None:
 
 def test_notebooks_and_histories_name_it() -> None:
     assert "Incomplete: launches 0 to 6" in diagnosis_html(PARTIAL)
-    found = history_of([Reported("first", "", PARTIAL, Settings()), Reported("second", "", diagnosis(), Settings())])
+    found = history_of(
+        [DiagnosedReport("first", "", PARTIAL, Settings()), DiagnosedReport("second", "", diagnosis(), Settings())]
+    )
     assert [each.message for each in found.failures] == [f"first: {LOST.message}"]
     assert "Incomplete: first: launches 0 to 6" in " ".join(history_page(found, width=100, color=False).split())
     assert "Incomplete: first: launches 0 to 6" in history_html(found)

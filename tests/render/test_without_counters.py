@@ -11,7 +11,14 @@ import pytest
 
 from ncuview.catalogue.event_times import EventTimes
 from ncuview.metrics.occupancy import Occupancy
-from ncuview.pipeline.without_counters import CodePlace, KernelFacts, LaunchFacts, RuleSubject, Untold, WithoutCounters
+from ncuview.pipeline.without_counters import (
+    CodePlace,
+    KernelFacts,
+    LaunchFacts,
+    MissingPart,
+    RuleSubject,
+    WithoutCounters,
+)
 from ncuview.records.diagnosis import RuleId
 from ncuview.records.failure import Failure
 from ncuview.render.without_counters import without_counters_document, without_counters_page
@@ -56,7 +63,7 @@ def sample(**changed: Any) -> WithoutCounters:
         launch=LaunchFacts(KERNEL, (256, 256, 1), (32, 8, 1), 1024, {"n": 8192}, 62.06, 1634.2, "GB/s"),
         times=EventTimes("NVIDIA H100 80GB HBM3", "9.0", 132, (330e3, 328.5e3, 335e3)),
         kernels=(facts(),),
-        untold=(Untold("machine code", Failure("ToolError", "it failed:\n  twice.", "Try again.", 5)),),
+        missing=(MissingPart("machine code", Failure("ToolError", "it failed:\n  twice.", "Try again.", 5)),),
         remark="nobody checked the results",
         ladder=ladder(),
     )
@@ -64,7 +71,7 @@ def sample(**changed: Any) -> WithoutCounters:
 
 
 def bare(**changed: Any) -> WithoutCounters:
-    nothing = sample(launch=None, times=None, kernels=(), untold=(), remark="", ladder=None)
+    nothing = sample(launch=None, times=None, kernels=(), missing=(), remark="", ladder=None)
     return replace(nothing, **changed)
 
 

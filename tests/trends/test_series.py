@@ -9,14 +9,14 @@ import pytest
 
 from ncuview.reader.settings import Settings
 from ncuview.records.profile import Device
-from ncuview.trends.series import Reported, Series, history_of
+from ncuview.trends.series import DiagnosedReport, Series, history_of
 from tests.trends.series_sample import launch, reported, series_of
 
 A100 = Device("NVIDIA A100", "8.0")
 US = 1000.0
 
 
-def only(reports: list[Reported]) -> Series:
+def only(reports: list[DiagnosedReport]) -> Series:
     (series,) = history_of(reports).series
     return series
 
@@ -39,8 +39,8 @@ def test_the_kernel_that_moved_comes_first_with_what_moved() -> None:
     ]
     series = only(reports)
     assert [kernel.kernel for kernel in series.kernels] == ["slower", "steady"]
-    assert [kernel.kernel for kernel in series.moved] == ["slower"]
-    (step,) = series.moved[0].steps
+    assert [kernel.kernel for kernel in series.changed] == ["slower"]
+    (step,) = series.changed[0].steps
     assert (step.at, step.since, step.before_ns, step.after_ns) == (2, 1, 1e5, 2e5)
     assert step.is_confirmed
     assert step.pair.longest[0].bottleneck == "l1_data"
@@ -54,7 +54,7 @@ def test_gpus_are_series_of_their_own_and_never_compared() -> None:
     history = history_of(reports)
     assert [series.device.name for series in history.series] == ["NVIDIA H200", "NVIDIA A100"]
     assert [len(series.points) for series in history.series] == [4, 3]
-    assert not any(series.moved for series in history.series)
+    assert not any(series.changed for series in history.series)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_nothing_is_compared_across_another_clock_or_cache_control(
         reported(f"c{at}", [launch("k", 1e5 if at < 3 else 2e5)], at, settings=settings[at >= 3]) for at in range(6)
     ]
     series = only(reports)
-    assert not series.moved
+    assert not series.changed
     (found,) = series.breaks
     assert found.at == 3
     assert re.fullmatch(words, found.words)
@@ -133,7 +133,7 @@ def test_launches_that_do_different_things_are_followed_apart() -> None:
     times = [[1e5, 1e6], [1e5, 1e6], [1.5e5, 1e6], [1.5e5, 1e6]]
     series = only([reported(f"c{at}", [launch("k", time) for time in both], at) for at, both in enumerate(times)])
     first, second = series.kernels
-    assert [(kernel.work, kernel.works) for kernel in (first, second)] == [(1, 2), (2, 2)]
+    assert [(kernel.group, kernel.groups) for kernel in (first, second)] == [(1, 2), (2, 2)]
     assert [step.at for step in first.steps] == [2]
     assert not second.steps
 
@@ -142,5 +142,5 @@ def test_launches_are_taken_together_where_not_every_point_has_all_of_them() -> 
     times = [[1e5, 1e6], [1e5], [1e5, 1e6]]
     series = only([reported(f"c{at}", [launch("k", time) for time in both], at) for at, both in enumerate(times)])
     (kernel,) = series.kernels
-    assert (kernel.work, kernel.works) == (1, 1)
+    assert (kernel.group, kernel.groups) == (1, 1)
     assert [reading.launches for reading in kernel.readings] == [2, 1, 2]

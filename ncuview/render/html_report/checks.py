@@ -1,4 +1,7 @@
-"""HTML section of a ``Gate`` in the report: verdict, a table of checks that did not pass, the others folded."""
+"""HTML section of a ``Gate`` in the report (``checks_section``): verdict, a table of checks that did not pass, others.
+
+Checks that passed are folded. ``Ids`` maps kernels to the ids of their rows on the page.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ def checks_section(gate: Gate, ids: Ids) -> ET.Element:
 
 
 def _table(checks: Sequence[Check], ids: Ids) -> ET.Element:
-    """The first checks; a browser takes seconds to show tens of thousands."""
+    """The first checks; a browser needs seconds to show tens of thousands."""
     names = ("result", "level", "kernel", "what", "judgement", "from")
     head = element("tr", *(element("th", name, scope="col", data_sort="rising") for name in names))
     rows = [

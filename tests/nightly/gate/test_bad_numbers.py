@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 from ncuview.api import load_rules
 from ncuview.base.errors import NothingProfiled, TableError
 from ncuview.engine.rank import diagnose
-from ncuview.gate.allowed import budget_checks
 from ncuview.gate.baseline import baseline_of
+from ncuview.gate.baseline_checks import COUNTERS
 from ncuview.gate.budget import Budget, Entry
+from ncuview.gate.budget_checks import budget_checks
+from ncuview.gate.formatting import quantity
 from ncuview.gate.judge import judge
-from ncuview.gate.measured import Numbers
-from ncuview.gate.regress import COUNTERS
+from ncuview.gate.metric_values import MetricValues
 from ncuview.gate.spread import Spreads, read_spreads
 from ncuview.gate.verdict import exit_code, on_missing
-from ncuview.gate.words import quantity
 from ncuview.metrics.repeatability import DURATION, MetricClass, best_class
 from ncuview.metrics.textbook import definitions
 from ncuview.reader.settings import Settings
@@ -70,7 +70,7 @@ def entry(kernel: str, **keys: Any) -> Entry:
 
 def held_against(asked: Entry, *launches: LaunchDiagnosis) -> list[Check]:
     """The checks of one entry."""
-    found, read = diagnosis(*launches), Numbers(profile(*launches))
+    found, read = diagnosis(*launches), MetricValues(profile(*launches))
     return list(budget_checks(Budget(entries=(asked,)), found, read, Spreads()))
 
 
@@ -84,7 +84,7 @@ def conditions(metric: str) -> list[Entry]:
     return [entry("*", metric=metric, **limit) for limit in limits]
 
 
-def checked(entries: Iterable[Entry], found: Diagnosis, numbers: Numbers, number: int) -> list[Check]:
+def checked(entries: Iterable[Entry], found: Diagnosis, numbers: MetricValues, number: int) -> list[Check]:
     alone = replace(found, launches=(found.launches[number],))
     return list(budget_checks(Budget(entries=tuple(entries)), alone, numbers, Spreads()))
 
@@ -92,7 +92,7 @@ def checked(entries: Iterable[Entry], found: Diagnosis, numbers: Numbers, number
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_operator_passes_on_a_metric_of_ncu_that_cannot_be(family: str) -> None:
     spots, read, found = poisoned(family)
-    numbers, good_numbers = Numbers(read), Numbers(good(family)[0])
+    numbers, good_numbers = MetricValues(read), MetricValues(good(family)[0])
     judged = 0
     for number, spot in enumerate(spots):
         if spot.metric not in read.metrics.columns or spot.metric in definitions():
@@ -111,10 +111,12 @@ def test_no_operator_passes_on_a_metric_of_ncu_that_cannot_be(family: str) -> No
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_operator_passes_on_what_was_computed_from_it(family: str) -> None:
     spots, read, found = poisoned(family)
-    numbers = Numbers(read)
+    numbers = MetricValues(read)
     names = [name for name, each in definitions().items() if each.expressions]
     good_launch = good(family)[1].launches[0]
-    before = {name: Numbers(good(family)[0]).of(good_launch, name) for name in names if name in good_launch.metrics}
+    before = {
+        name: MetricValues(good(family)[0]).of(good_launch, name) for name in names if name in good_launch.metrics
+    }
     refused = 0
     for number, spot in enumerate(spots):
         for name in (name for name, was in before.items() if spot.metric in was.metrics):
@@ -130,7 +132,7 @@ def test_no_operator_passes_on_what_was_computed_from_it(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_time_that_cannot_be_is_within_no_limit(family: str) -> None:
     spots, read, found = poisoned(family)
-    numbers = Numbers(read)
+    numbers = MetricValues(read)
     about_time = {TIME, *(ABOUT_HOST if found.launches[0].host or family == "transfers" else ())}
     seen = set()
     for number, spot in enumerate(spots):
@@ -146,7 +148,7 @@ def test_a_time_that_cannot_be_is_within_no_limit(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_rules_and_promises_that_could_not_be_judged_pass_no_gate(family: str) -> None:
     spots, read, found = poisoned(family)
-    numbers = Numbers(read)
+    numbers = MetricValues(read)
     fired = {outcome.rule.code for outcome in good(family)[1].launches[0].outcomes if isinstance(outcome, Finding)}
     entries = [
         entry("*", predicted=True, max=WIDE),
@@ -169,7 +171,7 @@ def test_a_baseline_is_held_against_no_number_that_cannot_be(family: str) -> Non
     by_kernel: dict[str, list[Check]] = {}
     for check in gate.checks:
         by_kernel.setdefault(check.kernel, []).append(check)
-    numbers = Numbers(read)
+    numbers = MetricValues(read)
     for number, spot in enumerate(spots):
         launch = found.launches[number]
         results = {check.subject: check for check in by_kernel[launch.demangled]}

@@ -14,7 +14,7 @@ from lxml import etree
 
 from ncuview.cli.printing import ShownProgress, complain, print_exactly, say
 from ncuview.profiling.ncu_output import Progress
-from ncuview.render.plots import plot_ladder, plot_walls
+from ncuview.render.plots import plot_ladder, plot_units
 from ncuview.render.text import safe_text, without_orders
 from tests.hostile import PAYLOADS, each_payload
 from tests.hostility.judges import check_log, check_text
@@ -143,7 +143,7 @@ def picture(place: str, shown: list[str]) -> etree._Element:
     root = etree.Element("both")
     (answers,) = answers_in(place, shown)
     with mpl.rc_context({"svg.fonttype": "none"}):
-        for axes in (plot_walls(answers.diagnosis), plot_ladder(answers.ladder)):
+        for axes in (plot_units(answers.diagnosis), plot_ladder(answers.ladder)):
             figure: Any = axes.figure
             kept = BytesIO()
             figure.savefig(kept, format="svg")

@@ -15,7 +15,7 @@ from lxml import html as lxml_html
 from ncuview.reader.settings import Settings
 from ncuview.records.profile import Device
 from ncuview.render.history import render_history
-from ncuview.trends.series import History, Reported, history_of
+from ncuview.trends.series import DiagnosedReport, History, history_of
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.schema import problems as problems_of
 from tests.render.test_pages import ACTS_ON_A_TERMINAL
@@ -25,7 +25,7 @@ STEADY, SLOWER = [9e6] * 6, [1e5, 1e5, 1e5, 2e5, 2e5, 2e5]
 GPU = Device("NVIDIA A100", "8.0")
 
 
-def sample_reports() -> list[Reported]:
+def sample_reports() -> list[DiagnosedReport]:
     """Kernels that stay, move, come and go; ranks; two GPUs; a change of the clock control."""
     reports = series_of({"steady": STEADY, "slower": SLOWER, "comes": [None, *STEADY[1:]], "goes": [*STEADY[1:], None]})
     ranks = [reported("c6", [launch("steady", time)], 6, f"rank {at}") for at, time in enumerate((9e6, 9e6, 1.2e7))]
@@ -41,7 +41,7 @@ def sample() -> History:
 def hostile(text: str) -> History:
     """Names, advice and everything else of the launches, points, ranks and settings replaced by a text."""
     reports = [
-        Reported(
+        DiagnosedReport(
             f"{text}{report.point}",
             f"{text}{report.rank}" if report.rank else "",
             poisoned(report.diagnosis, text),

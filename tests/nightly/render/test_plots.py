@@ -14,7 +14,7 @@ import ncuview
 from ncuview.base.errors import ToolError, UsageError
 from ncuview.records.diagnosis import Diagnosis, Gain
 from ncuview.records.ladder import Ladder
-from ncuview.render.plots import plot_ladder, plot_walls
+from ncuview.render.plots import plot_ladder, plot_units
 from tests.hostile import HOSTILE
 from tests.render.sample import advice_finding, diagnosis, ladder, launch_near_peak, launch_with_advice
 
@@ -91,7 +91,7 @@ def test_a_bound_far_above_the_rest_does_not_squeeze_it() -> None:
 
 
 def test_walls_are_numbers_in_per_cent_with_the_wall_framed() -> None:
-    axes: Any = plot_walls(diagnosis())
+    axes: Any = plot_units(diagnosis())
     drawn(axes)
     assert axes.images[0].get_array().tolist()[0] == pytest.approx([33.0, 22.0, 88.0])
     assert [label.get_text() for label in axes.get_xticklabels()] == ["dram", "l2", "l1_data"]
@@ -105,14 +105,14 @@ def test_walls_are_numbers_in_per_cent_with_the_wall_framed() -> None:
 
 def test_of_many_launches_the_longest_are_drawn_in_their_order() -> None:
     launches = tuple(replace(launch_near_peak(), kernel=f"k{at}", duration_ns=100.0 + at % 50) for at in range(100))
-    labels = [label.get_text() for label in plot_walls(Diagnosis(launches, ())).get_yticklabels()]
+    labels = [label.get_text() for label in plot_units(Diagnosis(launches, ())).get_yticklabels()]
     assert [label.split(",")[0] for label in labels] == [f"k{at}" for at in (*range(30, 50), *range(80, 100))]
 
 
 def test_walls_that_no_launch_has_are_refused_with_a_hint() -> None:
     idle = replace(launch_near_peak(), units={"dram": 0.01}, bottleneck="latency")
     with pytest.raises(UsageError, match="no launch uses a unit") as refusal:
-        plot_walls(Diagnosis((idle,), ()))
+        plot_units(Diagnosis((idle,), ()))
     assert refusal.value.hint
 
 
@@ -121,7 +121,7 @@ def test_given_axes_are_drawn_into() -> None:
 
     figure, (left, right) = plt.subplots(1, 2)
     assert plot_ladder(ladder(), left) is left
-    assert plot_walls(diagnosis(), right) is right
+    assert plot_units(diagnosis(), right) is right
     assert plt.get_fignums() == [figure.number]
 
 
@@ -129,14 +129,14 @@ def test_given_axes_are_drawn_into() -> None:
 @pytest.mark.parametrize("text", [*HOSTILE.values(), r"$\frac{ $ x_1$", "$$"], ids=[*HOSTILE, "formula", "dollars"])
 def test_a_name_is_drawn_as_it_is(text: str) -> None:
     launch = replace(launch_with_advice(), kernel=text, device=replace(launch_with_advice().device, name=text))
-    drawn(plot_walls(Diagnosis((launch,), ())))
+    drawn(plot_units(Diagnosis((launch,), ())))
     rung = replace(ladder().rungs[0], kernel=text, diagnosis=launch)
     drawn(plot_ladder(Ladder(text, (rung,), ())))
 
 
 def test_a_long_name_keeps_its_end_which_tells_kernels_apart() -> None:
     launches = tuple(replace(launch_near_peak(), kernel=f"{'a' * 60}<{size}>") for size in (16, 32))
-    labels = [label.get_text() for label in plot_walls(Diagnosis(launches, ())).get_yticklabels()]
+    labels = [label.get_text() for label in plot_units(Diagnosis(launches, ())).get_yticklabels()]
     assert [label.split(",")[0][-4:] for label in labels] == ["<16>", "<32>"]
     assert max(map(len, labels)) < 60
 
@@ -148,7 +148,7 @@ def test_a_recorded_ladder_can_be_drawn() -> None:
     assert len(axes.get_yticklabels()) == len(recorded.rungs)
 
 
-@pytest.mark.parametrize(("plot", "answer"), [(plot_ladder, ladder()), (plot_walls, diagnosis())])
+@pytest.mark.parametrize(("plot", "answer"), [(plot_ladder, ladder()), (plot_units, diagnosis())])
 def test_without_matplotlib_the_error_says_what_to_install(
     plot: Any, answer: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.gate.allowed import budget_checks
 from ncuview.gate.budget import read_budget
-from ncuview.gate.measured import Numbers
+from ncuview.gate.budget_checks import budget_checks
+from ncuview.gate.metric_values import MetricValues
 from ncuview.gate.spread import Spreads
 from ncuview.records.diagnosis import Broken, Gain, LaunchDiagnosis, NotApplicable, Passed, RuleId, Skipped
 from ncuview.records.gate import Check
@@ -26,7 +26,7 @@ def checks(folder: Path, text: str, *launches: LaunchDiagnosis, **metrics: list[
     (folder / "b.toml").write_text(text, encoding="utf-8")
     numbered = [replace(each, index=index) for index, each in enumerate(launches)]
     budget = read_budget(folder / "b.toml")
-    return list(budget_checks(budget, diagnosis(*numbered), Numbers(profile(*numbered, **metrics)), Spreads()))
+    return list(budget_checks(budget, diagnosis(*numbered), MetricValues(profile(*numbered, **metrics)), Spreads()))
 
 
 def check(folder: Path, text: str, *launches: LaunchDiagnosis, **metrics: list[float]) -> Check:
