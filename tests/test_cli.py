@@ -215,7 +215,7 @@ def test_a_bad_report_leaves_with_3(tmp_path: Path, make: Callable[[Path], objec
 
 
 @pytest.mark.parametrize(("content", "whole"), PARTIAL_REPORTS.values(), ids=PARTIAL_REPORTS)
-def test_of_a_partial_report_the_whole_launches_are_shown_and_it_leaves_with_3(
+def test_the_complete_launches_of_a_partial_report_are_shown_and_it_exits_with_3(
     tmp_path: Path, content: Callable[[], bytes], whole: int
 ) -> None:
     report, answer = tmp_path / "bad.ncu-rep", tmp_path / "answer.json"
@@ -355,7 +355,7 @@ def test_without_live_the_recorded_profile_says_what_is_missing(tmp_path: Path) 
 # The user's own table
 
 
-def test_a_calibration_is_printed_kept_and_used(tmp_path: Path) -> None:
+def test_a_calibration_is_printed_saved_and_used(tmp_path: Path) -> None:
     table = tmp_path / "ncuview" / "attainable.toml"
     before = ncuview("analyze", "transposeCoalesced", "--recorded", XDG_CONFIG_HOME=str(tmp_path))
     ended = ncuview("calibrate", "--from", CALIBRATION, "--from", RECORDED, XDG_CONFIG_HOME=str(tmp_path))
@@ -617,7 +617,7 @@ def test_color_can_be_switched_off_and_nothing_else_changes(colored: str, env: d
     assert [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", colored).split("\n")] == plain.split("\n")
 
 
-def test_letters_that_a_terminal_lacks_do_not_stop_a_page() -> None:
+def test_letters_that_a_terminal_cannot_show_do_not_stop_a_page() -> None:
     ended = ncuview("explain", "SMEM001", PYTHONIOENCODING="ascii")
     assert (ended.code, ended.err) == (0, "")
     assert "Filipovi\\u010d" in ended.out
@@ -649,7 +649,7 @@ def test_a_kernel_is_chosen_by_name_or_pattern() -> None:
         assert {launch["kernel"] for launch in launches} == {"divergentWithinWarp"}
 
 
-def test_a_ladder_is_a_document_with_a_promise_and_a_measurement_for_each_step() -> None:
+def test_a_ladder_is_a_document_with_prediction_and_measurement_for_each_step() -> None:
     ended = ncuview("ladder", "transpose", "--recorded", "--format", "json")
     assert (ended.code, ended.err) == (0, "")
     document = ended.document
@@ -689,7 +689,7 @@ def test_lists_are_for_people_and_for_programs(command: str, version: int, membe
     assert len(page.out.splitlines()) > len(names)
 
 
-def test_the_shipped_rules_keep_what_they_claim() -> None:
+def test_the_shipped_rules_are_right() -> None:
     ended = ncuview("rules", "check", shipped("rules"))
     assert (ended.code, ended.err) == (0, "")
     lines = ended.out.splitlines()
@@ -735,7 +735,7 @@ def test_all_quantities_are_listed() -> None:
     assert all(f"{name} (" in ended.out or f"{name}:" in ended.out for name in QUANTITIES)
 
 
-def test_the_version_is_told() -> None:
+def test_the_version_is_printed() -> None:
     ended = ncuview("--version")
     assert (ended.code, ended.out, ended.err) == (0, f"ncuview {__version__}\n", "")
 
@@ -847,7 +847,7 @@ def test_options_for_another_kind_of_target_are_refused(args: list[str | Path], 
 
 
 @pytest.mark.parametrize("target", ["mine.cu", "mine.py"])
-def test_a_program_of_ones_own_needs_a_gpu(target: str, tmp_path: Path) -> None:
+def test_a_program_of_the_user_needs_a_gpu(target: str, tmp_path: Path) -> None:
     (tmp_path / "mine.cu").write_text('extern "C" __global__ void k(float *a) { a[0] = 1; }\n', encoding="utf-8")
     (tmp_path / "mine.py").write_text("print(1)\n", encoding="utf-8")
     launch = ["--kernel", "k", "--grid", "1", "--block", "32", "--arg", "out float32[32]"] if ".cu" in target else []

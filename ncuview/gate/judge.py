@@ -85,7 +85,7 @@ def not_compared(gate: Gate, name: str, failure: NotComparable) -> Gate:
 
 def _incomplete(failure: Failure) -> Check:
     """Launches that were not profiled or read cannot be judged, whatever the other checks give."""
-    return check_of_no_launch("profile", "whole", "not judged", f"{failure.message} [{failure.id}]", "profile")
+    return check_of_no_launch("profile", "complete", "not judged", f"{failure.message} [{failure.id}]", "profile")
 
 
 def _in_order(checks: Iterable[Check], diagnosis: Diagnosis) -> list[Check]:

@@ -112,7 +112,7 @@ def _checked(suite: etree._Element, check: Check, gate: Gate | None) -> None:
 
 def _failed(root: etree._Element, failure: Failure) -> None:
     suite = _suite(root, _ELSEWHERE, None)
-    case = etree.SubElement(suite, "testcase", classname="ncuview", name="the profile is whole", time=_seconds(0.0))
+    case = etree.SubElement(suite, "testcase", classname="ncuview", name="the profile is complete", time=_seconds(0.0))
     problem = etree.SubElement(case, "error", message=safe_text(failure_sentence(failure)), type=safe_text(failure.id))
     _text(problem, [failure.message, failure.hint])
 

@@ -38,61 +38,61 @@ _ELSEWHERE = (
     f"Divisions and precise functions are recognised by what nvcc 13 emits for {KNOWN_CAPABILITY}; here some may be"
     " missed."
 )
-_WHOLE_FROM = 100
+_NO_DECIMALS_FROM = 100
 _KERNELS = 10
 """More kernels of a program than this are only named."""
 
 
-def without_counters_page(told: WithoutCounters, *, width: int, color: bool) -> str:
+def without_counters_page(report: WithoutCounters, *, width: int, color: bool) -> str:
     """The terminal page."""
     console = page_console(width, color=color)
-    console.print(Text(safe_text(_provenance(told)), style="dim"))
+    console.print(Text(safe_text(_provenance(report)), style="dim"))
     console.print()
-    failures = [(part.what, part.failure) for part in told.missing]
-    _refusal(console, told.refusal)
-    told = safe_copy(told)
-    if told.launch:
-        console.print(_heading(told.launch))
-        _times(console, told)
-    for kernel in told.kernels[:_KERNELS]:
-        _kernel(console, kernel, named=told.launch is None)
-    if more := told.kernels[_KERNELS:]:
+    failures = [(part.what, part.failure) for part in report.missing]
+    _refusal(console, report.refusal)
+    report = safe_copy(report)
+    if report.launch:
+        console.print(_heading(report.launch))
+        _times(console, report)
+    for kernel in report.kernels[:_KERNELS]:
+        _kernel(console, kernel, named=report.launch is None)
+    if more := report.kernels[_KERNELS:]:
         row(
             console, "More", Text(", ".join(kernel.name for kernel in more) + ": --format json shows them"), style="dim"
         )
     for what, failure in failures:
         row(console, "Missing", Text(f"{safe_text(what)}: {_line(failure)}. {safe_text(failure.hint)}"), style="yellow")
-    if told.remark:
-        row(console, "Note", Text(f"{told.remark}."), style="dim")
-    if told.ladder:
+    if report.remark:
+        row(console, "Note", Text(f"{report.remark}."), style="dim")
+    if report.ladder:
         console.print()
         console.print(Text("The recorded profile of the same kernel:", style="bold"))
-        shown = _neighbours(told.ladder, told.subject)
+        shown = _neighbours(report.ladder, report.subject)
         console.print(Text(ladder_page(shown, width=width, color=False).rstrip("\n")))
-        row(console, "More", Text(f"ncuview ladder {told.ladder.family} --recorded"), style="dim")
+        row(console, "More", Text(f"ncuview ladder {report.ladder.family} --recorded"), style="dim")
     return page_text(console)
 
 
-def without_counters_document(told: WithoutCounters) -> str:
+def without_counters_document(report: WithoutCounters) -> str:
     """The JSON document."""
     document = documents.WithoutCountersDocument(
         schema="ncuview.without_counters/2",
-        subject=told.subject,
-        error=told.refusal,
-        remark=told.remark,
-        launch=documents.OwnLaunch(**vars(told.launch)) if told.launch else None,
-        times=_times_content(told.times) if told.times else None,
-        kernels=tuple(_kernel_content(kernel) for kernel in told.kernels),
-        untold=tuple(documents.MissingPart(part.what, part.failure) for part in told.missing),
-        recorded_ladder=ladder_document(told.ladder) if told.ladder else None,
+        subject=report.subject,
+        error=report.refusal,
+        remark=report.remark,
+        launch=documents.OwnLaunch(**vars(report.launch)) if report.launch else None,
+        times=_times_content(report.times) if report.times else None,
+        kernels=tuple(_kernel_content(kernel) for kernel in report.kernels),
+        untold=tuple(documents.MissingPart(part.what, part.failure) for part in report.missing),
+        recorded_ladder=ladder_document(report.ladder) if report.ladder else None,
     )
     return json_text(plain(document))
 
 
-def _provenance(told: WithoutCounters) -> str:
-    where = [told.times.device] if told.times else []
-    built = dict.fromkeys(f"compiled for {kernel.capability}" for kernel in told.kernels)
-    return ", ".join([f"without counters: {told.subject}", *where, *built])
+def _provenance(report: WithoutCounters) -> str:
+    where = [report.times.device] if report.times else []
+    built = dict.fromkeys(f"compiled for {kernel.capability}" for kernel in report.kernels)
+    return ", ".join([f"without counters: {report.subject}", *where, *built])
 
 
 def _refusal(console: Console, refusal: Failure | None) -> None:
@@ -116,15 +116,15 @@ def _heading(launch: LaunchFacts) -> Text:
     return heading
 
 
-def _times(console: Console, told: WithoutCounters) -> None:
-    if told.times is None:
+def _times(console: Console, report: WithoutCounters) -> None:
+    if report.times is None:
         return
-    low, high = told.times.bounds_ns
-    count = len(told.times.times_ns)
-    words = f"{duration(told.times.median_ns)}, the median of {count} launches ({duration(low)} to {duration(high)})"
-    if told.launch and told.launch.useful_rate is not None:
-        digits = ",.0f" if told.launch.useful_rate >= _WHOLE_FROM else ",.3g"
-        words += f", {told.launch.useful_rate:{digits}} {told.launch.rate_unit} useful"
+    low, high = report.times.bounds_ns
+    count = len(report.times.times_ns)
+    words = f"{duration(report.times.median_ns)}, the median of {count} launches ({duration(low)} to {duration(high)})"
+    if report.launch and report.launch.useful_rate is not None:
+        digits = ",.0f" if report.launch.useful_rate >= _NO_DECIMALS_FROM else ",.3g"
+        words += f", {report.launch.useful_rate:{digits}} {report.launch.rate_unit} useful"
     row(console, "Time", Text(words))
     row(console, "", Text("by CUDA events, with cold caches; a launch adds some microseconds"), style="dim")
 

@@ -1,4 +1,4 @@
-"""Two profiles side by side: pairing, what moved, promises, and what must not be compared."""
+"""Two profiles side by side: pairing, changed metrics, predictions, and what must not be compared."""
 
 from __future__ import annotations
 
@@ -217,16 +217,16 @@ def test_what_a_report_does_not_say_is_unknown_and_no_difference(known: dict[str
 
 
 def test_the_same_settings_are_known() -> None:
-    told = {"x": Settings("none", "all", "kernel"), "y": Settings("none", "all", "kernel")}
-    found = compare(diagnosis(launch(), path="x"), diagnosis(launch(), path="y"), settings=told)
+    settings = {"x": Settings("none", "all", "kernel"), "y": Settings("none", "all", "kernel")}
+    found = compare(diagnosis(launch(), path="x"), diagnosis(launch(), path="y"), settings=settings)
     assert (found.differences, found.unknown) == ((), ())
 
 
 # What moved
 
 
-def units(made: LaunchDiagnosis, attained: float = 1.0, **walls: float) -> LaunchDiagnosis:
-    return replace(made, units=walls, attained=attained)
+def units(made: LaunchDiagnosis, attained: float = 1.0, **shares: float) -> LaunchDiagnosis:
+    return replace(made, units=shares, attained=attained)
 
 
 def test_a_counter_explains_the_time_of_the_unit_that_it_drives_in_proportion_to_its_change() -> None:
@@ -257,7 +257,7 @@ def test_counters_that_repeat_come_before_noisy_ones() -> None:
     assert abs(first.saves_ns) < abs(second.saves_ns)
 
 
-def test_a_noisy_counter_that_moves_as_it_does_between_runs_has_not_moved() -> None:
+def test_a_noisy_counter_within_its_spread_has_not_changed() -> None:
     before = with_metrics(units(launch(), dram=0.9), dram_write_bytes=1000)
     after = with_metrics(units(launch(ns=80_000.0), dram=0.9), dram_write_bytes=700)
     assert not [change for change in compared(before, after).metric_changes if change.metric == "dram_write_bytes"]
@@ -288,49 +288,49 @@ def test_a_kernel_that_begins_to_use_shared_memory_has_none_before() -> None:
     assert change.saves_ns == pytest.approx(-100_000 * 0.81 * (1 - 1 / 16.5))
 
 
-def test_a_counter_that_one_side_lacks_is_not_compared() -> None:
+def test_a_counter_that_is_missing_on_one_side_is_not_compared() -> None:
     after = with_metrics(units(launch(), issue=0.9), inst_executed=1000)
     assert compared(units(launch(), issue=0.9), after).metric_changes == ()
 
 
-def test_the_busy_time_of_a_unit_is_told_where_no_counter_tells_why() -> None:
+def test_the_busy_time_of_a_unit_is_named_where_no_counter_explains_it() -> None:
     before, after = units(launch(), xu=0.9), units(launch(ns=50_000.0), xu=0.2)
     (change,) = compared(before, after).metric_changes
     assert (change.metric, change.before, change.after, change.unit) == ("xu", 90_000.0, 10_000.0, "ns")
 
 
 @pytest.mark.parametrize("unknown", [nan, 0.0])
-def test_nothing_is_said_of_a_launch_of_unknown_time(unknown: float) -> None:
+def test_a_launch_of_unknown_time_has_no_changes(unknown: float) -> None:
     pair = compared(launch_with_advice(), replace(launch_with_advice(), duration_ns=unknown))
     assert (pair.metric_changes, pair.rule_changes, pair.prediction) == ((), (), None)
 
 
-def test_waste_that_takes_the_same_share_of_less_time_has_not_moved() -> None:
+def test_waste_with_the_same_share_of_less_time_has_not_changed() -> None:
     assert not compared(launch_with_advice(), replace(launch_with_advice(), duration_ns=1e5)).rule_changes
 
 
-def test_waste_that_is_worth_less_has_moved() -> None:
+def test_waste_with_a_smaller_gain_has_changed() -> None:
     less = replace(launch_with_advice(), outcomes=(weaker(advice_finding(), 1.2),))
     (change,) = compared(launch_with_advice(), less).rule_changes
     assert (change.fires_before, change.fires_after) == (True, True)
     assert change.saves_ns == pytest.approx(328_320 * (1 / 1.2 - 1 / 2.18))
 
 
-def test_a_rule_that_was_not_asked_afterwards_has_not_moved() -> None:
+def test_a_rule_that_was_skipped_afterwards_has_not_changed() -> None:
     skipped = Skipped(RULE, "not collected", ("m",))
     assert not compared(launch_with_advice(), replace(launch_with_advice(), outcomes=(skipped,))).rule_changes
 
 
-# Promises
+# Predictions
 
 
-def after_advice(got: float, outcome: object = None) -> LaunchDiagnosis:
+def after_advice(measured: float, outcome: object = None) -> LaunchDiagnosis:
     outcomes = (outcome,) if outcome else ()
-    return replace(launch_with_advice(), duration_ns=328_320.0 / got, outcomes=outcomes)  # type: ignore[arg-type]
+    return replace(launch_with_advice(), duration_ns=328_320.0 / measured, outcomes=outcomes)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("got", "verdict"),
+    ("measured", "verdict"),
     [
         (1.0, "not kept"),
         (1.93, "not kept"),
@@ -340,11 +340,11 @@ def after_advice(got: float, outcome: object = None) -> LaunchDiagnosis:
         (2.30, "more than promised"),
     ],
 )
-def test_a_promise_is_kept_between_its_bounds(got: float, verdict: str) -> None:
-    check = compared(launch_with_advice(), after_advice(got)).prediction
-    assert promise is not None
+def test_a_prediction_holds_between_its_bounds(measured: float, verdict: str) -> None:
+    check = compared(launch_with_advice(), after_advice(measured)).prediction
+    assert check is not None
     assert check.verdict == verdict
-    assert check.measured == pytest.approx(got)
+    assert check.measured == pytest.approx(measured)
 
 
 def weaker(finding: Finding, gain: float) -> Finding:
@@ -362,13 +362,13 @@ def weaker(finding: Finding, gain: float) -> Finding:
         (None, "unknown"),
     ],
 )
-def test_the_evidence_of_a_promise_is_gone_or_still_there(outcome: object, state: str) -> None:
+def test_the_evidence_of_a_prediction_is_gone_or_still_there(outcome: object, state: str) -> None:
     check = compared(launch_with_advice(), after_advice(1.0, outcome)).prediction
-    assert promise is not None
+    assert check is not None
     assert check.evidence == state
 
 
-def test_without_advice_nothing_was_promised() -> None:
+def test_without_advice_there_is_no_prediction() -> None:
     assert check_prediction(launch_near_peak(), launch_near_peak(), 1.0) is None
 
 
@@ -406,7 +406,7 @@ def test_coalescing_the_transpose_trades_scattered_stores_for_bank_conflicts() -
     assert (pair.prediction.verdict, pair.prediction.evidence) == ("kept", "gone")
 
 
-def test_padding_the_tile_takes_the_conflicts_and_keeps_its_promise() -> None:
+def test_padding_the_tile_removes_the_conflicts_as_predicted() -> None:
     pair = step("transpose", "transposeCoalesced", "transposeNoBankConflicts")
     assert [(change.metric, change.before, change.after) for change in pair.metric_changes if change.exact] == [
         ("shared_bank_conflict_ways", 16.5, 1.0)
@@ -416,7 +416,7 @@ def test_padding_the_tile_takes_the_conflicts_and_keeps_its_promise() -> None:
     assert not pair.is_noise
 
 
-def test_diagonal_mapping_moves_nothing() -> None:
+def test_diagonal_mapping_changes_no_counter() -> None:
     assert step("transpose", "transposeNoBankConflicts", "transposeDiagonal").metric_changes == ()
 
 

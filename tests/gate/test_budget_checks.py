@@ -75,7 +75,7 @@ def test_each_configuration_has_a_check_of_its_own(tmp_path: Path) -> None:
     assert [each.grid for each in found] == [(8, 1, 1), (9, 1, 1)]
 
 
-def test_more_launches_tell_what_one_cannot(tmp_path: Path) -> None:
+def test_more_launches_decide_what_one_cannot(tmp_path: Path) -> None:
     text = METRIC.format("duration_ns", "max = 20850")
     assert check(tmp_path, text, launch(time_ns=20_000.0)).result == "inconclusive"
     assert check(tmp_path, text, *(launch(time_ns=20_000.0 + step) for step in range(6))).result == "passed"
@@ -151,14 +151,14 @@ def promising(gain: float) -> LaunchDiagnosis:
     ("gains", "result"),
     [([2.2, 2.3], "failed"), ([1.1, 1.15], "passed"), ([1.1, 1.3], "inconclusive")],
 )
-def test_what_is_promised_is_limited(tmp_path: Path, gains: list[float], result: str) -> None:
+def test_the_predicted_gain_can_be_limited(tmp_path: Path, gains: list[float], result: str) -> None:
     found = check(tmp_path, PROMISED.format(1.2), *map(promising, gains))
     assert found.result == result
     assert found.unit == "x"
     assert bool(found.where) is (result == "failed")
 
 
-def test_nothing_is_promised_only_where_every_rule_could_look(tmp_path: Path) -> None:
+def test_no_predicted_gain_needs_every_rule_to_have_judged(tmp_path: Path) -> None:
     assert check(tmp_path, PROMISED.format(1.2), launch()).result == "passed"
     found = check(tmp_path, PROMISED.format(1.2), launch(outcomes=(Skipped(RULE, "collect", ("m",)),)))
     assert found.result == "not judged"

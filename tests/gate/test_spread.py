@@ -28,7 +28,7 @@ def test_a_single_launch_says_nothing() -> None:
         measured_spreads(diagnosis(launch(), launch("other")))
 
 
-def test_the_table_keeps_other_kernels_and_gpus(tmp_path: Path) -> None:
+def test_other_kernels_and_gpus_stay_in_the_table(tmp_path: Path) -> None:
     path = tmp_path / "ncuview" / "spread.json"
     keep_spreads(
         measured_spreads(diagnosis(launch("a"), launch("a", gpu="B"), launch("a"), launch("a", gpu="B"))), path

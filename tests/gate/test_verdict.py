@@ -32,7 +32,7 @@ def test_the_gravest_result_counts(results: list[tuple[CheckResult, Level]], cod
     assert exit_code(gate(*results)) == code
 
 
-def test_warnings_close_it_where_that_is_asked_for() -> None:
+def test_warnings_close_it_with_fail_on_warn() -> None:
     failed: tuple[CheckResult, Level] = ("failed", "warn")
     assert [exit_code(gate(failed, fail_on=level)) for level in ("warn", "error", "off")] == [1, 0, 0]
     assert exit_code(gate(("failed", "off"), fail_on="warn")) == 0
@@ -68,7 +68,7 @@ def test_it_says_so_once() -> None:
     assert said.message == "no check came to a result, so that nothing was checked"
 
 
-def test_numbers_are_passed_over_beside_numbers_that_are_there() -> None:
+def test_missing_values_are_ignored_where_others_are_present() -> None:
     missing: tuple[CheckResult, Level] = ("not judged", "error")
     there: tuple[CheckResult, Level] = ("passed", "error")
     assert exit_code(on_missing(gate(missing, there), "skip")) == 0

@@ -61,7 +61,7 @@ def test_reports_and_documents_make_one_series(tmp_path: Path, judged: Diagnosis
         assert step.after_ns / step.before_ns == pytest.approx(1.5)
 
 
-def test_the_same_report_twice_moves_nothing(tmp_path: Path) -> None:
+def test_the_same_report_twice_has_no_step(tmp_path: Path) -> None:
     for name in ("a", "b"):
         shutil.copy(RECORDED, tmp_path / f"{name}.ncu-repz")
     (series,) = history(tmp_path).series
@@ -69,9 +69,7 @@ def test_the_same_report_twice_moves_nothing(tmp_path: Path) -> None:
     assert not series.changed
 
 
-def test_a_document_that_was_made_from_a_report_beside_it_does_not_count_twice(
-    tmp_path: Path, judged: Diagnosis
-) -> None:
+def test_a_document_of_a_report_in_the_same_folder_does_not_count_twice(tmp_path: Path, judged: Diagnosis) -> None:
     shutil.copy(RECORDED, tmp_path / "a.ncu-repz")
     write(tmp_path, "a.json", judged)
     (series,) = history(tmp_path).series
@@ -79,7 +77,7 @@ def test_a_document_that_was_made_from_a_report_beside_it_does_not_count_twice(
 
 
 @pytest.mark.parametrize("to", ["terminal", "json", "html"])
-def test_every_form_names_every_kernel_that_moved(tmp_path: Path, judged: Diagnosis, to: str) -> None:
+def test_every_form_names_every_kernel_whose_time_changed(tmp_path: Path, judged: Diagnosis, to: str) -> None:
     write(tmp_path, "a.json", judged)
     write(tmp_path, "b.json", later(judged, 1, 2.0))
     found = history(tmp_path)

@@ -73,11 +73,11 @@ def problems(document: Any) -> list[Any]:
     return problems_of(document, "comparison")
 
 
-def test_the_sentence_names_the_mechanism_the_wall_and_the_time() -> None:
-    assert change_sentence(comparison().pairs[0]) == "bank conflicts 16.5 -> 1; wall l1_data -> dram; time -57%"
+def test_the_sentence_names_the_mechanism_the_bottleneck_and_the_time() -> None:
+    assert change_sentence(comparison().pairs[0]) == "bank conflicts 16.5 -> 1; bottleneck l1_data -> dram; time -57%"
 
 
-def test_what_cost_time_is_told_as_working_against_a_gain() -> None:
+def test_a_change_that_costs_time_is_named_as_against_the_gain() -> None:
     slower = compare(
         Diagnosis(
             (measured(before(), shared_bank_conflict_ways=1.0, shared_load_transactions=1e6, inst_executed=9e7),), ()
@@ -97,7 +97,7 @@ def test_what_cost_time_is_told_as_working_against_a_gain() -> None:
     assert "against it, bank conflicts 1 -> 4" in change_sentence(slower.pairs[0])
 
 
-def test_a_finding_that_went_is_the_mechanism_where_no_counter_tells() -> None:
+def test_a_finding_that_is_gone_is_the_mechanism_where_no_counter_explains_the_time() -> None:
     bare = (replace(before(), metrics={}, units={}), replace(after(), metrics={}, units={}))
     (pair,) = compare(Diagnosis(bare[:1], ()), Diagnosis(bare[1:], ())).pairs
     assert change_sentence(pair).startswith("shared-bank-conflict gone; ")
@@ -124,7 +124,7 @@ def test_a_factor_below_one_is_a_loss(speedup: float, said: str) -> None:
     assert faster_words(speedup) == said
 
 
-def test_the_page_says_what_was_promised_and_what_was_got() -> None:
+def test_the_page_shows_predicted_and_measured_gain() -> None:
     assert (
         "Promise more than promised: shared_memory_padding promised 2.18x (1.94x to 2.29x), got 2.32x, and its"
         " evidence is gone." in words(comparison())

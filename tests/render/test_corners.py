@@ -80,12 +80,12 @@ every_page = pytest.mark.parametrize("page", [plain, html, notebook, comment])
 
 
 @pytest.mark.parametrize("page", [plain, html])
-def test_times_of_the_host_are_told(page: Callable[[Diagnosis], str]) -> None:
+def test_times_of_the_host_are_shown(page: Callable[[Diagnosis], str]) -> None:
     launch = replace(launch_with_advice(), host=HOST, bottleneck="transfer")
     text = page(of(launch))
     assert "copies to the device " in text
-    assert " in all, which gains are of" in text
-    assert "The copies between host and device are the wall" in text
+    assert " in all, gains refer to this time" in text
+    assert "The bottleneck is the copies between host and device" in text
     assert "GB/s useful" not in text
 
 
@@ -97,7 +97,7 @@ def test_a_change_of_the_source_is_shown(page: Callable[[Diagnosis], str]) -> No
 
 
 @every_page
-def test_a_finding_without_any_line_is_told_all_the_same(page: Callable[[Diagnosis], str]) -> None:
+def test_a_finding_without_any_line_is_shown(page: Callable[[Diagnosis], str]) -> None:
     text = page(of(with_finding(where=(), instructions=(), lines_wanted="")))
     assert "Pad the tile by one column" in text
     assert "coalesced.cu" not in text
@@ -110,13 +110,13 @@ def test_a_line_without_those_around_it(page: Callable[[Diagnosis], str]) -> Non
 
 
 @pytest.mark.parametrize("page", [plain, html, notebook])
-def test_what_the_textbook_does_is_told(page: Callable[[Diagnosis], str]) -> None:
+def test_the_textbook_step_is_shown(page: Callable[[Diagnosis], str]) -> None:
     assert "The documents tile it first." in page(
         of(replace(launch_near_peak(), textbook=("The documents tile it first.",)))
     )
 
 
-def test_useful_operations_are_told_before_useful_bytes() -> None:
+def test_useful_operations_are_preferred_to_useful_bytes() -> None:
     metrics = {"useful_flops": TextbookMetric(5e12, "flop/s", "x"), "effective_bandwidth": TextbookMetric(1e12, "", "")}
     text = plain(of(replace(launch_near_peak(), metrics=metrics)))
     assert "5,000 GFLOP/s useful" in text
@@ -184,7 +184,7 @@ def test_comparisons_of_unknown_times() -> None:
         ("ns", 1e6, 2.5e3, "x 1 ms -> 2.5 us"),
     ],
 )
-def test_what_moved_has_its_unit(unit: str, was: float | None, now: float, shown: str) -> None:
+def test_a_changed_metric_has_its_unit(unit: str, was: float | None, now: float, shown: str) -> None:
     assert metric_change_words(MetricChange("x", "x", was, now, unit, 1.0, exact=True)) == shown
 
 
@@ -328,7 +328,7 @@ def test_without_threads_counted_there_are_no_operations() -> None:
     assert counted_operations(make_profile(Launch(instructions=()))) == {}
 
 
-def test_what_moved_beyond_the_sentence_is_listed_below_it() -> None:
+def test_changes_that_are_not_in_the_sentence_are_listed_below_it() -> None:
     made = compare(of(launched(0, 4e5)), of(launched(0, 1e5)))
     (pair,) = made.pairs
     further = MetricChange("x", "bytes read", 8e6, 2e6, "byte", 1.0, exact=True)

@@ -32,7 +32,7 @@ def test_findings_stand_in_the_order_of_what_to_do() -> None:
     assert frame["rejected"].tolist() == ["", "", "not the wall: l1_data at 88% of its peak is"]
 
 
-def test_a_finding_keeps_its_promise_and_its_worst_line() -> None:
+def test_a_finding_has_its_prediction_and_its_worst_line() -> None:
     first = findings_frame(diagnosis()).iloc[0]
     assert (first["low"], first["best"], first["high"]) == (1.94, 2.18, 2.29)
     assert first["saved_ns"] == pytest.approx(328_320 - 328_320 / 2.18)

@@ -35,7 +35,7 @@ def test_only_failures_of_the_level_close_the_gate(check: Check, fail_on: Level,
 
 def test_the_sentence_counts_what_did_not_pass() -> None:
     assert gate_sentence(gate()) == (
-        "gate: closed, for want of data, 3 of 6 checks failed, 1 could not be judged, 1 inconclusive; 2 of these only"
+        "gate: closed, because data is missing, 3 of 6 checks failed, 1 could not be judged, 1 inconclusive; 2 of these only"
         " warn (exit code 3)"
     )
 
@@ -49,9 +49,9 @@ def test_the_sentence_counts_what_did_not_pass() -> None:
         ([failed_error(), failed_error(), passed()], "gate: closed, 2 of 3 checks failed (exit code 1)"),
         (
             [inconclusive(), failed_error()],
-            "gate: closed, since it cannot tell, 1 of 2 checks failed, 1 inconclusive (exit code 4)",
+            "gate: closed, because it is inconclusive, 1 of 2 checks failed, 1 inconclusive (exit code 4)",
         ),
-        ([not_judged()], "gate: closed, for want of data, 1 of 1 checks could not be judged (exit code 3)"),
+        ([not_judged()], "gate: closed, because data is missing, 1 of 1 checks could not be judged (exit code 3)"),
     ],
 )
 def test_the_verdict_is_one_sentence(checks: list[Check], said: str) -> None:

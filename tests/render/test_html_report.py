@@ -147,7 +147,7 @@ def poisoned_gate(text: str) -> Gate:
 
 
 @given(st.text())
-def test_any_name_stands_in_the_page_as_text(name: str) -> None:
+def test_any_name_is_shown_as_text(name: str) -> None:
     launch = replace(launch_with_advice(), kernel=name, demangled=name)
     tree = check_inert(html_report(Diagnosis((launch,), (), remark=name)))
     if name.isprintable() and name.strip():
@@ -177,7 +177,7 @@ def test_without_a_script_every_kernel_has_its_next_step_with_evidence() -> None
         "Pad the tile by one column",
         "shared_memory_padding coalesced.cu:63",
         "Pad the tile by one column: 2.18x faster (1.94x to 2.29x, about 150.6 us)",
-        "65,011,712 of 69,206,016 shared-memory wavefronts are replays. The wall is l1_data",
+        "65,011,712 of 69,206,016 shared-memory wavefronts are replays. The bottleneck is l1_data",
         "transpose/coalesced.cu:63 90% of it",
         "odata[i] = tile[threadIdx.x][threadIdx.y + j];",
         "- __shared__ float tile[32][32];",
@@ -188,7 +188,7 @@ def test_without_a_script_every_kernel_has_its_next_step_with_evidence() -> None
         "thread_coarsening 1.20x instead (PAR001)",
         "fewer_barriers (SYNC001), not the wall: l1_data at 88% of its peak is",
         "Near its peak. Stop here.",
-        "Unclear: no rule promises a gain",
+        "Unclear: no rule predicts a gain",
         "share is not a number",
     ):
         assert told in words(tree), told
@@ -299,7 +299,7 @@ def test_of_very_many_checks_the_first_are_shown_and_the_others_counted() -> Non
     assert "and 5 more. The same command with --output FILE.json" in told
 
 
-def test_a_ladder_sets_promises_beside_what_was_got_in_a_chart_and_a_table() -> None:
+def test_a_ladder_shows_predicted_and_measured_gains_in_a_chart_and_a_table() -> None:
     tree = parsed(sample_page())
     told = markup_of(sample_page(), "ladders")
     for each in ("2.18x", "1.94x to 2.29x", "2.32x", "1,635 GB/s", "The slices are balanced."):
@@ -309,14 +309,14 @@ def test_a_ladder_sets_promises_beside_what_was_got_in_a_chart_and_a_table() -> 
     assert float(promised) < float(re.findall(r"M([\d.]+)", got)[0]), "2.18x promised stands left of 2.32x got"
 
 
-def test_a_comparison_tells_what_moved_and_whether_the_promise_held() -> None:
+def test_a_comparison_shows_what_changed_and_whether_the_prediction_held() -> None:
     was = Diagnosis((launch_with_advice(),), ())
     now = Diagnosis(
         (replace(launch_near_peak(), kernel="transposeCoalesced", demangled=launch_with_advice().demangled),), ()
     )
     told = words(parsed(html_report(now, comparison=compare(was, now))))
     assert "328.3 us before, 141.8 us after, 2.32x faster" in told
-    assert "wall l1_data -> dram" in told
+    assert "bottleneck l1_data -> dram" in told
     assert "Promise more than promised: shared_memory_padding promised 2.18x" in told
 
 
@@ -328,7 +328,7 @@ def test_launches_of_one_kernel_stand_in_one_row() -> None:
     assert "launch 2, which stands for the 3 that were profiled" in tree.xpath("string(//tbody[@id='k1'])")
 
 
-def test_templates_of_one_name_are_told_apart() -> None:
+def test_templates_of_one_name_are_distinguished_by_their_types() -> None:
     names = [f"void k<(int){size}>(float *)" for size in (4, 8)]
     launches = [replace(launch_near_peak(), kernel="k", demangled=name) for name in names]
     tree = parsed(html_report(Diagnosis(tuple(launches), ())))

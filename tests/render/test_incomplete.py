@@ -50,7 +50,7 @@ def test_every_format_names_what_is_missing(to: str, answer: Diagnosis) -> None:
 
 
 @each_text
-def test_a_whole_answer_says_nothing_of_it(to: str) -> None:
+def test_a_complete_answer_has_no_note_on_missing_launches(to: str) -> None:
     text = text_of(diagnosis(), to)
     assert "Incomplete" not in text
     assert "ncuview_incomplete" not in text
@@ -67,7 +67,7 @@ def test_a_gate_says_it_once(to: str) -> None:
         assert len([each for each in json.loads(text)["runs"][0]["results"] if each["level"] != "note"]) == 1
 
 
-def test_json_keeps_its_schema_and_is_read_back_as_incomplete() -> None:
+def test_json_of_an_incomplete_answer_is_valid_and_reads_back_as_incomplete() -> None:
     for answer in (PARTIAL, NOTHING):
         document = json.loads(as_json(answer))
         assert not problems(document)

@@ -20,7 +20,7 @@ def test_a_page_has_all_that_is_known(each: TextbookDefinition) -> None:
 
 
 @pytest.mark.parametrize("width", [60, 100])
-def test_only_names_that_must_stay_whole_are_wider(width: int) -> None:
+def test_only_unbreakable_names_are_wider(width: int) -> None:
     lines = [line for each in ALL for line in (metric_page(each, width) + metric_list([each], width)).splitlines()]
     assert all(len(line) <= width or " " not in line.strip() for line in lines)
 

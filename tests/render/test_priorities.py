@@ -60,7 +60,7 @@ def many() -> Diagnosis:
         (100, 35, ""),
     ],
 )
-def test_the_ranking_has_as_many_rows_as_asked_for_and_counts_the_others(top: int, listed: int, others: str) -> None:
+def test_the_ranking_has_the_requested_rows_and_counts_the_others(top: int, listed: int, others: str) -> None:
     shown = render(many(), width=120, top=top)
     lines = [line for line in table(shown) if not line.startswith("and ")]
     assert [line.split()[0] for line in lines] == [str(rank) for rank in range(1, listed + 1)]
@@ -80,7 +80,7 @@ def test_the_bound_is_of_all_kernels_together() -> None:
     assert "Together they take 472.6 us; with all first advice taken 294.9 us are left, 1.60x faster" in words
 
 
-def test_without_advice_nothing_is_promised() -> None:
+def test_without_advice_no_gain_is_predicted() -> None:
     words = " ".join(page(Diagnosis((launch_near_peak(),), ())).split())
     assert "and no advice takes any of it away." in words
     assert "faster" not in words
@@ -97,7 +97,7 @@ def test_the_first_groups_are_shown_in_full(full: int) -> None:
     assert ("Pad the tile by one column" in shown) == (full > 0)
 
 
-def test_templates_of_one_name_are_told_apart() -> None:
+def test_templates_of_one_name_are_distinguished_by_their_types() -> None:
     two = tuple(replace(launch_with_advice(), kernel="k", demangled=f"void k<{n}>(int)") for n in (1, 2))
     shown = "".join(page(Diagnosis(two, ()), width=120).split())
     assert "voidk<1>(int)" in shown

@@ -125,7 +125,7 @@ def test_the_document_has_what_the_page_rounds() -> None:
     assert len(found["recorded_ladder"]["rungs"]) == len(ladder().rungs)
 
 
-def test_the_remedy_comes_before_all_that_is_told() -> None:
+def test_the_remedy_comes_before_all_facts() -> None:
     lines = page(sample()).splitlines()
     at = {word: next(n for n, line in enumerate(lines) if word in line) for word in ("Remedy", "Time", "Code", "Shows")}
     assert lines[2] == "No counters: Only administrators may read this GPU's counters [NCU-PERM]."
@@ -139,9 +139,9 @@ def test_what_was_not_refused_has_no_remedy() -> None:
     assert "Remedy" not in page(bare(refusal=None))
 
 
-def test_no_gain_is_promised_for_what_the_code_shows() -> None:
+def test_no_gain_is_predicted_from_code_alone() -> None:
     shown = page(sample(ladder=None))
-    assert "No gain is promised: only counters say what these cost." in shown
+    assert "No gain is predicted: only counters show what these cost." in shown
     assert "faster" not in shown
     assert "x\n" not in shown
 
@@ -196,8 +196,8 @@ def test_what_a_launch_does_not_have_is_left_out() -> None:
     assert "Time" not in page(sample(times=None))
 
 
-def test_a_failure_is_told_on_one_line() -> None:
-    assert "Untold   machine code: it failed: twice. Try again." in page(sample())
+def test_a_failure_is_shown_on_one_line() -> None:
+    assert "Missing   machine code: it failed: twice. Try again." in page(sample())
 
 
 def test_of_the_ladder_the_kernel_and_what_it_leads_to_are_shown() -> None:

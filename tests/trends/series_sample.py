@@ -30,12 +30,12 @@ def reported(
     ncu_version: str = "2025.3.1",
     settings: Settings | None = None,
 ) -> DiagnosedReport:
-    """A report at a point, written on this day of the month, or at a time that nobody knows."""
+    """A report at a point, written on this day of the month, or without a date."""
     path = f"{point}/{rank or 'report'}.ncu-rep"
     created = FIRST_DAY + timedelta(days=day) if day is not None else None
     info = ReportInfo(path, ncu_version, created)
-    told = tuple(replace(each, report=path, index=at) for at, each in enumerate(launches))
-    return DiagnosedReport(point, rank, Diagnosis(told, (info,)), settings or Settings())
+    placed = tuple(replace(each, report=path, index=at) for at, each in enumerate(launches))
+    return DiagnosedReport(point, rank, Diagnosis(placed, (info,)), settings or Settings())
 
 
 def series_of(times: Mapping[str, Sequence[float | None]]) -> list[DiagnosedReport]:

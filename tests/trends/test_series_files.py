@@ -41,7 +41,7 @@ def places(*targets: Path) -> dict[str, tuple[str, str]]:
         ("ranks.ncu-rep", "ranks", ""),
     ],
 )
-def test_a_name_says_the_point_and_the_rank(tmp_path: Path, name: str, point: str, rank: str) -> None:
+def test_a_name_gives_the_point_and_the_rank(tmp_path: Path, name: str, point: str, rank: str) -> None:
     folder = made(tmp_path / "runs", name)
     assert places(folder) == {Path(name).name: (point, rank)}
 
@@ -79,6 +79,6 @@ def test_an_empty_folder_is_an_error_that_names_it(tmp_path: Path) -> None:
         series_files([tmp_path])
 
 
-def test_numbers_in_names_count_as_numbers() -> None:
+def test_numbers_in_names_are_sorted_as_numbers() -> None:
     names = ["rank 10", "rank 2", "rank 1", "b", "a10", "a9"]
     assert sorted(names, key=number_aware_key) == ["a9", "a10", "b", "rank 1", "rank 2", "rank 10"]

@@ -146,7 +146,7 @@ def test_a_time_that_cannot_be_is_within_no_limit(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_rules_and_promises_that_could_not_be_judged_pass_no_gate(family: str) -> None:
+def test_rules_and_predictions_that_could_not_be_judged_pass_no_gate(family: str) -> None:
     spots, read, found = poisoned(family)
     numbers = MetricValues(read)
     fired = {outcome.rule.code for outcome in good(family)[1].launches[0].outcomes if isinstance(outcome, Finding)}
@@ -245,7 +245,7 @@ def test_a_duration_that_is_none(number: float, limit: dict[str, float]) -> None
 
 
 @pytest.mark.parametrize("gain", [nan, inf])
-def test_a_promise_that_is_no_number_passes_no_limit(gain: float) -> None:
+def test_a_prediction_that_is_not_finite_passes_no_limit(gain: float) -> None:
     told = replace(advice_finding(), predicted_speedup=Gain(gain, gain, gain))
     made = launch(outcomes=(told,))
     asked = entry("copy", predicted=True, max=WIDE)
@@ -253,14 +253,14 @@ def test_a_promise_that_is_no_number_passes_no_limit(gain: float) -> None:
     assert check.result != "passed"
 
 
-def test_a_promise_of_nothing_can_be_asked_for() -> None:
+def test_a_limit_of_no_predicted_gain_can_be_set() -> None:
     asked = entry("copy", predicted=True, max=0)
     made = launch()
     (check,) = held_against(asked, made)
     assert check.result == "failed"
 
 
-def test_a_launch_that_no_rule_could_judge_among_others_passes_no_promise() -> None:
+def test_an_unjudged_launch_among_others_passes_no_limit_on_predictions() -> None:
     skipped = Skipped(advice_finding().rule, "it cannot be judged", ("m",))
     launches = [launch(index=0), launch(index=1), launch(index=2, outcomes=(skipped,))]
     asked = entry("copy", predicted=True, max=2)
@@ -282,7 +282,7 @@ def test_an_equality_over_a_number_that_spreads_is_never_sure() -> None:
     assert results == {1000.0: "inconclusive", 2000.0: "failed"}
 
 
-def test_a_metric_that_can_only_be_told_from_noisy_counters_here_is_not_judged() -> None:
+def test_a_metric_from_noisy_counters_only_is_not_judged() -> None:
     noisy = definitions()["dram_throughput"].expressions[0]
     made = launch(counts={"dram_throughput": 1e9})
     told = replace(made.metrics["dram_throughput"], source=noisy)
@@ -293,7 +293,7 @@ def test_a_metric_that_can_only_be_told_from_noisy_counters_here_is_not_judged()
     assert "differ too much from run to run" in check.message
 
 
-def test_a_profile_that_is_not_whole_is_judged_by_nobody() -> None:
+def test_an_incomplete_profile_is_not_judged() -> None:
     made = replace(diagnosis(launch()), failure=Failure("NCU-CORRUPT", "block 3 is damaged", "Copy it again.", 3))
     whole = judge(made, profile(*made.launches), Budget(), settings={}, spreads=Spreads())
     assert (exit_code(whole), exit_code(on_missing(whole, "skip"))) == (3, 3)
@@ -305,7 +305,7 @@ def test_no_sentence_holds_a_number_that_is_none(number: float) -> None:
     assert quantity(number, "ns") == "unknown"
 
 
-def test_a_kernel_of_unknown_grid_is_kept_in_no_baseline() -> None:
+def test_a_kernel_of_unknown_grid_is_saved_in_no_baseline() -> None:
     with pytest.raises(NothingProfiled, match="with which grid and block"):
         baseline_of(diagnosis(launch(grid=(0, 0, 0))), [], Spreads(), "1")
 
@@ -344,7 +344,7 @@ def gate(*results: tuple[CheckResult, Level, bool]) -> Gate:
         ([("passed", "error", True)], (0, 0, 0)),
     ],
 )
-def test_what_is_missing_fails_or_is_passed_over_where_that_is_asked_for(
+def test_missing_values_fail_or_are_ignored_by_on_missing(
     results: list[tuple[CheckResult, Level, bool]], codes: tuple[int, int, int]
 ) -> None:
     made = gate(*results)

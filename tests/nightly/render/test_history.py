@@ -76,7 +76,7 @@ def test_json_is_as_its_schema_says() -> None:
     assert not problems(document(sample()))
 
 
-def test_json_says_what_moved_where_and_why() -> None:
+def test_json_names_what_changed_where_and_why() -> None:
     series = document(sample())["series"][0]
     assert [point["name"] for point in series["points"]] == [f"c{at}" for at in range(7)]
     first = series["kernels"][0]
@@ -90,7 +90,7 @@ def test_json_says_what_moved_where_and_why() -> None:
     assert reading["optimization"] == "shared_memory_padding"
 
 
-def test_the_terminal_says_what_moved_and_what_came_and_went() -> None:
+def test_the_terminal_names_changed_new_and_missing_kernels() -> None:
     words = " ".join(render_history(sample()).split())
     assert "NVIDIA H200: 7 points, c0 (2026-11-01) to c6 (2026-11-07), ncu 2025.3" in words
     assert "1 of 4 kernels moved; 1 is new since the first point; 3 are gone at the newest." in words
@@ -102,7 +102,7 @@ def test_the_terminal_says_what_moved_and_what_came_and_went() -> None:
     assert "2 kernels at one point: nothing to compare over time." in words
 
 
-def test_a_break_is_told_on_every_page() -> None:
+def test_a_break_is_shown_on_every_page() -> None:
     reports = [
         reported(f"c{at}", [launch("k", 1e5)], at, settings=Settings("base" if at < 2 else "none")) for at in range(4)
     ]
@@ -118,7 +118,7 @@ def test_many_kernels_are_cut_on_the_terminal_with_their_number() -> None:
     assert "10 more kernels are in the table" in page
 
 
-def test_html_has_each_kernel_with_a_chart_and_the_same_numbers_beside_it() -> None:
+def test_html_has_each_kernel_with_a_chart_and_its_numbers() -> None:
     page = tree(sample())
     (table, other) = page.xpath("//table[@class='trends']")
     assert [row.findtext(".//button") for row in table.findall("tbody")] == ["slower", "steady", "goes", "comes"]

@@ -41,7 +41,7 @@ def words(axes: Any) -> str:
     return "\n".join([axes.get_title(), axes.get_xlabel(), axes.get_ylabel(), *(each.get_text() for each in labels)])
 
 
-def test_a_ladder_draws_promise_and_measurement_at_their_values() -> None:
+def test_a_ladder_draws_prediction_and_measurement_at_their_values() -> None:
     axes: Any = plot_ladder(ladder())
     drawn(axes)
     (bars,) = axes.containers
@@ -90,7 +90,7 @@ def test_a_bound_far_above_the_rest_does_not_squeeze_it() -> None:
     assert 2.32 < axes.get_xlim()[1] < 10
 
 
-def test_walls_are_numbers_in_per_cent_with_the_wall_framed() -> None:
+def test_units_are_numbers_in_per_cent_with_the_bottleneck_framed() -> None:
     axes: Any = plot_units(diagnosis())
     drawn(axes)
     assert axes.images[0].get_array().tolist()[0] == pytest.approx([33.0, 22.0, 88.0])
@@ -109,7 +109,7 @@ def test_of_many_launches_the_longest_are_drawn_in_their_order() -> None:
     assert [label.split(",")[0] for label in labels] == [f"k{at}" for at in (*range(30, 50), *range(80, 100))]
 
 
-def test_walls_that_no_launch_has_are_refused_with_a_hint() -> None:
+def test_units_without_use_in_any_launch_are_refused_with_a_hint() -> None:
     idle = replace(launch_near_peak(), units={"dram": 0.01}, bottleneck="latency")
     with pytest.raises(UsageError, match="no launch uses a unit") as refusal:
         plot_units(Diagnosis((idle,), ()))
@@ -134,7 +134,7 @@ def test_a_name_is_drawn_as_it_is(text: str) -> None:
     drawn(plot_ladder(Ladder(text, (rung,), ())))
 
 
-def test_a_long_name_keeps_its_end_which_tells_kernels_apart() -> None:
+def test_a_long_name_is_not_cut_at_its_end() -> None:
     launches = tuple(replace(launch_near_peak(), kernel=f"{'a' * 60}<{size}>") for size in (16, 32))
     labels = [label.get_text() for label in plot_units(Diagnosis(launches, ())).get_yticklabels()]
     assert [label.split(",")[0][-4:] for label in labels] == ["<16>", "<32>"]

@@ -40,7 +40,7 @@ def test_letters_digits_signs_and_spaces_stay() -> None:
     assert safe_text("".join(kept)) == "".join(kept)
 
 
-def test_what_is_replaced_can_be_told_from_the_replacement() -> None:
+def test_replaced_characters_are_distinct_from_the_replacement() -> None:
     replaced = [safe_text(c) for c in EVERY_CHARACTER if safe_text(c) != c]
     assert len(set(replaced)) == len(replaced)
     assert all(text.isascii() and text.startswith("\\") for text in replaced)
@@ -63,7 +63,7 @@ def test_code_keeps_its_lines_and_its_indentation() -> None:
     assert safe_lines("if (a)\n\tb = \x1b;\r\n") == "if (a)\n    b = \\x1b;"
 
 
-def test_a_fix_keeps_its_lines_and_nothing_else_does() -> None:
+def test_only_a_fix_keeps_its_lines() -> None:
     safe = safe_copy(Fix("a\nb", "x\ny", "f\n", "x\n\tz", "g\x07"))
     assert safe == Fix("a\\x0ab", "x\ny", "f\\x0a", "x\n    z", "g\\x07")
 
