@@ -1,4 +1,4 @@
-"""The launches of a report as DataFrames: the bottleneck of each kernel, what to do about it, and the time that it saves.
+"""The launches of a report as DataFrames: each kernel's bottleneck, what to do about it, and the time that it saves.
 
 python examples/frames_by_kernel.py kernels/transpose/h200.ncu-repz
 """

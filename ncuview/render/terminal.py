@@ -110,7 +110,8 @@ def _worth_a_page(diagnosis: Diagnosis) -> list[LaunchDiagnosis]:
 def _overview(diagnosis: Diagnosis) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("kernel", "time", "bottleneck", "next step"):
-        table.add_column(name, justify="right" if name == "time" else "left", overflow="fold")
+        longest = max(map(len, name.split()))  # no word of a heading is broken
+        table.add_column(name, justify="right" if name == "time" else "left", overflow="fold", min_width=longest)
     for launch in diagnosis.launches:
         table.add_row(
             *(

@@ -87,8 +87,8 @@ def test_a_unit_that_was_not_collected_is_unknown_and_not_idle() -> None:
 
 
 def test_frames_of_a_recorded_profile_hold_every_launch_and_finding(recorded: Diagnosis) -> None:
-    metrics, walls, findings = metrics_frame(recorded), units_frame(recorded), findings_frame(recorded)
-    assert len(metrics) == len(walls) == len(recorded.launches)
+    metrics, units, findings = metrics_frame(recorded), units_frame(recorded), findings_frame(recorded)
+    assert len(metrics) == len(units) == len(recorded.launches)
     assert set(metrics.dtypes.astype(str)) == {"float64"}
     assert metrics["duration_ns"].tolist() == [launch.duration_ns for launch in recorded.launches]
     first = findings[findings["rank"] == 1].set_index("launch")["best"]
@@ -96,8 +96,8 @@ def test_frames_of_a_recorded_profile_hold_every_launch_and_finding(recorded: Di
         at: launch.findings[0].predicted_speedup.best for at, launch in enumerate(recorded.launches) if launch.findings
     }
     assert metrics.attrs["units"].keys() == metrics.attrs["sources"].keys() == set(metrics.columns)
-    numbers = set(walls.select_dtypes("number").columns)
-    assert walls.attrs["units"].keys() == numbers
+    numbers = set(units.select_dtypes("number").columns)
+    assert units.attrs["units"].keys() == numbers
     assert findings.attrs["units"].keys() <= set(findings.select_dtypes("number").columns)
 
 

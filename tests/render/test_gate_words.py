@@ -35,8 +35,8 @@ def test_only_failures_of_the_level_close_the_gate(check: Check, fail_on: Level,
 
 def test_the_sentence_counts_what_did_not_pass() -> None:
     assert gate_sentence(gate()) == (
-        "gate: closed, because data is missing, 3 of 6 checks failed, 1 could not be judged, 1 inconclusive; 2 of these only"
-        " warn (exit code 3)"
+        "gate: closed, because data is missing, 3 of 6 checks failed, 1 could not be judged, 1 inconclusive; 2 of"
+        " these only warn (exit code 3)"
     )
 
 

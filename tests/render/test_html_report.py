@@ -1,4 +1,4 @@
-"""The HTML report: complete without a script, inert whatever names say, in one file, and no larger than promised."""
+"""The HTML report: complete without a script, inert whatever names say, in one file, and within its size limit."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ TAGS = {
 ATTRIBUTES = {
     *("lang", "charset", "http-equiv", "content", "name", "rel", "href", "type", "id", "class", "tabindex", "role"),
     *("scope", "colspan", "open", "hidden", "value", "placeholder", "autocomplete", "data-sort", "data-sortable"),
-    *("data-value", "data-filters", "data-points", "data-print", "data-verdict", "data-advice", "data-wall"),
+    *("data-value", "data-filters", "data-points", "data-print", "data-verdict", "data-advice", "data-bottleneck"),
     *("data-gate", "data-words", "aria-label", "aria-labelledby", "aria-hidden", "aria-live", "aria-sort"),
     *("aria-expanded", "aria-controls", "viewbox", "preserveaspectratio", "x", "y", "x1", "x2", "y1", "y2", "width"),
     *("height", "cx", "cy", "r", "d", "transform", "text-anchor"),
@@ -305,8 +305,9 @@ def test_a_ladder_shows_predicted_and_measured_gains_in_a_chart_and_a_table() ->
     for each in ("2.18x", "1.94x to 2.29x", "2.32x", "1,635 GB/s", "The slices are balanced."):
         assert each in told
     (chart,) = tree.xpath("//section[@id='ladders']//svg[@role='img']")
-    promised, got = chart.xpath("circle[@class='promised']/@cx")[0], chart.xpath("path[@class='got']/@d")[0]
-    assert float(promised) < float(re.findall(r"M([\d.]+)", got)[0]), "2.18x promised stands left of 2.32x got"
+    predicted = chart.xpath("circle[@class='predicted']/@cx")[0]
+    measured = chart.xpath("path[@class='measured']/@d")[0]
+    assert float(predicted) < float(re.findall(r"M([\d.]+)", measured)[0]), "2.18x predicted is left of 2.32x measured"
 
 
 def test_a_comparison_shows_what_changed_and_whether_the_prediction_held() -> None:
@@ -317,7 +318,7 @@ def test_a_comparison_shows_what_changed_and_whether_the_prediction_held() -> No
     told = words(parsed(html_report(now, comparison=compare(was, now))))
     assert "328.3 us before, 141.8 us after, 2.32x faster" in told
     assert "bottleneck l1_data -> dram" in told
-    assert "Promise more than promised: shared_memory_padding promised 2.18x" in told
+    assert "Advice shared_memory_padding: 2.18x predicted" in told
 
 
 def test_launches_of_one_kernel_stand_in_one_row() -> None:
@@ -325,7 +326,7 @@ def test_launches_of_one_kernel_stand_in_one_row() -> None:
     tree = parsed(html_report(Diagnosis((*launches, launch_near_peak()), ())))
     assert len(tree.xpath("//table[@id='kernels-table']/tbody")) == 2
     assert "3 launches" in tree.xpath("string(//tbody[@id='k1'])")
-    assert "launch 2, which stands for the 3 that were profiled" in tree.xpath("string(//tbody[@id='k1'])")
+    assert "launch 2, an example of the 3 that were profiled" in tree.xpath("string(//tbody[@id='k1'])")
 
 
 def test_templates_of_one_name_are_distinguished_by_their_types() -> None:

@@ -38,7 +38,7 @@ def test_alternatives_stand_in_the_order_in_which_they_are_tried() -> None:
 
 
 def test_nvidia_s_table_is_quoted_only_where_it_says_something_else() -> None:
-    says = "NVIDIA's table of equivalents says:\n    "
+    says = "NVIDIA's table of equivalents gives:\n    "
     assert f"{says}smsp__inst_executed.avg.per_cycle_active\n" in metric_page(definition("ipc"))
     assert f"{says}n/a\n" in metric_page(definition("inst_replay_overhead"))
     assert says not in metric_page(definition("dram_read_bytes"))

@@ -49,7 +49,7 @@ def test_no_page_says_that_nothing_can_be_made_faster_of_what_was_not_judged(for
     page = str(output_text(NOT_JUDGED, None, form))
     assert "1 of 1 kernels not judged" in page
     assert "can be made faster" not in page
-    assert "no advice takes any of it away" not in page
+    assert "no advice saves any of it" not in page
 
 
 def test_a_page_of_both_counts_both() -> None:

@@ -131,11 +131,11 @@ def test_the_remedy_comes_before_all_facts() -> None:
     assert lines[2] == "No counters: Only administrators may read this GPU's counters [NCU-PERM]."
     assert at["Remedy"] == 3
     assert sorted(at, key=lambda word: at[word]) == ["Remedy", "Time", "Code", "Shows"]
-    assert "`ncuview doctor` says which of these applies here." in " ".join(page(sample()).split())
+    assert "`ncuview doctor` finds which of these applies here." in " ".join(page(sample()).split())
 
 
 def test_what_was_not_refused_has_no_remedy() -> None:
-    assert "ncu was not started, as asked for" in page(bare(refusal=None))
+    assert "ncu was not started, as requested" in page(bare(refusal=None))
     assert "Remedy" not in page(bare(refusal=None))
 
 
@@ -162,12 +162,12 @@ def test_no_gain_is_predicted_from_code_alone() -> None:
             facts(occupancy=Occupancy(0, 0.0, {"warps": 2, "registers": 0})),
             "no block of 256 threads fits: too much of registers",
         ),
-        (facts(occupancy=None, capability="13.0"), "unknown: the limits of compute capability 13.0 are not"),
-        (facts(spilled=None), "spills that cannot be told from arrays in local memory"),
+        (facts(occupancy=None, capability="13.0"), "unknown: the limits of compute capability 13.0 are not known"),
+        (facts(spilled=None), "spills that cannot be distinguished from arrays in local memory"),
         (facts(spilled=(228, 152), stack=152), "228 bytes of spill stores and 152 of loads, 152 bytes of local memory"),
         (facts(barriers=4, shared=0), "no spills, 4 barriers"),
         (facts(barriers=0, subjects=()), "4,096 bytes of static shared memory Occupied 75%"),
-        (facts(capability="8.0"), "here they may go unseen"),
+        (facts(capability="8.0"), "here some may be missed"),
     ],
 )
 def test_each_state_of_a_kernel_has_its_words(kernel: KernelFacts, words: str) -> None:
@@ -197,7 +197,7 @@ def test_what_a_launch_does_not_have_is_left_out() -> None:
 
 
 def test_a_failure_is_shown_on_one_line() -> None:
-    assert "Missing   machine code: it failed: twice. Try again." in page(sample())
+    assert "Missing  machine code: it failed: twice. Try again." in page(sample())
 
 
 def test_of_the_ladder_the_kernel_and_what_it_leads_to_are_shown() -> None:

@@ -93,8 +93,8 @@ def test_json_names_what_changed_where_and_why() -> None:
 def test_the_terminal_names_changed_new_and_missing_kernels() -> None:
     words = " ".join(render_history(sample()).split())
     assert "NVIDIA H200: 7 points, c0 (2026-11-01) to c6 (2026-11-07), ncu 2025.3" in words
-    assert "1 of 4 kernels moved; 1 is new since the first point; 3 are gone at the newest." in words
-    assert "Moved at c3: 2.00x slower, 100 us -> 200 us: " in words
+    assert "1 of 4 kernels changed; 1 is new since the first point; 3 are gone at the newest." in words
+    assert "Changed at c3: 2.00x slower, 100 us -> 200 us: " in words
     assert "comes (grid 256x256, block 32x8, since c1)" in words
     assert "goes (grid 256x256, block 32x8, last at c4)" in words
     assert "rank 2 takes 1.33x the median of 3 ranks: 12 ms" in words
@@ -114,7 +114,7 @@ def test_a_break_is_shown_on_every_page() -> None:
 def test_many_kernels_are_cut_on_the_terminal_with_their_number() -> None:
     kernels = {f"k{at}": [1e5, 1e5, 2e5, 2e5] for at in range(30)}
     page = render_history(history_of(series_of(kernels)))
-    assert "25 more kernels moved." in page
+    assert "25 more kernels changed." in page
     assert "10 more kernels are in the table" in page
 
 

@@ -49,9 +49,9 @@ def test_a_ladder_draws_prediction_and_measurement_at_their_values() -> None:
     assert best.get_xdata().tolist() == [2.18]
     (bar,) = ranges.get_segments()
     assert bar[:, 0].tolist() == pytest.approx([1.94, 2.29])
-    (got,) = [line for line in axes.lines if line.get_label() == "measured"]
-    assert list(got.get_xdata()) == [2.32]
-    assert best.get_ydata()[0] < 0 < got.get_ydata()[0], "beside each other, not one over the other"
+    (measured,) = [line for line in axes.lines if line.get_label() == "measured"]
+    assert list(measured.get_xdata()) == [2.32]
+    assert best.get_ydata()[0] < 0 < measured.get_ydata()[0], "beside each other, not one over the other"
     left, right = axes.get_xlim()
     assert left < 1.0
     assert right >= 2.32
@@ -71,7 +71,7 @@ def test_a_ladder_names_its_kernels_gpu_and_scale() -> None:
     assert axes.yaxis_inverted(), "naive is on top"
     legend = axes.get_legend()
     assert legend is not None
-    assert [each.get_text() for each in legend.get_texts()] == ["promised (best, low to high)", "measured"]
+    assert [each.get_text() for each in legend.get_texts()] == ["predicted (best, low to high)", "measured"]
 
 
 def test_a_ladder_without_advice_or_measurement_can_be_drawn() -> None:
@@ -98,7 +98,7 @@ def test_units_are_numbers_in_per_cent_with_the_bottleneck_framed() -> None:
     assert [text.get_text() for text in axes.texts] == ["33", "22", "88", "76", "45", "31", "2", "?", "?"]
     framed = {(round(p.get_x() + 0.46), round(p.get_y() + 0.44)) for p in axes.patches}
     assert framed == {(2, 0), (0, 1)}
-    assert "latencyBound, 2.5 us, wall: latency" in words(axes)
+    assert "latencyBound, 2.5 us, bottleneck: latency" in words(axes)
     bar = axes.figure.axes[-1]
     assert bar.get_ylabel() == "use, % of the unit's peak"
 
