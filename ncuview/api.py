@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ncuview.comparison.compare import Comparison
     from ncuview.engine.rule_file import Rule
-    from ncuview.pipeline.examine import Progressed
+    from ncuview.pipeline.examine import ProgressCallback
     from ncuview.profiling.callable import Target
     from ncuview.profiling.options import NcuOptions
     from ncuview.records.diagnosis import Diagnosis
@@ -63,7 +63,7 @@ def run(
     *,
     export: str | Path | None = None,
     timeout_s: float = math.inf,
-    progress: Progressed | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Profile:
     """Run a command or a Python function under ncu and return its launches, as ``read`` does.
 
@@ -116,7 +116,7 @@ def analyze(
     live: bool | None = None,
     kernel_name: str = "",
     source_folders: Sequence[Path] = (),
-    progress: Progressed | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Diagnosis:
     """Diagnose reports, or one kernel of the catalogue.
 
@@ -214,7 +214,7 @@ def ladder(
     family: str,
     rules: Sequence[Rule] | None = None,
     live: bool | None = None,
-    progress: Progressed | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Ladder:
     """Diagnose a complete family and compare each prediction with the measured speedup of the better kernel.
 

@@ -16,12 +16,12 @@ from ncuview.cli.outputs import (
     FormatOption,
     OutputOption,
     SourceRootOption,
-    deliver,
     destinations,
-    failures_delivered,
-    leave,
+    errors_written,
+    exit_with,
+    write_answer,
 )
-from ncuview.cli.printing import ShownProgress, complain, print_exactly, print_text
+from ncuview.cli.printing import ProgressDisplay, print_error, print_text, print_unchanged
 from ncuview.cli.without_counters import report_without_counters
 from ncuview.render.text import safe_page
 
@@ -58,7 +58,7 @@ def analyze(
     if top is not None and top < 0:
         raise UsageError("--top takes a number of kernels")
     quick = look is Look.QUICK
-    inputs.refuse_mixture()
+    inputs.refuse_conflicting_options()
     if quick and inputs.export:
         raise UsageError("--export keeps the report of a program that is profiled in one run")
     if quick and not inputs.runs_program:
@@ -70,7 +70,7 @@ def analyze(
     if dry_run:
         _forecast(inputs, rules, quick=quick)
         return
-    with failures_delivered(inputs, to, files), ShownProgress() as progress:
+    with errors_written(inputs, to, files), ProgressDisplay() as progress:
         if quick:
             from ncuview.pipeline.sampled import analyze_sampled
 
@@ -88,10 +88,10 @@ def analyze(
             diagnosis, profile = examined.diagnosis, examined.profile
     if diff_only:
         _print_patches(diagnosis)
-        leave(diagnosis.failure)
+        exit_with(diagnosis.failure)
         return
-    deliver(diagnosis, to, files, top=top, rules=rules, source_root=source_root, profile=profile)
-    leave(diagnosis.failure)
+    write_answer(diagnosis, to, files, top=top, rules=rules, source_root=source_root, profile=profile)
+    exit_with(diagnosis.failure)
 
 
 def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, *, quick: bool) -> None:
@@ -110,9 +110,9 @@ def _print_patches(diagnosis: Diagnosis) -> None:
     """Print each change of the user's source once; on stderr, the reason where a kernel has none."""
     edits = [(launch.kernel, finding.edit) for launch in diagnosis.launches for finding in launch.findings[:1]]
     for patch in dict.fromkeys(edit.diff for _, edit in edits if edit and edit.diff):
-        print_exactly(patch)
+        print_unchanged(patch)
     for kernel, edit in dict.fromkeys(edits):
         if not edit:
-            complain(f"{kernel}: its source is not on this machine", "--source-folders names where to look.")
+            print_error(f"{kernel}: its source is not on this machine", "--source-folders names where to look.")
         elif edit.reason:
-            complain(f"{kernel}: {edit.reason}")
+            print_error(f"{kernel}: {edit.reason}")

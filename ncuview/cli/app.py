@@ -23,11 +23,18 @@ from ncuview.cli.diff import diff
 from ncuview.cli.doctor import doctor
 from ncuview.cli.empty_words import Command, Group
 from ncuview.cli.metrics import metrics
-from ncuview.cli.printing import complain, discard_stdout, open_closed_streams, print_text, say, show_what_is_left_out
+from ncuview.cli.printing import (
+    discard_stdout,
+    open_closed_streams,
+    print_error,
+    print_message,
+    print_text,
+    show_log_messages,
+)
 from ncuview.cli.report import report
 from ncuview.cli.rules import check_rules, explain, rules
 from ncuview.cli.scrub import scrub
-from ncuview.cli.signals import Terminated, hear_signals
+from ncuview.cli.signals import Terminated, install_signal_handlers
 
 INTERNAL_ERROR = 70
 _TAKE_PROGRAMS = ("analyze", "calibrate", "check")
@@ -72,21 +79,21 @@ def common(
 def main() -> NoReturn:
     """Run the command line and turn every failure into a message and its exit code."""
     open_closed_streams()
-    hear_signals()
-    show_what_is_left_out()
+    install_signal_handlers()
+    show_log_messages()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 cannot show all letters of names
     try:
         code = _run(*_split_program(sys.argv[1:]))
     except NcuviewError as error:
-        complain(str(error), error.hint, error.id)
+        print_error(str(error), error.hint, error.id)
         code = error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        complain("interrupted")
+        print_error("interrupted")
         code = 128 + signal.SIGINT
     except Terminated:
-        complain("terminated")
+        print_error("terminated")
         code = 128 + signal.SIGTERM
     except BrokenPipeError:
         discard_stdout()  # the reader of the output has exited
@@ -136,7 +143,7 @@ def _usage_exit_code(error: Exception) -> int | None:
         return None
     shown = io.StringIO()
     show(shown)
-    say(_printable(shown.getvalue().rstrip()))
+    print_message(_printable(shown.getvalue().rstrip()))
     return code
 
 
@@ -145,7 +152,7 @@ def _unwritable() -> int | None:
     try:
         print_text("")
     except UsageError as refused:
-        complain(str(refused))
+        print_error(str(refused))
         return refused.exit_code
     return None
 
@@ -154,9 +161,9 @@ def _internal_error(error: Exception) -> int:
     import traceback
 
     # No module of ncuview is imported here: it may be the one with the bug.
-    say(_printable(traceback.format_exc().rstrip()))
-    say(f"ncuview: internal error: {type(error).__name__}: {str(error)!a}")
-    say("  This is a bug of ncuview; please report it.")
+    print_message(_printable(traceback.format_exc().rstrip()))
+    print_message(f"ncuview: internal error: {type(error).__name__}: {str(error)!a}")
+    print_message("  This is a bug of ncuview; please report it.")
     return INTERNAL_ERROR
 
 

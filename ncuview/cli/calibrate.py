@@ -13,7 +13,7 @@ import typer
 
 from ncuview.base.errors import UsageError
 from ncuview.cli.inputs import option
-from ncuview.cli.printing import ShownProgress, print_text, say, width
+from ncuview.cli.printing import ProgressDisplay, print_message, print_text, width
 
 _LEAST_REPEATS = 2
 
@@ -61,11 +61,11 @@ def _attainable(reports: list[Path], output: Path | None) -> None:
 
     table = _table(output, users_table())
     check_writable(table)
-    with ShownProgress() as progress:
+    with ProgressDisplay() as progress:
         found = calibration.calibrate(*reports, progress=progress.show)
     print_text(calibration_page(found, width()))
     keep(found, table)
-    say(f"{table}: written, for {found.device}")
+    print_message(f"{table}: written, for {found.device}")
 
 
 def _spreads(
@@ -73,17 +73,17 @@ def _spreads(
 ) -> None:
     """Measure how far runs of the same code differ, for ``check``."""
     from ncuview.base.paths import users_spreads
-    from ncuview.gate.spread import keep_spreads, read_spreads
+    from ncuview.gate.spread import read_spreads, save_spreads
     from ncuview.pipeline import calibration
     from ncuview.render.spread import spread_page
 
     table = _table(output, users_spreads())
     read_spreads(table)  # refuses an unusable table before anything is measured
-    with ShownProgress() as progress:
+    with ProgressDisplay() as progress:
         spreads = calibration.measure_spreads(kernels, program, reports, repeats=repeats, progress=progress.show)
     print_text(spread_page(spreads, width()))
-    keep_spreads(spreads, table)
-    say(f"{table}: written, for {', '.join(spreads.gpus)}")
+    save_spreads(spreads, table)
+    print_message(f"{table}: written, for {', '.join(spreads.gpus)}")
 
 
 def _table(output: Path | None, own: Path | None) -> Path:

@@ -15,11 +15,11 @@ from ncuview.cli.outputs import (
     ListFormat,
     ListFormatOption,
     OutputOption,
-    deliver,
     destinations,
-    failures_delivered,
+    errors_written,
+    write_answer,
 )
-from ncuview.cli.printing import ShownProgress, print_text, width
+from ncuview.cli.printing import ProgressDisplay, print_text, width
 
 
 def ladder(
@@ -33,9 +33,9 @@ def ladder(
     from ncuview import api
 
     files = destinations(to, output)
-    with failures_delivered(None, to, files), ShownProgress() as progress:
+    with errors_written(None, to, files), ProgressDisplay() as progress:
         answer = api.ladder(family, api.load_rules(rules or ()), live, progress.show)
-    deliver(answer, to, files)
+    write_answer(answer, to, files)
 
 
 def kernels(to: ListFormatOption = ListFormat.TERMINAL) -> None:

@@ -17,12 +17,12 @@ from ncuview.cli.outputs import (
     FormatOption,
     OutputOption,
     SourceRootOption,
-    deliver,
     destinations,
-    failures_delivered,
-    leave,
+    errors_written,
+    exit_with,
+    write_answer,
 )
-from ncuview.cli.printing import ShownProgress, complain, say
+from ncuview.cli.printing import ProgressDisplay, print_error, print_message
 
 if TYPE_CHECKING:
     from ncuview.gate.baseline import Baseline
@@ -78,29 +78,31 @@ def check(
         return
     if not (budget or baseline or save):
         raise UsageError("there is nothing to check against", hint="Give --budget, --baseline or --save-baseline.")
-    inputs.refuse_mixture()
-    with failures_delivered(inputs, to, files):
+    inputs.refuse_conflicting_options()
+    with errors_written(inputs, to, files):
         allowed = _budget(budget)
         if allowed and not allowed.entries and not (baseline or save):
             raise UsageError(f"{budget} only sets how a baseline is compared", hint="Give --baseline.")
         before = _baseline(baseline)
         rules = inputs.chosen_rules()
-        with ShownProgress() as progress:
+        with ProgressDisplay() as progress:
             examined = inputs.examine(rules, progress.show)
         gate = _gate(examined, allowed, before, fail_on, allow_missing=allow_missing, force=force)
         gate = on_missing(gate, missing.value) if missing else gate
         code, failure = exit_code(gate), examined.diagnosis.failure
         saved = save if not failure and (code == 0 or exit_zero) else None
         if saved:
-            gates.keep_baseline(examined, saved)  # before any output, because it may fail
-    deliver(examined.diagnosis, to, files, gate=gate, rules=rules, source_root=source_root, profile=examined.profile)
+            gates.save_as_baseline(examined, saved)  # before any output, because it may fail
+    write_answer(
+        examined.diagnosis, to, files, gate=gate, rules=rules, source_root=source_root, profile=examined.profile
+    )
     if saved:
-        say(f"{saved}: written")
+        print_message(f"{saved}: written")
     elif save and failure:
-        complain(f"{save} was not written: the profile is incomplete")
+        print_error(f"{save} was not written: the profile is incomplete")
     elif save:
-        complain(f"{save} was not written: the gate is closed", "Without --baseline and --budget it is written.")
-    leave(failure, code=0 if exit_zero else code)
+        print_error(f"{save} was not written: the gate is closed", "Without --baseline and --budget it is written.")
+    exit_with(failure, code=0 if exit_zero else code)
 
 
 def _check_budgets(files: list[Path]) -> None:
@@ -108,7 +110,7 @@ def _check_budgets(files: list[Path]) -> None:
         raise UsageError("there is no budget file to check", hint="Name one or more.")
     for file in files:
         count = len(_read_budget(file).entries)
-        say(f"{file}: {count} {'budget' if count == 1 else 'budgets'}")
+        print_message(f"{file}: {count} {'budget' if count == 1 else 'budgets'}")
 
 
 def _budget(path: Path | None) -> Budget | None:
@@ -121,7 +123,7 @@ def _read_budget(path: Path) -> Budget:
 
     budget = read_budget(path)
     for note in budget.notes:
-        complain(note)
+        print_error(note)
     return budget
 
 
@@ -161,5 +163,5 @@ def _gate(
         alone = gates.check(examined, budget, fail_on=fail_on.value)
         if isinstance(failure, BaselineMissing) and allow_missing:
             return replace(alone, remark=f"{failure}, so that nothing was compared")
-        complain(str(failure), failure.hint)
+        print_error(str(failure), failure.hint)
         return not_compared(alone, name, failure)

@@ -12,7 +12,7 @@ import typer
 
 from ncuview.base.errors import UsageError
 from ncuview.cli.inputs import RulesOption, option
-from ncuview.cli.outputs import FormatOption, OutputOption, deliver, destinations, failures_delivered, leave
+from ncuview.cli.outputs import FormatOption, OutputOption, destinations, errors_written, exit_with, write_answer
 
 
 def diff(
@@ -33,7 +33,7 @@ def diff(
     if not all(old and new for old, _, new in names):
         raise UsageError("--renamed takes OLD=NEW")
     new_names = {old: new for old, _, new in names}
-    with failures_delivered(None, to, files):
+    with errors_written(None, to, files):
         compared = api.compare(before, after, api.load_rules(rules or ()), kernel_name, new_names, force=force)
-    deliver(compared, to, files)
-    leave(compared.failure)
+    write_answer(compared, to, files)
+    exit_with(compared.failure)

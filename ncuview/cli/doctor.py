@@ -11,7 +11,7 @@ import typer
 
 from ncuview.base.errors import ToolError
 from ncuview.cli.outputs import ListFormat, ListFormatOption
-from ncuview.cli.printing import ShownProgress, color, print_text, width
+from ncuview.cli.printing import ProgressDisplay, color, print_text, width
 
 
 def doctor(
@@ -28,7 +28,7 @@ def doctor(
     if live:
         from ncuview.doctor.live import live_checks
 
-        with ShownProgress() as progress:
+        with ProgressDisplay() as progress:
             found = replace(found, live=live_checks(progress.show))
     print_text(doctor_json(found) if to is ListFormat.JSON else doctor_page(found, width=width(), color=color()))
     if found.failed:

@@ -23,7 +23,7 @@ from ncuview.profiling.options import OPTIONS, Form, NcuOptions, Option
 if TYPE_CHECKING:
     from ncuview.catalogue.launch_spec import LaunchWords
     from ncuview.engine.rule_file import Rule
-    from ncuview.pipeline.examine import Examined, Progressed
+    from ncuview.pipeline.examine import Examined, ProgressCallback
 
 RulesOption = Annotated[
     list[Path] | None,
@@ -126,7 +126,7 @@ class Inputs:
         arguments, sizes = tuple(self.arg or ()), tuple(self.size or ())
         return LaunchWords(self.kernel, self.grid, self.block, self.shared, arguments, sizes, self.nvcc_args)
 
-    def refuse_mixture(self) -> None:
+    def refuse_conflicting_options(self) -> None:
         """Refuse options that do not apply to the kind of target.
 
         Raises:
@@ -163,7 +163,7 @@ class Inputs:
 
         return choose_rules(load_rules(self.rules or ()), self.select or (), self.ignore or ())
 
-    def examine(self, rules: tuple[Rule, ...] | None, progress: Progressed) -> Examined:
+    def examine(self, rules: tuple[Rule, ...] | None, progress: ProgressCallback) -> Examined:
         """Profile or read the target, and diagnose it."""
         from ncuview.pipeline import examine
 

@@ -1,6 +1,6 @@
-"""Options ``--format`` and ``--output``; ``deliver`` prints an answer and writes it to the output files.
+"""Options ``--format`` and ``--output``; ``write_answer`` prints an answer and writes it to the output files.
 
-The answer is a ``Diagnosis``, ``Ladder`` or ``Comparison``, with or without a ``Gate``. ``failures_delivered`` writes
+The answer is a ``Diagnosis``, ``Ladder`` or ``Comparison``, with or without a ``Gate``. ``errors_written`` writes
 an error in its place, and ``leave`` exits with the code of missing parts.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ncuview.base.errors import NcuviewError, PluginError, UsageError
-from ncuview.cli.printing import color, complain, print_text, width
+from ncuview.cli.printing import color, print_error, print_text, width
 from ncuview.cli.without_counters import is_about_counters, report_without_counters
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.failure import Failure
@@ -73,7 +73,7 @@ def destinations(to: str, output: Sequence[str] | None) -> tuple[tuple[str, Path
 
 
 @contextmanager
-def failures_delivered(inputs: Inputs | None, to: str, files: Sequence[tuple[str, Path]]) -> Iterator[None]:
+def errors_written(inputs: Inputs | None, to: str, files: Sequence[tuple[str, Path]]) -> Iterator[None]:
     """Write an error inside to every requested output, so that no file keeps the answer of an earlier run.
 
     A terminal shows it on standard error. Where ncu was refused only the counters, the report without counters of
@@ -97,7 +97,7 @@ def failures_delivered(inputs: Inputs | None, to: str, files: Sequence[tuple[str
         raise
 
 
-def leave(*missing: Failure | None, code: int = 0) -> None:
+def exit_with(*missing: Failure | None, code: int = 0) -> None:
     """Exit with the code of missing parts of a delivered answer, or with ``code``; return where there are neither.
 
     Raises:
@@ -106,11 +106,11 @@ def leave(*missing: Failure | None, code: int = 0) -> None:
     failures = [failure for failure in missing if failure]
     if not failures and not code:
         return
-    from ncuview.gate.verdict import first_of
+    from ncuview.gate.verdict import most_serious
 
     for failure in failures:
-        complain(failure.message, failure.hint, failure.id)
-    if ends_with := first_of([code, *(failure.exit_code for failure in failures)]):
+        print_error(failure.message, failure.hint, failure.id)
+    if ends_with := most_serious([code, *(failure.exit_code for failure in failures)]):
         raise typer.Exit(ends_with)
 
 
@@ -120,7 +120,7 @@ def _print(answer: Diagnosis, to: str) -> None:
     print_text(text)
 
 
-def deliver(
+def write_answer(
     answer: Diagnosis | Ladder | Comparison,
     to: str,
     files: Sequence[tuple[str, Path]],

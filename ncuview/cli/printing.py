@@ -1,7 +1,9 @@
 """Print answers to standard output, and error messages and ncu's progress to standard error.
 
-``complain`` and ``say`` mask secrets and remove control characters; ``print_exactly`` prints patches; ``width`` and
-``color`` describe the terminal. No line but those of the format ``github`` can act as a command in the log of a CI job.
+``print_text`` prints an answer, ``print_error`` an error, ``print_message`` a line, ``ProgressDisplay`` the progress.
+
+Messages have their secrets masked and control characters removed; ``print_unchanged`` prints patches; ``width`` and
+``color`` describe the terminal. Only lines of the format ``github`` can act as a command in the log of a CI job.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING, Self
 from ncuview.base.errors import UsageError
 from ncuview.base.figures import duration
 from ncuview.base.masking import masked
-from ncuview.render.text import safe_page, safe_text, without_orders
+from ncuview.render.text import safe_page, safe_text, without_ci_commands
 
 if TYPE_CHECKING:
     from ncuview.profiling.ncu_output import Progress
@@ -56,12 +58,12 @@ def discard_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def print_exactly(text: str) -> None:
+def print_unchanged(text: str) -> None:
     """Print text of the user's files unchanged for another program; on a terminal, without control characters.
 
     Where a line has the form of a workflow command of GitHub, commands are disabled around the text.
     """
-    if without_orders(text) != text and os.environ.get("GITHUB_ACTIONS"):
+    if without_ci_commands(text) != text and os.environ.get("GITHUB_ACTIONS"):
         from secrets import token_hex
 
         token = token_hex()
@@ -76,31 +78,31 @@ def print_exactly(text: str) -> None:
         print_text(text)
 
 
-def complain(message: str, hint: str = "", id: str = "") -> None:  # noqa: A002  (what JSON calls it)
+def print_error(message: str, hint: str = "", id: str = "") -> None:  # noqa: A002  (what JSON calls it)
     """Print an error on standard error: its id in the failure catalogue, the message, and the hint."""
     for line in [f"ncuview: {f'{id}: ' if id.startswith('NCU-') else ''}{message}", *([f"  {hint}"] if hint else [])]:
-        say("\n".join(safe_text(part) for part in line.split("\n")))
+        print_message("\n".join(safe_text(part) for part in line.split("\n")))
 
 
 class _Complaints(logging.Handler):
     """A log handler that prints log records in the form of error messages."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        complain(*map(str, record.args or (record.msg,)))
+        print_error(*map(str, record.args or (record.msg,)))
 
 
 _COMPLAINTS = _Complaints()
 
 
-def show_what_is_left_out() -> None:
+def show_log_messages() -> None:
     """Show on standard error the messages that the package sends through ``logging``."""
     logging.getLogger("ncuview").addHandler(_COMPLAINTS)
 
 
-def say(text: str) -> None:
+def print_message(text: str) -> None:
     """Write a line to standard error with secrets masked; a closed stream is ignored."""
     with suppress(OSError):
-        sys.stderr.write(f"{without_orders(masked(text))}\n")
+        sys.stderr.write(f"{without_ci_commands(masked(text))}\n")
 
 
 def width() -> int:
@@ -115,7 +117,7 @@ def color() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-class ShownProgress:
+class ProgressDisplay:
     """ncu's progress on stderr: one line that is rewritten on a terminal, one line per kernel elsewhere."""
 
     def __init__(self) -> None:
@@ -143,4 +145,4 @@ class ShownProgress:
             sys.stderr.write(f"\r\x1b[K{line[: width() - 1]}")
             sys.stderr.flush()
         elif progress.passes:
-            say(line)
+            print_message(line)

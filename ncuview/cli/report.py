@@ -12,7 +12,7 @@ import typer
 
 from ncuview.base.errors import UsageError
 from ncuview.cli.inputs import RulesOption
-from ncuview.cli.outputs import failures_delivered, leave
+from ncuview.cli.outputs import errors_written, exit_with
 from ncuview.cli.printing import color, print_text, width
 
 _ENDINGS = {".txt": "terminal", ".json": "json", ".html": "html"}
@@ -41,12 +41,12 @@ def report(
     from ncuview.render.history import render_history
     from ncuview.render.outputs import write_output
 
-    with failures_delivered(None, to, [(form, path) for path, form in files.items()]):
+    with errors_written(None, to, [(form, path) for path, form in files.items()]):
         found = history(*targets, rules=load_rules(rules or ()))
     for path, form in files.items():
         write_output(path, render_history(found, form))
     print_text(render_history(found, to, width=width(), color=color()))
-    leave(*found.failures)
+    exit_with(*found.failures)
 
 
 def _format_of(path: Path) -> str:

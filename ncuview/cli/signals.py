@@ -1,4 +1,4 @@
-"""``hear_signals`` makes SIGTERM raise ``Terminated``, and raises it or Ctrl-C again where Python drops it.
+"""``install_signal_handlers`` makes SIGTERM raise ``Terminated``, and raises it or Ctrl-C again where Python drops it.
 
 Python drops an exception that a signal raises inside a callback of its garbage collector or import system.
 """
@@ -21,7 +21,7 @@ class Terminated(BaseException):
     """SIGTERM arrived. A BaseException, as KeyboardInterrupt is, so that child processes are stopped on the way out."""
 
 
-def hear_signals() -> None:
+def install_signal_handlers() -> None:
     """Let SIGTERM raise ``Terminated``, and raise the exception of either signal again where Python dropped it.
 
     Python drops it in callbacks of the garbage collector and of the import system, and the run would continue. SIGINT

@@ -14,7 +14,7 @@ import typer
 
 from ncuview.base.errors import NcuRefused, NcuviewError, UsageError
 from ncuview.cli.inputs import Inputs
-from ncuview.cli.printing import color, complain, print_text, width
+from ncuview.cli.printing import color, print_error, print_text, width
 
 if TYPE_CHECKING:
     from ncuview.pipeline.without_counters import WithoutCounters
@@ -55,7 +55,7 @@ def report_without_counters(
         write_output(path, pages[form])
     print_text(pages["json"] if to == "json" else without_counters_page(found, width=width(), color=color()))
     if refusal:
-        complain(str(refusal), refusal.hint, refusal.id)
+        print_error(str(refusal), refusal.hint, refusal.id)
     if found.exit_code:
         raise typer.Exit(found.exit_code)
 

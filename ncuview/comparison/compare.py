@@ -11,7 +11,7 @@ from math import fsum, isfinite, nan
 
 from ncuview.base.errors import NotComparable, UnknownKernel
 from ncuview.comparison.counters import MetricChange, RuleChange, metric_changes, rule_changes
-from ncuview.comparison.pairing import Launches, paired
+from ncuview.comparison.pairing import Launches, pair_launches
 from ncuview.comparison.prediction import PredictionCheck, check_prediction, spread
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
@@ -113,7 +113,7 @@ def compare(
             f"the profiles cannot be compared: {'; '.join(differences)}",
             hint="Profile both in the same way on the same GPU; --force compares them all the same.",
         )
-    pairing = paired(before.launches, after.launches, renamed)
+    pairing = pair_launches(before.launches, after.launches, renamed)
     if not pairing.pairs:
         raise NotComparable(
             f"no kernel is in both: {_names(before.launches)} before, {_names(after.launches)} after",

@@ -1,6 +1,6 @@
 """Pair the launches (``LaunchDiagnosis``) of two profiles by kernel, GPU, grid and block -> ``Pairing``.
 
-``paired`` matches a changed configuration by kernel name, and a renamed kernel by ``renamed`` or its parameters.
+``pair_launches`` matches a changed configuration by kernel name, and a renamed kernel by ``renamed`` or its parameters.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _PAIRING_KEYS: tuple[Callable[[_Named], Hashable], ...] = (
 """What two launches must have in common, the strictest first. Launches of different GPUs pair only when forced."""
 
 
-def paired(before: Launches, after: Launches, renamed: Mapping[str, str]) -> Pairing:
+def pair_launches(before: Launches, after: Launches, renamed: Mapping[str, str]) -> Pairing:
     """Pair the launches of two profiles.
 
     A kernel whose grid, block, template or parameters changed is paired by its name. Where one unpaired kernel remains

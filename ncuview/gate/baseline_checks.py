@@ -17,7 +17,7 @@ from ncuview.comparison.repeats import Repeats, Slowdown, slowdown
 from ncuview.gate.baseline import Baseline, KernelBaseline, Metric
 from ncuview.gate.budget import BaselineLimits
 from ncuview.gate.formatting import quantity, times
-from ncuview.gate.metric_values import MetricValues, lines_to_blame
+from ncuview.gate.metric_values import MetricValues, finding_lines
 from ncuview.gate.spread import Spreads
 from ncuview.metrics.repeatability import DURATION, NEAR_TOLERANCE
 from ncuview.metrics.textbook import metric_names
@@ -320,7 +320,7 @@ class _Judge:
             measured=worst,
             limit=metric.median,
             unit=metric.unit,
-            where=lines_to_blame(launch, metric_names(launch.metrics[name].source)),
+            where=finding_lines(launch, metric_names(launch.metrics[name].source)),
         )
 
     def _check(

@@ -14,7 +14,7 @@ from ncuview.comparison.launch_groups import LaunchGroup, configuration_of, grou
 from ncuview.comparison.repeats import noise_of, repeats_of
 from ncuview.gate.budget import Budget, Entry
 from ncuview.gate.formatting import quantity, times
-from ncuview.gate.metric_values import MetricValue, MetricValues, lines_to_blame
+from ncuview.gate.metric_values import MetricValue, MetricValues, finding_lines
 from ncuview.gate.spread import Spreads
 from ncuview.metrics.repeatability import DURATION, NEAR_TOLERANCE, TIME_SPREAD, MetricClass
 from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, Outcome, Skipped
@@ -98,7 +98,7 @@ def _check(
         judged = [_metric(entry, group, values, spreads) for group in groups]
     worst = min(judged, key=lambda each: (_WORST.index(each.result), -abs(each.measured or 0.0)))
     launch = worst.example
-    where = lines_to_blame(launch, worst.metrics) if worst.result == "failed" else ()
+    where = finding_lines(launch, worst.metrics) if worst.result == "failed" else ()
     if worst.result == "failed" and (found := _blamed(entry, launch)):
         where = found.where
     return Check(

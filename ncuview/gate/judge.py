@@ -17,7 +17,7 @@ from ncuview.gate.budget import Budget, check_rules_exist
 from ncuview.gate.budget_checks import budget_checks
 from ncuview.gate.metric_values import MetricValues
 from ncuview.gate.spread import Spreads
-from ncuview.gate.verdict import check_of_no_launch, open_by_result
+from ncuview.gate.verdict import check_of_no_launch, close_without_result
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.failure import Failure
@@ -74,7 +74,7 @@ def judge(
         )
         checks += result.checks
         remark = result.remark
-    return open_by_result(Gate(tuple(_in_order(checks, diagnosis)), fail_on, remark))
+    return close_without_result(Gate(tuple(_in_order(checks, diagnosis)), fail_on, remark))
 
 
 def not_compared(gate: Gate, name: str, failure: NotComparable) -> Gate:

@@ -1,7 +1,7 @@
 """Look up the value of a launch by the name that a budget uses: ``duration_ns``, a textbook metric or an ncu metric.
 
 ``MetricValues.of`` takes a ``LaunchDiagnosis`` and returns a ``MetricValue`` with unit and repeatability, or the reason
-why there is no value; ``lines_to_blame`` returns the source lines of a finding that rests on given metrics.
+why there is no value; ``finding_lines`` returns the source lines of a finding that rests on given metrics.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _known(value: float) -> float | None:
     return value if isfinite(value) else None
 
 
-def lines_to_blame(launch: LaunchDiagnosis, metrics: frozenset[str]) -> tuple[SourceLine, ...]:
+def finding_lines(launch: LaunchDiagnosis, metrics: frozenset[str]) -> tuple[SourceLine, ...]:
     """The lines of the first finding whose evidence includes one of these metrics."""
     for outcome in launch.outcomes:
         if isinstance(outcome, Finding) and any(metrics & set(each.metrics) for each in outcome.evidence):

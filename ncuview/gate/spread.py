@@ -1,6 +1,6 @@
 """Compute from a ``Diagnosis`` of repeated launches the spread of each kernel's time and metrics -> ``Spreads``.
 
-``read_spreads`` and ``keep_spreads`` read and write the table (JSON, by GPU and kernel) that gates use to judge
+``read_spreads`` and ``save_spreads`` read and write the table (JSON, by GPU and kernel) that gates use to judge
 differences; ``ncuview calibrate --repeat`` measures it.
 """
 
@@ -120,7 +120,7 @@ def read_spreads(path: Path | None) -> Spreads:
     return Spreads(table.gpus) if table else Spreads()
 
 
-def keep_spreads(spreads: Spreads, path: Path) -> None:
+def save_spreads(spreads: Spreads, path: Path) -> None:
     """Merge measured spreads into the user's table; other kernels and GPUs keep theirs.
 
     Raises:

@@ -1,6 +1,7 @@
 """Compute the exit code of a ``Gate`` from its checks, and choose among the exit codes of several failures.
 
-``exit_code``, ``on_missing``, ``open_by_result`` take a ``Gate``; ``first_of`` takes exit codes, ``counts`` two levels.
+``exit_code``, ``on_missing`` and ``close_without_result`` take a ``Gate``, ``most_serious`` exit codes, ``closes_at``
+two levels.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _PRECEDENCE = (2, 5, 6, 3, 4, 1, 0)
 
 def exit_code(gate: Gate) -> int:
     """0: open; 1: a check failed; 3: a check was not judged because data is missing; 4: a check is inconclusive."""
-    return first_of(_CODES[check.result] for check in gate.checks if counts(gate.fail_on, check.level))
+    return most_serious(_CODES[check.result] for check in gate.checks if closes_at(gate.fail_on, check.level))
 
 
 def on_missing(gate: Gate, missing: Missing) -> Gate:
@@ -30,7 +31,7 @@ def on_missing(gate: Gate, missing: Missing) -> Gate:
 
     A check without a launch is never ignored; nor is a gate without any result.
     """
-    return open_by_result(replace(gate, checks=tuple(_taken_as(missing, check) for check in gate.checks)))
+    return close_without_result(replace(gate, checks=tuple(_taken_as(missing, check) for check in gate.checks)))
 
 
 def nothing_checked(gate: Gate) -> bool:
@@ -38,7 +39,7 @@ def nothing_checked(gate: Gate) -> bool:
     return all(check.result == "not judged" for check in gate.checks)
 
 
-def open_by_result(gate: Gate) -> Gate:
+def close_without_result(gate: Gate) -> Gate:
     """The gate; where no check has a result and none is an error, with one more check, which is an error.
 
     Otherwise warnings about missing kernels, or ignored values, would open it.
@@ -75,11 +76,11 @@ def _taken_as(missing: Missing, check: Check) -> Check:
     return check if check.grid == NOWHERE else replace(check, level="off")
 
 
-def counts(fail_on: Level, level: Level) -> bool:
+def closes_at(fail_on: Level, level: Level) -> bool:
     """Whether a failed check of a level closes a gate."""
     return fail_on != "off" and level != "off" and _SERIOUS[level] >= _SERIOUS[fail_on]
 
 
-def first_of(codes: Iterable[int]) -> int:
+def most_serious(codes: Iterable[int]) -> int:
     """The exit code of the highest precedence; 0 where there are no codes."""
     return min(codes, key=_PRECEDENCE.index, default=0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ncuview.pipeline.examine import (
     Examined,
-    Progressed,
+    ProgressCallback,
     examine,
     examine_launches,
     examine_program,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ncuview.gate.spread import Spreads
 
 
-def calibrate(*reports: str | Path, progress: Progressed | None = None) -> Calibration:
+def calibrate(*reports: str | Path, progress: ProgressCallback | None = None) -> Calibration:
     """Measure on this machine's GPU which share of each unit's peak good kernels attain.
 
     Args:
@@ -59,7 +59,7 @@ def measure_spreads(
     reports: Sequence[str | Path] = (),
     *,
     repeats: int = 6,
-    progress: Progressed | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Spreads:
     """Measure how far times and counters differ from run to run.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ncuview.profiling.options import NcuOptions
     from ncuview.reader.settings import Settings
 
-Progressed = Callable[["Progress"], object]
+ProgressCallback = Callable[["Progress"], object]
 
 _ENDINGS = (*REPORT_ENDINGS, CSV_ENDING)
 
@@ -66,7 +66,7 @@ def examine(
     live: bool | None = None,
     kernel_name: str = "",
     source_folders: Sequence[Path] = (),
-    progress: Progressed | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Examined:
     """Diagnose reports, or one kernel of the catalogue, and return the profile too.
 
@@ -105,7 +105,7 @@ def examine_program(
     export: Path | None = None,
     timeout_s: float = math.inf,
     no_progress_s: float | None = None,
-    progress: Progressed | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Examined:
     """Profile a program under ncu and diagnose every launch that was profiled.
 
@@ -153,7 +153,7 @@ def examine_source(
     rules: Sequence[Rule] | None = None,
     options: NcuOptions | None = None,
     *,
-    progress: Progressed | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Examined:
     """Compile the user's .cu file, launch its kernel once under ncu and diagnose the launch.
 
@@ -190,7 +190,7 @@ def _program_among(targets: Iterable[str | Path]) -> str | Path | None:
 
 
 def examine_launches(
-    launches: Sequence[Launch], rules: Sequence[Rule], live: bool | None, progress: Progressed | None
+    launches: Sequence[Launch], rules: Sequence[Rule], live: bool | None, progress: ProgressCallback | None
 ) -> Examined:
     """Profile catalogue launches here or look them up in the recorded profile; one diagnosis each, in order."""
     from ncuview.engine.rank import diagnose as rank
@@ -218,7 +218,7 @@ def examine_launches(
 def profile_here(
     launches: Sequence[Launch],
     rules: Sequence[Rule],
-    progress: Progressed | None,
+    progress: ProgressCallback | None,
     options: NcuOptions | None = None,
 ) -> Profile:
     """Profile catalogue launches on this machine's GPU.

@@ -54,7 +54,7 @@ def check(
     )
 
 
-def keep_baseline(examined: Examined, path: Path) -> Baseline:
+def save_as_baseline(examined: Examined, path: Path) -> Baseline:
     """Save a diagnosis as a baseline.
 
     Raises:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ncuview.base.figures import factor
-from ncuview.pipeline.examine import Progressed, examine_launches
+from ncuview.pipeline.examine import ProgressCallback, examine_launches
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.records.ladder import Ladder, Rung, TextbookStep
 
@@ -22,7 +22,7 @@ Judged = tuple["Launch", LaunchDiagnosis]
 
 
 def ladder(
-    family: str, rules: Sequence[Rule] | None = None, live: bool | None = None, progress: Progressed | None = None
+    family: str, rules: Sequence[Rule] | None = None, live: bool | None = None, progress: ProgressCallback | None = None
 ) -> Ladder:
     """Diagnose all kernels of a family and compare each prediction with the measured speedup of the better kernel.
 

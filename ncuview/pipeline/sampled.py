@@ -17,7 +17,7 @@ from ncuview.engine.first_look import joined, second_look
 from ncuview.engine.plan import metrics_for
 from ncuview.engine.rank import diagnose as rank
 from ncuview.engine.rule_file import load_rules
-from ncuview.pipeline.examine import Progressed, require_complete, with_source_edits
+from ncuview.pipeline.examine import ProgressCallback, require_complete, with_source_edits
 from ncuview.pipeline.profiled import profile_program
 from ncuview.profiling.callable import program_of
 from ncuview.profiling.machine import find_ncu
@@ -48,7 +48,7 @@ def analyze_sampled(
     *,
     timeout_s: float = math.inf,
     no_progress_s: float | None = None,
-    progress: Progressed | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Diagnosis:
     """Profile a program in two runs and diagnose one launch of each kernel and configuration.
 

@@ -41,7 +41,7 @@ def comparison_page(comparison: Comparison, *, width: int, color: bool) -> str:
     if len(comparison.pairs) > 1:
         console.print()
         console.print(_overview(comparison.pairs))
-    shown = _worth_a_page(comparison.pairs)
+    shown = _largest_changes(comparison.pairs)
     for pair in shown:
         console.print()
         _pair(console, pair)
@@ -55,7 +55,7 @@ def comparison_page(comparison: Comparison, *, width: int, color: bool) -> str:
     return page_text(console)
 
 
-def _worth_a_page(pairs: Sequence[Pair]) -> Sequence[Pair]:
+def _largest_changes(pairs: Sequence[Pair]) -> Sequence[Pair]:
     """The pairs whose time changed most; the first where none changed."""
     return [pair for pair in pairs[:_PAGES] if not pair.is_noise] or pairs[:1]
 

@@ -1,13 +1,13 @@
 """Summarise a ``Gate`` for all formats: is it closed, by which checks, as a sentence, and the checks that did not pass.
 
-``closes`` and ``is_closed`` return a bool, ``gate_sentence`` a text, ``by_weight`` the sorted checks.
+``closes`` and ``is_closed`` return a bool, ``gate_sentence`` a text, ``unpassed_checks`` the sorted checks.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 
-from ncuview.gate.verdict import counts, exit_code, nothing_checked
+from ncuview.gate.verdict import closes_at, exit_code, nothing_checked
 from ncuview.records.gate import Check, CheckResult, Gate, Level
 
 _RESULTS: dict[CheckResult, int] = {"failed": 0, "inconclusive": 1, "not judged": 2, "passed": 3}
@@ -22,7 +22,7 @@ _STATES = {
 
 def closes(check: Check, gate: Gate) -> bool:
     """Whether this check closes the gate: it did not pass, and its level counts."""
-    return check.result != "passed" and counts(gate.fail_on, check.level)
+    return check.result != "passed" and closes_at(gate.fail_on, check.level)
 
 
 def is_closed(gate: Gate) -> bool:
@@ -40,7 +40,7 @@ def gate_sentence(gate: Gate) -> str:
     if not total:
         return f"gate: {state}"
     results = Counter(check.result for check in gate.checks)
-    mild = sum(check.result != "passed" and not counts(gate.fail_on, check.level) for check in gate.checks)
+    mild = sum(check.result != "passed" and not closes_at(gate.fail_on, check.level) for check in gate.checks)
     words: dict[CheckResult, str] = {
         "failed": "failed",
         "not judged": "could not be judged",
@@ -56,7 +56,7 @@ def gate_sentence(gate: Gate) -> str:
     return f"gate: {state}, {', '.join(parts)}{aside}" + (f" (exit code {code})" if code else "")
 
 
-def by_weight(gate: Gate) -> list[Check]:
+def unpassed_checks(gate: Gate) -> list[Check]:
     """The checks that did not pass: those that close the gate first, failures before inconclusive ones."""
     weighed = [check for check in gate.checks if check.result != "passed"]
     return sorted(weighed, key=lambda check: (not closes(check, gate), _RESULTS[check.result], _LEVELS[check.level]))

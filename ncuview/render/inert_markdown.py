@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ncuview.render.text import safe_lines, safe_text, without_orders
+from ncuview.render.text import safe_lines, safe_text, without_ci_commands
 
 NOTHING = "<!-- -->"
 _MARKUP = re.compile(r"[\\`*\[\]<>|~&$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
@@ -51,7 +51,7 @@ def html_code(text: str, longest: int) -> str:
 
 def fenced(text: str, language: str = "") -> str:
     """Lines of code as a block, with a fence that no line ends."""
-    lines = without_orders(safe_lines(text))
+    lines = without_ci_commands(safe_lines(text))
     fence = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(lines)), default=0))
     return f"{fence}{language}\n{lines}\n{fence}"
 

@@ -21,7 +21,7 @@ from ncuview.records.failure import Failure
 from ncuview.records.gate import Check, Gate
 from ncuview.records.profile import NOWHERE, Extent, ReportInfo
 from ncuview.render.gate_words import closes
-from ncuview.render.text import safe_text, without_orders
+from ncuview.render.text import safe_text, without_ci_commands
 from ncuview.render.words import bottleneck_sentence, failure_sentence, verdict_headline, verdict_reason
 
 _Kernel = tuple[str, Extent, Extent]
@@ -157,4 +157,4 @@ def _seconds(nanoseconds: float) -> str:
 
 
 def _text(element: etree._Element, lines: Iterable[str]) -> None:
-    element.text = without_orders("\n".join(map(safe_text, lines)))
+    element.text = without_ci_commands("\n".join(map(safe_text, lines)))

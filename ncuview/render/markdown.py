@@ -21,7 +21,7 @@ from ncuview.records.gate import Check, Gate
 from ncuview.records.ladder import Ladder
 from ncuview.render.change_words import change_sentence
 from ncuview.render.comparison import faster_words, prediction_words
-from ncuview.render.gate_words import by_weight, gate_sentence
+from ncuview.render.gate_words import gate_sentence, unpassed_checks
 from ncuview.render.inert_markdown import clipped, code, fenced, html_code, prose
 from ncuview.render.priorities import bound_sentence
 from ncuview.render.words import (
@@ -152,7 +152,7 @@ def _sources(diagnosis: Diagnosis, label: str = "") -> list[str]:
 
 
 def _gate_section(gate: Gate | None) -> _Section | None:
-    weighed = by_weight(gate) if gate else []
+    weighed = unpassed_checks(gate) if gate else []
     if not weighed:
         return None
     columns = ("result", "kernel", "check", "measured", "where")

@@ -20,7 +20,7 @@ from ncuview.base.figures import duration, factor
 from ncuview.records.diagnosis import Diagnosis, Finding, Gain, LaunchDiagnosis, SourceLine
 from ncuview.records.failure import Failure
 from ncuview.records.gate import Check, Gate
-from ncuview.render.gate_words import by_weight
+from ncuview.render.gate_words import unpassed_checks
 from ncuview.render.text import safe_text
 from ncuview.render.words import advice_headline, coverage_sentence, failure_sentence
 
@@ -58,7 +58,7 @@ class Remark:
 
 def remarks(diagnosis: Diagnosis, gate: Gate | None) -> list[Remark]:
     """Checks that did not pass, then advice: one remark for each rule and kernel, the largest saving first."""
-    found = [_of_check(check) for check in by_weight(gate)] if gate else []
+    found = [_of_check(check) for check in unpassed_checks(gate)] if gate else []
     if diagnosis.failure and not gate:  # a gate has a check of it
         found.append(_of_failure(diagnosis.failure))
     if covered := coverage_sentence(diagnosis.launches):

@@ -17,7 +17,7 @@ from rich.text import Text
 from ncuview.base.figures import duration
 from ncuview.comparison.compare import launch_words
 from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, NotApplicable, Passed, SourceLine
-from ncuview.render.text import safe_copy, safe_text, without_orders
+from ncuview.render.text import safe_copy, safe_text, without_ci_commands
 from ncuview.render.words import (
     advice_headline,
     advice_reason,
@@ -53,7 +53,7 @@ def diagnosis_page(diagnosis: Diagnosis, *, width: int, color: bool) -> str:
     if len(diagnosis.launches) > 1:
         console.print()
         console.print(_overview(diagnosis))
-    for launch in _worth_a_page(diagnosis):
+    for launch in _largest_savings(diagnosis):
         console.print()
         launch_section(console, launch)
     hidden = len(diagnosis.launches) - _PAGES
@@ -93,10 +93,10 @@ def page_console(width: int, *, color: bool) -> Console:
 def page_text(console: Console) -> str:
     """The printed text, without trailing spaces, and without commands to a CI job."""
     assert isinstance(console.file, StringIO)  # noqa: S101  (made by page_console)
-    return without_orders("\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n")
+    return without_ci_commands("\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n")
 
 
-def _worth_a_page(diagnosis: Diagnosis) -> list[LaunchDiagnosis]:
+def _largest_savings(diagnosis: Diagnosis) -> list[LaunchDiagnosis]:
     """The launches whose advice saves the most time, in the order of the reports."""
 
     def saved(launch: LaunchDiagnosis) -> float:

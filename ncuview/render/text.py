@@ -1,6 +1,6 @@
 """Make untrusted text (kernel names, source lines, file names) safe to print on terminals and in CI job logs.
 
-``safe_text``, ``safe_lines`` and ``safe_page`` make control and reordering characters visible; ``without_orders``
+``safe_text``, ``safe_lines`` and ``safe_page`` make control and reordering characters visible; ``without_ci_commands``
 disarms commands to a CI job; ``json_text`` writes a document as such JSON; ``safe_copy`` makes a record's texts safe.
 """
 
@@ -20,31 +20,31 @@ _T = TypeVar("_T")
 # Cc: control characters such as ESC; Cf: formats such as the bidirectional overrides; Cs: lone surrogates.
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 # GitHub, Azure and TeamCity read this as a command anywhere in a line of a job's log, and "::" after its indentation.
-_ORDER = re.compile(r"(##\w*)\[")
-_ORDER_OF_LINE = re.compile(r"(?m)^([^\S\n]*)::")
+_CI_COMMAND = re.compile(r"(##\w*)\[")
+_CI_COMMAND_OF_LINE = re.compile(r"(?m)^([^\S\n]*)::")
 
 
 def safe_text(text: str) -> str:
     """The text with every character that moves the cursor, or hides or reorders others, made visible.
 
-    It contains no command to a CI job, except at the beginning of a line, which ``without_orders`` disarms.
+    It contains no command to a CI job, except at the beginning of a line, which ``without_ci_commands`` disarms.
     """
     if not text.isprintable():
         text = "".join(_visible(character) if _is_unsafe(character) else character for character in text)
-    return _ORDER.sub(r"\1\\x5b", text) if "##" in text else text
+    return _CI_COMMAND.sub(r"\1\\x5b", text) if "##" in text else text
 
 
 def safe_page(text: str) -> str:
     """Safe lines as a complete page, which ends in a line break."""
-    return without_orders(safe_lines(text) + "\n")
+    return without_ci_commands(safe_lines(text) + "\n")
 
 
-def without_orders(page: str) -> str:
+def without_ci_commands(page: str) -> str:
     """A complete page or message in which no line is a command to a CI job: ``::error::``, ``##[error]``.
 
     Two colons become the one character that looks like them, which has the same width and no meaning in any format.
     """
-    return _ORDER_OF_LINE.sub("\\1\N{PROPORTION}", _ORDER.sub(r"\1\\x5b", page))
+    return _CI_COMMAND_OF_LINE.sub("\\1\N{PROPORTION}", _CI_COMMAND.sub(r"\1\\x5b", page))
 
 
 def json_text(document: Any) -> str:
@@ -54,7 +54,7 @@ def json_text(document: Any) -> str:
         ValueError: It holds NaN or infinity.
     """
     text = json.dumps(document, indent=2, allow_nan=False, ensure_ascii=True)
-    return _ORDER.sub(lambda found: found.group().replace("#", "\\u0023"), text) + "\n"
+    return _CI_COMMAND.sub(lambda found: found.group().replace("#", "\\u0023"), text) + "\n"
 
 
 def safe_lines(text: str) -> str:

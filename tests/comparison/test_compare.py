@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ncuview.base.errors import NotComparable, UnknownKernel
 from ncuview.comparison.compare import Comparison, Pair, compare, extent_words, launch_words
-from ncuview.comparison.pairing import paired
+from ncuview.comparison.pairing import pair_launches
 from ncuview.comparison.prediction import check_prediction, spread
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import (
@@ -68,7 +68,7 @@ def with_metrics(made: LaunchDiagnosis, **values: float) -> LaunchDiagnosis:
 def test_launches_are_paired_by_kernel_and_configuration_in_their_order() -> None:
     before = (launch("a", 1.0), launch("b", 2.0), launch("a", 3.0), launch("a", 4.0, grid=9))
     after = (launch("a", 5.0, grid=9), launch("a", 6.0), launch("a", 7.0), launch("b", 8.0))
-    found = paired(before, after, {})
+    found = pair_launches(before, after, {})
     assert {
         tuple((was.duration_ns, now.duration_ns) for was, now in zip(*pair, strict=True)) for pair in found.pairs
     } == {((1.0, 6.0), (3.0, 7.0)), ((2.0, 8.0),), ((4.0, 5.0),)}
@@ -76,7 +76,7 @@ def test_launches_are_paired_by_kernel_and_configuration_in_their_order() -> Non
 
 
 def test_more_launches_on_one_side_have_no_partner() -> None:
-    found = paired((launch(), launch(ns=7.0)), (launch(),), {})
+    found = pair_launches((launch(), launch(ns=7.0)), (launch(),), {})
     assert [(len(was), len(now)) for was, now in found.pairs] == [(1, 1)]
     assert found.only_before == (launch(ns=7.0),)
 
@@ -91,7 +91,7 @@ def test_changed_parameters_are_paired_by_name_and_said() -> None:
 
 def test_the_same_template_is_preferred_to_the_same_grid() -> None:
     before = (launch("k", 1.0, grid=8, takes="int"), launch("k", 2.0, grid=8, takes="float"))
-    found = paired(before, (launch("k", 3.0, grid=8, takes="float"),), {})
+    found = pair_launches(before, (launch("k", 3.0, grid=8, takes="float"),), {})
     assert [(was[0].duration_ns, now[0].duration_ns) for was, now in found.pairs] == [(2.0, 3.0)]
 
 
@@ -135,7 +135,7 @@ any_launch = st.builds(
 def test_every_launch_is_in_one_place_and_pairs_have_two_sides(
     before: list[LaunchDiagnosis], after: list[LaunchDiagnosis]
 ) -> None:
-    found = paired(tuple(before), tuple(after), {})
+    found = pair_launches(tuple(before), tuple(after), {})
     assert all(len(was) == len(now) > 0 for was, now in found.pairs)
     for side, alone, made in ((0, found.only_before, before), (1, found.only_after, after)):
         placed = [each for pair in found.pairs for each in pair[side]] + list(alone)

@@ -18,7 +18,7 @@ from ncuview.gate.judge import judge
 from ncuview.gate.spread import KernelSpread, Spreads
 from ncuview.gate.verdict import exit_code
 from ncuview.pipeline.examine import Examined, examine
-from ncuview.pipeline.gates import check, keep_baseline
+from ncuview.pipeline.gates import check, save_as_baseline
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
 from ncuview.records.gate import Check, Gate
@@ -292,7 +292,7 @@ def real() -> Examined:
 
 
 def test_a_real_report_is_as_its_own_baseline(real: Examined, tmp_path: Path) -> None:
-    keep_baseline(real, tmp_path / "main.json")
+    save_as_baseline(real, tmp_path / "main.json")
     found = check(real, None, ("main.json", read_baseline(tmp_path / "main.json")))
     assert wrong(found) == []
     assert exit_code(found) == 0

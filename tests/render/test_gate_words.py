@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ncuview.records.gate import Check, Gate, Level
-from ncuview.render.gate_words import by_weight, closes, gate_sentence, is_closed
+from ncuview.render.gate_words import closes, gate_sentence, is_closed, unpassed_checks
 from tests.render.gate_sample import failed_error, failed_warning, gate, inconclusive, not_judged, passed
 
 
@@ -59,7 +59,7 @@ def test_the_verdict_is_one_sentence(checks: list[Check], said: str) -> None:
 
 
 def test_errors_weigh_most_and_what_passed_is_left_out() -> None:
-    weighed = by_weight(Gate(tuple(reversed(gate().checks)), "error"))
+    weighed = unpassed_checks(Gate(tuple(reversed(gate().checks)), "error"))
     assert weighed[0] == failed_error()
     assert [check.result for check in weighed] == ["failed", "inconclusive", "not judged", "failed", "failed"]
 

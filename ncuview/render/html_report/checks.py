@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 from ncuview.comparison.compare import launch_words
 from ncuview.records.gate import Check, Gate
 from ncuview.records.profile import Extent
-from ncuview.render.gate_words import by_weight, gate_sentence
+from ncuview.render.gate_words import gate_sentence, unpassed_checks
 from ncuview.render.html_report.details import check_css, scrolled
 from ncuview.render.html_report.elements import Part, dim, element, section
 from ncuview.render.html_report.rows import LISTED
@@ -25,7 +25,7 @@ def checks_section(gate: Gate, ids: Ids) -> ET.Element:
     sentence = gate_sentence(gate)
     parts: list[Part] = [element("p", f"{sentence[:1].upper()}{sentence[1:]}.")]
     parts += [element("p", gate.remark)] if gate.remark else []
-    open_checks = by_weight(gate)
+    open_checks = unpassed_checks(gate)
     passed = [check for check in gate.checks if check.result == "passed"]
     parts += [_table(open_checks, ids)] if open_checks else []
     if passed:

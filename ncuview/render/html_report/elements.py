@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
-from ncuview.render.text import safe_text, without_orders
+from ncuview.render.text import safe_text, without_ci_commands
 
 Part = ET.Element | str
 """A child of an element."""
@@ -64,4 +64,4 @@ def hidden(text: str) -> ET.Element:
 
 def markup(tree: ET.Element) -> str:
     """The tree as HTML without a line that is a command to a CI job that prints it."""
-    return without_orders(ET.tostring(tree, encoding="unicode", method="html"))
+    return without_ci_commands(ET.tostring(tree, encoding="unicode", method="html"))
