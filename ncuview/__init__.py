@@ -1,7 +1,8 @@
 """The public names of ncuview, in ``__all__``: functions, records, options, errors and plots, imported on first use.
 
-Names of 0.1 that are not in ``__all__`` still work. Importing the package also sets ``_repr_html_`` of ``Profile``,
-``Diagnosis``, ``Ladder`` and ``LaunchDiagnosis`` for notebooks.
+On import it also gives ``Profile``, ``Diagnosis``, ``Ladder`` and ``LaunchDiagnosis`` their ``_repr_html_``.
+
+Names of 0.1 that are not in ``__all__`` still work.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Python functions of ncuview: load_rules, read, run, diagnose, analyze, compare, check and ladder.
+"""Public functions: reports, programs or catalogue kernels in; profile, diagnosis, comparison, gate or ladder out.
 
-They take report files, programs, Python functions or names of catalogue kernels, and return a ``Profile``,
-``Diagnosis``, ``Comparison``, ``Gate`` or ``Ladder``; ``load_rules`` returns rules. ``profile`` is the old name of
-``run``. Each calls ``pipeline`` or ``engine``.
+``read``, ``run``, ``diagnose``, ``analyze``, ``compare``, ``check``, ``ladder``; ``load_rules`` returns rules.
+
+``profile`` is the old name of ``run``. Each function calls ``pipeline`` or ``engine``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Pytest plugin: the fixture ``ncuview`` profiles a program or a function in a test, or reads stored reports.
+"""Pytest plugin: the fixture ``ncuview`` (``Profiler``) profiles a program or function in a test, or reads reports.
 
-It gives a ``Profiler``, whose ``profile`` and ``read`` return a ``KernelResult``; a failed comparison shows the
-measurement and the next step. Without GPU or ncu the test is skipped; with ``--ncuview-require-gpu`` it fails. Every
-run of pytest loads the plugin where ncuview is installed, so that it imports little but pytest until a test uses it.
+Its methods return a ``KernelResult``; without GPU or ncu the test is skipped, or fails by ``--ncuview-require-gpu``.
+
+A failed comparison shows the measurement and the next step. Every run of pytest loads the plugin where ncuview is
+installed, so that it imports little but pytest until a test uses it.
 """
 
 from __future__ import annotations

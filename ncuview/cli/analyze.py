@@ -1,7 +1,8 @@
 """``ncuview analyze``: diagnoses reports, catalogue kernels, .cu and Python files, or programs, and prints the advice.
 
-Its own options: ``--format``, ``--output``, ``--source-root``, ``--look quick``, ``--dry-run``, ``--no-counters``,
-``--top`` and ``--diff`` (patches). ``cli.inputs`` has the options that it shares with ``check``.
+It has options for outputs, sampling, a dry run, a run without counters, a ranking (``--top``) and patches (``--diff``).
+
+``cli.inputs`` has the options that it shares with ``check``.
 """
 
 from __future__ import annotations

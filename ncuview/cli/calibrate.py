@@ -1,7 +1,8 @@
 """``ncuview calibrate``: measures the share of each unit's peak that good kernels attain, and writes the user's table.
 
-With ``--repeat`` it measures instead how far times and counters of repeated runs spread, and writes the table of
-spreads; ``--from`` uses existing reports; ``--output`` names another file.
+With ``--repeat`` it measures and writes instead how far times and counters of repeated runs spread.
+
+``--from`` uses existing reports; ``--output`` names another file.
 """
 
 from __future__ import annotations

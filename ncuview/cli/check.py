@@ -1,7 +1,8 @@
 """``ncuview check``: checks kernels against a budget and a baseline, and saves baselines; the gate is the exit code.
 
-It exits with 0 (gate open), 1 (closed), 3 (a value is missing) or 4 (inconclusive, or not comparable); further codes
-are those of errors. ``--check-budget-only`` only validates budget files.
+Exit codes of a gate: 0 open, 1 closed, 3 a value is missing, 4 inconclusive or not comparable.
+
+Further codes are those of errors. ``--check-budget-only`` only validates budget files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """``Inputs``, the targets and options that ``analyze`` and ``check`` share; ``takes_inputs`` adds them to a command.
 
-``Inputs`` refuses contradictory words, converts them to ``NcuOptions``, ``LaunchWords`` and rules, and profiles or
-reads the target (``examine``).
+It refuses conflicting options, makes ``NcuOptions``, ``LaunchWords`` and rules of them, and examines the target.
 """
 
 from __future__ import annotations

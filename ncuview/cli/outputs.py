@@ -1,7 +1,6 @@
-"""Options ``--format`` and ``--output``; ``write_answer`` prints an answer and writes it to the output files.
+"""Options ``--format`` and ``--output``; ``write_answer`` prints a diagnosis, ladder or comparison and writes files.
 
-The answer is a ``Diagnosis``, ``Ladder`` or ``Comparison``, with or without a ``Gate``. ``errors_written`` writes
-an error in its place, and ``leave`` exits with the code of missing parts.
+``errors_written`` writes an error to the same outputs; ``exit_with`` exits with the code of missing parts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Print what is known of a kernel or program without performance counters, write it to files, and set the exit code.
 
-``report_without_counters`` does so for ``--no-counters`` and where ncu was refused the counters; ``is_about_counters``
-recognises that error.
+``report_without_counters`` does so; ``is_about_counters`` recognises the error of ncu that makes it necessary.
+
+It serves ``--no-counters``, and targets for which ncu was refused the counters.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Build, read and write baseline files (JSON): times, metrics and first advice of each kernel, grid and block.
 
-``baseline_of`` makes a ``Baseline`` from a ``Diagnosis``, ``read_baseline`` and ``save_baseline`` take a path, and
+``baseline_of`` makes a ``Baseline`` from a ``Diagnosis``; ``read_baseline`` and ``save_baseline`` take a path.
+
 ``Baseline.as_diagnosis`` makes a diagnosis of it for comparisons. For each launch group a baseline holds the medians of
 the repeats, their spread, the bottleneck, the units' use and the first advice; and once, the conditions of measurement.
 """

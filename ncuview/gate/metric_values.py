@@ -1,7 +1,8 @@
 """Look up the value of a launch by the name that a budget uses: ``duration_ns``, a textbook metric or an ncu metric.
 
-``MetricValues.of`` takes a ``LaunchDiagnosis`` and returns a ``MetricValue`` with unit and repeatability, or the reason
-why there is no value; ``finding_lines`` returns the source lines of a finding that rests on given metrics.
+``MetricValues(profile).of(launch, name)`` returns a ``MetricValue``: value, unit, repeatability, or why it is missing.
+
+``finding_lines`` returns the source lines of a finding that rests on given metrics.
 """
 
 from __future__ import annotations

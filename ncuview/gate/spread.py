@@ -1,7 +1,8 @@
 """Compute from a ``Diagnosis`` of repeated launches the spread of each kernel's time and metrics -> ``Spreads``.
 
-``read_spreads`` and ``save_spreads`` read and write the table (JSON, by GPU and kernel) that gates use to judge
-differences; ``ncuview calibrate --repeat`` measures it.
+``measured_spreads`` computes it; ``read_spreads`` and ``save_spreads`` read and write the user's table (JSON).
+
+The table is by GPU and kernel; gates use it to judge differences, and ``ncuview calibrate --repeat`` measures it.
 """
 
 from __future__ import annotations

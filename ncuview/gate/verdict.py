@@ -1,7 +1,6 @@
-"""Compute the exit code of a ``Gate`` from its checks, and choose among the exit codes of several failures.
+"""Compute the exit code of a ``Gate`` from its checks (``exit_code``), and choose among several (``most_serious``).
 
-``exit_code``, ``on_missing`` and ``close_without_result`` take a ``Gate``, ``most_serious`` exit codes, ``closes_at``
-two levels.
+``on_missing`` and ``close_without_result`` return a changed gate; ``closes_at`` compares two levels.
 """
 
 from __future__ import annotations

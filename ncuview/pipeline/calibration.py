@@ -1,7 +1,6 @@
 """Measure a GPU's attainable shares of peak, and the run-to-run spread of kernels, here or from given reports.
 
-``calibrate`` takes paths of reports -> ``Calibration``; ``measure_spreads`` takes kernels, a program or reports ->
-``Spreads``. Without reports, both profile on this machine.
+``calibrate`` returns a ``Calibration``; ``measure_spreads`` takes kernels, a program or reports -> ``Spreads``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Profile or read the user's target and diagnose it: reports, a catalogue kernel, a program or a .cu file.
 
-``examine``, ``examine_program``, ``examine_source`` and ``examine_launches`` return an ``Examined``: the ``Diagnosis``,
-with edits of local sources, and its ``Profile``.
+``examine`` and ``examine_*`` return an ``Examined``: the ``Diagnosis``, with edits of local sources, and ``Profile``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Run a program, a Python function or catalogue kernels under ncu and read the reports into a ``Profile``.
 
-``profile_program`` and ``profile_launches`` start the reader while ncu runs; ``read_with_sources`` reads given reports
-and their sources; ``planned_metrics`` lists the metrics that the rules need.
+``profile_program`` and ``profile_launches`` run ncu; ``read_with_sources`` reads given reports and their sources.
+
+The reader is started while ncu runs. ``planned_metrics`` lists the metrics that the rules need.
 """
 
 from __future__ import annotations

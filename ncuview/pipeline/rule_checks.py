@@ -1,8 +1,9 @@
 """Check rules on recorded launches: each example's expected outcome, and what a shipped rule must show.
 
-``check_rules`` takes rules and returns a ``RuleCheck`` for each. A shipped rule fires on the launch that its fix shows
-as ``before`` and not on ``after``, and the measured speedup between the two lies within the predicted bounds. For a
-draft, missing parts are listed as ``to_ship``.
+``check_rules`` takes ``Rule`` objects and returns a ``RuleCheck`` for each: what is wrong, and what a draft needs.
+
+A shipped rule fires on the launch that its fix shows as ``before`` and not on ``after``, and the measured speedup
+between the two lies within the predicted bounds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """``change_sentence`` of a ``Pair`` of launches: what changed in configuration, counters, findings, bottleneck, time.
 
-Example: ``grid 1 -> 256x256; sectors per store request 32 -> 4; ...; time -69%``. The module also has the phrases for
-one metric, one rule and the time.
+Example: ``grid 1 -> 256x256; sectors per store request 32 -> 4; ...; time -69%``.
+
+The module also has the phrases for one metric, one rule and the time.
 """
 
 from __future__ import annotations

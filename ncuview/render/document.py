@@ -1,7 +1,8 @@
 """JSON document of a ``Diagnosis``, ``Ladder`` or ``Comparison``, with a gate's checks where there is one.
 
-``as_json`` returns it as text, ``json_parts`` in parts; ``ladder_document`` returns a ladder's dataclass. The forms are
-the dataclasses of ``records.documents``, from which ``render.schemas`` makes JSON Schemas.
+``as_json`` returns it as text, ``json_parts`` in parts; ``ladder_document`` returns a ladder's dataclass.
+
+The forms are the dataclasses of ``records.documents``, from which ``render.schemas`` makes JSON Schemas.
 """
 
 from __future__ import annotations

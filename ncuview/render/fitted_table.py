@@ -1,8 +1,9 @@
 """Print a table of text cells on a rich console, fitted to any width (``print_table`` with ``Column`` definitions).
 
-No text is cut, and no number is separated from its unit. Where the columns do not fit, those that are long and often
-empty move below their rows; where that is not enough, a row takes several lines. A narrower page is longer and has the
-same content.
+Columns move below their rows or are folded where they do not fit; no text is cut.
+
+No number is separated from its unit. Columns that are long and often empty move first; where that is not enough, a row
+takes several lines. A narrower page is longer and has the same content.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Convert a ``Diagnosis`` to pandas DataFrames: ``findings_frame``, ``metrics_frame`` and ``units_frame``.
 
-They hold the findings, the textbook metrics of each launch, and the use of each hardware unit. Launches count from 0 in
-each diagnosis, so that frames of several diagnoses need keys: ``pandas.concat(..., keys=...)``.
+They hold the findings, the textbook metrics of each launch, and the use of each hardware unit in each launch.
+
+Launches count from 0 in each diagnosis, so that frames of several need keys: ``pandas.concat(..., keys=...)``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """GitHub workflow annotations (``::error file=...`` lines) from a ``Diagnosis`` and a ``Gate``: ``workflow_commands``.
 
-Failed checks and advice become annotations, at most ten per level. GitHub reads them from standard output and shows
-them at the changed lines.
+Failed checks and advice become annotations, at most ten per level, which GitHub shows at the changed lines.
 """
 
 from __future__ import annotations

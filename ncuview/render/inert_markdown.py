@@ -1,7 +1,8 @@
 """Escape untrusted text for Markdown, so that no markup, link, mention, reference or HTML in it takes effect.
 
-``prose``, ``code``, ``html_code`` and ``fenced`` take a text for a sentence, inline code, HTML code and a block;
-``clipped`` shortens it. GitHub and GitLab search the rendered text for mentions, references and addresses, where
+``prose``, ``code``, ``html_code`` and ``fenced`` escape a text for a sentence, inline code, HTML code and a block.
+
+``clipped`` shortens a text. GitHub and GitLab search the rendered text for mentions, references and addresses, where
 escapes are gone; an empty comment splits those. They do not search code.
 """
 

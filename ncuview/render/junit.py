@@ -1,9 +1,10 @@
 """JUnit XML from a ``Diagnosis`` and a ``Gate`` (``junit``): a test for each kernel's diagnosis and for each check.
 
-CI systems show it. A suite is a report. Each kernel and configuration has a test ``diagnosis`` with the advice, which
-passes, or is skipped where most rules could not judge it. Each check of the gate is a test: a failure where it closes
-the gate, an error where it closes it because it could not be judged. JUnit has no warnings: a check that only warns
-passes with a text, or is skipped. Times are those of the launches in seconds; a check has 0.
+A suite is a report; a check that closes the gate is a failure, or an error where it could not be judged.
+
+Each kernel and configuration has a test ``diagnosis`` with the advice, which passes, or is skipped where most rules
+could not judge it. JUnit has no warnings: a check that only warns passes with a text, or is skipped. Times are those of
+the launches in seconds; a check has 0.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Markdown page (``markdown``) of a ``Diagnosis``, ``Ladder`` or ``Comparison``, with a ``Gate``, of bounded length.
 
-It is for pull-request comments and CI job summaries: failed checks, next steps, then all kernels or pairs. The sites
-refuse longer pages, so that each page has a ``Budget`` of bytes. What does not fit is left out from the end of its
-section, and the page gives the number of parts that are left out.
+It is for pull-request comments and CI job summaries: failed checks, next steps, then all kernels or pairs.
+
+The sites refuse longer pages, so that each page has a ``Budget`` of bytes. What does not fit is left out from the end
+of its section, and the page gives the number of parts that are left out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""HTML for a notebook cell of a ``Profile``, ``Diagnosis``, ``LaunchDiagnosis`` or ``Ladder``, in light and dark.
+"""HTML for a notebook cell of a ``Profile``, ``Diagnosis``, ``LaunchDiagnosis`` or ``Ladder``: ``answer_html``.
 
-Each ``*_html`` function takes one of them and returns one HTML element without scripts or external resources;
-``answer_html`` takes any.
+It is one element in light and dark colours without scripts; a ``*_html`` function for each type returns it.
 """
 
 from __future__ import annotations

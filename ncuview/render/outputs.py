@@ -1,7 +1,8 @@
 """The table of all output formats (``FORMATS``): choose one by name or file ending, produce its content, write a file.
 
-``output_text`` takes an ``Answer`` and returns text or bytes, ``output_parts`` returns large text in parts;
-``destination`` parses ``FORMAT:FILE``, and ``write_output`` writes a file atomically.
+``output_text`` takes an ``Answer`` and returns text or bytes; ``destination`` parses ``FORMAT:FILE``.
+
+``output_parts`` returns large text in parts, and ``write_output`` writes a file atomically.
 """
 
 from __future__ import annotations

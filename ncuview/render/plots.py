@@ -1,7 +1,8 @@
 """Plot with matplotlib: ``plot_ladder`` a ``Ladder``'s predicted and measured gains, ``plot_units`` the use of units.
 
-``plot_units`` shows the units of each launch of a ``Diagnosis``. Both return matplotlib axes. matplotlib is the
-extra ``ncuview[plot]``.
+``plot_units`` shows the units of each launch of a ``Diagnosis``; both return matplotlib axes.
+
+matplotlib is the extra ``ncuview[plot]``.
 """
 
 from __future__ import annotations

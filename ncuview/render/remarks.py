@@ -1,7 +1,8 @@
 """Build ``Remark`` objects from a ``Diagnosis`` and a ``Gate``: failed checks, advice, and what was not judged.
 
-``remarks`` returns one per rule and kernel with severity, message, source lines and fingerprint, for SARIF, GitHub and
-GitLab; ``repository_path`` and ``place_in`` map source files to paths in the repository.
+``remarks`` returns one per rule and kernel, with severity, message and source lines, for SARIF, GitHub and GitLab.
+
+``repository_path`` and ``place_in`` map source files to paths in the repository.
 """
 
 from __future__ import annotations

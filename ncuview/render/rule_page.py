@@ -1,7 +1,6 @@
-"""Plain-text page of one ``Rule`` (``rule_page``) for ``ncuview explain``: what it measures, code before and after, ...
+"""Plain-text page of one ``Rule`` (``rule_page``) for ``ncuview explain``: what it measures, why, and how to fix it.
 
-It also shows why the rule matters, its thresholds and parameters with their sources, what the prediction assumes, its
-limits, and the documents that teach it.
+It shows code before and after, what the prediction assumes, numbers with their sources, limits and documents.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """SARIF 2.1.0 document from a ``Diagnosis`` and a ``Gate`` (``sarif``): failed checks and advice, for code scanning.
 
-A failed check is an error or a warning by its level, advice is a note. Paths are relative to ``source_root``; a file
-elsewhere is replaced by its kernel. Fingerprints depend on kernel, rule and code, and survive moved lines.
+A failed check is an error or a warning by its level, advice is a note; places are relative to ``source_root``.
+
+A file elsewhere is replaced by its kernel. Fingerprints depend on kernel, rule and code, and survive moved lines.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """JSON Schemas of the documents that ncuview writes, by name (``schema``); run as a module, it writes them as files.
 
-``python -m ncuview.render.schemas FOLDER`` calls ``main``. They are made from the dataclasses of ``records.documents``;
-that of baselines from the model that reads them.
+They are made from the dataclasses of ``records.documents``; that of baselines from the model that reads them.
+
+``python -m ncuview.render.schemas FOLDER`` calls ``main``.
 """
 
 from __future__ import annotations

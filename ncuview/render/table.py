@@ -1,8 +1,9 @@
 """Table of a ``Diagnosis``, one row per launch: ``csv_table`` returns CSV text, ``parquet_table`` Parquet bytes.
 
-Columns: the launch, its time, verdict and bottleneck (``wall``), the first advice with its prediction and place,
-``use.UNIT`` (each unit's use as a share of its peak) and ``metric.NAME`` (textbook metrics). With a gate,
-``failed_checks`` counts the failed checks of the kernel. ``missing`` gives the reason where launches are missing.
+Columns: the launch, time, verdict, bottleneck (``wall``), first advice, use of units, textbook metrics, failed checks.
+
+``use.UNIT`` is a unit's use as a share of its peak, ``metric.NAME`` a textbook metric. ``failed_checks`` counts the
+failed checks of the kernel, with a gate. ``missing`` gives the reason where launches are missing.
 """
 
 from __future__ import annotations

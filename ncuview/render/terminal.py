@@ -1,7 +1,8 @@
 """Terminal page of a ``Diagnosis`` (``diagnosis_page``): per launch the next step, evidence, source, change and check.
 
-All other outcomes follow, one line each. Other terminal pages use the same functions: ``page_console``, ``page_text``,
-``print_head``, ``launch_section`` and ``row``.
+All other outcomes follow, one line each; ``launch_section`` prints one launch on the page of a ranking.
+
+Other terminal pages use the same functions: ``page_console``, ``page_text``, ``print_head`` and ``row``.
 """
 
 from __future__ import annotations

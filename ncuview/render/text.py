@@ -1,7 +1,8 @@
 """Make untrusted text (kernel names, source lines, file names) safe to print on terminals and in CI job logs.
 
-``safe_text``, ``safe_lines`` and ``safe_page`` make control and reordering characters visible; ``without_ci_commands``
-disarms commands to a CI job; ``json_text`` writes a document as such JSON; ``safe_copy`` makes a record's texts safe.
+``safe_*`` functions make control characters visible; ``without_ci_commands`` disarms commands; ``json_text`` does both.
+
+``safe_text`` takes one line, ``safe_lines`` and ``safe_page`` several, ``safe_copy`` a record with texts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Terminal page and JSON of ``WithoutCounters``: times by CUDA events and facts of machine code, without counters.
 
-``without_counters_page`` begins with the reason and the remedy and ends with the kernel's recorded ladder;
-``without_counters_document`` returns the JSON.
+``without_counters_page`` returns the page, ``without_counters_document`` the JSON.
+
+The page begins with the reason and the remedy and ends with the kernel's recorded ladder.
 """
 
 from __future__ import annotations

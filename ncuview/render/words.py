@@ -1,7 +1,8 @@
 """Phrases and sentences on launches, findings and reports, shared by terminal, notebook, Markdown and HTML pages.
 
-Each function takes a ``LaunchDiagnosis``, ``Finding``, ``Failure``, ``Ladder`` or a part of them and returns text:
-provenance, bottleneck, advice with predicted gain, verdicts, source places, skipped rules, host times.
+Functions take a ``LaunchDiagnosis``, ``Finding``, ``Failure``, ``Ladder`` or a part of one and return text.
+
+The texts are on provenance, bottleneck, advice with predicted gain, verdicts, source places, skipped rules, host times.
 """
 
 from __future__ import annotations

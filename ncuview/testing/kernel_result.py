@@ -1,7 +1,8 @@
 """``KernelResult``: metrics, time, findings and advice of profiled launches, for assertions in a user's tests.
 
-It is made from a ``Profile`` and its ``Diagnosis``; launches are chosen by kernel, grid and block. Its numbers are
-``Measured``: floats that explain a failed assertion. ``with_note`` adds the hint of an error to its traceback.
+It is made from a ``Profile`` and its ``Diagnosis``; its numbers are ``Measured``, floats that explain an assertion.
+
+Launches are chosen by kernel, grid and block. ``with_note`` adds the hint of an error to its traceback.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Build the JSON data of the HTML report's script (``report_data``): each detailed kernel's metrics and source lines.
 
-Metrics are references to a table in which every text is stored once (``Texts``), so that the page stays small;
-``definition_of`` gives the meaning of a metric. The module ``lines`` provides the data of source lines.
+``Texts`` stores every text once, so that the page stays small; ``definition_of`` gives the meaning of a metric.
 """
 
 from __future__ import annotations

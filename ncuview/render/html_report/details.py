@@ -1,7 +1,8 @@
 """HTML details of a ``KernelRow`` in the report (``kernel_details``): next step, evidence, source, change, units.
 
-They also hold the gate's failed and inconclusive checks, the row's other launches, other outcomes, and a table of
-textbook metrics. ``scrolled`` and ``check_css`` serve other sections too.
+They also hold the gate's checks, the row's other launches, all other outcomes, and a table of textbook metrics.
+
+``scrolled`` and ``check_css`` serve other sections too.
 """
 
 from __future__ import annotations

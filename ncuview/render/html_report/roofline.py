@@ -1,8 +1,10 @@
 """Compute roofline data per GPU from ``KernelRow``s (``rooflines``): peaks, and each kernel's FLOP/byte and FLOP/s.
 
-``counted_operations`` counts the operations of each launch from the machine code of a ``Profile``. Bytes are those of
-device memory; operations come from counters, machine code or the kernel's file. The peaks of device memory and of the
-FP32 and FP64 units come from the counters of the launches; for memory, the share that good kernels attain is shown too.
+``counted_operations`` counts the floating-point operations of each launch from the machine code of a ``Profile``.
+
+Bytes are those of device memory; operations come from counters, machine code or the kernel's file. The peaks of device
+memory and of the FP32 and FP64 units come from the counters of the launches; for memory, the share that good kernels
+attain is shown too.
 """
 
 from __future__ import annotations
