@@ -61,7 +61,7 @@ def check(
     missing: Annotated[
         OnMissing | None, option("Fail or skip checks without a value. Default: exit with 3.", "--on-missing")
     ] = None,
-    exit_zero: Annotated[bool, option("Exit with 0 whatever the gate says.", "--exit-zero")] = False,
+    exit_zero: Annotated[bool, option("Exit with 0 whatever the result of the gate.", "--exit-zero")] = False,
     only_budget: Annotated[
         bool, option("Only check the budget files: --budget, and each TARGET.", "--check-budget-only")
     ] = False,
@@ -149,7 +149,7 @@ def _gate(
     allow_missing: bool,
     force: bool,
 ) -> Gate:
-    """The gate; where the baseline is not comparable, the checks of the budget are reported all the same."""
+    """The gate; where the baseline is not comparable, the checks of the budget are still reported."""
     from ncuview.gate.judge import not_compared
     from ncuview.pipeline import gates
 

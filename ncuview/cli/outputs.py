@@ -143,7 +143,7 @@ def write_answer(
     for form, path in files:
         try:
             write_output(path, content(form))
-        except PluginError as error:  # write the other outputs all the same
+        except PluginError as error:  # the other outputs are still written
             broken = error
     printed = content(to) if to != "terminal" else (_page(answer, gate, top),)
     assert not isinstance(printed, bytes)  # noqa: S101  (destinations refuses binary formats)

@@ -111,13 +111,13 @@ def compare(
     if differences and not force:
         raise NotComparable(
             f"the profiles cannot be compared: {'; '.join(differences)}",
-            hint="Profile both in the same way on the same GPU; --force compares them all the same.",
+            hint="Profile both in the same way on the same GPU; --force compares them in spite of it.",
         )
     pairing = pair_launches(before.launches, after.launches, renamed)
     if not pairing.pairs:
         raise NotComparable(
             f"no kernel is in both: {_names(before.launches)} before, {_names(after.launches)} after",
-            hint="If a kernel was renamed, --renamed OLD=NEW says so.",
+            hint="If a kernel was renamed, give --renamed OLD=NEW.",
         )
     pairs = [_pair(was, now) for was, now in pairing.pairs]
     return Comparison(

@@ -292,7 +292,7 @@ def read_baseline(path: Path) -> Baseline:
     if found is None:
         raise BaselineMissing(
             f"there is no baseline {path}",
-            hint="--save-baseline FILE writes one; --allow-missing-baseline goes on without.",
+            hint="--save-baseline FILE writes one; --allow-missing-baseline continues without one.",
         )
     return found
 

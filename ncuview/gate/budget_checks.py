@@ -165,8 +165,8 @@ def _finding(rule: str, group: LaunchGroup) -> _Judged:
     if unknown:
         skipped, launch = unknown[0]
         why = skipped.message if skipped else "the rule was left out"
-        said = why if why.startswith("it cannot be judged") else f"it could not be judged: {why}"
-        return _Judged("not judged", None, said, launch)
+        message = why if why.startswith("it cannot be judged") else f"it could not be judged: {why}"
+        return _Judged("not judged", None, message, launch)
     return _Judged("passed", None, outcomes[0][0].message if outcomes[0][0] else "", group.middle)
 
 

@@ -79,8 +79,8 @@ def judge(
 
 def not_compared(gate: Gate, name: str, failure: NotComparable) -> Gate:
     """The gate of a budget alone, with a check that gives the reason why the baseline was not compared."""
-    said = check_of_no_launch("baseline", "comparable", "inconclusive", str(failure), f"baseline {name}")
-    return replace(gate, checks=(said, *gate.checks))
+    check = check_of_no_launch("baseline", "comparable", "inconclusive", str(failure), f"baseline {name}")
+    return replace(gate, checks=(check, *gate.checks))
 
 
 def _incomplete(failure: Failure) -> Check:

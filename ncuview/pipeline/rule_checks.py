@@ -113,7 +113,7 @@ def _outcome(rule: Rule, launch: LaunchDiagnosis) -> Outcome:
 def _unproven_numbers(rule: Rule) -> Iterator[str]:
     """Numbers without a source. A threshold may be assumed, since no gain is computed from it."""
     for number in rule.unnamed_numbers:
-        yield f"the number {number} stands in an expression: name it as a threshold or a parameter, with its source"
+        yield f"the number {number} is written in an expression: name it as a threshold or a parameter, with its source"
     for name, parameter in rule.text.prediction.items():
         if parameter.kind == "assumed":
             yield f"prediction.{name} is assumed: measure it, derive it, or cite a source"

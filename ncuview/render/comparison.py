@@ -1,6 +1,6 @@
 """Terminal page of a ``Comparison`` (``comparison_page``): provenance, total time, a table of pairs, largest changes.
 
-``prediction_words`` says whether the first prediction held; ``faster_words`` names a speedup. Other pages use both.
+``prediction_words`` compares prediction and measurement; ``faster_words`` names a speedup. Other pages use both.
 """
 
 from __future__ import annotations

@@ -254,7 +254,7 @@ class KernelResult:
         if metric in definitions():
             return UnknownMetric(
                 f"{kernel} has no {metric}: it was not collected, or the kernel has no subject for it",
-                hint=f"`ncuview metrics {metric}` says what it needs.",
+                hint=f"`ncuview metrics {metric}` shows what it needs.",
             )
         names = {*definitions(), *self._profile.metrics.columns}
         if metric in names:

@@ -1,4 +1,4 @@
-"""Baselines: what is kept, how it is read back, and what is said when something moved."""
+"""Baselines: what is saved, how it is read back, and the checks when something changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Budget files: what they may say, and what is said of those that are wrong."""
+"""Budget files: valid contents, and the errors of invalid ones."""
 
 from __future__ import annotations
 

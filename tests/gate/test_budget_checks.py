@@ -1,4 +1,4 @@
-"""Budgets held against launches."""
+"""Checks of budgets on launches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ncuview check`` as pipelines meet it: exit code, standard output and files.
+"""``ncuview check`` as CI pipelines use it: exit code, standard output and files.
 
 Most tests call the program in this process, where the report is read once; some start it as a process of its own.
 """
@@ -339,7 +339,7 @@ def test_a_missing_baseline_leaves_with_4_unless_that_is_allowed(run: Run, tmp_p
     assert "nothing was compared" in " ".join(ended.out.split())
     both = run("check", REPORT, "--baseline", none, "--budget", budget(tmp_path, CLOSED))
     assert both.code == 4
-    assert "FAIL" in both.out, "what the budget says is told all the same"
+    assert "FAIL" in both.out, "the checks of the budget are still shown"
 
 
 def other_gpu(document: Any) -> None:

@@ -1,4 +1,4 @@
-"""The spread of the user's own kernels: measured, kept, and read back."""
+"""The spread of the user's own kernels: measured, saved, and read back."""
 
 from __future__ import annotations
 

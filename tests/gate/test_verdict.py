@@ -1,4 +1,4 @@
-"""With which code a gate ends."""
+"""The exit code of a gate."""
 
 from __future__ import annotations
 

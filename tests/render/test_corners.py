@@ -1,4 +1,4 @@
-"""What every page says of rare launches: timed by the host, of unknown time, without lines, alone or many."""
+"""Rare launches on every page: timed by the host, of unknown time, without lines, alone or many."""
 
 from __future__ import annotations
 
@@ -228,9 +228,9 @@ def test_a_rule_that_still_fires_costs_less_or_more() -> None:
 
 def test_a_calibration_of_which_all_was_measured() -> None:
     shares, figures = {"dram": Attained(0.8, 0.9, 0.95, "dramRead")}, {"launch_ns": Figure(1.0, "empty")}
-    whole = Calibration("NVIDIA H200", "2026-11-21", shares, figures)
-    assert "not measured are those" not in calibration_page(whole, 100)
-    assumed = replace(whole, shares={"dram": Attained(0.8, 0.9, 0.95, "", "it was not launched")})
+    complete = Calibration("NVIDIA H200", "2026-11-21", shares, figures)
+    assert "not measured are those" not in calibration_page(complete, 100)
+    assumed = replace(complete, shares={"dram": Attained(0.8, 0.9, 0.95, "", "it was not launched")})
     assert "not measured are those" in calibration_page(assumed, 100)
 
 

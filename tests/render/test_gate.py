@@ -1,4 +1,4 @@
-"""The page of a gate: what failed first, why, and how the run ends."""
+"""The page of a gate: failures first, with reasons, and the verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a gate says: open or closed, and in which words."""
+"""The sentence of a gate: open or closed, and why."""
 
 from __future__ import annotations
 

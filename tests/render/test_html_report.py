@@ -173,7 +173,7 @@ def test_names_that_hide_something_show_it() -> None:
 
 def test_without_a_script_every_kernel_has_its_next_step_with_evidence() -> None:
     tree = parsed(sample_page())
-    for told in (
+    for shown_text in (
         "Pad the tile by one column",
         "shared_memory_padding coalesced.cu:63",
         "Pad the tile by one column: 2.18x faster (1.94x to 2.29x, about 150.6 us)",
@@ -191,12 +191,12 @@ def test_without_a_script_every_kernel_has_its_next_step_with_evidence() -> None
         "Unclear: no rule predicts a gain",
         "share is not a number",
     ):
-        assert told in words(tree), told
+        assert shown_text in words(tree), shown_text
 
 
 def test_the_first_view_says_how_much_and_what_first() -> None:
     summary = words(parsed(f"<body>{markup_of(sample_page(), 'summary')}</body>"))
-    for told in (
+    for shown_text in (
         "All kernels 472.6 us in 3 launches of 3 kernels",
         "With all advice taken 1.60x faster",
         "Near their peak 1 of 3",
@@ -205,11 +205,11 @@ def test_the_first_view_says_how_much_and_what_first() -> None:
         "38% 177.7 us",
         "kernels near their peak 30%",
     ):
-        assert told in summary
+        assert shown_text in summary
 
 
 @pytest.mark.parametrize(
-    ("launches", "told"),
+    ("launches", "shown_text"),
     [
         ((launch_with_advice(),), "Near their peak 0 of 1"),
         ((launch_near_peak(),), "Near their peak 1 of 1 100% of the time: leave it alone"),
@@ -219,10 +219,10 @@ def test_the_first_view_says_how_much_and_what_first() -> None:
         ),
     ],
 )
-def test_only_finished_kernels_are_to_be_left_alone(launches: tuple[LaunchDiagnosis, ...], told: str) -> None:
+def test_only_finished_kernels_are_to_be_left_alone(launches: tuple[LaunchDiagnosis, ...], shown_text: str) -> None:
     summary = words(parsed(f"<body>{markup_of(html_report(Diagnosis(launches, ())), 'summary')}</body>"))
-    assert told in summary
-    assert ("leave" in summary) == ("leave" in told)
+    assert shown_text in summary
+    assert ("leave" in summary) == ("leave" in shown_text)
 
 
 @pytest.mark.parametrize(
@@ -281,9 +281,9 @@ def test_a_gate_names_what_failed_first_and_links_to_the_kernel() -> None:
 
 def test_a_gate_that_is_open_says_so() -> None:
     passed = replace(gate(), checks=gate().checks[2:3])
-    told = words(parsed(html_report(diagnosis(), passed)))
-    assert "Gate Open 0 of 1 checks failed" in told
-    assert "1 check passed" in told
+    shown_text = words(parsed(html_report(diagnosis(), passed)))
+    assert "Gate Open 0 of 1 checks failed" in shown_text
+    assert "1 check passed" in shown_text
 
 
 def test_of_very_many_checks_the_first_are_shown_and_the_others_counted() -> None:
@@ -292,18 +292,18 @@ def test_of_very_many_checks_the_first_are_shown_and_the_others_counted() -> Non
     tree = check_inert(html_report(diagnosis(), many))
     tables = tree.xpath("//section[@id='gate']//table/tbody")
     assert [len(table.xpath("tr")) for table in tables] == [LISTED, LISTED]
-    told = words(tree)
-    assert f"{LISTED + 1:,} of {2 * LISTED + 6:,} checks failed" in told
-    assert "and 1 more. The same command with --output FILE.json" in told
-    assert f"{LISTED + 5:,} checks passed" in told
-    assert "and 5 more. The same command with --output FILE.json" in told
+    shown_text = words(tree)
+    assert f"{LISTED + 1:,} of {2 * LISTED + 6:,} checks failed" in shown_text
+    assert "and 1 more. The same command with --output FILE.json" in shown_text
+    assert f"{LISTED + 5:,} checks passed" in shown_text
+    assert "and 5 more. The same command with --output FILE.json" in shown_text
 
 
 def test_a_ladder_shows_predicted_and_measured_gains_in_a_chart_and_a_table() -> None:
     tree = parsed(sample_page())
-    told = markup_of(sample_page(), "ladders")
+    shown_text = markup_of(sample_page(), "ladders")
     for each in ("2.18x", "1.94x to 2.29x", "2.32x", "1,635 GB/s", "The slices are balanced."):
-        assert each in told
+        assert each in shown_text
     (chart,) = tree.xpath("//section[@id='ladders']//svg[@role='img']")
     predicted = chart.xpath("circle[@class='predicted']/@cx")[0]
     measured = chart.xpath("path[@class='measured']/@d")[0]
@@ -315,10 +315,10 @@ def test_a_comparison_shows_what_changed_and_whether_the_prediction_held() -> No
     now = Diagnosis(
         (replace(launch_near_peak(), kernel="transposeCoalesced", demangled=launch_with_advice().demangled),), ()
     )
-    told = words(parsed(html_report(now, comparison=compare(was, now))))
-    assert "328.3 us before, 141.8 us after, 2.32x faster" in told
-    assert "bottleneck l1_data -> dram" in told
-    assert "Advice shared_memory_padding: 2.18x predicted" in told
+    shown_text = words(parsed(html_report(now, comparison=compare(was, now))))
+    assert "328.3 us before, 141.8 us after, 2.32x faster" in shown_text
+    assert "bottleneck l1_data -> dram" in shown_text
+    assert "Advice shared_memory_padding: 2.18x predicted" in shown_text
 
 
 def test_launches_of_one_kernel_stand_in_one_row() -> None:
@@ -346,15 +346,15 @@ def test_unknown_times_and_metrics_are_no_numbers() -> None:
 def test_metrics_are_in_the_data_with_value_and_definition() -> None:
     data = data_of(parsed(sample_page()))
     places = data["kernels"]["k1"]["metrics"]
-    told = [data["texts"][place] for place in places]
-    at = told.index("achieved_occupancy")
-    assert told[at : at + 4] == [
+    shown_text = [data["texts"][place] for place in places]
+    at = shown_text.index("achieved_occupancy")
+    assert shown_text[at : at + 4] == [
         "achieved_occupancy",
         "94 %",
         "Warps resident per active cycle, as a share of the most that a multiprocessor can hold.",
         "sm__warps_active.avg",
     ]
-    assert told[told.index("effective_bandwidth") + 1] == "1.64 TB/s"
+    assert shown_text[shown_text.index("effective_bandwidth") + 1] == "1.64 TB/s"
 
 
 def test_every_kernel_of_the_catalogue_is_on_its_page_which_is_not_too_large() -> None:
@@ -377,10 +377,12 @@ def test_of_very_many_kernels_the_page_has_those_that_matter_most_and_says_so() 
     assert data_of(tree)["kernels"].keys() == {f"k{number}" for number in range(1, DETAILED + 1)}
     saved = [float(value) for value in table.xpath("tbody/tr[1]/td[3]/@data-value")]
     assert saved == sorted(saved, reverse=True)
-    told = words(tree)
-    assert "in 1,500 launches of 1,500 kernels" in told
-    assert "The first 300 of 1,500 kernels, by the time that their advice saves and then by their own, open" in told
-    assert "and 500 more kernels that are not on this page. The same command with --output FILE.json" in told
+    shown_text = words(tree)
+    assert "in 1,500 launches of 1,500 kernels" in shown_text
+    assert (
+        "The first 300 of 1,500 kernels, by the time that their advice saves and then by their own, open" in shown_text
+    )
+    assert "and 500 more kernels that are not on this page. The same command with --output FILE.json" in shown_text
     last = tree.xpath("string(//tbody[@id='k1000'])")
     assert last.endswith("The rest is not on this page.")
     assert "h200.ncu-repz, launch " in last
@@ -389,9 +391,9 @@ def test_of_very_many_kernels_the_page_has_those_that_matter_most_and_says_so() 
 
 @pytest.mark.parametrize(("kernels", "is_said"), [(DETAILED, False), (DETAILED + 1, True)])
 def test_a_page_that_has_everything_says_nothing_of_limits(kernels: int, is_said: bool) -> None:
-    told = words(parsed(html_report(Diagnosis(very_many().launches[:kernels], ()))))
-    assert ("The first 300 of" in told) is ("The rest is not on this page" in told) is is_said
-    assert "more kernels that are not on this page" not in told
+    shown_text = words(parsed(html_report(Diagnosis(very_many().launches[:kernels], ()))))
+    assert ("The first 300 of" in shown_text) is ("The rest is not on this page" in shown_text) is is_said
+    assert "more kernels that are not on this page" not in shown_text
 
 
 def test_what_failed_a_gate_is_named_though_its_row_is_not_on_the_page() -> None:
@@ -466,9 +468,9 @@ def test_the_roofline_of_recorded_kernels_is_what_arithmetic_says() -> None:
 
 def test_kernels_that_have_no_place_under_the_roof_are_named_with_the_reason() -> None:
     _, found = recorded("transpose")
-    told = markup_of(html_report(found), "roofline")
-    assert "30 kernels left out: their floating-point operations were not counted" in told
-    assert "transposeCoalesced" in told
+    shown_text = markup_of(html_report(found), "roofline")
+    assert "30 kernels left out: their floating-point operations were not counted" in shown_text
+    assert "transposeCoalesced" in shown_text
 
 
 def test_memory_that_is_written_attains_less() -> None:
@@ -489,7 +491,7 @@ def test_scaled_amounts_keep_three_digits(value: float, unit: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "unit", "told"),
+    ("value", "unit", "shown_text"),
     [
         (0.844, "ratio 0-1", "84.4 %"),
         (33_554_432.0, "sector", "33,554,432 sector"),
@@ -499,8 +501,8 @@ def test_scaled_amounts_keep_three_digits(value: float, unit: str) -> None:
         (nan, "byte", "unknown"),
     ],
 )
-def test_amounts_have_the_unit_that_people_read(value: float, unit: str, told: str) -> None:
-    assert amount(value, unit) == told
+def test_amounts_have_the_unit_that_people_read(value: float, unit: str, shown_text: str) -> None:
+    assert amount(value, unit) == shown_text
 
 
 def test_the_navigation_lists_the_sections() -> None:

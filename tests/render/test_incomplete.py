@@ -1,4 +1,4 @@
-"""An answer with launches missing, or no answer: every format says so, and none could be taken for a whole one."""
+"""An answer with launches missing, or no answer: every format says so, and none looks like a complete one."""
 
 from __future__ import annotations
 
@@ -120,15 +120,15 @@ def test_a_gate_over_missing_launches_is_not_open() -> None:
     from tests.gate import made
 
     found = made.launch()
-    whole = made.diagnosis(found)
-    for told, code in ((whole, 0), (replace(whole, failure=LOST), 3)):
-        gate = judge(told, made.profile(found), Budget(), settings={}, spreads=Spreads({}))
+    complete = made.diagnosis(found)
+    for answer, code in ((complete, 0), (replace(complete, failure=LOST), 3)):
+        gate = judge(answer, made.profile(found), Budget(), settings={}, spreads=Spreads({}))
         assert exit_code(gate) == code
 
 
 def test_both_sides_of_a_comparison_are_named() -> None:
-    whole, partial = diagnosis(), PARTIAL
-    for sides in ((whole, partial), (partial, whole)):
+    complete, partial = diagnosis(), PARTIAL
+    for sides in ((complete, partial), (partial, complete)):
         found = compare(*sides)
         assert found.failure == LOST
         assert json.loads(as_json(found))["error"]["id"] == "NCU-PART"
@@ -136,7 +136,7 @@ def test_both_sides_of_a_comparison_are_named() -> None:
             text = output_text(found, None, to)
             assert isinstance(text, str)
             assert "Incomplete" in text, to
-    assert compare(whole, whole).failure is None
+    assert compare(complete, complete).failure is None
 
 
 def test_notebooks_and_histories_name_it() -> None:

@@ -1,4 +1,4 @@
-"""Launches that most rules could not judge, and kernels of vendors' libraries: every format says so, first."""
+"""Launches that most rules could not judge, and kernels of vendors' libraries: every format names them first."""
 
 from __future__ import annotations
 

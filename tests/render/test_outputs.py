@@ -1,4 +1,4 @@
-"""Every format: chosen by name or ending, made from any answer, and written whole or not at all."""
+"""Every format: chosen by name or ending, made from any answer, and written atomically."""
 
 from __future__ import annotations
 

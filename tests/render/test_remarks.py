@@ -1,4 +1,4 @@
-"""What is said about single places: in which order, where, and once only."""
+"""Remarks: their order, their places, and that each appears once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page and the document of what is said without counters."""
+"""The page and the document of the report without counters."""
 
 from __future__ import annotations
 
@@ -75,16 +75,16 @@ def bare(**changed: Any) -> WithoutCounters:
     return replace(nothing, **changed)
 
 
-def page(told: WithoutCounters, width: int = 100) -> str:
-    return without_counters_page(told, width=width, color=False)
+def page(report: WithoutCounters, width: int = 100) -> str:
+    return without_counters_page(report, width=width, color=False)
 
 
 def refuse_constant(name: str) -> NoReturn:
     raise AssertionError(f"{name} is not JSON")
 
 
-def document(told: WithoutCounters) -> Any:
-    return json.loads(without_counters_document(told), parse_constant=refuse_constant)
+def document(report: WithoutCounters) -> Any:
+    return json.loads(without_counters_document(report), parse_constant=refuse_constant)
 
 
 def problems(content: Any) -> list[Any]:
@@ -97,7 +97,7 @@ def test_page_and_document_stay_as_they_are(golden: Callable[[str, str], None]) 
 
 
 @pytest.mark.parametrize(
-    "told",
+    "report",
     [
         sample(),
         bare(),
@@ -105,9 +105,9 @@ def test_page_and_document_stay_as_they_are(golden: Callable[[str, str], None]) 
         sample(launch=replace(sample().launch, waves=None, useful_rate=None)),  # type: ignore[type-var]
     ],
 )
-def test_every_document_is_as_the_schema_says(told: WithoutCounters) -> None:
-    assert not problems(document(told))
-    assert document(told)["schema"] == "ncuview.without_counters/2"
+def test_every_document_is_as_the_schema_says(report: WithoutCounters) -> None:
+    assert not problems(document(report))
+    assert document(report)["schema"] == "ncuview.without_counters/2"
 
 
 def test_the_schema_takes_nothing_else() -> None:
@@ -216,10 +216,10 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 
 @each_hostile_text
 def test_hostile_text_is_inert(text: str) -> None:
-    told = poisoned(sample(ladder=None), text)
-    shown = page(told)
+    report = poisoned(sample(ladder=None), text)
+    shown = page(report)
     assert all(character == "\n" or character.isprintable() for character in shown)
     assert not any(line.startswith(("::", "##[")) for line in shown.splitlines())
-    assert document(told)["kernels"][0]["name"] == text.encode("utf-16", "surrogatepass").decode(
+    assert document(report)["kernels"][0]["name"] == text.encode("utf-16", "surrogatepass").decode(
         "utf-16", "surrogatepass"
     )
