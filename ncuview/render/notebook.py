@@ -30,7 +30,7 @@ from ncuview.render.words import (
     gain_bounds,
     idle_words,
     provenance,
-    rejected_words,
+    rejected_line,
     shown_file,
     skipped_words,
     step_words,
@@ -235,7 +235,7 @@ def _rest(launch: LaunchDiagnosis) -> Iterator[tuple[str, Sequence[Part]]]:
         yield "Also", [also_words(finding)]
     for outcome in launch.outcomes:
         if isinstance(outcome, Finding) and outcome.rejected:
-            yield "Rejected", [rejected_words(outcome)]
+            yield "Rejected", [rejected_line(outcome)]
         elif isinstance(outcome, Broken):
             yield "Broken", [f"{outcome.rule.code}: {outcome.message}"]
     for note in launch.textbook:

@@ -34,7 +34,7 @@ from ncuview.render.words import (
     idle_words,
     place_words,
     provenance,
-    rejected_words,
+    rejected_line,
     shown_file,
     skipped_words,
     step_words,
@@ -246,7 +246,7 @@ def _rest(console: Console, launch: LaunchDiagnosis) -> None:
         row(console, "Also", Text(also_words(finding)))
     for outcome in launch.outcomes:
         if isinstance(outcome, Finding) and outcome.rejected:
-            row(console, "Rejected", Text(rejected_words(outcome)), style="dim")
+            row(console, "Rejected", Text(rejected_line(outcome)), style="dim")
         elif isinstance(outcome, Broken):
             row(console, "Broken", Text(f"{outcome.rule.code}: {safe_text(outcome.message)}"), style="red")
     for note in launch.textbook:

@@ -258,6 +258,11 @@ def rejected_words(finding: Finding) -> str:
     return f"{finding.optimization} ({_code(finding)}), {finding.rejected}"
 
 
+def rejected_line(finding: Finding) -> str:
+    """A rejected finding on one line; for a draft rule with its message, so that its evidence can be verified."""
+    return rejected_words(finding) + (f". {finding.message}." if finding.draft else "")
+
+
 def skipped_words(launch: LaunchDiagnosis) -> str:
     """The rules that lack values, and the command that collects the metrics; empty where no rule was skipped."""
     skipped = [outcome for outcome in launch.outcomes if isinstance(outcome, Skipped)]
