@@ -18,7 +18,7 @@ from ncuview.render.words import LADDER_MEANING, bottleneck_words, provenance, t
 
 _COLUMNS = (
     Column("#", right=True),
-    Column("kernel", least=22),
+    Column("kernel", least=24),
     Column("time", right=True),
     Column("rate", right=True),
     Column("document", least=22, moves=True),
