@@ -30,9 +30,9 @@ from ncuview.catalogue.live import profile_live
 from ncuview.catalogue.recorded import recorded_report
 from ncuview.engine.plan import metrics_for
 from ncuview.gate.baseline import baseline_of
+from ncuview.gate.baseline_checks import COUNTERS
 from ncuview.gate.budget import BaselineLimits, Budget
 from ncuview.gate.judge import judge
-from ncuview.gate.regress import COUNTERS
 from ncuview.gate.spread import Spreads
 from ncuview.metrics.textbook import definitions, metric_names
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric

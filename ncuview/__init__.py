@@ -1,7 +1,8 @@
-"""Public names of ncuview, loaded on first use; the records get their notebook HTML here on import.
+"""The public names of ncuview, in ``__all__``: functions, records, options, errors and plots, imported on first use.
 
-The names in ``__all__`` are the whole public surface, and all that ``dir`` shows: functions, records, options, errors
-and plots. Functions are imported on first use, so that ``import ncuview`` is cheap.
+On import it also gives ``Profile``, ``Diagnosis``, ``Ladder`` and ``LaunchDiagnosis`` their ``_repr_html_``.
+
+Names of 0.1 that are not in ``__all__`` still work.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from ncuview.records.ladder import Ladder
     from ncuview.records.profile import Profile
     from ncuview.render import render
-    from ncuview.render.frames import findings_frame, metrics_frame, walls_frame
-    from ncuview.render.plots import plot_ladder, plot_walls
+    from ncuview.render.frames import findings_frame, metrics_frame, units_frame
+    from ncuview.render.plots import plot_ladder, plot_units
 
 __version__ = VERSION
 
@@ -46,14 +47,20 @@ _HOME = {
     "ladder": "ncuview.api",
     "metrics_frame": "ncuview.render.frames",
     "plot_ladder": "ncuview.render.plots",
-    "plot_walls": "ncuview.render.plots",
+    "plot_units": "ncuview.render.plots",
     "read": "ncuview.api",
     "render": "ncuview.render",
     "run": "ncuview.api",
-    "walls_frame": "ncuview.render.frames",
+    "units_frame": "ncuview.render.frames",
 }
-_EARLIER = {"load_rules": "ncuview.api", "profile": "ncuview.api", "scrub": "ncuview.reader.scrub"}
-"""Names of 0.1 that work as before and are not shown."""
+_EARLIER = {
+    "load_rules": ("ncuview.api", "load_rules"),
+    "plot_walls": ("ncuview.render.plots", "plot_units"),
+    "profile": ("ncuview.api", "profile"),
+    "scrub": ("ncuview.reader.scrub", "scrub"),
+    "walls_frame": ("ncuview.render.frames", "units_frame"),
+}
+"""Names of 0.1 that still work; ``__all__`` and ``dir`` omit them."""
 
 __all__ = [
     "Comparison",
@@ -72,19 +79,19 @@ __all__ = [
     "ladder",
     "metrics_frame",
     "plot_ladder",
-    "plot_walls",
+    "plot_units",
     "read",
     "render",
     "run",
-    "walls_frame",
+    "units_frame",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOME.get(name) or _EARLIER.get(name)
+    home, current = (_HOME[name], name) if name in _HOME else _EARLIER.get(name, (None, name))
     if home is None:
         raise AttributeError(f"module 'ncuview' has no attribute {name!r}")
-    return getattr(import_module(home), name)
+    return getattr(import_module(home), current)
 
 
 def __dir__() -> list[str]:
@@ -92,23 +99,23 @@ def __dir__() -> list[str]:
 
 
 def _leave_render_to_the_function() -> None:
-    """Load the package that shares its name with a public function, so that it does not hide it later.
+    """Load the package ``ncuview.render``, which has the name of a public function, so that it cannot hide it later.
 
-    The import system names a package in ours once, when it first loads it.
+    The import system binds a package's name in this one once, when it first loads the package.
     """
     import_module("ncuview.render")
-    globals().pop("render", None)  # gone already when a notebook reloads us
+    globals().pop("render", None)  # already absent when a notebook reloads this package
 
 
 def _shown_in_notebooks(answer: Any) -> str:
-    """The answer as HTML; notebooks ask for it under the name ``_repr_html_``."""
+    """The answer as HTML; notebooks call it as the method ``_repr_html_``."""
     from ncuview.render.notebook import answer_html
 
     return answer_html(answer)
 
 
 def _show_answers_in_notebooks() -> None:
-    """Give answers their HTML here, as the records themselves import no page."""
+    """Set ``_repr_html_`` here, because the records import no renderer."""
     for name in ("Profile", "Diagnosis", "Ladder", "LaunchDiagnosis"):
         __getattr__(name)._repr_html_ = _shown_in_notebooks
 

@@ -1,7 +1,8 @@
-"""Python functions of ncuview: read, run and diagnose; analyze, compare, check and ladder, which are made of these.
+"""Public functions: reports, programs or catalogue kernels in; profile, diagnosis, comparison, gate or ladder out.
 
-From reports, programs or catalogue kernels to a ``Profile``, ``Diagnosis``, ``Comparison``, ``Gate`` or ``Ladder``.
-Each hands over to ``pipeline`` or ``engine``.
+``read``, ``run``, ``diagnose``, ``analyze``, ``compare``, ``check``, ``ladder``; ``load_rules`` returns rules.
+
+``profile`` is the old name of ``run``. Each function calls ``pipeline`` or ``engine``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ncuview.comparison.compare import Comparison
     from ncuview.engine.rule_file import Rule
-    from ncuview.pipeline.examine import Progressed
+    from ncuview.pipeline.examine import ProgressCallback
     from ncuview.profiling.callable import Target
     from ncuview.profiling.options import NcuOptions
     from ncuview.records.diagnosis import Diagnosis
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def load_rules(folders: Iterable[Path] = ()) -> tuple[Rule, ...]:
-    """The shipped rules and those below further folders.
+    """Load the shipped rules and those in further folders.
 
     Raises:
         RuleFileError: A rule file cannot be used.
@@ -37,17 +38,17 @@ def load_rules(folders: Iterable[Path] = ()) -> tuple[Rule, ...]:
 def read(
     *reports: str | Path, kernel_name: str = "", source_folders: Sequence[Path] = (), instructions: bool = True
 ) -> Profile:
-    """The launches of one or more reports, as DataFrames.
+    """Read the launches of one or more reports into DataFrames.
 
     Args:
         reports: Report files, folders of them, or Nsight's raw CSV exports.
         kernel_name: Only launches of this kernel, or of those that match ``regex:`` and a pattern; empty for all.
         source_folders: Where to look for sources that the reports do not hold.
-        instructions: Whether to read machine code, what was counted in it, and sources too. Without them many launches
-            are read in less than half of the time, and rules that look at code are skipped, as for a CSV export.
+        instructions: Whether to read machine code, its counters and sources too. Without them many launches are read
+            in less than half of the time, and rules that need code are skipped, as for a CSV export.
 
     Raises:
-        UsageError: A name is empty, or the kernel's no pattern.
+        UsageError: A name is empty, or the pattern is not valid.
         ReportError: A report is unreadable, damaged or empty.
     """
     from ncuview.pipeline.profiled import read_with_sources
@@ -62,26 +63,26 @@ def run(
     *,
     export: str | Path | None = None,
     timeout_s: float = math.inf,
-    progress: Progressed | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Profile:
-    """Run a command or a Python function under ncu; its launches, as ``read`` gives them.
+    """Run a command or a Python function under ncu and return its launches, as ``read`` does.
 
-    Where the program failed, or the time was over, after some launches, these are returned, and their ``failure`` says
-    what is missing.
+    Where the program failed, or its time limit was reached, after some launches, these are returned, and ``failure`` of
+    the profile names what is missing.
 
-    A function is called once, in a new Python, and only what that call launches is profiled. It takes no arguments
-    (``functools.partial`` gives it some), and what it returns or changes here is lost. One that can be imported by its
-    name travels as that; a lambda, or a function of a script or a notebook cell, needs cloudpickle, the extra
-    ``ncuview[notebook]``. What lives on the GPU cannot travel: make it inside the function. See docs/library.md.
+    A function is called once, in a new Python process, and only the launches of that call are profiled. It takes no
+    arguments (bind them with ``functools.partial``), and its result and side effects are lost. A function that can be
+    imported is sent by its name; a lambda, or a function of a script or notebook cell, needs cloudpickle, the extra
+    ``ncuview[notebook]``. Objects on the GPU cannot be sent: create them inside the function. See docs/library.md.
 
     Args:
-        target: A command as one string, as in a shell, or as its words, of which a first one that ends in .py is run by
-            this Python; or the function.
-        rules: The rules whose metrics are collected; the shipped ones by default.
-        options: Which launches are profiled, and how, in ncu's own terms.
-        export: Where the report is to stay; None keeps no file. See ``profiling.program.run_program``.
-        timeout_s: How long the program may take under ncu, in seconds.
-        progress: Told about every kernel that ncu starts and finishes.
+        target: A command as one string, as in a shell, or as a list of words; a first word that ends in .py is run by
+            this Python. Or the function.
+        rules: The rules whose metrics are collected; None for the shipped ones.
+        options: Which launches are profiled, and how, under ncu's option names.
+        export: Where to keep the report; None keeps no file. See ``profiling.program.run_program``.
+        timeout_s: The time limit of the program under ncu, in seconds.
+        progress: Called for every kernel that ncu starts and finishes.
 
     Raises:
         UsageError: There is no such program, or the function cannot be sent.
@@ -90,10 +91,11 @@ def run(
         NothingProfiled: No launch was profiled.
     """
     from ncuview.base.report_files import named_path
-    from ncuview.pipeline.profiled import planned, profiled_program
+    from ncuview.pipeline.profiled import planned_metrics, profile_program
 
-    kept = None if export is None else named_path(export)
-    found, _ = profiled_program(target, planned(rules), options, export=kept, timeout_s=timeout_s, progress=progress)
+    path = None if export is None else named_path(export)
+    metrics = planned_metrics(rules)
+    found, _ = profile_program(target, metrics, options, export=path, timeout_s=timeout_s, progress=progress)
     return found
 
 
@@ -102,7 +104,7 @@ profile = run
 
 
 def diagnose(profile: Profile, rules: Sequence[Rule] | None = None) -> Diagnosis:
-    """Judge every launch of a profile and rank what to do."""
+    """Evaluate the rules on every launch of a profile and rank the findings."""
     from ncuview.engine.rank import diagnose as rank
 
     return rank(profile, load_rules() if rules is None else rules)
@@ -114,18 +116,18 @@ def analyze(
     live: bool | None = None,
     kernel_name: str = "",
     source_folders: Sequence[Path] = (),
-    progress: Progressed | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Diagnosis:
     """Diagnose reports, or one kernel of the catalogue.
 
     Args:
         targets: Report files, folders of them or CSV exports, or the name of one catalogue kernel.
-        rules: The rules to judge by; the shipped ones by default.
+        rules: The rules to evaluate; None for the shipped ones.
         live: For a catalogue kernel: True profiles it here, False uses the recorded profile, None profiles it here when
             GPU, ncu, nvcc and PyCUDA are all there.
         kernel_name: For reports: only launches of this kernel, or of those that match ``regex:`` and a pattern.
         source_folders: For reports: where to look for sources that they do not hold.
-        progress: Told about every kernel that ncu starts and finishes.
+        progress: Called for every kernel that ncu starts and finishes.
 
     Raises:
         NcuviewError: See errors.py.
@@ -146,14 +148,14 @@ def compare(
     *,
     force: bool = False,
 ) -> Comparison:
-    """Diagnose two reports and say what changed from one to the other, and whether the first advice kept its promise.
+    """Diagnose two reports and compare them: changed times and counters, and whether the first prediction held.
 
     Args:
         before: A report, a folder of them or a CSV export.
         after: The same, of the changed program.
-        rules: The rules to judge by; the shipped ones by default.
+        rules: The rules to evaluate; None for the shipped ones.
         kernel_name: Only launches of this kernel, or of those that match ``regex:`` and a pattern.
-        renamed: Old name -> new name of kernels that are called differently in ``after``.
+        renamed: Old name -> new name of kernels that have another name in ``after``.
         force: Compare what was profiled on different GPUs or with different settings.
 
     Raises:
@@ -175,12 +177,12 @@ def check(
     fail_on: Level = "error",
     force: bool = False,
 ) -> Gate:
-    """Diagnose what ``analyze`` takes, and hold it against a budget, a baseline or both.
+    """Diagnose the same targets as ``analyze``, and check them against a budget, a baseline or both.
 
     Args:
         targets: As for ``analyze``.
-        budget: The file that says what kernels are allowed.
-        baseline: The file of what they took before.
+        budget: The path of the file with the limits.
+        baseline: The path of the file with an earlier measurement.
         rules: As for ``analyze``.
         live: As for ``analyze``.
         kernel_name: As for ``analyze``.
@@ -201,7 +203,7 @@ def check(
     from ncuview.pipeline.examine import examine
 
     if budget is None and baseline is None:
-        raise UsageError("there is nothing to check by", hint="Give budget= or baseline=.")
+        raise UsageError("there is nothing to check against", hint="Give budget= or baseline=.")
     allowed = None if budget is None else read_budget(named_path(budget))
     before = None if baseline is None else (str(baseline), read_baseline(named_path(baseline)))
     examined = examine(*targets, rules=rules, live=live, kernel_name=kernel_name)
@@ -212,9 +214,9 @@ def ladder(
     family: str,
     rules: Sequence[Rule] | None = None,
     live: bool | None = None,
-    progress: Progressed | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Ladder:
-    """Diagnose a whole family and set each promise beside what the better kernel measured.
+    """Diagnose a complete family and compare each prediction with the measured speedup of the better kernel.
 
     Raises:
         UnknownFamily: There is no such family.

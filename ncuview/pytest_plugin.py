@@ -1,9 +1,9 @@
-"""Pytest plugin: the fixture ``ncuview`` profiles a program or function in a test, or reads stored reports.
+"""Pytest plugin: the fixture ``ncuview`` (``Profiler``) profiles a program or function in a test, or reads reports.
 
-It returns a ``KernelResult``; a failed comparison shows what was measured and the next step. Where GPU or ncu is
-missing the test is skipped, or fails by ``--ncuview-require-gpu``.
-The plugin is loaded by every run of pytest where ncuview is installed, so that it imports little but pytest before a
-test asks for it.
+Its methods return a ``KernelResult``; without GPU or ncu the test is skipped, or fails by ``--ncuview-require-gpu``.
+
+A failed comparison shows the measurement and the next step. Every run of pytest loads the plugin where ncuview is
+installed, so that it imports little but pytest until a test uses it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LONGEST_NAME = 150
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of the command line."""
+    """Add the command-line options."""
     group = parser.getgroup("ncuview", "profiles of GPU kernels")
     group.addoption(
         "--ncuview-report", metavar="DIR", type=Path, help="Keep the reports that tests profile in this folder."
@@ -48,12 +48,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell pytest about the marker."""
+    """Register the marker."""
     config.addinivalue_line("markers", _MARKER)
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
-    """Say under a failed comparison what was measured, and the next step of the kernel."""
+    """Show the measurement and the kernel's next step under a failed comparison."""
     measured = next((side for side in (left, right) if isinstance(side, Measured)), None)
     return [f"{left!r} {op} {right!r}", *measured.explanation()] if measured is not None else None
 
@@ -72,7 +72,7 @@ def profiler(request: pytest.FixtureRequest) -> Profiler:
 
 
 class Profiler:
-    """What the fixture ``ncuview`` is."""
+    """The object of the fixture ``ncuview``: it profiles targets or reads reports."""
 
     def __init__(
         self, name: str, folder: Path | None = None, options: Mapping[str, Any] | None = None, *, required: bool = False
@@ -80,19 +80,19 @@ class Profiler:
         """Prepare for one test.
 
         Args:
-            name: The test's, which reports are called after.
-            folder: Where reports stay; None keeps none.
-            options: What ``profile`` takes where a call does not say otherwise.
+            name: The test's name, which its reports get.
+            folder: Where reports are kept; None keeps none.
+            options: The options of the marker, which a call of ``profile`` may override.
             required: Whether a missing GPU fails the test.
         """
         self._name, self._folder, self._given, self._required = name, folder, options or {}, required
-        self._kept = 0
+        self._reports_made = 0
 
     def profile(self, target: Target, **options: Any) -> KernelResult:
-        """Run a command or a Python function under ncu and diagnose what it launches; skip where that is not possible.
+        """Run a command or a Python function under ncu and diagnose its launches; skip the test where impossible.
 
         Args:
-            target: A command as its words or as one string, or a function without arguments: see ``ncuview.profile``.
+            target: A command as a list of words or as one string, or a function without arguments: see ``ncuview.run``.
             options: The fields of ``ncuview.NcuOptions``, and ``timeout_s``; they override those of the marker.
 
         Raises:
@@ -127,18 +127,18 @@ class Profiler:
             return _result(api.read(*reports))
 
     def _skip(self, error: ToolError) -> NoReturn:
-        """Leave the test with the reason, or fail it where a GPU is required."""
+        """Skip the test with the reason, or fail it where a GPU is required."""
         if self._required:
             raise error
         name = f"{error.id}: " if error.id.startswith("NCU-") else ""
         pytest.skip(" ".join(filter(None, [f"ncuview: {name}{error}.", error.hint])))
 
     def _report(self) -> Path | None:
-        """The file that the next report is to stay in; that of an earlier run makes room for it."""
+        """The path for the next report; a file of an earlier run is deleted."""
         if self._folder is None:
             return None
-        self._kept += 1
-        number = f"-{self._kept}" if self._kept > 1 else ""
+        self._reports_made += 1
+        number = f"-{self._reports_made}" if self._reports_made > 1 else ""
         report = self._folder / f"{_file_name(self._name)}{number}.ncu-rep"
         self._folder.mkdir(parents=True, exist_ok=True)
         report.unlink(missing_ok=True)
@@ -154,15 +154,15 @@ def _rules() -> tuple[Rule, ...]:
 
 
 def _result(profile: Profile) -> KernelResult:
-    """What a test asks; a profile without some of its launches would pass tests that these fail."""
+    """The result for a test; an incomplete profile could pass tests that the complete one fails."""
     from ncuview import api
     from ncuview.pipeline import examine
 
-    return KernelResult(examine.whole(profile), api.diagnose(profile, _rules()))
+    return KernelResult(examine.require_complete(profile), api.diagnose(profile, _rules()))
 
 
 def _file_name(test: str) -> str:
-    """A test's name as that of a file; where it had to change, its hash keeps it apart from others."""
+    """A test's name as a file name; where characters had to change, a hash makes it unique."""
     name = test.replace("/", ".").replace("::", ".")
     plain = _NO_FILE_NAME.sub("-", name)[-_LONGEST_NAME:].strip(".-")
     return plain if plain == name else f"{plain}-{sha256(test.encode()).hexdigest()[:8]}"
@@ -175,7 +175,7 @@ def _options(marker: pytest.Mark | None) -> Mapping[str, Any]:
 
 
 def _ncu_options(given: Mapping[str, Any]) -> tuple[Any, float]:
-    """The options of ncu, and the time in seconds that a program may take."""
+    """The options of ncu, and the program's time limit in seconds."""
     from dataclasses import fields
     from math import inf
 

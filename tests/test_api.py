@@ -25,7 +25,7 @@ def test_check_says_what_the_command_says(tmp_path: Path, most: float, code: int
 
 
 def test_check_needs_something_to_check_by(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="nothing to check by"):
+    with pytest.raises(UsageError, match="nothing to check against"):
         ncuview.check(RECORDED)
     with pytest.raises(BudgetError, match="there is no budget file"):
         ncuview.check(RECORDED, budget=tmp_path / "gone.toml")

@@ -81,7 +81,7 @@ def ncuview(
 
 
 def assert_failed(ended: Ended, code: int, *says: str) -> None:
-    """It left with this code, wrote nothing to standard output, and told the user what is wrong in plain words."""
+    """It left with this code, wrote nothing to standard output, and named the error in plain words."""
     assert ended.code == code, ended.err
     assert ended.out == ""
     assert "Traceback" not in ended.err
@@ -174,7 +174,7 @@ def test_a_rule_of_the_user_that_takes_a_shipped_code_is_refused(tmp_path: Path)
 # Reports without usable data
 
 
-def whole_report() -> bytes:
+def complete_report() -> bytes:
     return read_report(DIVERGENCE)
 
 
@@ -194,16 +194,16 @@ BAD_REPORTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "folder": (Path.mkdir, "no report below"),
     "pipe without writer": (make_pipe, "a pipe or device"),
     "device": (lambda path: path.symlink_to("/dev/zero"), "a pipe or device"),
-    "header only": (partial(write, content=lambda: whole_report()[:4]), "damaged"),
+    "header only": (partial(write, content=lambda: complete_report()[:4]), "damaged"),
 }
 PARTIAL_REPORTS: dict[str, tuple[Callable[[], bytes], int]] = {
-    "cut after a quarter": (lambda: whole_report()[: len(whole_report()) // 4], 2),
-    "cut in the middle": (lambda: whole_report()[: len(whole_report()) // 2], 7),
-    "last byte missing": (lambda: whole_report()[:-1], 14),
-    "one byte more": (lambda: whole_report() + b"\n", 15),
-    "two reports joined": (lambda: whole_report() * 2, 15),
+    "cut after a quarter": (lambda: complete_report()[: len(complete_report()) // 4], 2),
+    "cut in the middle": (lambda: complete_report()[: len(complete_report()) // 2], 7),
+    "last byte missing": (lambda: complete_report()[:-1], 14),
+    "one byte more": (lambda: complete_report() + b"\n", 15),
+    "two reports joined": (lambda: complete_report() * 2, 15),
 }
-"""What each holds, and how many of its launches are whole."""
+"""What each holds, and how many of its launches are complete."""
 
 
 @pytest.mark.parametrize(("make", "says"), BAD_REPORTS.values(), ids=BAD_REPORTS)
@@ -215,23 +215,23 @@ def test_a_bad_report_leaves_with_3(tmp_path: Path, make: Callable[[Path], objec
     assert ended.err.count("\n") == 2, "a message and a hint"
 
 
-@pytest.mark.parametrize(("content", "whole"), PARTIAL_REPORTS.values(), ids=PARTIAL_REPORTS)
-def test_of_a_partial_report_the_whole_launches_are_shown_and_it_leaves_with_3(
-    tmp_path: Path, content: Callable[[], bytes], whole: int
+@pytest.mark.parametrize(("content", "complete"), PARTIAL_REPORTS.values(), ids=PARTIAL_REPORTS)
+def test_the_complete_launches_of_a_partial_report_are_shown_and_it_exits_with_3(
+    tmp_path: Path, content: Callable[[], bytes], complete: int
 ) -> None:
     report, answer = tmp_path / "bad.ncu-rep", tmp_path / "answer.json"
     report.write_bytes(content())
     ended = ncuview("analyze", report, "--output", answer)
     assert f"Incomplete: {report}" in " ".join(" ".join(ended.out.splitlines()[:3]).split())
-    assert f"launches 0 to {whole - 1} were read" in ended.err
-    assert [launch["index"] for launch in json.loads(answer.read_text())["launches"]] == list(range(whole))
+    assert f"launches 0 to {complete - 1} were read" in ended.err
+    assert [launch["index"] for launch in json.loads(answer.read_text())["launches"]] == list(range(complete))
     assert_failed(replace(ended, out=""), 3, str(report), "damaged")
     assert ended.err.count("\n") == 2, "a message and a hint"
 
 
 def test_one_bad_report_among_good_ones_is_not_passed_over(tmp_path: Path) -> None:
     bad = tmp_path / "bad.ncu-rep"
-    bad.write_bytes(whole_report()[:-1])
+    bad.write_bytes(complete_report()[:-1])
     ended = ncuview("analyze", DIVERGENCE, bad)
     assert "Incomplete: " in ended.out
     assert_failed(replace(ended, out=""), 3, str(bad))
@@ -243,7 +243,7 @@ def test_a_kernel_that_a_report_does_not_hold_is_no_empty_answer() -> None:
 
 def test_a_bad_report_is_not_scrubbed(tmp_path: Path) -> None:
     bad, target = tmp_path / "bad.ncu-rep", tmp_path / "good.ncu-rep"
-    bad.write_bytes(whole_report()[:-1])
+    bad.write_bytes(complete_report()[:-1])
     assert_failed(ncuview("scrub", bad, target), 3, str(bad))
     assert not target.exists()
 
@@ -251,8 +251,8 @@ def test_a_bad_report_is_not_scrubbed(tmp_path: Path) -> None:
 # Reports with too few metrics
 
 
-def scrubbed_to(path: Path, *kept: str) -> Path:
-    scrub(DIVERGENCE, path, keep=lambda name: name.startswith(kept))
+def scrubbed_to(path: Path, *names: str) -> Path:
+    scrub(DIVERGENCE, path, keep=lambda name: name.startswith(names))
     return path
 
 
@@ -356,7 +356,7 @@ def test_without_live_the_recorded_profile_says_what_is_missing(tmp_path: Path) 
 # The user's own table
 
 
-def test_a_calibration_is_printed_kept_and_used(tmp_path: Path) -> None:
+def test_a_calibration_is_printed_saved_and_used(tmp_path: Path) -> None:
     table = tmp_path / "ncuview" / "attainable.toml"
     before = ncuview("analyze", "transposeCoalesced", "--recorded", XDG_CONFIG_HOME=str(tmp_path))
     ended = ncuview("calibrate", "--from", CALIBRATION, "--from", RECORDED, XDG_CONFIG_HOME=str(tmp_path))
@@ -439,7 +439,7 @@ def test_a_full_disk_is_no_bug_of_ours(word: str) -> None:
     assert done.stderr == b"ncuview: standard output cannot be written: No space left on device\n"
 
 
-@pytest.mark.checkout  # beside an installed ncuview stands NVIDIA's reader, which the child then finds first
+@pytest.mark.checkout  # in the folder of an installed ncuview is NVIDIA's reader, which the child then finds first
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=lambda sent: sent.name)
 def test_a_signal_ends_the_run_and_the_child_that_reads_the_report(tmp_path: Path, sent: signal.Signals) -> None:
     ready = tmp_path / "ready"
@@ -618,7 +618,7 @@ def test_color_can_be_switched_off_and_nothing_else_changes(colored: str, env: d
     assert [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", colored).split("\n")] == plain.split("\n")
 
 
-def test_letters_that_a_terminal_lacks_do_not_stop_a_page() -> None:
+def test_letters_that_a_terminal_cannot_show_do_not_stop_a_page() -> None:
     ended = ncuview("explain", "SMEM001", PYTHONIOENCODING="ascii")
     assert (ended.code, ended.err) == (0, "")
     assert "Filipovi\\u010d" in ended.out
@@ -650,7 +650,7 @@ def test_a_kernel_is_chosen_by_name_or_pattern() -> None:
         assert {launch["kernel"] for launch in launches} == {"divergentWithinWarp"}
 
 
-def test_a_ladder_is_a_document_with_a_promise_and_a_measurement_for_each_step() -> None:
+def test_a_ladder_is_a_document_with_prediction_and_measurement_for_each_step() -> None:
     ended = ncuview("ladder", "transpose", "--recorded", "--format", "json")
     assert (ended.code, ended.err) == (0, "")
     document = ended.document
@@ -690,7 +690,7 @@ def test_lists_are_for_people_and_for_programs(command: str, version: int, membe
     assert len(page.out.splitlines()) > len(names)
 
 
-def test_the_shipped_rules_keep_what_they_claim() -> None:
+def test_the_shipped_rules_are_right() -> None:
     ended = ncuview("rules", "check", shipped("rules"))
     assert (ended.code, ended.err) == (0, "")
     lines = ended.out.splitlines()
@@ -748,7 +748,7 @@ def test_all_quantities_are_listed() -> None:
     assert all(f"\n{name}: {metric}" in ended.out for name, metric in OF_INSTRUCTIONS.items())
 
 
-def test_the_version_is_told() -> None:
+def test_the_version_is_printed() -> None:
     ended = ncuview("--version")
     assert (ended.code, ended.out, ended.err) == (0, f"ncuview {__version__}\n", "")
 
@@ -860,7 +860,7 @@ def test_options_for_another_kind_of_target_are_refused(args: list[str | Path], 
 
 
 @pytest.mark.parametrize("target", ["mine.cu", "mine.py"])
-def test_a_program_of_ones_own_needs_a_gpu(target: str, tmp_path: Path) -> None:
+def test_a_program_of_the_user_needs_a_gpu(target: str, tmp_path: Path) -> None:
     (tmp_path / "mine.cu").write_text('extern "C" __global__ void k(float *a) { a[0] = 1; }\n', encoding="utf-8")
     (tmp_path / "mine.py").write_text("print(1)\n", encoding="utf-8")
     launch = ["--kernel", "k", "--grid", "1", "--block", "32", "--arg", "out float32[32]"] if ".cu" in target else []

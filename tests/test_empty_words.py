@@ -55,9 +55,9 @@ def ended(*args: str) -> tuple[int, str]:
     said: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.argv", ["ncuview", *args])
-        patch.setattr(program, "hear_signals", lambda: None)
-        patch.setattr(program, "complain", lambda message, *_: said.append(message))
-        patch.setattr(program, "say", said.append)
+        patch.setattr(program, "install_signal_handlers", lambda: None)
+        patch.setattr(program, "print_error", lambda message, *_: said.append(message))
+        patch.setattr(program, "print_message", said.append)
         with pytest.raises(SystemExit) as left:
             program.main()
     return cast("int", left.value.code), "\n".join(said)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ncuview.base.errors import NcuviewError
-from ncuview.gate.verdict import first_of
+from ncuview.gate.verdict import most_serious
 from ncuview.reader.precheck import read_report
 from tests.test_cli import CALIBRATION, RECORDED, ROOT, Ended, environment, ncuview
 
@@ -40,8 +40,8 @@ CLOSED = '[[budget]]\nkernel = "*"\nmetric = "gst_transactions_per_request"\nmax
 
 @pytest.mark.parametrize(("first", "second"), list(itertools.combinations(PRECEDENCE, 2)))
 def test_of_two_codes_the_graver_one_is_given(first: int, second: int) -> None:
-    assert first_of([first, second]) == first
-    assert first_of([second, first]) == first
+    assert most_serious([first, second]) == first
+    assert most_serious([second, first]) == first
 
 
 def test_every_error_has_a_code_of_the_contract() -> None:

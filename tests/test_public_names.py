@@ -30,7 +30,7 @@ def test_dir_shows_the_public_names_and_nothing_else() -> None:
         *("read", "run", "diagnose"),
         *("analyze", "compare", "check", "render"),
         "ladder",
-        *("findings_frame", "metrics_frame", "walls_frame", "plot_ladder", "plot_walls"),
+        *("findings_frame", "metrics_frame", "units_frame", "plot_ladder", "plot_units"),
     }
 
 
@@ -44,6 +44,8 @@ def test_names_of_earlier_releases_still_work() -> None:
     assert ncuview.profile is ncuview.run
     assert callable(ncuview.load_rules)
     assert callable(ncuview.scrub)
+    assert ncuview.walls_frame is ncuview.units_frame
+    assert ncuview.plot_walls is ncuview.plot_units
 
 
 def test_a_star_import_brings_exactly_the_public_names() -> None:

@@ -1,6 +1,6 @@
-"""The command line of ncuview: one module per command, and ``main`` and ``run``, which start it.
+"""The command line of ncuview: one module per command; ``main`` and ``run`` parse ``sys.argv`` and start a command.
 
-Each command parses its options, makes one call of the library, prints, and leaves with an exit code.
+A command parses its options, calls one library function, prints the answer and exits with a code.
 """
 
 from ncuview.cli.app import main, run

@@ -1,6 +1,8 @@
-"""``ncuview analyze``: diagnoses reports, kernels, .cu and Python files or programs, and prints the next optimization.
+"""``ncuview analyze``: diagnoses reports, catalogue kernels, .cu and Python files, or programs, and prints the advice.
 
-Options here: output files, ``--look quick``, ``--dry-run``, ``--no-counters``, ``--top``, ``--diff`` (patches).
+It has options for outputs, sampling, a dry run, a run without counters, a ranking (``--top``) and patches (``--diff``).
+
+``cli.inputs`` has the options that it shares with ``check``.
 """
 
 from __future__ import annotations
@@ -15,13 +17,13 @@ from ncuview.cli.outputs import (
     FormatOption,
     OutputOption,
     SourceRootOption,
-    deliver,
     destinations,
-    failures_delivered,
-    leave,
+    errors_written,
+    exit_with,
+    write_answer,
 )
-from ncuview.cli.printing import ShownProgress, complain, print_exactly, print_text
-from ncuview.cli.without_counters import tell_without_counters
+from ncuview.cli.printing import ProgressDisplay, print_error, print_text, print_unchanged
+from ncuview.cli.without_counters import report_without_counters
 from ncuview.render.text import safe_page
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Look(StrEnum):
-    """How closely a program is looked at."""
+    """How thoroughly a program is profiled."""
 
     FULL = "full"
     QUICK = "quick"
@@ -52,24 +54,24 @@ def analyze(
     ] = None,
     diff_only: Annotated[bool, option("Print the changes of your source as patches for git apply.", "--diff")] = False,
 ) -> None:
-    """Say what to change next in a kernel: from a live run, its recorded profile, or any report."""
+    """Name what to change next in a kernel: from a live run, its recorded profile, or any report."""
     files = destinations(to, output)
     if top is not None and top < 0:
         raise UsageError("--top takes a number of kernels")
     quick = look is Look.QUICK
-    inputs.refuse_mixture()
+    inputs.refuse_conflicting_options()
     if quick and inputs.export:
         raise UsageError("--export keeps the report of a program that is profiled in one run")
     if quick and not inputs.runs_program:
-        raise UsageError("--look quick samples the launches of a program", hint="Reports hold what they hold.")
+        raise UsageError("--look quick samples the launches of a program", hint="Leave it out for reports and kernels.")
     if no_counters:
-        tell_without_counters(inputs, to, files)
+        report_without_counters(inputs, to, files)
         return
     rules = inputs.chosen_rules()
     if dry_run:
         _forecast(inputs, rules, quick=quick)
         return
-    with failures_delivered(inputs, to, files), ShownProgress() as progress:
+    with errors_written(inputs, to, files), ProgressDisplay() as progress:
         if quick:
             from ncuview.pipeline.sampled import analyze_sampled
 
@@ -81,20 +83,20 @@ def analyze(
                 no_progress_s=inputs.no_progress_timeout,
                 progress=progress.show,
             )
-            profile = None  # two, of which each shows a part
+            profile = None  # there are two, and each holds some of the launches
         else:
             examined = inputs.examine(rules, progress.show)
             diagnosis, profile = examined.diagnosis, examined.profile
     if diff_only:
         _print_patches(diagnosis)
-        leave(diagnosis.failure)
+        exit_with(diagnosis.failure)
         return
-    deliver(diagnosis, to, files, top=top, rules=rules, source_root=source_root, profile=profile)
-    leave(diagnosis.failure)
+    write_answer(diagnosis, to, files, top=top, rules=rules, source_root=source_root, profile=profile)
+    exit_with(diagnosis.failure)
 
 
 def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, *, quick: bool) -> None:
-    """Print ncu's command and what it will cost."""
+    """Print ncu's command and its estimated cost."""
     if not inputs.runs_program and inputs.suffix != ".cu":
         raise UsageError("--dry-run is for programs, Python and .cu files")
     from ncuview.catalogue.live import host_command
@@ -106,12 +108,12 @@ def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, *, quick: bool) ->
 
 
 def _print_patches(diagnosis: Diagnosis) -> None:
-    """The changes of the user's source, each once; on stderr, why a kernel has none."""
+    """Print each change of the user's source once; on stderr, the reason where a kernel has none."""
     edits = [(launch.kernel, finding.edit) for launch in diagnosis.launches for finding in launch.findings[:1]]
     for patch in dict.fromkeys(edit.diff for _, edit in edits if edit and edit.diff):
-        print_exactly(patch)
+        print_unchanged(patch)
     for kernel, edit in dict.fromkeys(edits):
         if not edit:
-            complain(f"{kernel}: its source is not on this machine", "--source-folders says where to look.")
+            print_error(f"{kernel}: its source is not on this machine", "--source-folders names where to look.")
         elif edit.reason:
-            complain(f"{kernel}: {edit.reason}")
+            print_error(f"{kernel}: {edit.reason}")

@@ -1,4 +1,7 @@
-"""Register all commands, run the command line, and turn every exception into a message and an exit code."""
+"""The typer ``app`` with all commands; ``main`` runs it and turns every exception into a message and an exit code.
+
+``run`` is the entry point of the command ``ncuview``: it calls ``main`` and exits at once.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +23,22 @@ from ncuview.cli.diff import diff
 from ncuview.cli.doctor import doctor
 from ncuview.cli.empty_words import Command, Group
 from ncuview.cli.metrics import metrics
-from ncuview.cli.printing import complain, discard_stdout, open_closed_streams, print_text, say, show_what_is_left_out
+from ncuview.cli.printing import (
+    discard_stdout,
+    open_closed_streams,
+    print_error,
+    print_message,
+    print_text,
+    show_log_messages,
+)
 from ncuview.cli.report import report
 from ncuview.cli.rules import check_rules, explain, rules
 from ncuview.cli.scrub import scrub
-from ncuview.cli.signals import Terminated, hear_signals
+from ncuview.cli.signals import Terminated, install_signal_handlers
 
 INTERNAL_ERROR = 70
 _TAKE_PROGRAMS = ("analyze", "calibrate", "check")
-"""Commands whose words behind ``--`` are a program's."""
+"""Commands that take a program after ``--``."""
 
 app = typer.Typer(
     cls=Group,
@@ -67,48 +77,48 @@ def common(
 
 
 def main() -> NoReturn:
-    """Run the command line and turn every failure into a message and the exit code that it stands for."""
+    """Run the command line and turn every failure into a message and its exit code."""
     open_closed_streams()
-    hear_signals()
-    show_what_is_left_out()
+    install_signal_handlers()
+    show_log_messages()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 lacks some letters of names
+            stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 cannot show all letters of names
     try:
         code = _run(*_split_program(sys.argv[1:]))
     except NcuviewError as error:
-        complain(str(error), error.hint, error.id)
+        print_error(str(error), error.hint, error.id)
         code = error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        complain("interrupted")
+        print_error("interrupted")
         code = 128 + signal.SIGINT
     except Terminated:
-        complain("terminated")
+        print_error("terminated")
         code = 128 + signal.SIGTERM
     except BrokenPipeError:
-        discard_stdout()  # the reader of our output has gone
+        discard_stdout()  # the reader of the output has exited
         code = 128 + signal.SIGPIPE
-    except Exception as error:  # noqa: BLE001  (a bug must not leave with 0 or 1)
+    except Exception as error:  # noqa: BLE001  (a bug must not exit with 0 or 1)
         code = _usage_exit_code(error) or _unwritable() or _internal_error(error)
     sys.exit(code)
 
 
 def run() -> NoReturn:
-    """What the command ``ncuview`` is: ``main``, and then the end at once, since Python's own takes up to 0.2 s.
+    """Call ``main`` and exit at once, since Python's own shutdown takes up to 0.2 s.
 
-    Nothing is lost: all that is opened or started is closed by then.
+    Nothing is lost: all files and processes are closed by then.
     """
     try:
         main()
     except SystemExit as left:
         for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):  # main has said so, where it matters
+            with suppress(OSError, ValueError):  # main has already reported it where it matters
                 stream.flush()
         os._exit(left.code if isinstance(left.code, int) else INTERNAL_ERROR)
 
 
 def _split_program(args: list[str]) -> tuple[list[str], tuple[str, ...] | None]:
-    """The words before the first ``--``, and those behind it, which are a program's and never options of ours."""
+    """The words before the first ``--``, and the words of a program after it, which are no options of ncuview."""
     if not args or args[0] not in _TAKE_PROGRAMS or "--" not in args:
         return args, None
     at = args.index("--")
@@ -116,7 +126,7 @@ def _split_program(args: list[str]) -> tuple[list[str], tuple[str, ...] | None]:
 
 
 def _run(args: list[str], program: tuple[str, ...] | None = None) -> int:
-    """What typer's own main does, which gives 0 on Ctrl-C and 1, a failed gate, when the reader of a pipe has gone."""
+    """Run typer without its own main, which exits with 0 on Ctrl-C and with 1, a failed gate, on a closed pipe."""
     command = typer.main.get_command(app)
     try:
         with command.make_context("ncuview", args, obj=program) as context:
@@ -127,22 +137,22 @@ def _run(args: list[str], program: tuple[str, ...] | None = None) -> int:
 
 
 def _usage_exit_code(error: Exception) -> int | None:
-    """The exit code of an error that typer raised about the command line, once it has been shown."""
+    """Show a usage error that typer raised; its exit code."""
     show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
     if not callable(show) or not isinstance(code, int):
         return None
     shown = io.StringIO()
     show(shown)
-    say(_printable(shown.getvalue().rstrip()))
+    print_message(_printable(shown.getvalue().rstrip()))
     return code
 
 
 def _unwritable() -> int | None:
-    """The exit code where standard output does not take what typer has written to it, once that has been said."""
+    """Report that standard output rejects what typer has written to it; the exit code, or None where it does not."""
     try:
         print_text("")
     except UsageError as refused:
-        complain(str(refused))
+        print_error(str(refused))
         return refused.exit_code
     return None
 
@@ -150,10 +160,10 @@ def _unwritable() -> int | None:
 def _internal_error(error: Exception) -> int:
     import traceback
 
-    # Nothing of ours is imported here: it may be what is broken.
-    say(_printable(traceback.format_exc().rstrip()))
-    say(f"ncuview: internal error: {type(error).__name__}: {str(error)!a}")
-    say("  This is a bug of ncuview; please report it.")
+    # No module of ncuview is imported here: it may be the one with the bug.
+    print_message(_printable(traceback.format_exc().rstrip()))
+    print_message(f"ncuview: internal error: {type(error).__name__}: {str(error)!a}")
+    print_message("  This is a bug of ncuview; please report it.")
     return INTERNAL_ERROR
 
 

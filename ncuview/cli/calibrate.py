@@ -1,6 +1,8 @@
-"""``ncuview calibrate``: measures the share of each unit's peak that good kernels attain, and keeps the table.
+"""``ncuview calibrate``: measures the share of each unit's peak that good kernels attain, and writes the user's table.
 
-With ``--repeat`` it measures how far times and counters of repeated runs differ; ``--from`` reads reports instead.
+With ``--repeat`` it measures and writes instead how far times and counters of repeated runs spread.
+
+``--from`` uses existing reports; ``--output`` names another file.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ import typer
 
 from ncuview.base.errors import UsageError
 from ncuview.cli.inputs import option
-from ncuview.cli.printing import ShownProgress, print_text, say, width
+from ncuview.cli.printing import ProgressDisplay, print_message, print_text, width
 
-_LEAST = 2
+_LEAST_REPEATS = 2
 
 
 def calibrate(
@@ -27,14 +29,14 @@ def calibrate(
     ] = None,
     reports: Annotated[
         list[Path] | None,
-        typer.Option("--from", metavar="REPORT", help="Take reports of an earlier run instead. Repeatable."),
+        typer.Option("--from", metavar="REPORT", help="Use reports of an earlier run instead. Repeatable."),
     ] = None,
     repeat: Annotated[
-        int | None, option("Profile so often, and keep how far times and counters spread.", "--repeat")
+        int | None, option("Profile this many times, and keep the spread of times and counters.", "--repeat")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The table to write. Default: your own, which predictions rest on."),
+        typer.Option("--output", "-o", help="The table to write. Default: your own, which predictions use."),
     ] = None,
 ) -> None:
     """Measure which share of each unit's peak good kernels attain on this GPU, and keep it for predictions."""
@@ -44,15 +46,15 @@ def calibrate(
             raise UsageError("kernels and programs are for --repeat", hint="--repeat 6 measures how far runs differ.")
         _attainable(reports or [], output)
         return
-    if repeat < _LEAST:
-        raise UsageError(f"--repeat takes {_LEAST} or more")
+    if repeat < _LEAST_REPEATS:
+        raise UsageError(f"--repeat takes {_LEAST_REPEATS} or more")
     if sum(map(bool, (kernels, program, reports))) != 1:
-        raise UsageError("--repeat takes kernels of the catalogue, or a program behind --, or reports by --from")
+        raise UsageError("--repeat takes kernels of the catalogue, or a program after --, or reports by --from")
     _spreads(kernels or [], program or (), reports or [], repeat, output)
 
 
 def _attainable(reports: list[Path], output: Path | None) -> None:
-    """Measure what good kernels attain."""
+    """Measure the shares of peak that good kernels attain."""
     from ncuview.base.paths import users_table
     from ncuview.pipeline import calibration
     from ncuview.render.calibration import calibration_page
@@ -60,29 +62,29 @@ def _attainable(reports: list[Path], output: Path | None) -> None:
 
     table = _table(output, users_table())
     check_writable(table)
-    with ShownProgress() as progress:
+    with ProgressDisplay() as progress:
         found = calibration.calibrate(*reports, progress=progress.show)
     print_text(calibration_page(found, width()))
     save_calibration(found, table)
-    say(f"{table}: written, for {found.device}")
+    print_message(f"{table}: written, for {found.device}")
 
 
 def _spreads(
     kernels: list[str], program: tuple[str, ...], reports: list[Path], repeats: int, output: Path | None
 ) -> None:
-    """Measure how far runs of the same code differ, which ``check`` then allows for."""
+    """Measure how far runs of the same code differ, for ``check``."""
     from ncuview.base.paths import users_spreads
-    from ncuview.gate.spread import keep_spreads, read_spreads
+    from ncuview.gate.spread import read_spreads, save_spreads
     from ncuview.pipeline import calibration
     from ncuview.render.spread import spread_page
 
     table = _table(output, users_spreads())
-    read_spreads(table)  # one that cannot be used is refused before anything is measured
-    with ShownProgress() as progress:
+    read_spreads(table)  # refuses an unusable table before anything is measured
+    with ProgressDisplay() as progress:
         spreads = calibration.measure_spreads(kernels, program, reports, repeats=repeats, progress=progress.show)
     print_text(spread_page(spreads, width()))
-    keep_spreads(spreads, table)
-    say(f"{table}: written, for {', '.join(spreads.gpus)}")
+    save_spreads(spreads, table)
+    print_message(f"{table}: written, for {', '.join(spreads.gpus)}")
 
 
 def _table(output: Path | None, own: Path | None) -> Path:

@@ -1,6 +1,6 @@
 """``ncuview kernels`` lists the catalogue's kernels; ``ncuview ladder FAMILY`` diagnoses a family from naive to best.
 
-The ladder shows the predicted and the measured gain of each step.
+``ladder`` shows the predicted and the measured gain of each step.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ncuview.cli.outputs import (
     ListFormat,
     ListFormatOption,
     OutputOption,
-    deliver,
     destinations,
-    failures_delivered,
+    errors_written,
+    write_answer,
 )
-from ncuview.cli.printing import ShownProgress, print_text, width
+from ncuview.cli.printing import ProgressDisplay, print_text, width
 
 
 def ladder(
@@ -29,17 +29,17 @@ def ladder(
     to: FormatOption = "terminal",
     output: OutputOption = None,
 ) -> None:
-    """Walk a family from naive to best, with the gain that was promised and got at each step."""
+    """Diagnose a family from naive to best, with the predicted and the measured gain of each step."""
     from ncuview import api
 
     files = destinations(to, output)
-    with failures_delivered(None, to, files), ShownProgress() as progress:
-        climbed = api.ladder(family, api.load_rules(rules or ()), live, progress.show)
-    deliver(climbed, to, files)
+    with errors_written(None, to, files), ProgressDisplay() as progress:
+        answer = api.ladder(family, api.load_rules(rules or ()), live, progress.show)
+    write_answer(answer, to, files)
 
 
 def kernels(to: ListFormatOption = ListFormat.TERMINAL) -> None:
-    """List the kernels of the catalogue, with the document that each is from."""
+    """List the kernels of the catalogue, each with its source document."""
     from ncuview.catalogue.kernels import all_kernels
     from ncuview.render.lists import kernels_json, kernels_page
 

@@ -1,6 +1,8 @@
-"""``ncuview check``: judges kernels by budget and baseline, saves baselines, exits with 0 (gate open) or 1 (closed).
+"""``ncuview check``: checks kernels against a budget and a baseline, and saves baselines; the gate is the exit code.
 
-Exits with 3 or 4 where a check has no number or is inconclusive; ``--check-budget-only`` only reads the budget files.
+Exit codes of a gate: 0 open, 1 closed, 3 a value is missing, 4 inconclusive or not comparable.
+
+Further codes are those of errors. ``--check-budget-only`` only validates budget files.
 """
 
 from __future__ import annotations
@@ -16,12 +18,12 @@ from ncuview.cli.outputs import (
     FormatOption,
     OutputOption,
     SourceRootOption,
-    deliver,
     destinations,
-    failures_delivered,
-    leave,
+    errors_written,
+    exit_with,
+    write_answer,
 )
-from ncuview.cli.printing import ShownProgress, complain, say
+from ncuview.cli.printing import ProgressDisplay, print_error, print_message
 
 if TYPE_CHECKING:
     from ncuview.gate.baseline import Baseline
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class FailOn(StrEnum):
-    """From which level on a failure closes the gate."""
+    """The lowest level whose failures close the gate."""
 
     WARN = "warn"
     ERROR = "error"
@@ -39,7 +41,7 @@ class FailOn(StrEnum):
 
 
 class OnMissing(StrEnum):
-    """What a check is whose number is missing."""
+    """The result of a check whose value is missing."""
 
     FAIL = "fail"
     SKIP = "skip"
@@ -48,18 +50,18 @@ class OnMissing(StrEnum):
 @takes_inputs
 def check(
     inputs: Inputs,
-    budget: Annotated[Path | None, option("What is allowed, as TOML, or a pyproject.toml.", "--budget")] = None,
-    baseline: Annotated[Path | None, option("What was measured before, to compare with.", "--baseline")] = None,
-    save: Annotated[Path | None, option("Keep what is measured as a baseline.", "--save-baseline")] = None,
+    budget: Annotated[Path | None, option("The limits, as TOML, or a pyproject.toml.", "--budget")] = None,
+    baseline: Annotated[Path | None, option("An earlier measurement to compare with.", "--baseline")] = None,
+    save: Annotated[Path | None, option("Save the measurement as a baseline.", "--save-baseline")] = None,
     allow_missing: Annotated[
-        bool, option("Go on where the baseline is not there yet.", "--allow-missing-baseline")
+        bool, option("Continue where there is no baseline yet.", "--allow-missing-baseline")
     ] = False,
     force: Annotated[bool, option("Compare what was profiled differently.", "--force")] = False,
     fail_on: Annotated[FailOn, option("The least level whose failures close the gate.", "--fail-on")] = FailOn.ERROR,
     missing: Annotated[
-        OnMissing | None, option("Fail or skip what has no number. Default: leave with 3.", "--on-missing")
+        OnMissing | None, option("Fail or skip checks without a value. Default: exit with 3.", "--on-missing")
     ] = None,
-    exit_zero: Annotated[bool, option("Leave with 0 whatever the gate says.", "--exit-zero")] = False,
+    exit_zero: Annotated[bool, option("Exit with 0 whatever the result of the gate.", "--exit-zero")] = False,
     only_budget: Annotated[
         bool, option("Only check the budget files: --budget, and each TARGET.", "--check-budget-only")
     ] = False,
@@ -67,7 +69,7 @@ def check(
     output: OutputOption = None,
     source_root: SourceRootOption = None,
 ) -> None:
-    """Hold kernels against a budget and a baseline: 0 where the gate is open, 1 where it is closed."""
+    """Check kernels against a budget and a baseline: 0 where the gate is open, 1 where it is closed."""
     from ncuview.gate.verdict import exit_code, on_missing
     from ncuview.pipeline import gates
 
@@ -76,30 +78,32 @@ def check(
         _check_budgets([*([budget] if budget else []), *map(Path, inputs.named)])
         return
     if not (budget or baseline or save):
-        raise UsageError("there is nothing to check by", hint="Give --budget, --baseline or --save-baseline.")
-    inputs.refuse_mixture()
-    with failures_delivered(inputs, to, files):
+        raise UsageError("there is nothing to check against", hint="Give --budget, --baseline or --save-baseline.")
+    inputs.refuse_conflicting_options()
+    with errors_written(inputs, to, files):
         allowed = _budget(budget)
         if allowed and not allowed.entries and not (baseline or save):
-            raise UsageError(f"{budget} says how a baseline is compared, and there is none", hint="Give --baseline.")
+            raise UsageError(f"{budget} only sets how a baseline is compared", hint="Give --baseline.")
         before = _baseline(baseline)
         rules = inputs.chosen_rules()
-        with ShownProgress() as progress:
+        with ProgressDisplay() as progress:
             examined = inputs.examine(rules, progress.show)
         gate = _gate(examined, allowed, before, fail_on, allow_missing=allow_missing, force=force)
         gate = on_missing(gate, missing.value) if missing else gate
         code, failure = exit_code(gate), examined.diagnosis.failure
-        keep = save if not failure and (code == 0 or exit_zero) else None
-        if keep:
-            gates.keep_baseline(examined, keep)  # before any page says how the checks went: it may fail
-    deliver(examined.diagnosis, to, files, gate=gate, rules=rules, source_root=source_root, profile=examined.profile)
-    if keep:
-        say(f"{keep}: written")
+        saved = save if not failure and (code == 0 or exit_zero) else None
+        if saved:
+            gates.save_as_baseline(examined, saved)  # before any output, because it may fail
+    write_answer(
+        examined.diagnosis, to, files, gate=gate, rules=rules, source_root=source_root, profile=examined.profile
+    )
+    if saved:
+        print_message(f"{saved}: written")
     elif save and failure:
-        complain(f"{save} was not written: the profile is incomplete")
+        print_error(f"{save} was not written: the profile is incomplete")
     elif save:
-        complain(f"{save} was not written: the gate is closed", "Without --baseline and --budget it is written.")
-    leave(failure, code=0 if exit_zero else code)
+        print_error(f"{save} was not written: the gate is closed", "Without --baseline and --budget it is written.")
+    exit_with(failure, code=0 if exit_zero else code)
 
 
 def _check_budgets(files: list[Path]) -> None:
@@ -107,7 +111,7 @@ def _check_budgets(files: list[Path]) -> None:
         raise UsageError("there is no budget file to check", hint="Name one or more.")
     for file in files:
         count = len(_read_budget(file).entries)
-        say(f"{file}: {count} {'budget' if count == 1 else 'budgets'}")
+        print_message(f"{file}: {count} {'budget' if count == 1 else 'budgets'}")
 
 
 def _budget(path: Path | None) -> Budget | None:
@@ -115,17 +119,17 @@ def _budget(path: Path | None) -> Budget | None:
 
 
 def _read_budget(path: Path) -> Budget:
-    """A budget file; what in it should be written otherwise is said on standard error."""
+    """The budget in a file; its outdated keys are reported on standard error."""
     from ncuview.gate.budget import read_budget
 
     budget = read_budget(path)
     for note in budget.notes:
-        complain(note)
+        print_error(note)
     return budget
 
 
 def _baseline(path: Path | None) -> tuple[str, Baseline | NotComparable] | None:
-    """The name of a baseline and what it says; that it is missing comes after what the reports may lack."""
+    """The name and the content of a baseline; that it is missing is reported after errors of the reports."""
     if path is None:
         return None
     from ncuview.gate.baseline import read_baseline
@@ -145,7 +149,7 @@ def _gate(
     allow_missing: bool,
     force: bool,
 ) -> Gate:
-    """The gate; where the baseline cannot be compared, what the budget says is told all the same."""
+    """The gate; where the baseline is not comparable, the checks of the budget are still reported."""
     from ncuview.gate.judge import not_compared
     from ncuview.pipeline import gates
 
@@ -160,5 +164,5 @@ def _gate(
         alone = gates.check(examined, budget, fail_on=fail_on.value)
         if isinstance(failure, BaselineMissing) and allow_missing:
             return replace(alone, remark=f"{failure}, so that nothing was compared")
-        complain(str(failure), failure.hint)
+        print_error(str(failure), failure.hint)
         return not_compared(alone, name, failure)

@@ -1,6 +1,6 @@
-"""``ncuview diff A B``: compares two profiles, prints each kernel's changes, and predicted beside measured gain.
+"""``ncuview diff A B``: compares two profiles and prints each kernel's changes, and predicted and measured gain.
 
-A and B are reports or folders of them; ``--renamed`` pairs renamed kernels, ``--force`` compares across settings.
+A and B are reports or folders of reports; ``--renamed`` pairs renamed kernels, ``--force`` ignores other settings.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import typer
 
 from ncuview.base.errors import UsageError
 from ncuview.cli.inputs import RulesOption, option
-from ncuview.cli.outputs import FormatOption, OutputOption, deliver, destinations, failures_delivered, leave
+from ncuview.cli.outputs import FormatOption, OutputOption, destinations, errors_written, exit_with, write_answer
 
 
 def diff(
-    before: Annotated[Path, typer.Argument(metavar="A", help="A report, or a folder of them.")],
+    before: Annotated[Path, typer.Argument(metavar="A", help="A report, or a folder of reports.")],
     after: Annotated[Path, typer.Argument(metavar="B", help="The same after a change.")],
     kernel_name: Annotated[str, option("Only this kernel, or regex:PATTERN.", "--kernel-name", "-k")] = "",
     renamed: Annotated[list[str] | None, option("OLD=NEW: a kernel with a new name. Repeatable.", "--renamed")] = None,
@@ -25,7 +25,7 @@ def diff(
     to: FormatOption = "terminal",
     output: OutputOption = None,
 ) -> None:
-    """Compare two profiles: what moved in each kernel, and whether the first advice kept its promise."""
+    """Compare two profiles: what changed in each kernel, and whether the prediction of the first advice held."""
     from ncuview import api
 
     files = destinations(to, output)
@@ -33,7 +33,7 @@ def diff(
     if not all(old and new for old, _, new in names):
         raise UsageError("--renamed takes OLD=NEW")
     new_names = {old: new for old, _, new in names}
-    with failures_delivered(None, to, files):
+    with errors_written(None, to, files):
         compared = api.compare(before, after, api.load_rules(rules or ()), kernel_name, new_names, force=force)
-    deliver(compared, to, files)
-    leave(compared.failure)
+    write_answer(compared, to, files)
+    exit_with(compared.failure)

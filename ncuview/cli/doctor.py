@@ -1,4 +1,4 @@
-"""``ncuview doctor``: checks this machine for what profiling needs, prints verdicts and fixes, exits with 0 or 5.
+"""``ncuview doctor``: checks what profiling needs on this machine and prints verdicts and fixes; exits with 0 or 5.
 
 With ``--live`` it also profiles a tiny kernel twice.
 """
@@ -11,14 +11,14 @@ import typer
 
 from ncuview.base.errors import ToolError
 from ncuview.cli.outputs import ListFormat, ListFormatOption
-from ncuview.cli.printing import ShownProgress, color, print_text, width
+from ncuview.cli.printing import ProgressDisplay, color, print_text, width
 
 
 def doctor(
     to: ListFormatOption = ListFormat.TERMINAL,
     live: Annotated[bool, typer.Option("--live", help="Also profile a tiny kernel, twice.")] = False,
 ) -> None:
-    """Check this machine for what profiling needs, and say how to mend what is missing; 5 when something is."""
+    """Check this machine for what profiling needs, and name the fix for each problem; exits with 5 if there is one."""
     from dataclasses import replace
 
     from ncuview.doctor.checkup import examine_this_machine
@@ -28,7 +28,7 @@ def doctor(
     if live:
         from ncuview.doctor.live import live_checks
 
-        with ShownProgress() as progress:
+        with ProgressDisplay() as progress:
             found = replace(found, live=live_checks(progress.show))
     print_text(doctor_json(found) if to is ListFormat.JSON else doctor_page(found, width=width(), color=color()))
     if found.failed:

@@ -1,6 +1,6 @@
-"""Typer command and group classes that refuse an empty argument or option value with a ``UsageError``.
+"""Typer classes ``Command`` and ``Group``, which refuse an empty argument or option value with a ``UsageError``.
 
-A shell variable that is not set must never mean "all"; only ``--ncu-args`` and ``--nvcc-args`` may be empty.
+An unset shell variable must never select everything; only ``--ncu-args`` and ``--nvcc-args`` may be empty.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typer.core import TyperCommand, TyperGroup
 from ncuview.base.errors import UsageError
 
 _MAY_BE_EMPTY = {"ncu_args", "nvcc_args"}
-"""Further options of another program, of which there may be none."""
+"""Optional further options of another program."""
 
 
 class Command(TyperCommand):
-    """A command whose words are not empty."""
+    """A command that refuses empty words."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Refuse an empty word, then parse the words as typer does."""
@@ -27,7 +27,7 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """A group of commands whose own words are not empty."""
+    """A group of commands that refuses empty words of its own."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Refuse an empty word of the group, then parse the words as typer does."""
@@ -36,7 +36,7 @@ class Group(TyperGroup):
 
 
 def _refuse_empty(command: Command | Group, context: Any, words: list[str]) -> None:
-    """Refuse an empty word before it has a type: a path that is made of it is the current folder. Help comes first.
+    """Refuse an empty word before conversion: an empty path becomes the current folder. ``--help`` has priority.
 
     Raises:
         UsageError: A word is empty or blank.
@@ -48,12 +48,12 @@ def _refuse_empty(command: Command | Group, context: Any, words: list[str]) -> N
         if parameter.name not in _MAY_BE_EMPTY and any(not word.strip() for word in _texts(given.get(parameter.name))):
             raise UsageError(
                 f"{_name(parameter)} is empty",
-                hint="So is a variable of the shell that is not set. Leave it out where nothing is meant.",
+                hint="A shell variable may be unset. Leave the option or argument out to use its default.",
             )
 
 
 def _texts(value: object) -> Iterator[str]:
-    """The words of one parameter; a switch has none."""
+    """The words of one parameter; a switch has no words."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -61,7 +61,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _name(parameter: Any) -> str:
-    """``--kernel-name, -k``; of an argument the first word of what the usage calls it, as TARGET."""
+    """``--kernel-name, -k``; for an argument the first word of its usage, such as TARGET."""
     if parameter.param_type_name == "option":
         return ", ".join(parameter.opts)
     words: list[str] = re.findall(r"\w+", parameter.metavar or parameter.name.upper())

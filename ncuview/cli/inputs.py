@@ -1,6 +1,6 @@
-"""Targets and options that ``analyze`` and ``check`` share, as a dataclass ``Inputs`` and a decorator ``takes_inputs``.
+"""``Inputs``, the targets and options that ``analyze`` and ``check`` share; ``takes_inputs`` adds them to a command.
 
-``Inputs`` refuses contradictory words, gives ncu's options, launch options and rules, and profiles or reads the target.
+It refuses conflicting options, makes ``NcuOptions``, ``LaunchWords`` and rules of them, and examines the target.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ncuview.profiling.options import OPTIONS, Form, NcuOptions, Option
 if TYPE_CHECKING:
     from ncuview.catalogue.launch_spec import LaunchWords
     from ncuview.engine.rule_file import Rule
-    from ncuview.pipeline.examine import Examined, Progressed
+    from ncuview.pipeline.examine import Examined, ProgressCallback
 
 RulesOption = Annotated[
     list[Path] | None,
@@ -35,7 +35,7 @@ LiveOption = Annotated[
 
 
 class YesNo(StrEnum):
-    """A switch as ncu writes it."""
+    """A switch in ncu's words."""
 
     YES = "yes"
     ON = "on"
@@ -44,21 +44,21 @@ class YesNo(StrEnum):
 
     @property
     def on(self) -> bool:
-        """Whether it is one of the two words for on."""
+        """Whether it is ``yes`` or ``on``."""
         return self in {YesNo.YES, YesNo.ON}
 
 
 def option(help_: str, *names: str) -> Any:
-    """An option with its help before its names, so that a column of them reads well."""
+    """A typer option, with its help before its names, so that the helps of a list of options line up."""
     return typer.Option(*names, help=help_)
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """The words of the command line that say what is looked at; each field but the first is an option or argument."""
+    """The words of the command line that select the target; each field but the first is an option or argument."""
 
-    program: tuple[str, ...] | None = field(metadata={"behind dashes": True})
-    """The words behind ``--``; None where there is none."""
+    program: tuple[str, ...] | None = field(metadata={"after dashes": True})
+    """The words after ``--``; None where there is no ``--``."""
     targets: Annotated[
         list[str] | None,
         typer.Argument(
@@ -76,7 +76,7 @@ class Inputs:
         float | None, option("Seconds without a sign of progress, after which it is stopped.", "--no-progress-timeout")
     ] = None
     ncu: Mapping[str, Any] = field(default_factory=dict, metadata={"ncu's options": True})
-    """Name -> what was typed, of each option in the table of ncu's."""
+    """Name -> typed value of each option in the table of ncu's options."""
     kernel: Annotated[str, option("The kernel, as C++ has it: blas::saxpy<float>.", "--kernel")] = ""
     grid: Annotated[str, option('Blocks: "n / 32, n / 32".', "--grid")] = ""
     block: Annotated[str, option('Threads per block: "32, 8".', "--block")] = ""
@@ -94,7 +94,7 @@ class Inputs:
 
     @property
     def suffix(self) -> str:
-        """How the name of the only target ends; empty where there are several."""
+        """The ending of the only target; empty where there are several."""
         return Path(self.named[0]).suffix if len(self.named) == 1 else ""
 
     @property
@@ -104,7 +104,7 @@ class Inputs:
 
     @property
     def runs_program(self) -> bool:
-        """Whether a program of the user's is profiled, or a Python file."""
+        """Whether the target is a program of the user or a Python file."""
         return self.program is not None or self.suffix == ".py"
 
     @property
@@ -114,26 +114,30 @@ class Inputs:
 
     @cached_property
     def options(self) -> NcuOptions:
-        """What ncu is told."""
+        """The options for ncu."""
         return NcuOptions(**{each.name: _value(each, self.ncu[each.name]) for each in OPTIONS if each.name in self.ncu})
 
     @property
     def words(self) -> LaunchWords:
-        """How a .cu file's kernel is launched."""
+        """The launch of a .cu file's kernel."""
         from ncuview.catalogue.launch_spec import LaunchWords
 
         arguments, sizes = tuple(self.arg or ()), tuple(self.size or ())
         return LaunchWords(self.kernel, self.grid, self.block, self.shared, arguments, sizes, self.nvcc_args)
 
-    def refuse_mixture(self) -> None:
-        """Refuse words that belong to another kind of target than the one that is named."""
+    def refuse_conflicting_options(self) -> None:
+        """Refuse options that do not apply to the kind of target.
+
+        Raises:
+            UsageError: There is no target, or an option is for another kind of target.
+        """
         if not self.named and not (self.program and self.program[0].strip()):
             raise UsageError(
                 "there is nothing to analyze", hint="Name a kernel, a report, a .cu or .py file, or -- program."
             )
         if self.named and self.program is not None and self.suffix != ".py":
             raise UsageError(
-                "give either targets or a program behind --", hint="Only a Python file takes words behind --."
+                "give either targets or a program after --", hint="Only a Python file takes words after --."
             )
         profiles = self.runs_program or self.suffix == ".cu"
         if profiles and self.live is False:
@@ -150,7 +154,7 @@ class Inputs:
             raise UsageError("--timeout and --no-progress-timeout are for programs")
 
     def chosen_rules(self) -> tuple[Rule, ...] | None:
-        """The rules to judge by; None for all that ship, which are loaded while ncu runs."""
+        """The rules to evaluate; None for the shipped ones, which are loaded while ncu runs."""
         if not (self.rules or self.select or self.ignore):
             return None
         from ncuview.api import load_rules
@@ -158,8 +162,8 @@ class Inputs:
 
         return choose_rules(load_rules(self.rules or ()), self.select or (), self.ignore or ())
 
-    def examine(self, rules: tuple[Rule, ...] | None, progress: Progressed) -> Examined:
-        """Profile or read what is named, and diagnose it."""
+    def examine(self, rules: tuple[Rule, ...] | None, progress: ProgressCallback) -> Examined:
+        """Profile or read the target, and diagnose it."""
         from ncuview.pipeline import examine
 
         if self.suffix == ".cu" and self.program is None:
@@ -185,7 +189,7 @@ class Inputs:
 
 
 def takes_inputs(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the fields of ``Inputs`` as options of its own, in place of its first parameter."""
+    """The command with the fields of ``Inputs`` as options in place of its first parameter."""
     shared = list(_parameters())
     _, *own = inspect.signature(command, eval_str=True).parameters.values()
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
@@ -203,12 +207,12 @@ def takes_inputs(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameters() -> Iterator[inspect.Parameter]:
-    """A parameter for each field of ``Inputs`` that is typed, and for each option of ncu in their place among them."""
+    """A parameter for each typed field of ``Inputs``, and for each option of ncu at their place among them."""
     hints = get_type_hints(Inputs, include_extras=True)
     for each in fields(Inputs):
         if "ncu's options" in each.metadata:
             yield from map(_parameter, OPTIONS)
-        elif "behind dashes" not in each.metadata:
+        elif "after dashes" not in each.metadata:
             yield inspect.Parameter(
                 each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name]
             )
@@ -231,7 +235,7 @@ def _parameter(of: Option) -> inspect.Parameter:
 
 
 def _value(of: Option, typed: Any) -> Any:
-    """What was typed, as the table has it."""
+    """The typed value, converted to the form in the table."""
     match of.form:
         case Form.SWITCH:
             return typed.on
@@ -246,4 +250,4 @@ def _listed(of: Option, text: str) -> tuple[Any, ...]:
     try:
         return tuple(of.each(word) for word in text.split(",") if word)
     except ValueError as error:
-        raise UsageError(f"--{of.flag} {text!r} is no list of numbers", hint="As in 0,1.") from error
+        raise UsageError(f"--{of.flag} {text!r} is no list of numbers", hint="Write it as in 0,1.") from error

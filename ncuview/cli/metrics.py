@@ -1,4 +1,7 @@
-"""``ncuview metrics``: define textbook and nvprof metrics, and the quantities of rules, in Nsight Compute's terms."""
+"""``ncuview metrics [NAME]``: defines a textbook or nvprof metric, or a quantity of rules, by Nsight Compute metrics.
+
+Without a name it lists the textbook metrics; with ``--quantities``, the quantities and names that rules may read.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Options ``--format`` and ``--output``, and delivery of an answer or failure to standard output and output files.
+"""Options ``--format`` and ``--output``; ``write_answer`` prints a diagnosis, ladder or comparison and writes files.
 
-``deliver`` writes a diagnosis, ladder or comparison, ``failures_delivered`` an error; ``leave`` sets the exit code.
+``errors_written`` writes an error to the same outputs; ``exit_with`` exits with the code of missing parts.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ncuview.base.errors import NcuviewError, PluginError, UsageError
-from ncuview.cli.printing import color, complain, print_text, width
-from ncuview.cli.without_counters import is_about_counters, tell_without_counters
+from ncuview.cli.printing import color, print_error, print_text, width
+from ncuview.cli.without_counters import is_about_counters, report_without_counters
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.failure import Failure
 from ncuview.render.outputs import (
@@ -38,23 +38,23 @@ if TYPE_CHECKING:
 
 _TEXTS = tuple(name for name, form in FORMATS.items() if not form.binary)
 
-FormatOption = Annotated[str, typer.Option("--format", metavar="NAME", help=f"What is printed: {', '.join(_TEXTS)}.")]
+FormatOption = Annotated[str, typer.Option("--format", metavar="NAME", help=f"Printed format: {', '.join(_TEXTS)}.")]
 OutputOption = Annotated[
     list[str] | None,
     typer.Option(
         "--output",
         "-o",
         metavar="FILE",
-        help="Also write the answer to a file; its ending says the format, or FORMAT:FILE does. Repeatable.",
+        help="Also write the answer to a file; its ending gives the format, or FORMAT:FILE does. Repeatable.",
     ),
 ]
 SourceRootOption = Annotated[
-    Path | None, typer.Option("--source-root", help="What paths of sources are relative to. Default: this folder.")
+    Path | None, typer.Option("--source-root", help="The folder that source paths are relative to. Default: this one.")
 ]
 
 
 class ListFormat(StrEnum):
-    """What a list is printed as."""
+    """The printed format of a list."""
 
     TERMINAL = "terminal"
     JSON = "json"
@@ -64,7 +64,7 @@ ListFormatOption = Annotated[ListFormat, typer.Option("--format", help="For peop
 
 
 def destinations(to: str, output: Sequence[str] | None) -> tuple[tuple[str, Path], ...]:
-    """Format and path of each output file; these and the printed format are checked before any work is done."""
+    """Format and path of each output file. All formats are checked before any work is done."""
     if to not in _TEXTS and (to in FORMATS or not is_format(to)):
         known = ", ".join(format_names(binary=False))
         raise UsageError(f"--format {to}: there is no such format of text", hint=f"There are {known}.")
@@ -72,23 +72,23 @@ def destinations(to: str, output: Sequence[str] | None) -> tuple[tuple[str, Path
 
 
 @contextmanager
-def failures_delivered(inputs: Inputs | None, to: str, files: Sequence[tuple[str, Path]]) -> Iterator[None]:
-    """What fails inside is told in every output that was asked for: none may go on telling what an earlier run found.
+def errors_written(inputs: Inputs | None, to: str, files: Sequence[tuple[str, Path]]) -> Iterator[None]:
+    """Write an error inside to every requested output, so that no file keeps the answer of an earlier run.
 
-    A terminal shows it where all complaints go, on standard error. Where only the counters were refused, what can be
-    said without them of ``inputs`` is told instead.
+    A terminal shows it on standard error. Where ncu was refused only the counters, the report without counters of
+    ``inputs`` is written instead.
     """
     try:
         yield
     except NcuviewError as error:
         if inputs and is_about_counters(error):
             with suppress(NcuviewError):
-                tell_without_counters(inputs, to, files, error)
+                report_without_counters(inputs, to, files, error)
         from ncuview.records.failure import failure_of
 
         nothing = Diagnosis((), (), failure=failure_of(error))
         for form, path in files:
-            with suppress(NcuviewError):  # the first error is what the user must see
+            with suppress(NcuviewError):  # the user must see the first error
                 write_output(path, output_text(nothing, None, form))
         if to != "terminal":
             with suppress(PluginError):
@@ -96,30 +96,30 @@ def failures_delivered(inputs: Inputs | None, to: str, files: Sequence[tuple[str
         raise
 
 
-def leave(*missing: Failure | None, code: int = 0) -> None:
-    """End with what is missing of an answer that was delivered, or with a code; go on where neither is.
+def exit_with(*missing: Failure | None, code: int = 0) -> None:
+    """Exit with the code of missing parts of a delivered answer, or with ``code``; return where there are neither.
 
     Raises:
-        Exit: With the code that comes first.
+        Exit: With the code of the highest precedence.
     """
     failures = [failure for failure in missing if failure]
     if not failures and not code:
         return
-    from ncuview.gate.verdict import first_of
+    from ncuview.gate.verdict import most_serious
 
     for failure in failures:
-        complain(failure.message, failure.hint, failure.id)
-    if ends_with := first_of([code, *(failure.exit_code for failure in failures)]):
+        print_error(failure.message, failure.hint, failure.id)
+    if ends_with := most_serious([code, *(failure.exit_code for failure in failures)]):
         raise typer.Exit(ends_with)
 
 
 def _print(answer: Diagnosis, to: str) -> None:
     text = output_text(answer, None, to)
-    assert isinstance(text, str)  # noqa: S101  (destinations refuses what is no text)
+    assert isinstance(text, str)  # noqa: S101  (destinations refuses binary formats)
     print_text(text)
 
 
-def deliver(
+def write_answer(
     answer: Diagnosis | Ladder | Comparison,
     to: str,
     files: Sequence[tuple[str, Path]],
@@ -130,7 +130,7 @@ def deliver(
     source_root: Path | None = None,
     profile: Profile | None = None,
 ) -> None:
-    """Write an answer into its files, then print it; ``profile`` is what it is a diagnosis of, where there is one."""
+    """Write an answer to its files, then print it; ``profile`` is the profile of a diagnosis, where there is one."""
 
     def content(form: str) -> Iterable[str] | bytes:
         if form == "terminal" and gate is None:
@@ -143,10 +143,10 @@ def deliver(
     for form, path in files:
         try:
             write_output(path, content(form))
-        except PluginError as error:  # the other answers do not depend on it
+        except PluginError as error:  # the other outputs are still written
             broken = error
     printed = content(to) if to != "terminal" else (_page(answer, gate, top),)
-    assert not isinstance(printed, bytes)  # noqa: S101  (destinations refuses what is no text)
+    assert not isinstance(printed, bytes)  # noqa: S101  (destinations refuses binary formats)
     for part in printed:
         print_text(part)
     if broken:
@@ -154,7 +154,7 @@ def deliver(
 
 
 def _page(answer: Diagnosis | Ladder | Comparison, gate: Gate | None, top: int | None) -> str:
-    """What this terminal shows: the gate alone where there is one, since whoever asks for it wants its answer."""
+    """The page for this terminal: only the gate, where there is one."""
     if gate is not None:
         from ncuview.render.gate import gate_page
 

@@ -1,8 +1,9 @@
-"""Write answers to standard output, and error messages and ncu's progress to standard error.
+"""Print answers to standard output, and error messages and ncu's progress to standard error.
 
-``complain`` and ``say`` mask secrets; messages are inert on terminals; also the terminal's width and use of colours.
-They are inert in the log of a CI job too, which obeys lines of both streams; only the format ``github`` is there for
-that.
+``print_text`` prints an answer, ``print_error`` an error, ``print_message`` a line, ``ProgressDisplay`` the progress.
+
+Messages have their secrets masked and control characters removed; ``print_unchanged`` prints patches; ``width`` and
+``color`` describe the terminal. Only lines of the format ``github`` can act as a command in the log of a CI job.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Self
 from ncuview.base.errors import UsageError
 from ncuview.base.figures import duration
 from ncuview.base.masking import masked
-from ncuview.render.text import safe_page, safe_text, without_orders
+from ncuview.render.text import safe_page, safe_text, without_ci_commands
 
 if TYPE_CHECKING:
     from ncuview.profiling.ncu_output import Progress
@@ -27,9 +28,9 @@ _NARROWEST, _WIDEST = 40, 120
 
 
 def open_closed_streams() -> None:
-    """Open standard streams that the caller closed, on the null device: what goes there has no reader.
+    """Open standard streams that the caller closed, on the null device.
 
-    Otherwise the next file that is opened takes the number of a closed stream, and what is printed goes into that file.
+    Otherwise the next file that is opened takes the number of a closed stream, and printed text goes into that file.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
@@ -41,7 +42,7 @@ def open_closed_streams() -> None:
 
 
 def print_text(text: str) -> None:
-    """Write an answer to standard output, which must work."""
+    """Write an answer to standard output; a failure is an error."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -53,16 +54,16 @@ def print_text(text: str) -> None:
 
 
 def discard_stdout() -> None:
-    """Lead what is still buffered nowhere; Python would complain again when it flushes at exit."""
+    """Redirect buffered output to the null device; Python would report the error again when it flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def print_exactly(text: str) -> None:
-    """Text of the user's files as it is, for another program; on a terminal without what could move its cursor.
+def print_unchanged(text: str) -> None:
+    """Print text of the user's files unchanged for another program; on a terminal, without control characters.
 
-    Where a line of it is an order to GitHub's runner, which may be the reader, that is told to obey nothing meanwhile.
+    Where a line has the form of a workflow command of GitHub, commands are disabled around the text.
     """
-    if without_orders(text) != text and os.environ.get("GITHUB_ACTIONS"):
+    if without_ci_commands(text) != text and os.environ.get("GITHUB_ACTIONS"):
         from secrets import token_hex
 
         token = token_hex()
@@ -73,39 +74,39 @@ def print_exactly(text: str) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
         sys.stdout.buffer.flush()
-    else:  # a program of Python took its place, which takes text
+    else:  # a Python program has replaced the stream, which takes text
         print_text(text)
 
 
-def complain(message: str, hint: str = "", id: str = "") -> None:  # noqa: A002  (what JSON calls it)
-    """Say what is wrong, under which name the failure catalogue has it, and what to do about it, on standard error."""
+def print_error(message: str, hint: str = "", id: str = "") -> None:  # noqa: A002  (what JSON calls it)
+    """Print an error on standard error: its id in the failure catalogue, the message, and the hint."""
     for line in [f"ncuview: {f'{id}: ' if id.startswith('NCU-') else ''}{message}", *([f"  {hint}"] if hint else [])]:
-        say("\n".join(safe_text(part) for part in line.split("\n")))
+        print_message("\n".join(safe_text(part) for part in line.split("\n")))
 
 
 class _Complaints(logging.Handler):
-    """What ncuview goes on without, as the command line says what is wrong."""
+    """A log handler that prints log records in the form of error messages."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        complain(*map(str, record.args or (record.msg,)))
+        print_error(*map(str, record.args or (record.msg,)))
 
 
 _COMPLAINTS = _Complaints()
 
 
-def show_what_is_left_out() -> None:
-    """Show on standard error what the package reports through ``logging``."""
+def show_log_messages() -> None:
+    """Show on standard error the messages that the package sends through ``logging``."""
     logging.getLogger("ncuview").addHandler(_COMPLAINTS)
 
 
-def say(text: str) -> None:
-    """Write a line to standard error, without secrets of a command line; where nobody listens, that changes nothing."""
+def print_message(text: str) -> None:
+    """Write a line to standard error with secrets masked; a closed stream is ignored."""
     with suppress(OSError):
-        sys.stderr.write(f"{without_orders(masked(text))}\n")
+        sys.stderr.write(f"{without_ci_commands(masked(text))}\n")
 
 
 def width() -> int:
-    """Columns of the terminal, within what reads well."""
+    """Columns of the terminal, within the limits for readable text."""
     import shutil
 
     return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size((100, 24)).columns))
@@ -116,8 +117,8 @@ def color() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-class ShownProgress:
-    """What ncu is doing, on stderr: one line that is rewritten on a terminal, one line per kernel elsewhere."""
+class ProgressDisplay:
+    """ncu's progress on stderr: one line that is rewritten on a terminal, one line per kernel elsewhere."""
 
     def __init__(self) -> None:
         self._rewrite = sys.stderr.isatty()
@@ -132,7 +133,7 @@ class ShownProgress:
 
     @property
     def show(self) -> Callable[[Progress], None]:
-        """What the collector calls."""
+        """The function to call with each progress event."""
         return self._show
 
     def _show(self, progress: Progress) -> None:
@@ -144,4 +145,4 @@ class ShownProgress:
             sys.stderr.write(f"\r\x1b[K{line[: width() - 1]}")
             sys.stderr.flush()
         elif progress.passes:
-            say(line)
+            print_message(line)

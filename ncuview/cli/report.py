@@ -1,6 +1,6 @@
-"""``ncuview report PATH``: shows on one page trends over commits, dates, ranks or GPUs from many reports.
+"""``ncuview report DIR...``: shows trends of many reports over commits, dates, ranks or GPUs on one page.
 
-PATH is a folder or file of reports, which it diagnoses, or of what ``analyze --format json`` printed.
+A target is a folder or a file: reports, which are diagnosed, or JSON documents of ``ncuview analyze``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import typer
 
 from ncuview.base.errors import UsageError
 from ncuview.cli.inputs import RulesOption
-from ncuview.cli.outputs import failures_delivered, leave
+from ncuview.cli.outputs import errors_written, exit_with
 from ncuview.cli.printing import color, print_text, width
 
 _ENDINGS = {".txt": "terminal", ".json": "json", ".html": "html"}
@@ -25,14 +25,14 @@ def report(
     ],
     rules: RulesOption = None,
     to: Annotated[
-        str, typer.Option("--format", metavar="NAME", help=f"What is printed: {', '.join(_ENDINGS.values())}.")
+        str, typer.Option("--format", metavar="NAME", help=f"Printed format: {', '.join(_ENDINGS.values())}.")
     ] = "terminal",
     output: Annotated[
         list[Path] | None,
         typer.Option("--output", "-o", metavar="FILE", help=f"Also write a file: {', '.join(_ENDINGS)}. Repeatable."),
     ] = None,
 ) -> None:
-    """Show many reports on one page: trends over commits, ranks or GPUs, and the kernels that moved."""
+    """Show many reports on one page: trends over commits, ranks or GPUs, and the kernels whose time changed."""
     if to not in _ENDINGS.values():
         raise UsageError(f"--format {to}: there is no such format", hint=f"There are {', '.join(_ENDINGS.values())}.")
     files = {path: _format_of(path) for path in output or ()}
@@ -41,12 +41,12 @@ def report(
     from ncuview.render.history import render_history
     from ncuview.render.outputs import write_output
 
-    with failures_delivered(None, to, [(form, path) for path, form in files.items()]):
+    with errors_written(None, to, [(form, path) for path, form in files.items()]):
         found = history(*targets, rules=load_rules(rules or ()))
     for path, form in files.items():
         write_output(path, render_history(found, form))
     print_text(render_history(found, to, width=width(), color=color()))
-    leave(*found.failures)
+    exit_with(*found.failures)
 
 
 def _format_of(path: Path) -> str:

@@ -1,4 +1,7 @@
-"""``ncuview rules`` lists rules or their metrics, ``rules check DIR`` tests rule files, ``explain RULE`` prints one."""
+"""``ncuview rules`` lists rules or their metrics, ``rules check DIR`` tests rule files, ``explain RULE`` prints one.
+
+Its functions ``rules``, ``check_rules`` and ``explain`` are the typer commands.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ def rules(
     folder: RulesOption = None,
     to: ListFormatOption = ListFormat.TERMINAL,
     only_metrics: Annotated[
-        bool, typer.Option("--metrics", help="Print what the rules need collected, for ncu --metrics.")
+        bool, typer.Option("--metrics", help="Print the metrics that the rules need, for ncu --metrics.")
     ] = False,
 ) -> None:
     """List the rules."""
@@ -38,15 +41,15 @@ def rules(
 def check_rules(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder with rules, <category>/<CODE>-<name>.toml.")],
 ) -> None:
-    """Check the rules of a folder on recorded launches: their examples, and what a shipped rule claims."""
+    """Check the rules of a folder on recorded launches: their examples, and what a shipped rule must show."""
     from ncuview.engine.rule_file import rules_below
     from ncuview.pipeline.rule_checks import check_rules as checks_of
 
     checks = checks_of(rules_below([folder]))
     for check in checks:
         text = check.rule.text
-        said = "wrong" if check.wrong else f"{text.status}, {len(text.example)} examples hold"
-        print_text(f"{text.code}  {text.name}: {said}\n")
+        result = "wrong" if check.wrong else f"{text.status}, {len(text.example)} examples hold"
+        print_text(f"{text.code}  {text.name}: {result}\n")
         for each in check.wrong:
             print_text(f"    {each}\n")
         for each in check.to_ship:
@@ -54,14 +57,14 @@ def check_rules(
         for each in check.notes:
             print_text(f"    note: {each}\n")
     if wrong := sum(bool(check.wrong) for check in checks):
-        raise RuleFileError(f"{wrong} of {len(checks)} rules do not keep what they claim")
+        raise RuleFileError(f"{wrong} of {len(checks)} rules are wrong")
 
 
 def explain(
     rule: Annotated[str, typer.Argument(help="A rule's code or name: SMEM001, shared-bank-conflict.")],
     folder: RulesOption = None,
 ) -> None:
-    """Explain a rule: what it measures, why it matters, the change before and after, who teaches it."""
+    """Explain a rule: what it measures, why it matters, the change before and after, and its sources."""
     from ncuview.api import load_rules
     from ncuview.engine.rule_file import find_rule
     from ncuview.render.rule_page import rule_page

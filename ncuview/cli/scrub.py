@@ -1,4 +1,4 @@
-"""``ncuview scrub IN OUT``: copies a report with every counter, without host, user, paths, command line."""
+"""``ncuview scrub IN OUT``: copies a report with every counter, but no host, user, path, command line, environment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ncuview.cli.printing import say
+from ncuview.cli.printing import print_message
 
 
 def scrub(
@@ -18,4 +18,4 @@ def scrub(
     from ncuview.reader.scrub import scrub as scrub_report
 
     scrub_report(source, target)
-    say(f"{target}: {target.stat().st_size:,} bytes")
+    print_message(f"{target}: {target.stat().st_size:,} bytes")

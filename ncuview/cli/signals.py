@@ -1,4 +1,7 @@
-"""Raise the exception ``Terminated`` on SIGTERM, and raise it or Ctrl-C again where Python dropped it in a callback."""
+"""``install_signal_handlers`` makes SIGTERM raise ``Terminated``, and raises it or Ctrl-C again where Python drops it.
+
+Python drops an exception that a signal raises inside a callback of its garbage collector or import system.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ _SOON_S = 0.01
 
 
 class Terminated(BaseException):
-    """SIGTERM arrived: like KeyboardInterrupt, so that child processes are stopped on the way out."""
+    """SIGTERM arrived. A BaseException, as KeyboardInterrupt is, so that child processes are stopped on the way out."""
 
 
-def hear_signals() -> None:
-    """Let SIGTERM raise ``Terminated``, and raise what either signal raises again where Python dropped it.
+def install_signal_handlers() -> None:
+    """Let SIGTERM raise ``Terminated``, and raise the exception of either signal again where Python dropped it.
 
-    That is in callbacks of the garbage collector and of the import system: a run that is interrupted while one of them
-    is at work would go on as if nothing had been said. SIGINT stays ignored where a shell has started us so.
+    Python drops it in callbacks of the garbage collector and of the import system, and the run would continue. SIGINT
+    stays ignored where the shell started ncuview so.
     """
     signal.signal(signal.SIGTERM, partial(_raise, Terminated))
     sys.unraisablehook = _dropped
@@ -31,7 +34,7 @@ def hear_signals() -> None:
 def _dropped(lost: UnraisableHookArgs) -> None:
     if lost.exc_type in {KeyboardInterrupt, Terminated}:
         signal.signal(signal.SIGALRM, partial(_raise, lost.exc_type))
-        signal.setitimer(signal.ITIMER_REAL, _SOON_S)  # not at once: this is still the callback
+        signal.setitimer(signal.ITIMER_REAL, _SOON_S)  # later: this is still the callback
     else:
         sys.__unraisablehook__(lost)
 

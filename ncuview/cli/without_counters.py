@@ -1,6 +1,8 @@
 """Print what is known of a kernel or program without performance counters, write it to files, and set the exit code.
 
-For ``--no-counters``, and where ncu was refused the counters; ``is_about_counters`` recognises that error.
+``report_without_counters`` does so; ``is_about_counters`` recognises the error of ncu that makes it necessary.
+
+It serves ``--no-counters``, and targets for which ncu was refused the counters.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import typer
 
 from ncuview.base.errors import NcuRefused, NcuviewError, UsageError
 from ncuview.cli.inputs import Inputs
-from ncuview.cli.printing import color, complain, print_text, width
+from ncuview.cli.printing import color, print_error, print_text, width
 
 if TYPE_CHECKING:
     from ncuview.pipeline.without_counters import WithoutCounters
@@ -22,50 +24,50 @@ _FORMS = {"terminal", "json"}
 
 
 def is_about_counters(error: NcuviewError) -> bool:
-    """Whether ncu was refused the counters, and nothing else is in its way."""
+    """Whether ncu failed only because the counters were refused."""
     return isinstance(error, NcuRefused) and error.id == "NCU-PERM"
 
 
-def tell_without_counters(
+def report_without_counters(
     inputs: Inputs, to: str, files: Sequence[tuple[str, Path]], refusal: NcuviewError | None = None
 ) -> None:
-    """Print what can be said without counters, and leave with the exit code that it stands for.
+    """Print the report without counters, and exit with its code.
 
     Args:
-        inputs: What is looked at.
-        to: The format that is printed.
+        inputs: The target.
+        to: The printed format.
         files: Format and path of each output file.
-        refusal: Why there are no counters; None where they were not asked for.
+        refusal: Why there are no counters; None where they were not requested.
 
     Raises:
-        NcuviewError: The refusal, where an output has no form for this or nothing can be said.
+        NcuviewError: The refusal, where an output has no form for this or no part of the report can be computed.
     """
     from ncuview.render.outputs import write_output
     from ncuview.render.without_counters import without_counters_document, without_counters_page
 
     if {to, *(form for form, _ in files)} - _FORMS:
-        raise refusal or UsageError("what is said without counters is a page or JSON", hint="Use --format json.")
+        raise refusal or UsageError("the report without counters is a page or JSON", hint="Use --format json.")
     try:
-        told = _told(inputs, refusal)
+        found = _report(inputs, refusal)
     except NcuviewError as nothing:
         raise refusal or nothing from nothing
-    pages = {"json": without_counters_document(told), "terminal": without_counters_page(told, width=100, color=False)}
+    pages = {"json": without_counters_document(found), "terminal": without_counters_page(found, width=100, color=False)}
     for form, path in files:
         write_output(path, pages[form])
-    print_text(pages["json"] if to == "json" else without_counters_page(told, width=width(), color=color()))
+    print_text(pages["json"] if to == "json" else without_counters_page(found, width=width(), color=color()))
     if refusal:
-        complain(str(refusal), refusal.hint, refusal.id)
-    if told.exit_code:
-        raise typer.Exit(told.exit_code)
+        print_error(str(refusal), refusal.hint, refusal.id)
+    if found.exit_code:
+        raise typer.Exit(found.exit_code)
 
 
-def _told(inputs: Inputs, refusal: NcuviewError | None) -> WithoutCounters:
-    from ncuview.pipeline import without_counters as known
+def _report(inputs: Inputs, refusal: NcuviewError | None) -> WithoutCounters:
+    from ncuview.pipeline import without_counters
 
     if inputs.suffix == ".cu" and inputs.program is None:
-        return known.source_without_counters(Path(inputs.named[0]), inputs.words, refusal)
+        return without_counters.source_without_counters(Path(inputs.named[0]), inputs.words, refusal)
     if inputs.runs_program:
-        return known.program_without_counters(inputs.command, refusal)
+        return without_counters.program_without_counters(inputs.command, refusal)
     if len(inputs.named) != 1 or Path(inputs.named[0]).exists():
         raise UsageError("--no-counters is for kernels, .cu files and programs; a report has its counters")
-    return known.kernel_without_counters(inputs.named[0], refusal)
+    return without_counters.kernel_without_counters(inputs.named[0], refusal)

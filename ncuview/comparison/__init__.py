@@ -1,1 +1,4 @@
-"""Compare diagnoses: pair launches, find changed counters, set predicted beside measured gains, detect slowdowns."""
+"""Compare two diagnoses: pair launches, find changed counters, compare predicted with measured gains, find slowdowns.
+
+It also groups launches that repeat each other. In: ``Diagnosis`` and ``LaunchDiagnosis``; out: ``Comparison``.
+"""

@@ -1,6 +1,6 @@
-"""Compare two diagnoses -> ``Comparison``: paired launches with times, changed counters, findings and predictions.
+"""Compare two ``Diagnosis`` objects -> ``Comparison``: launch pairs with times, changed metrics, rules and prediction.
 
-Profiles of different GPUs, ncu versions or settings are refused unless forced; ``launch_words`` formats grid and block.
+``compare`` refuses different GPUs, ncu versions or settings unless forced; ``launch_words`` formats a grid and block.
 """
 
 from __future__ import annotations
@@ -10,43 +10,43 @@ from dataclasses import dataclass, fields, replace
 from math import fsum, isfinite, nan
 
 from ncuview.base.errors import NotComparable, UnknownKernel
-from ncuview.comparison.counters import RuleShift, Shift, rule_shifts, shifts
-from ncuview.comparison.pairing import Launches, paired
-from ncuview.comparison.prediction import PromiseKept, promise_kept, spread
+from ncuview.comparison.counters import MetricChange, RuleChange, metric_changes, rule_changes
+from ncuview.comparison.pairing import Launches, pair_launches
+from ncuview.comparison.prediction import PredictionCheck, check_prediction, spread
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
 from ncuview.records.failure import Failure
 from ncuview.records.profile import NOWHERE, Extent
 
-_NAMED = 12
-_KIND = "compute capability"
-"""Tells GPUs apart where exports do not name them."""
-"""An error names no more kernels."""
+_MOST_NAMES = 12
+"""An error message names no more kernels."""
+_CAPABILITY = "compute capability"
+"""It identifies the GPU where exports do not name it."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Launches of one kernel and configuration on either side that belong together, in the order of the launches."""
+    """Launches of one kernel and configuration before and after, paired in the order of the launches."""
 
     before: Launches
     after: Launches
-    """As many as ``before``."""
+    """The partner of each launch in ``before``, in the same order."""
     before_ns: float
     after_ns: float
-    """Time of the launches together, with their copies where the host timed them; NaN where one is unknown."""
+    """Total time of the launches, with their copies where the host timed them; NaN where one is unknown."""
     spread: float
-    """The share by which these times differ from run to run; a smaller change is none."""
+    """The share by which these times differ from run to run; a smaller difference is noise."""
     changed: tuple[str, ...]
-    """What is no longer the same of name, types, GPU, grid and block: ``grid 1 -> 256x256``."""
-    shifts: tuple[Shift, ...]
-    """What moved in the longest launch: counters that repeat first, and what explains the most time first."""
-    rules: tuple[RuleShift, ...]
-    promise: PromiseKept | None
-    """Of the first advice for the longest launch; None where there was none, or a time is unknown."""
+    """What differs in name, types, GPU, grid and block: ``grid 1 -> 256x256``."""
+    metric_changes: tuple[MetricChange, ...]
+    """Metrics that changed in the longest launch: repeatable counters first, then by the time that they explain."""
+    rule_changes: tuple[RuleChange, ...]
+    prediction: PredictionCheck | None
+    """The first advice for the longest launch; None where there was no advice, or a time is unknown."""
 
     @property
     def longest(self) -> tuple[LaunchDiagnosis, LaunchDiagnosis]:
-        """The launch that took longest before, and the one that belongs to it."""
+        """The launch that took longest before, and its partner."""
         return _longest(self.before, self.after)
 
     @property
@@ -56,7 +56,7 @@ class Pair:
 
     @property
     def is_noise(self) -> bool:
-        """Whether the time differs by no more than it does from run to run."""
+        """Whether the times differ by no more than they do from run to run."""
         return abs(self.after_ns - self.before_ns) <= self.spread * max(self.before_ns, self.after_ns)
 
 
@@ -65,20 +65,20 @@ class Comparison:
     """What changed from one profile to another."""
 
     pairs: tuple[Pair, ...]
-    """Those whose time changed most, in ns, first."""
+    """The largest change of time in ns first."""
     only_before: Launches
     only_after: Launches
     """Launches without a partner, in the order of the reports."""
     before: Diagnosis
     after: Diagnosis
     differences: tuple[str, ...]
-    """Why the two cannot really be compared; empty unless it was forced."""
+    """Why the two profiles are not comparable; empty unless the comparison was forced."""
     unknown: tuple[str, ...]
-    """What could not be checked, since a report does not say it: ``clock control``."""
+    """Settings that could not be compared, since a report does not name them: ``clock control``."""
 
     @property
     def failure(self) -> Failure | None:
-        """Why launches are missing on a side, or on both; None when both are whole."""
+        """Why launches are missing on either side; None when both are complete."""
         lost = [side.failure for side in (self.before, self.after) if side.failure]
         return replace(lost[0], message="; ".join(each.message for each in lost)) if lost else None
 
@@ -91,18 +91,18 @@ def compare(
     renamed: Mapping[str, str] | None = None,
     force: bool = False,
 ) -> Comparison:
-    """Set the launches of two diagnoses beside each other.
+    """Pair the launches of two diagnoses and compute what changed.
 
     Args:
-        before: What the other is compared with.
-        after: What has changed.
-        settings: What ncu was told, by the path of the report; what is not in it is unknown.
-        renamed: Kernels that bear another name afterwards: the name before to the name after.
-        force: Compare also what comes from different GPUs, versions of ncu or settings.
+        before: The diagnosis to compare with.
+        after: The diagnosis of the changed program.
+        settings: The settings of ncu by the path of the report; those of other reports are unknown.
+        renamed: Old name -> new name of renamed kernels.
+        force: Also compare profiles of different GPUs, ncu versions or settings.
 
     Raises:
         NotComparable: GPU, version of ncu, clock or cache control or replay mode differ, or no kernel is in both.
-        UnknownKernel: ``renamed`` names a kernel that is not there.
+        UnknownKernel: ``renamed`` names a kernel that no launch has.
     """
     renamed = renamed or {}
     _check_names(renamed.keys(), before.launches, "before")
@@ -111,13 +111,13 @@ def compare(
     if differences and not force:
         raise NotComparable(
             f"the profiles cannot be compared: {'; '.join(differences)}",
-            hint="Profile both in the same way on the same GPU; --force compares them all the same.",
+            hint="Profile both in the same way on the same GPU; --force compares them in spite of it.",
         )
-    pairing = paired(before.launches, after.launches, renamed)
+    pairing = pair_launches(before.launches, after.launches, renamed)
     if not pairing.pairs:
         raise NotComparable(
             f"no kernel is in both: {_names(before.launches)} before, {_names(after.launches)} after",
-            hint="If a kernel was renamed, --renamed OLD=NEW says so.",
+            hint="If a kernel was renamed, give --renamed OLD=NEW.",
         )
     pairs = [_pair(was, now) for was, now in pairing.pairs]
     return Comparison(
@@ -135,35 +135,35 @@ def _check_names(names: Iterable[str], launches: Launches, side: str) -> None:
     known = {launch.kernel for launch in launches}
     for name in names:
         if name not in known:
-            raise UnknownKernel(f"no kernel is called {name} {side}", hint=f"There are: {_names(launches)}.")
+            raise UnknownKernel(f"no kernel is called {name} {side}", hint=f"The kernels are {_names(launches)}.")
 
 
 def _conditions(
     before: Diagnosis, after: Diagnosis, settings: Mapping[str, Settings]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What differs in how the two were profiled, and what cannot be told."""
+    """What differs in how the two were profiled, and what could not be compared."""
     differences: list[str] = []
     unknown: list[str] = []
     facts = zip(_facts(before, settings), _facts(after, settings), strict=True)
     for (what, was), (_, now) in facts:
-        if what == _KIND and differences:  # the GPU's name says it
+        if what == _CAPABILITY and differences:  # the GPU's name has been reported already
             continue
         if was - {""} and now - {""} and was - {""} != now - {""}:
             differences.append(f"{what} {_listed(was)} before, {_listed(now)} after")
-        elif "" in was | now and what != _KIND:
+        elif "" in was | now and what != _CAPABILITY:
             unknown.append(what)
     return tuple(differences), tuple(unknown)
 
 
 def _facts(diagnosis: Diagnosis, settings: Mapping[str, Settings]) -> Iterator[tuple[str, set[str]]]:
-    """What must be the same on both sides; empty words where it is unknown."""
+    """What must be the same on both sides; an empty string where it is unknown."""
     yield "GPU", {launch.device.name for launch in diagnosis.launches}
-    yield _KIND, {launch.device.compute_capability for launch in diagnosis.launches}
+    yield _CAPABILITY, {launch.device.compute_capability for launch in diagnosis.launches}
     # The first two parts of a version decide what its counters mean: 2025.3 of 2025.3.1.
     yield "ncu", {".".join(report.ncu_version.split(".")[:2]) for report in diagnosis.reports}
-    told = [settings.get(report.path, Settings()) for report in diagnosis.reports]
+    known = [settings.get(report.path, Settings()) for report in diagnosis.reports]
     for field in fields(Settings):
-        yield field.name.replace("_", " "), {getattr(each, field.name) for each in told}
+        yield field.name.replace("_", " "), {getattr(each, field.name) for each in known}
 
 
 def _listed(words: Iterable[str]) -> str:
@@ -172,8 +172,8 @@ def _listed(words: Iterable[str]) -> str:
 
 def _names(launches: Launches) -> str:
     names = list(dict.fromkeys(launch.kernel for launch in launches))
-    more = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []
-    return ", ".join([*names[:_NAMED], *more]) or "none"
+    more = [f"and {len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
+    return ", ".join([*names[:_MOST_NAMES], *more]) or "none"
 
 
 def _pair(before: Launches, after: Launches) -> Pair:
@@ -187,9 +187,9 @@ def _pair(before: Launches, after: Launches) -> Pair:
         after_ns=after_ns,
         spread=spread(min(was.whole_ns, now.whole_ns)),
         changed=tuple(_changed(was, now)),
-        shifts=shifts(was, now),
-        rules=rule_shifts(was, now),
-        promise=promise_kept(was, now, was.whole_ns / now.whole_ns) if timed else None,
+        metric_changes=metric_changes(was, now),
+        rule_changes=rule_changes(was, now),
+        prediction=check_prediction(was, now, was.whole_ns / now.whole_ns) if timed else None,
     )
 
 
@@ -198,7 +198,7 @@ def _longest(before: Launches, after: Launches) -> tuple[LaunchDiagnosis, Launch
 
 
 def _known(number: float) -> float:
-    """A number to sort by, 0 where it is unknown."""
+    """The number to sort by; 0 where it is unknown."""
     return number if isfinite(number) else 0.0
 
 
@@ -216,12 +216,12 @@ def _changed(before: LaunchDiagnosis, after: LaunchDiagnosis) -> Iterator[str]:
 
 
 def launch_words(grid: Extent, block: Extent) -> str:
-    """``grid 256x256, block 32x8``; empty of what is about no launch."""
+    """``grid 256x256, block 32x8``; empty where both are ``NOWHERE``."""
     return "" if grid == block == NOWHERE else f"grid {extent_words(grid)}, block {extent_words(block)}"
 
 
 def extent_words(extent: Extent) -> str:
-    """A grid or block without the dimensions at its end that are 1, ``256x256``; of a size that is not known, so."""
+    """``256x256``: a grid or block without trailing dimensions of 1; ``unknown`` where a dimension is 0."""
     if not all(extent):
         return "unknown"
     used = max((place for place, size in enumerate(extent, start=1) if size != 1), default=1)

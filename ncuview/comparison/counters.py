@@ -1,9 +1,9 @@
-"""Compute which counters and findings changed between two launches, and how much time each change explains.
+"""Compute which metrics and rule outcomes changed between two ``LaunchDiagnosis``, and the time each change explains.
 
-``shifts`` compares textbook metrics, busy times and stalls; ``rule_shifts`` compares the outcomes of rules.
-A counter drives the demand for some units of the GPU. What its change explains is the time that those units were busy
-on the side where it was worse, in proportion to the change. A unit that is far from being the bottleneck hides behind
-the others, as in the what-if model, so that its time counts by the square of its use.
+``metric_changes`` compares textbook metrics, busy times and stalls; ``rule_changes`` compares the rules' outcomes.
+Each metric drives the demand for some units of the GPU. Its change explains the time that those units were busy in the
+slower launch, in proportion to the change. Units overlap as in the what-if model, so that the time of a unit counts by
+the square of its use.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from math import isfinite, sqrt
 from ncuview.metrics.units import UNITS
 from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, Outcome, RuleId, Skipped
 
-WORTH_SAYING = 0.05
-"""A change that explains less than this share of the longer time is left out. A judgement: runs differ by as much."""
+_MIN_EXPLAINED_SHARE = 0.05
+"""A change that explains less than this share of the longer time is left out. Assumed: times of the same code differ by
+up to 5 % (see ``prediction``)."""
 _REPEATS = 0.01
-"""Counters that repeat within this are named before all others."""
+"""Counters that repeat within this share are listed before all others."""
 _NOISE = 3.0
-"""A change must be so many times the spread between runs."""
+"""A change must be at least this many times the spread between runs."""
 _SAMPLED_POINTS = 13.0
-"""Stall shares are sampled; against the hardware's counters they are up to so many points off."""
+"""Sampled stall shares differ from the hardware's counters by up to this many percentage points."""
 _AS_GOOD = 0.8
-"""Of counters of one kind, the first listed is taken if it explains this share of what the best one does."""
+"""Of counters of one kind, the first is reported that explains at least this share of what the best one explains."""
 
 _LATENCY = "latency"
 _MEMORY = ("l1_data", "l2", "dram")
@@ -38,54 +39,54 @@ _WAVEFRONTS = (
     "inst_executed_global_loads",
     "inst_executed_global_stores",
 )
-"""What takes turns at the data stage of L1. An access to global memory takes at least one."""
+"""What uses wavefronts of the L1 data stage. An access to global memory uses at least one."""
 _BYTES = ("dram_read_bytes", "dram_write_bytes")
 _CYCLES_SPREAD = 0.07
 
 
 @dataclass(frozen=True)
-class Shift:
-    """One number on both sides, and the time that its change explains."""
+class MetricChange:
+    """One metric before and after, and the time that its change explains."""
 
     metric: str
-    """The textbook metric, or the wall of which it is the busy time."""
+    """The textbook metric, or the unit whose busy time it is."""
     words: str
     before: float | None
     after: float | None
     """None where the launch has no subject for it, such as bank conflicts without shared memory."""
     unit: str
     saves_ns: float
-    """Of the launch before; negative where the change costs time."""
+    """Time saved, in ns of the launch before; negative where the change costs time."""
     exact: bool
     """Whether the counter repeats within 1 % from run to run."""
 
 
 @dataclass(frozen=True)
-class RuleShift:
-    """A rule whose finding came, went, or is worth something else now."""
+class RuleChange:
+    """A rule whose finding appeared, disappeared, or has another predicted gain."""
 
     rule: RuleId
     before: str
     after: str
-    """What the rule says of each side."""
+    """The rule's message about each side."""
     fires_before: bool
     fires_after: bool
     saves_ns: float
-    """Of the launch before: what the waste cost then, less what it costs now, after the what-if model."""
+    """Cost of the waste before minus its cost after, in ns, by the what-if model."""
 
 
 @dataclass(frozen=True)
 class _Counter:
-    """A textbook metric that names a mechanism.
+    """A textbook metric that identifies a mechanism.
 
     Attributes:
-        kind: Of counters of the same kind, one is named.
-        drives: Walls whose demand grows with it, or ``latency``.
-        amount: The counts that make the demand, where the metric is a ratio: it explains no more than they changed. A
-            vector load has four times the sectors per request, and as many sectors.
+        kind: Of counters of the same kind, one is reported.
+        drives: Units whose demand grows with it, or ``latency``.
+        amount: The counts that make the demand, where the metric is a ratio. The metric explains at most the change of
+            these counts: a vector load has four times the sectors per request, and as many sectors.
         among: Counts that make the same demand; ``amount`` has its share of these.
         spread: Between runs on an H200: (max - min) / median, the worst of six runs of ten kernels.
-        subject: Counts of what it is about; where all are 0 the launch has no subject, and it is as good as ``ideal``.
+        subject: Counts of the accesses that it describes; where all are 0 the launch has none, and ``ideal`` is used.
     """
 
     metric: str
@@ -159,11 +160,11 @@ _COUNTERS = (
     ),
     _Counter("l2_slice_imbalance", "load of the busiest L2 slice", "L2 slices", ("l2",), spread=0.014),
 )
-"""Of those as good as each other the first is named. Spreads are measured, on an H200 with ncu 2025.3.1."""
+"""Of counters that explain equally much, the first is reported. Spreads: H200, ncu 2025.3.1."""
 
 _STALLS = {
     "stall_memory_dependency": "waits for data",
-    "stall_memory_throttle": "waits for room to load or store",
+    "stall_memory_throttle": "waits for a free slot to load or store",
     "stall_exec_dependency": "waits for results",
     "stall_pipe_busy": "waits for busy pipes",
     "stall_sync": "waits at barriers",
@@ -172,35 +173,35 @@ _STALLS = {
 }
 
 
-def shifts(before: LaunchDiagnosis, after: LaunchDiagnosis) -> tuple[Shift, ...]:
-    """What changed, counters that repeat first, and of those the ones that explain the most time."""
+def metric_changes(before: LaunchDiagnosis, after: LaunchDiagnosis) -> tuple[MetricChange, ...]:
+    """Metrics that changed: counters that repeat first, and among those the ones that explain the most time first."""
     if not _timed(before, after):
         return ()
-    least = WORTH_SAYING * max(before.duration_ns, after.duration_ns)
+    least = _MIN_EXPLAINED_SHARE * max(before.duration_ns, after.duration_ns)
     found = list(_one_of_each_kind(_counted(before, after), least))
-    told = {wall for counter, _ in found for wall in counter.drives}
-    rest = [*_busy_times(before, after, told), *_waits(before, after)]
-    every = [shift for _, shift in found] + [shift for shift in rest if abs(shift.saves_ns) >= least]
-    return tuple(sorted(every, key=lambda shift: (not shift.exact, -abs(shift.saves_ns))))
+    explained = {unit for counter, _ in found for unit in counter.drives}
+    rest = [*_busy_times(before, after, explained), *_waits(before, after)]
+    every = [change for _, change in found] + [change for change in rest if abs(change.saves_ns) >= least]
+    return tuple(sorted(every, key=lambda change: (not change.exact, -abs(change.saves_ns))))
 
 
-def rule_shifts(before: LaunchDiagnosis, after: LaunchDiagnosis) -> tuple[RuleShift, ...]:
-    """Findings that came, went or changed, by the time that their waste costs; those that cost little are left out."""
+def rule_changes(before: LaunchDiagnosis, after: LaunchDiagnosis) -> tuple[RuleChange, ...]:
+    """Findings that appeared, disappeared or changed, by the cost of their waste; small costs are left out."""
     if not _timed(before, after):
         return ()
-    least = WORTH_SAYING * max(before.whole_ns, after.whole_ns)
+    least = _MIN_EXPLAINED_SHARE * max(before.whole_ns, after.whole_ns)
     sides = [{outcome.rule: outcome for outcome in launch.outcomes} for launch in (before, after)]
-    moved = []
+    changed = []
     for rule, was in sides[0].items():
         now = sides[1].get(rule)
         if now is None or isinstance(was, Skipped | Broken) or isinstance(now, Skipped | Broken):
-            continue  # one side was not judged, which is no change
+            continue  # the rule did not judge one side
         saves = _cost(before, was) - _cost(after, now)
-        # A waste that takes the same share of less time has not moved.
+        # Waste that takes the same share of a shorter time has not changed.
         if abs(saves) >= least and (gain(was) - gain(now)) * saves > 0:
             fires = (isinstance(was, Finding), isinstance(now, Finding))
-            moved.append(RuleShift(rule, was.message, now.message, *fires, saves))
-    return tuple(sorted(moved, key=lambda shift: -abs(shift.saves_ns)))
+            changed.append(RuleChange(rule, was.message, now.message, *fires, saves))
+    return tuple(sorted(changed, key=lambda change: -abs(change.saves_ns)))
 
 
 def _timed(*launches: LaunchDiagnosis) -> bool:
@@ -208,7 +209,7 @@ def _timed(*launches: LaunchDiagnosis) -> bool:
 
 
 def gain(outcome: Outcome | None) -> float:
-    """What removing a finding's waste promises; 1.0 where there is no finding."""
+    """The predicted speedup of a finding; 1.0 where there is no finding."""
     return outcome.predicted_speedup.best if isinstance(outcome, Finding) else 1.0
 
 
@@ -217,7 +218,7 @@ def _cost(launch: LaunchDiagnosis, outcome: Outcome) -> float:
     return launch.whole_ns * (1 - 1 / gain(outcome))
 
 
-def _counted(before: LaunchDiagnosis, after: LaunchDiagnosis) -> Iterator[tuple[_Counter, Shift]]:
+def _counted(before: LaunchDiagnosis, after: LaunchDiagnosis) -> Iterator[tuple[_Counter, MetricChange]]:
     for counter in _COUNTERS:
         known = [launch.metrics[counter.metric] for launch in (before, after) if counter.metric in launch.metrics]
         was, now = (_value(launch, counter) for launch in (before, after))
@@ -229,7 +230,7 @@ def _counted(before: LaunchDiagnosis, after: LaunchDiagnosis) -> Iterator[tuple[
         if abs(grown) <= _NOISE * counter.spread:
             continue
         worse = after if grown > 0 else before
-        shift = Shift(
+        change = MetricChange(
             metric=counter.metric,
             words=counter.words,
             before=was if counter.metric in before.metrics else None,
@@ -238,22 +239,22 @@ def _counted(before: LaunchDiagnosis, after: LaunchDiagnosis) -> Iterator[tuple[
             saves_ns=-grown * _busy(worse, counter.drives) * _part(worse, counter),
             exact=counter.spread <= _REPEATS,
         )
-        yield counter, shift
+        yield counter, change
 
 
 def _growth(was: float, now: float) -> float:
-    """How much more it is now, as a share of the larger one: -1 for what has gone, 1 for what has come."""
+    """The change as a share of the larger value: -1 where it fell to 0, 1 where it rose from 0."""
     most = max(was, now)
     return (now - was) / most if most > 0 and min(was, now) >= 0 else 0.0
 
 
 def _less_of(one: float, other: float) -> float:
-    """The smaller of two changes in the same direction; 0 where they go apart."""
+    """The smaller of two changes in the same direction; 0 where they have opposite directions."""
     return min(one, other, key=abs) if one * other > 0 else 0.0
 
 
 def _part(launch: LaunchDiagnosis, counter: _Counter) -> float:
-    """The share of the demand that this counter makes, of all that make the same."""
+    """This counter's share of all counts that make the same demand."""
     amount = _sum(launch, counter.amount or (counter.metric,))
     together = _sum(launch, counter.among)
     return min(1.0, amount / together) if together > 0 else 1.0
@@ -264,7 +265,7 @@ def _sum(launch: LaunchDiagnosis, metrics: Iterable[str]) -> float:
 
 
 def _value(launch: LaunchDiagnosis, counter: _Counter) -> float | None:
-    """What it reads, its ideal where the launch has no subject for it, None where that is unknown."""
+    """The counter's value; ``ideal`` where the launch has no such accesses; None where that is unknown."""
     if counter.metric in launch.metrics:
         return launch.metrics[counter.metric].value
     known = [launch.metrics[name].value for name in counter.subject if name in launch.metrics]
@@ -272,47 +273,49 @@ def _value(launch: LaunchDiagnosis, counter: _Counter) -> float | None:
     return counter.ideal if absent else None
 
 
-def _one_of_each_kind(counted: Iterable[tuple[_Counter, Shift]], least: float) -> Iterator[tuple[_Counter, Shift]]:
-    by_kind: dict[str, list[tuple[_Counter, Shift]]] = {}
-    for counter, shift in counted:
-        by_kind.setdefault(counter.kind, []).append((counter, shift))
+def _one_of_each_kind(
+    counted: Iterable[tuple[_Counter, MetricChange]], least: float
+) -> Iterator[tuple[_Counter, MetricChange]]:
+    by_kind: dict[str, list[tuple[_Counter, MetricChange]]] = {}
+    for counter, change in counted:
+        by_kind.setdefault(counter.kind, []).append((counter, change))
     for members in by_kind.values():
-        most = max(abs(shift.saves_ns) for _, shift in members)
+        most = max(abs(change.saves_ns) for _, change in members)
         if most >= least:
             yield next(pair for pair in members if abs(pair[1].saves_ns) >= _AS_GOOD * most)
 
 
-def _share(launch: LaunchDiagnosis, wall: str) -> float:
-    """A unit's use as a share of its peak; of latency, the share of the time in which no unit explains it."""
-    if wall != _LATENCY:
-        return launch.units.get(wall, 0.0)
+def _share(launch: LaunchDiagnosis, unit: str) -> float:
+    """A unit's use as a share of its peak; for latency, the share of the time that no unit explains."""
+    if unit != _LATENCY:
+        return launch.units.get(unit, 0.0)
     return sqrt(max(0.0, 1 - launch.attained**2)) if isfinite(launch.attained) else 0.0
 
 
-def _busy(launch: LaunchDiagnosis, walls: Iterable[str]) -> float:
-    """The time in ns that the busiest of these walls accounts for, little where another unit is much busier."""
-    return launch.duration_ns * max(_share(launch, wall) for wall in walls) ** 2
+def _busy(launch: LaunchDiagnosis, units: Iterable[str]) -> float:
+    """The time in ns that the busiest of these units explains; little where another unit is much busier."""
+    return launch.duration_ns * max(_share(launch, unit) for unit in units) ** 2
 
 
-def _busy_times(before: LaunchDiagnosis, after: LaunchDiagnosis, told: set[str]) -> Iterator[Shift]:
-    """The busy time of each wall of which no counter tells why it changed."""
-    for wall in (wall for wall in before.units if wall in after.units and wall not in told):
-        was, now = (_share(launch, wall) * launch.duration_ns for launch in (before, after))
-        saves = _busy(before, [wall]) - _busy(after, [wall])
-        # A unit may count for more only because the rest of the time has gone.
+def _busy_times(before: LaunchDiagnosis, after: LaunchDiagnosis, explained: set[str]) -> Iterator[MetricChange]:
+    """The busy time of each unit whose change no reported counter explains."""
+    for unit in (unit for unit in before.units if unit in after.units and unit not in explained):
+        was, now = (_share(launch, unit) * launch.duration_ns for launch in (before, after))
+        saves = _busy(before, [unit]) - _busy(after, [unit])
+        # A unit may explain a larger share only because the rest of the time became shorter.
         if abs(was - now) > _NOISE * _CYCLES_SPREAD * max(was, now) and (was > now) == (saves > 0):
-            words = UNITS[wall].says if wall in UNITS else "L2 cache"
-            yield Shift(wall, f"{words} busy", was, now, "ns", saves, exact=False)
+            words = UNITS[unit].says if unit in UNITS else "L2 cache"
+            yield MetricChange(unit, f"{words} busy", was, now, "ns", saves, exact=False)
 
 
-def _waits(before: LaunchDiagnosis, after: LaunchDiagnosis) -> Iterator[Shift]:
-    """What warps wait for, as far as waiting is what takes the time."""
+def _waits(before: LaunchDiagnosis, after: LaunchDiagnosis) -> Iterator[MetricChange]:
+    """Stall reasons whose share changed, weighted by the time that latency explains."""
     for metric, words in _STALLS.items():
         sides = [(launch, launch.metrics[metric].value) for launch in (before, after) if metric in launch.metrics]
         if len(sides) < len((before, after)):
             continue
         saves = [_busy(launch, [_LATENCY]) * share / 100 for launch, share in sides]
         (_, was), (_, now) = sides
-        # A share may grow because the rest of the time has gone; that is no mechanism.
+        # A share may grow only because the rest of the time became shorter.
         if abs(was - now) > _SAMPLED_POINTS and (was > now) == (saves[0] > saves[1]):
-            yield Shift(metric, words, was, now, "%", saves[0] - saves[1], exact=False)
+            yield MetricChange(metric, words, was, now, "%", saves[0] - saves[1], exact=False)

@@ -1,9 +1,8 @@
-"""Group launches of the same kernel, grid and block into ``Work``: repeats of each other by time and counters.
+"""Group ``LaunchDiagnosis`` objects of the same kernel, grid and block into ``LaunchGroup``: repeats of each other.
 
-``works_of`` groups launches by configuration and work; ``together`` joins all launches of one configuration.
-
-The same kernel may be launched with the same grid and block to do different things: another stride, another depth of a
-tree. Its launches are repeats where their times and what they count are alike.
+``group_launches`` groups them by configuration, time and counters; ``merged`` joins the groups of one configuration.
+A kernel may be launched with the same grid and block on different data, such as another stride or tree depth. Launches
+are repeats of each other where their times and exact counters agree.
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ from ncuview.metrics.repeatability import MetricClass, class_of_expression
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.records.profile import Configuration
 
-ALIKE_TIMES = 1.25
-"""Launches of the same work differ by less than this factor, or by less than a launch itself varies by: on an H200 the
-worst two runs of 3 us differ by 1.10."""
-ALIKE_COUNTS = 1.02
-"""Counters that repeat differ by less than this factor in launches of the same work, also where threads race."""
-_MOST_KINDS = 16
-"""Where launches of one configuration do more different things, they are taken together."""
+MAX_TIME_RATIO = 1.25
+"""Times within a launch group differ by less than this factor, or by less than the noise of one launch: on an H200 the
+worst two runs of a 3 us kernel differ by 1.10."""
+MAX_COUNT_RATIO = 1.02
+"""Counters that repeat differ by less than this factor within a launch group, also where threads race."""
+_MOST_GROUPS = 16
+"""A configuration with more launch groups than this is treated as one group."""
 
 
 @dataclass(frozen=True)
-class Work:
-    """Launches of one kernel and configuration that do the same, in the order of the reports."""
+class LaunchGroup:
+    """Launches of one kernel and configuration that repeat each other, in the order of the reports."""
 
     launches: tuple[LaunchDiagnosis, ...]
 
@@ -41,17 +40,17 @@ class Work:
 
     @property
     def times(self) -> Repeats:
-        """Of the launches, with their copies where the host timed them."""
+        """Median and spread of the launches' times, with their copies where the host timed them."""
         return repeats_of([launch.whole_ns for launch in self.launches])
 
     @property
     def middle(self) -> LaunchDiagnosis:
-        """The launch whose time is the median, or the one before the middle of two."""
+        """The launch of median time; of an even number, the lower of the two in the middle."""
         timed = sorted(self.launches, key=lambda launch: launch.whole_ns if isfinite(launch.whole_ns) else float("inf"))
         return timed[(len(timed) - 1) // 2]
 
     def values(self, metric: str) -> list[float]:
-        """A textbook metric of the launches that have it."""
+        """The finite values of a textbook metric."""
         found = (launch.metrics[metric].value for launch in self.launches if metric in launch.metrics)
         return [value for value in found if isfinite(value)]
 
@@ -61,66 +60,66 @@ def configuration_of(launch: LaunchDiagnosis) -> Configuration:
     return (launch.demangled or launch.kernel, launch.grid, launch.block)
 
 
-def works_of(launches: Iterable[LaunchDiagnosis]) -> dict[Configuration, list[Work]]:
-    """The launches of each configuration by what they do, in the order in which each work is first done."""
+def group_launches(launches: Iterable[LaunchDiagnosis]) -> dict[Configuration, list[LaunchGroup]]:
+    """The launch groups of each configuration, in the order of their first launch."""
     of_each: defaultdict[Configuration, list[LaunchDiagnosis]] = defaultdict(list)
     for launch in launches:
         of_each[configuration_of(launch)].append(launch)
     return {key: _kinds(members) for key, members in of_each.items()}
 
 
-def together(works: Sequence[Work]) -> list[Work]:
-    """All launches of a configuration as one work."""
-    return [Work(tuple(launch for work in works for launch in work.launches))]
+def merged(groups: Sequence[LaunchGroup]) -> LaunchGroup:
+    """All launches of several groups as one group."""
+    return LaunchGroup(tuple(launch for group in groups for launch in group.launches))
 
 
-def _kinds(launches: Sequence[LaunchDiagnosis]) -> list[Work]:
-    kinds: list[tuple[_Told, list[LaunchDiagnosis]]] = []
+def _kinds(launches: Sequence[LaunchDiagnosis]) -> list[LaunchGroup]:
+    kinds: list[tuple[_Signature, list[LaunchDiagnosis]]] = []
     for launch in launches:
-        told = _told(launch)
+        signature = _signature(launch)
         for kind, members in kinds:
-            if kind.is_like(told):
+            if kind.matches(signature):
                 members.append(launch)
                 break
         else:
-            kinds.append((told, [launch]))
-    if len(kinds) > _MOST_KINDS:
-        return [Work(tuple(launches))]
-    return [Work(tuple(members)) for _, members in kinds]
+            kinds.append((signature, [launch]))
+    if len(kinds) > _MOST_GROUPS:
+        return [LaunchGroup(tuple(launches))]
+    return [LaunchGroup(tuple(members)) for _, members in kinds]
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What tells one work from another."""
+class _Signature:
+    """What launches of one group have in common: GPU, time and exact counters."""
 
     gpu: str
     time_ns: float
     counts: Mapping[str, float]
 
-    def is_like(self, other: _Told) -> bool:
-        """Whether two launches may be repeats of each other."""
+    def matches(self, other: _Signature) -> bool:
+        """Whether two launches may repeat each other."""
         counts = ((was, other.counts.get(name, was)) for name, was in self.counts.items())
         return (
             self.gpu == other.gpu
-            and (_within(ALIKE_TIMES, self.time_ns, other.time_ns) or abs(self.time_ns - other.time_ns) <= FLOOR_NS)
-            and all(_within(ALIKE_COUNTS, was, now) for was, now in counts)
+            and (_within(MAX_TIME_RATIO, self.time_ns, other.time_ns) or abs(self.time_ns - other.time_ns) <= FLOOR_NS)
+            and all(_within(MAX_COUNT_RATIO, was, now) for was, now in counts)
         )
 
 
-def _told(launch: LaunchDiagnosis) -> _Told:
+def _signature(launch: LaunchDiagnosis) -> _Signature:
     counts = {
         name: metric.value
         for name, metric in launch.metrics.items()
         if class_of_expression(metric.source) is MetricClass.EXACT
     }
-    return _Told(launch.device.name, launch.whole_ns, counts)
+    return _Signature(launch.device.name, launch.whole_ns, counts)
 
 
 def _within(factor: float, one: float, other: float) -> bool:
-    """Whether two numbers differ by no more than a factor; one that is unknown differs from none."""
+    """Whether two numbers differ by no more than a factor; an unknown number matches every other."""
     return not (isfinite(one) and isfinite(other)) or max(one, other) <= factor * min(one, other)
 
 
-def middle_value(values: Sequence[float]) -> float:
-    """The median; NaN of nothing."""
+def median_or_nan(values: Sequence[float]) -> float:
+    """The median; NaN of an empty sequence."""
     return median(values) if values else float("nan")

@@ -1,6 +1,6 @@
-"""Pair the launches of two profiles by kernel name, GPU, grid and block -> ``Pairing``, with those left unpaired.
+"""Pair the launches (``LaunchDiagnosis``) of two profiles by kernel, GPU, grid and block -> ``Pairing``.
 
-A kernel whose configuration changed is paired by name; a renamed one as ``renamed`` says, or by its parameters.
+``pair_launches`` matches a changed configuration by kernel name, and a renamed kernel by ``renamed`` or its parameters.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Launches = tuple[LaunchDiagnosis, ...]
 
 @dataclass(frozen=True)
 class Pairing:
-    """Groups of launches that belong together, as many on either side, and those without a partner."""
+    """Pairs of launch lists of equal length, and the launches without a partner."""
 
     pairs: tuple[tuple[Launches, Launches], ...]
     only_before: Launches
@@ -25,7 +25,7 @@ class Pairing:
 
 @dataclass(frozen=True)
 class _Named:
-    """A launch under the name that its kernel has afterwards."""
+    """A launch under the new name of its kernel."""
 
     launch: LaunchDiagnosis
     kernel: str
@@ -36,7 +36,7 @@ class _Named:
         return (self.launch.grid, self.launch.block)
 
 
-_LIKENESS: tuple[Callable[[_Named], Hashable], ...] = (
+_PAIRING_KEYS: tuple[Callable[[_Named], Hashable], ...] = (
     lambda named: (named.demangled, named.configuration, named.launch.device),
     lambda named: (named.kernel, named.configuration, named.launch.device),
     lambda named: (named.demangled, named.configuration),
@@ -44,32 +44,32 @@ _LIKENESS: tuple[Callable[[_Named], Hashable], ...] = (
     lambda named: named.demangled,
     lambda named: named.kernel,
 )
-"""What launches must share, the strictest first. Without the GPU, they only pair where the comparison is forced."""
+"""What two launches must have in common, the strictest first. Launches of different GPUs pair only when forced."""
 
 
-def paired(before: Launches, after: Launches, renamed: Mapping[str, str]) -> Pairing:
+def pair_launches(before: Launches, after: Launches, renamed: Mapping[str, str]) -> Pairing:
     """Pair the launches of two profiles.
 
-    A kernel whose grid, block, template or parameters changed is paired by its name. Where a single kernel is left on
-    either side, and both take the same parameters, it is taken to be renamed. What one side launched more often than
-    the other has no partner.
+    A kernel whose grid, block, template or parameters changed is paired by its name. Where one unpaired kernel remains
+    on each side, and both take the same parameters, it is treated as renamed. Extra launches of one side have no
+    partner.
 
     Args:
-        before: The launches of one profile.
-        after: Those of the other.
-        renamed: Kernels that bear another name afterwards: the name before to the name after.
+        before: The launches of the first profile.
+        after: The launches of the second profile.
+        renamed: Old name -> new name of renamed kernels.
     """
     groups: list[tuple[Launches, Launches]] = []
     surplus: list[LaunchDiagnosis] = []
-    left = (_named(before, renamed), _named(after, {}))
-    for likeness in _LIKENESS:
-        left = _pair_by(likeness, left, groups, surplus)
-    guessed = _the_only_rename(*left)
+    unpaired = (_named(before, renamed), _named(after, {}))
+    for key_of in _PAIRING_KEYS:
+        unpaired = _pair_by(key_of, unpaired, groups, surplus)
+    guessed = _the_only_rename(*unpaired)
     if guessed:
-        left = (_named((each.launch for each in left[0]), guessed), left[1])
-        for likeness in _LIKENESS:
-            left = _pair_by(likeness, left, groups, surplus)
-    without = {id(launch) for launch in surplus} | {id(each.launch) for side in left for each in side}
+        unpaired = (_named((each.launch for each in unpaired[0]), guessed), unpaired[1])
+        for key_of in _PAIRING_KEYS:
+            unpaired = _pair_by(key_of, unpaired, groups, surplus)
+    without = {id(launch) for launch in surplus} | {id(each.launch) for side in unpaired for each in side}
     return Pairing(
         tuple(groups),
         tuple(launch for launch in before if id(launch) in without),
@@ -83,29 +83,29 @@ def _named(launches: Iterable[LaunchDiagnosis], renamed: Mapping[str, str]) -> l
 
 
 def _pair_by(
-    likeness: Callable[[_Named], Hashable],
+    key_of: Callable[[_Named], Hashable],
     sides: tuple[list[_Named], list[_Named]],
     groups: list[tuple[Launches, Launches]],
     surplus: list[LaunchDiagnosis],
 ) -> tuple[list[_Named], list[_Named]]:
-    """Take out what is alike on both sides; what is left of either."""
-    alike: tuple[dict[Hashable, list[LaunchDiagnosis]], ...] = (defaultdict(list), defaultdict(list))
-    for side, found in zip(sides, alike, strict=True):
+    """Add the launches with the same key on both sides to ``groups``; the unpaired ones are returned."""
+    by_key: tuple[dict[Hashable, list[LaunchDiagnosis]], ...] = (defaultdict(list), defaultdict(list))
+    for side, found in zip(sides, by_key, strict=True):
         for named in side:
-            found[likeness(named)].append(named.launch)
-    both = [key for key in alike[0] if key in alike[1]]
+            found[key_of(named)].append(named.launch)
+    both = [key for key in by_key[0] if key in by_key[1]]
     for key in both:
-        was, now = (found[key] for found in alike)
+        was, now = (found[key] for found in by_key)
         count = min(len(was), len(now))
         groups.append((tuple(was[:count]), tuple(now[:count])))
         surplus += [*was[count:], *now[count:]]
     taken = set(both)
-    before, after = ([named for named in side if likeness(named) not in taken] for side in sides)
+    before, after = ([named for named in side if key_of(named) not in taken] for side in sides)
     return before, after
 
 
 def _the_only_rename(before: list[_Named], after: list[_Named]) -> dict[str, str]:
-    """The kernel that is left before to the one that is left after, if there is one each, with the same parameters."""
+    """Old name -> new name where one kernel is unpaired on each side and both take the same parameters; else empty."""
     was, now = ({(named.launch.kernel, _parameters(named.launch)) for named in side} for side in (before, after))
     if len(was) != 1 or len(now) != 1:
         return {}

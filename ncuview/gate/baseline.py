@@ -1,9 +1,9 @@
-"""Build, read and write baseline files (JSON): the times, metrics and advice measured for each kernel, grid and block.
+"""Build, read and write baseline files (JSON): times, metrics and first advice of each kernel, grid and block.
 
-``baseline_of`` makes a ``Baseline`` from a diagnosis; ``as_diagnosis`` turns it back into one for comparisons.
+``baseline_of`` makes a ``Baseline`` from a ``Diagnosis``; ``read_baseline`` and ``save_baseline`` take a path.
 
-For each thing that a kernel does with one grid and block, a baseline holds the medians of the repeats, how far they
-spread, the bottleneck, the units' use and the first advice; and once, under which conditions all that was measured.
+``Baseline.as_diagnosis`` makes a diagnosis of it for comparisons. For each launch group a baseline holds the medians of
+the repeats, their spread, the bottleneck, the units' use and the first advice; and once, the conditions of measurement.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, ConfigDict, FailFast, Field, field_validator
 
 from ncuview.base.errors import BaselineError, BaselineMissing, NothingProfiled
-from ncuview.comparison.launch_groups import Work, configuration_of, middle_value, works_of
+from ncuview.comparison.launch_groups import LaunchGroup, configuration_of, group_launches, median_or_nan
 from ncuview.comparison.repeats import Repeats
 from ncuview.gate.files import read_json, write_json
 from ncuview.gate.spread import Spreads
@@ -30,7 +30,7 @@ from ncuview.records.profile import Configuration, Device, ReportInfo
 from ncuview.records.schema import DIALECT
 
 SCHEMA = "ncuview.baseline/2"
-_MEND = "Save it again: ncuview check TARGET --save-baseline FILE."
+_SAVE_AGAIN = "Save it again: ncuview check TARGET --save-baseline FILE."
 
 Known = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -44,19 +44,19 @@ class _Part(BaseModel):
 
 
 class Conditions(_Part):
-    """How it was measured; a word that is unknown is empty."""
+    """The conditions of measurement; an unknown one is empty."""
 
     gpus: tuple[str, ...]
     compute_capabilities: tuple[str, ...]
     ncu: tuple[str, ...]
-    """Versions of ncu, in full."""
+    """Full versions of ncu."""
     clock_control: str
     cache_control: str
     replay_mode: str
     ncuview: str
     """The version that wrote the baseline."""
     measured: str
-    """When the newest report was made, as an ISO date; empty where no report says it."""
+    """The date of the newest report in ISO format; empty where no report has one."""
 
 
 class Times(_Part):
@@ -64,9 +64,9 @@ class Times(_Part):
 
     median: Positive
     deviation: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    """Of a single launch, robustly; 0 for a single one."""
+    """The standard deviation of a single launch, estimated from absolute deviations; 0 for a single launch."""
     spread: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    """What ``calibrate --repeat`` measured of the kernel, as a share; None where it did not."""
+    """The share that ``calibrate --repeat`` measured for the kernel; None where it did not."""
 
 
 class Advice(_Part):
@@ -80,7 +80,7 @@ class Advice(_Part):
 
 
 class Metric(_Part):
-    """A textbook metric that repeats; it has ``low`` and ``high`` where not all launches had the same."""
+    """A textbook metric that repeats; ``low`` and ``high`` are set where the launches differ."""
 
     median: Known
     unit: str
@@ -97,7 +97,7 @@ class Metric(_Part):
 
 
 class KernelBaseline(_Part):
-    """One work of one kernel and configuration."""
+    """One launch group of a kernel and configuration."""
 
     kernel: str
     demangled: str
@@ -107,9 +107,9 @@ class KernelBaseline(_Part):
     compute_capability: str
     repeats: Annotated[int, Field(ge=1)]
     duration_ns: Times | None
-    """None where no report says the time."""
+    """None where no report has the time."""
     bottleneck: str = Field(validation_alias=AliasChoices("bottleneck", "wall"))
-    """What limited the launch of median time; ``wall`` in version 1."""
+    """What limits the launch of median time; ``wall`` in version 1."""
     units: dict[str, Known] = Field(validation_alias=AliasChoices("units", "walls"))
     """The use of each unit as a share of its peak; ``walls`` in version 1."""
     attained: Known | None
@@ -119,18 +119,18 @@ class KernelBaseline(_Part):
 
     @property
     def configuration(self) -> Configuration:
-        """What launches are compared by."""
+        """The key by which launches are compared."""
         return (self.demangled or self.kernel, self.grid, self.block)
 
     @property
     def times(self) -> Repeats:
-        """As the statistics of times take them."""
+        """The times in the form that ``comparison.repeats`` takes."""
         if self.duration_ns is None:
             return Repeats(float("nan"), float("nan"), 0)
         return Repeats(self.duration_ns.median, self.duration_ns.deviation, self.repeats)
 
     def as_launch(self, report: str) -> LaunchDiagnosis:
-        """A launch with the medians, so that what moved since can be told as between two profiles."""
+        """A launch with the medians as its values, for a comparison with a measured launch."""
         return LaunchDiagnosis(
             report=report,
             index=0,
@@ -151,7 +151,7 @@ class KernelBaseline(_Part):
 
 
 class Baseline(_Part):
-    """What was measured once."""
+    """The content of a baseline file."""
 
     schema_: str = Field(alias="schema", pattern="^ncuview[.]baseline/[12]$")
     conditions: Conditions
@@ -163,16 +163,16 @@ class Baseline(_Part):
         return SCHEMA
 
     def as_diagnosis(self, name: str) -> tuple[Diagnosis, dict[str, Settings]]:
-        """The baseline as a diagnosis of one launch per work, and what ncu was told; for comparisons."""
+        """The baseline as a diagnosis with one launch per launch group, and the settings of ncu, for comparisons."""
         versions = self.conditions.ncu or ("",)
         reports = tuple(ReportInfo(f"{name}#{at}", version, None) for at, version in enumerate(versions))
-        told = {each.name: getattr(self.conditions, each.name) for each in fields(Settings)}
+        settings = Settings(**{each.name: getattr(self.conditions, each.name) for each in fields(Settings)})
         launches = tuple(each.as_launch(reports[0].path) for each in self.kernels)
-        return Diagnosis(launches, reports), {report.path: Settings(**told) for report in reports}
+        return Diagnosis(launches, reports), dict.fromkeys((report.path for report in reports), settings)
 
 
 def baseline_schema() -> dict[str, Any]:
-    """The JSON Schema of a baseline file, as it is written now."""
+    """The JSON Schema of the baseline files that this version writes."""
     content = Baseline.model_json_schema()
     content["properties"]["schema"] = {"const": SCHEMA, "description": "The name and version of this schema."}
     head = {"$schema": DIALECT, "$id": "urn:ncuview:schema:baseline:2"}
@@ -180,21 +180,21 @@ def baseline_schema() -> dict[str, Any]:
 
 
 def baseline_of(diagnosis: Diagnosis, settings: Iterable[Settings], spreads: Spreads, version: str) -> Baseline:
-    """What is to be kept of a diagnosis.
+    """The baseline of a diagnosis.
 
     Args:
-        diagnosis: Of one or more reports; launches that do the same become one entry.
-        settings: What ncu was told for each report.
-        spreads: The user's own spreads.
-        version: Of ncuview.
+        diagnosis: Of one or more reports; each launch group becomes one entry.
+        settings: The settings of ncu for each report.
+        spreads: The user's measured spreads.
+        version: The version of ncuview.
 
     Raises:
         NothingProfiled: There is no launch, or one of unknown grid and block.
     """
     if not diagnosis.launches:
         raise NothingProfiled("there is no launch to keep in a baseline")
-    told = list(settings)
-    conditions = {each.name: _agreed(getattr(one, each.name) for one in told) for each in fields(Settings)}
+    all_settings = list(settings)
+    conditions = {each.name: _agreed(getattr(one, each.name) for one in all_settings) for each in fields(Settings)}
     dates = [report.created for report in diagnosis.reports if report.created]
     return Baseline(
         schema=SCHEMA,
@@ -206,7 +206,9 @@ def baseline_of(diagnosis: Diagnosis, settings: Iterable[Settings], spreads: Spr
             ncuview=version,
             measured=max(dates).date().isoformat() if dates else "",
         ),
-        kernels=tuple(_kernel(work, spreads) for works in works_of(diagnosis.launches).values() for work in works),
+        kernels=tuple(
+            _kernel(group, spreads) for groups in group_launches(diagnosis.launches).values() for group in groups
+        ),
     )
 
 
@@ -215,20 +217,20 @@ def _each(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def _agreed(words: Iterable[str]) -> str:
-    """The word that all reports say; empty where they do not agree or one does not tell."""
-    told = set(words)
-    return told.pop() if len(told) == 1 else ""
+    """The word of all reports; empty where they differ or one is unknown."""
+    distinct = set(words)
+    return distinct.pop() if len(distinct) == 1 else ""
 
 
-def _kernel(work: Work, spreads: Spreads) -> KernelBaseline:
-    middle = work.middle
+def _kernel(group: LaunchGroup, spreads: Spreads) -> KernelBaseline:
+    middle = group.middle
     kernel, grid, block = configuration_of(middle)
     if min(*grid, *block) < 1:
         raise NothingProfiled(
-            f"{kernel} cannot be kept in a baseline: its report does not say with which grid and block it was launched",
+            f"{kernel} cannot be kept in a baseline: its report has no grid and block",
             hint="Profile again, or leave the kernel out by --kernel-name.",
         )
-    times = work.times
+    times = group.times
     known = None
     if times.count and times.median_ns > 0:
         spread = spreads.time(middle.device.name, kernel)
@@ -240,14 +242,14 @@ def _kernel(work: Work, spreads: Spreads) -> KernelBaseline:
         block=block,
         gpu=middle.device.name,
         compute_capability=middle.device.compute_capability,
-        repeats=len(work.launches),
+        repeats=len(group.launches),
         duration_ns=known,
         bottleneck=middle.bottleneck,
         units={name: round(share, 4) for name, share in middle.units.items() if isfinite(share)},
         attained=round(middle.attained, 4) if isfinite(middle.attained) else None,
         verdict=middle.verdict,
         advice=_advice(middle),
-        metrics=dict(sorted(_metrics(work).items())),
+        metrics=dict(sorted(_metrics(group).items())),
     )
 
 
@@ -256,21 +258,21 @@ def _advice(launch: LaunchDiagnosis) -> Advice | None:
         return None
     first = launch.findings[0]
     gain = first.predicted_speedup
-    promised = {"low": round(gain.low, 3), "best": round(gain.best, 3), "high": round(gain.high, 3)}
-    return Advice(rule=first.rule.code, optimization=first.optimization, **promised)
+    predicted = {"low": round(gain.low, 3), "best": round(gain.best, 3), "high": round(gain.high, 3)}
+    return Advice(rule=first.rule.code, optimization=first.optimization, **predicted)
 
 
-def _metrics(work: Work) -> dict[str, Metric]:
-    """The textbook metrics that repeat well enough to be compared, or to say what moved."""
+def _metrics(group: LaunchGroup) -> dict[str, Metric]:
+    """The textbook metrics that repeat well enough to be compared."""
     found: dict[str, Metric] = {}
-    for name, metric in {name: each for launch in work.launches for name, each in launch.metrics.items()}.items():
+    for name, metric in {name: each for launch in group.launches for name, each in launch.metrics.items()}.items():
         kind = class_of_expression(metric.source)
-        values = [value for value in work.values(name) if isfinite(value)]
+        values = [value for value in group.values(name) if isfinite(value)]
         if kind > MetricClass.NEAR or not values or name not in definitions() or definitions()[name].kind != "metric":
             continue
         varies = max(values) > min(values)
         found[name] = Metric(
-            median=middle_value(values),
+            median=median_or_nan(values),
             unit=metric.unit,
             exact=kind is MetricClass.EXACT,
             low=min(values) if varies else None,
@@ -280,29 +282,29 @@ def _metrics(work: Work) -> dict[str, Metric]:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """A baseline that was saved.
+    """The baseline in a file.
 
     Raises:
         BaselineMissing: There is no such file.
         BaselineError: It cannot be used.
     """
-    found = read_json(path, Baseline, BaselineError, _MEND)
+    found = read_json(path, Baseline, BaselineError, _SAVE_AGAIN)
     if found is None:
         raise BaselineMissing(
             f"there is no baseline {path}",
-            hint="--save-baseline FILE writes one; --allow-missing-baseline goes on without.",
+            hint="--save-baseline FILE writes one; --allow-missing-baseline continues without one.",
         )
     return found
 
 
 def save_baseline(baseline: Baseline, path: Path) -> None:
-    """Write a baseline whole or not at all.
+    """Write a baseline atomically.
 
     Raises:
         BaselineError: It cannot be written.
     """
     content = baseline.model_dump(mode="json", by_alias=True, exclude_none=True)
-    for kernel in content["kernels"]:  # what may be null must be there all the same
+    for kernel in content["kernels"]:  # the schema requires these keys, also where they are null
         kernel.setdefault("duration_ns", None)
         kernel.setdefault("attained", None)
         kernel.setdefault("advice", None)
@@ -310,10 +312,10 @@ def save_baseline(baseline: Baseline, path: Path) -> None:
 
 
 def _by_line(content: Mapping[str, Any]) -> str:
-    """JSON with a line for each metric, so that a changed baseline reads well in a review."""
+    """JSON with one line per metric, so that a review shows each changed metric as one line."""
 
     def one_line(value: Any) -> str:
-        return json.dumps(value, allow_nan=False)  # ASCII: names hold what moves cursors and reverses lines
+        return json.dumps(value, allow_nan=False)  # ASCII, because names may hold control and bidirectional characters
 
     kernels = []
     for kernel in content["kernels"]:

@@ -1,6 +1,6 @@
-"""Read budget files (TOML, or a table of pyproject.toml) into a checked ``Budget``: limits on metrics and findings.
+"""Read a budget file (TOML, or a table of pyproject.toml) into a validated ``Budget``: limits on metrics and findings.
 
-``check_rules_exist`` refuses a budget that names a rule which was not evaluated.
+``read_budget`` takes a path; ``check_rules_exist`` refuses a budget that names a rule which was not evaluated.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ class Entry(_Part):
     """One ``[[budget]]``."""
 
     kernel: str = Field(min_length=1)
-    """A pattern of the shell on the bare or the demangled name, or either name itself."""
+    """The bare or the demangled name, or a shell pattern for either."""
     metric: str | None = None
     """A textbook metric, one of ncu's, or ``duration_ns``."""
     finding: str | None = None
     """A rule's code or name: the check fails where the rule fires."""
     predicted: Literal[True] | None = Field(default=None, validation_alias=AliasChoices("predicted", _OLD_KEY))
-    """What the first advice predicts at best; ``promised`` in 0.1."""
+    """The predicted gain of the first advice; ``promised`` in 0.1."""
     max: Number | None = None
     min: Number | None = None
     equal: Number | None = None
     level: Level = "error"
     grid: Extents | None = None
-    """Only launches with this grid; what is left out at its end is 1."""
+    """Only launches with this grid; omitted trailing dimensions are 1."""
     block: Extents | None = None
     required: bool = True
-    """Whether the entry must fit a launch; if so, one that fits none is not judged, else warned of."""
+    """Whether the entry must match a launch. Without a match it is not judged, or a warning if not required."""
 
     @field_validator("max", "min", "equal", mode="before")
     @classmethod
@@ -74,7 +74,7 @@ class Entry(_Part):
         if name in definitions() and not definitions()[name].expressions:
             raise ValueError(f"Nsight Compute has no equivalent of {name}")
         if best_class(name) is MetricClass.NOISY:
-            raise ValueError(f"{name} differs by 10 % and more from run to run of the same code and is never gated")
+            raise ValueError(f"{name} differs by 10 % and more between runs of the same code and is never gated")
         return name
 
     @model_validator(mode="after")
@@ -90,28 +90,28 @@ class Entry(_Part):
         if self.metric is not None and not limits:
             raise ValueError("a metric takes max, min or equal")
         if self.equal is not None and len(limits) > 1:
-            raise ValueError("equal goes without max and min")
+            raise ValueError("equal cannot be combined with max and min")
         if self.min is not None and self.max is not None and self.min > self.max:
             raise ValueError("min is above max")
         if self.equal is not None and self.metric and best_class(self.metric) is MetricClass.TIME:
-            raise ValueError(f"{self.metric} is never equal in two runs; give max or min")
+            raise ValueError(f"{self.metric} differs in every run; give max or min instead of equal")
         return self
 
     def is_about(self, launch: LaunchDiagnosis) -> bool:
-        """Whether the entry's pattern, grid and block fit a launch."""
+        """Whether the entry's pattern, grid and block match a launch."""
         fits = any(self.kernel == name or fnmatchcase(name, self.kernel) for name in (launch.kernel, launch.demangled))
         return fits and _fits(self.grid, launch.grid) and _fits(self.block, launch.block)
 
 
 class BaselineLimits(_Part):
-    """``[baseline]``: how a baseline is held against what is measured now."""
+    """``[baseline]``: how the measurement is compared with a baseline."""
 
     tolerance: float = Field(default=TOLERANCE, gt=0, lt=1)
     floor_ns: float = Field(default=FLOOR_NS, ge=0, allow_inf_nan=False)
     time: Level = "error"
     counters: Level = "error"
     kernels: Level = "warn"
-    """Of kernels that are new, or no longer there."""
+    """For kernels that are new or missing."""
 
 
 class _File(_Part):
@@ -120,18 +120,18 @@ class _File(_Part):
 
 
 class Budget(_Part):
-    """A budget file: its entries in their order, and how a baseline is compared."""
+    """A budget file: its entries in order, and how a baseline is compared."""
 
     name: str = ""
-    """The file, as the user named it."""
+    """The path as the user gave it."""
     entries: tuple[Entry, ...] = ()
     baseline: BaselineLimits = BaselineLimits()
     notes: tuple[str, ...] = ()
-    """What in the file should be written otherwise, each a sentence."""
+    """Outdated keys in the file, one sentence each."""
 
 
 def read_budget(path: Path) -> Budget:
-    """A budget file; of a pyproject.toml, its table ``tool.ncuview.budget``.
+    """The budget in a file; for a pyproject.toml, its table ``tool.ncuview.budget``.
 
     Raises:
         BudgetError: It cannot be used; the message names file, entry and key.
@@ -156,7 +156,7 @@ def read_budget(path: Path) -> Budget:
 
 
 def check_rules_exist(budget: Budget, codes_and_names: Iterable[tuple[str, str]]) -> None:
-    """Refuse findings of rules that are not judged by.
+    """Refuse entries for rules that were not evaluated.
 
     Raises:
         BudgetError: An entry names an unknown rule.
@@ -166,21 +166,21 @@ def check_rules_exist(budget: Budget, codes_and_names: Iterable[tuple[str, str]]
         if entry.finding is not None and entry.finding.lower() not in known:
             near = get_close_matches(entry.finding.lower(), known, n=1)
             raise BudgetError(
-                f"{budget.name}, budget {number}: finding: no rule {entry.finding!r} is judged by"
+                f"{budget.name}, budget {number}: finding: no rule {entry.finding!r} was evaluated"
                 + (f"; did you mean {near[0]}?" if near else ""),
                 hint="`ncuview rules` lists codes and names.",
             )
 
 
 def _old_keys(path: Path, entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """What to rename; the entries are known to be good."""
+    """The outdated keys of valid entries, one sentence each."""
     for number, entry in enumerate(entries, start=1):
         if _OLD_KEY in entry:
             yield f"{path}, budget {number}: {_OLD_KEY} is called predicted now; the old key still works in 0.2"
 
 
 def _in_pyproject(path: Path, content: Any) -> Any:
-    """The table ``tool.ncuview.budget``, which is a whole budget file, or an array of entries alone."""
+    """The table ``tool.ncuview.budget``: the content of a complete budget file, or only its array of entries."""
     found = content.get("tool", {}).get("ncuview", {}) if isinstance(content.get("tool", {}), dict) else {}
     table = found.get("budget") if isinstance(found, dict) else None
     if table is None:

@@ -1,6 +1,6 @@
-"""Read text and JSON files of bounded size into pydantic models, and write such files atomically.
+"""Read text files of bounded size, and JSON files into pydantic models; write JSON text atomically.
 
-Budgets, baselines and spread tables use it; an unusable file raises the caller's error class with its hint.
+``read_text``, ``read_json`` and ``write_json`` take a path and raise the caller's error class with its hint.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from ncuview.base.toml_file import text_of
 
 MOST_BYTES = 64 * 2**20
 MOST_VALUES = 1_000_000
-"""Of a JSON file: each may be wrong, and what is said of each takes up to 3 KB until the first is picked."""
+"""Limit for a JSON file: each wrong value needs up to 3 KB for its message until the first message is chosen."""
 
 _Form = TypeVar("_Form", bound=BaseModel)
 
 
 def read_text(path: Path, error: type[NcuviewError], hint: str, most: int = MOST_BYTES) -> str | None:
-    """What a file holds; None where there is none.
+    """The text of a file; None where there is no such file.
 
     Raises:
-        NcuviewError: It is there and cannot be read, is no file, or is larger than ``most`` bytes; of the type that is
-            given.
+        NcuviewError: Of the given type: the file cannot be read, is not a regular file, or is larger than ``most``
+            bytes.
     """
     try:
         return text_of(path, most)
@@ -35,15 +35,15 @@ def read_text(path: Path, error: type[NcuviewError], hint: str, most: int = MOST
         return None
     except (OSError, ValueError) as problem:
         if isinstance(problem, PermissionError) and not os.access(path.parent, os.X_OK):
-            return None  # another user's home: nothing of ours is there
+            return None  # in another user's home, which has none of our files
         raise error(f"{path} cannot be read: {problem}", hint=hint) from problem
 
 
 def read_json(path: Path, form: type[_Form], error: type[NcuviewError], hint: str) -> _Form | None:
-    """What a JSON file holds, as a model of its form; None where there is none.
+    """A JSON file as a model of type ``form``; None where there is no such file.
 
     Raises:
-        NcuviewError: It is there and cannot be used; of the type that is given, with the key that is wrong.
+        NcuviewError: Of the given type: the file cannot be used; the message names the wrong key.
     """
     text = read_text(path, error, hint)
     if text is None:
@@ -59,21 +59,21 @@ def read_json(path: Path, form: type[_Form], error: type[NcuviewError], hint: st
 
 
 def _holds_too_much(text: str) -> bool:
-    """Whether a JSON file has too many values, of which all but the first follow a comma."""
+    """Whether a JSON file has too many values; each value but the first follows a comma."""
     return text.count(",") >= MOST_VALUES
 
 
 def write_json(path: Path, text: str, error: type[NcuviewError]) -> None:
-    """Put a file in another's place at once: a new file beside it, on disk before it takes the name.
+    """Replace a file atomically: the new file is on disk before it takes the name.
 
     Raises:
-        NcuviewError: It cannot be written, or could not be read again; of the type that is given. What was there before
-            is untouched.
+        NcuviewError: Of the given type: the file cannot be written, or would be too large to read again. An existing
+            file is unchanged then.
     """
     data = text.encode()
     if len(data) > MOST_BYTES or _holds_too_much(text):
         raise error(f"{path} is not written: it would be too large to be read again", hint="Keep fewer kernels in it.")
-    target = path.resolve()  # a link stays a link
+    target = path.resolve()  # replace the target of a link, not the link
     if target.exists() and not target.is_file() and not target.is_dir():
         raise error(f"{path} is no regular file", hint="Name a file: a device or pipe would be replaced by one.")
     try:

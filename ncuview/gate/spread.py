@@ -1,6 +1,8 @@
-"""Compute from repeated launches how far each kernel's time and metrics spread; read and write the table of spreads.
+"""Compute from a ``Diagnosis`` of repeated launches the spread of each kernel's time and metrics -> ``Spreads``.
 
-``ncuview calibrate --repeat`` writes the table (JSON, by GPU and kernel); gates read it to judge differences.
+``measured_spreads`` computes it; ``read_spreads`` and ``save_spreads`` read and write the user's table (JSON).
+
+The table is by GPU and kernel; gates use it to judge differences, and ``ncuview calibrate --repeat`` measures it.
 """
 
 from __future__ import annotations
@@ -14,25 +16,25 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from ncuview.base.errors import NothingProfiled, TableError
-from ncuview.comparison.launch_groups import Work, middle_value, works_of
+from ncuview.comparison.launch_groups import LaunchGroup, group_launches, median_or_nan
 from ncuview.gate.files import read_json, write_json
 from ncuview.metrics.repeatability import MetricClass, class_of_expression
 from ncuview.records.diagnosis import Diagnosis
 
 SCHEMA = "ncuview.spread/1"
-_MEND = "Delete it and run `ncuview calibrate --repeat 6` again."
+_MEASURE_AGAIN = "Delete it and run `ncuview calibrate --repeat 6` again."
 
 
 class KernelSpread(BaseModel):
-    """What was measured of one kernel on one GPU."""
+    """The spread of one kernel on one GPU."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     repeats: int = Field(ge=2)
     time: float = Field(ge=0, allow_inf_nan=False)
-    """The standard deviation of a launch's time, as a share of the median; of its works the largest."""
+    """The standard deviation of a launch's time as a share of the median; the largest over the launch groups."""
     metrics: Mapping[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(default_factory=dict)
-    """Textbook metric -> (largest - smallest) / median, of those that are not the same in all repeats."""
+    """Textbook metric -> (largest - smallest) / median, for metrics that differ between repeats."""
 
 
 class _Table(BaseModel):
@@ -44,7 +46,7 @@ class _Table(BaseModel):
 
 @dataclass(frozen=True)
 class Spreads:
-    """By GPU and a kernel's demangled name."""
+    """Spreads by GPU and the demangled name of the kernel."""
 
     gpus: Mapping[str, Mapping[str, KernelSpread]] = field(default_factory=dict)
 
@@ -60,17 +62,17 @@ class Spreads:
 
 
 def measured_spreads(diagnosis: Diagnosis) -> Spreads:
-    """The spread of each kernel that was launched at least twice to do the same.
+    """The spread of each kernel with a launch group of two or more launches.
 
     Raises:
-        NothingProfiled: There is none.
+        NothingProfiled: There is no such kernel.
     """
     gpus: dict[str, dict[str, KernelSpread]] = {}
     for device in dict.fromkeys(launch.device.name for launch in diagnosis.launches):
-        for (kernel, _, _), works in works_of(
+        for (kernel, _, _), groups in group_launches(
             launch for launch in diagnosis.launches if launch.device.name == device
         ).items():
-            found = [_spread(work) for work in works if len(work.launches) > 1]
+            found = [_spread(group) for group in groups if len(group.launches) > 1]
             before = gpus.setdefault(device, {}).get(kernel)
             if found:
                 gpus[device][kernel] = _worst([*([before] if before else []), *found])
@@ -81,49 +83,49 @@ def measured_spreads(diagnosis: Diagnosis) -> Spreads:
     return Spreads(gpus)
 
 
-def _spread(work: Work) -> KernelSpread:
-    times = work.times
-    names = {name: metric.source for launch in work.launches for name, metric in launch.metrics.items()}
+def _spread(group: LaunchGroup) -> KernelSpread:
+    times = group.times
+    names = {name: metric.source for launch in group.launches for name, metric in launch.metrics.items()}
     compared = [name for name, source in names.items() if class_of_expression(source) <= MetricClass.NEAR]
-    spans = {name: _span(work.values(name)) for name in compared}
+    spans = {name: _span(group.values(name)) for name in compared}
     time = times.deviation_ns / times.median_ns if times.median_ns > 0 else 0.0
     return KernelSpread(
-        repeats=len(work.launches),
+        repeats=len(group.launches),
         time=round(time, 5),
         metrics={name: round(span, 6) for name, span in sorted(spans.items()) if span > 0},
     )
 
 
 def _span(values: list[float]) -> float:
-    middle = middle_value(values)
+    middle = median_or_nan(values)
     return (max(values) - min(values)) / abs(middle) if isfinite(middle) and middle else 0.0
 
 
 def _worst(spreads: Iterable[KernelSpread]) -> KernelSpread:
-    told = list(spreads)
-    names = sorted({name for each in told for name in each.metrics})
+    kernels = list(spreads)
+    names = sorted({name for each in kernels for name in each.metrics})
     return KernelSpread(
-        repeats=min(each.repeats for each in told),
-        time=max(each.time for each in told),
-        metrics={name: max(each.metrics.get(name, 0.0) for each in told) for name in names},
+        repeats=min(each.repeats for each in kernels),
+        time=max(each.time for each in kernels),
+        metrics={name: max(each.metrics.get(name, 0.0) for each in kernels) for name in names},
     )
 
 
 def read_spreads(path: Path | None) -> Spreads:
-    """The user's table; an empty one where there is none.
+    """The user's table; empty where there is no file.
 
     Raises:
         TableError: The file cannot be used.
     """
-    table = read_json(path, _Table, TableError, _MEND) if path else None
+    table = read_json(path, _Table, TableError, _MEASURE_AGAIN) if path else None
     return Spreads(table.gpus) if table else Spreads()
 
 
-def keep_spreads(spreads: Spreads, path: Path) -> None:
-    """Write what was measured into the user's table, and keep what it says of other kernels and GPUs.
+def save_spreads(spreads: Spreads, path: Path) -> None:
+    """Merge measured spreads into the user's table; other kernels and GPUs keep theirs.
 
     Raises:
-        TableError: The table that is there cannot be used, or it cannot be written.
+        TableError: The existing table cannot be used, or the new one cannot be written.
     """
     before = read_spreads(path).gpus
     gpus = {

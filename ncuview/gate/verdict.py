@@ -1,6 +1,6 @@
-"""Compute the exit code of a gate from its checks, and choose among the exit codes of several failures.
+"""Compute the exit code of a ``Gate`` from its checks (``exit_code``), and choose among several (``most_serious``).
 
-``on_missing`` fails or ignores checks that were not judged; ``open_by_result`` closes a gate without any result.
+``on_missing`` and ``close_without_result`` return a changed gate; ``closes_at`` compares two levels.
 """
 
 from __future__ import annotations
@@ -17,32 +17,31 @@ Missing = Literal["fail", "skip"]
 _SERIOUS: dict[Level, int] = {"off": 0, "warn": 1, "error": 2}
 _CODES: dict[CheckResult, int] = {"passed": 0, "failed": 1, "inconclusive": 4, "not judged": 3}
 _PRECEDENCE = (2, 5, 6, 3, 4, 1, 0)
-"""A run that is not complete must never read as a mere regression."""
+"""The codes in order of precedence: an incomplete run must not read as a mere regression."""
 
 
 def exit_code(gate: Gate) -> int:
-    """0: open; 1: a check failed; 3: one could not be judged for want of data; 4: one is inconclusive."""
-    return first_of(_CODES[check.result] for check in gate.checks if counts(gate.fail_on, check.level))
+    """0: open; 1: a check failed; 3: a check was not judged because data is missing; 4: a check is inconclusive."""
+    return most_serious(_CODES[check.result] for check in gate.checks if closes_at(gate.fail_on, check.level))
 
 
 def on_missing(gate: Gate, missing: Missing) -> Gate:
-    """The gate where a number that is missing is a failure, or is passed over, instead of a reason for 3.
+    """The gate with missing values treated as failures, or ignored, instead of leading to exit code 3.
 
-    What was not judged since there is no such launch, or since launches are missing, is never passed over; nor are
-    all numbers.
+    A check without a launch is never ignored; nor is a gate without any result.
     """
-    return open_by_result(replace(gate, checks=tuple(_taken_as(missing, check) for check in gate.checks)))
+    return close_without_result(replace(gate, checks=tuple(_taken_as(missing, check) for check in gate.checks)))
 
 
 def nothing_checked(gate: Gate) -> bool:
-    """Whether no check came to a result."""
+    """Whether no check has a result."""
     return all(check.result == "not judged" for check in gate.checks)
 
 
-def open_by_result(gate: Gate) -> Gate:
-    """The gate; where none of its checks came to a result and none is an error, with one more that says so and is one.
+def close_without_result(gate: Gate) -> Gate:
+    """The gate; where no check has a result and none is an error, with one more check, which is an error.
 
-    Otherwise warnings about kernels that are missing, or numbers that are passed over, would open it.
+    Otherwise warnings about missing kernels, or ignored values, would open it.
     """
     if not gate.checks or not nothing_checked(gate) or any(check.level == "error" for check in gate.checks):
         return gate
@@ -51,7 +50,7 @@ def open_by_result(gate: Gate) -> Gate:
 
 
 def check_of_no_launch(subject: str, condition: str, result: CheckResult, message: str, origin: str) -> Check:
-    """A check of the gate as a whole, which always counts."""
+    """A check of the complete gate, which always counts."""
     return Check(
         kernel="*",
         grid=NOWHERE,
@@ -76,11 +75,11 @@ def _taken_as(missing: Missing, check: Check) -> Check:
     return check if check.grid == NOWHERE else replace(check, level="off")
 
 
-def counts(fail_on: Level, level: Level) -> bool:
-    """Whether what is wrong at a level closes a gate."""
+def closes_at(fail_on: Level, level: Level) -> bool:
+    """Whether a failed check of a level closes a gate."""
     return fail_on != "off" and level != "off" and _SERIOUS[level] >= _SERIOUS[fail_on]
 
 
-def first_of(codes: Iterable[int]) -> int:
-    """The exit code that comes before the others; 0 of none."""
+def most_serious(codes: Iterable[int]) -> int:
+    """The exit code of the highest precedence; 0 where there are no codes."""
     return min(codes, key=_PRECEDENCE.index, default=0)

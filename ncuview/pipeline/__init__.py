@@ -1,4 +1,4 @@
-"""Run the steps of each command, from its input to its result: profile or read, diagnose, compare, gate, calibrate.
+"""The steps of each command, from its input to its result: profile or read, diagnose, compare, gate, calibrate.
 
-The packages below do the work; nothing here is shown: ``render`` makes the pages.
+They call the packages that do each step and return records, such as ``Diagnosis`` or ``Gate``; ``render`` shows them.
 """

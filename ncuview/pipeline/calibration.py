@@ -1,6 +1,6 @@
-"""Compute from profiles made here, or from given reports, what a GPU attains and how far repeated runs spread.
+"""Measure a GPU's attainable shares of peak, and the run-to-run spread of kernels, here or from given reports.
 
-``calibrate`` returns attainable shares of peak (``Calibration``), ``measure_spreads`` the run-to-run ``Spreads``.
+``calibrate`` returns a ``Calibration``; ``measure_spreads`` takes kernels, a program or reports -> ``Spreads``.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from ncuview.pipeline.examine import (
     Examined,
-    Progressed,
+    ProgressCallback,
     examine,
     examine_launches,
     examine_program,
-    profiled_here,
-    whole,
+    profile_here,
+    require_complete,
 )
 from ncuview.records.calibration import Calibration
 from ncuview.records.diagnosis import Diagnosis
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from ncuview.gate.spread import Spreads
 
 
-def calibrate(*reports: str | Path, progress: Progressed | None = None) -> Calibration:
+def calibrate(*reports: str | Path, progress: ProgressCallback | None = None) -> Calibration:
     """Measure on this machine's GPU which share of each unit's peak good kernels attain.
 
     Args:
-        reports: Reports of the calibration kernels to take instead, with the host's times of copies beside them.
-        progress: Told about every kernel that ncu starts and finishes.
+        reports: Reports of the calibration kernels to use instead, each with its file of copy times by the host.
+        progress: Called for every kernel that ncu starts and finishes.
 
     Raises:
-        NothingProfiled: The reports show nothing of what is attainable.
+        NothingProfiled: The reports contain no launch of a calibration kernel.
         Incomplete: Launches are missing from a report.
         NcuviewError: See ``analyze``.
     """
@@ -44,12 +44,12 @@ def calibrate(*reports: str | Path, progress: Progressed | None = None) -> Calib
 
     if reports:
         return measure.calibrate(
-            [with_host_times_of(whole(read_with_sources([report])), Path(report)) for report in reports]
+            [with_host_times_of(require_complete(read_with_sources([report])), Path(report)) for report in reports]
         )
     from ncuview.catalogue.kernels import find_kernel, launch_of
 
     launches = [launch_of(find_kernel(name)) for name in measure.KERNELS]
-    return measure.calibrate([profiled_here(launches, load_rules(), progress)])
+    return measure.calibrate([profile_here(launches, load_rules(), progress)])
 
 
 def measure_spreads(
@@ -58,16 +58,16 @@ def measure_spreads(
     reports: Sequence[str | Path] = (),
     *,
     repeats: int = 6,
-    progress: Progressed | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Spreads:
     """Measure how far times and counters differ from run to run.
 
     Args:
-        kernels: Kernels of the catalogue, profiled here so many times.
-        program: A program, profiled here so many times.
-        reports: Reports to take instead, in which kernels are launched several times.
+        kernels: Kernels of the catalogue to profile ``repeats`` times.
+        program: A program to profile ``repeats`` times.
+        reports: Reports to use instead, in which kernels are launched several times.
         repeats: How often to profile, at least twice.
-        progress: Told about every kernel that ncu starts and finishes.
+        progress: Called for every kernel that ncu starts and finishes.
 
     Raises:
         NothingProfiled: No kernel was launched twice with the same work.
@@ -90,5 +90,5 @@ def measure_spreads(
         found += [examine_launches(launches, rules, live=True, progress=progress) for _ in range(repeats)]
     launched = tuple(launch for each in found for launch in each.diagnosis.launches)
     return measured_spreads(
-        Diagnosis(launched, tuple(report for each in found for report in whole(each.profile).reports))
+        Diagnosis(launched, tuple(report for each in found for report in require_complete(each.profile).reports))
     )

@@ -1,4 +1,4 @@
-"""Read and diagnose two profiles, each a report or a folder of them, and compare their launches as a ``Comparison``."""
+"""Read and diagnose two profiles, each a report, a folder of reports or a CSV export -> ``Comparison``."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def compare(
     *,
     force: bool,
 ) -> Comparison:
-    """Read and diagnose two reports, and set them beside each other; see ``api.compare`` for the arguments."""
-    from ncuview.comparison.compare import compare as set_beside
+    """Read and diagnose two profiles and compare their launches; see ``api.compare`` for the arguments."""
+    from ncuview.comparison.compare import compare as compare_diagnoses
     from ncuview.engine.rank import diagnose
     from ncuview.engine.rule_file import load_rules
     from ncuview.pipeline.profiled import read_with_sources
@@ -29,5 +29,5 @@ def compare(
 
     rules = load_rules() if rules is None else rules
     sides = [diagnose(read_with_sources([path], kernel_name), rules) for path in (before, after)]
-    told = {report.path: settings_of(Path(report.path)) for side in sides for report in side.reports}
-    return set_beside(*sides, settings=told, renamed=renamed, force=force)
+    settings = {report.path: settings_of(Path(report.path)) for side in sides for report in side.reports}
+    return compare_diagnoses(*sides, settings=settings, renamed=renamed, force=force)

@@ -1,6 +1,6 @@
-"""Profile or read what the user names (reports, a catalogue kernel, a program, a .cu file), and diagnose it.
+"""Profile or read the user's target and diagnose it: reports, a catalogue kernel, a program or a .cu file.
 
-``examine`` and its variants return an ``Examined``: the diagnosis, with patches of local sources, and its profile.
+``examine`` and ``examine_*`` return an ``Examined``: the ``Diagnosis``, with edits of local sources, and ``Profile``.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from ncuview.profiling.options import NcuOptions
     from ncuview.reader.settings import Settings
 
-Progressed = Callable[["Progress"], object]
+ProgressCallback = Callable[["Progress"], object]
 
 _ENDINGS = (*REPORT_ENDINGS, CSV_ENDING)
 
 
 @dataclass(frozen=True)
 class Examined:
-    """A diagnosis with the profile that it is of: what a gate needs to see."""
+    """A diagnosis with its profile: the input of a gate."""
 
     diagnosis: Diagnosis
     profile: Profile
-    told: Settings | None = None
-    """What ncu was told, where the profile was made here; else its reports say it."""
+    settings: Settings | None = None
+    """The settings of ncu where the profile was made here; None where its reports have them."""
 
 
-def whole(profile: Profile) -> Profile:
-    """The same profile, for who can do nothing with some of its launches.
+def require_complete(profile: Profile) -> Profile:
+    """The profile, for callers that need all of its launches.
 
     Raises:
         Incomplete: Launches are missing.
@@ -52,8 +52,8 @@ def whole(profile: Profile) -> Profile:
     return profile
 
 
-def edited(diagnosis: Diagnosis, folders: Sequence[Path]) -> Diagnosis:
-    """The diagnosis with its first advice as changes of the user's source, where that is on this machine."""
+def with_source_edits(diagnosis: Diagnosis, folders: Sequence[Path]) -> Diagnosis:
+    """The diagnosis with its first advice as edits of the user's source, where the source is on this machine."""
     from ncuview.patch.advice import with_edits
 
     return with_edits(diagnosis, folders)
@@ -65,9 +65,9 @@ def examine(
     live: bool | None = None,
     kernel_name: str = "",
     source_folders: Sequence[Path] = (),
-    progress: Progressed | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Examined:
-    """Diagnose reports, or one kernel of the catalogue, and keep the profile.
+    """Diagnose reports, or one kernel of the catalogue, and return the profile too.
 
     See ``analyze`` for the arguments.
 
@@ -85,11 +85,11 @@ def examine(
         if (program := _program_among(targets)) is not None:
             raise UsageError(f"{program} is a program, not a report", hint=f"ncuview analyze -- {program} profiles it.")
         found = read_with_sources(targets, kernel_name, source_folders)
-        return Examined(edited(diagnose(found, rules), source_folders), found)
+        return Examined(with_source_edits(diagnose(found, rules), source_folders), found)
     if kernel_name:
         raise UsageError("--kernel-name chooses among the launches of reports and programs")
     if len(targets) > 1:
-        raise UsageError("give either reports or the name of one kernel", hint="`ncuview ladder` takes a whole family.")
+        raise UsageError("give either reports or the name of one kernel", hint="`ncuview ladder` takes a family.")
     from ncuview.catalogue.kernels import find_kernel, launch_of
 
     launch = launch_of(find_kernel(str(targets[0])))
@@ -104,29 +104,29 @@ def examine_program(
     export: Path | None = None,
     timeout_s: float = math.inf,
     no_progress_s: float | None = None,
-    progress: Progressed | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Examined:
-    """Profile any program under ncu and diagnose every launch that was profiled.
+    """Profile a program under ncu and diagnose every launch that was profiled.
 
     Where the program failed, or was stopped, after some launches, these are diagnosed, and ``failure`` of the diagnosis
-    says what is missing.
+    names what is missing.
 
     Args:
         program: The program and its arguments; a first word that ends in .py is run by this Python.
-        rules: The rules to judge by; the shipped ones by default.
+        rules: The rules to evaluate; None for the shipped ones.
         options: Which launches are profiled, and how.
-        export: Where the report is to stay; see ``profiling.program.run_program``.
-        timeout_s: How long the program may take under ncu, in seconds.
-        no_progress_s: How long it may show no progress, in seconds; None for the default.
-        progress: Told about every kernel that ncu starts and finishes.
+        export: Where to keep the report; see ``profiling.program.run_program``.
+        timeout_s: The time limit of the program under ncu, in seconds.
+        no_progress_s: The time limit without progress, in seconds; None for the default.
+        progress: Called for every kernel that ncu starts and finishes.
 
     Raises:
         NcuviewError: See errors.py.
     """
-    from ncuview.pipeline.profiled import planned, profiled_program
+    from ncuview.pipeline.profiled import planned_metrics, profile_program
 
-    metrics = planned(rules)
-    found, made = profiled_program(
+    metrics = planned_metrics(rules)
+    found, made = profile_program(
         program,
         metrics,
         options,
@@ -140,7 +140,7 @@ def examine_program(
     from ncuview.profiling.missing_metrics import without_values
 
     judged = rank(found, load_rules() if rules is None else rules, "live")
-    diagnosis = edited(judged, options.source_folders if options else ())
+    diagnosis = with_source_edits(judged, options.source_folders if options else ())
     missing = without_values(metrics, found)
     notes = [diagnosis.remark, *(note.what for note in made.notes), str(missing) if missing else ""]
     return Examined(replace(diagnosis, remark="; ".join(filter(None, notes))), found, settings_for(made.options))
@@ -152,9 +152,9 @@ def examine_source(
     rules: Sequence[Rule] | None = None,
     options: NcuOptions | None = None,
     *,
-    progress: Progressed | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Examined:
-    """Compile a .cu file of the user's, launch its kernel once under ncu and diagnose the launch.
+    """Compile the user's .cu file, launch its kernel once under ncu and diagnose the launch.
 
     Raises:
         NcuviewError: See errors.py.
@@ -165,16 +165,16 @@ def examine_source(
 
     launch = user_launch(source, words)
     rules = load_rules() if rules is None else rules
-    made = profiled_here([launch], rules, progress, options)
+    made = profile_here([launch], rules, progress, options)
     diagnosis = rank(made, rules, "live")
     found = _with_catalogue(_matching(launch, diagnosis.launches[0]), launch)
     remark = "; ".join(filter(None, [not_checked(launch), diagnosis.remark]))
-    known = edited(replace(diagnosis, launches=(found,), remark=remark), [source.parent])
+    known = with_source_edits(replace(diagnosis, launches=(found,), remark=remark), [source.parent])
     return Examined(known, made, settings_for(options))
 
 
 def settings_for(options: NcuOptions | None) -> Settings:
-    """What ncu is told when it profiles here."""
+    """The settings of ncu when it profiles with these options."""
     from ncuview.profiling.options import NcuOptions
     from ncuview.reader.settings import Settings
 
@@ -183,13 +183,13 @@ def settings_for(options: NcuOptions | None) -> Settings:
 
 
 def _program_among(targets: Iterable[str | Path]) -> str | Path | None:
-    """The first target that can be started and is named as no report is."""
+    """The first target that is executable and has no ending of a report."""
     others = (each for each in targets if Path(each).suffix not in _ENDINGS)
     return next((each for each in others if Path(each).is_file() and os.access(each, os.X_OK)), None)
 
 
 def examine_launches(
-    launches: Sequence[Launch], rules: Sequence[Rule], live: bool | None, progress: Progressed | None
+    launches: Sequence[Launch], rules: Sequence[Rule], live: bool | None, progress: ProgressCallback | None
 ) -> Examined:
     """Profile catalogue launches here or look them up in the recorded profile; one diagnosis each, in order."""
     from ncuview.engine.rank import diagnose as rank
@@ -200,35 +200,35 @@ def examine_launches(
         remark = f"{missing}; --live insists" if missing else "as asked for with --recorded"
         made = _recorded(launches)
         diagnosis = rank(made, rules, "recorded")
-        told = None
+        settings = None
     else:
         remark = ""
-        made = profiled_here(launches, rules, progress)
+        made = profile_here(launches, rules, progress)
         diagnosis = rank(made, rules, "live")
-        told = settings_for(None)
+        settings = settings_for(None)
     positions = _recorded_positions(launches) if diagnosis.launches[0].origin == "recorded" else range(len(launches))
     found = {launch.index: launch for launch in diagnosis.launches}
     ordered = (_matching(launch, found.get(at)) for launch, at in zip(launches, positions, strict=True))
     known = tuple(_with_catalogue(each, launch) for each, launch in zip(ordered, launches, strict=True))
     remark = "; ".join(filter(None, [remark, diagnosis.remark]))
-    return Examined(replace(diagnosis, launches=known, remark=remark), made, told)
+    return Examined(replace(diagnosis, launches=known, remark=remark), made, settings)
 
 
-def profiled_here(
+def profile_here(
     launches: Sequence[Launch],
     rules: Sequence[Rule],
-    progress: Progressed | None,
+    progress: ProgressCallback | None,
     options: NcuOptions | None = None,
 ) -> Profile:
     """Profile catalogue launches on this machine's GPU.
 
     Raises:
-        NcuviewError: One of them failed, or is missing from the report.
+        NcuviewError: A launch failed, or is missing from the report.
     """
     from ncuview.engine.plan import metrics_for
-    from ncuview.pipeline.profiled import profiled_launches
+    from ncuview.pipeline.profiled import profile_launches
 
-    return whole(profiled_launches(launches, metrics_for(rules), options, progress))
+    return require_complete(profile_launches(launches, metrics_for(rules), options, progress))
 
 
 def _recorded(launches: Sequence[Launch]) -> Profile:
@@ -238,11 +238,11 @@ def _recorded(launches: Sequence[Launch]) -> Profile:
 
     report = recorded_report(launches[0].kernel.text.family)
     only = launches[0].kernel.function if len(launches) == 1 else ""
-    return with_host_times_of(whole(read_with_sources([report], only)), report)
+    return with_host_times_of(require_complete(read_with_sources([report], only)), report)
 
 
 def _recorded_positions(launches: Sequence[Launch]) -> list[int]:
-    """Where in the family's recorded profile each launch is: it holds what ``launches_of`` gives, in that order."""
+    """The launches' places in the family's recorded profile, which has the order of ``launches_of``."""
     from ncuview.catalogue.kernels import family as kernels_of
     from ncuview.catalogue.kernels import launches_of
 
@@ -262,7 +262,7 @@ def _matching(launch: Launch, found: LaunchDiagnosis | None) -> LaunchDiagnosis:
 
 
 def _with_catalogue(found: LaunchDiagnosis, launch: Launch) -> LaunchDiagnosis:
-    """Add what only kernel files know: rates of useful work, and textbook steps that are not the first advice."""
+    """Add data of the kernel files: rates of useful work, and textbook steps that are not the first advice."""
     from ncuview.catalogue.kernels import next_in_textbook
 
     work = {

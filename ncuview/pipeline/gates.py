@@ -1,4 +1,4 @@
-"""Check a diagnosis against a budget and a baseline, as a ``Gate``, and save a diagnosis as a new baseline file."""
+"""Check an ``Examined`` against a budget and a baseline -> ``Gate``, and save it as a new ``Baseline`` file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ncuview.base.version import VERSION
-from ncuview.pipeline.examine import Examined, whole
+from ncuview.pipeline.examine import Examined, require_complete
 from ncuview.records.gate import Gate, Level
 
 if TYPE_CHECKING:
@@ -23,17 +23,17 @@ def check(
     fail_on: Level = "error",
     force: bool = False,
 ) -> Gate:
-    """Hold what was examined against a budget and a baseline.
+    """Check a diagnosis against a budget and a baseline.
 
     Args:
-        examined: From ``examine`` and its like.
-        budget: What is allowed; see ``gate.budget.read_budget``.
-        baseline: The name of a baseline and what it says; see ``gate.baseline.read_baseline``.
+        examined: The result of ``examine`` or one of its variants.
+        budget: The limits; see ``gate.budget.read_budget``.
+        baseline: The name and the content of a baseline; see ``gate.baseline.read_baseline``.
         fail_on: Failures of this level or above close the gate.
         force: Compare also with a baseline of another GPU or other settings.
 
     Raises:
-        BudgetError: The budget names a rule that was not judged by.
+        BudgetError: The budget names a rule that was not evaluated.
         NotComparable: GPU, ncu, clock or cache control differ from the baseline's, or no kernel is in both.
         NcuviewError: See errors.py.
     """
@@ -54,8 +54,8 @@ def check(
     )
 
 
-def keep_baseline(examined: Examined, path: Path) -> Baseline:
-    """Save what was examined as a baseline.
+def save_as_baseline(examined: Examined, path: Path) -> Baseline:
+    """Save a diagnosis as a baseline.
 
     Raises:
         BaselineError: The file cannot be written.
@@ -66,7 +66,7 @@ def keep_baseline(examined: Examined, path: Path) -> Baseline:
     from ncuview.gate.baseline import baseline_of, save_baseline
     from ncuview.gate.spread import read_spreads
 
-    whole(examined.profile)
+    require_complete(examined.profile)
     settings = _settings_of(examined).values()
     made = baseline_of(examined.diagnosis, settings, read_spreads(users_spreads()), VERSION)
     save_baseline(made, path)
@@ -74,8 +74,8 @@ def keep_baseline(examined: Examined, path: Path) -> Baseline:
 
 
 def _settings_of(examined: Examined) -> dict[str, Settings]:
-    """What ncu was told, by the path of the report."""
+    """The settings of ncu, by the path of the report."""
     from ncuview.reader.settings import settings_of
 
     reports = examined.diagnosis.reports
-    return {report.path: examined.told or settings_of(Path(report.path)) for report in reports}
+    return {report.path: examined.settings or settings_of(Path(report.path)) for report in reports}

@@ -1,6 +1,6 @@
-"""Diagnose all kernels of a catalogue family, from naive to best, and set predicted beside measured speedups.
+"""Diagnose all kernels of a catalogue family, from naive to best, and compare predicted with measured speedups.
 
-``ladder`` profiles them here or takes the recorded profile, and returns a ``Ladder``.
+``ladder`` takes the family's name, profiles its kernels here or reads the recorded profile, and returns a ``Ladder``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ncuview.base.figures import factor
-from ncuview.pipeline.examine import Progressed, examine_launches
+from ncuview.pipeline.examine import ProgressCallback, examine_launches
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.records.ladder import Ladder, Rung, TextbookStep
 
@@ -22,9 +22,9 @@ Judged = tuple["Launch", LaunchDiagnosis]
 
 
 def ladder(
-    family: str, rules: Sequence[Rule] | None = None, live: bool | None = None, progress: Progressed | None = None
+    family: str, rules: Sequence[Rule] | None = None, live: bool | None = None, progress: ProgressCallback | None = None
 ) -> Ladder:
-    """Diagnose all kernels of a family and set each prediction beside what the better kernel measured.
+    """Diagnose all kernels of a family and compare each prediction with the measured speedup of the better kernel.
 
     Raises:
         UnknownFamily: There is no such family.
@@ -43,7 +43,7 @@ def ladder(
 
 
 def _rung(kernel: Kernel, judged: Sequence[Judged]) -> Rung:
-    """A kernel at its own sizes, compared with its better rung at the same sizes where that was launched."""
+    """A kernel at its own sizes, compared with its better kernel at the same sizes where that was launched."""
     from ncuview.catalogue.kernels import next_in_textbook
 
     own = _at(judged, kernel.name, kernel.text.sizes)
@@ -65,7 +65,7 @@ def _rung(kernel: Kernel, judged: Sequence[Judged]) -> Rung:
 
 
 def _at(judged: Sequence[Judged], name: str, sizes: Mapping[str, int]) -> Judged:
-    """A kernel's launch at these sizes; where there is none, at its own."""
+    """A kernel's launch at these sizes; if there is none, at its own sizes."""
     of_kernel = [pair for pair in judged if pair[0].kernel.name == name]
     return next((pair for pair in of_kernel if pair[0].sizes == sizes), of_kernel[0])
 

@@ -1,6 +1,8 @@
-"""Run a program or catalogue kernels under ncu and read the reports into a ``Profile``.
+"""Run a program, a Python function or catalogue kernels under ncu and read the reports into a ``Profile``.
 
-The reader is started while ncu runs. ``planned`` gives the metrics, ``read_with_sources`` reads given reports.
+``profile_program`` and ``profile_launches`` run ncu; ``read_with_sources`` reads given reports and their sources.
+
+The reader is started while ncu runs. ``planned_metrics`` lists the metrics that the rules need.
 """
 
 from __future__ import annotations
@@ -34,11 +36,11 @@ _NEEDED_LATER = (
     "ncuview.patch.advice",
     "ncuview.render.terminal",
 )
-"""What reads, judges and shows a report, with pandas and all else that it imports."""
+"""Modules that read, judge and show a report, with pandas and everything else that they import."""
 
 
-def planned(rules: Sequence[Rule] | None) -> Sequence[str]:
-    """The metrics to collect; for the shipped rules without loading them, which is done while ncu runs."""
+def planned_metrics(rules: Sequence[Rule] | None) -> Sequence[str]:
+    """The metrics to collect. The list for the shipped rules is stored, so that the rules load while ncu runs."""
     from ncuview.engine.rule_packs import has_packs
 
     if rules is None and not has_packs():
@@ -51,7 +53,7 @@ def planned(rules: Sequence[Rule] | None) -> Sequence[str]:
     return metrics_for(load_rules() if rules is None else rules)
 
 
-def profiled_program(
+def profile_program(
     target: Target,
     metrics: Sequence[str],
     options: NcuOptions | None = None,
@@ -61,12 +63,12 @@ def profiled_program(
     no_progress_s: float | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> tuple[Profile, Profiled]:
-    """Run a program or a Python function under ncu; what its reports hold, and how the run ended.
+    """Run a program or a Python function under ncu, and return the launches of its reports and how the run ended.
 
     See ``profiling.program.run_program`` for the arguments.
 
     Raises:
-        NcuviewError: No launch was profiled, or none can be read.
+        NcuviewError: No launch was profiled, or no report can be read.
     """
     from ncuview.profiling.callable import program_of
     from ncuview.profiling.options import NcuOptions
@@ -94,18 +96,18 @@ def profiled_program(
         return replace(found, failure=failure_of(made.failure)) if made.failure else found, made
 
 
-def profiled_launches(
+def profile_launches(
     launches: Sequence[Launch],
     metrics: Sequence[str],
     options: NcuOptions | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Profile:
-    """Make launches of the catalogue, or of a user's kernel file, under ncu.
+    """Run launches of the catalogue, or of a user's kernel file, under ncu.
 
     See ``catalogue.live.profile_live`` for the arguments.
 
     Raises:
-        NcuviewError: One of them failed, computed something wrong, or cannot be read.
+        NcuviewError: A launch failed, computed a wrong result, or cannot be read.
     """
     from ncuview.catalogue.live import profile_live
     from ncuview.reader.host_times import with_host_times_of
@@ -123,9 +125,9 @@ def read_with_sources(
     *,
     instructions: bool = True,
 ) -> Profile:
-    """The launches of reports, with call sites of inlined functions and sources that are on this machine.
+    """The launches of reports, with call sites of inlined functions and the sources that are on this machine.
 
-    Without ``instructions``, only their numbers.
+    With ``instructions=False`` only metrics are read.
 
     Raises:
         ReportError: A report is unreadable, damaged or empty.
@@ -140,14 +142,14 @@ def read_with_sources(
 
 
 class _ReaderAhead:
-    """What reads reports, started once ncu runs: that takes longer than to read most reports, and ncu longer still."""
+    """The reader process, started while ncu runs: its start takes longer than reading most reports, and ncu longer."""
 
     def __init__(self) -> None:
         self.child: Ahead | None = None
         self._prepared = Thread(target=_prepare, name="prepare")
 
     def start(self) -> None:
-        """Start it, unless an earlier attempt did."""
+        """Start the reader, unless an earlier attempt did."""
         if self.child is None:
             self.child = Ahead()
             self._prepared.start()
@@ -158,7 +160,7 @@ class _ReaderAhead:
     def __exit__(self, *_: object) -> None:
         if self.child:
             self.child.close()
-            self._prepared.join()  # Python must not end in the middle of it
+            self._prepared.join()  # Python must not exit while it imports
 
 
 def _prepare() -> None:

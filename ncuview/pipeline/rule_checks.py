@@ -1,8 +1,10 @@
-"""Check rules on recorded launches: their examples, and whether a shipped rule keeps what it claims.
+"""Check rules on recorded launches: each example's expected outcome, and what a shipped rule must show.
 
-A shipped rule fires on the launch that its fix shows as ``before`` and not on ``after``, and the speedup between the
-two lies within the predicted bounds. A draft may not have that yet, and may leave out what its examples predict.
-Each cited document is one of rules/documents.toml, or of a ``documents.toml`` beside the rule folder's categories.
+``check_rules`` takes ``Rule`` objects and returns a ``RuleCheck`` for each: what is wrong, and what a draft needs.
+
+A shipped rule fires on the launch that its fix shows as ``before`` and not on ``after``, and the measured speedup
+between the two lies within the predicted bounds. A draft may leave these out, and what its examples predict. Each cited
+document is listed in rules/documents.toml, or in a ``documents.toml`` in the folder above the rule's category.
 """
 
 from __future__ import annotations
@@ -25,10 +27,11 @@ from ncuview.reader.reader import read
 from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotApplicable, Outcome, Passed, Skipped
 
 TOLERANCE = 0.02
-"""How far a predicted speedup may be from what an example states, as a share; examples give three digits."""
+"""The tolerance of an example's predicted speedup, as a share; examples give three digits."""
 SPREAD = 1.05
-"""How far the ratio of two measured times may be from run to run: times of a kernel differ by up to 5 % on an H200."""
+"""The ratio of two measured times varies by this factor: times of a kernel differ by up to 5 % on an H200."""
 _OF_USERS = re.compile(r"9(?:0[1-9]|[1-9]\d)$")
+"""The end of codes that are reserved for users' rules."""
 _DOCUMENTS = "documents.toml"
 _A_PAIR = (
     "two kernels of the catalogue, where the rule fires on the first and is silent on the second, and the measured"
@@ -39,13 +42,13 @@ _NAMES = {Passed: "passed", NotApplicable: "not_applicable", Skipped: "skipped",
 
 @dataclass(frozen=True)
 class RuleCheck:
-    """What a check of one rule found.
+    """The result of checking one rule.
 
     Attributes:
         rule: The rule.
-        wrong: What is wrong, one sentence each; empty for a rule that may be used.
-        to_ship: What a draft needs before it may ship; empty for a rule that has it all.
-        notes: What else to know about a rule that is not ncuview's own.
+        wrong: The errors, one sentence each; empty for a rule that may be used.
+        to_ship: What a draft needs before it may ship; empty for a complete rule.
+        notes: Further notes on a rule that is not ncuview's own.
     """
 
     rule: Rule
@@ -72,13 +75,13 @@ def _checked(rule: Rule, launches: _Launches) -> RuleCheck:
 
 
 class _Launches:
-    """Diagnosed launches by the reports that they are from; each report is read once."""
+    """Diagnosed launches by their report; each report is read once."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = rules
         self._known: dict[str | Path, dict[str, LaunchDiagnosis]] = {}
 
-    def of(self, example: Example, beside: Path) -> LaunchDiagnosis:
+    def of(self, example: Example, rule_file: Path) -> LaunchDiagnosis:
         """The launch that an example names.
 
         Raises:
@@ -86,7 +89,7 @@ class _Launches:
         """
         if example.report is None:
             return self.of_catalogue(example.launch)
-        report = beside.parent / example.report
+        report = rule_file.parent / example.report
         if report not in self._known:
             diagnosis = diagnose(read([report]), self._rules)
             self._known[report] = {launch.kernel: launch for launch in diagnosis.launches}
@@ -105,7 +108,7 @@ class _Launches:
 
 @dataclass(frozen=True)
 class _Judged:
-    """What an example states that is not so, and what it does not state yet; empty where there is nothing to say."""
+    """A wrong statement of an example, and what it does not state yet; empty where there is nothing to report."""
 
     wrong: str = ""
     unstated: str = ""
@@ -163,21 +166,21 @@ def _documents(path: Path) -> frozenset[str]:
 
 
 def _unproven_numbers(rule: Rule) -> Iterator[str]:
-    """Numbers without a source. A threshold may be assumed, since no gain is made of it."""
+    """Numbers without a source. A threshold may be assumed, since no gain is computed from it."""
     for number in rule.unnamed_numbers:
-        yield f"the number {number} stands in an expression: name it as a threshold or a parameter, with its source"
+        yield f"the number {number} is written in an expression: name it as a threshold or a parameter, with its source"
     for name, parameter in rule.text.prediction.items():
         if parameter.kind == "assumed":
-            yield f"prediction.{name} is assumed: measure it, derive it, or cite who did"
+            yield f"prediction.{name} is assumed: measure it, derive it, or cite a source"
 
 
 def _unshown(rule: Rule, launches: _Launches) -> Iterator[str]:
-    """What a rule does not show on recorded launches: a finding before its fix, none after, and the speedup between."""
+    """What recorded launches do not show: a finding before the fix, no finding after it, and the speedup between."""
     expected = {example.expect for example in rule.text.example}
     if "finding" not in expected and not rule.text.overtaken:
         yield "no example expects a finding"
     if not expected - {"finding"}:
-        yield "no example is a launch that the rule is silent on"
+        yield "no example is a launch on which the rule is silent"
     for fix in rule.text.fix:
         if fix.before and fix.after:
             yield from _fix_problems(rule, fix, launches)
@@ -202,4 +205,4 @@ def _fix_problems(rule: Rule, fix: FixRegions, launches: _Launches) -> Iterator[
     measured, predicted = before.whole_ns / after.whole_ns, found.predicted_speedup
     if not predicted.low / SPREAD <= measured <= predicted.high * SPREAD:
         bounds = f"{predicted.low:.2f} to {predicted.high:.2f}"
-        yield f"fix: from {fix.launches[0]} to {fix.launches[1]} is {measured:.2f}x, predicted are {bounds}"
+        yield f"fix: from {fix.launches[0]} to {fix.launches[1]}, {measured:.2f}x was measured; {bounds} is predicted"

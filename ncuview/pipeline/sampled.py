@@ -1,6 +1,6 @@
-"""Profile a program in two runs, a cheap sample and a full one of chosen launches, and diagnose it; forecast run cost.
+"""Profile a program in two runs, a one-pass sample and a full run of selected launches -> ``Diagnosis``.
 
-``analyze_sampled`` selects what the second run measures; ``forecast_of`` computes passes and seconds without running.
+``analyze_sampled`` runs both; ``forecast_of`` computes passes and seconds of a run without starting it -> ``Forecast``.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ncuview.engine.first_look import joined, second_look
 from ncuview.engine.plan import metrics_for
 from ncuview.engine.rank import diagnose as rank
 from ncuview.engine.rule_file import load_rules
-from ncuview.pipeline.examine import Progressed, edited, whole
-from ncuview.pipeline.profiled import profiled_program
+from ncuview.pipeline.examine import ProgressCallback, require_complete, with_source_edits
+from ncuview.pipeline.profiled import profile_program
 from ncuview.profiling.callable import program_of
 from ncuview.profiling.machine import find_ncu
 from ncuview.profiling.ncu import ncu_command
@@ -48,40 +48,41 @@ def analyze_sampled(
     *,
     timeout_s: float = math.inf,
     no_progress_s: float | None = None,
-    progress: Progressed | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Diagnosis:
     """Profile a program in two runs and diagnose one launch of each kernel and configuration.
 
-    The first run collects one pass of counters for the first launches of each kernel and for ever fewer of the later
-    ones; the second all that rules can still need, for the configurations that are worth it. The diagnosis says how
-    often each was launched, exactly below ten launches of a kernel and to within a half above.
+    The first run collects one pass of counters, for the first launches of each kernel and for fewer and fewer of the
+    later ones. The second run collects the metrics that rules still need, for the configurations whose time is worth
+    it. The diagnosis gives the number of launches of each configuration: exactly below ten launches of a kernel, and
+    within a factor of 1.5 above.
 
     Args:
         program: The program and its arguments; a first word that ends in .py is run by this Python.
-        rules: The rules to judge by; the shipped ones by default.
-        options: Which launches are profiled, and how; ``kernel_id`` is taken by the sampling.
-        timeout_s: How long each run may take under ncu, in seconds.
-        no_progress_s: How long each may show no progress, in seconds; None for the default.
-        progress: Told about every kernel that ncu starts and finishes.
+        rules: The rules to evaluate; None for the shipped ones.
+        options: Which launches are profiled, and how; the sampling sets ``kernel_id``.
+        timeout_s: The time limit of each run under ncu, in seconds.
+        no_progress_s: The time limit without progress, in seconds; None for the default.
+        progress: Called for every kernel that ncu starts and finishes.
 
     Raises:
-        NothingProfiled: The program launched something else in its second run.
+        NothingProfiled: The second run of the program made other launches.
         NcuviewError: See errors.py.
     """
     first_options = _sampling(options or NcuOptions())
 
     def profiled(metrics: Sequence[str], chosen: NcuOptions) -> Profile:
-        found, made = profiled_program(
+        found, made = profile_program(
             program, metrics, chosen, timeout_s=timeout_s, no_progress_s=no_progress_s, progress=progress
         )
         made.whole()
-        return whole(found)
+        return require_complete(found)
 
     first = profiled(sampling_metrics(), first_options)
     rules = load_rules() if rules is None else rules
     seen = samples(configurations_of(first))
     look = second_look(first, rules, [sample.stands_for for sample in seen])
-    told = rank(first, rules, "live")
+    sampled = rank(first, rules, "live")
     durations = first.launches["duration_ns"].tolist()
     second, again = None, {}
     if look.launches:
@@ -94,16 +95,16 @@ def analyze_sampled(
             )
         second = rank(close, look.rules, "live")
         again = {launch: at for at, launch in enumerate(expected)}
-    both = joined(told, second, look, again)
+    both = joined(sampled, second, look, again)
     shown = representatives(seen, durations, range(len(seen)))
-    sampled = replace(both, launches=tuple(both.launches[at] for at in shown), launched=_launched(seen))
-    return edited(sampled, first_options.source_folders)
+    one_per_sample = replace(both, launches=tuple(both.launches[at] for at in shown), launched=_launched(seen))
+    return with_source_edits(one_per_sample, first_options.source_folders)
 
 
 def forecast_of(
     program: Sequence[str], rules: Sequence[Rule] | None, options: NcuOptions | None = None, *, quick: bool = False
 ) -> Forecast:
-    """What a run of ncu for this program will be and cost; nothing is run.
+    """The command, passes and cost of a run of ncu for this program; the program is not run.
 
     Raises:
         UsageError: There is no such program on this machine.
@@ -120,7 +121,7 @@ def _sampling(options: NcuOptions) -> NcuOptions:
 
 
 def _launched(seen: Iterable[Sample]) -> dict[Configuration, int]:
-    """How often each kernel was launched with each grid and block, by what its samples stand for."""
+    """The number of launches of each configuration, from the number that each sample represents."""
     counted: defaultdict[Configuration, float] = defaultdict(float)
     for sample in seen:
         where = sample.configuration

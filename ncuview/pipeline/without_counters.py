@@ -1,9 +1,8 @@
-"""Report on a kernel where ncu may not read counters: event times, machine-code facts, occupancy, the recorded ladder.
+"""Report on a catalogue kernel, a .cu file or a program where ncu may not read counters -> ``WithoutCounters``.
 
-The three functions take a catalogue kernel, a .cu file or a program, and return a ``WithoutCounters``.
-
-A rented GPU often refuses ncu (NCU-PERM). What is left is worth a page, and the remedy comes first on it. No gain is
-predicted here, because only counters say what a thing costs.
+It holds event times, machine-code facts, occupancy and the recorded ladder; for a program, machine-code facts only.
+``kernel_without_counters``, ``source_without_counters`` and ``program_without_counters`` make it. A rented GPU often
+refuses ncu (NCU-PERM). No gain is predicted, because predictions need counters.
 """
 
 from __future__ import annotations
@@ -31,21 +30,21 @@ if TYPE_CHECKING:
     from ncuview.metrics.occupancy import Occupancy
 
 _PLACES = 3
-"""Source lines that are named for one fact."""
+"""Source lines that are shown for one fact."""
 _NOT_TIMED = (
-    "The program was not run, for its time from start to end says little of its kernels. Nsight Systems times them "
-    "without counters: nsys profile --stats=true"
+    "The program was not run: its time from start to end does not show the time of its kernels. Nsight Systems "
+    "measures them without counters: nsys profile --stats=true"
 )
 _FILES_KEPT = 16
-"""Texts of sources that are held at a time: a stranger's program may name any number of them."""
+"""Sources that are cached at a time: an untrusted program may name any number of them."""
 
 LineReader = Callable[[str, int], str]
-"""Gives the text of a line of a file."""
+"""Returns the text of a line of a file."""
 
 
 @dataclass(frozen=True)
 class CodePlace:
-    """A line of source code; ``code`` is its text without indentation, empty where the source is not there."""
+    """A line of source code; ``code`` is its text without indentation, empty where the source is missing."""
 
     file: str
     line: int
@@ -54,7 +53,7 @@ class CodePlace:
 
 @dataclass(frozen=True)
 class RuleSubject:
-    """What a rule would judge, as the machine code shows it."""
+    """An instruction pattern in the machine code that a rule would judge."""
 
     rule: RuleId
     optimization: str
@@ -62,12 +61,12 @@ class RuleSubject:
     says: str
     in_loop: bool
     where: tuple[CodePlace, ...]
-    """The lines with the most of it, the most first."""
+    """The lines with the most of these instructions, the most first."""
 
 
 @dataclass(frozen=True)
 class KernelFacts:
-    """What a kernel's machine code says; sizes are in bytes."""
+    """Facts of a kernel's machine code; sizes are in bytes."""
 
     name: str
     symbol: str
@@ -83,9 +82,9 @@ class KernelFacts:
     barriers: int
     instructions: int
     threads: int
-    """Per block: of the launch; else of the block size that would fill a multiprocessor best."""
+    """Threads per block: of the launch, or of the block size with the best occupancy."""
     occupancy: Occupancy | None
-    """With so many threads and the launch's dynamic shared memory; None where the GPU is not known."""
+    """For these threads and the launch's dynamic shared memory; None where the GPU is unknown."""
     subjects: tuple[RuleSubject, ...]
 
 
@@ -100,15 +99,15 @@ class LaunchFacts:
     """Bytes of dynamic shared memory."""
     sizes: dict[str, int]
     waves: float | None
-    """Blocks of the grid over those that the GPU holds at once; None where one of the two is not known."""
+    """Blocks of the grid over the blocks that the GPU holds at once; None where either is unknown."""
     useful_rate: float | None
-    """Useful work over the median time, in ``rate_unit``; None where the kernel file does not say what that is."""
+    """Useful work over the median time, in ``rate_unit``; None where the kernel file does not define it."""
     rate_unit: str
 
 
 @dataclass(frozen=True)
-class Untold:
-    """A part that could not be told, and why."""
+class MissingPart:
+    """A part that could not be computed, and why."""
 
     what: str
     """``times``, ``machine code`` or ``recorded ladder``."""
@@ -117,40 +116,40 @@ class Untold:
 
 @dataclass(frozen=True)
 class WithoutCounters:
-    """All that can be said without counters."""
+    """What is known of a kernel or program without counters."""
 
     subject: str
     """The kernel, or the program."""
     refusal: Failure | None
-    """Why ncu did not collect counters; None where it was not asked to."""
+    """Why ncu did not collect counters; None where ncu was not started."""
     launch: LaunchFacts | None
     times: EventTimes | None
     kernels: tuple[KernelFacts, ...]
-    untold: tuple[Untold, ...]
+    missing: tuple[MissingPart, ...]
     remark: str
-    """What else the reader must know; empty where there is nothing."""
+    """Further notes for the reader; empty where there are none."""
     ladder: Ladder | None = None
-    """Of a catalogue kernel: its family as it was recorded, on another GPU perhaps."""
+    """The recorded family of a catalogue kernel, possibly of another GPU."""
 
     @property
     def exit_code(self) -> int:
-        """That of the refusal; else 6 where the kernel itself failed, and 0."""
+        """The exit code of the refusal; else 6 where the kernel itself failed, or 0."""
         if self.refusal:
             return self.refusal.exit_code
-        codes = (each.failure.exit_code for each in self.untold)
+        codes = (each.failure.exit_code for each in self.missing)
         return next((code for code in codes if code == ProgramError.exit_code), 0)
 
 
 def kernel_without_counters(name: str, refusal: NcuviewError | None = None) -> WithoutCounters:
-    """A kernel of the catalogue.
+    """Report on a kernel of the catalogue.
 
     Args:
-        name: The kernel's.
-        refusal: What ncu failed with; None where it was not started.
+        name: The kernel's name.
+        refusal: The error of ncu; None where it was not started.
 
     Raises:
-        UnknownKernel: There is none of this name.
-        NcuviewError: Nothing could be told, and this is the first reason.
+        UnknownKernel: There is no kernel of this name.
+        NcuviewError: No part could be computed; this is the first reason.
     """
     from ncuview.catalogue.kernels import find_kernel, launch_of
     from ncuview.pipeline.ladders import ladder
@@ -160,20 +159,20 @@ def kernel_without_counters(name: str, refusal: NcuviewError | None = None) -> W
     try:
         return replace(found, ladder=ladder(launch.kernel.text.family, live=False))
     except ReportError as failure:
-        return replace(found, untold=(*found.untold, Untold("recorded ladder", failure_of(failure))))
+        return replace(found, missing=(*found.missing, MissingPart("recorded ladder", failure_of(failure))))
 
 
 def source_without_counters(source: Path, words: LaunchWords, refusal: NcuviewError | None = None) -> WithoutCounters:
-    """A .cu file of the user's.
+    """Report on the user's .cu file.
 
     Args:
         source: The file.
-        words: What the command line says of the launch.
-        refusal: What ncu failed with; None where it was not started.
+        words: The launch as the command line gives it.
+        refusal: The error of ncu; None where it was not started.
 
     Raises:
-        UsageError: The launch is not told, or told twice.
-        NcuviewError: Nothing could be told, and this is the first reason.
+        UsageError: The launch is missing, or given twice.
+        NcuviewError: No part could be computed; this is the first reason.
     """
     from ncuview.catalogue.user_kernel import not_checked, user_launch
 
@@ -182,19 +181,19 @@ def source_without_counters(source: Path, words: LaunchWords, refusal: NcuviewEr
 
 
 def program_without_counters(program: Sequence[str], refusal: NcuviewError | None = None) -> WithoutCounters:
-    """A program, from the machine code in its file; it is not run.
+    """Report on a program from the machine code in its file; the program is not run.
 
     Args:
         program: The program and its arguments.
-        refusal: What ncu failed with; None where it was not started.
+        refusal: The error of ncu; None where it was not started.
 
     Raises:
-        NcuviewError: Nothing could be told and there is no refusal to tell of.
+        NcuviewError: There is no machine code, and no refusal to report instead.
     """
     from ncuview.catalogue.machine_code import KERNELS_AT_MOST, code_of_program
     from ncuview.profiling.machine import compute_capability
 
-    untold: tuple[Untold, ...] = ()
+    missing: tuple[MissingPart, ...] = ()
     kernels: tuple[KernelFacts, ...] = ()
     try:
         with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
@@ -204,11 +203,11 @@ def program_without_counters(program: Sequence[str], refusal: NcuviewError | Non
     except NcuviewError as failure:
         if refusal is None:
             raise
-        untold = (Untold("machine code", failure_of(failure)),)
+        missing = (MissingPart("machine code", failure_of(failure)),)
     remark = _NOT_TIMED
     if len(kernels) >= KERNELS_AT_MOST:
-        remark += f". Of each of its modules, the first {KERNELS_AT_MOST} kernels were looked at"
-    return WithoutCounters(program[0], failure_of(refusal) if refusal else None, None, None, kernels, untold, remark)
+        remark += f". The first {KERNELS_AT_MOST} kernels of each of its modules were examined"
+    return WithoutCounters(program[0], failure_of(refusal) if refusal else None, None, None, kernels, missing, remark)
 
 
 def _of_launch(launch: Launch, refusal: NcuviewError | None, remark: str) -> WithoutCounters:
@@ -235,7 +234,7 @@ def _of_launch(launch: Launch, refusal: NcuviewError | None, remark: str) -> Wit
         launch=_launch_facts(launch, kernels[0].occupancy if kernels else None, times),
         times=times,
         kernels=kernels,
-        untold=tuple(Untold(what, failure_of(failure)) for what, failure in failures),
+        missing=tuple(MissingPart(what, failure_of(failure)) for what, failure in failures),
         remark=remark,
     )
 
@@ -250,10 +249,10 @@ def _compiled(launch: Launch, folder: Path) -> Compiled:
     nvcc = find_nvcc()
     if nvcc is None:
         raise CompilerNotFound(
-            "no nvcc here, so that the kernel can be neither launched nor looked into",
+            "no nvcc here, so that the kernel can be neither launched nor disassembled",
             hint="Install the CUDA toolkit or set CUDA_HOME to where it is.",
         )
-    # Without a GPU, the code of the architecture that the idioms are known of.
+    # Without a GPU, compile for the architecture whose idioms are known.
     architecture = NATIVE if compute_capability() else f"sm_{KNOWN_CAPABILITY.replace('.', '')}"
     (compiled,) = compile_all(nvcc, [launch.kernel], folder, architecture).values()
     if not launch.kernel.of_catalogue:
@@ -297,7 +296,7 @@ def _facts(code: KernelCode, launch: Launch | None, line: LineReader) -> KernelF
 
 
 def _subjects(code: KernelCode, line: LineReader) -> tuple[RuleSubject, ...]:
-    """The facts of the code beside the rules that would judge them."""
+    """The facts of the code, each with the rule that would judge it."""
     from ncuview.engine.rule_file import load_rules
     from ncuview.engine.static_facts import code_facts
 
@@ -319,15 +318,15 @@ def _where(places: Sequence[tuple[str, int]], line: LineReader) -> tuple[CodePla
 
 
 def _line_reader(root: Path) -> LineReader:
-    """Reads lines without indentation, empty where the source is not there; relative names begin in ``root``.
+    """Read lines without indentation, empty where the source is missing; relative names start at ``root``.
 
-    The names are a line table's, and whoever made the program chose them: ``local_file`` opens what is source code.
+    The names come from a line table, which the program's author controls: ``local_file`` opens source code only.
     """
     from ncuview.reader.source import lines_of, local_file
 
     @lru_cache(maxsize=_FILES_KEPT)
     def lines(file: str) -> list[str]:
-        # The folder is part of the name, not one to search: it may be a home folder.
+        # The folder is part of the name; it is not searched, since it may be a home folder.
         found = local_file(str(root / file))
         return lines_of(found[1].encode("utf-8", "surrogateescape").decode("utf-8", "replace")) if found else []
 

@@ -1,6 +1,6 @@
-"""Format results as text: ``render`` turns a diagnosis, ladder or comparison into the terminal's page or JSON.
+"""Format results as text: ``render`` turns a ``Diagnosis``, ``Ladder`` or ``Comparison`` into a terminal page or JSON.
 
-The modules hold one page or format each, ``outputs`` knows them all by name. Nothing is decided here.
+The other modules hold one page or format each; ``outputs`` has the table of all formats. Renderers decide nothing.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 Format = Literal["terminal", "json"]
 
 MANY = 50
-"""More launches than this are grouped by kernel, and the most worthwhile ones shown in full ..."""
+"""Diagnoses of more launches than this are shown as a ranking of kernels ..."""
 FEW = 3
-"""... which are this many ..."""
+"""... with this many kernels in full ..."""
 LISTED = 30
 """... below a table of this many."""
 
@@ -31,18 +31,18 @@ def render(
     color: bool = False,
     top: int | None = None,
 ) -> str:
-    """A diagnosis, ladder or comparison as text.
+    """Format a diagnosis, ladder or comparison.
 
     Args:
-        answer: What to show.
+        answer: The result to show.
         to: ``terminal`` for people, ``json`` for programs.
         width: Columns of the terminal.
         color: Whether the terminal shows colours.
-        top: Of a diagnosis, how many kernels are listed by the time that their advice saves, and shown in full below; 0
-            lists a page of them and shows none in full; None decides by their number.
+        top: For a diagnosis, the number of kernels to rank by the time that their advice saves, and to show in full
+            below; 0 ranks a page of them and shows none in full; None decides by their number.
     """
     if to == "json":
-        from ncuview.render.document import as_json  # each format is imported when it is asked for
+        from ncuview.render.document import as_json  # each format is imported on use
 
         return as_json(answer)
     if isinstance(answer, Ladder):

@@ -1,4 +1,4 @@
-"""Type alias ``Answer``, what output formats take: ``Diagnosis``, ``Ladder`` or ``Comparison``."""
+"""Type alias ``Answer``, the input of output formats: ``Diagnosis``, ``Ladder`` or ``Comparison``."""
 
 from __future__ import annotations
 

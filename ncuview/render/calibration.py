@@ -1,6 +1,6 @@
-"""Terminal page of a ``Calibration``: the attainable shares of a GPU's peaks, and the kernels that they come from.
+"""Terminal page of a ``Calibration`` (``calibration_page``): attainable shares of a GPU's peaks, and other figures.
 
-A table with low, best and high share for each unit, then one of the other figures.
+Two tables: each unit with low, best and high share and its kernel, then the figures with value and kernel.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def calibration_page(calibration: Calibration, width: int) -> str:
     console.print(_table(("figure", "value", "from"), figures))
     if any(share.assumed for share in calibration.shares.values()):
         console.print()
-        console.print("What was not measured keeps the value that ncuview ships for this GPU, else its default.")
+        console.print("Values that were not measured are those that ncuview ships for this GPU, else its defaults.")
     return page_text(console)
 
 

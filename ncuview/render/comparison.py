@@ -1,6 +1,6 @@
-"""Terminal page of a ``Comparison`` of two profiles: changes of each kernel, and predicted beside measured speedup.
+"""Terminal page of a ``Comparison`` (``comparison_page``): provenance, total time, a table of pairs, largest changes.
 
-Provenance, total time, a table of pairs, those that changed most in full; ``promise_words`` says if a promise held.
+``prediction_words`` compares prediction and measurement; ``faster_words`` names a speedup. Other pages use both.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from rich.text import Text
 
 from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import Comparison, Pair, launch_words
-from ncuview.comparison.prediction import PromiseKept
+from ncuview.comparison.prediction import PredictionCheck
 from ncuview.records.diagnosis import LaunchDiagnosis
-from ncuview.render.sentence import moved_sentence, rule_words, shift_words, time_words
+from ncuview.render.change_words import change_sentence, metric_change_words, rule_change_words, time_words
 from ncuview.render.terminal import page_console, page_text, print_head, row
 from ncuview.render.text import safe_text
 from ncuview.render.words import step_words
@@ -30,7 +30,7 @@ _RULES = 3
 
 
 def comparison_page(comparison: Comparison, *, width: int, color: bool) -> str:
-    """Where both come from, the time of all kernels, a table of pairs, and the pairs that changed most in full."""
+    """The sources of both sides, total time, a table of pairs, and the pairs whose time changed most in full."""
     console = page_console(width, color=color)
     for label, side in (("before", comparison.before), ("after", comparison.after)):
         print_head(console, side, f"{label}: ")
@@ -41,7 +41,7 @@ def comparison_page(comparison: Comparison, *, width: int, color: bool) -> str:
     if len(comparison.pairs) > 1:
         console.print()
         console.print(_overview(comparison.pairs))
-    shown = _worth_a_page(comparison.pairs)
+    shown = _largest_changes(comparison.pairs)
     for pair in shown:
         console.print()
         _pair(console, pair)
@@ -55,25 +55,31 @@ def comparison_page(comparison: Comparison, *, width: int, color: bool) -> str:
     return page_text(console)
 
 
-def _worth_a_page(pairs: Sequence[Pair]) -> Sequence[Pair]:
-    """Those whose time changed most; the first where none changed."""
+def _largest_changes(pairs: Sequence[Pair]) -> Sequence[Pair]:
+    """The pairs whose time changed most; the first where none changed."""
     return [pair for pair in pairs[:_PAGES] if not pair.is_noise] or pairs[:1]
 
 
-def promise_words(promise: PromiseKept) -> str:
-    """``kept: shared_memory_padding promised 2.17x (1.59x to 2.97x), got 2.28x, and its evidence is gone``."""
-    promised = promise.promised
-    told = {
-        "gone": "and its evidence is gone",
-        "smaller": "and its evidence is smaller",
-        "still there": "and" if promise.verdict == "not kept" else "though",
-        "unknown": "and nothing says whether its evidence is gone",
-    }[promise.evidence]
-    if promise.evidence == "still there":
-        told += " its evidence is still there"
+_VERDICTS = {
+    "kept": "within the prediction",
+    "more than promised": "above the prediction",
+    "not kept": "below the prediction",
+}
+_EVIDENCE = {
+    "gone": "its evidence is gone",
+    "smaller": "its evidence is smaller",
+    "still there": "its evidence is still there",
+    "unknown": "whether its evidence is gone is unknown",
+}
+
+
+def prediction_words(check: PredictionCheck) -> str:
+    """``shared_memory_padding: 2.17x predicted (1.59x to 2.97x), 2.28x measured, within the prediction; ...``."""
+    predicted = check.predicted
     return (
-        f"{promise.verdict}: {promise.optimization} promised {factor(promised.best)}"
-        f" ({factor(promised.low)} to {factor(promised.high)}), got {factor(promise.got)}, {told}"
+        f"{check.optimization}: {factor(predicted.best)} predicted"
+        f" ({factor(predicted.low)} to {factor(predicted.high)}), {factor(check.measured)} measured,"
+        f" {_VERDICTS[check.verdict]}; {_EVIDENCE[check.evidence]}"
     )
 
 
@@ -81,7 +87,7 @@ def _caveats(comparison: Comparison) -> Iterator[str]:
     if comparison.differences:
         yield f"Compared by force: {'; '.join(comparison.differences)}."
     if comparison.unknown:
-        yield f"Not checked, since a report does not say it: {', '.join(comparison.unknown)}."
+        yield f"Not checked, since a report does not give it: {', '.join(comparison.unknown)}."
 
 
 def _total(comparison: Comparison) -> str:
@@ -125,20 +131,24 @@ def _pair(console: Console, pair: Pair) -> None:
     heading.append(f"  {duration(pair.before_ns)} -> {duration(pair.after_ns)}", style="not bold")
     console.print(heading)
     console.print()
-    sentence = moved_sentence(pair)
-    row(console, "Moved", Text(f"{safe_text(sentence)}."))
-    if pair.promise:
-        row(console, "Promise", Text(f"{safe_text(promise_words(pair.promise))}."))
-    for shift in pair.rules[:_RULES]:
-        said = shift.after if shift.fires_after else shift.before
-        row(console, "Rule", Text(safe_text(f"{shift.rule.code} {shift.rule.name} {rule_words(shift)}: {said}")))
-    further = [words for words in map(shift_words, pair.shifts) if words not in sentence]
+    sentence = change_sentence(pair)
+    row(console, "Changed", Text(f"{safe_text(sentence)}."))
+    if pair.prediction:
+        row(console, "Advice", Text(f"{safe_text(prediction_words(pair.prediction))}."))
+    for change in pair.rule_changes[:_RULES]:
+        message = change.after if change.fires_after else change.before
+        row(
+            console,
+            "Rule",
+            Text(safe_text(f"{change.rule.code} {change.rule.name} {rule_change_words(change)}: {message}")),
+        )
+    further = [words for words in map(metric_change_words, pair.metric_changes) if words not in sentence]
     if further:
         row(console, "Also", Text(", ".join(further)))
     row(console, "Next", Text(safe_text(f"{step_words(now)}, before: {step_words(was)}")))
 
 
 def _listed(launches: Iterable[LaunchDiagnosis]) -> Iterator[str]:
-    """Each kernel once, with how often it was launched."""
+    """Each kernel once, with its number of launches."""
     for name, count in Counter(launch.kernel for launch in launches).items():
         yield safe_text(name) if count == 1 else f"{safe_text(name)} ({count:,} launches)"

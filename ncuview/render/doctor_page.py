@@ -1,6 +1,6 @@
-"""Terminal page and JSON of an ``Examination`` of the machine (``ncuview doctor``): each check's result and its fix.
+"""Terminal page (``doctor_page``) and JSON (``doctor_json``) of an ``Examination``: each check's result and its fix.
 
-The page shows failures first, then warnings, unknown ones and what is well; the JSON holds every check.
+The page shows failures first, then warnings, unknown results and passed checks; the JSON holds every check.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _STYLES: Mapping[str, str] = {"FAIL": "red", "WARN": "yellow"}
 
 
 def doctor_page(examination: Examination, *, width: int, color: bool) -> str:
-    """What works in a sentence; then each trouble, worst first, with what was seen and its fix; last, what is well."""
+    """A summary; each problem with evidence and fix, failures first; then unknown results and passed checks."""
     examination = safe_copy(examination)
     console = page_console(width, color=color)
     console.print(Text(examination.summary, style="bold"))
     for status in ("FAIL", "WARN"):
         for checked in examination.with_status(status):
             console.print()
-            _trouble(console, checked)
+            _problem(console, checked)
     _unknown(console, examination.with_status("UNKNOWN"))
     fine = examination.with_status("OK")
     if fine:
@@ -46,7 +46,7 @@ def doctor_page(examination: Examination, *, width: int, color: bool) -> str:
 
 
 def doctor_json(examination: Examination) -> str:
-    """What every check saw."""
+    """The results and evidence of all checks as JSON."""
     document = DoctorDocument(
         schema="ncuview.doctor/1",
         ncuview=VERSION,
@@ -59,7 +59,7 @@ def doctor_json(examination: Examination) -> str:
     return json.dumps(plain(document), indent=2, allow_nan=False) + "\n"
 
 
-def _trouble(console: Console, checked: Checked) -> None:
+def _problem(console: Console, checked: Checked) -> None:
     verdict = checked.verdict
     heading = Text(f"{checked.title}: {verdict.message}", style=_STYLES[verdict.status])
     row(console, verdict.status, heading.append(f" [{', '.join(checked.ids)}]" if checked.ids else "", style="dim"))
@@ -69,7 +69,7 @@ def _trouble(console: Console, checked: Checked) -> None:
 
 
 def _unknown(console: Console, checks: tuple[Checked, ...]) -> None:
-    """One line for all checks that have the same reason, which often is a trouble that stands above."""
+    """One line for all checks with the same reason, often a problem that is shown above."""
 
     def reason(checked: Checked) -> str:
         return checked.verdict.message

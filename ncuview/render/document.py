@@ -1,6 +1,8 @@
-"""JSON document of a diagnosis, ladder or comparison, with a gate's checks where there is one (``as_json``).
+"""JSON document of a ``Diagnosis``, ``Ladder`` or ``Comparison``, with a gate's checks where there is one.
 
-The forms are the dataclasses of ``records.documents``, of which ``render.schemas`` makes JSON Schemas.
+``as_json`` returns it as text, ``json_parts`` in parts; ``ladder_document`` returns a ladder's dataclass.
+
+The forms are the dataclasses of ``records.documents``, from which ``render.schemas`` makes JSON Schemas.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from math import isfinite
 from typing import Any
 
 from ncuview.comparison.compare import Comparison, Pair
+from ncuview.comparison.prediction import PredictionCheck
 from ncuview.engine.priority import Priorities, Priority, priorities
 from ncuview.gate.verdict import nothing_checked
 from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, NotApplicable, Outcome, Skipped
@@ -21,8 +24,8 @@ from ncuview.records.gate import Check, Gate
 from ncuview.records.ladder import Ladder, Rung
 from ncuview.records.profile import ReportInfo
 from ncuview.records.schema import plain
+from ncuview.render.change_words import change_sentence
 from ncuview.render.gate_words import closes, is_closed
-from ncuview.render.sentence import moved_sentence
 from ncuview.render.text import json_text
 from ncuview.render.words import coverage_sentence
 
@@ -31,14 +34,14 @@ def as_json(answer: Diagnosis | Ladder | Comparison, gate: Gate | None = None) -
     """One JSON document, without NaN or infinity.
 
     Args:
-        answer: What to write.
-        gate: What a budget and a baseline say of it; only then the document has a part ``gate``.
+        answer: The result to write.
+        gate: The result of a budget and a baseline; without it the document has no part ``gate``.
     """
     return "".join(json_parts(answer, gate))
 
 
 def json_parts(answer: Diagnosis | Ladder | Comparison, gate: Gate | None = None) -> Iterator[str]:
-    """The same in parts, of which each launch of a diagnosis is one: with 10,000 of them, all is 440 MB."""
+    """The same text in parts, with one part per launch of a diagnosis: the text of 10,000 launches has 440 MB."""
     content = _content(answer)
     if gate:
         content["gate"] = plain(_gate(gate))
@@ -62,12 +65,12 @@ def _listed(entries: Iterator[Any]) -> Iterator[str]:
 
 
 def _indented(value: Any, depth: int) -> str:
-    """A value as it stands so deep in a document; texts have no line breaks of their own, which JSON escapes."""
+    """The JSON of a value, indented for its depth in a document. JSON escapes line breaks inside strings."""
     return json_text(value).rstrip("\n").replace("\n", "\n" + "  " * depth)
 
 
 def _content(answer: Diagnosis | Ladder | Comparison) -> dict[str, Any]:
-    """The keys of a document; the launches of a diagnosis are made one after the other."""
+    """The keys and values of a document; the launches of a diagnosis are converted one by one."""
     if isinstance(answer, Diagnosis):
         launches = (plain(_launch(launch)) for launch in answer.launches)
         return {**plain(_diagnosis(answer)), "launches": launches}
@@ -76,7 +79,7 @@ def _content(answer: Diagnosis | Ladder | Comparison) -> dict[str, Any]:
 
 
 def _diagnosis(diagnosis: Diagnosis) -> diagnoses.DiagnosisDocument:
-    """All but the launches."""
+    """The document without its launches."""
     return diagnoses.DiagnosisDocument(
         schema="ncuview.diagnosis/2",
         remark=diagnosis.remark,
@@ -177,29 +180,42 @@ def _comparison(comparison: Comparison) -> comparisons.ComparisonDocument:
 
 def _pair(pair: Pair) -> comparisons.ComparedPair:
     return comparisons.ComparedPair(
-        sentence=moved_sentence(pair),
+        sentence=change_sentence(pair),
         changed=pair.changed,
         before_ns=_known(pair.before_ns),
         after_ns=_known(pair.after_ns),
         speedup=_known(pair.speedup),
         spread=pair.spread,
         unchanged=pair.is_noise,
-        moved=tuple(comparisons.MovedNumber(**vars(shift)) for shift in pair.shifts),
-        rules=tuple(comparisons.MovedRule(**_with_rule(shift)) for shift in pair.rules),
-        promise=comparisons.Prediction(**_with_rule(pair.promise)) if pair.promise else None,
+        moved=tuple(comparisons.MovedNumber(**vars(change)) for change in pair.metric_changes),
+        rules=tuple(comparisons.MovedRule(**_with_rule(change)) for change in pair.rule_changes),
+        promise=_prediction(pair.prediction) if pair.prediction else None,
         launches=tuple(
             comparisons.Partners(_side(was), _side(now)) for was, now in zip(pair.before, pair.after, strict=True)
         ),
     )
 
 
+def _prediction(check: PredictionCheck) -> comparisons.Prediction:
+    return comparisons.Prediction(
+        rule=check.rule.code,
+        optimization=check.optimization,
+        promised=check.predicted,
+        got=check.measured,
+        verdict=check.verdict,
+        evidence=check.evidence,
+        now=check.now,
+        name=check.rule.name,
+    )
+
+
 def _with_rule(part: Any) -> dict[str, Any]:
-    """The fields of what is about a rule, with the rule's code and name each under a key of its own."""
+    """The fields of a record about a rule, with the rule's code and name under two keys."""
     return {**vars(part), "rule": part.rule.code, "name": part.rule.name}
 
 
 def _side(launch: LaunchDiagnosis) -> comparisons.ComparedLaunch:
-    """Which launch it is, and what was said of it in short; the diagnosis of its report has the rest."""
+    """The launch and its result in short; the diagnosis of its report has the rest."""
     return comparisons.ComparedLaunch(
         report=launch.report,
         index=launch.index,
@@ -249,7 +265,7 @@ def _launch(launch: LaunchDiagnosis) -> diagnoses.Launch:
 
 
 def _known(value: float) -> float | None:
-    """None for what was not measured: JSON has no NaN."""
+    """The value; None for NaN and infinity, which JSON does not have."""
     return value if isfinite(value) else None
 
 
@@ -290,7 +306,7 @@ def _outcome(outcome: Outcome) -> diagnoses.Outcome:
 
 
 def ladder_document(ladder: Ladder) -> ladders.LadderDocument:
-    """A ladder as its document."""
+    """The document of a ladder."""
     return ladders.LadderDocument(
         schema="ncuview.ladder/2",
         family=ladder.family,

@@ -1,8 +1,9 @@
-"""Print a table of text cells on a rich console, fitted to any width: columns move below their rows or are folded.
+"""Print a table of text cells on a rich console, fitted to any width (``print_table`` with ``Column`` definitions).
 
-Nothing is cut, and no number is parted from its unit. Where the columns do not fit beside each other, the long and
-rarely filled ones move below their rows; where that is not enough, a row takes several lines. A narrower page is
-longer, and shows the same.
+Columns move below their rows or are folded where they do not fit; no text is cut.
+
+No number is separated from its unit. Columns that are long and often empty move first; where that is not enough, a row
+takes several lines. A narrower page is longer and has the same content.
 """
 
 from __future__ import annotations
@@ -19,32 +20,32 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _BREAK = re.compile(r"(?<=[^\d\s])\s+(?=\S)|(?<=[_<,(\[])(?=[^\s_<,(\[])")
-"""Where long text is folded: at blanks, except those between a number and its unit, and after separators in names."""
+"""Where long text is folded: at blanks, except between a number and its unit, and after separators in names."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column, by the heading that its cells are looked up by."""
+    """A column; rows have its cells under its name."""
 
     name: str
     right: bool = False
     least: int | None = None
-    """Cells of the terminal that it may be folded to; None: it is as wide as its widest cell."""
+    """The width that it may be folded to; None: the width of its widest cell."""
     moves: bool = False
-    """Whether it goes below its row, with its name, before anything else changes."""
+    """Whether it moves below its row, with its name, before any other column is folded."""
 
 
 _Line = list[tuple[Column, int]]
-"""The columns beside each other, each with its width."""
+"""The columns of one line, each with its width."""
 
 
 def print_table(console: Console, columns: Sequence[Column], rows: Sequence[Mapping[str, str]]) -> None:
     """Print a table as wide as the console.
 
     Args:
-        console: Where to; nothing is printed beyond its width.
-        columns: The number of the row, the name of what is in it, then all others.
-        rows: Cells by the names of the columns. Columns that are empty in all of them are left out; without rows,
+        console: The console; nothing is printed beyond its width.
+        columns: The number of the row, the name of its subject, then all others.
+        rows: Cells by the names of the columns. Columns that are empty in all rows are left out; without rows,
             nothing is printed.
     """
     if not rows:
@@ -66,11 +67,11 @@ def print_table(console: Console, columns: Sequence[Column], rows: Sequence[Mapp
 def _layout(
     columns: Sequence[Column], natural: Mapping[str, int], width: int, margin: int
 ) -> tuple[list[_Line], list[Column]]:
-    """The lines of a row, and the columns that are below it."""
+    """The lines of a row, and the columns below it."""
     staying = [column for column in columns if not column.moves]
-    for beside in (columns, staying):
-        if _needed(beside, natural) <= width:
-            return [_spread(beside, natural, width)], [column for column in columns if column not in beside]
+    for together in (columns, staying):
+        if _needed(together, natural) <= width:
+            return [_spread(together, natural, width)], [column for column in columns if column not in together]
     lines = [staying[:2], []]
     for column in staying[2:]:
         if _needed([*lines[-1], column], natural) > width - margin:
@@ -90,7 +91,7 @@ def _least(column: Column, natural: Mapping[str, int]) -> int:
 
 
 def _spread(columns: Sequence[Column], natural: Mapping[str, int], width: int) -> _Line:
-    """The columns with what room there is; those that may be folded share what the others leave."""
+    """The columns with their widths; columns that may be folded share the width that the others leave."""
     spare = width - _needed(columns, natural)
     line = []
     for column in columns:
@@ -112,7 +113,7 @@ def _row(
 
 
 def _lines_of(cells: Mapping[str, str], lines: Sequence[_Line], margin: int) -> Iterator[str]:
-    """A row, or the headings: each line of it folded as far as its longest cell asks for."""
+    """A row, or the headings, with each line folded as often as its longest cell needs."""
     for place, line in enumerate(lines):
         indent = " " * margin if place else ""
         parts = [_folded(cells[column.name], width) for column, width in line]
@@ -132,7 +133,7 @@ def _justified(text: str, width: int, *, right: bool) -> str:
 
 
 def _folded(text: str, width: int) -> list[str]:
-    """The text in pieces that fit: broken where it reads well in the second half of a line, else where that ends."""
+    """The text in pieces that fit: broken at a good place in the second half of a line, else at its end."""
     pieces = []
     while cell_len(text) > width:
         fits = len(chop_cells(text[: 4 * width], width)[0])

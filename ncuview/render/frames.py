@@ -1,7 +1,8 @@
-"""Convert a ``Diagnosis`` to pandas DataFrames: its findings, its textbook metrics, the use of each hardware unit.
+"""Convert a ``Diagnosis`` to pandas DataFrames: ``findings_frame``, ``metrics_frame`` and ``units_frame``.
 
-Each frame can be made of several diagnoses only by concatenating them (``pandas.concat(..., keys=...)``): launches
-count from 0 in each diagnosis.
+They hold the findings, the textbook metrics of each launch, and the use of each hardware unit in each launch.
+
+Launches count from 0 in each diagnosis, so that frames of several need keys: ``pandas.concat(..., keys=...)``.
 """
 
 from __future__ import annotations
@@ -38,19 +39,20 @@ _FINDING_COLUMNS: Mapping[str, Any] = {
 
 
 def findings_frame(diagnosis: Diagnosis) -> pd.DataFrame:
-    """What is to be changed: one row per finding, launch by launch, the best first.
+    """The findings: one row per finding, launch by launch, the best advice first.
 
     Args:
+        diagnosis: The result of ``analyze`` or ``diagnose``.
         diagnosis: What ``analyze`` or ``diagnose`` returned.
 
     Returns:
-        Columns: ``launch`` (int64, into ``diagnosis.launches``), ``kernel``; ``rank`` (int64, 1 is to be done next, 0
-        is a finding that is no advice, which ``rejected`` says why); ``rule`` and ``name`` of the rule;
-        ``optimization``; ``low``, ``best``, ``high`` (how many times faster the launch becomes); ``saved_ns`` (of the
+        Columns: ``launch`` (int64, into ``diagnosis.launches``), ``kernel``; ``rank`` (int64, 1 is the next step, 0 a
+        finding that is not advice, with the reason in ``rejected``); ``rule`` and ``name`` of the rule;
+        ``optimization``; ``low``, ``best``, ``high`` (the predicted speedup of the launch); ``saved_ns`` (of the
         launch, and of its copies where they were timed, by ``best``; NaN where the duration is unknown);
-        ``wall_after``; ``file``, ``line`` and ``line_share`` (0..1) of the line with most of the waste, empty, 0 and
-        NaN where no line is known; ``message``, ``check``, ``rejected``. No rows where nothing was found.
-        ``attrs["units"]`` has the unit of each column of numbers.
+        ``wall_after`` (the bottleneck after the change); ``file``, ``line`` and ``line_share`` (0..1) of the line with
+        most of the waste, empty, 0 and NaN where no line is known; ``message``, ``check``, ``rejected``. A diagnosis
+        without findings gives no rows. ``attrs["units"]`` has the unit of each column of numbers.
     """
     rows = [
         _finding_row(at, launch, finding, rank)
@@ -63,16 +65,16 @@ def findings_frame(diagnosis: Diagnosis) -> pd.DataFrame:
 
 
 def metrics_frame(diagnosis: Diagnosis) -> pd.DataFrame:
-    """The textbook metrics: one row per launch, one float64 column per metric under the name that documents use.
+    """The textbook metrics: one row per launch, one float64 column per metric under its textbook name.
 
     Args:
-        diagnosis: What ``analyze`` or ``diagnose`` returned.
+        diagnosis: The result of ``analyze`` or ``diagnose``.
 
     Returns:
         Indexed by ``launch`` (0-based, into ``diagnosis.launches``) and ``kernel``. The first column, ``duration_ns``,
         is the launch's duration; the others are sorted by name. NaN where a metric could not be computed for a launch;
-        a metric that none has is no column. ``attrs["units"]`` maps a column to its unit, ``attrs["sources"]`` to the
-        expressions over Nsight Compute's metrics that gave its values.
+        a metric without any value has no column. ``attrs["units"]`` maps a column to its unit, ``attrs["sources"]`` to
+        the expressions over Nsight Compute's metrics that gave its values.
     """
     launches = diagnosis.launches
     names = sorted({name for launch in launches for name in launch.metrics})
@@ -93,16 +95,16 @@ def metrics_frame(diagnosis: Diagnosis) -> pd.DataFrame:
     return frame
 
 
-def walls_frame(diagnosis: Diagnosis) -> pd.DataFrame:
-    """How busy each hardware unit is: one row per launch, one float64 column per unit.
+def units_frame(diagnosis: Diagnosis) -> pd.DataFrame:
+    """The use of each hardware unit: one row per launch, one float64 column per unit.
 
     Args:
-        diagnosis: What ``analyze`` or ``diagnose`` returned.
+        diagnosis: The result of ``analyze`` or ``diagnose``.
 
     Returns:
-        Indexed by ``launch`` (0-based, into ``diagnosis.launches``) and ``kernel``. Columns: ``wall`` (what limits the
-        launch: a unit, or a word such as ``latency``); ``attained`` (0..1, of what a good kernel attains on the
-        busiest unit); then each unit's use as a share of its peak, 0..1, NaN where it was not collected.
+        Indexed by ``launch`` (0-based, into ``diagnosis.launches``) and ``kernel``. Columns: ``wall`` (the bottleneck
+        of the launch: a unit, or a word such as ``latency``); ``attained`` (0..1, the share of what a good kernel
+        attains on the busiest unit); then each unit's use as a share of its peak, 0..1, NaN where it was not collected.
         ``attrs["units"]`` has the unit of each column of numbers.
     """
     launches = diagnosis.launches
@@ -133,7 +135,7 @@ def _value(launch: LaunchDiagnosis, name: str) -> float:
 
 
 def _ranked(launch: LaunchDiagnosis) -> list[tuple[int, Finding]]:
-    """All findings of a launch; advice is counted from 1, the others are 0."""
+    """All findings of a launch with their ranks: advice from 1, rejected findings 0."""
     found = [outcome for outcome in launch.outcomes if isinstance(outcome, Finding)]
     advice = list(enumerate(launch.findings, start=1))
     return [*advice, *((0, finding) for finding in found if finding.rejected)]

@@ -1,4 +1,7 @@
-"""Output formats of installed packages: entry points of ``ncuview.formats``, name -> function: diagnosis to text."""
+"""Output formats of installed packages: entry points of ``ncuview.formats``, functions from a ``Diagnosis`` to text.
+
+``further_formats`` lists their names, ``check_format`` loads one, and ``further_text`` applies it to a diagnosis.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ GROUP = "ncuview.formats"
 
 
 def further_formats() -> tuple[str, ...]:
-    """The names of formats that packages add; a format of ours keeps its name."""
+    """The names of formats that packages add; a name of a built-in format has no effect."""
     return tuple(entry.name for entry in installed(GROUP))
 
 
@@ -25,16 +28,16 @@ def check_format(name: str) -> None:
     """Load a format before any work is done.
 
     Raises:
-        PluginError: It cannot be loaded, or is no function.
+        PluginError: It cannot be loaded, or is not a function.
     """
     used(_entry(name), _function)
 
 
 def further_text(diagnosis: Diagnosis, name: str) -> str:
-    """A diagnosis in a format of a package's.
+    """A diagnosis in a format of an installed package.
 
     Raises:
-        PluginError: The format cannot be loaded, fails, or gives no text.
+        PluginError: The format cannot be loaded, fails, or returns no text.
         UsageError: There is no such format.
     """
     text: str = used(_entry(name), lambda function: _text(_function(function)(diagnosis)))

@@ -1,4 +1,4 @@
-"""Terminal page of a ``Gate``: one line per check, closing ones first, passed ones last, and the verdict."""
+"""Terminal page of a ``Gate`` (``gate_page``): one line per check, closing ones first, passed last, and verdict."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ncuview.comparison.compare import extent_words
-from ncuview.gate.verdict import counts, nothing_checked
+from ncuview.gate.verdict import closes_at, nothing_checked
 from ncuview.records.gate import Check, CheckResult, Gate
-from ncuview.render.gate_words import by_weight, gate_sentence, is_closed
+from ncuview.render.gate_words import gate_sentence, is_closed, unpassed_checks
 from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_copy
 from ncuview.render.words import kernel_words, shown_file
@@ -42,8 +42,8 @@ def gate_page(gate: Gate, *, width: int = 100, color: bool = False) -> str:
         console.print(Text(f"{shown.remark}."), style="yellow")
         console.print()
     passed = (check for check in shown.checks if check.result == "passed")
-    for check in (*by_weight(shown), *passed):
-        _line(console, check, warned=not counts(gate.fail_on, check.level))
+    for check in (*unpassed_checks(shown), *passed):
+        _line(console, check, warned=not closes_at(gate.fail_on, check.level))
     if shown.checks:
         console.print()
     opened = "bold yellow" if nothing_checked(gate) else "bold green"
@@ -52,7 +52,7 @@ def gate_page(gate: Gate, *, width: int = 100, color: bool = False) -> str:
 
 
 def _line(console: Console, check: Check, *, warned: bool) -> None:
-    """What was checked of which kernel, and what came out."""
+    """One check: its kernel, condition and result."""
     label = "warn" if warned and check.result != "passed" else _LABELS[check.result]
     style = "yellow" if label == "warn" else _STYLES[check.result]
     table = Table.grid(padding=(0, 1, 0, 0))
@@ -71,7 +71,7 @@ def _line(console: Console, check: Check, *, warned: bool) -> None:
 
 
 def _name(check: Check) -> str:
-    """The kernel without its parameters, and the grid and block where a launch has them."""
+    """The kernel without its parameters, and grid and block where the check has a launch."""
     name = kernel_words(check.kernel)
     if not any(check.grid):
         return name

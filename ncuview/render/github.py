@@ -1,6 +1,6 @@
-"""GitHub workflow annotations (``::error file=...`` lines) from a diagnosis and a gate: failed checks and advice.
+"""GitHub workflow annotations (``::error file=...`` lines) from a ``Diagnosis`` and a ``Gate``: ``workflow_commands``.
 
-GitHub reads them from standard output and shows them beside the changed lines; at most ten of each level.
+Failed checks and advice become annotations, at most ten per level, which GitHub shows at the changed lines.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ncuview.render.text import safe_text
 
 _COMMANDS: dict[Severity, str] = {"error": "error", "warning": "warning", "note": "notice"}
 _SHOWN = 10
-"""GitHub shows so many annotations of each level from one step and drops the others silently."""
+"""GitHub shows this many annotations of each level from one step and silently drops the others."""
 
 
 def workflow_commands(diagnosis: Diagnosis, gate: Gate | None, source_root: Path) -> str:
-    """A line for each remark, at most ten of a level; the tenth says how many more there are."""
+    """A line for each remark, at most ten of a level; the tenth gives the number of further ones."""
     found = remarks(diagnosis, gate)
     lines = [gate_sentence(gate)] if gate else []
     for severity, command in _COMMANDS.items():
@@ -37,8 +37,8 @@ def _command(command: str, remark: Remark, source_root: Path) -> str:
     place = place_in(remark, source_root)
     properties = {"file": place[0], "line": str(place[1])} if place else {}
     properties["title"] = remark.title
-    told = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::{command} {told}::{_data(remark.message)}"
+    listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{command} {listed}::{_data(remark.message)}"
 
 
 def _data(text: str) -> str:

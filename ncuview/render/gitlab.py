@@ -1,6 +1,6 @@
-"""GitLab code quality report: JSON array with an entry for each failed check and advice of a diagnosis and a gate.
+"""GitLab code quality report from a ``Diagnosis`` and a ``Gate`` (``code_quality``): failed checks and advice as JSON.
 
-GitLab's merge requests show the entries beside changed lines.
+GitLab shows the entries at the changed lines of a merge request.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NO_FILE = "ncuview"
 def code_quality(diagnosis: Diagnosis, gate: Gate | None, source_root: Path) -> str:
     """A JSON array with one entry for each remark.
 
-    GitLab takes no entry without a file: where no line below ``source_root`` is known, it is line 1 of the report.
+    GitLab requires a file: where no line below ``source_root`` is known, the place is line 1 of the report.
     """
     report = _report(diagnosis, source_root)
     entries = [_entry(remark, source_root, report) for remark in remarks(diagnosis, gate)]
@@ -39,10 +39,10 @@ def _entry(remark: Remark, source_root: Path, report: str) -> dict[str, Any]:
 
 
 def _report(diagnosis: Diagnosis, source_root: Path) -> str:
-    """The first report's path, or its bare name where it lies outside."""
+    """The first report's path; its bare name where it is outside ``source_root``."""
     if not diagnosis.reports:
         return _NO_FILE
     path = diagnosis.reports[0].path
-    name = PureWindowsPath(path).name  # which knows both kinds of slashes
+    name = PureWindowsPath(path).name  # splits at both kinds of slashes
     sound = name != ".." and safe_text(name) == name
     return repository_path(path, source_root) or (name if sound else "") or _NO_FILE

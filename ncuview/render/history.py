@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
 
 def render_history(found: History, to: str = "terminal", *, width: int = 100, color: bool = False) -> str:
-    """A history as text.
+    """Format a history.
 
     Args:
-        found: What to show.
+        found: The history to show.
         to: ``terminal`` for people, ``json`` for programs, ``html`` for a browser.
         width: Columns of the terminal.
         color: Whether the terminal shows colours.

@@ -1,4 +1,4 @@
-"""JSON document of a ``History`` (a series of reports): points, kernels, times and steps, per GPU."""
+"""JSON document of a ``History`` (``history_json``): points, kernels, times and steps over reports, per GPU."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import isfinite
 from ncuview.records.documents import history as histories
 from ncuview.records.documents.common import Place
 from ncuview.records.schema import plain
-from ncuview.render.sentence import moved_sentence
+from ncuview.render.change_words import change_sentence
 from ncuview.render.text import json_text
 from ncuview.trends.series import History, KernelTrend, Point, Reading, Series, Step
 
@@ -46,8 +46,8 @@ def _kernel(kernel: KernelTrend) -> histories.HistoryKernel:
         demangled=kernel.demangled,
         grid=kernel.grid,
         block=kernel.block,
-        work=kernel.work,
-        works=kernel.works,
+        work=kernel.group,
+        works=kernel.groups,
         readings=tuple(_reading(reading) for reading in kernel.readings),
         steps=tuple(_step(step) for step in kernel.steps),
     )
@@ -72,7 +72,7 @@ def _reading(reading: Reading) -> histories.HistoryReading:
 
 
 def _known(value: float) -> float | None:
-    """None for what was not measured: JSON has no NaN."""
+    """The value; None for NaN and infinity, which JSON does not have."""
     return value if isfinite(value) else None
 
 
@@ -84,5 +84,5 @@ def _step(step: Step) -> histories.HistoryStep:
         after_ns=step.after_ns,
         noise_ns=step.noise_ns,
         confirmed=step.is_confirmed,
-        sentence=moved_sentence(step.pair),
+        sentence=change_sentence(step.pair),
     )

@@ -1,6 +1,6 @@
-"""Terminal page of a ``History`` (a series of reports), per GPU: kernels whose time moved and why, then all kernels.
+"""Terminal page of a ``History`` (``history_page``), per GPU: kernels whose time changed and why, then all kernels.
 
-Also kernels with uneven ranks at the newest point, new ones and ones that are gone.
+It also lists kernels with uneven ranks at the newest point, and new and missing kernels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ncuview.render.trend_words import (
     step_sentence,
     summary_words,
 )
-from ncuview.render.words import failure_sentence, step_words, wall_words
+from ncuview.render.words import bottleneck_words, failure_sentence, step_words
 from ncuview.trends.series import History, KernelTrend, Series
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 _PAGES = 5
 _LINES = 20
 _TIMES = 8
-_NAMED = 8
+_MOST_NAMES = 8
 _NAME_WIDTH = 20
 
 
 def history_page(history: History, *, width: int, color: bool) -> str:
-    """One part for each GPU: the kernels that moved in full, then a table of all."""
+    """One part per GPU: the kernels whose time changed in full, then a table of all kernels."""
     console = page_console(width, color=color)
     for failure in history.failures:
         console.print(Text(failure_sentence(failure)), style="bold yellow")
@@ -55,10 +55,10 @@ def _series(console: Console, series: Series) -> None:
         console.print(Text(safe_text(line), style="yellow"))
     console.print()
     console.print(Text(safe_text(summary_words(series))))
-    for kernel in series.moved[:_PAGES]:
+    for kernel in series.changed[:_PAGES]:
         console.print()
         _kernel(console, kernel, series)
-    _hidden(console, len(series.moved) - _PAGES, "moved")
+    _hidden(console, len(series.changed) - _PAGES, "changed")
     if series.uneven:
         console.print()
         console.print(Text("Uneven ranks at the newest point:"))
@@ -73,7 +73,7 @@ def _series(console: Console, series: Series) -> None:
         if kernels:
             console.print()
             row(console, label, Text(safe_text(", ".join(_named(kernels, series, label)))))
-    if series.moved:
+    if series.changed:
         console.print()
         console.print(Text(MEANING, style="dim"))
 
@@ -84,7 +84,7 @@ def _kernel(console: Console, kernel: KernelTrend, series: Series) -> None:
     console.print(heading)
     console.print()
     for step in reversed(kernel.steps):
-        row(console, "Moved", Text(safe_text(f"{step_sentence(step, series)}.")))
+        row(console, "Changed", Text(safe_text(f"{step_sentence(step, series)}.")))
     times = [duration(reading.time_ns) for reading in kernel.readings[-_TIMES:]]
     earlier = len(kernel.readings) - len(times)
     row(console, "Times", Text(", ".join([*([f"{earlier} earlier"] if earlier > 0 else []), *times])))
@@ -95,7 +95,7 @@ def _kernel(console: Console, kernel: KernelTrend, series: Series) -> None:
 def _overview(series: Series) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("kernel", overflow="fold", min_width=_NAME_WIDTH)
-    for name in ("first", "newest", "moved", "wall", "next step"):
+    for name in ("first", "newest", "changed", "bottleneck", "next step"):
         table.add_column(name, justify="right" if name in {"first", "newest"} else "left", no_wrap=True)
     for kernel in series.kernels[:_LINES]:
         newest = kernel.last
@@ -104,7 +104,7 @@ def _overview(series: Series) -> Table:
             duration(kernel.readings[0].time_ns),
             duration(newest.time_ns),
             change_words(kernel),
-            wall_words(newest.launch),
+            bottleneck_words(newest.launch),
             step_words(newest.launch),
         )
         table.add_row(*(Text(safe_text(cell)) for cell in cells))
@@ -112,13 +112,13 @@ def _overview(series: Series) -> Table:
 
 
 def _named(kernels: Sequence[KernelTrend], series: Series, label: str) -> Iterator[str]:
-    """The kernels, each with the point that it came at or that had it last."""
-    for kernel in kernels[:_NAMED]:
+    """The kernels, each with its first or last point."""
+    for kernel in kernels[:_MOST_NAMES]:
         at = kernel.readings[0].at if label == "New" else kernel.last.at
         where = "since" if label == "New" else "last at"
         yield f"{kernel.kernel} ({configuration_words(kernel)}, {where} {series.points[at].name})"
-    if len(kernels) > _NAMED:
-        yield f"and {len(kernels) - _NAMED} more"
+    if len(kernels) > _MOST_NAMES:
+        yield f"and {len(kernels) - _MOST_NAMES} more"
 
 
 def _hidden(console: Console, count: int, what: str) -> None:

@@ -1,15 +1,16 @@
-"""Escape untrusted text for Markdown: no markup, link, mention, reference or HTML in it takes effect.
+"""Escape untrusted text for Markdown, so that no markup, link, mention, reference or HTML in it takes effect.
 
-Functions for prose, inline code, HTML code and fenced blocks. GitHub and GitLab look for mentions, references and
-addresses in the finished text, where escapes are gone; an empty comment takes those apart. What stands in code is left
-alone there.
+``prose``, ``code``, ``html_code`` and ``fenced`` escape a text for a sentence, inline code, HTML code and a block.
+
+``clipped`` shortens a text. GitHub and GitLab search the rendered text for mentions, references and addresses, where
+escapes are gone; an empty comment splits those. They do not search code.
 """
 
 from __future__ import annotations
 
 import re
 
-from ncuview.render.text import safe_lines, safe_text, without_orders
+from ncuview.render.text import safe_lines, safe_text, without_ci_commands
 
 NOTHING = "<!-- -->"
 _MARKUP = re.compile(r"[\\`*\[\]<>|~&$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
@@ -27,7 +28,7 @@ CUT = "…"
 
 
 def prose(text: str) -> str:
-    """A sentence within a line of Markdown, not at its beginning, or within HTML in it."""
+    """Text inside a line of Markdown, not at its beginning, or inside HTML in it."""
     safe = safe_text(text)
     parts, at = [], 0
     for found in _REFERENCE.finditer(safe):
@@ -37,7 +38,7 @@ def prose(text: str) -> str:
 
 
 def code(text: str, longest: int) -> str:
-    """A name or a line of code within a line of Markdown, also in a table; cut where it is longer."""
+    """A name or a line of code inside a line of Markdown, also in a table; clipped to ``longest``."""
     safe = clipped(safe_text(text), longest)
     if safe != safe.strip() or not safe or _ENDS_CODE.search(safe):
         return html_code(text, longest)
@@ -45,19 +46,19 @@ def code(text: str, longest: int) -> str:
 
 
 def html_code(text: str, longest: int) -> str:
-    """The same within HTML, where Markdown means nothing."""
+    """The same inside HTML, where Markdown has no effect."""
     return f"<code>{_PUNCTUATION.sub(_reference, clipped(safe_text(text), longest)) or '&#32;'}</code>"
 
 
 def fenced(text: str, language: str = "") -> str:
-    """Lines of code as a block that no line of it ends."""
-    lines = without_orders(safe_lines(text))
+    """Lines of code as a block, with a fence that no line ends."""
+    lines = without_ci_commands(safe_lines(text))
     fence = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(lines)), default=0))
     return f"{fence}{language}\n{lines}\n{fence}"
 
 
 def clipped(text: str, longest: int) -> str:
-    """The text, with a mark where it was cut."""
+    """The text, cut to ``longest`` characters with a mark."""
     return text if len(text) <= longest else text[: longest - 1] + CUT
 
 

@@ -1,9 +1,10 @@
-"""JUnit XML from a diagnosis and a gate: a test for each kernel's diagnosis and for each check, for CI systems' pages.
+"""JUnit XML from a ``Diagnosis`` and a ``Gate`` (``junit``): a test for each kernel's diagnosis and for each check.
 
-A suite is a report. Each kernel and configuration has a test ``diagnosis``, which holds the advice and passes, or is
-skipped where most rules could not look. Each check of the gate is a test of its own: a failure where it closes the
-gate, an error where it does so because it could not be judged. JUnit has no warnings: what only warns passes and says
-so, or is skipped. Times are of the launches, in seconds; a check takes none.
+A suite is a report; a check that closes the gate is a failure, or an error where it could not be judged.
+
+Each kernel and configuration has a test ``diagnosis`` with the advice, which passes, or is skipped where most rules
+could not judge it. JUnit has no warnings: a check that only warns passes with a text, or is skipped. Times are those of
+the launches in seconds; a check has 0.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from ncuview.records.failure import Failure
 from ncuview.records.gate import Check, Gate
 from ncuview.records.profile import NOWHERE, Extent, ReportInfo
 from ncuview.render.gate_words import closes
-from ncuview.render.text import safe_text, without_orders
-from ncuview.render.words import failure_sentence, verdict_headline, verdict_reason, wall_sentence
+from ncuview.render.text import safe_text, without_ci_commands
+from ncuview.render.words import bottleneck_sentence, failure_sentence, verdict_headline, verdict_reason
 
 _Kernel = tuple[str, Extent, Extent]
 _ELSEWHERE = "gate"
-"""The suite of what is about no kernel that was read."""
+"""The suite for checks of kernels that are not in the reports."""
 
 
 def junit(diagnosis: Diagnosis, gate: Gate | None) -> str:
@@ -45,7 +46,7 @@ def junit(diagnosis: Diagnosis, gate: Gate | None) -> str:
         suite = _suite(root, _ELSEWHERE, None)
         for check in (check for some in checks.values() for check in some):
             _checked(suite, check, gate)
-    if diagnosis.failure and not gate:  # which has a check of it
+    if diagnosis.failure and not gate:  # a gate has a check of it
         _failed(root, diagnosis.failure)
     if gate and not gate.checks:
         _nothing_checked(root)
@@ -82,12 +83,12 @@ def _diagnosed(suite: etree._Element, kernel: _Kernel, launches: Sequence[Launch
     longest = max(launches, key=lambda each: each.whole_ns if isfinite(each.whole_ns) else 0.0)
     if longest.verdict == "not-judged":
         etree.SubElement(case, "skipped", message=safe_text(f"{verdict_headline(longest)} {verdict_reason(longest)}"))
-    _text(etree.SubElement(case, "system-out"), _told(longest, len(launches)))
+    _text(etree.SubElement(case, "system-out"), _diagnosis_lines(longest, len(launches)))
 
 
-def _told(launch: LaunchDiagnosis, launches: int) -> Iterator[str]:
+def _diagnosis_lines(launch: LaunchDiagnosis, launches: int) -> Iterator[str]:
     yield f"{launch.verdict}: {launch.kernel}, {launches:,} launches, {duration(launch.whole_ns)} the longest"
-    yield f"{wall_sentence(launch)}."
+    yield f"{bottleneck_sentence(launch)}."
     for finding in launch.findings:
         gain = finding.predicted_speedup
         bounds = f"{factor(gain.low)} to {factor(gain.high)}"
@@ -112,13 +113,13 @@ def _checked(suite: etree._Element, check: Check, gate: Gate | None) -> None:
 
 def _failed(root: etree._Element, failure: Failure) -> None:
     suite = _suite(root, _ELSEWHERE, None)
-    case = etree.SubElement(suite, "testcase", classname="ncuview", name="the profile is whole", time=_seconds(0.0))
+    case = etree.SubElement(suite, "testcase", classname="ncuview", name="the profile is complete", time=_seconds(0.0))
     problem = etree.SubElement(case, "error", message=safe_text(failure_sentence(failure)), type=safe_text(failure.id))
     _text(problem, [failure.message, failure.hint])
 
 
 def _nothing_checked(root: etree._Element) -> None:
-    """A test that was not made, so that the page does not read as if checks had passed."""
+    """A skipped test, so that the page does not read as if checks had passed."""
     case = _case(_suite(root, _ELSEWHERE, None), ("*", NOWHERE, NOWHERE), "checks judged", 0.0)
     etree.SubElement(case, "skipped", message="nothing was checked")
 
@@ -131,7 +132,7 @@ def _case(suite: etree._Element, kernel: _Kernel, name: str, time_ns: float) -> 
 
 
 def _count(root: etree._Element) -> None:
-    """Numbers of tests and sums of times, of each suite and of all."""
+    """Set the numbers of tests and the sums of times, for each suite and in total."""
     totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
     time = 0.0
     for suite in root:
@@ -157,4 +158,4 @@ def _seconds(nanoseconds: float) -> str:
 
 
 def _text(element: etree._Element, lines: Iterable[str]) -> None:
-    element.text = without_orders("\n".join(map(safe_text, lines)))
+    element.text = without_ci_commands("\n".join(map(safe_text, lines)))

@@ -1,6 +1,6 @@
-"""Terminal page of a ``Ladder``: a table of its steps with time, rate, bottleneck, advice, predicted and measured gain.
+"""Terminal page of a ``Ladder`` (``ladder_page``): a table of its steps with bottleneck, predicted and measured gain.
 
-``rung_cells`` gives the cells of one step, for other pages too.
+``rung_cells`` returns the cells of one step by column, for other pages too.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from ncuview.records.ladder import Ladder, Rung
 from ncuview.render.fitted_table import Column, print_table
 from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_text
-from ncuview.render.words import LADDER_MEANING, provenance, textbook_notes, wall_words
+from ncuview.render.words import LADDER_MEANING, bottleneck_words, provenance, textbook_notes
 
 _COLUMNS = (
     Column("#", right=True),
-    Column("kernel", least=20),
+    Column("kernel", least=24),
     Column("time", right=True),
     Column("rate", right=True),
     Column("document", least=22, moves=True),
-    Column("wall"),
+    Column("bottleneck"),
     Column("first advice"),
-    Column("promised", right=True),
-    Column("got", right=True),
+    Column("predicted", right=True),
+    Column("measured", right=True),
     Column("by", right=True),
 )
 _ROUND_FROM = 100
@@ -33,7 +33,7 @@ _DOCUMENT = " document: the document's own figure, and its GPU."
 
 
 def ladder_page(ladder: Ladder, *, width: int, color: bool) -> str:
-    """The table, and under it what its columns mean."""
+    """The table, and below it the meaning of its columns."""
     console = page_console(width, color=color)
     launches = tuple(rung.diagnosis for rung in ladder.rungs)
     console.print(provenance(ladder.reports, launches, ladder.remark), style="dim")
@@ -50,11 +50,11 @@ def ladder_page(ladder: Ladder, *, width: int, color: bool) -> str:
 
 
 def rung_cells(rung: Rung, numbers: Mapping[str, int]) -> dict[str, str]:
-    """What a table says of a rung, by column.
+    """The cells of a step, by column.
 
     Args:
-        rung: The rung.
-        numbers: Kernel -> the number of its rung on this ladder; one that is not there is called by its name.
+        rung: The step.
+        numbers: Kernel -> the number of its step on this ladder; other kernels are shown by name.
     """
     launch = rung.diagnosis
     advice = launch.findings[0] if launch.findings else None
@@ -65,11 +65,11 @@ def rung_cells(rung: Rung, numbers: Mapping[str, int]) -> dict[str, str]:
         "time": duration(launch.whole_ns),
         "rate": _rate(rung),
         "document": rung.reported,
-        "wall": wall_words(launch),
+        "bottleneck": bottleneck_words(launch),
         "first advice": advice.optimization if advice else launch.verdict,
-        "promised": factor(gain.best) if gain else "",
+        "predicted": factor(gain.best) if gain else "",
         "low to high": f"{factor(gain.low)} to {factor(gain.high)}" if gain else "",
-        "got": factor(rung.measured_speedup) if rung.measured_speedup else "",
+        "measured": factor(rung.measured_speedup) if rung.measured_speedup else "",
         "by": f"#{numbers[rung.better]}" if rung.better in numbers else rung.better,
     }
 

@@ -1,4 +1,4 @@
-"""Lists of the catalogue's kernels and of the rules, each as a table for the terminal and as JSON."""
+"""Lists of the catalogue's kernels and of the rules, as a terminal table (``*_page``) and as JSON (``*_json``)."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def kernels_page(kernels: Sequence[Kernel], width: int) -> str:
 
 
 def kernels_json(kernels: Sequence[Kernel]) -> str:
-    """All that the front matter says."""
+    """The front matter of each kernel."""
     entries = [kernel.text.model_dump(by_alias=True, exclude={"schema_version"}) for kernel in kernels]
     return _json("ncuview.kernels/1", "kernels", entries)
 
 
 def rules_page(rules: Sequence[Rule], width: int) -> str:
-    """Code, name, what it advises and when."""
+    """Code, name, optimization and summary of each rule."""
     rows = [(r.text.code, r.text.name, r.text.optimization, r.text.summary) for r in rules]
     return _table(("code", "rule", "advises", "when"), rows, width)
 
 
 def rules_json(rules: Sequence[Rule]) -> str:
-    """All that the rule files say, without their examples."""
+    """The content of the rule files without their examples."""
     entries = [rule.text.model_dump(by_alias=True, exclude={"schema_version", "example"}) for rule in rules]
     return _json("ncuview.rules/2", "rules", entries)
 

@@ -1,8 +1,9 @@
-"""Markdown page of a diagnosis, ladder or comparison, with a gate, for pull-request comments and CI job summaries.
+"""Markdown page (``markdown``) of a ``Diagnosis``, ``Ladder`` or ``Comparison``, with a ``Gate``, of bounded length.
 
-It shows failed checks, next steps, then all kernels; of a comparison the pairs. The sites refuse what is too long, so
-each page has a ``Budget`` of bytes. What does not fit is left out from the end of its section, and the page says how
-much that is.
+It is for pull-request comments and CI job summaries: failed checks, next steps, then all kernels or pairs.
+
+The sites refuse longer pages, so that each page has a ``Budget`` of bytes. What does not fit is left out from the end
+of its section, and the page gives the number of parts that are left out.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ from ncuview.engine.priority import Priorities, Priority, priorities
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, SourceLine
 from ncuview.records.gate import Check, Gate
 from ncuview.records.ladder import Ladder
-from ncuview.render.comparison import faster_words, promise_words
-from ncuview.render.gate_words import by_weight, gate_sentence
+from ncuview.render.change_words import change_sentence
+from ncuview.render.comparison import faster_words, prediction_words
+from ncuview.render.gate_words import gate_sentence, unpassed_checks
 from ncuview.render.inert_markdown import clipped, code, fenced, html_code, prose
 from ncuview.render.priorities import bound_sentence
-from ncuview.render.sentence import moved_sentence
 from ncuview.render.words import (
+    advice_headline,
     advice_reason,
+    bottleneck_words,
     changed_lines,
     check_words,
     coverage_sentence,
     failure_sentence,
-    promise_bounds,
-    promise_headline,
+    gain_bounds,
     provenance,
     shown_file,
-    wall_words,
 )
 
 if TYPE_CHECKING:
@@ -43,46 +44,46 @@ if TYPE_CHECKING:
 _NAME = 160
 _SENTENCE = 600
 _NOTICE = 400
-"""Bytes that saying what was left out may take."""
+"""Bytes that are reserved for the notice of what was left out."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How long a page may become."""
+    """The maximal length of a page."""
 
     bytes: int
     steps: int
-    """So many kernels have their next step in full."""
+    """The number of kernels whose next step is shown in full."""
 
 
 COMMENT = Budget(bytes=65_000, steps=10)
-"""GitHub takes 65,536 in a comment."""
+"""GitHub accepts 65,536 bytes in a comment."""
 SUMMARY = Budget(bytes=900_000, steps=200)
-"""GitHub drops a summary above 1 MiB as a whole."""
+"""GitHub drops a summary above 1 MiB completely."""
 
 
 @dataclass(frozen=True)
 class _Section:
-    """A heading and what stands below it, of which the end can be left out."""
+    """A heading and the parts below it; parts at the end can be left out."""
 
     opening: str
     parts: Sequence[str]
     """The most important first."""
     what: str
-    """What the parts are, for saying how many are missing: ``failed checks``."""
+    """The name of the parts in the notice of what was left out: ``failed checks``."""
     share: float
-    """Of the bytes that are left, so many are for this section."""
+    """The share of the remaining bytes for this section."""
     missing: int = 0
-    """Parts that were left out before."""
+    """The number of parts that were left out already."""
 
 
 def markdown(answer: Answer, gate: Gate | None, budget: Budget) -> str:
-    """A page in GitHub's Markdown, no longer than its budget.
+    """A page in GitHub's Markdown within its budget.
 
     Args:
-        answer: A diagnosis; a ladder, shown as the launches of its rungs; or a comparison.
-        gate: What a budget file and a baseline say of it.
-        budget: How long it may become.
+        answer: A diagnosis; a ladder, shown as the launches of its steps; or a comparison.
+        gate: The result of a budget file and a baseline.
+        budget: The maximal length.
     """
     if isinstance(answer, Comparison):
         return _page(_compared_head(answer), [_gate_section(gate), _pairs_section(answer)], budget)
@@ -102,18 +103,18 @@ def _page(head: str, sections: Iterable[_Section | None], budget: Budget) -> str
 
 
 def _fitted(section: _Section, left: int) -> str:
-    """The section with as many of its parts as fit, and how many are missing."""
+    """The section with as many of its parts as fit, and a notice of how many are missing."""
     text = f"\n{section.opening}"
-    room = int(left * section.share) - len(text.encode()) - _NOTICE
+    left_bytes = int(left * section.share) - len(text.encode()) - _NOTICE
     shown = 0
     for part in section.parts:
-        room -= len(part.encode())
-        if room < 0:
+        left_bytes -= len(part.encode())
+        if left_bytes < 0:
             break
         text += part
         shown += 1
     if missing := len(section.parts) - shown + section.missing:
-        text += f"\n*{missing:,} more {section.what} are not shown: this page has room for no more.*\n"
+        text += f"\n*{missing:,} more {section.what} are not shown: this page has reached its maximal length.*\n"
     return text
 
 
@@ -123,12 +124,12 @@ def _head(diagnosis: Diagnosis, ranked: Priorities, gate: Gate | None) -> str:
         parts.append(f"Note: {prose(clipped(gate.remark, _SENTENCE))}.")
     if ranked.groups:
         parts.append(prose(bound_sentence(ranked)))
-    parts += _told(diagnosis)
+    parts += _sources(diagnosis)
     return "\n\n".join(parts) + "\n"
 
 
 def _answer(ranked: Priorities) -> str:
-    """How many kernels can be made faster, and of how many nothing is known; never of none that were not examined."""
+    """How many kernels have advice, and how many were not judged; no claim about kernels that were not examined."""
     if not ranked.groups:
         return "no answer"
     advised = sum(group.advice is not None for group in ranked.groups)
@@ -139,8 +140,8 @@ def _answer(ranked: Priorities) -> str:
     return f"{faster}, {blind:,} not judged" if advised else f"{blind:,} of {len(ranked.groups):,} kernels not judged"
 
 
-def _told(diagnosis: Diagnosis, label: str = "") -> list[str]:
-    """Where the launches come from, after what of them is missing."""
+def _sources(diagnosis: Diagnosis, label: str = "") -> list[str]:
+    """What is missing, which launches were not judged, and the provenance of the launches."""
     missing = failure_sentence(diagnosis.failure)
     known = provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark)
     covered = coverage_sentence(diagnosis.launches)
@@ -152,7 +153,7 @@ def _told(diagnosis: Diagnosis, label: str = "") -> list[str]:
 
 
 def _gate_section(gate: Gate | None) -> _Section | None:
-    weighed = by_weight(gate) if gate else []
+    weighed = unpassed_checks(gate) if gate else []
     if not weighed:
         return None
     columns = ("result", "kernel", "check", "measured", "where")
@@ -163,9 +164,9 @@ def _gate_section(gate: Gate | None) -> _Section | None:
 def _check_row(check: Check) -> str:
     result = f"**{check.level}**" if check.result == "failed" else check.result
     measured = f"{check.measured:,.6g} {check.unit}" if _is_number(check.measured) else ""
-    told = f"{code(check.subject, _NAME)}: {prose(clipped(check.message, _SENTENCE))}"
+    shown = f"{code(check.subject, _NAME)}: {prose(clipped(check.message, _SENTENCE))}"
     origin = prose(clipped(check.origin, _NAME))
-    cells = (result, _configured(check), f"{told} ({origin})", prose(measured), _place(check.where))
+    cells = (result, _configured(check), f"{shown} ({origin})", prose(measured), _place(check.where))
     return _row(cells)
 
 
@@ -183,13 +184,13 @@ def _steps_section(ranked: Priorities, budget: Budget) -> _Section | None:
 
 
 def _step(number: int, group: Priority) -> str:
-    """One kernel's next step, folded but for the first."""
+    """One kernel's next step; all but the first are folded."""
     launch, finding = group.example, group.example.findings[0]
     saved = f", saves {duration(group.saved.best)}" if group.saved.best > 0 else ""
-    headline = prose(clipped(f"{promise_headline(finding)}{saved}", _SENTENCE))
+    headline = prose(clipped(f"{advice_headline(finding)}{saved}", _SENTENCE))
     opened = "<details open>" if number == 1 else "<details>"
     lines = [f"{opened}<summary>{number}. {html_code(group.kernel, _NAME)}: {headline}</summary>", ""]
-    lines += [f"{_configured(group)}: {prose(promise_bounds(launch, finding))}.", ""]
+    lines += [f"{_configured(group)}: {prose(gain_bounds(launch, finding))}.", ""]
     lines += [f"- **Why:** {prose(clipped(advice_reason(launch, finding), _SENTENCE))}"]
     if finding.where:
         lines.append(f"- **Where:** {_place(finding.where)}")
@@ -201,18 +202,18 @@ def _step(number: int, group: Priority) -> str:
 
 
 def _source(finding: Finding) -> Iterator[str]:
-    """The worst line with those around it."""
+    """The worst line with the lines around it."""
     around = finding.where[0].around if finding.where else ()
     if around:
         width = len(str(around[-1].line))
         hot = finding.where[0].line
-        told = (f"{'>' if each.line == hot else ' '} {each.line:{width}} {each.text}" for each in around)
-        yield fenced("\n".join(clipped(line, _NAME) for line in told))
+        numbered = (f"{'>' if each.line == hot else ' '} {each.line:{width}} {each.text}" for each in around)
+        yield fenced("\n".join(clipped(line, _NAME) for line in numbered))
         yield ""
 
 
 def _change(finding: Finding) -> Iterator[str]:
-    """The change of the user's own source, else what it looks like on kernels of the catalogue."""
+    """The edit of the user's own source; else the change on kernels of the catalogue."""
     if finding.edit and finding.edit.diff:
         yield f"Change: {prose(clipped(finding.edit.title, _SENTENCE))}."
         lines: Iterable[str] = finding.edit.diff.splitlines()
@@ -232,7 +233,7 @@ def _change(finding: Finding) -> Iterator[str]:
 def _kernels_section(ranked: Priorities) -> _Section | None:
     if not ranked.groups:
         return None
-    columns = ("kernel", "runs", "time", "share", "wall", "next step", "gain", "saves")
+    columns = ("kernel", "runs", "time", "share", "bottleneck", "next step", "gain", "saves")
     opening = "### All kernels\n\n" + _table_head(columns, "lrrrllrr")
     return _Section(opening, [_kernel_row(group) for group in ranked.groups], "kernels", share=1.0)
 
@@ -244,7 +245,7 @@ def _kernel_row(group: Priority) -> str:
         f"{group.launches:,}",
         duration(group.time_ns),
         f"{group.share:.0%}",
-        prose(clipped(wall_words(group.example), _NAME)),
+        prose(clipped(bottleneck_words(group.example), _NAME)),
         prose(clipped(advice.optimization, _NAME)) if advice else group.example.verdict,
         factor(group.predicted_speedup.best) if advice else "",
         duration(group.saved.best) if advice else "",
@@ -257,7 +258,7 @@ def _compared_head(comparison: Comparison) -> str:
     was, now = fsum(pair.before_ns for pair in timed), fsum(pair.after_ns for pair in timed)
     changed = f"{duration(was)} before, {duration(now)} after, {faster_words(was / now)}" if now else "times unknown"
     parts = [f"## ncuview: {changed}"]
-    parts += [part for label, side in _sides(comparison) for part in _told(side, f"{label}: ")]
+    parts += [part for label, side in _sides(comparison) for part in _sources(side, f"{label}: ")]
     if comparison.differences:
         parts.append(f"Compared by force: {prose(clipped('; '.join(comparison.differences), _SENTENCE))}.")
     for label, only in (("before", comparison.only_before), ("after", comparison.only_after)):
@@ -271,7 +272,7 @@ def _sides(comparison: Comparison) -> tuple[tuple[str, Diagnosis], ...]:
 
 
 def _pairs_section(comparison: Comparison) -> _Section:
-    columns = ("kernel", "before", "after", "change", "what moved", "promise")
+    columns = ("kernel", "before", "after", "change", "what changed", "prediction")
     opening = "### Kernels in both\n\n" + _table_head(columns, "lrrrll")
     return _Section(opening, [_pair_row(pair) for pair in comparison.pairs], "kernels", share=1.0)
 
@@ -279,14 +280,14 @@ def _pairs_section(comparison: Comparison) -> _Section:
 def _pair_row(pair: Pair) -> str:
     now = pair.longest[1]
     change = "none" if pair.is_noise else faster_words(pair.speedup) if isfinite(pair.speedup) else "unknown"
-    kept = promise_words(pair.promise) if pair.promise else ""
+    prediction = prediction_words(pair.prediction) if pair.prediction else ""
     cells = (
         _configured(now),
         duration(pair.before_ns),
         duration(pair.after_ns),
         change,
-        prose(clipped(moved_sentence(pair), _SENTENCE)),
-        prose(clipped(kept, _SENTENCE)),
+        prose(clipped(change_sentence(pair), _SENTENCE)),
+        prose(clipped(prediction, _SENTENCE)),
     )
     return _row(cells)
 

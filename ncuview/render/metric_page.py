@@ -1,4 +1,7 @@
-"""Plain-text pages of textbook metrics for the terminal: one metric's definition, unit and expressions, or a list."""
+"""Plain-text pages of textbook metrics: ``metric_page`` of one ``TextbookDefinition``, ``metric_list`` of several.
+
+They show name, unit and definition; the page of one metric also its expressions over Nsight Compute's metrics.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _INDENT = "    "
 
 
 def metric_page(definition: TextbookDefinition, width: int = 100) -> str:
-    """Everything about one metric, wrapped to ``width``; metric names are never broken, so that they can be copied."""
+    """The page of one metric, wrapped to ``width``; metric names are never broken, so that they can be copied."""
     return "\n".join(_page_lines(definition, width)) + "\n"
 
 
@@ -38,7 +41,7 @@ def _page_lines(definition: TextbookDefinition, width: int) -> Iterator[str]:
         yield _wrapped(expression, width, _INDENT, _INDENT)
     documented = definition.documented_expression or "n/a"
     if definition.expressions and not own and documented not in definition.expressions:
-        yield "\nNVIDIA's table of equivalents says:"
+        yield "\nNVIDIA's table of equivalents gives:"
         yield _wrapped(documented, width, _INDENT, _INDENT)
     if definition.notes:
         yield ""

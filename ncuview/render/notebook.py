@@ -1,6 +1,6 @@
-"""HTML of a profile, diagnosis, launch or ladder for a notebook cell: no script, no external resource, light and dark.
+"""HTML for a notebook cell of a ``Profile``, ``Diagnosis``, ``LaunchDiagnosis`` or ``Ladder``: ``answer_html``.
 
-Each ``*_html`` function takes one of them and returns one HTML element; ``answer_html`` takes any.
+It is one element in light and dark colours without scripts; a ``*_html`` function for each type returns it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from ncuview.render.ladder import rung_cells
 from ncuview.render.text import safe_copy
 from ncuview.render.words import (
     LADDER_MEANING,
+    advice_headline,
     advice_reason,
     also_words,
+    bottleneck_words,
     changed_lines,
     check_words,
     failure_sentence,
+    gain_bounds,
     idle_words,
-    promise_bounds,
-    promise_headline,
     provenance,
     rejected_line,
     shown_file,
@@ -36,16 +37,15 @@ from ncuview.render.words import (
     textbook_notes,
     verdict_headline,
     verdict_reason,
-    wall_words,
 )
 
 _LAUNCHES = 20
-"""More than these are left to the DataFrames; a cell that is saved keeps all of it."""
-_WALLS_FROM = 0.05
-"""Units that are used less are not worth a bar."""
+"""A cell shows at most this many launches, because a saved notebook keeps its HTML; DataFrames have all of them."""
+_UNITS_FROM = 0.05
+"""Units with less use have no bar."""
 
-# Notebooks have one page for all cells, so that every rule is below our own class. Text and background are given
-# together: some notebooks are dark where the system is light.
+# A notebook has one page for all cells, so that every rule is limited to a class of ours. Text and background colours
+# are set together, because some notebooks are dark where the system is light.
 _STYLE = """
 .ncuview{color-scheme:light;--ink:#1c2126;--dim:#59636e;--page:#fff;--line:#d5dae0;--bar:#0072b2;
 --good:#116329;--was:#a40e26;color:var(--ink);background:var(--page);font:14px/1.45 system-ui,sans-serif;
@@ -72,7 +72,7 @@ font:12.5px/1.4 ui-monospace,monospace}
 
 
 def answer_html(answer: Profile | Diagnosis | Ladder | LaunchDiagnosis) -> str:
-    """What a notebook shows of any answer."""
+    """The HTML of any answer."""
     match answer:
         case Profile():
             return profile_html(answer)
@@ -84,7 +84,7 @@ def answer_html(answer: Profile | Diagnosis | Ladder | LaunchDiagnosis) -> str:
 
 
 def profile_html(profile: Profile) -> str:
-    """A profile as one HTML element: its longest launches, and what to do with it."""
+    """A profile as one HTML element: its longest launches, and how to diagnose it."""
     longest = profile.launches.nlargest(_LAUNCHES, "duration_ns").sort_index()
     rows = [
         (str(at), row["demangled"], *_extents(row), duration(row["duration_ns"]), row["device"])
@@ -92,7 +92,7 @@ def profile_html(profile: Profile) -> str:
     ]
     table = _table(("", "kernel", "grid", "block", "time", "GPU"), rows)
     shown = "" if len(rows) == len(profile.launches) else f" The {len(rows)} longest are shown."
-    return _page(dim(f"{profile}.{shown}"), table, dim("ncuview.diagnose(profile) says what to do next."))
+    return _page(dim(f"{profile}.{shown}"), table, dim("ncuview.diagnose(profile) finds what to do next."))
 
 
 def _extents(launch: dict[Hashable, Any]) -> Iterator[str]:
@@ -102,7 +102,7 @@ def _extents(launch: dict[Hashable, Any]) -> Iterator[str]:
 
 
 def diagnosis_html(diagnosis: Diagnosis) -> str:
-    """A diagnosis as one HTML element: each launch as a line that opens; the one whose advice saves most is open.
+    """A diagnosis as one HTML element: each launch as a line that opens; the launch with the largest saving is open.
 
     With more than 20 launches, those whose advice saves the most time are shown, in the order of the reports.
     """
@@ -119,19 +119,30 @@ def diagnosis_html(diagnosis: Diagnosis) -> str:
         parts.append(fold)
     hidden = len(diagnosis.launches) - len(shown)
     if hidden:
-        parts.append(dim(f"{hidden} more launches: ncuview.findings_frame and ncuview.walls_frame have all of them."))
+        parts.append(dim(f"{hidden} more launches: ncuview.findings_frame and ncuview.units_frame have all of them."))
     return _page(*parts)
 
 
 def launch_html(launch: LaunchDiagnosis) -> str:
-    """One launch as one HTML element: the next step, its evidence and how to check it; then the rest."""
+    """One launch as one HTML element: the next step, its evidence and its check; then the rest."""
     return _page(element("p", *_line(launch)), *_launch(launch))
 
 
 def ladder_html(ladder: Ladder) -> str:
-    """A ladder as one HTML element: a table from naive to best, with what was promised beside what was got."""
+    """A ladder as one HTML element: a table from naive to best, with predicted and measured gains."""
     launches = tuple(rung.diagnosis for rung in ladder.rungs)
-    columns = ("#", "kernel", "time", "rate", "wall", "first advice", "promised", "low to high", "got", "by")
+    columns = (
+        "#",
+        "kernel",
+        "time",
+        "rate",
+        "bottleneck",
+        "first advice",
+        "predicted",
+        "low to high",
+        "measured",
+        "by",
+    )
     numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
     cells = [rung_cells(rung, numbers) for rung in ladder.rungs]
     table = _table(columns, [[each[name] for name in columns] for each in cells])
@@ -149,22 +160,22 @@ def _line(launch: LaunchDiagnosis) -> Iterator[Part]:
     where = launch_words(launch.grid, launch.block)
     yield element("b", launch.kernel)
     yield element("span", f"  {where}, {duration(launch.duration_ns)}: ", css="dim")
-    yield element("span", f"{wall_words(launch)}, ")
+    yield element("span", f"{bottleneck_words(launch)}, ")
     yield element("b", step_words(launch), css="good" if launch.verdict in {"advice", "near-peak"} else "was")
 
 
 def _launch(launch: LaunchDiagnosis) -> list[Part]:
     launch = safe_copy(launch)
     rows = list(_next_step(launch, launch.findings[0])) if launch.findings else list(_no_step(launch))
-    rows.append(("Walls", [_walls(launch)]))
+    rows.append(("Units", [_units(launch)]))
     rest = [_row(label, words) for label, words in _rest(launch)]
-    folded = [_folded("Everything else that was judged", element("table", *rest))] if rest else []
+    folded = [_folded("All other outcomes", element("table", *rest))] if rest else []
     return [element("table", *(_row(label, parts) for label, parts in rows)), *folded]
 
 
 def _next_step(launch: LaunchDiagnosis, finding: Finding) -> Iterator[tuple[str, Sequence[Part]]]:
     fix = finding.fix
-    yield "Next", [element("b", promise_headline(finding), css="good"), f"  ({promise_bounds(launch, finding)})"]
+    yield "Next", [element("b", advice_headline(finding), css="good"), f"  ({gain_bounds(launch, finding)})"]
     yield "Why", [advice_reason(launch, finding)]
     places = [part for line in finding.where for part in _place(line)]
     places += [_code(f"{each.address:#06x}  {each.share:.0%} of it  {each.sass}") for each in finding.instructions]
@@ -206,8 +217,8 @@ def _changed_lines(before: str, after: str) -> Iterator[ET.Element]:
         yield element("del" if line[0] == "-" else "ins", f"{line}\n")
 
 
-def _walls(launch: LaunchDiagnosis) -> Part:
-    busy = sorted((item for item in launch.units.items() if item[1] >= _WALLS_FROM), key=lambda item: -item[1])
+def _units(launch: LaunchDiagnosis) -> Part:
+    busy = sorted((item for item in launch.units.items() if item[1] >= _UNITS_FROM), key=lambda item: -item[1])
     if not busy:
         return idle_words(launch)
     return element("table", *(_row(unit, [_bar(share), f"{share:.0%} of its peak"]) for unit, share in busy))
@@ -224,7 +235,7 @@ def _rest(launch: LaunchDiagnosis) -> Iterator[tuple[str, Sequence[Part]]]:
         yield "Also", [also_words(finding)]
     for outcome in launch.outcomes:
         if isinstance(outcome, Finding) and outcome.rejected:
-            yield "Not", [rejected_line(outcome)]
+            yield "Rejected", [rejected_line(outcome)]
         elif isinstance(outcome, Broken):
             yield "Broken", [f"{outcome.rule.code}: {outcome.message}"]
     for note in launch.textbook:
@@ -242,7 +253,7 @@ def _page(*parts: Part) -> str:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> ET.Element:
-    right = {"#", "time", "rate", "promised", "low to high", "got", "by"}
+    right = {"#", "time", "rate", "predicted", "low to high", "measured", "by"}
     css = ["number" if name in right else "" for name in columns]
     head = element("tr", *(element("th", name, css=style) for name, style in zip(columns, css, strict=True)))
     body = [

@@ -1,8 +1,8 @@
-"""OpenMetrics text from a diagnosis and a gate: times, use of units, metrics and advice of each kernel, for Prometheus.
+"""OpenMetrics text from a ``Diagnosis`` and a ``Gate`` (``openmetrics``), for Prometheus and GitLab's metrics reports.
 
-GitLab's metrics reports read it too. A series is a kernel with its grid, block and GPU. Where it was launched several
-times, also in several reports, a series has the median, so that no two samples bear the same labels; times have the
-shortest and longest launch too.
+It has times, use of units, metrics and first advice of each kernel. A series is a kernel with its grid, block and GPU.
+For several launches, also in several reports, a series has their median, so that no two samples have the same labels;
+times have the shortest and longest launch too.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _RESULTS: tuple[CheckResult, ...] = ("passed", "failed", "inconclusive", "not ju
 
 @dataclass(frozen=True)
 class _Family:
-    """Samples of one name, by their labels; several values of the same labels are of several launches.
+    """Samples of one name, by their labels; several values of the same labels come from several launches.
 
-    Labels are safe texts already, since two names may look the same once they are.
+    Labels are made safe first, because two different names may have the same safe text.
     """
 
     name: str
@@ -38,12 +38,12 @@ class _Family:
     samples: defaultdict[_Labels, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, labels: _Labels, value: float) -> None:
-        """Keep a value; what was not measured is left out."""
+        """Add a value; NaN and infinity are left out."""
         if isfinite(value):
             self.samples[labels].append(value)
 
     def lines(self) -> Iterator[str]:
-        """The family as text; nothing where there is no sample."""
+        """The family as text; nothing where it has no sample."""
         if not self.samples:
             return
         yield f"# TYPE {self.name} gauge"
@@ -51,13 +51,13 @@ class _Family:
             yield f"# UNIT {self.name} {self.unit}"
         yield f"# HELP {self.name} {self.about}"
         for labels, values in self.samples.items():
-            told = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels)
+            shown = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels)
             value = float(median(values))
-            yield f"{self.name}{{{told}}} {value!r}" if told else f"{self.name} {value!r}"
+            yield f"{self.name}{{{shown}}} {value!r}" if shown else f"{self.name} {value!r}"
 
 
 def openmetrics(diagnosis: Diagnosis, gate: Gate | None) -> str:
-    """All series, ending in ``# EOF``."""
+    """All families, ending in ``# EOF``."""
     families = [*_of_failure(diagnosis), *_of_launches(diagnosis), *_of_groups(diagnosis)]
     families += _of_gate(gate) if gate else ()
     return "".join(f"{line}\n" for family in families for line in family.lines()) + "# EOF\n"
@@ -74,7 +74,7 @@ def _of_launches(diagnosis: Diagnosis) -> list[_Family]:
     time = _Family("ncuview_duration_seconds", "Median duration of a launch.", "seconds")
     use = _Family("ncuview_unit_use_ratio", "Use of a hardware unit as a share of its peak, median.", "ratio")
     attained = _Family("ncuview_attained_ratio", "Share of what a good kernel attains on the busiest unit.", "ratio")
-    textbook = _Family("ncuview_textbook_metric", "A metric under its textbook name, median; the label says the unit.")
+    textbook = _Family("ncuview_textbook_metric", "A metric by its textbook name, median; the label gives the unit.")
     labels: dict[tuple[str, Extent, Extent, Device], _Labels] = {}
     for launch in diagnosis.launches:
         key = (launch.demangled, launch.grid, launch.block, launch.device)
@@ -94,22 +94,22 @@ def _of_launches(diagnosis: Diagnosis) -> list[_Family]:
 
 
 def _of_groups(diagnosis: Diagnosis) -> list[_Family]:
-    launches = _Family("ncuview_launches", "How often the kernel was launched.")
-    total = _Family("ncuview_total_seconds", "Time of all launches together.", "seconds")
-    promised = _Family("ncuview_promised_speedup_ratio", "Gain of the first advice; 1 without advice.", "ratio")
-    saved = _Family("ncuview_saved_seconds", "Time that the first advice takes away of all launches.", "seconds")
-    blind = _Family("ncuview_not_judged_launches", "Launches that most rules could not look at.")
+    launches = _Family("ncuview_launches", "Number of launches of the kernel.")
+    total = _Family("ncuview_total_seconds", "Total time of all launches.", "seconds")
+    predicted = _Family("ncuview_promised_speedup_ratio", "Predicted gain of first advice; 1 without advice.", "ratio")
+    saved = _Family("ncuview_saved_seconds", "Time that the first advice saves over all launches.", "seconds")
+    blind = _Family("ncuview_not_judged_launches", "Launches that most rules could not judge.")
     if diagnosis.launches:
         blind.add((), sum(launch.unexamined for launch in diagnosis.launches))
-    state = _Family("ncuview_verdict", "1 for the verdict, wall and first advice that a kernel has.")
+    state = _Family("ncuview_verdict", "1 for the verdict, bottleneck (wall) and first advice of a kernel.")
     for group in priorities(diagnosis).groups:
         own = _labels(group.demangled, group.grid, group.block, group.device)
         launches.add(own, group.launches)
         total.add(own, group.time_ns / 1e9)
-        promised.add(own, group.predicted_speedup.best)
+        predicted.add(own, group.predicted_speedup.best)
         saved.add(own, group.saved.best / 1e9)
         state.add((*own, *_state(group)), 1)
-    return [launches, total, promised, saved, blind, state]
+    return [launches, total, predicted, saved, blind, state]
 
 
 def _state(group: Priority) -> _Labels:
@@ -121,10 +121,10 @@ def _state(group: Priority) -> _Labels:
 def _of_gate(gate: Gate) -> list[_Family]:
     closed = _Family("ncuview_gate_closed", "1 where a budget or baseline closes the gate.")
     closed.add((), int(is_closed(gate)))
-    counts = _Family("ncuview_gate_checks", "How many checks had each result.")
+    counts = _Family("ncuview_gate_checks", "Number of checks with each result.")
     for result in _RESULTS:
         counts.add((("result", result),), sum(check.result == result for check in gate.checks))
-    measured = _Family("ncuview_check_measured", "What a check measured, in the unit of its label.")
+    measured = _Family("ncuview_check_measured", "The measured value of a check, in the unit of its label.")
     failed = _Family("ncuview_check_failed_ratio", "1 where a check failed.", "ratio")
     for check in gate.checks:
         failed.add(_check_labels(check), int(check.result == "failed"))
@@ -135,8 +135,8 @@ def _of_gate(gate: Gate) -> list[_Family]:
 
 def _check_labels(check: Check) -> _Labels:
     own = _labels(check.kernel, check.grid, check.block, None)
-    told = (("subject", check.subject), ("condition", check.condition), ("origin", check.origin))
-    return (*own, *((name, safe_text(text)) for name, text in told))
+    about = (("subject", check.subject), ("condition", check.condition), ("origin", check.origin))
+    return (*own, *((name, safe_text(text)) for name, text in about))
 
 
 def _labels(demangled: str, grid: Extent, block: Extent, device: Device | None) -> _Labels:

@@ -1,6 +1,8 @@
-"""Table of all output formats: choose one by name or file ending, produce its text or bytes, and write the file.
+"""The table of all output formats (``FORMATS``): choose one by name or file ending, produce its content, write a file.
 
-``output_text`` dispatches an ``Answer`` to the format's module; ``write_output`` writes a file whole or not at all.
+``output_text`` takes an ``Answer`` and returns text or bytes; ``destination`` parses ``FORMAT:FILE``.
+
+``output_parts`` returns large text in parts, and ``write_output`` writes a file atomically.
 """
 
 from __future__ import annotations
@@ -25,20 +27,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OutputFormat:
-    """One form of an answer."""
+    """One output format."""
 
     about: str
-    """What it is for, in a few words."""
+    """Its purpose, in a few words."""
     endings: tuple[str, ...] = ()
-    """Endings of file names that stand for it; none where it must be named, as in ``gitlab:FILE``."""
+    """File endings that select it; without endings it must be named, as in ``gitlab:FILE``."""
     compares: bool = False
     """Whether it also shows a comparison of two diagnoses."""
     binary: bool = False
-    """Whether it is no text, and goes into files only."""
+    """Whether it is binary, and only written to files."""
 
 
 FORMATS: Mapping[str, OutputFormat] = {
-    "terminal": OutputFormat("the page that a person reads", (".txt",), compares=True),
+    "terminal": OutputFormat("the page for people", (".txt",), compares=True),
     "json": OutputFormat("everything, for programs", (".json",), compares=True),
     "markdown": OutputFormat("a comment on a pull request, below 64 KB", (".md",), compares=True),
     "summary": OutputFormat("a job's summary page, Markdown below 900 KB", compares=True),
@@ -51,17 +53,17 @@ FORMATS: Mapping[str, OutputFormat] = {
     "csv": OutputFormat("one row per launch, for spreadsheets", (".csv",)),
     "parquet": OutputFormat("one row per launch, for data frames", (".parquet",), binary=True),
 }
-"""Name -> what it is."""
+"""Name -> format."""
 
 _GITLAB_NAME = "gl-code-quality-report.json"
-"""What GitLab's documents call the file, so that its ending is not all that counts."""
+"""The file name in GitLab's documentation; it selects ``gitlab`` in spite of its ending."""
 
 
 def format_of(path: Path) -> str:
-    """The format that a file's name stands for.
+    """The format that a file's name selects.
 
     Raises:
-        UsageError: Its ending stands for none.
+        UsageError: No format has this ending.
     """
     if path.name == _GITLAB_NAME:
         return "gitlab"
@@ -76,10 +78,10 @@ def format_of(path: Path) -> str:
 
 
 def is_format(name: str) -> bool:
-    """Whether there is such a format: one of ours, or one that an installed package adds, which is loaded now.
+    """Whether there is such a built-in format, or one of an installed package, which is loaded now.
 
     Raises:
-        PluginError: It is a package's, and cannot be loaded.
+        PluginError: The package's format cannot be loaded.
     """
     if name in FORMATS:
         return True
@@ -92,18 +94,18 @@ def is_format(name: str) -> bool:
 
 
 def format_names(*, binary: bool = True) -> tuple[str, ...]:
-    """The names of all formats, ours first."""
+    """The names of all formats, built-in ones first."""
     from ncuview.render.further_formats import further_formats
 
-    ours = tuple(name for name, form in FORMATS.items() if binary or not form.binary)
-    return (*ours, *(name for name in further_formats() if name not in FORMATS))
+    built_in = tuple(name for name, form in FORMATS.items() if binary or not form.binary)
+    return (*built_in, *(name for name in further_formats() if name not in FORMATS))
 
 
 def destination(word: str) -> tuple[str, Path]:
     """Format and file of ``FILE`` or ``FORMAT:FILE``, checked before any work is done.
 
     Raises:
-        UsageError: The format cannot be told or loaded, or no file can be written there.
+        UsageError: The format is unknown or cannot be loaded, or no file can be written there.
     """
     name, colon, file = word.partition(":")
     named = bool(colon) and is_format(name)
@@ -123,22 +125,22 @@ def output_text(
     rules: Sequence[Rule] | None = None,
     profile: Profile | None = None,
 ) -> str | bytes:
-    """An answer in one of ``FORMATS``, or in a format of an installed package, which gets the diagnosis alone.
+    """An answer in one of ``FORMATS``, or in a format of an installed package, which gets only the diagnosis.
 
     Args:
-        answer: What to show. A ladder is shown as the launches of its rungs where the format has no form for ladders.
-        gate: What a budget and a baseline say of it; None where there is none.
+        answer: The result to show. Formats without a form for ladders show a ladder as the launches of its steps.
+        gate: The result of a budget and a baseline; None where there is none.
         to: The format's name.
-        source_root: The folder that paths of source files are relative to; the current folder by default.
-        rules: The rules that were judged by, which some formats describe; the shipped ones by default.
-        profile: What the answer was made from; with it, HTML shows every source line.
+        source_root: The folder that paths of source files are relative to; None for the current folder.
+        rules: The evaluated rules, which some formats describe; None for the shipped ones.
+        profile: The profile of the answer; with it, HTML shows every source line.
 
     Returns:
         Text, or bytes where the format is ``binary``.
 
     Raises:
-        UsageError: There is no such format, or it does not show such an answer.
-        ToolError: A package that it needs is not installed.
+        UsageError: There is no such format, or it cannot show the answer.
+        ToolError: A package that the format needs is not installed.
     """
     if to not in FORMATS:
         if not is_format(to):
@@ -146,7 +148,7 @@ def output_text(
         from ncuview.render.further_formats import further_text
 
         return further_text(_diagnosis_in(answer, to), to)
-    match to:  # each format is imported when it is asked for
+    match to:  # each format is imported on use
         case "terminal":
             from ncuview.render import render
 
@@ -178,7 +180,7 @@ def output_parts(
     rules: Sequence[Rule] | None = None,
     profile: Profile | None = None,
 ) -> Iterable[str] | bytes:
-    """``output_text`` in parts, so that the largest format needs no memory for all of it: JSON has 44 kB a launch."""
+    """``output_text`` in parts, so that JSON, the largest format with 44 kB a launch, is never one text in memory."""
     if to == "json":
         from ncuview.render.document import json_parts
 
@@ -190,7 +192,7 @@ def output_parts(
 def _of_launches(
     diagnosis: Diagnosis, gate: Gate | None, to: str, root: Path, rules: Sequence[Rule] | None
 ) -> str | bytes:
-    """The formats that know launches only."""
+    """The formats that show launches only."""
     match to:
         case "junit":
             from ncuview.render.junit import junit
@@ -228,7 +230,7 @@ def _html(answer: Answer, gate: Gate | None, profile: Profile | None) -> str:
     if isinstance(answer, Diagnosis):
         return html_report(answer, gate, profile=profile)
     if isinstance(answer, Ladder):
-        return html_report(_climbed(answer), gate, ladders=[answer], profile=profile)
+        return html_report(_ladder_diagnosis(answer), gate, ladders=[answer], profile=profile)
     return html_report(answer.after, gate, comparison=answer, profile=profile)
 
 
@@ -236,33 +238,34 @@ def _diagnosis_in(answer: Answer, to: str) -> Diagnosis:
     if isinstance(answer, Diagnosis):
         return answer
     if isinstance(answer, Ladder):
-        return _climbed(answer)
+        return _ladder_diagnosis(answer)
     able = ", ".join(name for name, each in FORMATS.items() if each.compares)
     raise UsageError(f"{to} does not show a comparison", hint=f"These do: {able}.")
 
 
-def _climbed(ladder: Ladder) -> Diagnosis:
+def _ladder_diagnosis(ladder: Ladder) -> Diagnosis:
     return Diagnosis(tuple(rung.diagnosis for rung in ladder.rungs), ladder.reports, ladder.remark)
 
 
 def write_output(path: Path, content: str | bytes | Iterable[str]) -> None:
-    """Write a file whole or not at all: whoever reads it meanwhile sees what was there before.
+    """Write a file atomically: a concurrent reader sees the old content until the new one is complete.
 
-    A file that is no regular one, such as /dev/stdout, is written directly.
+    A special file, such as /dev/stdout, is written directly.
 
     Args:
         path: The file.
-        content: All that it is to hold, or text in parts. What these raise goes through; what was there is untouched.
+        content: The complete content, or text in parts. An exception from the parts is raised; the file stays as it
+            was.
 
     Raises:
-        UsageError: It cannot be written; what was there before is untouched.
+        UsageError: It cannot be written; the file stays as it was.
     """
     try:
         if path.exists() and not path.is_file():
             with path.open("wb") as file:
                 file.writelines(_encoded(content))
         else:
-            replace_file(Path(os.path.realpath(path)), _encoded(content))  # a link stays a link
+            replace_file(Path(os.path.realpath(path)), _encoded(content))  # replace the target of a link, not the link
     except OSError as error:
         raise UsageError(
             f"{path} cannot be written: {error.strerror}", hint="Name a file in a folder that can be written."

@@ -1,4 +1,6 @@
-"""Plot with matplotlib a ladder's predicted and measured speedups, and the use of each hardware unit in each launch.
+"""Plot with matplotlib: ``plot_ladder`` a ``Ladder``'s predicted and measured gains, ``plot_units`` the use of units.
+
+``plot_units`` shows the units of each launch of a ``Diagnosis``; both return matplotlib axes.
 
 matplotlib is the extra ``ncuview[plot]``.
 """
@@ -20,13 +22,13 @@ from ncuview.render.text import safe_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's blue and vermilion, which all forms of colour blindness tell apart; the markers differ as well.
-_PROMISED, _GOT, _QUIET = "#0072B2", "#D55E00", "#767676"
+# Okabe and Ito's blue and vermilion, which differ for all forms of colour blindness; the markers differ as well.
+_PREDICTED, _MEASURED, _QUIET = "#0072B2", "#D55E00", "#767676"
 _USE_COLORS = "cividis"
 _ROW_IN, _FRAME_IN = 0.36, 2.4
 _CELL_IN = 0.08
 _APART = 0.14
-"""Of a row's height: the promise stands this much above its middle, what was measured as much below."""
+"""As a share of a row's height: the prediction is this much above its middle, the measurement as much below."""
 _BEYOND, _SHORTEST_AXIS, _ONLY_TENS_FROM = 3, 2.2, 100
 _SMALL: Any = {"textcoords": "offset points", "fontsize": "small"}
 _BLACK_FROM = 50
@@ -36,15 +38,15 @@ _NAME, _NAME_END = 40, 16
 
 
 def plot_ladder(ladder: Ladder, axes: Axes | None = None) -> Axes:
-    """What the first advice to each kernel of a family promised, with its bounds, and what was then measured.
+    """Plot the predicted gain of the first advice for each kernel of a family, with bounds, and the measured gain.
 
     Args:
-        ladder: What ``ncuview.ladder`` returned.
-        axes: Where to draw; a new figure of pyplot if None, high enough for all rungs.
+        ladder: The result of ``ncuview.ladder``.
+        axes: Where to draw; None for a new figure of pyplot that is high enough for all steps.
 
     Returns:
         The axes: a row per kernel, naive on top; the speedup in times, on a logarithmic scale. ``axes.figure`` is the
-        figure, to be saved or closed.
+        figure, which the caller saves or closes.
 
     Raises:
         ToolError: matplotlib is not installed.
@@ -55,42 +57,42 @@ def plot_ladder(ladder: Ladder, axes: Axes | None = None) -> Axes:
     from matplotlib.ticker import LogLocator
 
     axes.axvline(1.0, color=_QUIET, linewidth=0.8, zorder=0)
-    promised = [(at, rung.diagnosis.findings[0].predicted_speedup) for at, rung in _advised(rungs)]
+    predicted = [(at, rung.diagnosis.findings[0].predicted_speedup) for at, rung in _advised(rungs)]
     axes.errorbar(
-        [gain.best for _, gain in promised],
-        [at - _APART for at, _ in promised],
-        xerr=[[gain.best - gain.low for _, gain in promised], [gain.high - gain.best for _, gain in promised]],
+        [gain.best for _, gain in predicted],
+        [at - _APART for at, _ in predicted],
+        xerr=[[gain.best - gain.low for _, gain in predicted], [gain.high - gain.best for _, gain in predicted]],
         fmt="o",
         markersize=5,
-        color=_PROMISED,
+        color=_PREDICTED,
         capsize=3,
-        label="promised (best, low to high)",
+        label="predicted (best, low to high)",
     )
-    got = [(at, rung.measured_speedup) for at, rung in _advised(rungs) if rung.measured_speedup]
+    measured = [(at, rung.measured_speedup) for at, rung in _advised(rungs) if rung.measured_speedup]
     axes.plot(
-        [speedup for _, speedup in got],
-        [at + _APART for at, _ in got],
+        [speedup for _, speedup in measured],
+        [at + _APART for at, _ in measured],
         "D",
         markersize=5,
-        color=_GOT,
+        color=_MEASURED,
         label="measured",
     )
-    # A bound may be far above all the rest; its bar then runs out of the frame, so that the others can be read.
-    farthest = max([_SHORTEST_AXIS, *(gain.best for _, gain in promised), *(speedup for _, speedup in got)])
+    # A bound may be far above all other values; its bar then leaves the frame, so that the others stay readable.
+    farthest = max([_SHORTEST_AXIS, *(gain.best for _, gain in predicted), *(speedup for _, speedup in measured)])
     axes.set_xscale("log", subs=[])
     axes.set_xlim(right=max(farthest, min(axes.get_xlim()[1], _BEYOND * farthest)))
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0,) if farthest > _ONLY_TENS_FROM else (1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(lambda speedup, _: f"{speedup:,.10g}x")
     axes.xaxis.set_minor_formatter(lambda *_: "")
     axes.set_xlabel("speedup by the first advice (times faster, logarithmic)")
-    axes.set_ylabel("kernel and its rung, from naive to best")
+    axes.set_ylabel("kernel and its step, from naive to best")
     axes.set_yticks(range(len(rungs)), kernels)
     axes.set_ylim(len(rungs) - 0.5, -0.5)
     axes.set_title(
         f"{_name(ladder.family)} on {_devices([rung.diagnosis for rung in rungs])}: gain by the first advice",
         pad=22,
     )
-    _say_advice(axes, rungs)
+    _annotate_advice(axes, rungs)
     axes.grid(axis="x", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
     handles, labels = axes.get_legend_handles_labels()
@@ -105,21 +107,21 @@ def plot_ladder(ladder: Ladder, axes: Axes | None = None) -> Axes:
     return axes
 
 
-def plot_walls(diagnosis: Diagnosis, axes: Axes | None = None) -> Axes:
-    """How busy each hardware unit is in each launch, with the unit that limits it framed.
+def plot_units(diagnosis: Diagnosis, axes: Axes | None = None) -> Axes:
+    """Plot the use of each hardware unit in each launch, with the bottleneck framed.
 
-    Of more than 40 launches, those that take longest are shown. A unit that no launch uses to 5 % is left out.
+    Of more than 40 launches, the longest are shown. A unit that no launch uses to 5 % is left out.
 
     Args:
-        diagnosis: What ``analyze`` or ``diagnose`` returned.
-        axes: Where to draw; a new figure of pyplot if None, high enough for all launches.
+        diagnosis: The result of ``analyze`` or ``diagnose``.
+        axes: Where to draw; None for a new figure of pyplot that is high enough for all launches.
 
     Returns:
         The axes: a row per launch, in the order of the reports, and a column per unit; the use in % of the unit's peak,
-        as a number and as a colour. ``axes.figure`` is the figure, to be saved or closed.
+        as a number and as a colour. ``axes.figure`` is the figure, which the caller saves or closes.
 
     Raises:
-        UsageError: No launch uses any unit to 5 %, so that there is nothing to show.
+        UsageError: No launch uses any unit to 5 %.
         ToolError: matplotlib is not installed.
     """
     longest = sorted(diagnosis.launches, key=lambda launch: -launch.duration_ns)[:_LAUNCHES]
@@ -127,7 +129,7 @@ def plot_walls(diagnosis: Diagnosis, axes: Axes | None = None) -> Axes:
     units = _busy_units(launches)
     if not units:
         raise UsageError(
-            "no launch uses a unit to 5 % of its peak", hint="Look at findings_frame: latency is the wall."
+            "no launch uses a unit to 5 % of its peak", hint="Look at findings_frame: latency is the bottleneck."
         )
     names = [_launch_name(launch) for launch in launches]
     axes = _axes_or_new(axes, width=2.5 + 0.65 * max(len(units), 4) + _width(names), rows=len(launches))
@@ -135,12 +137,12 @@ def plot_walls(diagnosis: Diagnosis, axes: Axes | None = None) -> Axes:
     image = axes.imshow(use, cmap=_USE_COLORS, vmin=0, vmax=100, aspect="auto")
     for row, launch in enumerate(launches):
         for column, unit in enumerate(units):
-            _say_use(axes, row, column, use[row][column], is_wall=launch.bottleneck == unit)
+            _annotate_use(axes, row, column, use[row][column], is_bottleneck=launch.bottleneck == unit)
     axes.set_xticks(range(len(units)), list(map(_literal, units)), rotation=30, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(launches)), names)
     axes.set_xlabel("hardware unit")
     axes.set_ylabel("launch and its duration")
-    axes.set_title(f"Use of each unit on {_devices(launches)}\n(the wall of a launch is framed)")
+    axes.set_title(f"Use of each unit on {_devices(launches)}\n(the bottleneck of a launch is framed)")
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     bar = axes.figure.colorbar(image, ax=axes, pad=0.02, fraction=0.05)
@@ -169,7 +171,7 @@ def _height(rows: int) -> float:
 
 
 def _width(labels: Sequence[str]) -> float:
-    """About how many inches the longest label takes; layout gives what is left to the plot."""
+    """The approximate width of the longest label in inches; the layout gives the rest to the plot."""
     return max((_CELL_IN * max(len(label), cell_len(label)) for label in labels), default=0.0)
 
 
@@ -177,9 +179,9 @@ def _advised(rungs: Sequence[Rung]) -> list[tuple[int, Rung]]:
     return [(at, rung) for at, rung in enumerate(rungs) if rung.diagnosis.findings]
 
 
-def _say_advice(axes: Axes, rungs: Sequence[Rung]) -> None:
-    """Right of each row: the advice and both figures, or the verdict."""
-    axes.annotate("advice: promised, measured", (1.0, 1.0), xycoords="axes fraction", xytext=(6, 5), **_SMALL)
+def _annotate_advice(axes: Axes, rungs: Sequence[Rung]) -> None:
+    """Write right of each row the advice and both gains, or the verdict."""
+    axes.annotate("advice: predicted, measured", (1.0, 1.0), xycoords="axes fraction", xytext=(6, 5), **_SMALL)
     for at, rung in enumerate(rungs):
         words: str = rung.diagnosis.verdict
         if rung.diagnosis.findings:
@@ -198,17 +200,17 @@ def _say_advice(axes: Axes, rungs: Sequence[Rung]) -> None:
 
 
 def _busy_units(launches: Sequence[LaunchDiagnosis]) -> list[str]:
-    """Units that some launch uses, or that limit one, in the order of the model."""
+    """Units that a launch uses, or that limit one, in the order of the model."""
     units = dict.fromkeys(unit for launch in launches for unit in launch.units)
-    walls = {launch.bottleneck for launch in launches}
+    bottlenecks = {launch.bottleneck for launch in launches}
     return [
         unit
         for unit in units
-        if unit in walls or any(launch.units.get(unit, 0.0) >= _UNITS_FROM for launch in launches)
+        if unit in bottlenecks or any(launch.units.get(unit, 0.0) >= _UNITS_FROM for launch in launches)
     ]
 
 
-def _say_use(axes: Axes, row: int, column: int, use: float, *, is_wall: bool) -> None:
+def _annotate_use(axes: Axes, row: int, column: int, use: float, *, is_bottleneck: bool) -> None:
     known = use == use  # noqa: PLR0124  (NaN)
     color = "black" if known and use > _BLACK_FROM else "white"
     axes.text(
@@ -218,30 +220,30 @@ def _say_use(axes: Axes, row: int, column: int, use: float, *, is_wall: bool) ->
         ha="center",
         va="center",
         fontsize="small",
-        fontweight="bold" if is_wall else "normal",
+        fontweight="bold" if is_bottleneck else "normal",
         color=color if known else "black",
     )
-    if is_wall:
+    if is_bottleneck:
         from matplotlib.patches import Rectangle
 
-        frame = Rectangle((column - 0.46, row - 0.44), 0.92, 0.88, fill=False, edgecolor=_GOT, linewidth=2.2)
+        frame = Rectangle((column - 0.46, row - 0.44), 0.92, 0.88, fill=False, edgecolor=_MEASURED, linewidth=2.2)
         axes.add_patch(frame)
 
 
 def _launch_name(launch: LaunchDiagnosis) -> str:
-    wall = "" if launch.bottleneck in launch.units else f", wall: {_literal(launch.bottleneck)}"
-    return f"{_name(launch.kernel)}, {duration(launch.duration_ns)}{wall}"
+    limit = "" if launch.bottleneck in launch.units else f", bottleneck: {_literal(launch.bottleneck)}"
+    return f"{_name(launch.kernel)}, {duration(launch.duration_ns)}{limit}"
 
 
 def _name(kernel: str) -> str:
-    """A kernel's name, short enough for a label; template arguments and sizes, which tell kernels apart, stand last."""
+    """A kernel's name, shortened in its middle; its end, with template arguments and sizes, identifies the kernel."""
     if len(kernel) > _NAME:
         kernel = f"{kernel[: _NAME - _NAME_END - 3]}...{kernel[-_NAME_END:]}"
     return _literal(kernel)
 
 
 def _literal(text: str) -> str:
-    """Foreign text as matplotlib is to draw it: what stands between two dollars would be read as a formula."""
+    """Untrusted text for matplotlib, which would read text between two dollars as a formula."""
     return safe_text(text).replace("$", r"\$")
 
 

@@ -1,6 +1,6 @@
-"""Terminal page that ranks kernels by the time that their first advice saves, with the speedup of taking all of it.
+"""Terminal page of ``Priorities`` (``priorities_page``): kernels ranked by the time that their first advice saves.
 
-The first few kernels follow in full; ``bound_sentence`` is the sentence on the total.
+The first few kernels follow in full; ``bound_sentence`` gives the speedup of taking all first advice.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _COLUMNS = (
     Column("saves", right=True),
 )
 _UNEVEN = 1.1
-"""From this ratio of the longest to the shortest launch on, both are shown."""
+"""From this ratio of the longest to the shortest launch, both times are shown."""
 
 
 def priorities_page(
     diagnosis: Diagnosis, ranked: Priorities, *, listed: int, full: int, width: int, color: bool
 ) -> str:
-    """The table of the most worthwhile ``listed`` kernels, the bound for all together, and ``full`` kernels in full."""
+    """A table of the first ``listed`` kernels, the bound for all together, and the first ``full`` kernels in full."""
     console = page_console(width, color=color)
     print_head(console, diagnosis)
     console.print()
@@ -61,26 +61,26 @@ def priorities_page(
 
 
 def bound_sentence(ranked: Priorities) -> str:
-    """What taking all first advice brings, in one sentence."""
+    """The gain of taking all first advice, in one sentence."""
     total = f"Together they take {duration(ranked.total_ns)}"
     if ranked.saved.best <= 0:
         known = [group for group in ranked.groups if group.example.verdict not in {"not-judged", "not-yours"}]
-        return f"{total}, and no advice takes any of it away." if known else f"{total}."
+        return f"{total}, and no advice saves any of it." if known else f"{total}."
     gain = ranked.speedup
     return (
         f"{total}; with all first advice taken {duration(ranked.left_ns)} are left, {factor(gain.best)} faster"
-        f" ({factor(gain.low)} to {factor(gain.high)}). The first alone brings {factor(_alone(ranked))}. What the"
-        " program does between its kernels stays as it is."
+        f" ({factor(gain.low)} to {factor(gain.high)}). The first alone brings {factor(_alone(ranked))}. The time"
+        " between the kernels of the program is not included."
     )
 
 
 def _alone(ranked: Priorities) -> float:
-    """Amdahl's bound when the first group takes its advice and the others stay as they are."""
+    """Amdahl's bound when only the first group takes its advice."""
     return ranked.total_ns / (ranked.total_ns - ranked.groups[0].saved.best)
 
 
 def _ambiguous(ranked: Priorities) -> set[str]:
-    """Kernels of which several templates or overloads were launched, so that the bare name does not tell them apart."""
+    """Kernels with several templates or overloads, which need their types to be distinguished."""
     names = Counter(name for name, _ in {(group.kernel, group.demangled) for group in ranked.groups})
     return {name for name, count in names.items() if count > 1}
 
@@ -103,19 +103,19 @@ def _cells(rank: int, group: Priority, *, by_types: bool) -> dict[str, str]:
 
 
 def _range_words(group: Priority) -> str:
-    """How far the times of single launches differ, where they do."""
+    """The range of single launches' times, where it is wide."""
     if group.profiled < 2 or not group.longest_ns > group.shortest_ns * _UNEVEN:
         return ""
     return f"{duration(group.shortest_ns)} to {duration(group.longest_ns)}"
 
 
 def _notes(ranked: Priorities) -> list[str]:
-    """What the total leaves out."""
+    """The launches that the total leaves out."""
     notes = []
     if ranked.untimed:
         notes.append(f"{ranked.untimed:,} launches are not in these times: their durations were not collected.")
     if ranked.unprofiled:
         notes.append(
-            f"{ranked.unprofiled:,} launches are not in these times: none of their configuration was profiled."
+            f"{ranked.unprofiled:,} launches are not in these times: no launch of their configuration was profiled."
         )
     return notes

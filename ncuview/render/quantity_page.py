@@ -1,4 +1,7 @@
-"""Plain-text and Markdown pages of quantities: what rules can read, with unit, inputs, and ncu's metrics underneath."""
+"""Pages of ``Quantity`` objects, which rules read, with unit, meaning, inputs and the metrics of Nsight Compute.
+
+``quantity_list``, ``quantity_page``, ``metric_of_instructions_page`` return text, ``quantity_reference`` Markdown.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +39,12 @@ def quantity_list(
 
 
 def quantity_page(quantity: Quantity, width: int) -> str:
-    """Everything about one quantity; names are never broken, so that they can be copied."""
+    """The page of one quantity; names are never broken, so that they can be copied."""
     return "\n".join(_page_lines(quantity, width)) + "\n"
 
 
 def metric_of_instructions_page(name: str, metric: str, width: int) -> str:
-    """One metric of each instruction, and who reads it."""
+    """One metric of each instruction, and which parts of a rule read it."""
     return f"{name}: {metric}, of each instruction\n\n{_wrapped(_OF_INSTRUCTIONS, width, hanging='')}\n"
 
 
@@ -52,7 +55,7 @@ def quantity_reference(
     lines = [
         "# Quantities",
         "",
-        "What the expressions of rules read; `waste` reads the last table. `ncuview metrics NAME` shows one of them.",
+        "The values that expressions of rules read; `waste` reads the last table. `ncuview metrics NAME` shows one.",
         "",
     ]
     lines += ["| quantity | unit | meaning | made of |", "| --- | --- | --- | --- |"]

@@ -1,7 +1,8 @@
-"""Build ``Remark``s from a diagnosis and a gate, one per rule and kernel: severity, message, lines, fingerprint.
+"""Build ``Remark`` objects from a ``Diagnosis`` and a ``Gate``: failed checks, advice, and what was not judged.
 
-Failed checks, advice and what was not judged; SARIF, GitHub and GitLab formats show them beside source lines. It also
-maps their source files to paths in the repository.
+``remarks`` returns one per rule and kernel, with severity, message and source lines, for SARIF, GitHub and GitLab.
+
+``repository_path`` and ``place_in`` map source files to paths in the repository.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from ncuview.base.figures import duration, factor
 from ncuview.records.diagnosis import Diagnosis, Finding, Gain, LaunchDiagnosis, SourceLine
 from ncuview.records.failure import Failure
 from ncuview.records.gate import Check, Gate
-from ncuview.render.gate_words import by_weight
+from ncuview.render.gate_words import unpassed_checks
 from ncuview.render.text import safe_text
-from ncuview.render.words import coverage_sentence, failure_sentence, promise_headline
+from ncuview.render.words import advice_headline, coverage_sentence, failure_sentence
 
 Severity = Literal["error", "warning", "note"]
 
@@ -33,47 +34,47 @@ _CONDITION = "budget/"
 
 @dataclass(frozen=True)
 class Remark:
-    """A failed check, or advice, about one kernel."""
+    """A failed check, an advice, or a missing part, about one kernel."""
 
     severity: Severity
-    """``error`` and ``warning`` are checks, by their level; ``note`` is advice, or says what was not judged. What is
-    missing is an error."""
+    """``error`` and ``warning`` are checks, by their level; ``note`` is advice, or names what was not judged. Missing
+    launches are an error."""
     rule: str
-    """The rule's code, or ``budget/`` and what the condition is about."""
+    """The rule's code, or ``budget/`` and the subject of the condition."""
     title: str
     message: str
     kernel: str
     """The demangled name."""
     where: tuple[SourceLine, ...]
-    """The worst line first; empty where none is known."""
-    promised: Gain | None
-    """What the advice promises; None for a check."""
+    """The worst line first; empty where no line is known."""
+    predicted: Gain | None
+    """The predicted gain of the advice; None for a check."""
     saved_ns: float
-    """The time that the advice takes away in all launches; 0 for a check, or where durations are unknown."""
+    """The time that the advice saves over all launches; 0 for a check, or where durations are unknown."""
     launches: int
-    """How many launches it is about; 0 for a check."""
+    """The number of launches with this advice; 0 for a check."""
     fingerprint: str
-    """The same as long as kernel, rule and code are, wherever the line moves; no two remarks share one."""
+    """Constant while kernel, rule and code are the same, wherever the line moves; unique among the remarks."""
 
 
 def remarks(diagnosis: Diagnosis, gate: Gate | None) -> list[Remark]:
-    """Checks that did not pass, then advice: one remark for each rule and kernel, the most worthwhile first."""
-    found = [_of_check(check) for check in by_weight(gate)] if gate else []
-    if diagnosis.failure and not gate:  # which has a check of it
+    """Checks that did not pass, then advice: one remark for each rule and kernel, the largest saving first."""
+    found = [_of_check(check) for check in unpassed_checks(gate)] if gate else []
+    if diagnosis.failure and not gate:  # a gate has a check of it
         found.append(_of_failure(diagnosis.failure))
     if covered := coverage_sentence(diagnosis.launches):
         found.append(_of_coverage(covered))
     blamed = {(remark.rule, remark.kernel) for remark in found}
     found += (remark for remark in _advice(diagnosis) if (remark.rule, remark.kernel) not in blamed)
     found.sort(key=lambda remark: (_ORDER[remark.severity], -remark.saved_ns))
-    return list(_told_apart(found))
+    return list(_with_unique_fingerprints(found))
 
 
 def repository_path(file: str, root: Path) -> str | None:
-    """The path of a source file relative to ``root``, with ``/``; None where it lies outside or has no sound name.
+    """The path of a source file relative to ``root``, with ``/``; None where it is outside or has unsafe characters.
 
-    Names come from reports and are no more than text: nothing is opened, and what leads out of the root, also through
-    a link, is outside.
+    Names come from reports and are not trusted: no file is opened, and a path that leaves ``root``, also through a
+    link, is outside.
     """
     if not file or safe_text(file) != file or "\\" in file:
         return None
@@ -85,7 +86,7 @@ def repository_path(file: str, root: Path) -> str | None:
 
 
 def place_in(remark: Remark, root: Path) -> tuple[str, int] | None:
-    """File relative to ``root``, and line, of the worst line that lies below it; None where none does."""
+    """File relative to ``root``, and line, of the worst line below it; None where no line is below it."""
     for line in remark.where:
         path = repository_path(line.file, root)
         if path and line.line > 0:
@@ -94,7 +95,7 @@ def place_in(remark: Remark, root: Path) -> tuple[str, int] | None:
 
 
 def rule_id(subject: str) -> str:
-    """The rule's code where a condition is about a rule, else a word for the condition."""
+    """The rule's code where a condition is about a rule; else ``budget/`` and its subject."""
     code = _CODE.match(subject)
     return code.group() if code else f"{_CONDITION}{subject}"
 
@@ -110,7 +111,7 @@ def _of_check(check: Check) -> Remark:
         message=f"{check.kernel}: {check.message.rstrip('.')} ({check.condition}; {check.origin}).",
         kernel=check.kernel,
         where=check.where,
-        promised=None,
+        predicted=None,
         saved_ns=0.0,
         launches=0,
         fingerprint=_fingerprint(parts),
@@ -125,7 +126,7 @@ def _of_failure(failure: Failure) -> Remark:
         message=failure_sentence(failure),
         kernel="*",
         where=(),
-        promised=None,
+        predicted=None,
         saved_ns=0.0,
         launches=0,
         fingerprint=_fingerprint((failure.id, failure.message)),
@@ -133,7 +134,7 @@ def _of_failure(failure: Failure) -> Remark:
 
 
 def _of_coverage(covered: str) -> Remark:
-    """What was not judged, so that nobody takes silence for a good result."""
+    """What was not judged, so that missing remarks do not look like a good result."""
     return Remark(
         severity="note",
         rule="not-judged",
@@ -141,7 +142,7 @@ def _of_coverage(covered: str) -> Remark:
         message=covered,
         kernel="*",
         where=(),
-        promised=None,
+        predicted=None,
         saved_ns=0.0,
         launches=0,
         fingerprint=_fingerprint(("not-judged",)),
@@ -160,15 +161,15 @@ def _advice(diagnosis: Diagnosis) -> Iterator[Remark]:
         yield Remark(
             severity="note",
             rule=rule,
-            title=f"{rule} {promise_headline(finding)}",
+            title=f"{rule} {advice_headline(finding)}",
             message=(
-                f"{launch.kernel}: {promise_headline(finding)}"
+                f"{launch.kernel}: {advice_headline(finding)}"
                 f" ({factor(gain.low)} to {factor(gain.high)}){_time_words(saved, len(members))}."
                 f" {finding.message}. Profile again: {finding.check}."
             ),
             kernel=kernel,
             where=finding.where,
-            promised=gain,
+            predicted=gain,
             saved_ns=saved,
             launches=len(members),
             fingerprint=_fingerprint((rule, kernel, _code(finding.where))),
@@ -176,7 +177,7 @@ def _advice(diagnosis: Diagnosis) -> Iterator[Remark]:
 
 
 def _saved(launch: LaunchDiagnosis, finding: Finding) -> float:
-    """The time in ns that a finding would take away of one launch; 0 where its duration is unknown."""
+    """The time in ns that a finding saves in one launch; 0 where its duration is unknown."""
     return launch.whole_ns * (1 - 1 / finding.predicted_speedup.best) if isfinite(launch.whole_ns) else 0.0
 
 
@@ -187,7 +188,7 @@ def _time_words(saved: float, launches: int) -> str:
 
 
 def _code(where: tuple[SourceLine, ...]) -> str:
-    """The worst line's text, however it is indented."""
+    """The worst line's text, independent of its indentation."""
     return " ".join(where[0].code.split()) if where else ""
 
 
@@ -195,8 +196,8 @@ def _fingerprint(parts: tuple[str, ...]) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _told_apart(found: list[Remark]) -> Iterator[Remark]:
-    """The remarks, with a number behind fingerprints that were there before."""
+def _with_unique_fingerprints(found: list[Remark]) -> Iterator[Remark]:
+    """The remarks, with a number after each fingerprint, counted per fingerprint."""
     seen: Counter[str] = Counter()
     for remark in found:
         seen[remark.fingerprint] += 1

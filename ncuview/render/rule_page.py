@@ -1,6 +1,6 @@
-"""Plain-text page of one rule for ``ncuview explain``: what it measures, why, code before and after, thresholds.
+"""Plain-text page of one ``Rule`` (``rule_page``) for ``ncuview explain``: what it measures, why, and how to fix it.
 
-Also what the predicted gain assumes, the rule's limits, and the documents that teach it.
+It shows code before and after, what the prediction assumes, numbers with their sources, limits and documents.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _INDENT = "  "
 
 
 def rule_page(rule: Rule, width: int) -> str:
-    """What is measured, why it matters, the change on real code, the thresholds with their reasons, the documents."""
+    """What is measured, why it matters, the change on real code, the thresholds with their sources, the documents."""
     text = rule.text
     marks = ", a draft" if text.status == "draft" else ""
-    marks += ", about what GPUs had before today's" if text.overtaken else ""
+    marks += ", about older GPUs" if text.overtaken else ""
     parts = [f"{text.code} {text.name}: {text.optimization}{marks}", _wrapped(text.summary + ".", width)]
     parts += [_section("What is measured", text.docs.what, width), _section("Why it matters", text.docs.why, width)]
     for fix in text.fix:

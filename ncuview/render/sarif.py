@@ -1,7 +1,8 @@
-"""SARIF 2.1.0 document from a diagnosis and a gate: failed checks and advice on source lines, for code scanning.
+"""SARIF 2.1.0 document from a ``Diagnosis`` and a ``Gate`` (``sarif``): failed checks and advice, for code scanning.
 
-Levels: a failed check is an error or a warning as its level says, advice a note. Paths are relative to ``source_root``;
-what lies elsewhere is named by its kernel only. Fingerprints are of kernel, rule and code, and survive moved lines.
+A failed check is an error or a warning by its level, advice is a note; places are relative to ``source_root``.
+
+A file elsewhere is replaced by its kernel. Fingerprints depend on kernel, rule and code, and survive moved lines.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ _ROOT = "SRCROOT"
 _SHOWN = 25_000
 """GitHub refuses a run with more results."""
 _FINGERPRINTS = ("kernelRuleCode/v1", "primaryLocationLineHash")
-"""Our own name for it, and the only one that GitHub looks at."""
+"""Our own name for the fingerprint, and the only name that GitHub reads."""
 
 
 def sarif(diagnosis: Diagnosis, gate: Gate | None, rules: Sequence[Rule] | None, source_root: Path) -> str:
     """The document with one run: all rules, and a result for each remark.
 
     Args:
-        diagnosis: What to show.
-        gate: What a budget and a baseline say of it.
-        rules: What was judged by; all that ship or are installed by default.
+        diagnosis: The diagnosis to show.
+        gate: The result of a budget and a baseline.
+        rules: The evaluated rules; None for all shipped and installed ones.
         source_root: The folder that paths are relative to.
     """
     from ncuview.base.version import VERSION
@@ -56,16 +57,16 @@ def sarif(diagnosis: Diagnosis, gate: Gate | None, rules: Sequence[Rule] | None,
 def _invocation(failure: Failure | None) -> dict[str, Any]:
     if failure is None:
         return {"executionSuccessful": True}
-    said = {"descriptor": {"id": safe_text(failure.id)}, "level": "error"}
+    notification = {"descriptor": {"id": safe_text(failure.id)}, "level": "error"}
     return {
         "executionSuccessful": False,
         "exitCode": failure.exit_code,
-        "toolExecutionNotifications": [{**said, "message": {"text": _plain(failure_sentence(failure))}}],
+        "toolExecutionNotifications": [{**notification, "message": {"text": _plain(failure_sentence(failure))}}],
     }
 
 
 def _descriptors(rules: Iterable[Rule], found: Iterable[Remark]) -> list[dict[str, Any]]:
-    """The loaded rules, then the conditions of budgets and rules that remarks name beside them."""
+    """The loaded rules, then the conditions and other rules that remarks name."""
     described = {rule.text.code: _rule(rule) for rule in rules}
     for remark in found:
         identity = safe_text(remark.rule)
@@ -84,15 +85,15 @@ def _rule(rule: Rule) -> dict[str, Any]:
         ("Limits", text.docs.limits),
         ("Taught in", "; ".join(f"{cite.document}, {cite.section}" for cite in text.cite)),
     ]
-    told = [(heading, safe_text(" ".join(body.split()))) for heading, body in parts]
+    sections = [(heading, safe_text(" ".join(body.split()))) for heading, body in parts]
     return {
         "id": text.code,
         "name": text.name,
         "shortDescription": {"text": _plain(f"{text.summary}.")},
-        "fullDescription": {"text": _plain(told[1][1])},
+        "fullDescription": {"text": _plain(sections[1][1])},
         "help": {
-            "text": "\n\n".join(f"{heading}: {_plain(body)}" for heading, body in told),
-            "markdown": "\n\n".join(f"**{heading}.** {prose(body)}" for heading, body in told),
+            "text": "\n\n".join(f"{heading}: {_plain(body)}" for heading, body in sections),
+            "markdown": "\n\n".join(f"**{heading}.** {prose(body)}" for heading, body in sections),
         },
         "defaultConfiguration": {"level": "note"},
         "properties": {"tags": ["performance", text.optimization]},
@@ -111,8 +112,8 @@ def _result(remark: Remark, rule: int, source_root: Path) -> dict[str, Any]:
     }
     if len(located) > 1:
         result["relatedLocations"] = [{"id": number, **each} for number, each in enumerate(located[1:], start=1)]
-    if remark.promised:
-        gain = remark.promised
+    if remark.predicted:
+        gain = remark.predicted
         result["properties"] = {
             "promisedSpeedup": {"low": gain.low, "best": gain.best, "high": gain.high},
             "savedNanoseconds": remark.saved_ns,
@@ -139,5 +140,5 @@ def _kernel(remark: Remark) -> dict[str, Any]:
 
 
 def _plain(text: str) -> str:
-    """A message as it stands: no placeholder, which braces are for, and no link, which ``](`` makes."""
+    """Escape a message for SARIF, where braces are placeholders and ``](`` makes a link."""
     return safe_text(text).replace("{", "{{").replace("}", "}}").replace("](", "] (")

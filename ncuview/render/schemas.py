@@ -1,6 +1,8 @@
-"""JSON Schemas of every document that ncuview writes: ``python -m ncuview.render.schemas FOLDER`` writes them as files.
+"""JSON Schemas of the documents that ncuview writes, by name (``schema``); run as a module, it writes them as files.
 
-They are made from the dataclasses of ``records.documents`` and, for baselines, from the model that reads them.
+They are made from the dataclasses of ``records.documents``; that of baselines from the model that reads them.
+
+``python -m ncuview.render.schemas FOLDER`` calls ``main``.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ _DOCUMENTS: Mapping[str, type] = {
     "doctor": DoctorDocument,
 }
 NAMES = (*_DOCUMENTS, "baseline")
-"""What there is a schema of."""
+"""The names of all schemas."""
 
 
 def schema(name: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Terminal page of ``Spreads``, per GPU: how far each kernel's time and counters differ between repeated launches."""
+"""Terminal page of ``Spreads`` (``spread_page``), per GPU: the spread of each kernel's time and counters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_text
 from ncuview.render.words import kernel_words
 
-_NAMED = 4
+_MOST_NAMES = 4
 
 
 def spread_page(spreads: Spreads, width: int) -> str:
@@ -31,5 +31,5 @@ def spread_page(spreads: Spreads, width: int) -> str:
 def _counters(found: KernelSpread) -> str:
     """The counters that spread most; ``none`` where all repeat."""
     worst = sorted(found.metrics.items(), key=lambda item: -item[1])
-    more = f" and {len(worst) - _NAMED} more" if len(worst) > _NAMED else ""
-    return ", ".join(f"{name} {spread:.2%}" for name, spread in worst[:_NAMED]) + more if worst else "none"
+    more = f" and {len(worst) - _MOST_NAMES} more" if len(worst) > _MOST_NAMES else ""
+    return ", ".join(f"{name} {spread:.2%}" for name, spread in worst[:_MOST_NAMES]) + more if worst else "none"

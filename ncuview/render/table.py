@@ -1,8 +1,9 @@
-"""CSV and Parquet table of a diagnosis, one row per launch, for spreadsheets and data frames.
+"""Table of a ``Diagnosis``, one row per launch: ``csv_table`` returns CSV text, ``parquet_table`` Parquet bytes.
 
-Columns: the launch, its time, verdict and bottleneck (``wall``), the first advice with its prediction and place,
-``use.UNIT`` (each unit's use as a share of its peak) and ``metric.NAME`` (textbook metrics). With a gate,
-``failed_checks`` counts those of its kernel. Where launches are missing, ``missing`` says why.
+Columns: the launch, time, verdict, bottleneck (``wall``), first advice, use of units, textbook metrics, failed checks.
+
+``use.UNIT`` is a unit's use as a share of its peak, ``metric.NAME`` a textbook metric. ``failed_checks`` counts the
+failed checks of the kernel, with a gate. ``missing`` gives the reason where launches are missing.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from ncuview.render.text import safe_text
 Cell = str | int | float | None
 Row = dict[str, Cell]
 
-_ACTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "::")  # noqa: RUF001  (the wide forms count too)
-"""Spreadsheets take a cell that begins so for a formula, also behind blanks, and CI jobs a line for an order."""
+_ACTIVE_PREFIXES = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "::")  # noqa: RUF001  (the wide forms count too)
+"""Spreadsheets read a cell with such a prefix as a formula, also after blanks; CI jobs read ``::`` as a command."""
 _TEXTS = frozenset(
     {"report", "kernel", "demangled", "device", "compute_capability", "origin", "verdict", "wall"}
     | {"rule", "advice", "change", "file", "missing"}
@@ -34,7 +35,7 @@ _COUNTS = frozenset(
 
 
 def csv_table(diagnosis: Diagnosis, gate: Gate | None) -> str:
-    """The table with a head line; a cell is empty where nothing was measured, and no text is a formula."""
+    """The table with a header line; a cell without a value is empty, and no text is a formula."""
     rows = _rows(diagnosis, gate)
     columns = _columns(rows)
     text = StringIO()
@@ -45,7 +46,7 @@ def csv_table(diagnosis: Diagnosis, gate: Gate | None) -> str:
 
 
 def parquet_table(diagnosis: Diagnosis, gate: Gate | None) -> bytes:
-    """The same table with typed columns: strings, Int64 and float64, null where nothing was measured.
+    """The same table with typed columns: strings, Int64 and float64, null where there is no value.
 
     Raises:
         ToolError: pyarrow is not installed; it is the extra ``ncuview[parquet]``.
@@ -121,7 +122,7 @@ def _advice(launch: LaunchDiagnosis, first: Finding | None) -> Row:
 
 
 def _columns(rows: Sequence[Row]) -> list[str]:
-    """The launch first, then units as they come, then metrics by name."""
+    """The columns of the launch first, then units in their order, then metrics by name."""
     names = dict.fromkeys(name for row in rows for name in row)
     metrics = sorted(name for name in names if name.startswith("metric."))
     uses = [name for name in names if name.startswith("use.")]
@@ -135,10 +136,10 @@ def _type(column: str) -> str:
 
 
 def _known(value: float) -> float | None:
-    """None for what was not measured."""
+    """The value; None for NaN and infinity."""
     return value if isfinite(value) else None
 
 
 def _inert(cell: Cell) -> Cell:
-    """A text that nothing takes for an order; numbers, negative ones too, stay numbers."""
-    return f"'{cell}" if isinstance(cell, str) and cell.lstrip().startswith(_ACTS) else cell
+    """Disarm a text that a program would read as a command; numbers, negative ones too, stay numbers."""
+    return f"'{cell}" if isinstance(cell, str) and cell.lstrip().startswith(_ACTIVE_PREFIXES) else cell

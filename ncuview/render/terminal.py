@@ -1,7 +1,8 @@
-"""Terminal page of a ``Diagnosis``: per launch the next optimisation, its evidence, source lines, change and check.
+"""Terminal page of a ``Diagnosis`` (``diagnosis_page``): per launch the next step, evidence, source, change and check.
 
-Everything else that was found follows, one line each. Other terminal pages are made of the same functions
-(``page_console``, ``page_text``, ``print_head``, ``launch_section``, ``row``).
+All other outcomes follow, one line each; ``launch_section`` prints one launch on the page of a ranking.
+
+Other terminal pages use the same functions: ``page_console``, ``page_text``, ``print_head`` and ``row``.
 """
 
 from __future__ import annotations
@@ -17,20 +18,21 @@ from rich.text import Text
 from ncuview.base.figures import duration
 from ncuview.comparison.compare import launch_words
 from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, NotApplicable, Passed, SourceLine
-from ncuview.render.text import safe_copy, safe_text, without_orders
+from ncuview.render.text import safe_copy, safe_text, without_ci_commands
 from ncuview.render.words import (
+    advice_headline,
     advice_reason,
     also_words,
+    bottleneck_words,
     changed_lines,
     check_words,
     coverage_sentence,
     excerpts,
     failure_sentence,
+    gain_bounds,
     host_words,
     idle_words,
     place_words,
-    promise_bounds,
-    promise_headline,
     provenance,
     rejected_line,
     shown_file,
@@ -38,7 +40,6 @@ from ncuview.render.words import (
     step_words,
     verdict_headline,
     verdict_reason,
-    wall_words,
 )
 
 _LABEL = 8
@@ -47,13 +48,13 @@ _PAGES = 3
 
 
 def diagnosis_page(diagnosis: Diagnosis, *, width: int, color: bool) -> str:
-    """Where the data come from, a table when there are many launches, then the launches that matter most."""
+    """The provenance, a table when there are several launches, then the launches with the largest savings."""
     console = page_console(width, color=color)
     print_head(console, diagnosis)
     if len(diagnosis.launches) > 1:
         console.print()
         console.print(_overview(diagnosis))
-    for launch in _worth_a_page(diagnosis):
+    for launch in _largest_savings(diagnosis):
         console.print()
         launch_section(console, launch)
     hidden = len(diagnosis.launches) - _PAGES
@@ -66,23 +67,23 @@ def diagnosis_page(diagnosis: Diagnosis, *, width: int, color: bool) -> str:
 
 
 def print_head(console: Console, diagnosis: Diagnosis, label: str = "") -> None:
-    """Where the launches come from, and in bold what of them is missing."""
+    """Print the provenance of the launches, in bold what is missing, and what was not judged."""
     console.print(f"{label}{provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark)}", style="dim")
-    if said := failure_sentence(diagnosis.failure):
-        console.print(Text(said), style="bold yellow")
-    if said := coverage_sentence(diagnosis.launches):
-        console.print(Text(safe_text(said)), style="yellow")
+    if missing := failure_sentence(diagnosis.failure):
+        console.print(Text(missing), style="bold yellow")
+    if unjudged := coverage_sentence(diagnosis.launches):
+        console.print(Text(safe_text(unjudged)), style="yellow")
 
 
 def page_console(width: int, *, color: bool) -> Console:
-    """A console that writes into memory. Markup and highlighting are off: names from reports are data."""
+    """A console that writes into memory. Markup and highlighting are off, because names from reports are data."""
     return Console(
         file=StringIO(),
         width=width,
         force_terminal=color,
         no_color=not color,
         color_system="standard" if color else None,
-        height=100,  # without it, Rich takes 80 columns on a terminal that it does not know
+        height=100,  # without it, Rich assumes 80 columns on an unknown terminal
         force_jupyter=False,  # in a notebook, Rich would display the page instead of writing it here
         markup=False,
         highlight=False,
@@ -91,12 +92,12 @@ def page_console(width: int, *, color: bool) -> Console:
 
 
 def page_text(console: Console) -> str:
-    """What was written, without trailing spaces, and inert in a CI job's log too."""
+    """The printed text, without trailing spaces, and without commands to a CI job."""
     assert isinstance(console.file, StringIO)  # noqa: S101  (made by page_console)
-    return without_orders("\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n")
+    return without_ci_commands("\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n")
 
 
-def _worth_a_page(diagnosis: Diagnosis) -> list[LaunchDiagnosis]:
+def _largest_savings(diagnosis: Diagnosis) -> list[LaunchDiagnosis]:
     """The launches whose advice saves the most time, in the order of the reports."""
 
     def saved(launch: LaunchDiagnosis) -> float:
@@ -109,20 +110,21 @@ def _worth_a_page(diagnosis: Diagnosis) -> list[LaunchDiagnosis]:
 
 def _overview(diagnosis: Diagnosis) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("kernel", "time", "wall", "next step"):
-        table.add_column(name, justify="right" if name == "time" else "left", overflow="fold")
+    for name in ("kernel", "time", "bottleneck", "next step"):
+        longest = max(map(len, name.split()))  # no word of a heading is broken
+        table.add_column(name, justify="right" if name == "time" else "left", overflow="fold", min_width=longest)
     for launch in diagnosis.launches:
         table.add_row(
             *(
                 Text(safe_text(cell))
-                for cell in (launch.kernel, duration(launch.duration_ns), wall_words(launch), step_words(launch))
+                for cell in (launch.kernel, duration(launch.duration_ns), bottleneck_words(launch), step_words(launch))
             )
         )
     return table
 
 
 def launch_section(console: Console, launch: LaunchDiagnosis) -> None:
-    """Print one launch with its next step, or why there is none."""
+    """Print one launch with its next step, or the reason why there is none."""
     launch = safe_copy(launch)
     where = launch_words(launch.grid, launch.block)
     heading = Text(safe_text(launch.kernel), style="bold")
@@ -136,12 +138,12 @@ def launch_section(console: Console, launch: LaunchDiagnosis) -> None:
     else:
         _no_step(console, launch)
     console.print()
-    row(console, "Walls", Text(_walls(launch)))
+    row(console, "Units", Text(_units(launch)))
     _rest(console, launch)
 
 
 def _useful(launch: LaunchDiagnosis) -> str:
-    """The rate of useful work, where the kernel file says what that is."""
+    """The rate of useful work, where the kernel file defines it."""
     flops, bandwidth = launch.metrics.get("useful_flops"), launch.metrics.get("effective_bandwidth")
     if flops:
         return f"  {flops.value / 1e9:,.0f} GFLOP/s useful"
@@ -149,8 +151,8 @@ def _useful(launch: LaunchDiagnosis) -> str:
 
 
 def _next_step(console: Console, launch: LaunchDiagnosis, finding: Finding) -> None:
-    headline = Text(promise_headline(finding), style="bold green")
-    headline.append(f"  ({promise_bounds(launch, finding)})", style="not bold")
+    headline = Text(advice_headline(finding), style="bold green")
+    headline.append(f"  ({gain_bounds(launch, finding)})", style="not bold")
     row(console, "Next", headline)
     console.print()
     row(console, "Why", Text(advice_reason(launch, finding)))
@@ -163,7 +165,7 @@ def _next_step(console: Console, launch: LaunchDiagnosis, finding: Finding) -> N
 
 
 def _change(console: Console, finding: Finding) -> None:
-    """The change of the user's own source; else how it looks on kernels of the catalogue, and why it is not written."""
+    """The edit of the user's source; else the change on kernels of the catalogue, and why there is no edit."""
     if finding.edit and finding.edit.diff:
         row(console, "Change", Text(f"{safe_text(finding.edit.title)}:"))
         for line in finding.edit.diff.splitlines():
@@ -185,7 +187,7 @@ _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def _where(console: Console, finding: Finding) -> None:
-    """The places of the waste, with the code around them."""
+    """The lines with the waste, and the code around them."""
     for excerpt in excerpts(finding.where):
         for line in excerpt:
             row(console, "Where", Text(place_words(line), style="cyan"))
@@ -203,7 +205,7 @@ def _where(console: Console, finding: Finding) -> None:
 
 
 def _code(excerpt: list[SourceLine]) -> Table:
-    """The lines around the hot ones with their numbers; the hot ones are marked."""
+    """The lines around the hot ones with their numbers; the hot lines are marked."""
     hot = {line.line for line in excerpt}
     texts = {each.line: each.text for line in excerpt for each in line.around}
     indent = min((len(text) - len(text.lstrip()) for text in texts.values() if text.strip()), default=0)
@@ -233,18 +235,18 @@ def _no_step(console: Console, launch: LaunchDiagnosis) -> None:
     row(console, "Why", Text(verdict_reason(launch)))
 
 
-def _walls(launch: LaunchDiagnosis) -> str:
+def _units(launch: LaunchDiagnosis) -> str:
     busy = sorted(launch.units.items(), key=lambda item: -item[1])
     return "  ".join(f"{name} {share:.0%}" for name, share in busy if share >= 0.05) or idle_words(launch)
 
 
 def _rest(console: Console, launch: LaunchDiagnosis) -> None:
-    """Everything else, one line each."""
+    """Print all other outcomes, one line each."""
     for finding in launch.findings[1 : _ALSO + 1]:
         row(console, "Also", Text(also_words(finding)))
     for outcome in launch.outcomes:
         if isinstance(outcome, Finding) and outcome.rejected:
-            row(console, "Not", Text(rejected_line(outcome)), style="dim")
+            row(console, "Rejected", Text(rejected_line(outcome)), style="dim")
         elif isinstance(outcome, Broken):
             row(console, "Broken", Text(f"{outcome.rule.code}: {safe_text(outcome.message)}"), style="red")
     for note in launch.textbook:
@@ -262,7 +264,7 @@ def _rest(console: Console, launch: LaunchDiagnosis) -> None:
 
 
 def row(console: Console, label: str, content: Text, style: str = "") -> None:
-    """Print words beside their label, folded into a column of their own."""
+    """Print a text in a column of its own, right of its label."""
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(width=_LABEL, no_wrap=True)
     table.add_column(overflow="fold")

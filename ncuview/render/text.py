@@ -1,7 +1,8 @@
 """Make untrusted text (kernel names, source lines, file names) safe to print on terminals and in CI job logs.
 
-Control and reordering characters become visible; no line is a command to the CI job. ``json_text`` writes such JSON,
-``safe_copy`` gives a record with safe texts.
+``safe_*`` functions make control characters visible; ``without_ci_commands`` disarms commands; ``json_text`` does both.
+
+``safe_text`` takes one line, ``safe_lines`` and ``safe_page`` several, ``safe_copy`` a record with texts.
 """
 
 from __future__ import annotations
@@ -17,53 +18,53 @@ from ncuview.records.diagnosis import Fix, SourceEdit
 
 _T = TypeVar("_T")
 
-# Cc: control characters, among them ESC; Cf: formats, among them the bidirectional overrides; Cs: lone surrogates.
+# Cc: control characters such as ESC; Cf: formats such as the bidirectional overrides; Cs: lone surrogates.
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
-# GitHub, Azure and TeamCity look for this anywhere in a line of a job's output, and for "::" behind its indentation.
-_ORDER = re.compile(r"(##\w*)\[")
-_ORDER_OF_LINE = re.compile(r"(?m)^([^\S\n]*)::")
+# GitHub, Azure and TeamCity read this as a command anywhere in a line of a job's log, and "::" after its indentation.
+_CI_COMMAND = re.compile(r"(##\w*)\[")
+_CI_COMMAND_OF_LINE = re.compile(r"(?m)^([^\S\n]*)::")
 
 
 def safe_text(text: str) -> str:
-    """The text with everything that could move the cursor, hide or reorder characters made visible.
+    """The text with every character that moves the cursor, or hides or reorders others, made visible.
 
-    Nor does it give orders to a CI job in whose log it stands, except at the beginning of a line: ``without_orders``.
+    It contains no command to a CI job, except at the beginning of a line, which ``without_ci_commands`` disarms.
     """
     if not text.isprintable():
         text = "".join(_visible(character) if _is_unsafe(character) else character for character in text)
-    return _ORDER.sub(r"\1\\x5b", text) if "##" in text else text
+    return _CI_COMMAND.sub(r"\1\\x5b", text) if "##" in text else text
 
 
 def safe_page(text: str) -> str:
-    """Safe lines as a whole page, which ends in a line break."""
-    return without_orders(safe_lines(text) + "\n")
+    """Safe lines as a complete page, which ends in a line break."""
+    return without_ci_commands(safe_lines(text) + "\n")
 
 
-def without_orders(page: str) -> str:
-    """A whole page or message, no line of which is an order to the CI job that prints it: ``::error::``, ``##[error]``.
+def without_ci_commands(page: str) -> str:
+    """A complete page or message in which no line is a command to a CI job: ``::error::``, ``##[error]``.
 
-    Two colons become the one character that looks like them, which is no wider and means nothing to any format.
+    Two colons become the one character that looks like them, which has the same width and no meaning in any format.
     """
-    return _ORDER_OF_LINE.sub("\\1\N{PROPORTION}", _ORDER.sub(r"\1\\x5b", page))
+    return _CI_COMMAND_OF_LINE.sub("\\1\N{PROPORTION}", _CI_COMMAND.sub(r"\1\\x5b", page))
 
 
 def json_text(document: Any) -> str:
-    """A document as JSON in ASCII: strict, inert wherever it is printed, and with the same texts when it is read.
+    """A document as strict JSON in ASCII, which contains no command to a CI job and parses to the same texts.
 
     Raises:
         ValueError: It holds NaN or infinity.
     """
     text = json.dumps(document, indent=2, allow_nan=False, ensure_ascii=True)
-    return _ORDER.sub(lambda found: found.group().replace("#", "\\u0023"), text) + "\n"
+    return _CI_COMMAND.sub(lambda found: found.group().replace("#", "\\u0023"), text) + "\n"
 
 
 def safe_lines(text: str) -> str:
-    """Safe text that keeps its line breaks, and its indentation as spaces: source code."""
+    """Safe text that keeps its line breaks, and its indentation as spaces, for source code."""
     return "\n".join(safe_text(line.expandtabs(4)) for line in text.splitlines())
 
 
 def safe_copy(value: _T) -> _T:
-    """A value of the model with every string in it made safe."""
+    """A copy of a value with every string in it made safe."""
     made: Any = value
     if isinstance(value, str):
         made = safe_text(value.replace("\t", " "))
@@ -84,7 +85,7 @@ def safe_copy(value: _T) -> _T:
 
 def _is_unsafe(character: str) -> bool:
     code = ord(character)
-    never_a_character = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF  # XML takes some of them for damage
+    never_a_character = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF  # XML parsers reject some of them
     return unicodedata.category(character) in _UNSAFE or never_a_character
 
 

@@ -1,4 +1,7 @@
-"""Phrases and sentences on a series of reports, for the terminal and HTML history pages: provenance, steps, ranks."""
+"""Phrases and sentences on a ``Series`` of reports, for the terminal and HTML history pages: provenance, steps, ranks.
+
+Each ``*_words`` or ``*_sentence`` function takes a ``Series`` or a part of it and returns text.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ from collections.abc import Iterator
 
 from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import launch_words
+from ncuview.render.change_words import change_sentence
 from ncuview.render.comparison import faster_words
-from ncuview.render.sentence import moved_sentence
 from ncuview.trends.series import KernelTrend, Point, Reading, Series, Step
 
 MEANING = (
-    "A kernel moved where its median time left the level of the points before it by more than the noise, and the next"
-    " point confirms it. A move at the newest point is shown before it is confirmed."
+    "The time of a kernel changed where its median left the level of the points before it by more than the noise, and"
+    " the next point confirms it. A change at the newest point is shown before it is confirmed."
 )
 
 
@@ -25,30 +28,30 @@ def provenance_words(series: Series) -> str:
 
 
 def point_words(point: Point) -> str:
-    """A point's name with its date, where that is known."""
+    """A point's name with its date, where it is known."""
     return f"{point.name} ({point.created:%Y-%m-%d})" if point.created else point.name
 
 
 def summary_words(series: Series) -> str:
-    """``2 of 168 kernels moved; 1 is new since the first point.``, or that there is nothing to compare."""
+    """``2 of 168 kernels changed; 1 is new since the first point.``, or that one point has no comparison."""
     kernels = f"{len(series.kernels)} kernel{'s' * (len(series.kernels) != 1)}"
     if len(series.points) == 1:
         return f"{kernels} at one point: nothing to compare over time."
     counts = [(len(series.new), "new since the first point"), (len(series.gone), "gone at the newest")]
     others = "".join(f"; {count} {'is' if count == 1 else 'are'} {what}" for count, what in counts if count)
-    moved = f"{len(series.moved)} of {kernels}" if series.moved else f"None of {kernels}"
-    return f"{moved} moved{others}."
+    changed = f"{len(series.changed)} of {kernels}" if series.changed else f"None of {kernels}"
+    return f"{changed} changed{others}."
 
 
 def break_words(series: Series) -> Iterator[str]:
-    """Where conditions changed, so that nothing is compared across."""
+    """The points where conditions changed, so that times on both sides are not compared."""
     for each in series.breaks:
         yield f"Not compared across {series.points[each.at].name}: {each.words}."
 
 
 def configuration_words(kernel: KernelTrend) -> str:
-    """``grid 256x256, block 32x8``, and which of several things such launches do."""
-    which = f", work {kernel.work} of {kernel.works}" if kernel.works > 1 else ""
+    """``grid 256x256, block 32x8``, and the number of the launch group where there are several."""
+    which = f", launch group {kernel.group} of {kernel.groups}" if kernel.groups > 1 else ""
     return f"{launch_words(kernel.grid, kernel.block)}{which}"
 
 
@@ -56,8 +59,8 @@ def step_sentence(step: Step, series: Series) -> str:
     """``at f00d: 1.50x slower, 100 us -> 150 us: sectors per store request 4 -> 32; time +50%``."""
     change = faster_words(step.before_ns / step.after_ns)
     times = f"{duration(step.before_ns)} -> {duration(step.after_ns)}"
-    alone = "" if step.is_confirmed else " (one point alone shows it)"
-    return f"at {series.points[step.at].name}: {change}, {times}{alone}: {moved_sentence(step.pair)}"
+    unconfirmed = "" if step.is_confirmed else " (not confirmed yet)"
+    return f"at {series.points[step.at].name}: {change}, {times}{unconfirmed}: {change_sentence(step.pair)}"
 
 
 def imbalance_words(reading: Reading) -> str:
@@ -72,5 +75,5 @@ def imbalance_words(reading: Reading) -> str:
 
 
 def change_words(kernel: KernelTrend) -> str:
-    """What the newest step did to the time; empty where the kernel did not move."""
+    """The change of time at the newest step; empty where there is no step."""
     return faster_words(kernel.steps[-1].before_ns / kernel.steps[-1].after_ns) if kernel.steps else ""

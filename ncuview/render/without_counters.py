@@ -1,6 +1,8 @@
-"""Terminal page and JSON of ``WithoutCounters``: times by events and facts of machine code, with no counters.
+"""Terminal page and JSON of ``WithoutCounters``: times by CUDA events and facts of machine code, without counters.
 
-The page begins with why counters are missing and the remedy, and ends with the kernel's recorded ladder.
+``without_counters_page`` returns the page, ``without_counters_document`` the JSON.
+
+The page begins with the reason and the remedy and ends with the kernel's recorded ladder.
 """
 
 from __future__ import annotations
@@ -31,76 +33,77 @@ if TYPE_CHECKING:
     from ncuview.records.failure import Failure
     from ncuview.records.ladder import Ladder
 
-_DOCTOR = "`ncuview doctor` says which of these applies here."
-_NO_GAIN = "No gain is promised: only counters say what these cost."
+_DOCTOR = "`ncuview doctor` finds which of these applies here."
+_NO_GAIN = "No gain is predicted: only counters show what these cost."
 _ELSEWHERE = (
-    f"Divisions and precise functions are known by what nvcc 13 writes for {KNOWN_CAPABILITY}; here they may go unseen."
+    f"Divisions and precise functions are recognised by what nvcc 13 emits for {KNOWN_CAPABILITY}; here some may be"
+    " missed."
 )
-_WHOLE_FROM = 100
+_NO_DECIMALS_FROM = 100
 _KERNELS = 10
-"""More kernels of a program than this are named, and not shown."""
+"""More kernels of a program than this are only named."""
 
 
-def without_counters_page(told: WithoutCounters, *, width: int, color: bool) -> str:
-    """The page that a terminal shows."""
+def without_counters_page(report: WithoutCounters, *, width: int, color: bool) -> str:
+    """The terminal page."""
     console = page_console(width, color=color)
-    console.print(Text(safe_text(_provenance(told)), style="dim"))
+    console.print(Text(safe_text(_provenance(report)), style="dim"))
     console.print()
-    failures = [(part.what, part.failure) for part in told.untold]
-    _refusal(console, told.refusal)
-    told = safe_copy(told)
-    if told.launch:
-        console.print(_heading(told.launch))
-        _times(console, told)
-    for kernel in told.kernels[:_KERNELS]:
-        _kernel(console, kernel, named=told.launch is None)
-    if more := told.kernels[_KERNELS:]:
+    failures = [(part.what, part.failure) for part in report.missing]
+    _refusal(console, report.refusal)
+    report = safe_copy(report)
+    if report.launch:
+        console.print(_heading(report.launch))
+        _times(console, report)
+    for kernel in report.kernels[:_KERNELS]:
+        _kernel(console, kernel, named=report.launch is None)
+    if more := report.kernels[_KERNELS:]:
         row(
             console, "More", Text(", ".join(kernel.name for kernel in more) + ": --format json shows them"), style="dim"
         )
     for what, failure in failures:
-        row(console, "Untold", Text(f"{safe_text(what)}: {_said(failure)}. {safe_text(failure.hint)}"), style="yellow")
-    if told.remark:
-        row(console, "Note", Text(f"{told.remark}."), style="dim")
-    if told.ladder:
+        row(console, "Missing", Text(f"{safe_text(what)}: {_line(failure)}. {safe_text(failure.hint)}"), style="yellow")
+    if report.remark:
+        row(console, "Note", Text(f"{report.remark}."), style="dim")
+    if report.ladder:
         console.print()
-        console.print(Text("The same kernel where it was recorded:", style="bold"))
-        shown = _beside(told.ladder, told.subject)
+        console.print(Text("The recorded profile of the same kernel:", style="bold"))
+        shown = _neighbours(report.ladder, report.subject)
         console.print(Text(ladder_page(shown, width=width, color=False).rstrip("\n")))
-        row(console, "More", Text(f"ncuview ladder {told.ladder.family} --recorded"), style="dim")
+        row(console, "More", Text(f"ncuview ladder {report.ladder.family} --recorded"), style="dim")
     return page_text(console)
 
 
-def without_counters_document(told: WithoutCounters) -> str:
+def without_counters_document(report: WithoutCounters) -> str:
     """The JSON document."""
     document = documents.WithoutCountersDocument(
         schema="ncuview.without_counters/2",
-        subject=told.subject,
-        error=told.refusal,
-        remark=told.remark,
-        launch=documents.OwnLaunch(**vars(told.launch)) if told.launch else None,
-        times=_times_content(told.times) if told.times else None,
-        kernels=tuple(_kernel_content(kernel) for kernel in told.kernels),
-        untold=tuple(documents.MissingPart(part.what, part.failure) for part in told.untold),
-        recorded_ladder=ladder_document(told.ladder) if told.ladder else None,
+        subject=report.subject,
+        error=report.refusal,
+        remark=report.remark,
+        launch=documents.OwnLaunch(**vars(report.launch)) if report.launch else None,
+        times=_times_content(report.times) if report.times else None,
+        kernels=tuple(_kernel_content(kernel) for kernel in report.kernels),
+        untold=tuple(documents.MissingPart(part.what, part.failure) for part in report.missing),
+        recorded_ladder=ladder_document(report.ladder) if report.ladder else None,
     )
     return json_text(plain(document))
 
 
-def _provenance(told: WithoutCounters) -> str:
-    where = [told.times.device] if told.times else []
-    built = dict.fromkeys(f"compiled for {kernel.capability}" for kernel in told.kernels)
-    return ", ".join([f"without counters: {told.subject}", *where, *built])
+def _provenance(report: WithoutCounters) -> str:
+    where = [report.times.device] if report.times else []
+    built = dict.fromkeys(f"compiled for {kernel.capability}" for kernel in report.kernels)
+    return ", ".join([f"without counters: {report.subject}", *where, *built])
 
 
 def _refusal(console: Console, refusal: Failure | None) -> None:
     if refusal is None:
-        console.print(Text("ncu was not started, as asked for: what follows needs no counters.", style="bold"))
+        console.print(Text("ncu was not started, as requested: what follows needs no counters.", style="bold"))
     else:
-        console.print(Text(f"No counters: {_said(refusal)} [{safe_text(refusal.id)}].", style="bold red"))
+        console.print(Text(f"No counters: {_line(refusal)} [{safe_text(refusal.id)}].", style="bold red"))
         row(console, "Remedy", Text(f"{safe_text(refusal.hint)} {_DOCTOR}"))
         console.print()
-        console.print(Text("What can be said without them:", style="bold"))
+        console.print(Text("What is known without them:", style="bold"))
     console.print()
 
 
@@ -114,15 +117,15 @@ def _heading(launch: LaunchFacts) -> Text:
     return heading
 
 
-def _times(console: Console, told: WithoutCounters) -> None:
-    if told.times is None:
+def _times(console: Console, report: WithoutCounters) -> None:
+    if report.times is None:
         return
-    low, high = told.times.bounds_ns
-    count = len(told.times.times_ns)
-    words = f"{duration(told.times.median_ns)}, the median of {count} launches ({duration(low)} to {duration(high)})"
-    if told.launch and told.launch.useful_rate is not None:
-        digits = ",.0f" if told.launch.useful_rate >= _WHOLE_FROM else ",.3g"
-        words += f", {told.launch.useful_rate:{digits}} {told.launch.rate_unit} useful"
+    low, high = report.times.bounds_ns
+    count = len(report.times.times_ns)
+    words = f"{duration(report.times.median_ns)}, the median of {count} launches ({duration(low)} to {duration(high)})"
+    if report.launch and report.launch.useful_rate is not None:
+        digits = ",.0f" if report.launch.useful_rate >= _NO_DECIMALS_FROM else ",.3g"
+        words += f", {report.launch.useful_rate:{digits}} {report.launch.rate_unit} useful"
     row(console, "Time", Text(words))
     row(console, "", Text("by CUDA events, with cold caches; a launch adds some microseconds"), style="dim")
 
@@ -152,7 +155,7 @@ def _code_words(kernel: KernelFacts) -> str:
 
 def _spill_words(kernel: KernelFacts) -> str:
     if kernel.spilled is None:
-        return "spills that cannot be told from arrays in local memory"
+        return "spills that cannot be distinguished from arrays in local memory"
     stored, loaded = kernel.spilled
     return f"{stored:,} bytes of spill stores and {loaded:,} of loads" if stored or loaded else "no spills"
 
@@ -160,7 +163,7 @@ def _spill_words(kernel: KernelFacts) -> str:
 def _occupancy_words(kernel: KernelFacts, *, launched: bool) -> str:
     filled = kernel.occupancy
     if filled is None:
-        return f"unknown: the limits of compute capability {kernel.capability} are not"
+        return f"unknown: the limits of compute capability {kernel.capability} are not known"
     if filled.blocks == 0:
         return f"no block of {kernel.threads} threads fits: too much of {_listed(filled.limited_by)}"
     fit = "one block fits" if filled.blocks == 1 else f"{filled.blocks} blocks fit"
@@ -181,8 +184,8 @@ def _subject_words(subject: RuleSubject) -> Text:
     return words
 
 
-def _beside(ladder: Ladder, kernel: str) -> Ladder:
-    """The rung of the kernel, and those that it leads to."""
+def _neighbours(ladder: Ladder, kernel: str) -> Ladder:
+    """The ladder reduced to the kernel's step and the steps that follow from it."""
     own = next(rung for rung in ladder.rungs if rung.kernel == kernel)
     reached = {own.better, *(step.kernel for step in own.steps)}
     others = {
@@ -196,7 +199,7 @@ def _beside(ladder: Ladder, kernel: str) -> Ladder:
     )
 
 
-def _said(failure: Failure) -> str:
+def _line(failure: Failure) -> str:
     """A failure's message on one line, without its full stop."""
     return safe_text(" ".join(failure.message.split())).removesuffix(".")
 

@@ -1,6 +1,8 @@
 """Phrases and sentences on launches, findings and reports, shared by terminal, notebook, Markdown and HTML pages.
 
-Provenance, bottleneck, advice with predicted gain, verdicts, source places, skipped rules, host times.
+Functions take a ``LaunchDiagnosis``, ``Finding``, ``Failure``, ``Ladder`` or a part of one and return text.
+
+The texts are on provenance, bottleneck, advice with predicted gain, verdicts, source places, skipped rules, host times.
 """
 
 from __future__ import annotations
@@ -18,21 +20,21 @@ from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Device, HostTimes, ReportInfo
 from ncuview.render.text import safe_text
 
-_MOST_NAMED = 12
-"""Rules that are skipped. Exports of others lack so much that there are sixty, of which no name helps."""
+_MOST_NAMES = 12
+"""More skipped rules than this are counted, not named: exports of other tools skip about sixty."""
 COLLECT = 'ncu --import-source yes --metrics "$(ncuview rules --metrics)"'
-"""What collects all that the rules need."""
+"""The command that collects all metrics of the rules."""
 LADDER_MEANING = (
-    "promised: the gain of the first advice. got: the measured gain of the kernel that applies it (by), in useful work"
-    " per second where its sizes differ."
+    "predicted: the gain of the first advice. measured: the gain of the kernel that applies it (by), in useful work per"
+    " second where its sizes differ."
 )
-_EXPORTS_LACK = " -o mine ./program, and give mine.ncu-rep: a CSV export holds no instructions"
+_EXPORT_HINT = " -o mine ./program, and give mine.ncu-rep: a CSV export holds no instructions"
 _SCRUBBED_FOLDERS = re.compile(r"^/(?:_+\d+/)+(?:.*/_+\d+/)?")
 _ORIGIN = {"live": "live profile", "recorded": "recorded profile", "report": "report"}
 
 
 def provenance(reports: tuple[ReportInfo, ...], launches: tuple[LaunchDiagnosis, ...], remark: str) -> str:
-    """The first line: live or recorded, which GPU, when, which ncu, and why."""
+    """The first line: live or recorded, GPU, date, version of ncu, and remark."""
     origin = _ORIGIN[launches[0].origin] if launches else "report"
     devices = ", ".join(dict.fromkeys(device_words(launch.device) for launch in launches)) or "unknown GPU"
     made = dict.fromkeys(_made(report) for report in reports)
@@ -41,14 +43,14 @@ def provenance(reports: tuple[ReportInfo, ...], launches: tuple[LaunchDiagnosis,
 
 
 def device_words(device: Device) -> str:
-    """A GPU by its name, or by what else is known of it."""
+    """A GPU's name, or its compute capability."""
     if device.name:
         return device.name
     return f"GPU of compute capability {device.compute_capability}" if device.compute_capability else "unknown GPU"
 
 
 def _made(report: ReportInfo) -> tuple[str, ...]:
-    """When, and by which ncu; exports say neither."""
+    """The date and the version of ncu; exports have neither."""
     if _is_export(report.path):
         return ("CSV export",)
     return (f"{report.created:%Y-%m-%d}" if report.created else "undated", f"ncu {report.ncu_version or '?'}")
@@ -59,14 +61,14 @@ def _is_export(path: str) -> bool:
 
 
 def failure_sentence(failure: Failure | None) -> str:
-    """What is missing and why, for the top of a page; empty where nothing is."""
+    """What is missing and why, for the top of a page; empty where nothing is missing."""
     if failure is None:
         return ""
     hint = f" {failure.hint}" if failure.hint else ""
     return safe_text(f"Incomplete: {failure.message} [{failure.id}].{hint}".replace("\n", " "))
 
 
-def wall_words(launch: LaunchDiagnosis) -> str:
+def bottleneck_words(launch: LaunchDiagnosis) -> str:
     """``l1_data 88 %``, or ``latency``."""
     return (
         f"{launch.bottleneck} {launch.units[launch.bottleneck]:.0%}"
@@ -75,24 +77,24 @@ def wall_words(launch: LaunchDiagnosis) -> str:
     )
 
 
-def wall_sentence(launch: LaunchDiagnosis) -> str:
+def bottleneck_sentence(launch: LaunchDiagnosis) -> str:
     """What limits the launch, as a sentence without its full stop."""
     if launch.bottleneck == "latency":
-        return "Latency is the wall: no unit is busy enough to explain the time"
+        return "The bottleneck is latency: no unit is busy enough to explain the time"
     if launch.bottleneck == "launch":
-        return "The launch itself is the wall: it costs as much as the work"
+        return "The bottleneck is the launch itself: it costs as much as the work"
     if launch.bottleneck == "blocks":
-        return "Starting blocks is the wall: the GPU starts one after the other, and these end too soon"
+        return "The bottleneck is the start of blocks: the GPU starts one after the other, and each ends too soon"
     if launch.bottleneck == "transfer":
-        return "The copies between host and device are the wall"
+        return "The bottleneck is the copies between host and device"
     if launch.bottleneck not in launch.units:
-        return "The wall is unknown: the use of a unit that could be it was not collected"
+        return "The bottleneck is unknown: the use of a unit that could be it was not collected"
     what = UNITS[launch.bottleneck].says if launch.bottleneck in UNITS else "L2 cache"
-    return f"The wall is {launch.bottleneck} ({what}) at {launch.units[launch.bottleneck]:.0%} of its peak"
+    return f"The bottleneck is {launch.bottleneck} ({what}) at {launch.units[launch.bottleneck]:.0%} of its peak"
 
 
 def step_words(launch: LaunchDiagnosis) -> str:
-    """The first advice with its promise, or the verdict."""
+    """The first advice with its predicted gain, or the verdict."""
     if not launch.findings:
         return launch.verdict
     first = launch.findings[0]
@@ -100,7 +102,7 @@ def step_words(launch: LaunchDiagnosis) -> str:
 
 
 def shown_file(file: str) -> str:
-    """A file without the folders whose names `scrub` has taken away."""
+    """A file without the folder names that `scrub` has replaced."""
     return _SCRUBBED_FOLDERS.sub("", file)
 
 
@@ -117,28 +119,28 @@ def kernel_words(demangled: str) -> str:
     return name.removeprefix("void ") or demangled
 
 
-def promise_headline(finding: Finding) -> str:
+def advice_headline(finding: Finding) -> str:
     """``Pad the tile by one column: 2.18x faster``."""
     draft = f" (by {_code(finding)})" if finding.draft else ""
     return f"{finding.fix.title}: {factor(finding.predicted_speedup.best)} faster{draft}"
 
 
-def promise_bounds(launch: LaunchDiagnosis, finding: Finding) -> str:
+def gain_bounds(launch: LaunchDiagnosis, finding: Finding) -> str:
     """``1.94x to 2.29x, about 150.6 us``."""
     gain = finding.predicted_speedup
     return f"{factor(gain.low)} to {factor(gain.high)}, about {duration(launch.whole_ns / gain.best)}"
 
 
 def advice_reason(launch: LaunchDiagnosis, finding: Finding) -> str:
-    """What was found, what the wall is, and what it is after the change."""
+    """The finding's message, the bottleneck, and the bottleneck after the change."""
     after = (
-        "" if finding.bottleneck_after == launch.bottleneck else f"; after this change {finding.bottleneck_after} is"
+        "" if finding.bottleneck_after == launch.bottleneck else f"; after this change it is {finding.bottleneck_after}"
     )
-    return f"{finding.message}. {wall_sentence(launch)}{after}."
+    return f"{finding.message}. {bottleneck_sentence(launch)}{after}."
 
 
 def coverage_sentence(launches: Sequence[LaunchDiagnosis]) -> str:
-    """Which launches most rules could not look at and why, and which are of vendors' libraries; empty where none is."""
+    """The launches that most rules could not judge and why, and those of vendors' libraries; empty without either."""
     return " ".join(filter(None, [_not_judged(launches), _not_yours(launches)]))
 
 
@@ -147,7 +149,7 @@ def _not_judged(launches: Sequence[LaunchDiagnosis]) -> str:
     if not unexamined:
         return ""
     cause, _ = Counter(main_cause(launch) for launch in unexamined).most_common(1)[0]
-    return f"Most rules could not look at {_of(len(unexamined), len(launches))}: {cause}."
+    return f"Most rules could not judge {_of(len(unexamined), len(launches))}: {cause}."
 
 
 def _not_yours(launches: Sequence[LaunchDiagnosis]) -> str:
@@ -163,7 +165,7 @@ def _of(some: int, launches: int) -> str:
 
 
 def main_cause(launch: LaunchDiagnosis) -> str:
-    """Why most of the rules that could not look at a launch could not, without a full stop."""
+    """The most frequent reason why rules could not judge a launch, without a full stop."""
     causes = Counter(
         "metrics are missing" if outcome.missing else outcome.message.removeprefix(SKIPPED_BECAUSE)
         for outcome in launch.outcomes
@@ -173,58 +175,62 @@ def main_cause(launch: LaunchDiagnosis) -> str:
 
 
 def verdict_headline(launch: LaunchDiagnosis) -> str:
-    """Of a launch without advice: whether to stop, or why nothing can be said."""
+    """For a launch without advice: whether to stop, or why there is no advice."""
     if launch.verdict == "near-peak":
         return "Near its peak. Stop here."
     if launch.verdict == "not-yours":
         return f"Not yours: this kernel is part of {launch.owner}, whose code only its vendor can change."
     if launch.verdict == "not-judged":
-        return "Not judged: most rules could not look at this launch."
+        return "Not judged: most rules could not judge this launch."
     if _unjudged(launch):
-        return "Unclear: no rule promises a gain, and some could not judge the launch."
-    return "Unclear: no rule promises a gain, and the launch is not near its peak."
+        return "Unclear: no rule predicts a gain, and some could not judge the launch."
+    return "Unclear: no rule predicts a gain, and the launch is not near its peak."
 
 
 def verdict_reason(launch: LaunchDiagnosis) -> str:
     """Why a launch has no advice."""
     if launch.verdict == "near-peak":
         good = f"which is {launch.attained:.0%} of what a good kernel attains"
-        return f"{wall_sentence(launch)}, {good}. No rule promises 1.10x."
+        return f"{bottleneck_sentence(launch)}, {good}. No rule predicts 1.10x."
     if launch.verdict == "not-yours":
-        return f"{wall_sentence(launch)}. You can change the call: its shapes, its precision, how often it is made."
+        return (
+            f"{bottleneck_sentence(launch)}. You can change the call: its shapes, its precision, how often it is made."
+        )
     if launch.verdict == "not-judged":
         blind = sum(isinstance(outcome, Broken | Skipped) for outcome in launch.outcomes)
         counted = f"{blind} of {len(launch.outcomes)} rules could not judge"
-        return f"{counted}: {main_cause(launch)}. {wall_sentence(launch)}."
-    return f"{wall_sentence(launch)}." + (" What the rules could not judge is listed below." * _unjudged(launch))
+        return f"{counted}: {main_cause(launch)}. {bottleneck_sentence(launch)}."
+    return f"{bottleneck_sentence(launch)}." + (
+        " The rules that could not judge it are listed below." * _unjudged(launch)
+    )
 
 
 def _unjudged(launch: LaunchDiagnosis) -> bool:
-    """Whether a rule lacked a metric or broke."""
+    """Whether a rule had no value for a metric, or failed."""
     return any(isinstance(outcome, Broken | Skipped) for outcome in launch.outcomes)
 
 
 def check_words(finding: Finding) -> str:
-    """How to see that a change has worked."""
+    """How to check that a change has worked."""
     return f"Profile again: {finding.check}."
 
 
 def place_words(line: SourceLine) -> str:
-    """``transpose/coalesced.cu:63  90% of it``, and where it was inlined at."""
+    """``transpose/coalesced.cu:63  90% of it``, and the place where it was inlined."""
     inlined = ", inlined" if line.inlined else ""
     calls = ", ".join(f"{shown_file(call.file)}:{call.line}" for call in line.called_from if not call.code)
     return f"{shown_file(line.file)}:{line.line}  {line.share:.0%} of it{inlined}" + (f" at {calls}" if calls else "")
 
 
 def changed_lines(before: str, after: str) -> Iterator[str]:
-    """The lines that differ, marked by ``-`` and ``+``."""
+    """The lines that differ, with the prefixes ``-`` and ``+``."""
     for line in difflib.ndiff(before.splitlines(), after.splitlines()):
         if line.startswith(("- ", "+ ")):
             yield line
 
 
 def excerpts(lines: tuple[SourceLine, ...]) -> list[list[SourceLine]]:
-    """Lines together whose surroundings overlap, so that no code is shown twice; the worst first."""
+    """Groups of lines whose surroundings overlap, so that no code is shown twice; the worst line first."""
     found: list[list[SourceLine]] = []
     for line in lines:
         shown = {each.line for each in line.around}
@@ -242,57 +248,58 @@ def excerpts(lines: tuple[SourceLine, ...]) -> list[list[SourceLine]]:
 
 
 def also_words(finding: Finding) -> str:
-    """Of advice that is not the first: what it would bring instead."""
+    """Advice that is not the first, with its gain instead of the first one's."""
     gain = factor(finding.predicted_speedup.best)
     return f"{finding.optimization} {gain} instead ({_code(finding)}): {finding.message}"
 
 
 def rejected_words(finding: Finding) -> str:
-    """A finding that is no advice, and why."""
+    """A finding that is not advice, and why."""
     return f"{finding.optimization} ({_code(finding)}), {finding.rejected}"
 
 
 def rejected_line(finding: Finding) -> str:
-    """A finding that is no advice, on one line; of a draft also what it found, so that its evidence can be verified."""
+    """A rejected finding on one line; for a draft rule with its message, so that its evidence can be verified."""
     return rejected_words(finding) + (f". {finding.message}." if finding.draft else "")
 
 
 def skipped_words(launch: LaunchDiagnosis) -> str:
-    """The rules whose metrics have no value, or none that can be right, and what collects them; empty without any."""
+    """The rules that lack values, and the command that collects the metrics; empty where no rule was skipped."""
     skipped = [outcome for outcome in launch.outcomes if isinstance(outcome, Skipped)]
-    lacking = [outcome.rule.name for outcome in skipped if outcome.missing]
+    without_values = [outcome.rule.name for outcome in skipped if outcome.missing]
     others: dict[str, list[str]] = {}
     for outcome in skipped:
         if not outcome.missing:
             others.setdefault(outcome.message, []).append(outcome.rule.name)
-    collect = f"{COLLECT}{_EXPORTS_LACK if _is_export(launch.report) else ''}"
-    said = [f"{_who(lacking, launch)}: metrics that they need have no value here. Collect them with: {collect}"]
-    return "; ".join([*(said if lacking else []), *(f"{_who(who, launch)}: {why}" for why, who in others.items())])
+    collect = f"{COLLECT}{_EXPORT_HINT if _is_export(launch.report) else ''}"
+    missing = f"{_who(without_values, launch)}: metrics that they need have no value here. Collect them with: {collect}"
+    parts = [missing] if without_values else []
+    return "; ".join([*parts, *(f"{_who(who, launch)}: {why}" for why, who in others.items())])
 
 
 def _who(names: list[str], launch: LaunchDiagnosis) -> str:
-    return ", ".join(names) if len(names) <= _MOST_NAMED else f"{len(names)} of {len(launch.outcomes)} rules"
+    return ", ".join(names) if len(names) <= _MOST_NAMES else f"{len(names)} of {len(launch.outcomes)} rules"
 
 
 def idle_words(launch: LaunchDiagnosis) -> str:
-    """What is said of the units of a launch of which none shows a use worth a bar."""
+    """The phrase for a launch in which no unit is used enough for a bar."""
     if launch.units:
         return "no unit above 5 %"
     summary = launch.metrics.get("dram_peak_share")
-    said = f"; by Nsight's summary device memory is at {summary.value:.0f}% of its peak" if summary else ""
-    return f"the counters of the units were not collected{said}"
+    shown = f"; by Nsight's summary device memory is at {summary.value:.0f}% of its peak" if summary else ""
+    return f"the counters of the units were not collected{shown}"
 
 
 def host_words(host: HostTimes) -> str:
     """The host's times of the copies around a kernel."""
     return (
         f"copies to the device {duration(host.to_device_ns)}, kernel {duration(host.kernel_ns)}, copies back"
-        f" {duration(host.to_host_ns)}: {duration(host.whole_ns)} in all, which gains are of"
+        f" {duration(host.to_host_ns)}: {duration(host.whole_ns)} in all; gains refer to this time"
     )
 
 
 def textbook_notes(ladder: Ladder) -> list[str]:
-    """The documents' steps that are not the first advice here, with why and what was measured of them."""
+    """The documents' steps that are not the first advice here, with the reason and the measured gain."""
     numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
     return [
         f"#{rung.rung} to #{numbers[step.kernel]}, the textbook's {step.applies}: {step.not_first}"
@@ -303,5 +310,5 @@ def textbook_notes(ladder: Ladder) -> list[str]:
 
 
 def _code(finding: Finding) -> str:
-    """The code of a finding's rule, and whether that is a draft."""
+    """The code of a finding's rule, marked where the rule is a draft."""
     return f"{finding.rule.code}, a draft" if finding.draft else finding.rule.code

@@ -1,1 +1,1 @@
-"""Results of a profiled kernel for a user's own tests: metrics, time, findings and advice to assert on."""
+"""``KernelResult``, the result of profiled launches for a user's own tests: metrics, time, findings and advice."""

@@ -1,6 +1,8 @@
 """``KernelResult``: metrics, time, findings and advice of profiled launches, for assertions in a user's tests.
 
-Launches are chosen by kernel, grid and block; numbers are ``Measured``, floats that explain a failed assertion.
+It is made from a ``Profile`` and its ``Diagnosis``; its numbers are ``Measured``, floats that explain an assertion.
+
+Launches are chosen by kernel, grid and block. ``with_note`` adds the hint of an error to its traceback.
 """
 
 from __future__ import annotations
@@ -19,13 +21,13 @@ if TYPE_CHECKING:
     from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, Verdict
     from ncuview.records.profile import Extent, Profile
 
-_NAMED = 12
-_LINES = 3
+_MOST_NAMES = 12
+_MOST_LINES = 3
 _AXES = 3
 
 
 class Measured(float):
-    """A number that shows in a failed assertion what it is of, and what to do about it."""
+    """A number that shows its name, kernel and next step in a failed assertion."""
 
     what: str
     """``shared_bank_conflict_ways``."""
@@ -33,7 +35,7 @@ class Measured(float):
     of: KernelResult
 
     def __new__(cls, value: float, what: str, unit: str, of: KernelResult) -> Self:
-        """Say of a number what it is."""
+        """Make a number with its name and unit."""
         made = super().__new__(cls, value)
         made.what, made.unit, made.of = what, unit, of
         return made
@@ -46,27 +48,27 @@ class Measured(float):
         return float.__repr__(self)
 
     def explanation(self) -> list[str]:
-        """What it was measured on, and the next step there, a line each."""
+        """The kernel that was measured and the next step for it, one string per line."""
         return self.of.explanation()
 
 
 class KernelResult:
-    """The launches of one kernel with one grid and block, or of several of which ``kernel`` chooses one."""
+    """The launches of one kernel, grid and block, or of several, from which ``kernel`` chooses."""
 
     def __init__(self, profile: Profile, diagnosis: Diagnosis, positions: tuple[int, ...] | None = None) -> None:
-        """Keep what is known of some launches.
+        """Choose some launches of a profile.
 
         Args:
             profile: The launches with all metrics.
-            diagnosis: What was found in them, launch by launch.
-            positions: Which of the launches this is about; None for all.
+            diagnosis: The diagnosis of the same launches, in the same order.
+            positions: The chosen launches; None for all.
         """
         self._profile, self._diagnosis = profile, diagnosis
         self._positions = tuple(range(len(diagnosis.launches))) if positions is None else positions
 
     @property
     def launches(self) -> tuple[LaunchDiagnosis, ...]:
-        """What was found in each launch, in their order."""
+        """The diagnosis of each launch, in their order."""
         return tuple(self._diagnosis.launches[at] for at in self._positions)
 
     @property
@@ -80,13 +82,16 @@ class KernelResult:
         return tuple(self._some(positions) for positions in groups.values())
 
     @property
-    def works(self) -> tuple[KernelResult, ...]:
-        """One result for each thing that launches of one kernel, grid and block do, in their order."""
-        from ncuview.comparison.launch_groups import works_of
+    def launch_groups(self) -> tuple[KernelResult, ...]:
+        """One result per launch group: launches of one kernel, grid and block that repeat each other."""
+        from ncuview.comparison.launch_groups import group_launches
 
         places = {id(launch): at for at, launch in enumerate(self._diagnosis.launches)}
-        every = [work for works in works_of(self.launches).values() for work in works]
-        return tuple(self._some([places[id(launch)] for launch in work.launches]) for work in every)
+        every = [group for groups in group_launches(self.launches).values() for group in groups]
+        return tuple(self._some([places[id(launch)] for launch in group.launches]) for group in every)
+
+    works = launch_groups
+    """The name of ``launch_groups`` in 0.1."""
 
     def kernel(
         self, name: str, *, grid: tuple[int, ...] | None = None, block: tuple[int, ...] | None = None
@@ -95,11 +100,11 @@ class KernelResult:
 
         Args:
             name: Its bare or demangled name, or a pattern with ``*`` and ``?`` for either.
-            grid: Only launches of this grid; dimensions at the end that are left out are 1.
+            grid: Only launches of this grid; omitted trailing dimensions are 1.
             block: Only launches of this block.
 
         Raises:
-            UnknownKernel: There is none; the hint names those that there are.
+            UnknownKernel: There is no such kernel; the hint names the existing ones.
         """
         wanted = [
             at
@@ -113,12 +118,12 @@ class KernelResult:
         return self._some(wanted)
 
     def __getitem__(self, metric: str) -> float:
-        """The median over the launches of a metric, under the textbooks' or Nsight Compute's own name.
+        """The median of a metric over the launches, by its textbook name or Nsight Compute's.
 
         Raises:
             UnknownMetric: The launches have no value of this name.
-            UsageError: There are several kernels, or launches that do different things, so that a count which should
-                repeat does not.
+            UsageError: There are several kernels, or a count that repeats differs between launches, because they do
+                different things.
         """
         from ncuview.metrics.repeatability import NEAR_TOLERANCE, MetricClass, best_class
 
@@ -130,8 +135,8 @@ class KernelResult:
         if repeats and max(values) - min(values) > NEAR_TOLERANCE * max(map(abs, values)):
             error = UsageError(
                 f"{metric} is {min(values):g} to {max(values):g} over {len(values)} launches of"
-                f" {_told(self.launches[0])}: they do different things",
-                hint="Choose among them: .works has a result for each thing that they do.",
+                f" {_launch_name(self.launches[0])}: they do different things",
+                hint="Choose one of .launch_groups, which has a result for each of these things.",
             )
             raise with_note(error)
         return Measured(median(values), metric, self._unit(metric), self)
@@ -154,23 +159,26 @@ class KernelResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The advice for the launch of median duration, best first; empty where nothing is worth doing."""
+        """The advice for the launch of median duration, best first; empty without advice."""
         return self._typical().findings
 
     @property
     def advice(self) -> str:
-        """The first optimization that is advised, one word such as ``shared_memory_padding``; empty without advice."""
+        """The first advised optimization, one word such as ``shared_memory_padding``; empty without advice."""
         return self.findings[0].optimization if self.findings else ""
 
     @property
-    def promised(self) -> float:
-        """The factor that the first advice is to gain; 1.0 without advice."""
+    def predicted(self) -> float:
+        """The predicted speedup of the first advice; 1.0 without advice."""
         best = self.findings[0].predicted_speedup.best if self.findings else 1.0
-        return Measured(best, "promised speedup", "x", self)
+        return Measured(best, "predicted speedup", "x", self)
+
+    promised = predicted
+    """The name of ``predicted`` in 0.1."""
 
     @property
     def verdict(self) -> Verdict:
-        """What is known of it; see ``ncuview.model.Verdict``."""
+        """The verdict on the launch of median duration; see ``ncuview.records.diagnosis.Verdict``."""
         return self._typical().verdict
 
     def __repr__(self) -> str:
@@ -178,20 +186,20 @@ class KernelResult:
 
         if len(self.kernels) != 1:
             return f"<{len(self.kernels)} kernels: {safe_text(self._names())}>"
-        from ncuview.render.words import step_words, wall_words
+        from ncuview.render.words import bottleneck_words, step_words
 
         launch, count = self._typical(), len(self._positions)
         times = f" (median of {count} launches)" if count > 1 else ""
-        words = f"{duration(self._duration())}{times}, {wall_words(launch)}, {step_words(launch)}"
-        return safe_text(f"<{_told(launch)}: {words}>")
+        words = f"{duration(self._duration())}{times}, {bottleneck_words(launch)}, {step_words(launch)}"
+        return safe_text(f"<{_launch_name(launch)}: {words}>")
 
     def explanation(self) -> list[str]:
-        """What is to be said about the kernel, a line each: which it is, the next step, why and where."""
+        """The kernel, its next step, the reason and the source lines, one string per line."""
         return list(self._explained())
 
     def _explained(self) -> Iterator[str]:
         from ncuview.render.text import safe_text
-        from ncuview.render.words import advice_reason, place_words, promise_headline, verdict_headline, verdict_reason
+        from ncuview.render.words import advice_headline, advice_reason, place_words, verdict_headline, verdict_reason
 
         yield repr(self)
         launch = self._typical()
@@ -199,19 +207,19 @@ class KernelResult:
             yield safe_text(f"{verdict_headline(launch)} {verdict_reason(launch)}")
             return
         first = launch.findings[0]
-        yield safe_text(f"Next: {promise_headline(first)}. {advice_reason(launch, first)}")
-        for line in first.where[:_LINES]:
+        yield safe_text(f"Next: {advice_headline(first)}. {advice_reason(launch, first)}")
+        for line in first.where[:_MOST_LINES]:
             yield safe_text(f"Where: {place_words(line)}  {line.code}".rstrip())
 
     def _some(self, positions: list[int]) -> KernelResult:
         return KernelResult(self._profile, self._diagnosis, tuple(positions))
 
     def _only(self) -> None:
-        """Refuse to take numbers of several kernels together."""
+        """Refuse to compute a number over several kernels."""
         __tracebackhide__ = True
         if len(self.kernels) != 1:
             error = UsageError(
-                f"{len(self.kernels)} kernels were profiled, and this is about one: {self._names()}",
+                f"{len(self.kernels)} kernels were profiled, and this needs one: {self._names()}",
                 hint='Choose one with .kernel("NAME"), with grid= and block= where it was launched in several ways.',
             )
             raise with_note(error)
@@ -246,28 +254,28 @@ class KernelResult:
         if metric in definitions():
             return UnknownMetric(
                 f"{kernel} has no {metric}: it was not collected, or the kernel has no subject for it",
-                hint=f"`ncuview metrics {metric}` says what it needs.",
+                hint=f"`ncuview metrics {metric}` shows what it needs.",
             )
         names = {*definitions(), *self._profile.metrics.columns}
         if metric in names:
             return UnknownMetric(f"{kernel} has no value of {metric}", hint="It was collected for other launches only.")
         near = get_close_matches(metric, sorted(names), n=3)
         return UnknownMetric(
-            f"no metric {metric!r} was collected, and no textbook metric is called so",
+            f"no metric {metric!r} was collected, and no textbook metric has this name",
             hint=f"Did you mean {' or '.join(near)}?" if near else "`ncuview metrics` lists the textbooks' names.",
         )
 
     def _names(self) -> str:
-        told = list(dict.fromkeys(_told(result.launches[0]) for result in self.kernels))
-        more = [f"and {len(told) - _NAMED} more"] if len(told) > _NAMED else []
-        return "; ".join([*told[:_NAMED], *more])
+        names = list(dict.fromkeys(_launch_name(result.launches[0]) for result in self.kernels))
+        more = [f"and {len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
+        return "; ".join([*names[:_MOST_NAMES], *more])
 
 
 _Error = TypeVar("_Error", bound=NcuviewError)
 
 
 def with_note(error: _Error) -> _Error:
-    """The same error, whose hint is shown in a traceback."""
+    """The same error, with its hint as a note that a traceback shows."""
     if error.hint:
         error.add_note(error.hint)
     return error
@@ -282,7 +290,7 @@ def _has(extent: Extent, wanted: tuple[int, ...] | None) -> bool:
     return wanted is None or extent == (*wanted, 1, 1, 1)[:_AXES]
 
 
-def _told(launch: LaunchDiagnosis) -> str:
+def _launch_name(launch: LaunchDiagnosis) -> str:
     from ncuview.comparison.compare import launch_words
 
     return f"{launch.kernel}, {launch_words(launch.grid, launch.block)}"

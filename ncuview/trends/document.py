@@ -1,6 +1,6 @@
-"""Read the JSON document that ``ncuview analyze --format json`` wrote back into a ``Diagnosis``.
+"""Read a JSON file that ``ncuview analyze --format json`` wrote, of schema version 1 or 2, into a ``Diagnosis``.
 
-``read_document`` gives None for any other file; ``diagnosis_of`` takes parsed JSON of schema ``ncuview.diagnosis/1``.
+``read_document`` takes a path and returns None for any other file; ``diagnosis_of`` takes the parsed JSON object.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _REJECTED = {
     **dict.fromkeys(("evidence", "where", "cite"), ()),
     "fix": _NO_FIX,
 }
-"""What the document does not say of a finding that is no advice."""
+"""Values for what the document omits from a finding that is not advice."""
 
 _LAUNCH, _REPORTS = TypeAdapter(LaunchDiagnosis), TypeAdapter(tuple[ReportInfo, ...])
 _FAILURE: TypeAdapter[Failure | None] = TypeAdapter(Failure | None)
@@ -53,10 +53,10 @@ _KINDS: dict[str, TypeAdapter[Outcome]] = {
 
 
 def read_document(file: Path) -> Diagnosis | None:
-    """The diagnosis in a JSON file; None where the file holds anything else.
+    """The diagnosis in a JSON file; None where the file has other content.
 
-    What the document leaves out is empty: edits of the source, and of a rejected finding all but its message and its
-    promise.
+    What the document omits is empty: edits of the source, and of a rejected finding all but its message and its
+    prediction.
 
     Raises:
         ReportUnreadable: The file cannot be opened.
@@ -78,7 +78,7 @@ def read_document(file: Path) -> Diagnosis | None:
 
 
 def diagnosis_of(content: dict[str, Any]) -> Diagnosis:
-    """The diagnosis that a document of the schema ``ncuview.diagnosis/1`` or ``/2`` describes.
+    """The diagnosis in a parsed document of the schema ``ncuview.diagnosis/1`` or ``/2``.
 
     Raises:
         LookupError, TypeError, AttributeError, ValidationError: A part is missing or of the wrong type.
@@ -92,35 +92,35 @@ def diagnosis_of(content: dict[str, Any]) -> Diagnosis:
     )
 
 
-def _launch(told: dict[str, Any]) -> LaunchDiagnosis:
-    told = _with_new_names(told)
+def _launch(document: dict[str, Any]) -> LaunchDiagnosis:
+    launch = _with_new_names(document)
     return _LAUNCH.validate_python(
         {
-            **told,
-            "origin": told["source"],
-            "duration_ns": _number(told["duration_ns"]),
-            "attained": _number(told["attained"]),
-            "metrics": {name: {**metric, "source": metric["from"]} for name, metric in told["metrics"].items()},
-            "outcomes": tuple(_outcomes(told["outcomes"], told["findings"])),
+            **launch,
+            "origin": launch["source"],
+            "duration_ns": _number(launch["duration_ns"]),
+            "attained": _number(launch["attained"]),
+            "metrics": {name: {**metric, "source": metric["from"]} for name, metric in launch["metrics"].items()},
+            "outcomes": tuple(_outcomes(launch["outcomes"], launch["findings"])),
         }
     )
 
 
-def _outcomes(told: list[dict[str, Any]], advice: list[dict[str, Any]]) -> Iterator[Outcome]:
-    """The outcomes of a launch; what is said in full of those that are advice stands elsewhere, in the same order."""
-    advised = [outcome["outcome"] == "finding" and not outcome["rejected"] for outcome in told]
+def _outcomes(outcomes: list[dict[str, Any]], advice: list[dict[str, Any]]) -> Iterator[Outcome]:
+    """The outcomes of a launch; the details of those that are advice are in ``advice``, in the same order."""
+    advised = [outcome["outcome"] == "finding" and not outcome["rejected"] for outcome in outcomes]
     if sum(advised) != len(advice):
         raise LookupError("outcomes and findings do not agree")
-    in_full = iter(advice)
-    for outcome, is_advice in zip(told, advised, strict=True):
-        said = _with_new_names(next(in_full)) if is_advice else _REJECTED if outcome["outcome"] == "finding" else {}
+    details = iter(advice)
+    for outcome, is_advice in zip(outcomes, advised, strict=True):
+        more = _with_new_names(next(details)) if is_advice else _REJECTED if outcome["outcome"] == "finding" else {}
         rule = {"code": outcome["rule"], "name": outcome["name"]}
-        yield _KINDS[outcome["outcome"]].validate_python({**said, **outcome, "rule": rule})
+        yield _KINDS[outcome["outcome"]].validate_python({**more, **outcome, "rule": rule})
 
 
-def _with_new_names(told: dict[str, Any]) -> dict[str, Any]:
-    """A launch or a finding with the keys of version 2, whichever version it is of."""
-    return {_RENAMED.get(key, key): value for key, value in told.items()}
+def _with_new_names(part: dict[str, Any]) -> dict[str, Any]:
+    """A launch or a finding of either version with the keys of version 2."""
+    return {_RENAMED.get(key, key): value for key, value in part.items()}
 
 
 def _number(value: float | None) -> float:
@@ -128,7 +128,7 @@ def _number(value: float | None) -> float:
 
 
 def _launched(groups: list[dict[str, Any]]) -> dict[Configuration, int]:
-    """How often configurations were launched of which only some launches were profiled."""
+    """The number of launches of each configuration of which only some launches were profiled."""
     return {
         (str(group["demangled"]), tuple(group["grid"]), tuple(group["block"])): int(group["launches"])
         for group in groups

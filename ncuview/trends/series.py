@@ -1,6 +1,6 @@
-"""Compute from diagnosed reports a ``History``: each kernel's time at each point, steps in it, imbalance of ranks.
+"""Compute a ``History`` from ``DiagnosedReport`` objects: each kernel's time at each point, steps, imbalance of ranks.
 
-One ``Series`` per GPU model; where ncu's version or settings changed, a ``Break`` separates points.
+``history_of`` makes one ``Series`` per GPU model; a ``Break`` separates points where ncu's version or settings changed.
 """
 
 from __future__ import annotations
@@ -14,52 +14,52 @@ from math import fsum, isfinite, nan
 from statistics import median
 
 from ncuview.comparison.compare import Pair, compare
-from ncuview.comparison.launch_groups import works_of
+from ncuview.comparison.launch_groups import group_launches
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
 from ncuview.records.failure import Failure
 from ncuview.records.profile import Configuration, Device, Extent, ReportInfo
-from ncuview.trends.members import in_order
+from ncuview.trends.series_files import number_aware_key
 from ncuview.trends.steps import Change, changes, noise_of_median
 
 UNEVEN = 1.1
-"""Ranks are called uneven where the slowest takes so many times the median. A judgement: GPUs of one model differ by
-8 % (arXiv 2208.11035)."""
+"""Ranks are uneven where the slowest takes at least so many times the median. Assumed: GPUs of one model differ by 8 %
+(arXiv 2208.11035)."""
 
 
 @dataclass(frozen=True)
-class Reported:
+class DiagnosedReport:
     """A diagnosed report and its place in a series."""
 
     point: str
     rank: str
     diagnosis: Diagnosis
-    """Of this report alone."""
+    """The diagnosis of this report alone."""
     settings: Settings
-    """What ncu was told; empty where the report does not say."""
+    """The settings of ncu; empty where the report does not name them."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A commit, date or build: all that was profiled there on one GPU."""
+    """A commit, date or build, with everything that was profiled there on one GPU."""
 
     name: str
     created: datetime | None
-    """When the first of its reports was written; None where one of them does not say."""
+    """When the first of its reports was written; None where one of them has no date."""
     ncu: str
-    """The first two parts of the version of ncu, which decide what its counters mean; empty when unknown."""
+    """The first two parts of ncu's version, which decide what its counters mean; empty when unknown."""
     settings: Settings
     ranks: tuple[str, ...]
-    """Those that its reports name; empty where they name none."""
+    """The ranks of its reports; empty where they have none."""
     reports: tuple[ReportInfo, ...]
     launches: int
     time_ns: float
-    """Of all launches together, of known duration."""
+    """Total of all launches of known duration."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What was measured of one kernel and configuration at one point."""
+    """The measurements of one kernel and configuration at one point."""
 
     at: int
     """The place of the point in its series."""
@@ -67,11 +67,11 @@ class Reading:
     """The median over the launches of all ranks, with their copies where the host timed them; NaN when unknown."""
     launches: int
     launch: LaunchDiagnosis
-    """The launch of median time, which speaks for all: its wall, its verdict and its first advice."""
+    """The launch of median time; its bottleneck, verdict and first advice are shown."""
     ranks: Mapping[str, float]
-    """The median time of each rank in ns; empty where no ranks are named."""
+    """The median time of each rank in ns; empty where there are no ranks."""
     noise_ns: float
-    """How far ``time_ns`` may be off by chance; NaN when unknown."""
+    """How far ``time_ns`` may differ by noise; NaN when unknown."""
 
     @property
     def imbalance(self) -> float | None:
@@ -86,37 +86,37 @@ class Reading:
 
 @dataclass(frozen=True)
 class Step:
-    """A change of a kernel's time beyond noise, and what moved with it."""
+    """A change of a kernel's time beyond noise, and the counters that changed."""
 
     at: int
-    """The place of the first point that has it."""
+    """The place of the first point after the change."""
     since: int
     """The place of the last point before it."""
     before_ns: float
     after_ns: float
-    """The median over the points before and after it, as far as the next step."""
+    """Median over the points before it and from it on, as far as the neighbouring steps."""
     noise_ns: float
-    """By how much the time had to differ."""
+    """The change of time that noise explains."""
     is_confirmed: bool
     """Whether the point after it shows it too."""
     pair: Pair
-    """The launches of median time on both sides, with the counters that moved."""
+    """The launches of median time on both sides, with the counters that changed."""
 
 
 @dataclass(frozen=True)
 class KernelTrend:
-    """One kernel with one grid and block, as far as its launches do the same, over a series."""
+    """One launch group of a kernel, grid and block over a series."""
 
     kernel: str
     demangled: str
     grid: Extent
     block: Extent
-    work: int
-    """Which of the things that launches of this configuration do, from 1, in the order of the launches ..."""
-    works: int
-    """... and how many there are."""
+    group: int
+    """The number of this launch group among those of the configuration, from 1, in the order of the launches."""
+    groups: int
+    """How many launch groups the configuration has."""
     readings: tuple[Reading, ...]
-    """At each point that has it, in the order of the series."""
+    """One for each point that has the kernel, in the order of the series."""
     steps: tuple[Step, ...]
 
     @property
@@ -125,14 +125,14 @@ class KernelTrend:
         return self.readings[-1]
 
     @property
-    def moved_ns(self) -> float:
-        """By how much the newest step changed the time; 0 where there was none."""
+    def last_step_ns(self) -> float:
+        """The change of time at the newest step; 0 where there was none."""
         return self.steps[-1].after_ns - self.steps[-1].before_ns if self.steps else 0.0
 
 
 @dataclass(frozen=True)
 class Break:
-    """Between two points the conditions changed, so that times on both sides are not compared."""
+    """The conditions changed between two points, so that times on both sides are not compared."""
 
     at: int
     """The place of the first point under the new conditions."""
@@ -147,22 +147,22 @@ class Series:
     device: Device
     points: tuple[Point, ...]
     kernels: tuple[KernelTrend, ...]
-    """Those whose time moved most first, then by their newest time."""
+    """The largest last step first, then the longest newest time."""
     breaks: tuple[Break, ...]
 
     @property
-    def moved(self) -> tuple[KernelTrend, ...]:
-        """The kernels whose time moved."""
+    def changed(self) -> tuple[KernelTrend, ...]:
+        """The kernels whose time changed beyond noise."""
         return tuple(kernel for kernel in self.kernels if kernel.steps)
 
     @property
     def gone(self) -> tuple[KernelTrend, ...]:
-        """The kernels that the newest point no longer has."""
+        """The kernels that are missing at the newest point."""
         return tuple(kernel for kernel in self.kernels if kernel.last.at < len(self.points) - 1)
 
     @property
     def new(self) -> tuple[KernelTrend, ...]:
-        """The kernels that the first point does not have."""
+        """The kernels that are missing at the first point."""
         return tuple(kernel for kernel in self.kernels if kernel.readings[0].at > 0)
 
     @property
@@ -174,17 +174,17 @@ class Series:
 
 @dataclass(frozen=True)
 class History:
-    """Many reports as one answer: a series for each GPU model, which are never compared with each other."""
+    """Many reports as one answer: one series per GPU model; different models are not compared."""
 
     series: tuple[Series, ...]
     """The one with the most points first."""
     failures: tuple[Failure, ...] = ()
-    """Why launches of some reports are missing, or all of them."""
+    """Why launches of some reports are missing, or all launches."""
 
 
-def history_of(reported: Iterable[Reported]) -> History:
-    """Put diagnosed reports in order, by when they were written or by name where one does not say, and compare them."""
-    by_device: defaultdict[Device, list[tuple[Reported, LaunchDiagnosis]]] = defaultdict(list)
+def history_of(reported: Iterable[DiagnosedReport]) -> History:
+    """Sort diagnosed reports by date, or by name where one has no date, and compare them."""
+    by_device: defaultdict[Device, list[tuple[DiagnosedReport, LaunchDiagnosis]]] = defaultdict(list)
     failures = []
     for report in reported:
         if failure := report.diagnosis.failure:
@@ -195,7 +195,7 @@ def history_of(reported: Iterable[Reported]) -> History:
     return History(tuple(sorted(series, key=lambda each: -len(each.points))), tuple(failures))
 
 
-_Placed = tuple[Reported, LaunchDiagnosis]
+_Placed = tuple[DiagnosedReport, LaunchDiagnosis]
 
 
 def _series(device: Device, launches: Sequence[_Placed]) -> Series:
@@ -204,15 +204,17 @@ def _series(device: Device, launches: Sequence[_Placed]) -> Series:
         at_point[report.point].append((report, launch))
     points = [_point(name, found) for name, found in at_point.items()]
     dated = all(point.created for point in points)
-    points.sort(key=lambda point: (point.created.timestamp() if dated and point.created else 0.0, in_order(point.name)))
+    points.sort(
+        key=lambda point: (point.created.timestamp() if dated and point.created else 0.0, number_aware_key(point.name))
+    )
     places = {point.name: at for at, point in enumerate(points)}
     breaks = tuple(_breaks(points))
     kernels = [
-        _trend(work, number, len(works), places, [each.at for each in breaks])
-        for works in _works(launches)
-        for number, work in enumerate(works, start=1)
+        _trend(group, number, len(groups), places, [each.at for each in breaks])
+        for groups in _launch_groups(launches)
+        for number, group in enumerate(groups, start=1)
     ]
-    kernels.sort(key=lambda kernel: (-abs(kernel.moved_ns), -_known(kernel.last.time_ns)))
+    kernels.sort(key=lambda kernel: (-abs(kernel.last_step_ns), -_known(kernel.last.time_ns)))
     return Series(device, tuple(points), tuple(kernels), breaks)
 
 
@@ -227,7 +229,7 @@ def _point(name: str, launches: Sequence[_Placed]) -> Point:
         settings=Settings(
             *(_same(getattr(report.settings, field.name) for report in reports) for field in fields(Settings))
         ),
-        ranks=tuple(sorted({report.rank for report in reports if report.rank}, key=in_order)),
+        ranks=tuple(sorted({report.rank for report in reports if report.rank}, key=number_aware_key)),
         reports=infos,
         launches=len(launches),
         time_ns=fsum(_known(launch.whole_ns) for _, launch in launches),
@@ -235,19 +237,19 @@ def _point(name: str, launches: Sequence[_Placed]) -> Point:
 
 
 def _same(words: Iterable[str]) -> str:
-    """The word that all have, a list of words where they differ, empty where one is unknown."""
-    told = set(words)
-    return "" if "" in told else ", ".join(sorted(told))
+    """The word that all have; a list of words where they differ; empty where one is unknown."""
+    distinct = set(words)
+    return "" if "" in distinct else ", ".join(sorted(distinct))
 
 
 def _breaks(points: Sequence[Point]) -> Iterator[Break]:
-    """Where a condition became another one than the last that was known."""
+    """Where a condition differs from its last known value."""
     last: dict[str, str] = {}
     for at, point in enumerate(points):
-        told = {"ncu": point.ncu} | {
+        conditions = {"ncu": point.ncu} | {
             field.name.replace("_", " "): getattr(point.settings, field.name) for field in fields(Settings)
         }
-        known = {what: word for what, word in told.items() if word}
+        known = {what: word for what, word in conditions.items() if word}
         changed = [
             f"{what} {last[what]} before, {word} after" for what, word in known.items() if last.get(what, word) != word
         ]
@@ -256,11 +258,11 @@ def _breaks(points: Sequence[Point]) -> Iterator[Break]:
         last |= known
 
 
-def _works(launches: Sequence[_Placed]) -> Iterator[list[list[_Placed]]]:
-    """The launches of each configuration by what they do, as far as all reports have it do as many things.
+def _launch_groups(launches: Sequence[_Placed]) -> Iterator[list[list[_Placed]]]:
+    """The launch groups of each configuration.
 
-    Works of different reports belong together by their order. Where their number differs, no order tells which is
-    which, and all launches of the configuration are taken together.
+    Groups of different reports match by their order. Where the reports have different numbers of groups, all launches
+    of the configuration are one group.
     """
     by_report: defaultdict[int, list[_Placed]] = defaultdict(list)
     for placed in launches:
@@ -268,16 +270,16 @@ def _works(launches: Sequence[_Placed]) -> Iterator[list[list[_Placed]]]:
     found: defaultdict[Configuration, list[list[list[_Placed]]]] = defaultdict(list)
     for members in by_report.values():
         report = members[0][0]
-        for configuration, works in works_of(launch for _, launch in members).items():
-            found[configuration].append([[(report, launch) for launch in work.launches] for work in works])
+        for configuration, groups in group_launches(launch for _, launch in members).items():
+            found[configuration].append([[(report, launch) for launch in group.launches] for group in groups])
     for of_reports in found.values():
-        numbers = {len(works) for works in of_reports}
-        alike = of_reports if len(numbers) == 1 else [[list(chain(*works))] for works in of_reports]
-        yield [list(chain(*parts)) for parts in zip(*alike, strict=True)]
+        numbers = {len(groups) for groups in of_reports}
+        same = of_reports if len(numbers) == 1 else [[list(chain(*groups))] for groups in of_reports]
+        yield [list(chain(*parts)) for parts in zip(*same, strict=True)]
 
 
 def _trend(
-    launches: Sequence[_Placed], work: int, works: int, places: Mapping[str, int], breaks: Sequence[int]
+    launches: Sequence[_Placed], group: int, groups: int, places: Mapping[str, int], breaks: Sequence[int]
 ) -> KernelTrend:
     first = launches[0][1]
     at_point: defaultdict[int, list[_Placed]] = defaultdict(list)
@@ -289,8 +291,8 @@ def _trend(
         demangled=first.demangled,
         grid=first.grid,
         block=first.block,
-        work=work,
-        works=works,
+        group=group,
+        groups=groups,
         readings=readings,
         steps=tuple(step for part in _unbroken(readings, breaks) for step in _steps(part)),
     )
@@ -307,13 +309,13 @@ def _reading(at: int, launches: Sequence[_Placed]) -> Reading:
         time_ns=median(launch.whole_ns for launch in known) if known else nan,
         launches=len(launches),
         launch=known[(len(known) - 1) // 2] if known else launches[0][1],
-        ranks={rank: median(by_rank[rank]) for rank in sorted(by_rank, key=in_order) if rank},
+        ranks={rank: median(by_rank[rank]) for rank in sorted(by_rank, key=number_aware_key) if rank},
         noise_ns=noise_of_median(list(by_rank.values())) if known else nan,
     )
 
 
 def _unbroken(readings: Sequence[Reading], breaks: Sequence[int]) -> Iterator[Sequence[Reading]]:
-    """The readings between two breaks, which can be compared."""
+    """The readings between two breaks, which are comparable."""
     parts: defaultdict[int, list[Reading]] = defaultdict(list)
     for reading in readings:
         parts[sum(at <= reading.at for at in breaks)].append(reading)
@@ -341,5 +343,5 @@ def _step(change: Change, readings: Sequence[Reading]) -> Step:
 
 
 def _known(number: float) -> float:
-    """A number to add and to sort by, 0 where it is unknown."""
+    """The number to add and to sort by; 0 where it is unknown."""
     return number if isfinite(number) else 0.0

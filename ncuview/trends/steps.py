@@ -1,15 +1,15 @@
-"""Detect steps in a series of a kernel's median times: changes of the level that are larger than noise.
+"""Detect steps in a kernel's median times in ns at successive points: changes of the level that are larger than noise.
 
-``changes`` takes the median time and its noise at successive points; ``noise_of_median`` computes that noise.
+``changes`` takes times and their noise and returns ``Change`` objects; ``noise_of_median`` computes that noise.
 The rule:
 
-- The level is the median of the points since the last step. A point lies off it when it differs by more than the
+- The level is the median of the points since the last step. A point is off the level when it differs by more than the
   noise.
-- The noise is the largest of what the gate allows (``comparison.repeats``: its tolerance and its floor), what the
-  medians of so few launches may be off by, and three times the spread of the level's own points. That is taken from
-  what successive points differ by, so that a slow drift does not count as noise.
-- A point off the level is a step when the next point lies off it on the same side; else it was a single odd run and is
-  left out. The last point has no next one: it is a step that one run alone shows.
+- The noise is the largest of three bounds: what the gate allows (``comparison.repeats``: its tolerance and its floor),
+  the noise of medians of so few launches, and three times the spread of the level's own points. This spread is computed
+  from differences of successive points, so that a slow drift does not count as noise.
+- A point off the level is a step when the next point is off it on the same side; else it is a single odd run and is
+  left out. The last point has no next one: it is an unconfirmed step.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ncuview.comparison.repeats import FLOOR_NS, TOLERANCE, noise_of, repeats_of
 
 _NOISE = 3.0
 _SIGMA = 1.4826
-"""The standard deviation is so many times the median of absolute deviations, where errors are normal."""
+"""Standard deviation over the median of absolute deviations, for normal errors."""
 _ENOUGH_POINTS = 4
-"""Fewer tell nothing about their spread."""
+"""Fewer points do not show their spread."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """Successive points at which a kernel takes the same time, but for noise."""
+    """Successive points at which a kernel takes the same time within noise."""
 
     points: tuple[int, ...]
     """Places in the series, without odd runs."""
@@ -40,14 +40,14 @@ class Level:
 
 @dataclass(frozen=True)
 class Change:
-    """From one level to the next."""
+    """A step from one level to the next."""
 
     before: Level
     after: Level
     noise_ns: float
-    """By how much the time had to differ, at the first point of the new level."""
+    """The noise at the first point of the new level; the step is larger."""
     is_confirmed: bool
-    """Whether the next point lies off the old level too; there is none after the last."""
+    """Whether the next point is off the old level too; False for the last point."""
 
 
 def changes(times: Sequence[float], noises_ns: Sequence[float]) -> tuple[Change, ...]:
@@ -55,7 +55,7 @@ def changes(times: Sequence[float], noises_ns: Sequence[float]) -> tuple[Change,
 
     Args:
         times: The median time at each point; NaN where it is unknown.
-        noises_ns: How far each may be off by chance.
+        noises_ns: How far each may differ by noise.
     """
     known = [at for at, time in enumerate(times) if isfinite(time) and time > 0]
     levels: list[list[int]] = []
@@ -73,15 +73,15 @@ def changes(times: Sequence[float], noises_ns: Sequence[float]) -> tuple[Change,
         elif all(_side(times[point], median(times[p] for p in level), noise) == side for point in following):
             levels.append([at])
             found.append((noise, bool(following)))
-    told = [Level(tuple(level), median(times[point] for point in level)) for level in levels]
-    return tuple(Change(*both, *how) for both, how in zip(pairwise(told), found, strict=True))
+    medians = [Level(tuple(level), median(times[point] for point in level)) for level in levels]
+    return tuple(Change(*both, *how) for both, how in zip(pairwise(medians), found, strict=True))
 
 
 def noise_of_median(groups: Sequence[Sequence[float]]) -> float:
-    """How far the median of repeated launches may be off by chance, in ns.
+    """How far the median of repeated launches may differ by noise, in ns.
 
     Args:
-        groups: The times of the launches of each rank. Ranks may differ from each other, which is no noise.
+        groups: The times of the launches of each rank. Differences between ranks do not count as noise.
     """
     middle = median(time for group in groups for time in group)
     return noise_of(repeats_of([time * middle / median(group) for group in groups for time in group]))

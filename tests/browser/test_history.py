@@ -33,7 +33,7 @@ def test_kernels_are_sorted_filtered_and_opened(shown: Shown) -> None:  # noqa: 
     assert names.all_inner_texts() == ["slower", "steady", "goes", "comes"]
     table.get_by_role("columnheader", name="kernel").get_by_role("button").press("Enter")
     assert names.all_inner_texts() == ["comes", "goes", "slower", "steady"]
-    tab.get_by_role("combobox", name="Moved").first.select_option("moved")
+    tab.get_by_role("combobox", name="Changed").first.select_option("changed")
     assert names.all_inner_texts() == ["slower"]
     assert not table.get_by_text("c3", exact=False).first.is_visible()
     table.get_by_role("button", name="slower", exact=True).press("Enter")

@@ -1,4 +1,4 @@
-"""Two profiles side by side: pairing, what moved, promises, and what must not be compared."""
+"""Two profiles side by side: pairing, changed metrics, predictions, and what must not be compared."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ncuview.base.errors import NotComparable, UnknownKernel
 from ncuview.comparison.compare import Comparison, Pair, compare, extent_words, launch_words
-from ncuview.comparison.pairing import paired
-from ncuview.comparison.prediction import promise_kept, spread
+from ncuview.comparison.pairing import pair_launches
+from ncuview.comparison.prediction import check_prediction, spread
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import (
     Diagnosis,
@@ -68,7 +68,7 @@ def with_metrics(made: LaunchDiagnosis, **values: float) -> LaunchDiagnosis:
 def test_launches_are_paired_by_kernel_and_configuration_in_their_order() -> None:
     before = (launch("a", 1.0), launch("b", 2.0), launch("a", 3.0), launch("a", 4.0, grid=9))
     after = (launch("a", 5.0, grid=9), launch("a", 6.0), launch("a", 7.0), launch("b", 8.0))
-    found = paired(before, after, {})
+    found = pair_launches(before, after, {})
     assert {
         tuple((was.duration_ns, now.duration_ns) for was, now in zip(*pair, strict=True)) for pair in found.pairs
     } == {((1.0, 6.0), (3.0, 7.0)), ((2.0, 8.0),), ((4.0, 5.0),)}
@@ -76,7 +76,7 @@ def test_launches_are_paired_by_kernel_and_configuration_in_their_order() -> Non
 
 
 def test_more_launches_on_one_side_have_no_partner() -> None:
-    found = paired((launch(), launch(ns=7.0)), (launch(),), {})
+    found = pair_launches((launch(), launch(ns=7.0)), (launch(),), {})
     assert [(len(was), len(now)) for was, now in found.pairs] == [(1, 1)]
     assert found.only_before == (launch(ns=7.0),)
 
@@ -91,7 +91,7 @@ def test_changed_parameters_are_paired_by_name_and_said() -> None:
 
 def test_the_same_template_is_preferred_to_the_same_grid() -> None:
     before = (launch("k", 1.0, grid=8, takes="int"), launch("k", 2.0, grid=8, takes="float"))
-    found = paired(before, (launch("k", 3.0, grid=8, takes="float"),), {})
+    found = pair_launches(before, (launch("k", 3.0, grid=8, takes="float"),), {})
     assert [(was[0].duration_ns, now[0].duration_ns) for was, now in found.pairs] == [(2.0, 3.0)]
 
 
@@ -135,7 +135,7 @@ any_launch = st.builds(
 def test_every_launch_is_in_one_place_and_pairs_have_two_sides(
     before: list[LaunchDiagnosis], after: list[LaunchDiagnosis]
 ) -> None:
-    found = paired(tuple(before), tuple(after), {})
+    found = pair_launches(tuple(before), tuple(after), {})
     assert all(len(was) == len(now) > 0 for was, now in found.pairs)
     for side, alone, made in ((0, found.only_before, before), (1, found.only_after, after)):
         placed = [each for pair in found.pairs for each in pair[side]] + list(alone)
@@ -148,7 +148,7 @@ def test_a_profile_compared_with_itself_has_no_change(launches: list[LaunchDiagn
     assert not found.only_before
     assert not found.only_after
     for pair in found.pairs:
-        assert (pair.changed, pair.shifts, pair.rules, pair.speedup) == ((), (), (), 1.0)
+        assert (pair.changed, pair.metric_changes, pair.rule_changes, pair.speedup) == ((), (), (), 1.0)
         assert pair.is_noise
 
 
@@ -217,50 +217,50 @@ def test_what_a_report_does_not_say_is_unknown_and_no_difference(known: dict[str
 
 
 def test_the_same_settings_are_known() -> None:
-    told = {"x": Settings("none", "all", "kernel"), "y": Settings("none", "all", "kernel")}
-    found = compare(diagnosis(launch(), path="x"), diagnosis(launch(), path="y"), settings=told)
+    settings = {"x": Settings("none", "all", "kernel"), "y": Settings("none", "all", "kernel")}
+    found = compare(diagnosis(launch(), path="x"), diagnosis(launch(), path="y"), settings=settings)
     assert (found.differences, found.unknown) == ((), ())
 
 
 # What moved
 
 
-def units(made: LaunchDiagnosis, attained: float = 1.0, **walls: float) -> LaunchDiagnosis:
-    return replace(made, units=walls, attained=attained)
+def units(made: LaunchDiagnosis, attained: float = 1.0, **shares: float) -> LaunchDiagnosis:
+    return replace(made, units=shares, attained=attained)
 
 
 def test_a_counter_explains_the_time_of_the_unit_that_it_drives_in_proportion_to_its_change() -> None:
     before = with_metrics(units(launch(ns=100_000.0), issue=1.0), inst_executed=1000)
     after = with_metrics(units(launch(ns=60_000.0), issue=1.0), inst_executed=600)
-    (shift,) = compared(before, after).shifts
-    assert (shift.metric, shift.before, shift.after, shift.exact) == ("inst_executed", 1000, 600, True)
-    assert shift.saves_ns == pytest.approx(40_000.0)
+    (change,) = compared(before, after).metric_changes
+    assert (change.metric, change.before, change.after, change.exact) == ("inst_executed", 1000, 600, True)
+    assert change.saves_ns == pytest.approx(40_000.0)
 
 
 def test_a_counter_of_an_idle_unit_explains_nothing() -> None:
     before = with_metrics(units(launch(), issue=0.1, dram=0.9), inst_executed=1000)
     after = with_metrics(units(launch(ns=60_000.0), issue=0.1, dram=0.9), inst_executed=100)
-    assert "inst_executed" not in [shift.metric for shift in compared(before, after).shifts]
+    assert "inst_executed" not in [change.metric for change in compared(before, after).metric_changes]
 
 
 def test_what_explains_more_time_comes_first_whatever_its_name() -> None:
     before = with_metrics(units(launch(), issue=0.5, dram=0.9), inst_executed=1000, dram_read_bytes=1000)
     after = with_metrics(units(launch(ns=30_000.0), issue=0.5, dram=0.9), inst_executed=100, dram_read_bytes=100)
-    assert [shift.metric for shift in compared(before, after).shifts] == ["dram_read_bytes", "inst_executed"]
+    assert [change.metric for change in compared(before, after).metric_changes] == ["dram_read_bytes", "inst_executed"]
 
 
 def test_counters_that_repeat_come_before_noisy_ones() -> None:
     before = with_metrics(units(launch(), issue=0.5, dram=0.9), inst_executed=1000, dram_write_bytes=1000)
     after = with_metrics(units(launch(ns=30_000.0), issue=0.5, dram=0.9), inst_executed=500, dram_write_bytes=100)
-    first, second = compared(before, after).shifts
+    first, second = compared(before, after).metric_changes
     assert (first.metric, second.metric) == ("inst_executed", "dram_write_bytes")
     assert abs(first.saves_ns) < abs(second.saves_ns)
 
 
-def test_a_noisy_counter_that_moves_as_it_does_between_runs_has_not_moved() -> None:
+def test_a_noisy_counter_within_its_spread_has_not_changed() -> None:
     before = with_metrics(units(launch(), dram=0.9), dram_write_bytes=1000)
     after = with_metrics(units(launch(ns=80_000.0), dram=0.9), dram_write_bytes=700)
-    assert not [shift for shift in compared(before, after).shifts if shift.metric == "dram_write_bytes"]
+    assert not [change for change in compared(before, after).metric_changes if change.metric == "dram_write_bytes"]
 
 
 def test_wider_accesses_are_no_scattered_ones() -> None:
@@ -270,7 +270,7 @@ def test_wider_accesses_are_no_scattered_ones() -> None:
     wide = with_metrics(
         units(launch(), l2=0.9), gld_transactions_per_request=16, gld_transactions=4000, global_load_requests=250
     )
-    assert compared(narrow, wide).shifts == ()
+    assert compared(narrow, wide).metric_changes == ()
 
 
 def test_a_kernel_that_begins_to_use_shared_memory_has_none_before() -> None:
@@ -283,54 +283,54 @@ def test_a_kernel_that_begins_to_use_shared_memory_has_none_before() -> None:
         shared_load_transactions=320,
         shared_store_transactions=10,
     )
-    (shift,) = compared(without, conflicts).shifts
-    assert (shift.words, shift.before, shift.after) == ("bank conflicts", None, 16.5)
-    assert shift.saves_ns == pytest.approx(-100_000 * 0.81 * (1 - 1 / 16.5))
+    (change,) = compared(without, conflicts).metric_changes
+    assert (change.words, change.before, change.after) == ("bank conflicts", None, 16.5)
+    assert change.saves_ns == pytest.approx(-100_000 * 0.81 * (1 - 1 / 16.5))
 
 
-def test_a_counter_that_one_side_lacks_is_not_compared() -> None:
+def test_a_counter_that_is_missing_on_one_side_is_not_compared() -> None:
     after = with_metrics(units(launch(), issue=0.9), inst_executed=1000)
-    assert compared(units(launch(), issue=0.9), after).shifts == ()
+    assert compared(units(launch(), issue=0.9), after).metric_changes == ()
 
 
-def test_the_busy_time_of_a_unit_is_told_where_no_counter_tells_why() -> None:
+def test_the_busy_time_of_a_unit_is_named_where_no_counter_explains_it() -> None:
     before, after = units(launch(), xu=0.9), units(launch(ns=50_000.0), xu=0.2)
-    (shift,) = compared(before, after).shifts
-    assert (shift.metric, shift.before, shift.after, shift.unit) == ("xu", 90_000.0, 10_000.0, "ns")
+    (change,) = compared(before, after).metric_changes
+    assert (change.metric, change.before, change.after, change.unit) == ("xu", 90_000.0, 10_000.0, "ns")
 
 
 @pytest.mark.parametrize("unknown", [nan, 0.0])
-def test_nothing_is_said_of_a_launch_of_unknown_time(unknown: float) -> None:
+def test_a_launch_of_unknown_time_has_no_changes(unknown: float) -> None:
     pair = compared(launch_with_advice(), replace(launch_with_advice(), duration_ns=unknown))
-    assert (pair.shifts, pair.rules, pair.promise) == ((), (), None)
+    assert (pair.metric_changes, pair.rule_changes, pair.prediction) == ((), (), None)
 
 
-def test_waste_that_takes_the_same_share_of_less_time_has_not_moved() -> None:
-    assert not compared(launch_with_advice(), replace(launch_with_advice(), duration_ns=1e5)).rules
+def test_waste_with_the_same_share_of_less_time_has_not_changed() -> None:
+    assert not compared(launch_with_advice(), replace(launch_with_advice(), duration_ns=1e5)).rule_changes
 
 
-def test_waste_that_is_worth_less_has_moved() -> None:
+def test_waste_with_a_smaller_gain_has_changed() -> None:
     less = replace(launch_with_advice(), outcomes=(weaker(advice_finding(), 1.2),))
-    (shift,) = compared(launch_with_advice(), less).rules
-    assert (shift.fires_before, shift.fires_after) == (True, True)
-    assert shift.saves_ns == pytest.approx(328_320 * (1 / 1.2 - 1 / 2.18))
+    (change,) = compared(launch_with_advice(), less).rule_changes
+    assert (change.fires_before, change.fires_after) == (True, True)
+    assert change.saves_ns == pytest.approx(328_320 * (1 / 1.2 - 1 / 2.18))
 
 
-def test_a_rule_that_was_not_asked_afterwards_has_not_moved() -> None:
+def test_a_rule_that_was_skipped_afterwards_has_not_changed() -> None:
     skipped = Skipped(RULE, "not collected", ("m",))
-    assert not compared(launch_with_advice(), replace(launch_with_advice(), outcomes=(skipped,))).rules
+    assert not compared(launch_with_advice(), replace(launch_with_advice(), outcomes=(skipped,))).rule_changes
 
 
-# Promises
+# Predictions
 
 
-def after_advice(got: float, outcome: object = None) -> LaunchDiagnosis:
+def after_advice(measured: float, outcome: object = None) -> LaunchDiagnosis:
     outcomes = (outcome,) if outcome else ()
-    return replace(launch_with_advice(), duration_ns=328_320.0 / got, outcomes=outcomes)  # type: ignore[arg-type]
+    return replace(launch_with_advice(), duration_ns=328_320.0 / measured, outcomes=outcomes)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("got", "verdict"),
+    ("measured", "verdict"),
     [
         (1.0, "not kept"),
         (1.93, "not kept"),
@@ -340,11 +340,11 @@ def after_advice(got: float, outcome: object = None) -> LaunchDiagnosis:
         (2.30, "more than promised"),
     ],
 )
-def test_a_promise_is_kept_between_its_bounds(got: float, verdict: str) -> None:
-    promise = compared(launch_with_advice(), after_advice(got)).promise
-    assert promise is not None
-    assert promise.verdict == verdict
-    assert promise.got == pytest.approx(got)
+def test_a_prediction_holds_between_its_bounds(measured: float, verdict: str) -> None:
+    check = compared(launch_with_advice(), after_advice(measured)).prediction
+    assert check is not None
+    assert check.verdict == verdict
+    assert check.measured == pytest.approx(measured)
 
 
 def weaker(finding: Finding, gain: float) -> Finding:
@@ -362,14 +362,14 @@ def weaker(finding: Finding, gain: float) -> Finding:
         (None, "unknown"),
     ],
 )
-def test_the_evidence_of_a_promise_is_gone_or_still_there(outcome: object, state: str) -> None:
-    promise = compared(launch_with_advice(), after_advice(1.0, outcome)).promise
-    assert promise is not None
-    assert promise.evidence == state
+def test_the_evidence_of_a_prediction_is_gone_or_still_there(outcome: object, state: str) -> None:
+    check = compared(launch_with_advice(), after_advice(1.0, outcome)).prediction
+    assert check is not None
+    assert check.evidence == state
 
 
-def test_without_advice_nothing_was_promised() -> None:
-    assert promise_kept(launch_near_peak(), launch_near_peak(), 1.0) is None
+def test_without_advice_there_is_no_prediction() -> None:
+    assert check_prediction(launch_near_peak(), launch_near_peak(), 1.0) is None
 
 
 def test_shorter_launches_differ_more() -> None:
@@ -393,28 +393,31 @@ def step(family: str, before: str, after: str) -> Pair:
 
 def test_coalescing_the_transpose_trades_scattered_stores_for_bank_conflicts() -> None:
     pair = step("transpose", "transposeNaive", "transposeCoalesced")
-    first, *others = pair.shifts
+    first, *others = pair.metric_changes
     assert (first.metric, first.before, first.after) == ("gst_transactions_per_request", 32.0, 4.0)
-    conflicts = next(shift for shift in others if shift.metric == "shared_bank_conflict_ways")
+    conflicts = next(change for change in others if change.metric == "shared_bank_conflict_ways")
     assert (conflicts.before, conflicts.after) == (None, 16.5)
     assert first.saves_ns > 0 > conflicts.saves_ns
-    assert [(rule.rule.code, rule.fires_before) for rule in pair.rules[:2]] == [("GMEM002", True), ("SMEM001", False)]
-    assert pair.promise is not None
-    assert (pair.promise.verdict, pair.promise.evidence) == ("kept", "gone")
+    assert [(rule.rule.code, rule.fires_before) for rule in pair.rule_changes[:2]] == [
+        ("GMEM002", True),
+        ("SMEM001", False),
+    ]
+    assert pair.prediction is not None
+    assert (pair.prediction.verdict, pair.prediction.evidence) == ("kept", "gone")
 
 
-def test_padding_the_tile_takes_the_conflicts_and_keeps_its_promise() -> None:
+def test_padding_the_tile_removes_the_conflicts_as_predicted() -> None:
     pair = step("transpose", "transposeCoalesced", "transposeNoBankConflicts")
-    assert [(shift.metric, shift.before, shift.after) for shift in pair.shifts if shift.exact] == [
+    assert [(change.metric, change.before, change.after) for change in pair.metric_changes if change.exact] == [
         ("shared_bank_conflict_ways", 16.5, 1.0)
     ]
-    assert pair.promise is not None
-    assert (pair.promise.verdict, pair.promise.evidence) == ("kept", "gone")
+    assert pair.prediction is not None
+    assert (pair.prediction.verdict, pair.prediction.evidence) == ("kept", "gone")
     assert not pair.is_noise
 
 
-def test_diagonal_mapping_moves_nothing() -> None:
-    assert step("transpose", "transposeNoBankConflicts", "transposeDiagonal").shifts == ()
+def test_diagonal_mapping_changes_no_counter() -> None:
+    assert step("transpose", "transposeNoBankConflicts", "transposeDiagonal").metric_changes == ()
 
 
 @pytest.mark.parametrize(
@@ -422,4 +425,4 @@ def test_diagonal_mapping_moves_nothing() -> None:
     [("reduce_v1", "reduce_v2", "inst_executed"), ("reduce_v2", "reduce_v3", "shared_bank_conflict_ways")],
 )
 def test_the_steps_of_the_reduction_name_their_mechanism(before: str, after: str, metric: str) -> None:
-    assert step("reduction", before, after).shifts[0].metric == metric
+    assert step("reduction", before, after).metric_changes[0].metric == metric

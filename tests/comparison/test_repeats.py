@@ -1,4 +1,4 @@
-"""Medians of repeats: what is a slowdown, what is none, and what nobody can tell."""
+"""Medians of repeats: slowdowns, no slowdowns, and inconclusive cases."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from ncuview.base.plugins import leave_out
 from ncuview.engine.plan import metrics_for
 from ncuview.engine.rule_file import load_rules, shipped_rules
 from ncuview.engine.rule_packs import GROUP, has_packs
-from ncuview.pipeline.profiled import planned
+from ncuview.pipeline.profiled import planned_metrics
 from tests.toy_package import RULE, add_rule, install
 
 PATH = "from pathlib import Path\nRULES = Path(__file__).with_name('rules')\ndef rules():\n    return RULES\n"
@@ -46,7 +46,7 @@ def test_a_pack_names_its_folder_or_a_function_that_does(packages: Path, gives: 
 def test_what_packs_need_is_collected(packages: Path) -> None:
     add_rule(packages / "rules")
     install(packages, "toy_collects", PATH, {GROUP: {"toy": "toy_collects:rules"}})
-    assert list(planned(None)) == metrics_for(load_rules())
+    assert list(planned_metrics(None)) == metrics_for(load_rules())
 
 
 BROKEN = {

@@ -1,4 +1,4 @@
-"""Budget files: what they may say, and what is said of those that are wrong."""
+"""Budget files: valid contents, and the errors of invalid ones."""
 
 from __future__ import annotations
 
@@ -72,8 +72,11 @@ def entry(text: str) -> str:
         (entry('kernel = "*"\nmetric = "gst_transactions"\nmax = true'), "budget 2: max: "),
         (entry('kernel = "*"\nmetric = "gst_transactions"\nmax = nan'), "budget 2: max: "),
         (entry('kernel = "*"\nmetric = "gst_transactions"\nmin = 5\nmax = 4'), "budget 2: min is above max"),
-        (entry('kernel = "*"\nmetric = "gst_transactions"\nequal = 5\nmax = 4'), "equal goes without max and min"),
-        (entry('kernel = "*"\nmetric = "ipc"\nequal = 5'), "never equal in two runs"),
+        (
+            entry('kernel = "*"\nmetric = "gst_transactions"\nequal = 5\nmax = 4'),
+            "equal cannot be combined with max and min",
+        ),
+        (entry('kernel = "*"\nmetric = "ipc"\nequal = 5'), "differs in every run"),
         (entry('kernel = "*"\nmetric = "dram_write_bytes"\nmax = 5'), "budget 2: metric: dram_write_bytes differs by"),
         (entry('kernel = "*"\nmetric = "ipc"\nfinding = "SMEM001"\nmax = 1'), "exactly one of"),
         (entry('kernel = "*"\nfinding = "SMEM001"\nmax = 1'), "a finding takes no max"),

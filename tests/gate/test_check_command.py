@@ -1,4 +1,4 @@
-"""``ncuview check`` as pipelines meet it: exit code, standard output and files.
+"""``ncuview check`` as CI pipelines use it: exit code, standard output and files.
 
 Most tests call the program in this process, where the report is read once; some start it as a process of its own.
 """
@@ -114,10 +114,10 @@ def halve(kernel: str, metric: str) -> Any:
         (CLOSED, 1, "gate: closed, 1 of 1 checks failed (exit code 1)"),
         (OPEN + CLOSED, 1, "gate: closed, 1 of 2 checks failed (exit code 1)"),
         (OPEN + CLOSED + 'level = "warn"\n', 0, "gate: open, 1 of 2 checks failed; 1 of these only warn"),
-        (UNSURE, 4, "gate: closed, since it cannot tell, 1 of 1 checks inconclusive (exit code 4)"),
-        (UNSURE + CLOSED, 4, "gate: closed, since it cannot tell, 1 of 2 checks failed, 1 inconclusive"),
-        (RENAMED, 3, "gate: closed, for want of data, 1 of 1 checks could not be judged (exit code 3)"),
-        (RENAMED + UNSURE + CLOSED, 3, "gate: closed, for want of data, 1 of 3 checks failed"),
+        (UNSURE, 4, "gate: closed, because it is inconclusive, 1 of 1 checks inconclusive (exit code 4)"),
+        (UNSURE + CLOSED, 4, "gate: closed, because it is inconclusive, 1 of 2 checks failed, 1 inconclusive"),
+        (RENAMED, 3, "gate: closed, because data is missing, 1 of 1 checks could not be judged (exit code 3)"),
+        (RENAMED + UNSURE + CLOSED, 3, "gate: closed, because data is missing, 1 of 3 checks failed"),
         (RENAMED + "required = false\n", 3, "no check came to a result, so that nothing was checked"),
         (
             RENAMED + "required = false\n" + OPEN,
@@ -126,7 +126,7 @@ def halve(kernel: str, metric: str) -> Any:
         ),
         (UNKNOWN + 'level = "warn"\n', 3, "so that nothing was checked"),
         (OPEN + 'level = "off"\n', 0, "gate: nothing was checked"),
-        (UNKNOWN, 3, "for want of data"),
+        (UNKNOWN, 3, "because data is missing"),
     ],
     ids=[
         "open",
@@ -150,7 +150,7 @@ def test_the_exit_code_of_a_budget(run: Run, tmp_path: Path, text: str, code: in
     assert says in " ".join(ended.out.split())
 
 
-def test_a_failure_stands_first_with_numbers_and_the_place_of_its_condition(run: Run, tmp_path: Path) -> None:
+def test_a_failure_is_shown_first_with_values_and_the_origin_of_its_condition(run: Run, tmp_path: Path) -> None:
     path = budget(tmp_path, OPEN + CLOSED)
     words = " ".join(run("check", REPORT, "--budget", path).out.split())
     assert words.startswith("FAIL divergentWithinWarp [")
@@ -174,12 +174,12 @@ def test_what_closes_the_gate_can_be_chosen(run: Run, tmp_path: Path, options: t
         (UNKNOWN + OPEN, "skip", 0, "gate: open, 15 of 16 checks could not be judged; 15 of these only warn"),
         (UNKNOWN, "skip", 3, "no check came to a result, so that nothing was checked"),
         (UNKNOWN + CLOSED, "skip", 1, "gate: closed, 1 of"),
-        (RENAMED, "skip", 3, "for want of data"),
+        (RENAMED, "skip", 3, "because data is missing"),
         (RENAMED, "fail", 1, "no launch is called noLongerThere"),
         (RENAMED + "required = false\n", "skip", 3, "so that nothing was checked"),
     ],
 )
-def test_what_has_no_number_can_fail_or_be_passed_over(
+def test_checks_without_a_value_can_fail_or_be_ignored(
     run: Run, tmp_path: Path, text: str, missing: str, code: int, says: str
 ) -> None:
     ended = run("check", REPORT, "--budget", budget(tmp_path, text), "--on-missing", missing)
@@ -214,19 +214,19 @@ def test_a_broken_budget_leaves_with_2(run: Run, tmp_path: Path, text: str, says
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        ([REPORT], "nothing to check by"),
+        ([REPORT], "nothing to check against"),
         (["--budget", "b.toml"], "there is nothing to analyze"),
         ([REPORT, "--budget", "none.toml"], "there is no budget file none.toml"),
         ([REPORT, "--save-baseline", "x.json", "--format", "xml"], "--format xml"),
         ([REPORT, "--save-baseline", "x.json", "--fail-on", "often"], "--fail-on"),
         ([REPORT, "--save-baseline", "x.json", "-c", "3"], "options of ncu are for programs"),
         (["--save-baseline", "x.json"], "there is nothing to analyze"),
-        ([REPORT, "--budget", "limits.toml"], "limits.toml says how a baseline is compared, and there is none"),
+        ([REPORT, "--budget", "limits.toml"], "limits.toml only sets how a baseline is compared"),
         (["--check-budget-only"], "no budget file to check"),
     ],
     ids=lambda value: " ".join(map(str, value[-2:])) if isinstance(value, list) else None,
 )
-def test_a_wrong_command_line_leaves_with_2(run: Run, args: list[str | Path], says: str, tmp_path: Path) -> None:
+def test_a_wrong_command_line_exits_with_2(run: Run, args: list[str | Path], says: str, tmp_path: Path) -> None:
     (tmp_path / "limits.toml").write_text("[baseline]\ntolerance = 0.1\n", encoding="utf-8")
     assert_failed(run("check", *args), 2, says)
 
@@ -257,7 +257,7 @@ def test_a_report_without_data_leaves_with_3_even_without_a_baseline(run: Run, t
     assert_failed(ended, 3, "empty.ncu-rep")
 
 
-def test_metrics_that_a_report_lacks_leave_with_3(run: Run, tmp_path: Path) -> None:
+def test_metrics_that_are_missing_from_a_report_exit_with_3(run: Run, tmp_path: Path) -> None:
     poor = tmp_path / "poor.ncu-rep"
     scrub(REPORT, poor, keep=lambda name: name.startswith(("gpu__time", "launch__", "device__")))
     ended = run("check", poor, "--budget", budget(tmp_path, OPEN))
@@ -271,7 +271,7 @@ def test_live_without_a_gpu_leaves_with_5(tmp_path: Path) -> None:
     assert_failed(ended, 5, "NVIDIA GPU")
 
 
-def test_a_program_needs_a_gpu_and_takes_what_is_behind_dashes(tmp_path: Path) -> None:
+def test_a_program_needs_a_gpu_and_gets_the_words_after_dashes(tmp_path: Path) -> None:
     ended = ncuview("check", "--budget", budget(tmp_path, OPEN), "--", "./app", "--budget", "its-own")
     assert_failed(ended, 5, "GPU")
 
@@ -339,7 +339,7 @@ def test_a_missing_baseline_leaves_with_4_unless_that_is_allowed(run: Run, tmp_p
     assert "nothing was compared" in " ".join(ended.out.split())
     both = run("check", REPORT, "--baseline", none, "--budget", budget(tmp_path, CLOSED))
     assert both.code == 4
-    assert "FAIL" in both.out, "what the budget says is told all the same"
+    assert "FAIL" in both.out, "the checks of the budget are still shown"
 
 
 def other_gpu(document: Any) -> None:
@@ -434,7 +434,7 @@ def test_one_run_writes_many_forms(tmp_path: Path) -> None:
     assert "gate: closed, 1 of 2 checks failed" in (tmp_path / "gate.txt").read_text(encoding="utf-8")
 
 
-def test_spreads_are_measured_from_reports_and_kept(tmp_path: Path) -> None:
+def test_spreads_are_measured_from_reports_and_saved(tmp_path: Path) -> None:
     transfers = shipped("kernels") / "transfers" / "h200.ncu-repz"
     ended = ncuview("calibrate", "--repeat", "6", "--from", transfers, XDG_CONFIG_HOME=str(tmp_path))
     assert ended.code == 0, ended.err
@@ -452,5 +452,7 @@ def test_spreads_are_measured_from_reports_and_kept(tmp_path: Path) -> None:
         (["--repeat", "6", "--", "./app"], 5, "GPU"),
     ],
 )
-def test_calibrating_spreads_says_what_it_lacks(args: list[str | Path], code: int, says: str, tmp_path: Path) -> None:
+def test_calibrating_spreads_names_what_is_missing(
+    args: list[str | Path], code: int, says: str, tmp_path: Path
+) -> None:
     assert_failed(ncuview("calibrate", *args, before=BARE, XDG_CONFIG_HOME=str(tmp_path)), code, says)

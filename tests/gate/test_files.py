@@ -1,4 +1,4 @@
-"""Files that a gate keeps: what is too large or too deep is refused before it takes the memory of the machine."""
+"""Files of a gate: one that is too large or too deep is refused before it fills the memory."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_so_many_values_are_refused_before_each_is_looked_at(path: Path) -> None
 
 
 def test_the_first_wrong_kernel_of_a_baseline_is_enough(path: Path) -> None:
-    """Each lacks all of fourteen fields; with all of them told, a small file would take gigabytes."""
+    """Each has fourteen missing fields; messages about all of them would take gigabytes for a small file."""
     path.write_text(HEAD + ",".join(["{}"] * (MOST_VALUES - 10)) + "]}", encoding="utf-8")
     with pytest.raises(BaselineError, match=r"conditions\.gpus: Field required") as caught:
         read_baseline(path)

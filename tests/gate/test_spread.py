@@ -1,4 +1,4 @@
-"""The spread of the user's own kernels: measured, kept, and read back."""
+"""The spread of the user's own kernels: measured, saved, and read back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from ncuview.base.errors import NothingProfiled, TableError
 from ncuview.base.paths import shipped
-from ncuview.gate.spread import Spreads, keep_spreads, measured_spreads, read_spreads
+from ncuview.gate.spread import Spreads, measured_spreads, read_spreads, save_spreads
 from ncuview.pipeline.calibration import measure_spreads
 from tests.gate.made import diagnosis, launch
 
@@ -28,12 +28,12 @@ def test_a_single_launch_says_nothing() -> None:
         measured_spreads(diagnosis(launch(), launch("other")))
 
 
-def test_the_table_keeps_other_kernels_and_gpus(tmp_path: Path) -> None:
+def test_other_kernels_and_gpus_stay_in_the_table(tmp_path: Path) -> None:
     path = tmp_path / "ncuview" / "spread.json"
-    keep_spreads(
+    save_spreads(
         measured_spreads(diagnosis(launch("a"), launch("a", gpu="B"), launch("a"), launch("a", gpu="B"))), path
     )
-    keep_spreads(measured_spreads(diagnosis(launch("b"), launch("b"))), path)
+    save_spreads(measured_spreads(diagnosis(launch("b"), launch("b"))), path)
     found = read_spreads(path)
     assert {gpu: set(kernels) for gpu, kernels in found.gpus.items()} == {
         "NVIDIA H200": {"a(float *, int)", "b(float *, int)"},

@@ -1,10 +1,10 @@
-"""With which code a gate ends."""
+"""The exit code of a gate."""
 
 from __future__ import annotations
 
 import pytest
 
-from ncuview.gate.verdict import exit_code, first_of, nothing_checked, on_missing, open_by_result
+from ncuview.gate.verdict import close_without_result, exit_code, most_serious, nothing_checked, on_missing
 from ncuview.records.gate import Check, CheckResult, Gate, Level
 
 
@@ -32,14 +32,22 @@ def test_the_gravest_result_counts(results: list[tuple[CheckResult, Level]], cod
     assert exit_code(gate(*results)) == code
 
 
-def test_warnings_close_it_where_that_is_asked_for() -> None:
+def test_warnings_close_it_with_fail_on_warn() -> None:
     failed: tuple[CheckResult, Level] = ("failed", "warn")
     assert [exit_code(gate(failed, fail_on=level)) for level in ("warn", "error", "off")] == [1, 0, 0]
     assert exit_code(gate(("failed", "off"), fail_on="warn")) == 0
 
 
 def test_the_order_of_exit_codes() -> None:
-    assert [first_of(codes) for codes in ([1, 4], [4, 3], [3, 6], [6, 5], [5, 2], [0, 1], [])] == [4, 3, 6, 5, 2, 1, 0]
+    assert [most_serious(codes) for codes in ([1, 4], [4, 3], [3, 6], [6, 5], [5, 2], [0, 1], [])] == [
+        4,
+        3,
+        6,
+        5,
+        2,
+        1,
+        0,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -57,18 +65,18 @@ def test_the_order_of_exit_codes() -> None:
 def test_a_gate_that_was_to_check_and_came_to_no_result_is_not_open(
     results: list[tuple[CheckResult, Level]], code: int
 ) -> None:
-    assert exit_code(open_by_result(gate(*results))) == code
-    assert exit_code(open_by_result(gate(*results, fail_on="off"))) == 0
+    assert exit_code(close_without_result(gate(*results))) == code
+    assert exit_code(close_without_result(gate(*results, fail_on="off"))) == 0
 
 
 def test_it_says_so_once() -> None:
-    once = open_by_result(gate(("not judged", "warn"), ("not judged", "warn")))
-    assert open_by_result(once) == once
+    once = close_without_result(gate(("not judged", "warn"), ("not judged", "warn")))
+    assert close_without_result(once) == once
     *_, said = once.checks
     assert said.message == "no check came to a result, so that nothing was checked"
 
 
-def test_numbers_are_passed_over_beside_numbers_that_are_there() -> None:
+def test_missing_values_are_ignored_where_others_are_present() -> None:
     missing: tuple[CheckResult, Level] = ("not judged", "error")
     there: tuple[CheckResult, Level] = ("passed", "error")
     assert exit_code(on_missing(gate(missing, there), "skip")) == 0

@@ -22,13 +22,13 @@ LONG_ENOUGH_NS = 100_000
     "name", ["transposeNaive", "transposeCoalesced", "copy", "reduce_v1", "preciseSine", "doubleLiteral", "mmul"]
 )
 def test_event_times_are_ncus_duration_and_a_launch(name: str) -> None:
-    told = kernel_without_counters(name)
-    assert told.times
-    assert told.untold == ()
+    report = kernel_without_counters(name)
+    assert report.times
+    assert report.missing == ()
     duration = analyze(name, live=True).launches[0].duration_ns
     assert duration >= 0.8 * LONG_ENOUGH_NS
-    assert 0.85 <= told.times.median_ns / duration <= 1.25
-    low, high = told.times.bounds_ns
+    assert 0.85 <= report.times.median_ns / duration <= 1.25
+    low, high = report.times.bounds_ns
     assert high <= 1.3 * low
 
 
@@ -49,8 +49,8 @@ def _metrics(name: str) -> dict[str, float]:
 
 
 def test_the_machine_code_is_of_this_gpu() -> None:
-    told = kernel_without_counters("transposeCoalesced")
-    assert told.times
-    assert told.kernels[0].capability == told.times.capability
-    assert told.launch
-    assert told.launch.waves
+    report = kernel_without_counters("transposeCoalesced")
+    assert report.times
+    assert report.kernels[0].capability == report.times.capability
+    assert report.launch
+    assert report.launch.waves

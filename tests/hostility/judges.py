@@ -58,7 +58,7 @@ def check_html(text: str) -> None:
 
 def check_history(text: str) -> None:
     check_log(text)
-    check_inert(text, frozenset({"data-moved"}))
+    check_inert(text, frozenset({"data-changed"}))
 
 
 def check_notebook(text: str) -> None:

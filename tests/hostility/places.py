@@ -29,7 +29,7 @@ from ncuview.records.failure import Failure
 from ncuview.records.gate import Check, Gate
 from ncuview.records.ladder import Ladder, Rung
 from ncuview.records.profile import Device, ReportInfo
-from ncuview.trends.series import History, Reported, history_of
+from ncuview.trends.series import DiagnosedReport, History, history_of
 from tests.hostile import poisoned
 from tests.render.gate_sample import failed_error, failed_warning
 from tests.render.sample import (
@@ -260,6 +260,6 @@ def _answers(told: Sequence[Told]) -> Answers:
     )
 
 
-def _reported(told: Told) -> Reported:
+def _reported(told: Told) -> DiagnosedReport:
     made = Diagnosis((told.launch,), (told.report,), told.remark, failure=told.failure)
-    return Reported(told.point, "", made, Settings())
+    return DiagnosedReport(told.point, "", made, Settings())

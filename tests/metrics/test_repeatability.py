@@ -9,7 +9,7 @@ import pytest
 
 from ncuview.api import load_rules
 from ncuview.engine.plan import metrics_for
-from ncuview.gate.regress import COUNTERS
+from ncuview.gate.baseline_checks import COUNTERS
 from ncuview.metrics.repeatability import NEAR_TOLERANCE, MetricClass, best_class, class_of_expression, class_of_metric
 from ncuview.metrics.textbook import definitions
 from tests.together import together

@@ -52,7 +52,7 @@ def test_reports_and_documents_make_one_series(tmp_path: Path, judged: Diagnosis
     assert series.device.name == "NVIDIA H200"
     launches = {(launch.demangled, launch.grid, launch.block) for launch in judged.launches}
     assert {(each.demangled, each.grid, each.block) for each in series.kernels} == launches
-    assert {kernel.works for kernel in series.kernels if kernel.kernel == "bank_strided"} == {5}
+    assert {kernel.groups for kernel in series.kernels if kernel.kernel == "bank_strided"} == {5}
     long = [kernel for kernel in series.kernels if kernel.last.time_ns > 10_000]
     assert len(long) >= 10
     for kernel in long:
@@ -61,17 +61,15 @@ def test_reports_and_documents_make_one_series(tmp_path: Path, judged: Diagnosis
         assert step.after_ns / step.before_ns == pytest.approx(1.5)
 
 
-def test_the_same_report_twice_moves_nothing(tmp_path: Path) -> None:
+def test_the_same_report_twice_has_no_step(tmp_path: Path) -> None:
     for name in ("a", "b"):
         shutil.copy(RECORDED, tmp_path / f"{name}.ncu-repz")
     (series,) = history(tmp_path).series
     assert len(series.points) == 2
-    assert not series.moved
+    assert not series.changed
 
 
-def test_a_document_that_was_made_from_a_report_beside_it_does_not_count_twice(
-    tmp_path: Path, judged: Diagnosis
-) -> None:
+def test_a_document_of_a_report_in_the_same_folder_does_not_count_twice(tmp_path: Path, judged: Diagnosis) -> None:
     shutil.copy(RECORDED, tmp_path / "a.ncu-repz")
     write(tmp_path, "a.json", judged)
     (series,) = history(tmp_path).series
@@ -79,14 +77,14 @@ def test_a_document_that_was_made_from_a_report_beside_it_does_not_count_twice(
 
 
 @pytest.mark.parametrize("to", ["terminal", "json", "html"])
-def test_every_form_names_every_kernel_that_moved(tmp_path: Path, judged: Diagnosis, to: str) -> None:
+def test_every_form_names_every_kernel_whose_time_changed(tmp_path: Path, judged: Diagnosis, to: str) -> None:
     write(tmp_path, "a.json", judged)
     write(tmp_path, "b.json", later(judged, 1, 2.0))
     found = history(tmp_path)
     page = render_history(found, to)
     (series,) = found.series
-    assert series.moved
-    assert all(kernel.kernel in page for kernel in series.moved)
+    assert series.changed
+    assert all(kernel.kernel in page for kernel in series.changed)
 
 
 def test_files_that_are_no_reports_do_not_matter_below_a_folder(tmp_path: Path, judged: Diagnosis) -> None:

@@ -38,7 +38,7 @@ def test_examples_print_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.
         run += 1
     matplotlib.pyplot.close("all")
     assert run == PAGE.count("```python") - PAGE.count("<!-- needs a GPU -->")
-    assert {path.name for path in tmp_path.glob("*.png")} == {"walls.png", "ladder.png"}
+    assert {path.name for path in tmp_path.glob("*.png")} == {"units.png", "ladder.png"}
 
 
 def test_every_extra_of_the_page_exists() -> None:

@@ -100,7 +100,7 @@ def test_a_stored_report_is_read_without_a_gpu(run: Run) -> None:
             r = ncuview.read({str(REPORT)!r})
             assert r.kernel("transposeNoBankConflicts")["shared_bank_conflict_ways"] == 1
             assert r.kernel("transposeCoalesced").advice == "shared_memory_padding"
-            assert r.kernel("transposeCoalesced").promised > 2
+            assert r.kernel("transposeCoalesced").predicted > 2
             assert r.kernel("transposeCoalesced").duration_ns < 1e6
     """)
     result.assert_outcomes(passed=1)
@@ -162,7 +162,7 @@ def test_without_a_marker_everything_is_as_ncuview_has_it(run: Run, profiled: Pr
         (NcuRefused("Only administrators may read counters [[]NCU-PERM]"), "*ncuview: Only administrators may*"),
     ],
 )
-def test_what_this_machine_lacks_skips_the_test_with_the_reason(
+def test_what_is_missing_on_this_machine_skips_the_test_with_the_reason(
     run: Run, monkeypatch: pytest.MonkeyPatch, profiled: Profiled, error: Any, reason: str
 ) -> None:
     if isinstance(error, GpuNotFound):
@@ -260,7 +260,9 @@ def test_a_wrong_marker_is_an_error_that_says_what_is_wrong(
     result.stdout.fnmatch_lines([f"*{told}*"])
 
 
-def test_reports_are_kept_under_the_name_of_their_test(run: Run, profiled: Profiled, pytester: pytest.Pytester) -> None:
+def test_reports_are_saved_under_the_name_of_their_test(
+    run: Run, profiled: Profiled, pytester: pytest.Pytester
+) -> None:
     source = """
         import pytest
 

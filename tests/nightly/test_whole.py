@@ -24,7 +24,7 @@ def cut(tmp_path: Path) -> Path:
 
 
 def kept(report: Path) -> None:
-    gates.keep_baseline(examine.examine(report), report.with_name("main.json"))
+    gates.save_as_baseline(examine.examine(report), report.with_name("main.json"))
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def diagnosed(
     """
     runs: list[Run] = []
 
-    def profiled_program(
+    def profile_program(
         _: object, metrics: Sequence[str], options: NcuOptions, **limits: Any
     ) -> tuple[Profile, Profiled]:
         assert limits == {"timeout_s": math.inf, "no_progress_s": None, "progress": None}
@@ -73,12 +73,14 @@ def diagnosed(
         found = repeated(picked(program, options.kernel_id))
         if number == 2 and second_grid:
             found = replace(found, launches=found.launches.assign(grid_x=second_grid))
-        kept = [name for name in found.metrics if name in metrics or str(name).startswith(("launch__", "device__"))]
+        collected = [
+            name for name in found.metrics if name in metrics or str(name).startswith(("launch__", "device__"))
+        ]
         lost = Failure("NCU-CORRUPT", "block 3 is damaged", "", 3) if number == damaged else None
         made = Profiled((Path(str(number)),), options, NcuRun(0, "", "", 1, ()))
-        return replace(found, metrics=found.metrics[kept], failure=lost), made
+        return replace(found, metrics=found.metrics[collected], failure=lost), made
 
-    monkeypatch.setattr(sampled, "profiled_program", profiled_program)
+    monkeypatch.setattr(sampled, "profile_program", profile_program)
     return sampled.analyze_sampled(["./app"], load_rules()), runs
 
 
@@ -97,22 +99,22 @@ def repeated(positions: Sequence[int]) -> Profile:
 
 
 def test_the_configurations_of_a_loop_are_diagnosed_once_and_count_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    told, runs = diagnosed(monkeypatch, [0, 1] * 100)
-    whole = diagnose(some(recorded_profile("reduction"), [0, 1]), load_rules())
-    assert [launch.kernel for launch in told.launches] == [launch.kernel for launch in whole.launches]
-    assert [[found.rule for found in launch.findings[:1]] for launch in told.launches] == [
-        [found.rule for found in launch.findings[:1]] for launch in whole.launches
+    result, runs = diagnosed(monkeypatch, [0, 1] * 100)
+    complete = diagnose(some(recorded_profile("reduction"), [0, 1]), load_rules())
+    assert [launch.kernel for launch in result.launches] == [launch.kernel for launch in complete.launches]
+    assert [[found.rule for found in launch.findings[:1]] for launch in result.launches] == [
+        [found.rule for found in launch.findings[:1]] for launch in complete.launches
     ]
     assert len(runs) == 2
     assert len(runs[0][0]) < len(runs[1][0])
-    ranked = priorities(told)
+    ranked = priorities(result)
     assert sum(group.launches for group in ranked.groups) == pytest.approx(200, rel=0.5)
-    assert ranked.total_ns > 50 * sum(launch.duration_ns for launch in whole.launches)
+    assert ranked.total_ns > 50 * sum(launch.duration_ns for launch in complete.launches)
 
 
 def test_few_launches_are_counted_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
-    told, _ = diagnosed(monkeypatch, [0, 0, 0, 1])
-    assert {group.kernel: group.launches for group in priorities(told).groups} == Counter(
+    result, _ = diagnosed(monkeypatch, [0, 0, 0, 1])
+    assert {group.kernel: group.launches for group in priorities(result).groups} == Counter(
         str(recorded_profile("reduction").launches["kernel"].iloc[at]) for at in (0, 0, 0, 1)
     )
 

@@ -90,45 +90,45 @@ def source(tmp_path: Path) -> Path:
 
 def test_a_catalogue_kernel_has_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     answers(monkeypatch, TIMES)
-    told = kernel_without_counters("transposeCoalesced", PERM)
-    assert (told.subject, told.times, told.untold, told.remark) == ("transposeCoalesced", TIMES, (), "")
-    assert told.refusal
-    assert (told.refusal.id, told.refusal.hint, told.exit_code) == ("NCU-PERM", "Open them.", 5)
-    (kernel,) = told.kernels
+    report = kernel_without_counters("transposeCoalesced", PERM)
+    assert (report.subject, report.times, report.missing, report.remark) == ("transposeCoalesced", TIMES, (), "")
+    assert report.refusal
+    assert (report.refusal.id, report.refusal.hint, report.exit_code) == ("NCU-PERM", "Open them.", 5)
+    (kernel,) = report.kernels
     assert (kernel.registers, kernel.shared, kernel.barriers, kernel.spilled) == (28, 4096, 1, (0, 0))
     assert kernel.occupancy
     assert (kernel.threads, kernel.occupancy.blocks, kernel.occupancy.share) == (256, 8, 1.0)
-    assert told.launch
-    assert (told.launch.grid, told.launch.block) == ((256, 256, 1), (32, 8, 1))
-    assert told.launch.waves == pytest.approx(65536 / (8 * 132))
-    assert told.launch.useful_rate == pytest.approx(2 * 4 * 8192**2 / 2e6)
-    assert told.launch.rate_unit == "GB/s"
-    assert told.ladder
-    assert "transposeCoalesced" in {rung.kernel for rung in told.ladder.rungs}
+    assert report.launch
+    assert (report.launch.grid, report.launch.block) == ((256, 256, 1), (32, 8, 1))
+    assert report.launch.waves == pytest.approx(65536 / (8 * 132))
+    assert report.launch.useful_rate == pytest.approx(2 * 4 * 8192**2 / 2e6)
+    assert report.launch.rate_unit == "GB/s"
+    assert report.ladder
+    assert "transposeCoalesced" in {rung.kernel for rung in report.ladder.rungs}
 
 
 def test_of_a_kernel_that_computes_the_rate_is_that_of_its_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
     answers(monkeypatch, TIMES)
-    told = kernel_without_counters("doubleLiteral")
-    assert told.launch
-    assert told.launch.rate_unit == "GFLOP/s"
-    first = told.kernels[0].subjects[0]
+    report = kernel_without_counters("doubleLiteral")
+    assert report.launch
+    assert report.launch.rate_unit == "GFLOP/s"
+    first = report.kernels[0].subjects[0]
     assert (first.rule.name, first.rule.code) == ("double-in-float-code", "INST004")
     assert (first.optimization, first.in_loop) == ("lower_precision", True)
     assert first.where[0].code == "x = x * 0.999 + 0.001;"
 
 
-def test_a_file_of_the_users_is_told_with_its_lines(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_the_user_is_reported_with_its_lines(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers(monkeypatch, TIMES)
-    told = source_without_counters(source, WORDS)
-    (kernel,) = told.kernels
+    report = source_without_counters(source, WORDS)
+    (kernel,) = report.kernels
     conversions = next(each for each in kernel.subjects if each.rule.name == "double-in-float-code")
     assert conversions.in_loop
     assert {(place.line, place.code) for place in conversions.where} == {(5, "y[i] = x[i] * 0.5 + r;")}
-    assert told.launch
-    assert (told.launch.sizes, told.launch.useful_rate, told.ladder) == ({"n": 4096}, None, None)
-    assert told.remark == "the results of halve are not checked, for there is no oracle that knows them"
-    assert (told.refusal, told.exit_code) == (None, 0)
+    assert report.launch
+    assert (report.launch.sizes, report.launch.useful_rate, report.ladder) == ({"n": 4096}, None, None)
+    assert report.remark == "the results of halve are not checked, for there is no oracle that knows them"
+    assert (report.refusal, report.exit_code) == (None, 0)
 
 
 def test_arguments_that_do_not_fit_are_refused_before_a_launch(source: Path) -> None:
@@ -136,16 +136,16 @@ def test_arguments_that_do_not_fit_are_refused_before_a_launch(source: Path) -> 
         source_without_counters(source, replace(WORDS, args=WORDS.args[:2]))
 
 
-def test_what_cannot_be_timed_is_named_and_the_rest_is_told(source: Path) -> None:
-    told = source_without_counters(source, WORDS, PERM)
-    assert told.times is None
-    assert [(part.what, part.failure.message) for part in told.untold] == [("times", "no GPU here")]
-    assert told.kernels
-    assert told.launch
-    assert (told.launch.waves, told.exit_code) == (None, 5)
+def test_what_cannot_be_timed_is_named_and_the_rest_is_reported(source: Path) -> None:
+    report = source_without_counters(source, WORDS, PERM)
+    assert report.times is None
+    assert [(part.what, part.failure.message) for part in report.missing] == [("times", "no GPU here")]
+    assert report.kernels
+    assert report.launch
+    assert (report.launch.waves, report.exit_code) == (None, 5)
 
 
-def test_what_cannot_be_taken_apart_is_named_and_the_rest_is_told(
+def test_what_cannot_be_disassembled_is_named_and_the_rest_is_reported(
     source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers(monkeypatch, TIMES)
@@ -154,9 +154,9 @@ def test_what_cannot_be_taken_apart_is_named_and_the_rest_is_told(
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(machine, "find_nvcc", lambda: NVCC)
     monkeypatch.setattr(live, "compile_all", fake_compile(source))
-    told = source_without_counters(source, WORDS)
-    assert [(part.what, part.failure.id) for part in told.untold] == [("machine code", "CuobjdumpNotFound")]
-    assert (told.kernels, told.times, told.exit_code) == ((), TIMES, 0)
+    report = source_without_counters(source, WORDS)
+    assert [(part.what, part.failure.id) for part in report.missing] == [("machine code", "CuobjdumpNotFound")]
+    assert (report.kernels, report.times, report.exit_code) == ((), TIMES, 0)
 
 
 def fake_compile(source: Path) -> object:
@@ -189,20 +189,20 @@ def test_without_a_gpu_code_is_compiled_for_what_the_idioms_are_known_of(
     assert asked == [architecture]
 
 
-def test_where_nothing_can_be_told_the_first_reason_is_raised(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_part_the_first_reason_is_raised(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_code(_: Path) -> tuple[machine_code.KernelCode, ...]:
         raise ToolError("no cuobjdump here", id="CuobjdumpNotFound")
 
     monkeypatch.setattr(machine_code, "code_of_cubin", no_code)
     with pytest.raises(ToolError, match="no cuobjdump here"):
         source_without_counters(source, WORDS)
-    told = source_without_counters(source, WORDS, PERM)
-    assert [part.what for part in told.untold] == ["machine code", "times"]
-    assert told.exit_code == 5
+    report = source_without_counters(source, WORDS, PERM)
+    assert [part.what for part in report.missing] == ["machine code", "times"]
+    assert report.exit_code == 5
 
 
 @pytest.mark.parametrize("failure", [WrongResult("computes 3 wrong elements"), ProgramFailed("an illegal access")])
-def test_a_kernel_that_fails_ends_with_6_where_ncu_was_not_asked(
+def test_a_kernel_that_fails_exits_with_6_where_ncu_was_not_started(
     source: Path, monkeypatch: pytest.MonkeyPatch, failure: NcuviewError
 ) -> None:
     answers(monkeypatch, failure)
@@ -216,12 +216,12 @@ def test_without_a_compiler_there_is_nothing(source: Path, monkeypatch: pytest.M
         source_without_counters(source, WORDS)
 
 
-def test_a_launch_that_is_not_told_is_refused(source: Path) -> None:
+def test_a_missing_launch_is_refused(source: Path) -> None:
     with pytest.raises(UsageError, match="does not say how its kernel is launched"):
         source_without_counters(source, LaunchWords())
 
 
-def test_a_kernel_that_the_catalogue_lacks_is_refused() -> None:
+def test_a_kernel_that_is_not_in_the_catalogue_is_refused() -> None:
     with pytest.raises(UnknownKernel):
         kernel_without_counters("transposeColaesced")
 
@@ -231,10 +231,10 @@ def test_a_recorded_profile_that_cannot_be_read_takes_nothing_else_away(monkeypa
         raise ReportDamaged("the recorded profile is damaged")
 
     monkeypatch.setattr("ncuview.pipeline.ladders.ladder", damaged)
-    told = kernel_without_counters("copyRow", PERM)
-    assert told.ladder is None
-    assert [part.what for part in told.untold] == ["times", "recorded ladder"]
-    assert told.kernels
+    report = kernel_without_counters("copyRow", PERM)
+    assert report.ladder is None
+    assert [part.what for part in report.missing] == ["times", "recorded ladder"]
+    assert report.kernels
 
 
 @pytest.fixture
@@ -245,16 +245,16 @@ def program(source: Path) -> str:
 
 
 def test_a_program_is_looked_into_and_not_run(program: str) -> None:
-    told = program_without_counters([program, "--size", "10"], PERM)
-    (kernel,) = told.kernels
+    report = program_without_counters([program, "--size", "10"], PERM)
+    (kernel,) = report.kernels
     assert kernel.symbol == "_Z5halvePKfPfi"
     assert kernel.occupancy
     assert (kernel.threads, kernel.occupancy.share) == (64, 1.0)
     assert "double-in-float-code" in {subject.rule.name for subject in kernel.subjects}
     assert all(subject.where == () for subject in kernel.subjects)
-    assert (told.times, told.launch, told.ladder, told.untold) == (None, None, None, ())
-    assert "nsys profile" in told.remark
-    assert told.exit_code == 5
+    assert (report.times, report.launch, report.ladder, report.missing) == (None, None, None, ())
+    assert "nsys profile" in report.remark
+    assert report.exit_code == 5
 
 
 def test_of_a_program_with_very_many_kernels_it_is_said_that_some_are_missing(
@@ -265,10 +265,10 @@ def test_of_a_program_with_very_many_kernels_it_is_said_that_some_are_missing(
 
 
 def test_of_a_python_program_only_the_remedy_is_left() -> None:
-    told = program_without_counters(["python3", "train.py"], PERM)
-    assert told.kernels == ()
-    assert [part.what for part in told.untold] == ["machine code"]
-    assert "nothing can be told of a Python program" in told.untold[0].failure.message
+    report = program_without_counters(["python3", "train.py"], PERM)
+    assert report.kernels == ()
+    assert [part.what for part in report.missing] == ["machine code"]
+    assert "nothing can be told of a Python program" in report.missing[0].failure.message
     with pytest.raises(ReportEmpty):
         program_without_counters(["python3", "train.py"])
 
@@ -334,7 +334,7 @@ def test_the_folder_is_not_searched(tmp_path: Path) -> None:
     assert module._line_reader(tmp_path)("a.cu", 1) == ""
 
 
-def test_a_program_whose_line_table_names_a_pipe_is_told_all_the_same(program: str, source: Path) -> None:
+def test_a_program_whose_line_table_names_a_pipe_is_reported(program: str, source: Path) -> None:
     text = source.read_text(encoding="utf-8")
     for name in ("pipe.cu", "/etc/passwd"):
         source.write_text(f'#line 1 "{name}"\n{text}', encoding="utf-8")

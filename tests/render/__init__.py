@@ -1,1 +1,1 @@
-"""Tests of what people and other tools get to read."""
+"""Tests of the output formats."""

@@ -1,4 +1,4 @@
-"""Pages of the HTML report that several tests look at: made up, of one recorded profile, and of the whole catalogue."""
+"""Pages of the HTML report that several tests share: constructed, of one recorded profile, and of the catalogue."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.render.sample import column_read, diagnosis, ladder, launch_near_peak
 
 
 def check(launch: LaunchDiagnosis, result: CheckResult, level: Level = "error") -> Check:
-    """A judgement of a launch's bank conflicts."""
+    """A check of a launch's bank conflicts."""
     return Check(
         kernel=launch.demangled,
         grid=launch.grid,

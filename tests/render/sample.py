@@ -174,7 +174,7 @@ def diagnosis() -> Diagnosis:
 
 
 def ladder() -> Ladder:
-    """Two rungs, and what the step between them promised and gave."""
+    """Two steps of a ladder, with predicted and measured gain."""
     return Ladder(
         family="transpose",
         rungs=(

@@ -28,7 +28,7 @@ def test_each_figure_says_where_it_is_from() -> None:
         "figure value from",
         "launch_ns 1664 emptyKernel",
         "",
-        "What was not measured keeps the value that ncuview ships for this GPU, else its default.",
+        "Values that were not measured are those that ncuview ships for this GPU, else its defaults.",
     ]
 
 

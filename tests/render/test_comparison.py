@@ -1,4 +1,4 @@
-"""A comparison as a page and as JSON: the sentence, the promise, the schema, and hostile text."""
+"""A comparison as a page and as JSON: the sentence, the prediction, the schema, and hostile text."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, get_args
 import pytest
 
 from ncuview.comparison.compare import Comparison, compare
-from ncuview.comparison.prediction import Kept, State
+from ncuview.comparison.prediction import PredictionVerdict, WasteState
 from ncuview.engine.rule_file import OPTIMIZATIONS
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, Passed, TextbookMetric
 from ncuview.records.profile import Device
+from ncuview.render.change_words import change_sentence
 from ncuview.render.comparison import comparison_page, faster_words
 from ncuview.render.document import as_json
-from ncuview.render.sentence import moved_sentence
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import advice_finding, diagnosis, launch_near_peak, launch_with_advice
 from tests.render.schema import problems as problems_of
@@ -73,11 +73,11 @@ def problems(document: Any) -> list[Any]:
     return problems_of(document, "comparison")
 
 
-def test_the_sentence_names_the_mechanism_the_wall_and_the_time() -> None:
-    assert moved_sentence(comparison().pairs[0]) == "bank conflicts 16.5 -> 1; wall l1_data -> dram; time -57%"
+def test_the_sentence_names_the_mechanism_the_bottleneck_and_the_time() -> None:
+    assert change_sentence(comparison().pairs[0]) == "bank conflicts 16.5 -> 1; bottleneck l1_data -> dram; time -57%"
 
 
-def test_what_cost_time_is_told_as_working_against_a_gain() -> None:
+def test_a_change_that_costs_time_is_named_as_against_the_gain() -> None:
     slower = compare(
         Diagnosis(
             (measured(before(), shared_bank_conflict_ways=1.0, shared_load_transactions=1e6, inst_executed=9e7),), ()
@@ -94,13 +94,13 @@ def test_what_cost_time_is_told_as_working_against_a_gain() -> None:
             (),
         ),
     )
-    assert "against it, bank conflicts 1 -> 4" in moved_sentence(slower.pairs[0])
+    assert "against it, bank conflicts 1 -> 4" in change_sentence(slower.pairs[0])
 
 
-def test_a_finding_that_went_is_the_mechanism_where_no_counter_tells() -> None:
+def test_a_finding_that_is_gone_is_the_mechanism_where_no_counter_explains_the_time() -> None:
     bare = (replace(before(), metrics={}, units={}), replace(after(), metrics={}, units={}))
     (pair,) = compare(Diagnosis(bare[:1], ()), Diagnosis(bare[1:], ())).pairs
-    assert moved_sentence(pair).startswith("shared-bank-conflict gone; ")
+    assert change_sentence(pair).startswith("shared-bank-conflict gone; ")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_finding_that_went_is_the_mechanism_where_no_counter_tells() -> None:
 )
 def test_the_time_is_said_as_far_as_it_is_meant(ns: float, said: str) -> None:
     (pair,) = compare(Diagnosis((before(),), ()), Diagnosis((replace(before(), duration_ns=ns),), ())).pairs
-    assert moved_sentence(pair).endswith(said)
+    assert change_sentence(pair).endswith(said)
 
 
 @pytest.mark.parametrize(("speedup", "said"), [(2.0, "2.00x faster"), (0.5, "2.00x slower"), (1.0, "1.00x faster")])
@@ -124,18 +124,17 @@ def test_a_factor_below_one_is_a_loss(speedup: float, said: str) -> None:
     assert faster_words(speedup) == said
 
 
-def test_the_page_says_what_was_promised_and_what_was_got() -> None:
+def test_the_page_shows_predicted_and_measured_gain() -> None:
     assert (
-        "Promise more than promised: shared_memory_padding promised 2.18x (1.94x to 2.29x), got 2.32x, and its"
+        "Advice shared_memory_padding: 2.18x predicted (1.94x to 2.29x), 2.32x measured, above the prediction; its"
         " evidence is gone." in words(comparison())
     )
 
 
-def test_a_gain_that_came_while_the_waste_is_still_there_is_said_to_be_so() -> None:
+def test_a_gain_without_a_change_of_the_waste_is_named() -> None:
     same = replace(before(), duration_ns=before().duration_ns / 2.1)
     text = words(compare(Diagnosis((before(),), ()), Diagnosis((same,), ())))
-    assert "kept: shared_memory_padding" in text
-    assert "got 2.10x, though its evidence is still there." in text
+    assert "2.10x measured, within the prediction; its evidence is still there." in text
 
 
 def test_kernels_of_one_side_are_listed_with_how_often_they_ran() -> None:
@@ -149,14 +148,14 @@ def test_what_could_not_be_checked_and_what_was_forced_are_said() -> None:
     other = replace(diagnosis(), launches=(replace(after(), device=Device("NVIDIA H100", "9.0")),))
     text = words(compare(replace(diagnosis(), launches=(before(),)), other, force=True))
     assert "Compared by force: GPU NVIDIA H200 before, NVIDIA H100 after." in text
-    assert "Not checked, since a report does not say it: clock control, cache control, replay mode." in text
+    assert "Not checked, since a report does not give it: clock control, cache control, replay mode." in text
 
 
 def test_only_pairs_that_changed_are_shown_in_full() -> None:
     kernels = [replace(before(), kernel=f"k{n}", demangled=f"k{n}()") for n in range(6)]
     faster = [replace(each, duration_ns=1e5) if each.kernel in {"k2", "k4"} else each for each in kernels]
     shown = page(compare(Diagnosis(tuple(kernels), ()), Diagnosis(tuple(faster), ())))
-    assert shown.count("\n  Moved ") == 2
+    assert shown.count("\n  Changed ") == 2
     assert "4 more pairs" in shown
     assert all(f"\nk{n} " in shown for n in range(6))
 
@@ -184,7 +183,7 @@ def test_the_document_is_as_its_schema_says() -> None:
     assert document["schema"] == schema("comparison")["title"] == "ncuview.comparison/2"
     (pair,) = document["pairs"]
     assert pair["promise"]["verdict"] == "more than promised"
-    assert [shift["metric"] for shift in pair["moved"]] == ["shared_bank_conflict_ways"]
+    assert [change["metric"] for change in pair["moved"]] == ["shared_bank_conflict_ways"]
     assert [launch["kernel"] for launch in document["only_after"]] == ["new", "new"]
 
 
@@ -223,10 +222,12 @@ def test_the_schema_refuses_what_is_wrong(path: str, value: Any) -> None:
 
 
 def test_the_schema_s_words_are_the_program_s_and_those_of_a_diagnosis() -> None:
-    promise, launch = (schema("comparison")["$defs"][name]["properties"] for name in ("Prediction", "ComparedLaunch"))
-    assert promise["verdict"]["enum"] == list(get_args(Kept))
-    assert promise["evidence"]["enum"] == list(get_args(State))
-    assert promise["optimization"]["enum"] == list(OPTIMIZATIONS)
+    prediction, launch = (
+        schema("comparison")["$defs"][name]["properties"] for name in ("Prediction", "ComparedLaunch")
+    )
+    assert prediction["verdict"]["enum"] == list(get_args(PredictionVerdict))
+    assert prediction["evidence"]["enum"] == list(get_args(WasteState))
+    assert prediction["optimization"]["enum"] == list(OPTIMIZATIONS)
     of_diagnosis = schema()["$defs"]["Launch"]["properties"]
     assert launch.keys() & of_diagnosis.keys() >= {"report", "kernel", "grid", "device", "bottleneck", "verdict"}
 

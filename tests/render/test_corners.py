@@ -1,4 +1,4 @@
-"""What every page says of rare launches: timed by the host, of unknown time, without lines, alone or many."""
+"""Rare launches on every page: timed by the host, of unknown time, without lines, alone or many."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ncuview.catalogue.kernel_file import load_kernels
 from ncuview.cli import printing
 from ncuview.cli.printing import color, discard_stdout, print_text, width
 from ncuview.comparison.compare import compare
-from ncuview.comparison.counters import Shift
+from ncuview.comparison.counters import MetricChange
 from ncuview.engine.priority import priorities
 from ncuview.engine.rule_file import find_rule, load_rules
 from ncuview.reader.settings import Settings
@@ -32,6 +32,7 @@ from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Device, HostTimes, ReportInfo
 from ncuview.render import render
 from ncuview.render.calibration import calibration_page
+from ncuview.render.change_words import metric_change_words
 from ncuview.render.history import render_history
 from ncuview.render.html_report import html_report
 from ncuview.render.html_report.roofline import counted_operations, rooflines
@@ -42,8 +43,7 @@ from ncuview.render.markdown import COMMENT, markdown
 from ncuview.render.notebook import launch_html
 from ncuview.render.outputs import FORMATS, output_text
 from ncuview.render.rule_page import rule_page
-from ncuview.render.sentence import shift_words
-from ncuview.trends.series import History, Reported, history_of
+from ncuview.trends.series import DiagnosedReport, History, history_of
 from tests.builders import FILE, Launch, make_profile, store
 from tests.render.report_pages import recorded
 from tests.render.sample import advice_finding, diagnosis, ladder, launch_near_peak, launch_unclear, launch_with_advice
@@ -80,12 +80,12 @@ every_page = pytest.mark.parametrize("page", [plain, html, notebook, comment])
 
 
 @pytest.mark.parametrize("page", [plain, html])
-def test_times_of_the_host_are_told(page: Callable[[Diagnosis], str]) -> None:
+def test_times_of_the_host_are_shown(page: Callable[[Diagnosis], str]) -> None:
     launch = replace(launch_with_advice(), host=HOST, bottleneck="transfer")
     text = page(of(launch))
     assert "copies to the device " in text
-    assert " in all, which gains are of" in text
-    assert "The copies between host and device are the wall" in text
+    assert " in all; gains refer to this time" in text
+    assert "The bottleneck is the copies between host and device" in text
     assert "GB/s useful" not in text
 
 
@@ -97,7 +97,7 @@ def test_a_change_of_the_source_is_shown(page: Callable[[Diagnosis], str]) -> No
 
 
 @every_page
-def test_a_finding_without_any_line_is_told_all_the_same(page: Callable[[Diagnosis], str]) -> None:
+def test_a_finding_without_any_line_is_shown(page: Callable[[Diagnosis], str]) -> None:
     text = page(of(with_finding(where=(), instructions=(), lines_wanted="")))
     assert "Pad the tile by one column" in text
     assert "coalesced.cu" not in text
@@ -110,13 +110,13 @@ def test_a_line_without_those_around_it(page: Callable[[Diagnosis], str]) -> Non
 
 
 @pytest.mark.parametrize("page", [plain, html, notebook])
-def test_what_the_textbook_does_is_told(page: Callable[[Diagnosis], str]) -> None:
+def test_the_textbook_step_is_shown(page: Callable[[Diagnosis], str]) -> None:
     assert "The documents tile it first." in page(
         of(replace(launch_near_peak(), textbook=("The documents tile it first.",)))
     )
 
 
-def test_useful_operations_are_told_before_useful_bytes() -> None:
+def test_useful_operations_are_preferred_to_useful_bytes() -> None:
     metrics = {"useful_flops": TextbookMetric(5e12, "flop/s", "x"), "effective_bandwidth": TextbookMetric(1e12, "", "")}
     text = plain(of(replace(launch_near_peak(), metrics=metrics)))
     assert "5,000 GFLOP/s useful" in text
@@ -145,9 +145,9 @@ def test_two_ladders_of_which_one_has_neither_advice_nor_measurement() -> None:
         return html_report(Diagnosis((), ()), None, ladders)
 
     assert page(first, replace(first, rungs=rungs)).count("Chart of ") == 1
-    got = '<path class="got"'
-    assert page(first, unmeasured).count(got) == page(first).count(got) + page(unmeasured).count(got)
-    assert page(unmeasured).count(got) < page(first).count(got)
+    measured = '<path class="measured"'
+    assert page(first, unmeasured).count(measured) == page(first).count(measured) + page(unmeasured).count(measured)
+    assert page(unmeasured).count(measured) < page(first).count(measured)
 
 
 def launched(number: int, time_ns: float, **changes: Any) -> LaunchDiagnosis:
@@ -184,8 +184,8 @@ def test_comparisons_of_unknown_times() -> None:
         ("ns", 1e6, 2.5e3, "x 1 ms -> 2.5 us"),
     ],
 )
-def test_what_moved_has_its_unit(unit: str, was: float | None, now: float, shown: str) -> None:
-    assert shift_words(Shift("x", "x", was, now, unit, 1.0, exact=True)) == shown
+def test_a_changed_metric_has_its_unit(unit: str, was: float | None, now: float, shown: str) -> None:
+    assert metric_change_words(MetricChange("x", "x", was, now, unit, 1.0, exact=True)) == shown
 
 
 def test_kernels_without_a_place_under_the_roof_say_why() -> None:
@@ -228,10 +228,10 @@ def test_a_rule_that_still_fires_costs_less_or_more() -> None:
 
 def test_a_calibration_of_which_all_was_measured() -> None:
     shares, figures = {"dram": Attained(0.8, 0.9, 0.95, "dramRead")}, {"launch_ns": Figure(1.0, "empty")}
-    whole = Calibration("NVIDIA H200", "2026-11-21", shares, figures)
-    assert "keeps the value" not in calibration_page(whole, 100)
-    assumed = replace(whole, shares={"dram": Attained(0.8, 0.9, 0.95, "", "it was not launched")})
-    assert "keeps the value" in calibration_page(assumed, 100)
+    complete = Calibration("NVIDIA H200", "2026-11-21", shares, figures)
+    assert "not measured are those" not in calibration_page(complete, 100)
+    assumed = replace(complete, shares={"dram": Attained(0.8, 0.9, 0.95, "", "it was not launched")})
+    assert "not measured are those" in calibration_page(assumed, 100)
 
 
 def test_the_lists_of_kernels_and_rules() -> None:
@@ -328,11 +328,11 @@ def test_without_threads_counted_there_are_no_operations() -> None:
     assert counted_operations(make_profile(Launch(instructions=()))) == {}
 
 
-def test_what_moved_beyond_the_sentence_is_listed_below_it() -> None:
+def test_changes_that_are_not_in_the_sentence_are_listed_below_it() -> None:
     made = compare(of(launched(0, 4e5)), of(launched(0, 1e5)))
     (pair,) = made.pairs
-    further = Shift("x", "bytes read", 8e6, 2e6, "byte", 1.0, exact=True)
-    text = render(replace(made, pairs=(replace(pair, shifts=(*pair.shifts, further)),)))
+    further = MetricChange("x", "bytes read", 8e6, 2e6, "byte", 1.0, exact=True)
+    text = render(replace(made, pairs=(replace(pair, metric_changes=(*pair.metric_changes, further)),)))
     assert "bytes read 8 MB -> 2 MB" in text
 
 
@@ -340,7 +340,7 @@ def test_many_kernels_that_come_and_ranks_that_are_even() -> None:
     old, new = launched(0, 1e6), [launched(number, 1e5) for number in range(1, 20)]
     series = history_of(
         [
-            Reported(point, "rank 0", Diagnosis(launches, (ReportInfo(point, "2025.3.1", created),)), Settings())
+            DiagnosedReport(point, "rank 0", Diagnosis(launches, (ReportInfo(point, "2025.3.1", created),)), Settings())
             for point, launches, created in (
                 ("a", (old,), datetime(2026, 11, 1, tzinfo=UTC)),
                 ("b", (old, *new), datetime(2026, 11, 2, tzinfo=UTC)),
@@ -354,7 +354,7 @@ def test_many_kernels_that_come_and_ranks_that_are_even() -> None:
 def _of_two_ranks() -> History:
     created = datetime(2026, 11, 1, tzinfo=UTC)
     return history_of(
-        Reported("a", rank, Diagnosis((launched(0, 1e6),), (ReportInfo(rank, "2025.3.1", created),)), Settings())
+        DiagnosedReport("a", rank, Diagnosis((launched(0, 1e6),), (ReportInfo(rank, "2025.3.1", created),)), Settings())
         for rank in ("rank 0", "rank 1")
     )
 

@@ -47,7 +47,7 @@ def test_the_document_looks_as_any_json_with_two_spaces(answer: Diagnosis | Ladd
     assert text == json.dumps(json.loads(text), indent=2) + "\n"
 
 
-def test_a_launch_is_a_part_and_made_when_it_is_asked_for() -> None:
+def test_each_launch_is_a_part_that_is_made_on_demand() -> None:
     launch = launch_with_advice()
     bad = replace(launch, textbook=(nan,))  # type: ignore[arg-type]
     made: list[str] = []
@@ -164,7 +164,7 @@ def test_the_schema_refuses_what_is_wrong(path: str, value: Any) -> None:
     assert problems(changed(path, value))
 
 
-def test_advice_is_ranked_and_rejected_findings_are_kept_with_their_reason() -> None:
+def test_advice_is_ranked_and_rejected_findings_have_their_reason() -> None:
     launch = document_of(diagnosis())["launches"][0]
     assert [(f["rank"], f["rule"]) for f in launch["findings"]] == [(1, "SMEM001"), (2, "PAR001")]
     kept = {outcome["rule"]: outcome["rejected"] for outcome in launch["outcomes"] if outcome["outcome"] == "finding"}

@@ -11,7 +11,7 @@ import pytest
 import ncuview
 from ncuview.base.paths import shipped
 from ncuview.records.diagnosis import Diagnosis
-from ncuview.render.frames import findings_frame, metrics_frame, walls_frame
+from ncuview.render.frames import findings_frame, metrics_frame, units_frame
 from tests.render.sample import diagnosis, launch_with_advice
 
 REPORT = shipped("kernels") / "transpose" / "h200.ncu-repz"
@@ -32,7 +32,7 @@ def test_findings_stand_in_the_order_of_what_to_do() -> None:
     assert frame["rejected"].tolist() == ["", "", "not the bottleneck: l1_data at 88% of its peak is"]
 
 
-def test_a_finding_keeps_its_promise_and_its_worst_line() -> None:
+def test_a_finding_has_its_prediction_and_its_worst_line() -> None:
     first = findings_frame(diagnosis()).iloc[0]
     assert (first["low"], first["best"], first["high"]) == (1.94, 2.18, 2.29)
     assert first["saved_ns"] == pytest.approx(328_320 - 328_320 / 2.18)
@@ -50,7 +50,7 @@ def test_a_launch_of_unknown_duration_saves_an_unknown_time() -> None:
     assert findings_frame(Diagnosis((untimed,), ()))["saved_ns"].isna().all()
 
 
-@pytest.mark.parametrize("frame_of", [findings_frame, metrics_frame, walls_frame])
+@pytest.mark.parametrize("frame_of", [findings_frame, metrics_frame, units_frame])
 def test_no_launch_gives_a_frame_without_rows_that_has_its_columns(frame_of: object) -> None:
     assert callable(frame_of)
     empty, full = frame_of(NOTHING), frame_of(diagnosis())
@@ -79,7 +79,7 @@ def test_metrics_have_a_row_for_each_launch_and_their_units_and_sources() -> Non
 
 
 def test_a_unit_that_was_not_collected_is_unknown_and_not_idle() -> None:
-    frame = walls_frame(diagnosis())
+    frame = units_frame(diagnosis())
     assert frame["wall"].tolist() == ["l1_data", "dram", "latency"]
     assert frame["l1_data"].tolist()[:2] == [0.88, 0.31]
     assert isnan(frame["l1_data"].iloc[2])
@@ -87,8 +87,8 @@ def test_a_unit_that_was_not_collected_is_unknown_and_not_idle() -> None:
 
 
 def test_frames_of_a_recorded_profile_hold_every_launch_and_finding(recorded: Diagnosis) -> None:
-    metrics, walls, findings = metrics_frame(recorded), walls_frame(recorded), findings_frame(recorded)
-    assert len(metrics) == len(walls) == len(recorded.launches)
+    metrics, units, findings = metrics_frame(recorded), units_frame(recorded), findings_frame(recorded)
+    assert len(metrics) == len(units) == len(recorded.launches)
     assert set(metrics.dtypes.astype(str)) == {"float64"}
     assert metrics["duration_ns"].tolist() == [launch.duration_ns for launch in recorded.launches]
     first = findings[findings["rank"] == 1].set_index("launch")["best"]
@@ -96,11 +96,11 @@ def test_frames_of_a_recorded_profile_hold_every_launch_and_finding(recorded: Di
         at: launch.findings[0].predicted_speedup.best for at, launch in enumerate(recorded.launches) if launch.findings
     }
     assert metrics.attrs["units"].keys() == metrics.attrs["sources"].keys() == set(metrics.columns)
-    numbers = set(walls.select_dtypes("number").columns)
-    assert walls.attrs["units"].keys() == numbers
+    numbers = set(units.select_dtypes("number").columns)
+    assert units.attrs["units"].keys() == numbers
     assert findings.attrs["units"].keys() <= set(findings.select_dtypes("number").columns)
 
 
 def test_frames_of_two_diagnoses_can_be_put_together() -> None:
-    both = pd.concat([walls_frame(diagnosis()), walls_frame(diagnosis())], keys=["before", "after"])
+    both = pd.concat([units_frame(diagnosis()), units_frame(diagnosis())], keys=["before", "after"])
     pd.testing.assert_frame_equal(both.loc[["before"]].droplevel(0), both.loc[["after"]].droplevel(0))

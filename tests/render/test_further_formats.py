@@ -50,7 +50,7 @@ def test_a_format_gets_the_diagnosis_and_gives_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_format_of_ours_keeps_its_name() -> None:
+def test_a_built_in_format_cannot_be_replaced() -> None:
     assert format_names().count("json") == 1
     assert str(output_text(Diagnosis((), ()), None, "json")).startswith("{")
 
@@ -75,7 +75,7 @@ def test_an_unknown_format_is_refused() -> None:
         further_text(Diagnosis((), ()), "count")
 
 
-def test_the_command_line_knows_what_is_installed(toy: Path, tmp_path: Path) -> None:
+def test_the_command_line_lists_installed_formats(toy: Path, tmp_path: Path) -> None:
     code = add_rule(toy / "rules")
     about = toy / "toy_formats-1.0.dist-info" / "entry_points.txt"
     about.write_text(f"{about.read_text()}\n[ncuview.rules]\ntoy = toy_formats:RULES\nbroken = toy_formats:number\n")

@@ -1,4 +1,4 @@
-"""The page of a gate: what failed first, why, and how the run ends."""
+"""The page of a gate: failures first, with reasons, and the verdict."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_every_check_is_a_line() -> None:
     assert page.count("  ok  ") == 40
 
 
-def test_a_remark_stands_above_all() -> None:
+def test_a_remark_is_the_first_line() -> None:
     page = gate_page(Gate((), "error", "compared by force: GPU A before, B after"))
     assert page.startswith("compared by force: GPU A before, B after.\n")
 

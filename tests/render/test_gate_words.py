@@ -1,4 +1,4 @@
-"""What a gate says: open or closed, and in which words."""
+"""The sentence of a gate: open or closed, and why."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ncuview.records.gate import Check, Gate, Level
-from ncuview.render.gate_words import by_weight, closes, gate_sentence, is_closed
+from ncuview.render.gate_words import closes, gate_sentence, is_closed, unpassed_checks
 from tests.render.gate_sample import failed_error, failed_warning, gate, inconclusive, not_judged, passed
 
 
@@ -35,8 +35,8 @@ def test_only_failures_of_the_level_close_the_gate(check: Check, fail_on: Level,
 
 def test_the_sentence_counts_what_did_not_pass() -> None:
     assert gate_sentence(gate()) == (
-        "gate: closed, for want of data, 3 of 6 checks failed, 1 could not be judged, 1 inconclusive; 2 of these only"
-        " warn (exit code 3)"
+        "gate: closed, because data is missing, 3 of 6 checks failed, 1 could not be judged, 1 inconclusive; 2 of"
+        " these only warn (exit code 3)"
     )
 
 
@@ -49,9 +49,9 @@ def test_the_sentence_counts_what_did_not_pass() -> None:
         ([failed_error(), failed_error(), passed()], "gate: closed, 2 of 3 checks failed (exit code 1)"),
         (
             [inconclusive(), failed_error()],
-            "gate: closed, since it cannot tell, 1 of 2 checks failed, 1 inconclusive (exit code 4)",
+            "gate: closed, because it is inconclusive, 1 of 2 checks failed, 1 inconclusive (exit code 4)",
         ),
-        ([not_judged()], "gate: closed, for want of data, 1 of 1 checks could not be judged (exit code 3)"),
+        ([not_judged()], "gate: closed, because data is missing, 1 of 1 checks could not be judged (exit code 3)"),
     ],
 )
 def test_the_verdict_is_one_sentence(checks: list[Check], said: str) -> None:
@@ -59,7 +59,7 @@ def test_the_verdict_is_one_sentence(checks: list[Check], said: str) -> None:
 
 
 def test_errors_weigh_most_and_what_passed_is_left_out() -> None:
-    weighed = by_weight(Gate(tuple(reversed(gate().checks)), "error"))
+    weighed = unpassed_checks(Gate(tuple(reversed(gate().checks)), "error"))
     assert weighed[0] == failed_error()
     assert [check.result for check in weighed] == ["failed", "inconclusive", "not judged", "failed", "failed"]
 

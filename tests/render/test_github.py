@@ -35,7 +35,7 @@ def commands(text: str) -> list[tuple[str, ...]]:
 
 def test_levels_files_and_lines() -> None:
     text = workflow_commands(diagnosis(), gate(), ROOT)
-    assert text.startswith("gate: closed, for want of data, 3 of 6 checks failed")
+    assert text.startswith("gate: closed, because data is missing, 3 of 6 checks failed")
     found = commands(text)
     assert [level for level, *_ in found] == ["error", *["warning"] * 4, "notice"]
     assert found[0] == (

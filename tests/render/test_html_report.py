@@ -1,4 +1,4 @@
-"""The HTML report: complete without a script, inert whatever names say, in one file, and no larger than promised."""
+"""The HTML report: complete without a script, inert whatever names say, in one file, and within its size limit."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
 from ncuview.records.gate import Gate
 from ncuview.render.html_report import html_report
 from ncuview.render.html_report.elements import element, markup, section
-from ncuview.render.html_report.lines import Heat
+from ncuview.render.html_report.lines import LineData
 from ncuview.render.html_report.numbers import amount
 from ncuview.render.html_report.page import page
 from ncuview.render.html_report.roofline import counted_operations, rooflines
 from ncuview.render.html_report.rows import DETAILED, LISTED, rows_of
-from ncuview.render.html_report.walls import attainable_bounds
+from ncuview.render.html_report.units import attainable_bounds
 from tests.builders import Instruction, Launch, make_profile
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.report_pages import (
@@ -71,7 +71,7 @@ TAGS = {
 ATTRIBUTES = {
     *("lang", "charset", "http-equiv", "content", "name", "rel", "href", "type", "id", "class", "tabindex", "role"),
     *("scope", "colspan", "open", "hidden", "value", "placeholder", "autocomplete", "data-sort", "data-sortable"),
-    *("data-value", "data-filters", "data-points", "data-print", "data-verdict", "data-advice", "data-wall"),
+    *("data-value", "data-filters", "data-points", "data-print", "data-verdict", "data-advice", "data-bottleneck"),
     *("data-gate", "data-words", "aria-label", "aria-labelledby", "aria-hidden", "aria-live", "aria-sort"),
     *("aria-expanded", "aria-controls", "viewbox", "preserveaspectratio", "x", "y", "x1", "x2", "y1", "y2", "width"),
     *("height", "cx", "cy", "r", "d", "transform", "text-anchor"),
@@ -147,7 +147,7 @@ def poisoned_gate(text: str) -> Gate:
 
 
 @given(st.text())
-def test_any_name_stands_in_the_page_as_text(name: str) -> None:
+def test_any_name_is_shown_as_text(name: str) -> None:
     launch = replace(launch_with_advice(), kernel=name, demangled=name)
     tree = check_inert(html_report(Diagnosis((launch,), (), remark=name)))
     if name.isprintable() and name.strip():
@@ -173,11 +173,11 @@ def test_names_that_hide_something_show_it() -> None:
 
 def test_without_a_script_every_kernel_has_its_next_step_with_evidence() -> None:
     tree = parsed(sample_page())
-    for told in (
+    for shown_text in (
         "Pad the tile by one column",
         "shared_memory_padding coalesced.cu:63",
         "Pad the tile by one column: 2.18x faster (1.94x to 2.29x, about 150.6 us)",
-        "65,011,712 of 69,206,016 shared-memory wavefronts are replays. The wall is l1_data",
+        "65,011,712 of 69,206,016 shared-memory wavefronts are replays. The bottleneck is l1_data",
         "transpose/coalesced.cu:63 90% of it",
         "odata[i] = tile[threadIdx.x][threadIdx.y + j];",
         "- __shared__ float tile[32][32];",
@@ -188,15 +188,15 @@ def test_without_a_script_every_kernel_has_its_next_step_with_evidence() -> None
         "thread_coarsening 1.20x instead (PAR001)",
         "fewer_barriers (SYNC001), not the bottleneck: l1_data at 88% of its peak is",
         "Near its peak. Stop here.",
-        "Unclear: no rule promises a gain",
+        "Unclear: no rule predicts a gain",
         "share is not a number",
     ):
-        assert told in words(tree), told
+        assert shown_text in words(tree), shown_text
 
 
 def test_the_first_view_says_how_much_and_what_first() -> None:
     summary = words(parsed(f"<body>{markup_of(sample_page(), 'summary')}</body>"))
-    for told in (
+    for shown_text in (
         "All kernels 472.6 us in 3 launches of 3 kernels",
         "With all advice taken 1.60x faster",
         "Near their peak 1 of 3",
@@ -205,11 +205,11 @@ def test_the_first_view_says_how_much_and_what_first() -> None:
         "38% 177.7 us",
         "kernels near their peak 30%",
     ):
-        assert told in summary
+        assert shown_text in summary
 
 
 @pytest.mark.parametrize(
-    ("launches", "told"),
+    ("launches", "shown_text"),
     [
         ((launch_with_advice(),), "Near their peak 0 of 1"),
         ((launch_near_peak(),), "Near their peak 1 of 1 100% of the time: leave it alone"),
@@ -219,10 +219,10 @@ def test_the_first_view_says_how_much_and_what_first() -> None:
         ),
     ],
 )
-def test_only_finished_kernels_are_to_be_left_alone(launches: tuple[LaunchDiagnosis, ...], told: str) -> None:
+def test_only_finished_kernels_are_to_be_left_alone(launches: tuple[LaunchDiagnosis, ...], shown_text: str) -> None:
     summary = words(parsed(f"<body>{markup_of(html_report(Diagnosis(launches, ())), 'summary')}</body>"))
-    assert told in summary
-    assert ("leave" in summary) == ("leave" in told)
+    assert shown_text in summary
+    assert ("leave" in summary) == ("leave" in shown_text)
 
 
 @pytest.mark.parametrize(
@@ -281,9 +281,9 @@ def test_a_gate_names_what_failed_first_and_links_to_the_kernel() -> None:
 
 def test_a_gate_that_is_open_says_so() -> None:
     passed = replace(gate(), checks=gate().checks[2:3])
-    told = words(parsed(html_report(diagnosis(), passed)))
-    assert "Gate Open 0 of 1 checks failed" in told
-    assert "1 check passed" in told
+    shown_text = words(parsed(html_report(diagnosis(), passed)))
+    assert "Gate Open 0 of 1 checks failed" in shown_text
+    assert "1 check passed" in shown_text
 
 
 def test_of_very_many_checks_the_first_are_shown_and_the_others_counted() -> None:
@@ -292,32 +292,33 @@ def test_of_very_many_checks_the_first_are_shown_and_the_others_counted() -> Non
     tree = check_inert(html_report(diagnosis(), many))
     tables = tree.xpath("//section[@id='gate']//table/tbody")
     assert [len(table.xpath("tr")) for table in tables] == [LISTED, LISTED]
-    told = words(tree)
-    assert f"{LISTED + 1:,} of {2 * LISTED + 6:,} checks failed" in told
-    assert "and 1 more. The same command with --output FILE.json" in told
-    assert f"{LISTED + 5:,} checks passed" in told
-    assert "and 5 more. The same command with --output FILE.json" in told
+    shown_text = words(tree)
+    assert f"{LISTED + 1:,} of {2 * LISTED + 6:,} checks failed" in shown_text
+    assert "and 1 more. The same command with --output FILE.json" in shown_text
+    assert f"{LISTED + 5:,} checks passed" in shown_text
+    assert "and 5 more. The same command with --output FILE.json" in shown_text
 
 
-def test_a_ladder_sets_promises_beside_what_was_got_in_a_chart_and_a_table() -> None:
+def test_a_ladder_shows_predicted_and_measured_gains_in_a_chart_and_a_table() -> None:
     tree = parsed(sample_page())
-    told = markup_of(sample_page(), "ladders")
+    shown_text = markup_of(sample_page(), "ladders")
     for each in ("2.18x", "1.94x to 2.29x", "2.32x", "1,635 GB/s", "The slices are balanced."):
-        assert each in told
+        assert each in shown_text
     (chart,) = tree.xpath("//section[@id='ladders']//svg[@role='img']")
-    promised, got = chart.xpath("circle[@class='promised']/@cx")[0], chart.xpath("path[@class='got']/@d")[0]
-    assert float(promised) < float(re.findall(r"M([\d.]+)", got)[0]), "2.18x promised stands left of 2.32x got"
+    predicted = chart.xpath("circle[@class='predicted']/@cx")[0]
+    measured = chart.xpath("path[@class='measured']/@d")[0]
+    assert float(predicted) < float(re.findall(r"M([\d.]+)", measured)[0]), "2.18x predicted is left of 2.32x measured"
 
 
-def test_a_comparison_tells_what_moved_and_whether_the_promise_held() -> None:
+def test_a_comparison_shows_what_changed_and_whether_the_prediction_held() -> None:
     was = Diagnosis((launch_with_advice(),), ())
     now = Diagnosis(
         (replace(launch_near_peak(), kernel="transposeCoalesced", demangled=launch_with_advice().demangled),), ()
     )
-    told = words(parsed(html_report(now, comparison=compare(was, now))))
-    assert "328.3 us before, 141.8 us after, 2.32x faster" in told
-    assert "wall l1_data -> dram" in told
-    assert "Promise more than promised: shared_memory_padding promised 2.18x" in told
+    shown_text = words(parsed(html_report(now, comparison=compare(was, now))))
+    assert "328.3 us before, 141.8 us after, 2.32x faster" in shown_text
+    assert "bottleneck l1_data -> dram" in shown_text
+    assert "Advice shared_memory_padding: 2.18x predicted" in shown_text
 
 
 def test_launches_of_one_kernel_stand_in_one_row() -> None:
@@ -325,10 +326,10 @@ def test_launches_of_one_kernel_stand_in_one_row() -> None:
     tree = parsed(html_report(Diagnosis((*launches, launch_near_peak()), ())))
     assert len(tree.xpath("//table[@id='kernels-table']/tbody")) == 2
     assert "3 launches" in tree.xpath("string(//tbody[@id='k1'])")
-    assert "launch 2, which stands for the 3 that were profiled" in tree.xpath("string(//tbody[@id='k1'])")
+    assert "launch 2, an example of the 3 that were profiled" in tree.xpath("string(//tbody[@id='k1'])")
 
 
-def test_templates_of_one_name_are_told_apart() -> None:
+def test_templates_of_one_name_are_distinguished_by_their_types() -> None:
     names = [f"void k<(int){size}>(float *)" for size in (4, 8)]
     launches = [replace(launch_near_peak(), kernel="k", demangled=name) for name in names]
     tree = parsed(html_report(Diagnosis(tuple(launches), ())))
@@ -345,15 +346,15 @@ def test_unknown_times_and_metrics_are_no_numbers() -> None:
 def test_metrics_are_in_the_data_with_value_and_definition() -> None:
     data = data_of(parsed(sample_page()))
     places = data["kernels"]["k1"]["metrics"]
-    told = [data["texts"][place] for place in places]
-    at = told.index("achieved_occupancy")
-    assert told[at : at + 4] == [
+    shown_text = [data["texts"][place] for place in places]
+    at = shown_text.index("achieved_occupancy")
+    assert shown_text[at : at + 4] == [
         "achieved_occupancy",
         "94 %",
         "Warps resident per active cycle, as a share of the most that a multiprocessor can hold.",
         "sm__warps_active.avg",
     ]
-    assert told[told.index("effective_bandwidth") + 1] == "1.64 TB/s"
+    assert shown_text[shown_text.index("effective_bandwidth") + 1] == "1.64 TB/s"
 
 
 def test_every_kernel_of_the_catalogue_is_on_its_page_which_is_not_too_large() -> None:
@@ -376,10 +377,12 @@ def test_of_very_many_kernels_the_page_has_those_that_matter_most_and_says_so() 
     assert data_of(tree)["kernels"].keys() == {f"k{number}" for number in range(1, DETAILED + 1)}
     saved = [float(value) for value in table.xpath("tbody/tr[1]/td[3]/@data-value")]
     assert saved == sorted(saved, reverse=True)
-    told = words(tree)
-    assert "in 1,500 launches of 1,500 kernels" in told
-    assert "The first 300 of 1,500 kernels, by the time that their advice saves and then by their own, open" in told
-    assert "and 500 more kernels that are not on this page. The same command with --output FILE.json" in told
+    shown_text = words(tree)
+    assert "in 1,500 launches of 1,500 kernels" in shown_text
+    assert (
+        "The first 300 of 1,500 kernels, by the time that their advice saves and then by their own, open" in shown_text
+    )
+    assert "and 500 more kernels that are not on this page. The same command with --output FILE.json" in shown_text
     last = tree.xpath("string(//tbody[@id='k1000'])")
     assert last.endswith("The rest is not on this page.")
     assert "h200.ncu-repz, launch " in last
@@ -388,9 +391,9 @@ def test_of_very_many_kernels_the_page_has_those_that_matter_most_and_says_so() 
 
 @pytest.mark.parametrize(("kernels", "is_said"), [(DETAILED, False), (DETAILED + 1, True)])
 def test_a_page_that_has_everything_says_nothing_of_limits(kernels: int, is_said: bool) -> None:
-    told = words(parsed(html_report(Diagnosis(very_many().launches[:kernels], ()))))
-    assert ("The first 300 of" in told) is ("The rest is not on this page" in told) is is_said
-    assert "more kernels that are not on this page" not in told
+    shown_text = words(parsed(html_report(Diagnosis(very_many().launches[:kernels], ()))))
+    assert ("The first 300 of" in shown_text) is ("The rest is not on this page" in shown_text) is is_said
+    assert "more kernels that are not on this page" not in shown_text
 
 
 def test_what_failed_a_gate_is_named_though_its_row_is_not_on_the_page() -> None:
@@ -405,7 +408,7 @@ def test_what_failed_a_gate_is_named_though_its_row_is_not_on_the_page() -> None
 def test_every_line_of_a_recorded_kernel_has_its_shares() -> None:
     profile, found = recorded("transpose")
     row = next(row for row in rows_of(found, priorities(found), None) if row.group.kernel == "transposeCoalesced")
-    heat = Heat(profile)
+    heat = LineData(profile)
     ((key, lines, ranges),) = heat.of(row)
     name, texts = heat.files()[key]
     assert name == "transpose/transposeCoalesced.cu"
@@ -465,9 +468,9 @@ def test_the_roofline_of_recorded_kernels_is_what_arithmetic_says() -> None:
 
 def test_kernels_that_have_no_place_under_the_roof_are_named_with_the_reason() -> None:
     _, found = recorded("transpose")
-    told = markup_of(html_report(found), "roofline")
-    assert "30 kernels left out: their floating-point operations were not counted" in told
-    assert "transposeCoalesced" in told
+    shown_text = markup_of(html_report(found), "roofline")
+    assert "30 kernels left out: their floating-point operations were not counted" in shown_text
+    assert "transposeCoalesced" in shown_text
 
 
 def test_memory_that_is_written_attains_less() -> None:
@@ -488,7 +491,7 @@ def test_scaled_amounts_keep_three_digits(value: float, unit: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "unit", "told"),
+    ("value", "unit", "shown_text"),
     [
         (0.844, "ratio 0-1", "84.4 %"),
         (33_554_432.0, "sector", "33,554,432 sector"),
@@ -498,8 +501,8 @@ def test_scaled_amounts_keep_three_digits(value: float, unit: str) -> None:
         (nan, "byte", "unknown"),
     ],
 )
-def test_amounts_have_the_unit_that_people_read(value: float, unit: str, told: str) -> None:
-    assert amount(value, unit) == told
+def test_amounts_have_the_unit_that_people_read(value: float, unit: str, shown_text: str) -> None:
+    assert amount(value, unit) == shown_text
 
 
 def test_the_navigation_lists_the_sections() -> None:

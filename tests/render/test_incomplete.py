@@ -1,4 +1,4 @@
-"""An answer with launches missing, or no answer: every format says so, and none could be taken for a whole one."""
+"""An answer with launches missing, or no answer: every format says so, and none looks like a complete one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from lxml import etree
 
 from ncuview.comparison.compare import compare
-from ncuview.gate.judge import _not_whole
+from ncuview.gate.judge import _incomplete
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.failure import Failure
@@ -23,7 +23,7 @@ from ncuview.render.html_report.history import history_html
 from ncuview.render.notebook import diagnosis_html
 from ncuview.render.outputs import FORMATS, output_text
 from ncuview.trends.document import diagnosis_of
-from ncuview.trends.series import Reported, history_of
+from ncuview.trends.series import DiagnosedReport, history_of
 from tests.render.sample import diagnosis
 from tests.render.schema import problems
 
@@ -50,7 +50,7 @@ def test_every_format_names_what_is_missing(to: str, answer: Diagnosis) -> None:
 
 
 @each_text
-def test_a_whole_answer_says_nothing_of_it(to: str) -> None:
+def test_a_complete_answer_has_no_note_on_missing_launches(to: str) -> None:
     text = text_of(diagnosis(), to)
     assert "Incomplete" not in text
     assert "ncuview_incomplete" not in text
@@ -58,7 +58,7 @@ def test_a_whole_answer_says_nothing_of_it(to: str) -> None:
 
 @each_text
 def test_a_gate_says_it_once(to: str) -> None:
-    gate = Gate((_not_whole(LOST),), "error")
+    gate = Gate((_incomplete(LOST),), "error")
     text = text_of(PARTIAL, to, gate)
     assert "NCU-PART" in text or "NCU&#45;PART" in text
     if to == "junit":
@@ -67,7 +67,7 @@ def test_a_gate_says_it_once(to: str) -> None:
         assert len([each for each in json.loads(text)["runs"][0]["results"] if each["level"] != "note"]) == 1
 
 
-def test_json_keeps_its_schema_and_is_read_back_as_incomplete() -> None:
+def test_json_of_an_incomplete_answer_is_valid_and_reads_back_as_incomplete() -> None:
     for answer in (PARTIAL, NOTHING):
         document = json.loads(as_json(answer))
         assert not problems(document)
@@ -120,15 +120,15 @@ def test_a_gate_over_missing_launches_is_not_open() -> None:
     from tests.gate import made
 
     found = made.launch()
-    whole = made.diagnosis(found)
-    for told, code in ((whole, 0), (replace(whole, failure=LOST), 3)):
-        gate = judge(told, made.profile(found), Budget(), settings={}, spreads=Spreads({}))
+    complete = made.diagnosis(found)
+    for answer, code in ((complete, 0), (replace(complete, failure=LOST), 3)):
+        gate = judge(answer, made.profile(found), Budget(), settings={}, spreads=Spreads({}))
         assert exit_code(gate) == code
 
 
 def test_both_sides_of_a_comparison_are_named() -> None:
-    whole, partial = diagnosis(), PARTIAL
-    for sides in ((whole, partial), (partial, whole)):
+    complete, partial = diagnosis(), PARTIAL
+    for sides in ((complete, partial), (partial, complete)):
         found = compare(*sides)
         assert found.failure == LOST
         assert json.loads(as_json(found))["error"]["id"] == "NCU-PART"
@@ -136,12 +136,14 @@ def test_both_sides_of_a_comparison_are_named() -> None:
             text = output_text(found, None, to)
             assert isinstance(text, str)
             assert "Incomplete" in text, to
-    assert compare(whole, whole).failure is None
+    assert compare(complete, complete).failure is None
 
 
 def test_notebooks_and_histories_name_it() -> None:
     assert "Incomplete: launches 0 to 6" in diagnosis_html(PARTIAL)
-    found = history_of([Reported("first", "", PARTIAL, Settings()), Reported("second", "", diagnosis(), Settings())])
+    found = history_of(
+        [DiagnosedReport("first", "", PARTIAL, Settings()), DiagnosedReport("second", "", diagnosis(), Settings())]
+    )
     assert [each.message for each in found.failures] == [f"first: {LOST.message}"]
     assert "Incomplete: first: launches 0 to 6" in " ".join(history_page(found, width=100, color=False).split())
     assert "Incomplete: first: launches 0 to 6" in history_html(found)

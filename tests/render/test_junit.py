@@ -64,11 +64,11 @@ def test_each_check_is_a_test_and_only_what_closes_the_gate_fails() -> None:
 def test_without_a_gate_nothing_fails_and_the_advice_is_there() -> None:
     document = parsed(junit(diagnosis(), None))
     assert set(outcomes(document).values()) == {"passed"}
-    told = [case.findtext("system-out") or "" for case in document.iter("testcase")]
-    assert "Pad the tile by one column: 2.18x faster (1.94x to 2.29x)" in told[0]
-    assert "transpose/coalesced.cu:63" in told[0]
-    assert "near-peak" in told[1]
-    assert "unclear" in told[2]
+    outputs = [case.findtext("system-out") or "" for case in document.iter("testcase")]
+    assert "Pad the tile by one column: 2.18x faster (1.94x to 2.29x)" in outputs[0]
+    assert "transpose/coalesced.cu:63" in outputs[0]
+    assert "near-peak" in outputs[1]
+    assert "unclear" in outputs[2]
 
 
 def test_a_failure_has_message_type_and_text() -> None:

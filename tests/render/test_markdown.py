@@ -127,9 +127,9 @@ def test_a_next_step_says_what_why_where_and_how_to_check() -> None:
     assert step.findall("summary")[0].text_content() == (
         "1. transposeCoalesced: Pad the tile by one column: 2.18x faster, saves 177.7 us"
     )
-    told = " ".join(step.text_content().split())
+    step_text = " ".join(step.text_content().split())
     for words in ("Why: Up to 32-way", "Where: transpose/coalesced.cu:63", "Check: Profile again", "Assumes: every"):
-        assert words in told
+        assert words in step_text
     blocks = [block.text_content() for block in step.iter("pre")]
     assert "> 63         odata[i] = tile[threadIdx.x][threadIdx.y + j];" in blocks[0]
     assert blocks[1] == "- __shared__ float tile[32][32];\n+ __shared__ float tile[32][32 + 1];\n"

@@ -20,7 +20,7 @@ def test_a_page_has_all_that_is_known(each: TextbookDefinition) -> None:
 
 
 @pytest.mark.parametrize("width", [60, 100])
-def test_only_names_that_must_stay_whole_are_wider(width: int) -> None:
+def test_only_unbreakable_names_are_wider(width: int) -> None:
     lines = [line for each in ALL for line in (metric_page(each, width) + metric_list([each], width)).splitlines()]
     assert all(len(line) <= width or " " not in line.strip() for line in lines)
 
@@ -38,7 +38,7 @@ def test_alternatives_stand_in_the_order_in_which_they_are_tried() -> None:
 
 
 def test_nvidia_s_table_is_quoted_only_where_it_says_something_else() -> None:
-    says = "NVIDIA's table of equivalents says:\n    "
+    says = "NVIDIA's table of equivalents gives:\n    "
     assert f"{says}smsp__inst_executed.avg.per_cycle_active\n" in metric_page(definition("ipc"))
     assert f"{says}n/a\n" in metric_page(definition("inst_replay_overhead"))
     assert says not in metric_page(definition("dram_read_bytes"))

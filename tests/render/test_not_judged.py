@@ -1,4 +1,4 @@
-"""Launches that most rules could not look at, and kernels of vendors' libraries: every format says so, first."""
+"""Launches that most rules could not judge, and kernels of vendors' libraries: every format names them first."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BLIND = replace(
 VENDORS = replace(launch_near_peak(), verdict="not-yours", owner="cuBLAS")
 WHY = "the report holds no code"
 NOT_JUDGED = Diagnosis((BLIND,), ())
-SAID = f"Most rules could not look at the launch: {WHY}."
+SAID = f"Most rules could not judge the launch: {WHY}."
 
 
 @pytest.mark.parametrize("form", ["markdown", "summary", "github", "gitlab", "sarif", "json", "html"])
@@ -41,7 +41,7 @@ def test_each_format_says_that_a_launch_was_not_judged_and_why(form: str) -> Non
 def test_the_terminal_says_it_before_the_first_launch() -> None:
     page = render(NOT_JUDGED)
     assert 0 <= page.index(SAID) < page.index(BLIND.kernel)
-    assert "Not judged: most rules could not look at this launch." in page
+    assert "Not judged: most rules could not judge this launch." in page
 
 
 @pytest.mark.parametrize("form", ["markdown", "summary"])
@@ -49,13 +49,13 @@ def test_no_page_says_that_nothing_can_be_made_faster_of_what_was_not_judged(for
     page = str(output_text(NOT_JUDGED, None, form))
     assert "1 of 1 kernels not judged" in page
     assert "can be made faster" not in page
-    assert "no advice takes any of it away" not in page
+    assert "no advice saves any of it" not in page
 
 
 def test_a_page_of_both_counts_both() -> None:
     both = Diagnosis((launch_with_advice(), BLIND), ())
     assert "1 of 2 kernels can be made faster, 1 not judged" in str(output_text(both, None, "markdown"))
-    assert coverage_sentence(both.launches) == f"Most rules could not look at 1 of 2 launches: {WHY}."
+    assert coverage_sentence(both.launches) == f"Most rules could not judge 1 of 2 launches: {WHY}."
 
 
 def test_junit_skips_the_diagnosis() -> None:

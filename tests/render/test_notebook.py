@@ -102,7 +102,7 @@ def test_advice_is_shown_with_all_that_backs_it() -> None:
     for words in (
         "Pad the tile by one column: 2.18x faster",
         "1.94x to 2.29x, about 150.6 us",
-        "The wall is l1_data",
+        "The bottleneck is l1_data",
         "transpose/coalesced.cu:63  90% of it",
         "tile[threadIdx.x][threadIdx.y + j];",
         "- __shared__ float tile[32][32];",
@@ -116,7 +116,7 @@ def test_advice_is_shown_with_all_that_backs_it() -> None:
     assert "int x = threadIdx.x" not in text, "only what changes is shown"
 
 
-def test_a_launch_near_its_peak_is_told_to_stop() -> None:
+def test_a_launch_near_its_peak_says_stop_here() -> None:
     text = Page(launch_html(launch_near_peak())).text
     assert "Near its peak. Stop here." in text
     assert "faster" not in text
@@ -129,7 +129,7 @@ def test_what_could_not_be_judged_is_said() -> None:
     assert "share is not a number" in text
 
 
-def test_a_ladder_sets_the_promise_beside_the_measurement() -> None:
+def test_a_ladder_shows_prediction_and_measurement() -> None:
     text = Page(ladder_html(ladder())).text
     for words in ("transposeCoalesced", "2.18x", "1.94x to 2.29x", "2.32x", "1,635 GB/s", "The slices are balanced."):
         assert words in text
@@ -164,7 +164,7 @@ def test_no_text_from_a_report_becomes_markup(answer: Diagnosis | Ladder | Launc
 
 
 @given(st.text())
-def test_any_name_stands_in_the_page_as_text(name: str) -> None:
+def test_any_name_is_shown_as_text(name: str) -> None:
     html = diagnosis_html(Diagnosis((replace(launch_near_peak(), kernel=name),), (), remark=name))
     check_safe(html)
     html.encode("utf-8")

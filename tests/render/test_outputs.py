@@ -1,4 +1,4 @@
-"""Every format: chosen by name or ending, made from any answer, and written whole or not at all."""
+"""Every format: chosen by name or ending, made from any answer, and written atomically."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_no_output_holds_a_control_character(text: str) -> None:
         assert not {letter for letter in content if "\x7f" <= letter <= "\x9f" or letter in "\u202e\u2066\u2028"}, to
 
 
-def test_a_file_is_replaced_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+def test_a_file_is_replaced_and_no_temporary_file_is_left(tmp_path: Path) -> None:
     target = tmp_path / "a.json"
     target.write_text("old")
     write_output(target, "new \N{LATIN SMALL LETTER E WITH ACUTE}")
@@ -206,13 +206,13 @@ def test_a_new_file_has_the_permissions_of_any_other(tmp_path: Path) -> None:
 
 
 @each_format
-def test_the_parts_are_the_whole(to: str, tmp_path: Path) -> None:
+def test_the_parts_make_the_complete_text(to: str, tmp_path: Path) -> None:
     whole, parts = output_text(diagnosis(), gate(), to), output_parts(diagnosis(), gate(), to)
     write_output(tmp_path / "a", parts)
     assert (tmp_path / "a").read_bytes() == (whole if isinstance(whole, bytes) else whole.encode())
 
 
-def test_json_of_many_launches_is_never_whole_in_memory(tmp_path: Path) -> None:
+def test_json_of_many_launches_is_never_in_memory_as_one_text(tmp_path: Path) -> None:
     many = Diagnosis(tuple(replace(launch_with_advice(), index=index) for index in range(500)), diagnosis().reports)
     write_output(tmp_path / "warm.json", output_parts(diagnosis(), None, "json"))
     tracemalloc.start()

@@ -54,7 +54,7 @@ def test_a_line_between_two_others_joins_them() -> None:
     assert sum("code" in row for row in shown) == len(range(8, 15))
 
 
-def test_lines_of_two_files_are_kept_apart() -> None:
+def test_lines_of_two_files_are_separate() -> None:
     assert sum("code 10" in row for row in page(line(9), line(10, file="b.cu"))) == 2
 
 

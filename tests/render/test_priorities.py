@@ -60,19 +60,19 @@ def many() -> Diagnosis:
         (100, 35, ""),
     ],
 )
-def test_the_ranking_has_as_many_rows_as_asked_for_and_counts_the_others(top: int, listed: int, others: str) -> None:
+def test_the_ranking_has_the_requested_rows_and_counts_the_others(top: int, listed: int, others: str) -> None:
     shown = render(many(), width=120, top=top)
     lines = [line for line in table(shown) if not line.startswith("and ")]
     assert [line.split()[0] for line in lines] == [str(rank) for rank in range(1, listed + 1)]
     assert [line for line in shown.split("\n") if "--top" in line] == [others] * bool(others)
-    assert shown.count("\n  Walls ") == min(top, 35)
+    assert shown.count("\n  Units ") == min(top, 35)
 
 
 def test_without_a_number_of_kernels_a_page_of_them_is_ranked_and_three_are_shown_in_full() -> None:
     launches = many().launches * 2
     shown = render(Diagnosis(launches, ()), width=120)
     assert "and 5 more with 14% of the time; --top N shows more" in shown
-    assert shown.count("\n  Walls ") == 3
+    assert shown.count("\n  Units ") == 3
 
 
 def test_the_bound_is_of_all_kernels_together() -> None:
@@ -80,9 +80,9 @@ def test_the_bound_is_of_all_kernels_together() -> None:
     assert "Together they take 472.6 us; with all first advice taken 294.9 us are left, 1.60x faster" in words
 
 
-def test_without_advice_nothing_is_promised() -> None:
+def test_without_advice_no_gain_is_predicted() -> None:
     words = " ".join(page(Diagnosis((launch_near_peak(),), ())).split())
-    assert "and no advice takes any of it away." in words
+    assert "and no advice saves any of it." in words
     assert "faster" not in words
 
 
@@ -93,11 +93,11 @@ def test_without_launches_there_is_no_table() -> None:
 @pytest.mark.parametrize("full", [0, 1, 2])
 def test_the_first_groups_are_shown_in_full(full: int) -> None:
     shown = page(diagnosis(), full=full)
-    assert shown.count("\n  Walls ") == full
+    assert shown.count("\n  Units ") == full
     assert ("Pad the tile by one column" in shown) == (full > 0)
 
 
-def test_templates_of_one_name_are_told_apart() -> None:
+def test_templates_of_one_name_are_distinguished_by_their_types() -> None:
     two = tuple(replace(launch_with_advice(), kernel="k", demangled=f"void k<{n}>(int)") for n in (1, 2))
     shown = "".join(page(Diagnosis(two, ()), width=120).split())
     assert "voidk<1>(int)" in shown
@@ -109,7 +109,7 @@ def test_what_the_total_leaves_out_is_said() -> None:
     answer = Diagnosis(launches, (), launched={("another", (1, 1, 1), (1, 1, 1)): 5})
     words = " ".join(page(answer).split())
     assert "1 launches are not in these times: their durations were not collected." in words
-    assert "5 launches are not in these times: none of their configuration was profiled." in words
+    assert "5 launches are not in these times: no launch of their configuration was profiled." in words
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])

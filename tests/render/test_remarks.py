@@ -1,4 +1,4 @@
-"""What is said about single places: in which order, where, and once only."""
+"""Remarks: their order, their places, and that each appears once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_an_unknown_duration_saves_nothing() -> None:
         ("", "budget/"),
     ],
 )
-def test_rules_are_told_from_metrics(subject: str, identity: str) -> None:
+def test_rules_are_distinguished_from_metrics(subject: str, identity: str) -> None:
     assert rule_id(subject) == identity
 
 

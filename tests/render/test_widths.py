@@ -65,7 +65,7 @@ def ranking() -> tuple[Diagnosis, dict[int, Cells]]:
 
 
 def long_ladder() -> tuple[Ladder, dict[int, Cells]]:
-    """Rungs over 10 with documents that say much, and their cells."""
+    """More than 10 steps with long document texts, and their cells."""
     advised, last = small_ladder().rungs
     said = "963.833 ms, Tegra (the document names no model)"
     names = ["transposeCoalesced", "transpose_parallel_per_element_tiled_padded_16x16", TEMPLATE]
@@ -156,7 +156,17 @@ def test_each_column_keeps_its_heading(width: int) -> None:
     ranked = priorities_page(RANKING, PRIORITIES, listed=3, full=0, width=width, color=False)
     for heading in ("# kernel", "grid, block", "runs", "time", "share", "first advice", "gain", "saves", "each launch"):
         assert shown_whole(heading, ranked.replace("each launch:", "each launch"))
-    for heading in ("# kernel", "time", "rate", "wall", "first advice", "promised", "got", "by", "document"):
+    for heading in (
+        "# kernel",
+        "time",
+        "rate",
+        "bottleneck",
+        "first advice",
+        "predicted",
+        "measured",
+        "by",
+        "document",
+    ):
         assert shown_whole(heading, render(LADDER, width=width).replace("document:", "document"))
 
 

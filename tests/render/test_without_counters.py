@@ -1,4 +1,4 @@
-"""The page and the document of what is said without counters."""
+"""The page and the document of the report without counters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ import pytest
 
 from ncuview.catalogue.event_times import EventTimes
 from ncuview.metrics.occupancy import Occupancy
-from ncuview.pipeline.without_counters import CodePlace, KernelFacts, LaunchFacts, RuleSubject, Untold, WithoutCounters
+from ncuview.pipeline.without_counters import (
+    CodePlace,
+    KernelFacts,
+    LaunchFacts,
+    MissingPart,
+    RuleSubject,
+    WithoutCounters,
+)
 from ncuview.records.diagnosis import RuleId
 from ncuview.records.failure import Failure
 from ncuview.render.without_counters import without_counters_document, without_counters_page
@@ -56,7 +63,7 @@ def sample(**changed: Any) -> WithoutCounters:
         launch=LaunchFacts(KERNEL, (256, 256, 1), (32, 8, 1), 1024, {"n": 8192}, 62.06, 1634.2, "GB/s"),
         times=EventTimes("NVIDIA H100 80GB HBM3", "9.0", 132, (330e3, 328.5e3, 335e3)),
         kernels=(facts(),),
-        untold=(Untold("machine code", Failure("ToolError", "it failed:\n  twice.", "Try again.", 5)),),
+        missing=(MissingPart("machine code", Failure("ToolError", "it failed:\n  twice.", "Try again.", 5)),),
         remark="nobody checked the results",
         ladder=ladder(),
     )
@@ -64,20 +71,20 @@ def sample(**changed: Any) -> WithoutCounters:
 
 
 def bare(**changed: Any) -> WithoutCounters:
-    nothing = sample(launch=None, times=None, kernels=(), untold=(), remark="", ladder=None)
+    nothing = sample(launch=None, times=None, kernels=(), missing=(), remark="", ladder=None)
     return replace(nothing, **changed)
 
 
-def page(told: WithoutCounters, width: int = 100) -> str:
-    return without_counters_page(told, width=width, color=False)
+def page(report: WithoutCounters, width: int = 100) -> str:
+    return without_counters_page(report, width=width, color=False)
 
 
 def refuse_constant(name: str) -> NoReturn:
     raise AssertionError(f"{name} is not JSON")
 
 
-def document(told: WithoutCounters) -> Any:
-    return json.loads(without_counters_document(told), parse_constant=refuse_constant)
+def document(report: WithoutCounters) -> Any:
+    return json.loads(without_counters_document(report), parse_constant=refuse_constant)
 
 
 def problems(content: Any) -> list[Any]:
@@ -90,7 +97,7 @@ def test_page_and_document_stay_as_they_are(golden: Callable[[str, str], None]) 
 
 
 @pytest.mark.parametrize(
-    "told",
+    "report",
     [
         sample(),
         bare(),
@@ -98,9 +105,9 @@ def test_page_and_document_stay_as_they_are(golden: Callable[[str, str], None]) 
         sample(launch=replace(sample().launch, waves=None, useful_rate=None)),  # type: ignore[type-var]
     ],
 )
-def test_every_document_is_as_the_schema_says(told: WithoutCounters) -> None:
-    assert not problems(document(told))
-    assert document(told)["schema"] == "ncuview.without_counters/2"
+def test_every_document_is_as_the_schema_says(report: WithoutCounters) -> None:
+    assert not problems(document(report))
+    assert document(report)["schema"] == "ncuview.without_counters/2"
 
 
 def test_the_schema_takes_nothing_else() -> None:
@@ -118,23 +125,23 @@ def test_the_document_has_what_the_page_rounds() -> None:
     assert len(found["recorded_ladder"]["rungs"]) == len(ladder().rungs)
 
 
-def test_the_remedy_comes_before_all_that_is_told() -> None:
+def test_the_remedy_comes_before_all_facts() -> None:
     lines = page(sample()).splitlines()
     at = {word: next(n for n, line in enumerate(lines) if word in line) for word in ("Remedy", "Time", "Code", "Shows")}
     assert lines[2] == "No counters: Only administrators may read this GPU's counters [NCU-PERM]."
     assert at["Remedy"] == 3
     assert sorted(at, key=lambda word: at[word]) == ["Remedy", "Time", "Code", "Shows"]
-    assert "`ncuview doctor` says which of these applies here." in " ".join(page(sample()).split())
+    assert "`ncuview doctor` finds which of these applies here." in " ".join(page(sample()).split())
 
 
 def test_what_was_not_refused_has_no_remedy() -> None:
-    assert "ncu was not started, as asked for" in page(bare(refusal=None))
+    assert "ncu was not started, as requested" in page(bare(refusal=None))
     assert "Remedy" not in page(bare(refusal=None))
 
 
-def test_no_gain_is_promised_for_what_the_code_shows() -> None:
+def test_no_gain_is_predicted_from_code_alone() -> None:
     shown = page(sample(ladder=None))
-    assert "No gain is promised: only counters say what these cost." in shown
+    assert "No gain is predicted: only counters show what these cost." in shown
     assert "faster" not in shown
     assert "x\n" not in shown
 
@@ -155,12 +162,12 @@ def test_no_gain_is_promised_for_what_the_code_shows() -> None:
             facts(occupancy=Occupancy(0, 0.0, {"warps": 2, "registers": 0})),
             "no block of 256 threads fits: too much of registers",
         ),
-        (facts(occupancy=None, capability="13.0"), "unknown: the limits of compute capability 13.0 are not"),
-        (facts(spilled=None), "spills that cannot be told from arrays in local memory"),
+        (facts(occupancy=None, capability="13.0"), "unknown: the limits of compute capability 13.0 are not known"),
+        (facts(spilled=None), "spills that cannot be distinguished from arrays in local memory"),
         (facts(spilled=(228, 152), stack=152), "228 bytes of spill stores and 152 of loads, 152 bytes of local memory"),
         (facts(barriers=4, shared=0), "no spills, 4 barriers"),
         (facts(barriers=0, subjects=()), "4,096 bytes of static shared memory Occupied 75%"),
-        (facts(capability="8.0"), "here they may go unseen"),
+        (facts(capability="8.0"), "here some may be missed"),
     ],
 )
 def test_each_state_of_a_kernel_has_its_words(kernel: KernelFacts, words: str) -> None:
@@ -189,8 +196,8 @@ def test_what_a_launch_does_not_have_is_left_out() -> None:
     assert "Time" not in page(sample(times=None))
 
 
-def test_a_failure_is_told_on_one_line() -> None:
-    assert "Untold   machine code: it failed: twice. Try again." in page(sample())
+def test_a_failure_is_shown_on_one_line() -> None:
+    assert "Missing  machine code: it failed: twice. Try again." in page(sample())
 
 
 def test_of_the_ladder_the_kernel_and_what_it_leads_to_are_shown() -> None:
@@ -209,10 +216,10 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 
 @each_hostile_text
 def test_hostile_text_is_inert(text: str) -> None:
-    told = poisoned(sample(ladder=None), text)
-    shown = page(told)
+    report = poisoned(sample(ladder=None), text)
+    shown = page(report)
     assert all(character == "\n" or character.isprintable() for character in shown)
     assert not any(line.startswith(("::", "##[")) for line in shown.splitlines())
-    assert document(told)["kernels"][0]["name"] == text.encode("utf-16", "surrogatepass").decode(
+    assert document(report)["kernels"][0]["name"] == text.encode("utf-16", "surrogatepass").decode(
         "utf-16", "surrogatepass"
     )

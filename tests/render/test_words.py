@@ -43,8 +43,8 @@ def test_what_could_not_be_judged_is_not_called_far_from_its_peak() -> None:
         make_profile(busy, busy.without("launch__occupancy_limit_registers"), Launch()), load_rules()
     ).launches
     assert verdict_headline(judged) == "Near its peak. Stop here."
-    assert verdict_headline(unjudged) == "Unclear: no rule promises a gain, and some could not judge the launch."
-    assert verdict_reason(unjudged).endswith(" at 90% of its peak. What the rules could not judge is listed below.")
+    assert verdict_headline(unjudged) == "Unclear: no rule predicts a gain, and some could not judge the launch."
+    assert verdict_reason(unjudged).endswith(" at 90% of its peak. The rules that could not judge it are listed below.")
     assert verdict_headline(idle).endswith("the launch is not near its peak.")
     assert "listed below" not in verdict_reason(idle)
 
@@ -74,7 +74,7 @@ def test_rules_that_want_the_machine_code_say_so_and_do_not_ask_for_metrics() ->
     assert words == "precise-function: it cannot be judged: no machine code was read"
 
 
-def test_who_has_an_export_is_told_to_give_the_report() -> None:
+def test_the_hint_for_an_export_asks_for_the_report() -> None:
     profile = make_profile(Launch().without("launch__occupancy_limit_registers"))
     [launch] = diagnose(profile, load_rules()).launches
     assert "-o mine ./program" not in skipped_words(launch)

@@ -87,7 +87,7 @@ def test_without_reports_those_kernels_are_profiled_here(monkeypatch: pytest.Mon
         profiled.extend(each.kernel.name for each in launches)
         return make_profile(launch("aluPipe", "alu", 90.0))
 
-    monkeypatch.setattr(calibration, "profiled_here", here)
+    monkeypatch.setattr(calibration, "profile_here", here)
     assert calibration.calibrate().shares["alu"].best == 0.9
     assert profiled == list(KERNELS)
 

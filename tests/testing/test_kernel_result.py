@@ -57,13 +57,13 @@ def test_a_metric_of_ncu_is_known_under_its_own_name(transpose: KernelResult) ->
     assert (duration.what, duration.unit) == ("gpu__time_duration.sum", "ns")
 
 
-def test_advice_and_promise_are_those_of_the_diagnosis(transpose: KernelResult) -> None:
+def test_advice_and_prediction_are_those_of_the_diagnosis(transpose: KernelResult) -> None:
     kernel = transpose.kernel("transposeCoalesced")
     assert kernel.advice == "shared_memory_padding"
-    assert kernel.promised == kernel.findings[0].predicted_speedup.best > 2
+    assert kernel.predicted == kernel.findings[0].predicted_speedup.best > 2
     assert kernel.verdict == "advice"
     finished = transpose.kernel("transposeNoBankConflicts")
-    assert (finished.advice, finished.findings, finished.promised, finished.verdict) == ("", (), 1.0, "near-peak")
+    assert (finished.advice, finished.findings, finished.predicted, finished.verdict) == ("", (), 1.0, "near-peak")
 
 
 def test_a_number_of_several_kernels_is_refused_with_their_names(transpose: KernelResult) -> None:
@@ -139,7 +139,7 @@ def test_counts_of_launches_that_do_different_things_are_no_number(bank_patterns
     kernel = bank_patterns.kernel("bank_strided")
     with pytest.raises(UsageError, match=r"shared_bank_conflict_ways is .* to 31\.9.* they do different things"):
         kernel["shared_bank_conflict_ways"]
-    ways = [work["shared_bank_conflict_ways"] for work in kernel.works]
+    ways = [group["shared_bank_conflict_ways"] for group in kernel.launch_groups]
     assert len(ways) == len(set(ways)) == 5
 
 

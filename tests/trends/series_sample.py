@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
 from ncuview.records.profile import Device, ReportInfo
-from ncuview.trends.series import Reported
+from ncuview.trends.series import DiagnosedReport
 from tests.render.sample import launch_near_peak, launch_with_advice
 
 FIRST_DAY = datetime(2026, 11, 1, tzinfo=UTC)
@@ -29,16 +29,16 @@ def reported(
     rank: str = "",
     ncu_version: str = "2025.3.1",
     settings: Settings | None = None,
-) -> Reported:
-    """A report at a point, written on this day of the month, or at a time that nobody knows."""
+) -> DiagnosedReport:
+    """A report at a point, written on this day of the month, or without a date."""
     path = f"{point}/{rank or 'report'}.ncu-rep"
     created = FIRST_DAY + timedelta(days=day) if day is not None else None
     info = ReportInfo(path, ncu_version, created)
-    told = tuple(replace(each, report=path, index=at) for at, each in enumerate(launches))
-    return Reported(point, rank, Diagnosis(told, (info,)), settings or Settings())
+    placed = tuple(replace(each, report=path, index=at) for at, each in enumerate(launches))
+    return DiagnosedReport(point, rank, Diagnosis(placed, (info,)), settings or Settings())
 
 
-def series_of(times: Mapping[str, Sequence[float | None]]) -> list[Reported]:
+def series_of(times: Mapping[str, Sequence[float | None]]) -> list[DiagnosedReport]:
     """A report for each place of the sequences, with the kernels that have a time there."""
     count = max(map(len, times.values()))
     return [

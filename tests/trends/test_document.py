@@ -38,7 +38,7 @@ def read_back(folder: Path, answer: Diagnosis) -> Diagnosis:
     return found
 
 
-def test_a_recorded_profile_reads_back_as_the_document_that_it_was(tmp_path: Path) -> None:
+def test_a_document_of_a_recorded_profile_reads_back_as_the_same_diagnosis(tmp_path: Path) -> None:
     real = analyze(shipped("kernels") / "reduction" / "h200.ncu-repz")
     assert render(read_back(tmp_path, real), "json") == render(real, "json")
 
@@ -93,12 +93,12 @@ def test_what_was_rejected_stays_no_advice(tmp_path: Path) -> None:
 
 
 @each_hostile_text
-def test_hostile_texts_come_through_unchanged(tmp_path: Path, text: str) -> None:
+def test_hostile_texts_are_read_unchanged(tmp_path: Path, text: str) -> None:
     poison = poisoned(diagnosis(), text)
     assert render(read_back(tmp_path, poison), "json") == render(poison, "json")
 
 
-def lacking(key: str) -> Callable[[dict[str, Any]], object]:
+def without(key: str) -> Callable[[dict[str, Any]], object]:
     return lambda content: content.pop(key)
 
 
@@ -107,10 +107,10 @@ def launch_with(**changed: Any) -> Callable[[dict[str, Any]], object]:
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "message"),
     [
-        (lacking("launches"), "'launches' is missing"),
-        (lacking("priorities"), "'priorities' is missing"),
+        (without("launches"), "'launches' is missing"),
+        (without("priorities"), "'priorities' is missing"),
         (launch_with(grid=[1, 2]), "grid"),
         (launch_with(duration_ns="long"), "duration_ns"),
         (launch_with(units=None), "units"),
@@ -123,17 +123,17 @@ def launch_with(**changed: Any) -> Callable[[dict[str, Any]], object]:
     ],
 )
 def test_a_damaged_document_is_named_with_what_is_wrong(
-    tmp_path: Path, damage: Callable[[dict[str, Any]], object], told: str
+    tmp_path: Path, damage: Callable[[dict[str, Any]], object], message: str
 ) -> None:
     content = json.loads(render(diagnosis(), "json"))
     damage(content)
     file = tmp_path / "d.json"
     file.write_text(json.dumps(content))
-    with pytest.raises(ReportDamaged, match=f"d.json is damaged: .*{told}"):
+    with pytest.raises(ReportDamaged, match=f"d.json is damaged: .*{message}"):
         read_document(file)
 
 
-def test_a_document_that_was_cut_is_damaged(tmp_path: Path) -> None:
+def test_a_truncated_document_is_damaged(tmp_path: Path) -> None:
     file = written(tmp_path, diagnosis())
     file.write_text(file.read_text()[:5000])
     with pytest.raises(ReportDamaged, match="is damaged"):
@@ -141,7 +141,7 @@ def test_a_document_that_was_cut_is_damaged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "3", '{"schema": "ncuview.ladder/1"}', "not JSON", "[" * 100_000])
-def test_other_json_is_no_diagnosis(tmp_path: Path, text: str) -> None:
+def test_other_json_is_not_a_diagnosis(tmp_path: Path, text: str) -> None:
     file = tmp_path / "other.json"
     file.write_text(text)
     assert read_document(file) is None

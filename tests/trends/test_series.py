@@ -9,14 +9,14 @@ import pytest
 
 from ncuview.reader.settings import Settings
 from ncuview.records.profile import Device
-from ncuview.trends.series import Reported, Series, history_of
+from ncuview.trends.series import DiagnosedReport, Series, history_of
 from tests.trends.series_sample import launch, reported, series_of
 
 A100 = Device("NVIDIA A100", "8.0")
 US = 1000.0
 
 
-def only(reports: list[Reported]) -> Series:
+def only(reports: list[DiagnosedReport]) -> Series:
     (series,) = history_of(reports).series
     return series
 
@@ -32,15 +32,15 @@ def test_points_are_in_the_order_of_their_names_where_one_does_not_say() -> None
     assert [point.name for point in only(reports).points] == ["v2", "v9", "v10"]
 
 
-def test_the_kernel_that_moved_comes_first_with_what_moved() -> None:
+def test_the_kernel_whose_time_changed_comes_first_with_its_counters() -> None:
     reports = series_of({"steady": [9e6] * 4, "slower": [1e5, 1e5, 2e5, 2e5]})
     reports[2:] = [
         reported(f"c{at}", [launch("steady", 9e6), launch("slower", 2e5, advice=False)], at) for at in (2, 3)
     ]
     series = only(reports)
     assert [kernel.kernel for kernel in series.kernels] == ["slower", "steady"]
-    assert [kernel.kernel for kernel in series.moved] == ["slower"]
-    (step,) = series.moved[0].steps
+    assert [kernel.kernel for kernel in series.changed] == ["slower"]
+    (step,) = series.changed[0].steps
     assert (step.at, step.since, step.before_ns, step.after_ns) == (2, 1, 1e5, 2e5)
     assert step.is_confirmed
     assert step.pair.longest[0].bottleneck == "l1_data"
@@ -54,7 +54,7 @@ def test_gpus_are_series_of_their_own_and_never_compared() -> None:
     history = history_of(reports)
     assert [series.device.name for series in history.series] == ["NVIDIA H200", "NVIDIA A100"]
     assert [len(series.points) for series in history.series] == [4, 3]
-    assert not any(series.moved for series in history.series)
+    assert not any(series.changed for series in history.series)
 
 
 @pytest.mark.parametrize(
@@ -71,15 +71,15 @@ def test_nothing_is_compared_across_another_clock_or_cache_control(
         reported(f"c{at}", [launch("k", 1e5 if at < 3 else 2e5)], at, settings=settings[at >= 3]) for at in range(6)
     ]
     series = only(reports)
-    assert not series.moved
+    assert not series.changed
     (found,) = series.breaks
     assert found.at == 3
     assert re.fullmatch(words, found.words)
 
 
 def test_an_unknown_setting_is_no_break() -> None:
-    told = [Settings("base"), Settings(), Settings("base")]
-    series = only([reported(f"c{at}", [launch("k", 1e5)], at, settings=each) for at, each in enumerate(told)])
+    conditions = [Settings("base"), Settings(), Settings("base")]
+    series = only([reported(f"c{at}", [launch("k", 1e5)], at, settings=each) for at, each in enumerate(conditions)])
     assert not series.breaks
 
 
@@ -89,13 +89,13 @@ def test_another_release_of_ncu_is_a_break_and_another_patch_is_none() -> None:
     assert [(each.at, each.words) for each in only(reports).breaks] == [(2, "ncu 2025.3 before, 2026.1 after")]
 
 
-def test_kernels_come_and_go() -> None:
+def test_new_and_missing_kernels_are_listed() -> None:
     series = only(series_of({"always": [1e5] * 3, "new": [None, 1e5, 1e5], "gone": [1e5, 1e5, None]}))
     assert [kernel.kernel for kernel in series.new] == ["new"]
     assert [kernel.kernel for kernel in series.gone] == ["gone"]
 
 
-def test_the_typical_launch_speaks_for_a_point() -> None:
+def test_the_launch_of_median_time_is_the_example_of_a_point() -> None:
     times = [120 * US, 100 * US, 110 * US, nan]
     (kernel,) = only([reported("c0", [launch("k", time) for time in times], 0)]).kernels
     assert kernel.last.time_ns == 110 * US
@@ -109,7 +109,7 @@ def test_an_unknown_time_stays_unknown() -> None:
     assert not kernel.steps
 
 
-def test_ranks_are_set_beside_each_other_and_the_slowest_is_named() -> None:
+def test_ranks_are_compared_and_the_slowest_is_named() -> None:
     times = {"rank 0": 100 * US, "rank 1": 101 * US, "rank 2": 99 * US, "rank 10": 150 * US}
     series = only([reported("c0", [launch("k", time)], 0, rank) for rank, time in times.items()])
     assert series.points[0].ranks == ("rank 0", "rank 1", "rank 2", "rank 10")
@@ -120,7 +120,7 @@ def test_ranks_are_set_beside_each_other_and_the_slowest_is_named() -> None:
     assert [kernel.kernel for kernel in series.uneven] == ["k"]
 
 
-def test_even_ranks_are_not_reported() -> None:
+def test_ranks_with_the_same_time_are_not_reported() -> None:
     series = only([reported("c0", [launch("k", 1e5)], 0, f"rank {rank}") for rank in range(4)])
     assert not series.uneven
 
@@ -129,18 +129,18 @@ def test_one_rank_has_no_imbalance() -> None:
     assert only([reported("c0", [launch("k", 1e5)], 0, "rank 0")]).kernels[0].last.imbalance is None
 
 
-def test_launches_that_do_different_things_are_followed_apart() -> None:
+def test_launch_groups_are_series_of_their_own() -> None:
     times = [[1e5, 1e6], [1e5, 1e6], [1.5e5, 1e6], [1.5e5, 1e6]]
     series = only([reported(f"c{at}", [launch("k", time) for time in both], at) for at, both in enumerate(times)])
     first, second = series.kernels
-    assert [(kernel.work, kernel.works) for kernel in (first, second)] == [(1, 2), (2, 2)]
+    assert [(kernel.group, kernel.groups) for kernel in (first, second)] == [(1, 2), (2, 2)]
     assert [step.at for step in first.steps] == [2]
     assert not second.steps
 
 
-def test_launches_are_taken_together_where_not_every_point_has_all_of_them() -> None:
+def test_launch_groups_are_merged_where_points_have_different_numbers() -> None:
     times = [[1e5, 1e6], [1e5], [1e5, 1e6]]
     series = only([reported(f"c{at}", [launch("k", time) for time in both], at) for at, both in enumerate(times)])
     (kernel,) = series.kernels
-    assert (kernel.work, kernel.works) == (1, 1)
+    assert (kernel.group, kernel.groups) == (1, 1)
     assert [reading.launches for reading in kernel.readings] == [2, 1, 2]

@@ -101,6 +101,6 @@ def test_the_noise_of_a_median_falls_with_the_number_of_launches() -> None:
     assert noise_of_median([many]) < noise_of_median([few])
 
 
-def test_ranks_that_differ_are_no_noise() -> None:
-    alike, apart = [[150.0 * US] * 5] * 2, [[100 * US] * 5, [200 * US] * 5]
-    assert noise_of_median(apart) == pytest.approx(noise_of_median(alike))
+def test_differences_between_ranks_are_not_noise() -> None:
+    same, apart = [[150.0 * US] * 5] * 2, [[100 * US] * 5, [200 * US] * 5]
+    assert noise_of_median(apart) == pytest.approx(noise_of_median(same))

@@ -1,6 +1,6 @@
-"""``html_report``: a diagnosis, with gate, ladders and comparison where given, as one self-contained HTML page.
+"""``html_report``: a ``Diagnosis``, with gate, ladders and comparison where given, as one self-contained HTML page.
 
-The page needs no other file and shows the essential without a script; with the ``Profile``, each line's share too.
+Without a script the page shows the next steps and all kernels; with the ``Profile`` it has each source line's share.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ncuview.render.html_report.changes import changes_section
 from ncuview.render.html_report.checks import Ids, checks_section
 from ncuview.render.html_report.data import report_data
 from ncuview.render.html_report.elements import dim, element
+from ncuview.render.html_report.glossary import glossary_section
 from ncuview.render.html_report.kernels import kernels_section
 from ncuview.render.html_report.ladders import ladders_section
-from ncuview.render.html_report.meaning import meaning_section
 from ncuview.render.html_report.page import page, shipped
 from ncuview.render.html_report.roofline import counted_operations, rooflines
 from ncuview.render.html_report.roofline_chart import roofline_section
@@ -43,22 +43,22 @@ def html_report(
     """A diagnosis as one self-contained page.
 
     Args:
-        diagnosis: What the page is about.
-        gate: What a budget or baseline says of it.
+        diagnosis: The diagnosis to show.
+        gate: The result of a budget or baseline.
         ladders: Families, each from naive to best.
-        comparison: What moved since a baseline.
-        profile: What ``diagnosis`` was made from. With it, the page shows every line of each kernel with its share of
-            executed instructions and of warp samples, and the floating-point operations that the machine code did.
+        comparison: The comparison with an earlier profile.
+        profile: The profile of ``diagnosis``. With it, the page shows every line of each kernel with its share of
+            executed instructions and of warp samples, and the floating-point operations from the machine code.
     """
     ranked = priorities(diagnosis)
     rows = rows_of(diagnosis, ranked, gate)
     listed = rows[:LISTED]
     ids: Ids = {(row.group.demangled, row.group.grid, row.group.block): row.id for row in reversed(listed)}
-    heat = None
+    line_data = None
     if profile is not None:
-        from ncuview.render.html_report.lines import Heat
+        from ncuview.render.html_report.lines import LineData
 
-        heat = Heat(profile)
+        line_data = LineData(profile)
 
     def parts() -> Iterator[ET.Element]:
         yield dim(provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark))
@@ -76,14 +76,14 @@ def html_report(
             yield roofline_section(lines)
         if ladders:
             yield ladders_section(ladders, ids)
-        yield meaning_section()
+        yield glossary_section()
 
-    data = report_data(rows, heat)
+    data = report_data(rows, line_data)
     return page(_title(diagnosis), list(parts()), data, style=shipped("report.css"), script=shipped("report.js"))
 
 
 def _title(diagnosis: Diagnosis) -> str:
-    """Named after the kernel where there is one, else after the report, else after how many reports there are."""
+    """The kernel's name where there is one kernel; else the report's name; else the number of reports."""
     kernels = {launch.kernel for launch in diagnosis.launches}
     if len(kernels) == 1 and (name := kernels.pop()).strip():
         return f"{name}: what to do next"

@@ -1,4 +1,7 @@
-"""HTML section of a ``Comparison`` in the report: a row per pair of launches, predicted and measured speedup."""
+"""HTML section of a ``Comparison`` in the report (``changes_section``): a row per pair of launches with its speedup.
+
+Each row also has a sentence on what changed, and the predicted and measured speedup of the first advice.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,21 @@ from xml.etree import ElementTree as ET
 from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import Comparison, Pair
 from ncuview.records.diagnosis import LaunchDiagnosis
-from ncuview.render.comparison import faster_words, promise_words
+from ncuview.render.change_words import change_sentence
+from ncuview.render.comparison import faster_words, prediction_words
 from ncuview.render.html_report.checks import Ids
 from ncuview.render.html_report.details import scrolled
 from ncuview.render.html_report.elements import Part, dim, element, hidden, section
-from ncuview.render.sentence import moved_sentence
 from ncuview.render.words import provenance, step_words
 
 _SHOWN = 12
-"""Pairs, those that changed most; the others are folded."""
+"""The number of pairs that are shown, largest change first; the others are folded."""
 _WIDEST = 4.0
 """A bar ends at this factor, faster or slower."""
 
 
 def changes_section(comparison: Comparison, ids: Ids) -> ET.Element:
-    """Where both come from, the time of all, and the pairs by how much their time changed."""
+    """The sources of both sides, total time, and the pairs by the change of their time."""
     parts: list[Part] = []
     for label, side in (("before", comparison.before), ("after", comparison.after)):
         parts.append(dim(f"{label}: {provenance(side.reports, side.launches, side.remark)}"))
@@ -31,7 +34,7 @@ def changes_section(comparison: Comparison, ids: Ids) -> ET.Element:
         parts.append(element("p", f"Compared by force: {'; '.join(comparison.differences)}.", css="warn"))
     if comparison.unknown:
         parts.append(
-            element("p", f"Not checked, since a report does not say it: {', '.join(comparison.unknown)}.", css="warn")
+            element("p", f"Not checked, since a report does not give it: {', '.join(comparison.unknown)}.", css="warn")
         )
     parts.append(element("p", _total(comparison)))
     parts.append(_table(comparison.pairs[:_SHOWN], ids))
@@ -46,7 +49,7 @@ def changes_section(comparison: Comparison, ids: Ids) -> ET.Element:
 
 
 def _table(pairs: Sequence[Pair], ids: Ids) -> ET.Element:
-    names = ("kernel", "before", "after", "speedup", "", "what moved")
+    names = ("kernel", "before", "after", "speedup", "", "what changed")
     numbers = {"before", "after", "speedup"}
     head = element(
         "tr",
@@ -83,7 +86,7 @@ def _pair(pair: Pair, ids: Ids) -> ET.Element:
         element("td", duration(pair.after_ns), css="number", data_value=_value(pair.after_ns)),
         element("td", change, css="number", data_value=_value(pair.speedup)),
         element("td", *([] if not known or pair.is_noise else [_bar(pair.speedup)])),
-        element("td", *_said(pair, was, now)),
+        element("td", *_changes(pair, was, now)),
     )
 
 
@@ -91,15 +94,15 @@ def _value(number: float) -> str:
     return repr(number) if isfinite(number) else ""
 
 
-def _said(pair: Pair, was: LaunchDiagnosis, now: LaunchDiagnosis) -> Iterator[Part]:
-    yield f"{moved_sentence(pair)}."
-    if pair.promise:
-        yield element("p", f"Promise {promise_words(pair.promise)}.")
+def _changes(pair: Pair, was: LaunchDiagnosis, now: LaunchDiagnosis) -> Iterator[Part]:
+    yield f"{change_sentence(pair)}."
+    if pair.prediction:
+        yield element("p", f"Advice {prediction_words(pair.prediction)}.")
     yield dim(f"next: {step_words(now)}, before: {step_words(was)}")
 
 
 def _bar(speedup: float) -> ET.Element:
-    """From the middle to the right where it got faster, to the left where it got slower; logarithmic."""
+    """A bar from the middle to the right for a speedup, to the left for a slowdown; logarithmic."""
     length = min(abs(log(speedup)) / log(_WIDEST), 1.0) * 50
     faster = speedup >= 1
     return element(

@@ -1,4 +1,7 @@
-"""HTML section of a ``Gate`` in the report: verdict, a table of checks that did not pass, the others folded."""
+"""HTML section of a ``Gate`` in the report (``checks_section``): verdict, a table of checks that did not pass, others.
+
+Checks that passed are folded. ``Ids`` maps kernels to the ids of their rows on the page.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from xml.etree import ElementTree as ET
 from ncuview.comparison.compare import launch_words
 from ncuview.records.gate import Check, Gate
 from ncuview.records.profile import Extent
-from ncuview.render.gate_words import by_weight, gate_sentence
+from ncuview.render.gate_words import gate_sentence, unpassed_checks
 from ncuview.render.html_report.details import check_css, scrolled
 from ncuview.render.html_report.elements import Part, dim, element, section
 from ncuview.render.html_report.rows import LISTED
@@ -22,7 +25,7 @@ def checks_section(gate: Gate, ids: Ids) -> ET.Element:
     sentence = gate_sentence(gate)
     parts: list[Part] = [element("p", f"{sentence[:1].upper()}{sentence[1:]}.")]
     parts += [element("p", gate.remark)] if gate.remark else []
-    open_checks = by_weight(gate)
+    open_checks = unpassed_checks(gate)
     passed = [check for check in gate.checks if check.result == "passed"]
     parts += [_table(open_checks, ids)] if open_checks else []
     if passed:
@@ -32,7 +35,7 @@ def checks_section(gate: Gate, ids: Ids) -> ET.Element:
 
 
 def _table(checks: Sequence[Check], ids: Ids) -> ET.Element:
-    """The first checks; a browser takes seconds to show tens of thousands."""
+    """The first checks; a browser needs seconds to show tens of thousands."""
     names = ("result", "level", "kernel", "what", "judgement", "from")
     head = element("tr", *(element("th", name, scope="col", data_sort="rising") for name in names))
     rows = [

@@ -1,7 +1,6 @@
-"""Build the JSON data of the HTML report's script: each kernel's metrics and lines, as references to a table of texts.
+"""Build the JSON data of the HTML report's script (``report_data``): each detailed kernel's metrics and source lines.
 
-Every text stands once (``Texts``), so that the page stays small; ``definition_of`` gives the meaning of a metric. The
-module ``lines`` gives the data of source lines.
+``Texts`` stores every text once, so that the page stays small; ``definition_of`` gives the meaning of a metric.
 """
 
 from __future__ import annotations
@@ -16,23 +15,23 @@ from ncuview.render.html_report.numbers import amount
 from ncuview.render.html_report.rows import KernelRow
 
 if TYPE_CHECKING:
-    from ncuview.render.html_report.lines import Heat
+    from ncuview.render.html_report.lines import LineData
 
 _OF_KERNEL_FILES = {
     "effective_bandwidth": "Useful bytes of the problem, over the time.",
     "useful_flops": "Useful floating-point operations of the problem, over the time.",
 }
-"""What only kernel files define."""
+"""Metrics that only kernel files define."""
 
 
 class Texts:
-    """Each text once, in the order in which it was first asked for."""
+    """Each text once, in the order of its first use."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
 
     def place(self, text: str) -> int:
-        """Where a text is in ``all``."""
+        """The index of a text in ``all``."""
         return self._places.setdefault(text, len(self._places))
 
     def all(self) -> list[str]:
@@ -40,20 +39,20 @@ class Texts:
         return list(self._places)
 
 
-def report_data(rows: Sequence[KernelRow], heat: Heat | None) -> Mapping[str, Any]:
-    """``texts``; ``kernels`` that have details, by the id of their row; ``files``.
+def report_data(rows: Sequence[KernelRow], line_data: LineData | None) -> Mapping[str, Any]:
+    """``texts``; ``kernels`` with details, by the id of their row; ``files``.
 
-    Of a kernel, ``metrics`` is a flat list with four texts for each metric: name, value, definition and source.
-    ``lines`` is what ``Heat.of`` says.
+    A kernel's ``metrics`` is a flat list with four texts for each metric: name, value, definition and source. Its
+    ``lines`` is the result of ``LineData.of``.
     """
     texts = Texts()
     detailed = [row for row in rows if row.detailed]
     kernels = {row.id: {"metrics": list(_metrics(row.shown, texts))} for row in detailed}
-    if heat:
+    if line_data:
         for row in detailed:
-            if lines := heat.of(row):
+            if lines := line_data.of(row):
                 kernels[row.id]["lines"] = lines
-    return {"texts": texts.all(), "kernels": kernels, "files": heat.files() if heat else {}}
+    return {"texts": texts.all(), "kernels": kernels, "files": line_data.files() if line_data else {}}
 
 
 def _metrics(launch: LaunchDiagnosis, texts: Texts) -> list[int]:
@@ -66,6 +65,6 @@ def _metrics(launch: LaunchDiagnosis, texts: Texts) -> list[int]:
 
 
 def definition_of(name: str) -> str:
-    """What a metric says, in one sentence; empty where nobody has written it down."""
+    """The definition of a metric, in one sentence; empty where there is none."""
     known = definitions().get(name)
     return known.definition if known else _OF_KERNEL_FILES.get(name, "")

@@ -1,6 +1,8 @@
-"""HTML details of one kernel's row in the report: next step, evidence, source, change, use of units, other findings.
+"""HTML details of a ``KernelRow`` in the report (``kernel_details``): next step, evidence, source, change, units.
 
-Also the gate's failed and inconclusive checks, the row's other launches, and a table of textbook metrics.
+They also hold the gate's checks, the row's other launches, all other outcomes, and a table of textbook metrics.
+
+``scrolled`` and ``check_css`` serve other sections too.
 """
 
 from __future__ import annotations
@@ -14,52 +16,54 @@ from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotAppli
 from ncuview.records.gate import Check
 from ncuview.render.html_report.elements import Part, dim, element, hidden
 from ncuview.render.html_report.rows import KernelRow
-from ncuview.render.html_report.walls import walls_table
+from ncuview.render.html_report.units import units_table
 from ncuview.render.words import (
+    advice_headline,
     advice_reason,
     also_words,
+    bottleneck_words,
     changed_lines,
     check_words,
     device_words,
     excerpts,
+    gain_bounds,
     host_words,
     place_words,
-    promise_bounds,
-    promise_headline,
     rejected_words,
     shown_file,
     skipped_words,
     step_words,
     verdict_headline,
     verdict_reason,
-    wall_words,
 )
 
 _LAUNCHES = 50
-"""More launches of one row are counted, not listed."""
+"""Further launches of one row are counted, not listed."""
 
 Labelled = tuple[str, Sequence[Part]]
 
 
 def kernel_details(row: KernelRow) -> ET.Element:
-    """The part for one row, of the launch that stands for it."""
+    """The details of a row, for its example launch."""
     if not row.detailed:
         return element("div", *_identity(row), dim("The rest is not on this page."), css="details")
     launch = row.shown
-    said = [*_checks(row.checks), *(_advice(launch, launch.findings[0]) if launch.findings else _verdict(launch))]
-    made = element("div", _list(said), element("div", walls_table(launch), *_launches(row), css="aside"), css="columns")
+    shown = [*_checks(row.checks), *(_advice(launch, launch.findings[0]) if launch.findings else _verdict(launch))]
+    made = element(
+        "div", _list(shown), element("div", units_table(launch), *_launches(row), css="aside"), css="columns"
+    )
     folded = [*_rest(launch), *_deferred(launch)]
     return element("div", *_identity(row), made, *folded, css="details")
 
 
 def _identity(row: KernelRow) -> Iterator[Part]:
-    """What the row itself leaves out."""
+    """The parts of the kernel's identity that the row itself does not show."""
     group, launch = row.group, row.shown
     if group.demangled != row.name:
         yield element("p", element("code", group.demangled))
     where = f"{device_words(launch.device)}; {launch.report}, launch {launch.index}"
     if len(row.launches) > 1:
-        where += f", which stands for the {len(row.launches):,} that were profiled"
+        where += f", an example of the {len(row.launches):,} that were profiled"
     if group.launches > group.profiled:
         where += f" of {group.launches:,}"
     yield dim(where)
@@ -70,9 +74,9 @@ def _identity(row: KernelRow) -> Iterator[Part]:
         yield dim(f"{host_words(launch.host)}.")
 
 
-def _list(said: Sequence[Labelled]) -> ET.Element:
+def _list(entries: Sequence[Labelled]) -> ET.Element:
     made = element("dl")
-    for label, parts in said:
+    for label, parts in entries:
         made.append(element("dt", label))
         made.append(element("dd", *parts))
     return made
@@ -91,15 +95,15 @@ def _checks(checks: Sequence[Check]) -> Iterator[Labelled]:
 
 
 def check_css(check: Check) -> str:
-    """The colour of a check: of a failure that counts as an error, of a warning, of the others."""
+    """The colour class of a check: a failed error, a failed or inconclusive warning, or none."""
     if check.result == "failed":
         return "bad" if check.level == "error" else "warn"
     return "warn" if check.result == "inconclusive" else ""
 
 
 def _advice(launch: LaunchDiagnosis, finding: Finding) -> Iterator[Labelled]:
-    bounds = dim(f" ({promise_bounds(launch, finding)})", "span")
-    yield "Next", [element("strong", promise_headline(finding), css="gain"), bounds]
+    bounds = dim(f" ({gain_bounds(launch, finding)})", "span")
+    yield "Next", [element("strong", advice_headline(finding), css="gain"), bounds]
     yield "Why", [advice_reason(launch, finding)]
     places = list(_places(finding))
     if places:
@@ -154,17 +158,17 @@ def _code(excerpt: Sequence[SourceLine]) -> ET.Element:
 
 
 def heat(share: float) -> int:
-    """A share as one of the ten steps of the scale of colours; 0 is none."""
+    """The step of the colour scale for a share, 1 to 10; 0 for a share of 0."""
     return min(10, max(1, round(10 * share))) if share > 0 else 0
 
 
 def scrolled(content: ET.Element, label: str) -> ET.Element:
-    """A part that scrolls by itself where it is too wide, also by the keyboard."""
+    """A part that scrolls by itself where it is too wide, also with the keyboard."""
     return element("div", content, css="scrolled", tabindex="0", role="group", aria_label=label)
 
 
 def _change(finding: Finding) -> Iterator[Part]:
-    """The change of the user's own source; else how it looks on kernels of the catalogue."""
+    """The edit of the user's own source; else the change on kernels of the catalogue."""
     if finding.edit and finding.edit.diff:
         yield f"{finding.edit.title}:"
         yield _diff(finding.edit.diff.splitlines())
@@ -197,12 +201,13 @@ def _launches(row: KernelRow) -> Iterator[Part]:
             "tr",
             element("td", str(launch.index), css="number"),
             element("td", duration(launch.whole_ns), css="number"),
-            element("td", wall_words(launch)),
+            element("td", bottleneck_words(launch)),
             element("td", step_words(launch)),
         )
         for launch in row.launches[:_LAUNCHES]
     ]
-    head = element("tr", *(element("th", name, scope="col") for name in ("launch", "time", "wall", "next step")))
+    columns = ("launch", "time", "bottleneck", "next step")
+    head = element("tr", *(element("th", name, scope="col") for name in columns))
     rest = len(row.launches) - len(body)
     yield element(
         "details",
@@ -213,22 +218,23 @@ def _launches(row: KernelRow) -> Iterator[Part]:
 
 
 def _rest(launch: LaunchDiagnosis) -> Iterator[Part]:
-    """Other advice, what was rejected and why, and the rules that had nothing to say."""
-    said: list[Labelled] = [("Also", [element("p", also_words(finding))]) for finding in launch.findings[1:]]
+    """Other advice, rejected findings with their reasons, and the rules without a finding."""
+    entries: list[Labelled] = [("Also", [element("p", also_words(finding))]) for finding in launch.findings[1:]]
     rejected = [each for each in launch.outcomes if isinstance(each, Finding) and each.rejected]
-    said += [("Not", [element("p", f"{rejected_words(each)}. {each.message}.")]) for each in rejected]
-    said += [("Textbook", [note]) for note in launch.textbook]
-    said += [("Broken", [f"{each.rule.code}: {each.message}"]) for each in launch.outcomes if isinstance(each, Broken)]
-    said += [("Skipped", [words])] if (words := skipped_words(launch)) else []
+    entries += [("Rejected", [element("p", f"{rejected_words(each)}. {each.message}.")]) for each in rejected]
+    entries += [("Textbook", [note]) for note in launch.textbook]
+    broken = [each for each in launch.outcomes if isinstance(each, Broken)]
+    entries += [("Broken", [f"{each.rule.code}: {each.message}"]) for each in broken]
+    entries += [("Skipped", [words])] if (words := skipped_words(launch)) else []
     for label, kind in (("Passed", Passed), ("No case", NotApplicable)):
         names = ", ".join(each.rule.name for each in launch.outcomes if isinstance(each, kind))
-        said += [(label, [names])] if names else []
-    if said:
-        yield element("details", element("summary", "Other advice, and what was rejected"), _list(said))
+        entries += [(label, [names])] if names else []
+    if entries:
+        yield element("details", element("summary", "Other advice, and what was rejected"), _list(entries))
 
 
 def _deferred(launch: LaunchDiagnosis) -> Iterator[Part]:
-    """What the script fills from the page's data when it is opened."""
+    """Parts that the script fills from the page's data when they are opened."""
     yield element("div", css="lines")
     if any(isfinite(metric.value) for metric in launch.metrics.values()):
         summary = element("summary", f"Textbook metrics ({len(launch.metrics)})")

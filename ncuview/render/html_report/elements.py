@@ -1,24 +1,27 @@
-"""Build HTML and SVG elements as ElementTree trees from untrusted text, and serialise them escaped (``markup``)."""
+"""Build HTML and SVG elements as ElementTree trees from untrusted text (``element``), and serialise them (``markup``).
+
+``section``, ``dim`` and ``hidden`` are elements of every page; ``fill`` adds parts; ``safe`` cleans a text.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
-from ncuview.render.text import safe_text, without_orders
+from ncuview.render.text import safe_text, without_ci_commands
 
 Part = ET.Element | str
-"""What an element holds."""
+"""A child of an element."""
 
 
 def element(tag: str, *parts: Part, css: str = "", **attributes: str | float) -> ET.Element:
-    """An element and what it holds.
+    """An element with its children.
 
     Args:
         tag: Its name.
         parts: Elements and texts, in order.
         css: Its classes.
-        attributes: The others; ``_`` stands for ``-``, and one at the end is dropped: ``for_``, ``data_value``.
+        attributes: All other attributes; ``_`` becomes ``-``, and a trailing one is dropped: ``for_``, ``data_value``.
     """
     made = ET.Element(tag, {"class": css} if css else {})
     for name, value in attributes.items():
@@ -27,7 +30,7 @@ def element(tag: str, *parts: Part, css: str = "", **attributes: str | float) ->
 
 
 def fill(made: ET.Element, parts: Iterable[Part]) -> ET.Element:
-    """Put more into an element."""
+    """Append children to an element."""
     for part in parts:
         if isinstance(part, ET.Element):
             made.append(part)
@@ -39,7 +42,7 @@ def fill(made: ET.Element, parts: Iterable[Part]) -> ET.Element:
 
 
 def safe(text: str) -> str:
-    """Safe text that keeps its line breaks, and tabs as spaces: names and source code alike."""
+    """Safe text that keeps its line breaks, with tabs as spaces, for names and for source code."""
     return "\n".join(safe_text(line.expandtabs(4)) for line in text.split("\n"))
 
 
@@ -50,15 +53,15 @@ def section(name: str, title: str, *parts: Part) -> ET.Element:
 
 
 def dim(text: str, tag: str = "p") -> ET.Element:
-    """Words of lesser weight."""
+    """A text in a weaker colour."""
     return element(tag, text, css="dim")
 
 
 def hidden(text: str) -> ET.Element:
-    """Words for those who do not see the page."""
+    """A text for screen readers only."""
     return element("span", text, css="hidden")
 
 
 def markup(tree: ET.Element) -> str:
-    """The tree as HTML, no line of which is an order to a CI job that prints it."""
-    return without_orders(ET.tostring(tree, encoding="unicode", method="html"))
+    """The tree as HTML without a line that is a command to a CI job that prints it."""
+    return without_ci_commands(ET.tostring(tree, encoding="unicode", method="html"))

@@ -1,4 +1,4 @@
-"""HTML page of a ``History`` (a series of reports), per GPU: kernels whose time moved, all kernels, ranks, points."""
+"""HTML page of a ``History`` (``history_html``), per GPU: kernels whose time changed, all kernels, ranks and points."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from ncuview.render.trend_words import (
     step_sentence,
     summary_words,
 )
-from ncuview.render.words import failure_sentence, step_words, wall_words
+from ncuview.render.words import bottleneck_words, failure_sentence, step_words
 from ncuview.trends.series import History, KernelTrend, Point, Reading, Series, Step
 
 _WIDTH, _HEIGHT = 100.0, 100.0
 _LEAST_SPAN = 0.1
-"""A line is drawn over at least this share of the time, so that noise does not look like a mountain."""
+"""The time axis spans at least this share of the time, so that noise does not look like a large change."""
 _COLUMNS = (
     ("kernel", "rising", ""),
     ("over the points", "", ""),
     ("first", "falling", "number less"),
     ("newest", "falling", "number"),
-    ("moved", "falling", "number"),
-    ("wall", "rising", "less"),
+    ("changed", "falling", "number"),
+    ("bottleneck", "rising", "less"),
     ("next step", "rising", ""),
 )
 
@@ -47,8 +47,8 @@ def history_html(history: History) -> str:
 def _parts(series: Series, at: int, *, several: bool) -> Iterator[ET.Element]:
     suffix, of = (f"-{at}", f", {series.device.name}") if several else ("", "")
     yield section(f"summary{suffix}", f"Summary{of}", *_summary(series))
-    if series.moved:
-        yield section(f"moved{suffix}", f"What moved{of}", _scrolled(_moved(series), "What moved"), dim(MEANING))
+    if series.changed:
+        yield section(f"changed{suffix}", f"Changes{of}", _scrolled(_changed(series), "Changes"), dim(MEANING))
     yield section(f"kernels{suffix}", f"Kernels{of}", *_kernels(series, f"kernels{suffix}"))
     if any(point.ranks for point in series.points):
         yield section(f"ranks{suffix}", f"Ranks{of}", *_ranks(series))
@@ -62,7 +62,7 @@ def _summary(series: Series) -> Iterator[ET.Element]:
         yield element("p", line)
     for words, kernels in (("New since the first point", series.new), ("Gone at the newest", series.gone)):
         if kernels:
-            items = (element("li", f"{_name(kernel)}: {_stay(kernel, series)}") for kernel in kernels)
+            items = (element("li", f"{_name(kernel)}: {_range(kernel, series)}") for kernel in kernels)
             yield element("details", element("summary", f"{words}: {len(kernels)}"), element("ul", *items))
 
 
@@ -70,25 +70,25 @@ def _name(kernel: KernelTrend) -> str:
     return f"{kernel.kernel}, {configuration_words(kernel)}"
 
 
-def _stay(kernel: KernelTrend, series: Series) -> str:
+def _range(kernel: KernelTrend, series: Series) -> str:
     first, last = (series.points[reading.at].name for reading in (kernel.readings[0], kernel.last))
     return f"at {first}" if first == last else f"{first} to {last}"
 
 
-def _moved(series: Series) -> ET.Element:
+def _changed(series: Series) -> ET.Element:
     rows = []
-    for kernel in series.moved:
+    for kernel in series.changed:
         steps = [element("p", f"{step_sentence(step, series)}.") for step in reversed(kernel.steps)]
         name = element("th", kernel.kernel, dim(configuration_words(kernel), "small"), scope="row")
         rows.append(element("tr", name, element("td", *steps)))
-    return _table("What moved", ("kernel", "moved"), rows, "moves")
+    return _table("Changes", ("kernel", "change"), rows, "moves")
 
 
 def _kernels(series: Series, name: str) -> Iterator[ET.Element]:
     head = element("tr", *(_heading(*column) for column in _COLUMNS))
     table = element(
         "table",
-        element("caption", "Kernels, those whose time moved most first", css="hidden"),
+        element("caption", "Kernels, the largest change of time first", css="hidden"),
         element("thead", head),
         *(_kernel(kernel, series, f"{name}-{at}") for at, kernel in enumerate(series.kernels, start=1)),
         id=f"{name}-table",
@@ -109,10 +109,10 @@ def _heading(name: str, order: str, css: str) -> ET.Element:
 
 
 def _filters(series: Series, name: str) -> ET.Element:
-    search = element("input", type="search", placeholder="Name, wall, advice ...", autocomplete="off")
+    search = element("input", type="search", placeholder="Name, bottleneck, advice ...", autocomplete="off")
     choices = [
-        _choice("moved", "Moved", ["moved", "did not move"]),
-        _choice("wall", "Wall", sorted({kernel.last.launch.bottleneck for kernel in series.kernels})),
+        _choice("changed", "Changed", ["changed", "unchanged"]),
+        _choice("bottleneck", "Bottleneck", sorted({kernel.last.launch.bottleneck for kernel in series.kernels})),
     ]
     return element(
         "form",
@@ -141,8 +141,8 @@ def _kernel(kernel: KernelTrend, series: Series, name: str) -> ET.Element:
         element("td", _line(kernel, series, "trend")),
         _time(kernel.readings[0].time_ns, "number less"),
         _time(newest.time_ns, "number"),
-        _number(change_words(kernel), kernel.moved_ns if kernel.steps else None),
-        element("td", wall_words(newest.launch), css="less"),
+        _number(change_words(kernel), kernel.last_step_ns if kernel.steps else None),
+        element("td", bottleneck_words(newest.launch), css="less"),
         element("td", step_words(newest.launch)),
     )
     details = element("td", _line(kernel, series, "trend large"), _readings(kernel, series), colspan=str(len(_COLUMNS)))
@@ -151,20 +151,20 @@ def _kernel(kernel: KernelTrend, series: Series, name: str) -> ET.Element:
         line,
         element("tr", details, css="opens", id=opened),
         id=name,
-        data_moved="moved" if kernel.steps else "did not move",
-        data_wall=newest.launch.bottleneck,
+        data_changed="changed" if kernel.steps else "unchanged",
+        data_bottleneck=newest.launch.bottleneck,
         data_words=kernel.demangled,
     )
 
 
 def _line(kernel: KernelTrend, series: Series, css: str) -> ET.Element:
-    """The times as a line over the points; steps are marked. Its numbers are in the table below it."""
+    """The times as a line over the points, with marks at steps. The table below has the numbers."""
     known = [reading for reading in kernel.readings if isfinite(reading.time_ns)]
     words = f"Time of {kernel.kernel} over {len(series.points)} points"
     if known:
         words += f", {duration(known[0].time_ns)} to {duration(known[-1].time_ns)}"
     places = {reading.at: place for reading, place in zip(known, _places(known, len(series.points)), strict=True)}
-    marks = [element("path", css=f"moved {_way(step)}", d=_dot(places[step.at])) for step in kernel.steps]
+    marks = [element("path", css=f"step-mark {_direction(step)}", d=_dot(places[step.at])) for step in kernel.steps]
     ends = [element("path", css="newest", d=_dot(place)) for place in list(places.values())[-1:]]
     path = "M" + "L".join(f"{x:.4g} {y:.4g}" for x, y in places.values()) if places else "M0 0"
     return element(
@@ -181,7 +181,7 @@ def _line(kernel: KernelTrend, series: Series, css: str) -> ET.Element:
 
 
 def _places(readings: Sequence[Reading], points: int) -> Iterator[tuple[float, float]]:
-    """Where each reading lies in the drawing: points evenly, times between the least and the most of them."""
+    """The coordinates of each reading: points at equal distances, times between the smallest and the largest."""
     times = [reading.time_ns for reading in readings]
     least, most = min(times, default=0.0), max(times, default=0.0)
     span = max(most - least, _LEAST_SPAN * most) or 1.0
@@ -191,29 +191,30 @@ def _places(readings: Sequence[Reading], points: int) -> Iterator[tuple[float, f
         yield x, _HEIGHT * (0.5 - (reading.time_ns - middle) / span)
 
 
-def _way(step: Step) -> str:
+def _direction(step: Step) -> str:
     return "slower" if step.after_ns > step.before_ns else "faster"
 
 
 def _dot(place: tuple[float, float]) -> str:
-    """A line of no length, whose round ends stay round however the drawing is stretched."""
+    """A line of length 0, whose round ends stay round however the drawing is stretched."""
     x, y = place
     return f"M{x:.4g} {y:.4g}h0"
 
 
 def _readings(kernel: KernelTrend, series: Series) -> ET.Element:
     ranked = any(reading.ranks for reading in kernel.readings)
-    columns = ["point", "time", "launches", "wall", "next step", *(["slowest rank"] if ranked else [])]
-    moved = {step.at: _way(step) for step in kernel.steps}
+    columns = ["point", "time", "launches", "bottleneck", "next step", *(["slowest rank"] if ranked else [])]
+    changes = {step.at: _direction(step) for step in kernel.steps}
     rows = []
     for reading in kernel.readings:
         name = series.points[reading.at].name
-        mark: list[Part] = [element("small", moved[reading.at], css=moved[reading.at])] if reading.at in moved else []
+        change = changes.get(reading.at)
+        mark: list[Part] = [element("small", change, css=change)] if change else []
         cells = [
             element("th", name, *mark, scope="row"),
             _time(reading.time_ns, "number"),
             _number(f"{reading.launches:,}", reading.launches),
-            element("td", wall_words(reading.launch)),
+            element("td", bottleneck_words(reading.launch)),
             element("td", step_words(reading.launch)),
         ]
         cells += [element("td", imbalance_words(reading))] if ranked else []
@@ -222,7 +223,7 @@ def _readings(kernel: KernelTrend, series: Series) -> ET.Element:
 
 
 def _ranks(series: Series) -> Iterator[ET.Element]:
-    """The kernels whose slowest rank holds up the others at the newest point, and the time of each rank."""
+    """The kernels with uneven ranks at the newest point, and the time of each rank."""
     if not series.uneven:
         yield element("p", "At the newest point no rank takes much longer than the others.")
         return
@@ -264,7 +265,7 @@ def _table(caption: str, columns: Sequence[str], rows: Sequence[ET.Element], css
 
 
 def _scrolled(table: ET.Element, label: str) -> ET.Element:
-    """A table that may be wider than a narrow window, which then scrolls by itself."""
+    """A table that scrolls by itself where the window is too narrow."""
     return element("div", table, css="scrolled", tabindex="0", role="group", aria_label=label)
 
 

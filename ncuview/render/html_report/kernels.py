@@ -1,6 +1,6 @@
-"""HTML table of the report's kernels: next step, gain, time and bottleneck of each, filters, rows that open details.
+"""HTML table of the report's ``KernelRow``s (``kernels_section``): next step, gain, time and bottleneck, with filters.
 
-``where_words`` gives the file and line that a launch's first advice is about.
+Each row opens its details. ``where_words`` gives file and line of a launch's first advice.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.html_report.details import kernel_details
 from ncuview.render.html_report.elements import Part, dim, element, section
 from ncuview.render.html_report.rows import DETAILED, LISTED, KernelRow
-from ncuview.render.words import shown_file, wall_words
+from ncuview.render.words import bottleneck_words, shown_file
 
 VERDICTS = {
     "advice": "advice",
@@ -33,21 +33,21 @@ _COLUMNS = (
     ("saves", "falling", "number less"),
     ("time", "falling", "number less"),
     ("share", "falling", "number less"),
-    ("wall", "rising", "less"),
+    ("bottleneck", "rising", "less"),
 )
-"""Name, which order comes first, and how its cells look; narrow windows do without what is ``less``."""
+"""Name, first sort order, and CSS classes of the cells; narrow windows hide columns of class ``less``."""
 
 
 _WITHOUT_ADVICE = {
     "near-peak": "Near its peak: stop here",
-    "not-judged": "Not judged: most rules could not look",
+    "not-judged": "Not judged: most rules could not judge it",
     "not-yours": "Not yours: a kernel of a vendor's library",
     "unclear": "Unclear",
 }
 
 
 def kernels_section(rows: Sequence[KernelRow]) -> ET.Element:
-    """The filters, and a part of the table for each kernel, of very many for those that are ``LISTED``."""
+    """The filters, and one part of the table per kernel, for the first ``LISTED`` kernels."""
     listed = rows[:LISTED]
     head = element(
         "tr",
@@ -68,7 +68,7 @@ def kernels_section(rows: Sequence[KernelRow]) -> ET.Element:
 
 
 def _limits(rows: Sequence[KernelRow]) -> Iterator[Part]:
-    """How many kernels the page has all about, where that is not all of them."""
+    """The number of kernels with details, where it is less than all."""
     if len(rows) > DETAILED:
         yield dim(
             f"The first {DETAILED:,} of {len(rows):,} kernels, by the time that their advice saves and then by their"
@@ -84,14 +84,14 @@ def _further(rows: Sequence[KernelRow]) -> Iterator[Part]:
 def _filters(rows: Sequence[KernelRow]) -> ET.Element:
     search = element("input", type="search", id="search", placeholder="Name, advice, file ...", autocomplete="off")
     advice = sorted({row.group.advice.optimization for row in rows if row.group.advice})
-    walls = sorted({row.shown.bottleneck for row in rows})
+    bottlenecks = sorted({row.shown.bottleneck for row in rows})
     gate = sorted({result for row in rows if (result := _gate(row))})
     return element(
         "form",
         element("label", "Search", search, css="search"),
         _choice("verdict", "Verdict", VERDICTS.items()),
         _choice("advice", "Advice", ((word, word) for word in advice)),
-        _choice("wall", "Wall", ((word, word) for word in walls)),
+        _choice("bottleneck", "Bottleneck", ((word, word) for word in bottlenecks)),
         *([_choice("gate", "Gate", ((word, word) for word in gate))] if gate else []),
         element("button", "Clear", type="reset"),
         element("p", "Kernels shown: ", element("output", aria_live="polite")),
@@ -123,7 +123,7 @@ def _row(row: KernelRow) -> ET.Element:
         _number(duration(group.saved.best) if group.advice else "", group.saved.best, "less"),
         _number(duration(group.time_ns) if group.time_ns else "unknown", group.time_ns, "less"),
         _number(f"{group.share:.1%}", group.share, "less"),
-        element("td", wall_words(launch), css="less"),
+        element("td", bottleneck_words(launch), css="less"),
     )
     details = element("tr", element("td", kernel_details(row), colspan=str(len(_COLUMNS))), css="opens", id=opened)
     return element(
@@ -133,14 +133,14 @@ def _row(row: KernelRow) -> ET.Element:
         id=row.id,
         data_verdict="advice" if group.advice else launch.verdict,
         data_advice=group.advice.optimization if group.advice else "",
-        data_wall=launch.bottleneck,
+        data_bottleneck=launch.bottleneck,
         data_gate=_gate(row),
         data_words=" ".join(dict.fromkeys(_words(row))),
     )
 
 
 def _step(row: KernelRow) -> Iterable[Part]:
-    """What to do, and where; else why there is nothing to do."""
+    """The next step and its place; else the reason why there is none."""
     advice = row.group.advice
     if advice:
         yield element("span", advice.fix.title, css="step")
@@ -152,7 +152,7 @@ def _step(row: KernelRow) -> Iterable[Part]:
 
 
 def where_words(launch: LaunchDiagnosis) -> str:
-    """``coalesced.cu:63``: the worst line of the first advice, or the one that calls it; empty where none is known."""
+    """``coalesced.cu:63``: the worst line of the first advice, or the line that calls it; empty where none is known."""
     where = launch.findings[0].where if launch.findings else ()
     if not where:
         return ""
@@ -166,13 +166,13 @@ def _number(words: str, value: float | None, css: str = "") -> ET.Element:
 
 
 def _gate(row: KernelRow) -> str:
-    """The worst of the gate's results for a kernel; empty where it has none."""
+    """The worst of the gate's results for a kernel; empty without checks."""
     results = {check.result for check in row.checks}
     return next((each for each in ("failed", "inconclusive", "not judged", "passed") if each in results), "")
 
 
 def _words(row: KernelRow) -> Iterable[str]:
-    """What the search finds a kernel by, beside what its row shows."""
+    """Further texts that the search finds a kernel by; the row's own texts are searched too."""
     yield row.group.demangled
     for finding in row.shown.findings:
         yield finding.rule.code

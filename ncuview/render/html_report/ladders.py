@@ -1,4 +1,7 @@
-"""HTML section of ladders in the report: each step's predicted beside measured speedup, as an SVG chart and a table."""
+"""HTML section of ``Ladder``s in the report (``ladders_section``): predicted and measured speedup of each step.
+
+Each ladder has an SVG chart and a table.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,12 @@ from ncuview.render.html_report.elements import Part, dim, element, section
 from ncuview.render.ladder import rung_cells
 from ncuview.render.words import LADDER_MEANING, provenance, textbook_notes
 
-_COLUMNS = ("#", "kernel", "time", "rate", "wall", "first advice", "promised", "low to high", "got", "by")
-_NUMBERS = frozenset({"#", "time", "rate", "promised", "low to high", "got", "by"})
+_COLUMNS = ("#", "kernel", "time", "rate", "bottleneck", "first advice", "predicted", "low to high", "measured", "by")
+_NUMBERS = frozenset({"#", "time", "rate", "predicted", "low to high", "measured", "by"})
 _ROW, _LEFT, _WIDTH, _TOP, _BOTTOM = 24, 270, 760, 8, 40
 _TICKS = (1, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
 _BEYOND = 3.0
-"""A bound that is so many times farther than all promises and measurements runs out of the chart."""
+"""A bound that is this many times farther than all other values is drawn to the edge of the chart."""
 _NAME = 34
 
 
@@ -68,26 +71,26 @@ def _row(rung: Rung, numbers: dict[str, int], ids: Ids) -> ET.Element:
     return element(
         "tr",
         *(
-            element("td", cells[name], css="number" if name in _NUMBERS else "short" if name == "wall" else "")
+            element("td", cells[name], css="number" if name in _NUMBERS else "short" if name == "bottleneck" else "")
             for name in _COLUMNS
         ),
     )
 
 
 def _chart(rungs: Sequence[Rung], family: str) -> ET.Element:
-    """A row per rung with advice; the speedup from left to right, logarithmic. The table has the same numbers."""
+    """A row per step with advice; speedup from left to right, logarithmic. The table has the same numbers."""
     gains = [rung.diagnosis.findings[0].predicted_speedup for rung in rungs]
-    told = [gain.best for gain in gains] + [rung.measured_speedup for rung in rungs if rung.measured_speedup]
-    farthest = max([2.0, *(value for value in told if isfinite(value))])
+    shown = [gain.best for gain in gains] + [rung.measured_speedup for rung in rungs if rung.measured_speedup]
+    farthest = max([2.0, *(value for value in shown if isfinite(value))])
     most = max(farthest, min(max(gain.high for gain in gains if isfinite(gain.high)), _BEYOND * farthest)) * 1.08
-    least = min([0.9, *(max(value, 0.1) for value in told if isfinite(value))]) * 0.97
+    least = min([0.9, *(max(value, 0.1) for value in shown if isfinite(value))]) * 0.97
 
     def across(speedup: float) -> float:
         bounded = min(max(speedup, least), most)
         return _LEFT + (_WIDTH - _LEFT - 10) * log(bounded / least) / log(most / least)
 
     height = _TOP + _ROW * len(rungs) + _BOTTOM
-    parts: list[Part] = [element("title", f"{family}: promised and got")]
+    parts: list[Part] = [element("title", f"{family}: predicted and measured")]
     bottom = _TOP + _ROW * len(rungs)
     ticks = [tick for tick in _TICKS if least <= tick <= most]
     for tick in _spread(ticks, across):
@@ -108,29 +111,29 @@ def _chart(rungs: Sequence[Rung], family: str) -> ET.Element:
                 text_anchor="end",
             )
         )
-        parts.append(element("line", css="promised", x1=across(gain.low), x2=across(gain.high), y1=middle, y2=middle))
-        parts.append(element("circle", css="promised", cx=across(gain.best), cy=middle, r=5.0))
+        parts.append(element("line", css="predicted", x1=across(gain.low), x2=across(gain.high), y1=middle, y2=middle))
+        parts.append(element("circle", css="predicted", cx=across(gain.best), cy=middle, r=5.0))
         if rung.measured_speedup:
-            parts.append(element("path", css="got", d=_diamond(across(rung.measured_speedup), middle)))
+            parts.append(element("path", css="measured", d=_diamond(across(rung.measured_speedup), middle)))
     return element(
         "svg",
         *parts,
         css="chart",
         viewBox=f"0 0 {_WIDTH} {height}",
         role="img",
-        aria_label=f"{family}: promised and got, as in the table below",
+        aria_label=f"{family}: predicted and measured, as in the table below",
     )
 
 
 def _legend() -> ET.Element:
-    promised = element(
+    predicted = element(
         "svg",
-        element("line", css="promised", x1=0.0, x2=20.0, y1=6.0, y2=6.0),
-        element("circle", css="promised", cx=10.0, cy=6.0, r=4.0),
+        element("line", css="predicted", x1=0.0, x2=20.0, y1=6.0, y2=6.0),
+        element("circle", css="predicted", cx=10.0, cy=6.0, r=4.0),
         **_SAMPLE,
     )
-    got = element("svg", element("path", css="got", d=_diamond(10.0, 6.0)), **_SAMPLE)
-    return element("p", promised, " promised, with low and high   ", got, " got", css="key")
+    measured = element("svg", element("path", css="measured", d=_diamond(10.0, 6.0)), **_SAMPLE)
+    return element("p", predicted, " predicted, with low and high   ", measured, " measured", css="key")
 
 
 _SAMPLE = {"viewBox": "0 0 20 12", "aria_hidden": "true"}
@@ -141,14 +144,14 @@ def _diamond(x: float, y: float) -> str:
 
 
 def _spread(ticks: Sequence[float], across: Callable[[float], float]) -> list[float]:
-    """The ticks that have room for their words."""
-    kept: list[float] = []
+    """The ticks whose labels do not overlap."""
+    labelled: list[float] = []
     for tick in ticks:
-        if not kept or across(tick) - across(kept[-1]) >= 44:
-            kept.append(tick)
-    return kept
+        if not labelled or across(tick) - across(labelled[-1]) >= 44:
+            labelled.append(tick)
+    return labelled
 
 
 def short(name: str, most: int = _NAME) -> str:
-    """A name that fits beside a chart; its end, where sizes stand, stays."""
+    """A name that fits left of a chart; its end, which holds sizes, is not cut."""
     return name if len(name) <= most else f"{name[: most - 15]}...{name[-12:]}"

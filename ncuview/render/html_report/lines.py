@@ -1,4 +1,7 @@
-"""Data for the script of the HTML report: text of each source line, its shares of waste, instructions and samples."""
+"""Source lines of a ``Profile`` for the script of the HTML report: text and shares of waste, instructions, samples.
+
+``LineData.of`` takes a ``KernelRow`` and returns its lines, ``LineData.files`` the texts of all lines returned so far.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +21,18 @@ if TYPE_CHECKING:
 
 _AROUND = 2
 _GAP = 8
-"""So many lines without any count are shown rather than left out."""
+"""Gaps of at most this many lines without counts are shown."""
 _LONGEST = 300
-"""Characters of a line that are kept."""
+"""Characters of a line that are shown."""
 _MOST = 1500
 """Lines of one kernel that are shown."""
 _SAMPLES = "smsp__pcsamp_warps_issue_stalled_"
 
 
-class Heat:
-    """What a profile knows of its lines, for the script of the page.
+class LineData:
+    """The source lines of a profile, for the script of the page.
 
-    Ask ``of`` for every row, then ``files`` for the texts that these need.
+    Call ``of`` for every row, then ``files`` for the texts of the lines that it returned.
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -38,7 +41,7 @@ class Heat:
         self._wanted: dict[tuple[str, str], set[int]] = defaultdict(set)
 
     def of(self, row: KernelRow) -> list[Any]:
-        """For each file of the launch: its key, its counted lines, and the ranges of lines that are worth showing.
+        """For each file of the launch: its key, its counted lines, and the ranges of lines to show.
 
         A line is ``[number, waste, executed, samples]``, in thousandths of the launch; a range ``[first, last]``.
         """
@@ -61,7 +64,7 @@ class Heat:
         return found
 
     def files(self) -> Mapping[str, Any]:
-        """Key of a file -> ``[name, {line: text}]``, with all lines that ``of`` found worth showing."""
+        """Key of a file -> ``[name, {line: text}]``, with all lines that ``of`` returned."""
         return {
             f"{report}:{file}": [
                 shown_file(file),
@@ -72,7 +75,7 @@ class Heat:
 
 
 def _ranges(lines: Sequence[int], most: int) -> list[list[int]]:
-    """First and last line of what is to be shown of these lines, with some around them; small gaps are closed."""
+    """First and last line of each range to show, with lines around it; small gaps are closed."""
     ranges: list[list[int]] = []
     for line in lines:
         first, last = max(1, line - _AROUND), min(most, line + _AROUND)
@@ -107,6 +110,6 @@ def _shares(profile: Profile) -> dict[tuple[str, int], dict[str, dict[int, tuple
 
 
 def _thousandths(lines: pd.DataFrame, values: pd.Series[float]) -> list[int]:
-    """Of the launch that a line belongs to."""
+    """Each value in thousandths of the total of its launch."""
     total = values.groupby(lines["launch"]).transform("sum")
     return [round(1000 * part) for part in (values / total).fillna(0.0)]

@@ -23,7 +23,7 @@
     });
   }
 
-  // What is sorted and filtered. A table with one part looks like a table of rows, so the markup says which it is.
+  // The entries to sort and filter. A table with one part looks like a table of rows, so the markup names the kind.
   function entries(table) {
     return [...(table.dataset.sortable === "parts" ? table.tBodies : table.tBodies[0].rows)];
   }
@@ -109,7 +109,7 @@
     button.addEventListener("click", () => expand(button, button.getAttribute("aria-expanded") !== "true"));
   }
 
-  // A link to something that is closed or filtered out opens it.
+  // A link to an element that is closed or filtered out opens it.
   function reveal() {
     let target = null;
     try { target = document.getElementById(decodeURIComponent(location.hash.slice(1))); } catch { return; }
@@ -154,7 +154,7 @@
     });
   }
 
-  // Paper cannot be opened: what is marked for it is printed open.
+  // Paper cannot be opened: parts that are marked for it are printed open.
   function printed() {
     let opened = [];
     window.addEventListener("beforeprint", () => {
@@ -176,7 +176,7 @@
     window.addEventListener("hashchange", reveal);
     document.addEventListener("click", (event) => {
       const link = event.target.closest && event.target.closest("a[href]");
-      // Following the same link twice changes no hash.
+      // Following the same link twice does not change the hash.
       if (link && (link.getAttribute("href") || "") === location.hash) reveal();
     });
     reveal();

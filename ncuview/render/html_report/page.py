@@ -1,18 +1,19 @@
-"""Assemble a self-contained HTML page from elements: one file with style, script, JSON data and navigation.
+"""Assemble a self-contained HTML page (``page``) from elements: one text with style, script, JSON data and navigation.
 
-``page`` returns it as text, for the report and the history; ``shipped`` reads a style or script of this package.
+The report and the history use it; ``shipped`` reads a style or script of this package.
 
-The content security policy lets only the style and the script run that their hashes name, so that text which found its
-way into the page as markup could do nothing. ``page.js`` gives every page, by attributes alone:
+The content security policy allows only the style and the script with the given hashes, so that untrusted text that
+became markup could do nothing. ``page.js`` provides these functions on every page, by attributes alone:
 
-- ``<table data-sortable="parts">``: each ``th`` with ``data-sort`` sorts, first ``rising`` or ``falling``. Sorted are
-  each ``tbody`` by its first row, or with ``rows`` the rows of the only one; by ``data-value`` of their cells, else by
-  their text.
-- ``<form data-filters="ID">``: its search fields and choices narrow the table with that id. A choice named ``wall``
-  keeps what has that value in ``data-wall``. Its ``output`` says how many are left.
-- ``<button aria-expanded aria-controls="ID">``: opens and closes what it controls; so does a link to an id within it.
-- ``<svg data-points>``: its links are one stop of the tab key, and arrow keys go from one to the next. The label of the
-  one that has the focus, or that the mouse is on, stands in the element of class ``readout`` beside the chart.
+- ``<table data-sortable="parts">``: each ``th`` with ``data-sort`` sorts, first ``rising`` or ``falling``. It sorts the
+  ``tbody`` elements by their first row; with ``rows``, the rows of the only ``tbody``. The key is the ``data-value`` of
+  a cell, or else its text.
+- ``<form data-filters="ID">``: its search fields and choices filter the table with that id. A choice named
+  ``bottleneck`` keeps the entries with its value in ``data-bottleneck``. Its ``output`` shows how many are left.
+- ``<button aria-expanded aria-controls="ID">``: opens and closes the element with that id; so does a link to an id
+  inside it.
+- ``<svg data-points>``: its links are one stop of the tab key, and arrow keys move between them. The label of the link
+  with the focus, or under the mouse, is shown in the element of class ``readout`` beside the chart.
 - ``<details data-print>``: is open on paper.
 """
 
@@ -35,15 +36,15 @@ from ncuview.render.text import safe_text
 def page(
     title: str, body: Sequence[ET.Element], data: Mapping[str, Any] | None = None, *, style: str = "", script: str = ""
 ) -> str:
-    """A page that needs nothing else: no network, no other file.
+    """A page without external resources: no network, no other file.
 
     Args:
-        title: What the page is about, in its heading too.
+        title: The title, which is also the heading.
         body: Its parts in order; the navigation lists those that ``elements.section`` made.
-        data: What the script reads as JSON from the element ``data``; its texts are made safe here.
+        data: The JSON data that the script reads from the element ``data``; its texts are made safe here.
         style: CSS in addition to that of every page.
-        script: JavaScript in addition to that of every page. It starts when all of the page is there, and
-            must set text by ``textContent`` only.
+        script: JavaScript in addition to that of every page. It starts when the page is loaded, and must set text only
+            by ``textContent``.
     """
     style, script = shipped("page.css") + style, shipped("page.js") + script
     policy = "; ".join(
@@ -51,7 +52,7 @@ def page(
             "default-src 'none'",
             f"style-src '{_hash(style)}'",
             f"script-src '{_hash(script)}'",
-            "img-src data:",  # the empty icon, so that browsers ask no server for one
+            "img-src data:",  # the empty icon, so that browsers request no icon from a server
             "base-uri 'none'",
             "form-action 'none'",
         ]
@@ -75,12 +76,12 @@ def page(
 
 @cache
 def shipped(name: str) -> str:
-    """The text of a style or script that lies in this package."""
+    """The text of a style or script in this package."""
     return files("ncuview.render.html_report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _top(body: Sequence[ET.Element]) -> ET.Element:
-    """The bar with the parts of the page, and the choice of colours, which works with a script only."""
+    """The bar with links to the parts of the page, and the choice of colours, which needs the script."""
     links = []
     for part in body:
         heading = part.find("h2")
@@ -98,7 +99,7 @@ def _hash(text: str) -> str:
 
 
 def _json(data: Mapping[str, Any]) -> str:
-    """JSON that cannot end the element that it stands in."""
+    """JSON that cannot end the element around it."""
     text = json.dumps(_safe(data), separators=(",", ":"), allow_nan=False, ensure_ascii=True)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

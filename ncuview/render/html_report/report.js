@@ -23,15 +23,15 @@
   function metrics(id, part) {
     const { texts, kernels } = known();
     const places = kernels[id].metrics;
-    const [made, body] = table(["metric", "value", "what it says"], "metric-table");
+    const [made, body] = table(["metric", "value", "definition"], "metric-table");
     for (let at = 0; at < places.length; at += 4) {
       const [name, value, meaning, source] = places.slice(at, at + 4).map((place) => texts[place]);
       const line = body.insertRow();
       const heading = make("th", name);
       heading.scope = "row";
-      const told = make("td", meaning);
-      told.append(make("small", source, "dim"));
-      line.append(heading, make("td", value, "number"), told);
+      const cell = make("td", meaning);
+      cell.append(make("small", source, "dim"));
+      line.append(heading, make("td", value, "number"), cell);
     }
     part.querySelector("p").replaceWith(made);
   }
@@ -77,7 +77,7 @@
     }
   }
 
-  // All of a row opens it for the mouse; its button is there for everyone.
+  // With the mouse, every part of a row opens it; its button works with the keyboard too.
   document.addEventListener("click", (event) => {
     const row = event.target.closest(".kernels > tbody > tr:first-child");
     if (row && !event.target.closest("a, button") && !String(getSelection())) row.querySelector(".expand").click();

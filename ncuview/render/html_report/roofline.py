@@ -1,8 +1,10 @@
-"""Compute roofline data per GPU: peaks from counters, and each kernel's FLOP/byte and FLOP/s -> ``Roofline``.
+"""Compute roofline data per GPU from ``KernelRow``s (``rooflines``): peaks, and each kernel's FLOP/byte and FLOP/s.
 
-Bytes are those of device memory; operations come from counters, machine code or the kernel's file. The roof is what the
-GPU can do: the peak of device memory and of the FP32 (and FP64) units, as the counters of the launches themselves show
-it, and of memory the share that good kernels attain.
+``counted_operations`` counts the floating-point operations of each launch from the machine code of a ``Profile``.
+
+Bytes are those of device memory; operations come from counters, machine code or the kernel's file. The peaks of device
+memory and of the FP32 and FP64 units come from the counters of the launches; for memory, the share that good kernels
+attain is shown too.
 """
 
 from __future__ import annotations
@@ -27,34 +29,34 @@ _FP32_LANES |= {"9.0": 128, "10.0": 128, "10.3": 128, "12.0": 128, "12.1": 128}
 _FP64_LANES = {"7.0": 32, "7.2": 32, "7.5": 2, "8.0": 32, "8.6": 2, "8.9": 2, "9.0": 64, "10.0": 64, "12.0": 2}
 """Results of a multiprocessor per cycle, by compute capability: CUDA C++ Programming Guide, arithmetic instructions."""
 _LONG_NS = 10_000.0
-"""A launch that is shorter may be over before clocks have settled."""
+"""A shorter launch may end before clocks have settled."""
 
 _SINGLE = {"FADD": 1, "FMUL": 1, "FFMA": 2, "FADD2": 2, "FMUL2": 2, "FFMA2": 4}
 _DOUBLE = {"DADD": 1, "DMUL": 1, "DFMA": 2}
-"""Operations of one thread by opcode; a packed instruction, of Blackwell, does two at once."""
+"""Operations of one thread by opcode; a packed instruction of Blackwell does two at once."""
 
 
 @dataclass(frozen=True)
 class Operations:
-    """Floating-point operations of one launch, a multiply-add counting as two."""
+    """Floating-point operations of one launch; a multiply-add counts as two."""
 
     single: float
     double: float
     source: str
-    """Where the number comes from."""
+    """The origin of the number: ``counters``, ``machine code`` or ``kernel file``."""
 
 
 @dataclass(frozen=True)
 class Roof:
-    """What one GPU can do."""
+    """The peaks of one GPU."""
 
     device: Device
     bytes_per_s: float
     """Peak of device memory."""
     attainable_bytes_per_s: float
-    """What a kernel that only reads attains of it."""
+    """The attainable rate for a kernel that only reads."""
     single_per_s: float | None
-    """FP32 operations; None where the counters or the number of units are not known."""
+    """FP32 operations; None where the counters or the number of units are unknown."""
     double_per_s: float | None
 
 
@@ -70,7 +72,7 @@ class Point:
     bytes: float
 
     def share_of(self, roof: Roof) -> float:
-        """Of what the roof allows at this intensity, 0..1; NaN where the peak of its units is not known."""
+        """The share of the roof at this intensity, 0..1; NaN where the peak of its units is unknown."""
         mostly_double = self.operations.double > self.operations.single
         peak = roof.double_per_s if mostly_double else roof.single_per_s
         if peak is None:
@@ -80,7 +82,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Roofline:
-    """The roof of one GPU, the kernels under it, and those that are left out, by the reason."""
+    """The roof of one GPU, the kernels below it, and those that are left out, by the reason."""
 
     roof: Roof
     points: tuple[Point, ...]
@@ -92,7 +94,7 @@ Counted = Mapping[tuple[str, int], Operations]
 
 
 def rooflines(rows: Sequence[KernelRow], counted: Counted) -> list[Roofline]:
-    """One for each GPU whose peak the launches show."""
+    """One for each GPU whose peak can be computed from its launches."""
     devices = dict.fromkeys(row.shown.device for row in rows)
     made = []
     for device in devices:
@@ -104,19 +106,19 @@ def rooflines(rows: Sequence[KernelRow], counted: Counted) -> list[Roofline]:
 
 
 def counted_operations(profile: Profile) -> Counted:
-    """The operations of each launch, by what its instructions do and how many threads ran them.
+    """The operations of each launch, from its opcodes and the number of threads that executed them.
 
     Launches without counters per instruction are left out.
     """
     rows = profile.instructions
     if "thread_inst_executed_true" not in rows.columns or not len(rows):
         return {}
-    import numpy as np  # a page of a diagnosis alone does without
+    import numpy as np  # not needed for a page without a profile
 
     launches = rows["launch"].to_numpy()
     threads = rows["thread_inst_executed_true"].to_numpy(np.float64)
     worth = {text: _worth(text) for text in rows["sass"].unique()}
-    with np.errstate(all="ignore"):  # a launch whose sums are no numbers is left out below
+    with np.errstate(all="ignore"):  # a launch whose sums are not finite is left out below
         done = np.array([worth[text] for text in rows["sass"]], dtype=np.float64).T * threads
     sums = [np.bincount(launches, weights=part, minlength=len(profile.launches)) for part in done]
     places = zip(profile.launches["report"], profile.launches["index"], strict=True)
@@ -129,7 +131,7 @@ def counted_operations(profile: Profile) -> Counted:
 
 
 def _worth(text: str) -> tuple[int, int]:
-    """FP32 and FP64 operations of one thread that runs this instruction."""
+    """FP32 and FP64 operations of one thread that executes this instruction."""
     opcode = decode(text).base_opcode
     return _SINGLE.get(opcode, 0), _DOUBLE.get(opcode, 0)
 
@@ -175,7 +177,7 @@ def _roofline(roof: Roof, rows: Iterable[KernelRow], counted: Counted) -> Roofli
 
 
 def _point(row: KernelRow, counted: Counted) -> Point | str:
-    """Where a kernel stands, or why it cannot be shown."""
+    """The kernel's point, or the reason why it cannot be shown."""
     launch = row.shown
     if not launch.duration_ns > 0:
         return "their duration is not known"
@@ -195,7 +197,7 @@ def _point(row: KernelRow, counted: Counted) -> Point | str:
 
 
 def _operations(launch: LaunchDiagnosis, counted: Counted) -> Operations | None:
-    """By hardware counters; else by the machine code; else by what the kernel's file says is useful."""
+    """The operations from hardware counters; else from machine code; else the useful ones in the kernel's file."""
     single, double = (launch.metrics.get(f"flop_count_{precision}") for precision in ("sp", "dp"))
     if single and double:
         return Operations(single.value, double.value, "counters")

@@ -1,4 +1,7 @@
-"""HTML section of the report that draws each GPU's ``Roofline`` as an SVG chart, and as a table of the kernels."""
+"""HTML section of the report (``roofline_section``) with each GPU's ``Roofline`` as an SVG chart and as a table.
+
+``point_words`` describes one kernel of a chart.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from ncuview.render.html_report.roofline import Point, Roof, Roofline
 from ncuview.render.html_report.rows import KernelRow
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 1000, 480, 76, 136, 16, 52
-_NAMED = 400
+_MOST_NAMES = 400
 
 Place = Callable[[float], float]
 
@@ -34,14 +37,15 @@ def roofline_section(lines: Sequence[Roofline]) -> ET.Element:
 
 
 def _roof_words(roof: Roof) -> str:
-    told = [
+    parts = [
         f"{roof.device.name or 'This GPU'}: device memory {amount(roof.bytes_per_s, 'byte/s')} at its peak",
         f"{amount(roof.attainable_bytes_per_s, 'byte/s')} attained by kernels that only read",
     ]
-    told += [f"FP32 {amount(roof.single_per_s, 'FLOP/s')}"] if roof.single_per_s else ["the FP32 peak is not known"]
-    told += [f"FP64 {amount(roof.double_per_s, 'FLOP/s')}"] if roof.double_per_s else []
+    parts += [f"FP32 {amount(roof.single_per_s, 'FLOP/s')}"] if roof.single_per_s else ["the FP32 peak is not known"]
+    parts += [f"FP64 {amount(roof.double_per_s, 'FLOP/s')}"] if roof.double_per_s else []
     return (
-        f"{'; '.join(told)}. Operations are those of threads that ran, a multiply-add counting as two; those of tensor"
+        f"{'; '.join(parts)}. Operations are those of threads that ran; a multiply-add counts as two; those of tensor"
+        " cores and of half precision are not included."
         " cores and of half precision are not among them."
     )
 
@@ -128,18 +132,18 @@ def _roof_lines(
     if ridge > start:
         middle = start * (ridge / start) ** 0.7
         x, y = across(middle), down(middle * speed)
-        turn = -_degrees(across, down, speed, start, ridge)
+        rotation = -_degrees(across, down, speed, start, ridge)
         yield element(
             "text",
             f"memory attainable {amount(speed, 'byte/s')}",
             css="roof",
-            transform=f"translate({x:.1f} {y - 8:.1f}) rotate({turn:.1f})",
+            transform=f"translate({x:.1f} {y - 8:.1f}) rotate({rotation:.1f})",
             text_anchor="middle",
         )
 
 
 def _peak(name: str, peak: float, x: float, y: float) -> ET.Element:
-    """Words at the right end of a roof."""
+    """The label at the right end of a roof."""
     return element("text", f"{name} {amount(peak, 'FLOP/s')}", css="roof", x=x + 6, y=y + 4)
 
 
@@ -165,7 +169,7 @@ def _point(point: Point, roof: Roof, across: Place, down: Place) -> ET.Element:
 
 
 def point_words(point: Point, roof: Roof) -> str:
-    """Which kernel, and its numbers."""
+    """The kernel and its numbers."""
     share = point.share_of(roof)
     under = f", {share:.0%} of the roof" if isfinite(share) else ""
     return (
@@ -256,6 +260,6 @@ def _row(point: Point, roof: Roof) -> ET.Element:
 
 def _left_out(line: Roofline) -> Iterator[Part]:
     for reason, rows in line.left_out.items():
-        names = ", ".join(dict.fromkeys(row.name for row in rows[:_NAMED]))
+        names = ", ".join(dict.fromkeys(row.name for row in rows[:_MOST_NAMES]))
         summary = element("summary", f"{len(rows):,} kernel{'s'[: len(rows) != 1]} left out: {reason}")
         yield element("details", summary, element("p", names, css="dim"))

@@ -1,6 +1,6 @@
-"""Build the HTML report's kernel rows (``KernelRow``): launches and checks grouped by kernel, grid, block and GPU.
+"""Build the HTML report's kernel rows (``rows_of`` -> ``KernelRow``): launches and checks by kernel, grid, block, GPU.
 
-They keep the order of the priorities, largest saving first.
+The rows keep the order of ``Priorities``, largest saving first; ``key_of`` is the key of a launch's row.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ncuview.records.gate import Check, Gate
 from ncuview.records.profile import Device, Extent
 
 DETAILED, LISTED = 300, 1_000
-"""Kernels that open in full, and kernels in the table; a browser takes long for more, and nobody reads them."""
+"""Kernels with details, and kernels in the table; a browser is slow with more, and nobody reads them."""
 
 Key = tuple[str, str, Extent, Extent, Device]
 
@@ -26,20 +26,20 @@ class KernelRow:
     """One kernel with one grid and block."""
 
     id: str
-    """Of its place in the page."""
+    """The row's id in the page."""
     name: str
-    """With its types where the bare name stands for several kernels."""
+    """The bare name, or the demangled one where several kernels have the bare name."""
     group: Priority
     launches: tuple[LaunchDiagnosis, ...]
     """In the order of the reports."""
     checks: tuple[Check, ...]
-    """What the gate says of it."""
+    """The gate's checks of the kernel."""
     detailed: bool
-    """Whether the page holds all about it."""
+    """Whether the page has the details of the kernel."""
 
     @property
     def shown(self) -> LaunchDiagnosis:
-        """The launch that stands for all of them."""
+        """The example launch, whose details are shown."""
         return self.group.example
 
     @property
@@ -71,17 +71,17 @@ def rows_of(diagnosis: Diagnosis, ranked: Priorities, gate: Gate | None) -> tupl
 
 
 def _name(group: Priority, *, by_types: bool) -> str:
-    """What the row is called: something that can be seen and clicked, whatever the report says."""
+    """The row's name; never blank, so that it can be seen and clicked."""
     name = group.demangled if by_types else group.kernel
     return name if name.strip() else "(no name)"
 
 
 def key_of(launch: LaunchDiagnosis) -> Key:
-    """What launches of one row share."""
+    """The key that launches of one row share."""
     return (launch.demangled, launch.kernel, launch.grid, launch.block, launch.device)
 
 
 def _ambiguous(groups: Sequence[Priority]) -> set[str]:
-    """Kernels of which several templates or overloads were launched."""
+    """Kernels with several launched templates or overloads."""
     names = Counter(name for name, _ in {(group.kernel, group.demangled) for group in groups})
     return {name for name, count in names.items() if count > 1}

@@ -1,4 +1,7 @@
-"""HTML summary section of the report: total and saved time, kernels near their peak, gate, the three first steps."""
+"""HTML summary section of the report (``summary_section``): total and saved time, gate, and the first three steps.
+
+It takes the ``KernelRow``s, the ``Priorities`` and the gate; it also shows the share of kernels near their peak.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _STEPS = 3
 
 
 def summary_section(rows: Sequence[KernelRow], ranked: Priorities, gate: Gate | None) -> ET.Element:
-    """Figures, where the time is, and what to do first."""
+    """Key figures, the first steps, and the shares of the time."""
     parts: list[Part] = [element("div", *_figures(rows, ranked, gate), css="figures")]
     if covered := coverage_sentence([launch for row in rows for launch in row.launches]):
         parts.insert(0, element("p", element("strong", covered)))
@@ -56,19 +59,19 @@ def _figures(rows: Sequence[KernelRow], ranked: Priorities, gate: Gate | None) -
             "With all advice taken", f"{factor(gain.best)} faster", f"{bounds}, {duration(ranked.left_ns)} left"
         )
     finished = [row for row in rows if _is_finished(row)]
-    told = f"{fsum(row.group.share for row in finished):.0%} of the time"
+    share = f"{fsum(row.group.share for row in finished):.0%} of the time"
     if finished:
-        told += f": leave {'it' if len(finished) == 1 else 'them'} alone"
-    yield _figure("Near their peak", f"{len(finished):,} of {len(rows):,}", told)
+        share += f": leave {'it' if len(finished) == 1 else 'them'} alone"
+    yield _figure("Near their peak", f"{len(finished):,} of {len(rows):,}", share)
     if gate:
         failed = sum(check.result == "failed" for check in gate.checks)
         unsure = sum(check.result == "inconclusive" for check in gate.checks)
         unjudged = sum(check.result == "not judged" for check in gate.checks)
-        told = f"{failed:,} of {len(gate.checks):,} checks failed" + (f", {unsure:,} inconclusive" if unsure else "")
-        told += f", {unjudged:,} not judged" if unjudged else ""
+        counts = f"{failed:,} of {len(gate.checks):,} checks failed" + (f", {unsure:,} inconclusive" if unsure else "")
+        counts += f", {unjudged:,} not judged" if unjudged else ""
         closed = is_closed(gate)
         opened = "Nothing was checked" if nothing_checked(gate) else "Open"
-        yield _figure("Gate", "Closed" if closed else opened, told, "bad" if closed else "")
+        yield _figure("Gate", "Closed" if closed else opened, counts, "bad" if closed else "")
 
 
 def _figure(name: str, value: str, about: str, css: str = "") -> ET.Element:
@@ -87,13 +90,13 @@ def _share_of(rows: Sequence[KernelRow], verdict: str) -> float:
 
 
 def _time(rows: Sequence[KernelRow], ranked: Priorities) -> ET.Element:
-    """One bar of all the time, and the same shares in a table."""
+    """One bar of the total time, and the same shares in a table."""
     finished = fsum(row.group.share for row in rows if _is_finished(row))
     blind, vendors = (_share_of(rows, verdict) for verdict in ("not-judged", "not-yours"))
     saved = max(ranked.saved.best, 0.0) / ranked.total_ns
     parts = [
         ("saved", "saved by the first advice of each kernel", saved),
-        ("left", "left of these kernels and of unclear ones", max(0.0, 1 - saved - finished - blind - vendors)),
+        ("left", "left of these kernels, and unclear ones", max(0.0, 1 - saved - finished - blind - vendors)),
         ("finished", "kernels near their peak", finished),
         *([("vendors", "kernels of vendors' libraries", vendors)] if vendors else []),
         *([("blind", "kernels that were not judged", blind)] if blind else []),

@@ -251,8 +251,8 @@ def test_a_comparison_with_a_time_that_cannot_be_says_that_it_is_unknown(value: 
         comparison = compare(*sides)
         (pair,) = (each for each in comparison.pairs if each.before[0].kernel == "copy0")
         assert not isfinite(pair.speedup)
-        assert pair.promise is None
-        assert pair.shifts == ()
+        assert pair.prediction is None
+        assert pair.metric_changes == ()
         for form in (name for name, each in FORMATS.items() if each.compares):
             text = str(output_text(comparison, None, form, rules=RULES))
             assert text

@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 from ncuview.api import load_rules
 from ncuview.base.errors import NothingProfiled, TableError
 from ncuview.engine.rank import diagnose
-from ncuview.gate.allowed import budget_checks
 from ncuview.gate.baseline import baseline_of
+from ncuview.gate.baseline_checks import COUNTERS
 from ncuview.gate.budget import Budget, Entry
+from ncuview.gate.budget_checks import budget_checks
+from ncuview.gate.formatting import quantity
 from ncuview.gate.judge import judge
-from ncuview.gate.measured import Numbers
-from ncuview.gate.regress import COUNTERS
+from ncuview.gate.metric_values import MetricValues
 from ncuview.gate.spread import Spreads, read_spreads
 from ncuview.gate.verdict import exit_code, on_missing
-from ncuview.gate.words import quantity
 from ncuview.metrics.repeatability import DURATION, MetricClass, best_class
 from ncuview.metrics.textbook import definitions
 from ncuview.reader.settings import Settings
@@ -70,7 +70,7 @@ def entry(kernel: str, **keys: Any) -> Entry:
 
 def held_against(asked: Entry, *launches: LaunchDiagnosis) -> list[Check]:
     """The checks of one entry."""
-    found, read = diagnosis(*launches), Numbers(profile(*launches))
+    found, read = diagnosis(*launches), MetricValues(profile(*launches))
     return list(budget_checks(Budget(entries=(asked,)), found, read, Spreads()))
 
 
@@ -84,7 +84,7 @@ def conditions(metric: str) -> list[Entry]:
     return [entry("*", metric=metric, **limit) for limit in limits]
 
 
-def checked(entries: Iterable[Entry], found: Diagnosis, numbers: Numbers, number: int) -> list[Check]:
+def checked(entries: Iterable[Entry], found: Diagnosis, numbers: MetricValues, number: int) -> list[Check]:
     alone = replace(found, launches=(found.launches[number],))
     return list(budget_checks(Budget(entries=tuple(entries)), alone, numbers, Spreads()))
 
@@ -92,7 +92,7 @@ def checked(entries: Iterable[Entry], found: Diagnosis, numbers: Numbers, number
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_operator_passes_on_a_metric_of_ncu_that_cannot_be(family: str) -> None:
     spots, read, found = poisoned(family)
-    numbers, good_numbers = Numbers(read), Numbers(good(family)[0])
+    numbers, good_numbers = MetricValues(read), MetricValues(good(family)[0])
     judged = 0
     for number, spot in enumerate(spots):
         if spot.metric not in read.metrics.columns or spot.metric in definitions():
@@ -101,7 +101,7 @@ def test_no_operator_passes_on_a_metric_of_ncu_that_cannot_be(family: str) -> No
         for check in checked(entries, found, numbers, number):
             assert (check.result, check.measured) == ("not judged", None), (spot, check)
             if isfinite(spot.value) or spot.value == inf:
-                assert f"{spot.metric} is {spot.value:g}, which cannot be" in check.message
+                assert f"{spot.metric} is {spot.value:g}" in check.message
             judged += 1
         without_fault = checked(entries, good(family)[1], good_numbers, 0)
         assert all(each.result != "not judged" for each in without_fault if "equal" not in each.condition)
@@ -111,10 +111,12 @@ def test_no_operator_passes_on_a_metric_of_ncu_that_cannot_be(family: str) -> No
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_operator_passes_on_what_was_computed_from_it(family: str) -> None:
     spots, read, found = poisoned(family)
-    numbers = Numbers(read)
+    numbers = MetricValues(read)
     names = [name for name, each in definitions().items() if each.expressions]
     good_launch = good(family)[1].launches[0]
-    before = {name: Numbers(good(family)[0]).of(good_launch, name) for name in names if name in good_launch.metrics}
+    before = {
+        name: MetricValues(good(family)[0]).of(good_launch, name) for name in names if name in good_launch.metrics
+    }
     refused = 0
     for number, spot in enumerate(spots):
         for name in (name for name, was in before.items() if spot.metric in was.metrics):
@@ -130,7 +132,7 @@ def test_no_operator_passes_on_what_was_computed_from_it(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_time_that_cannot_be_is_within_no_limit(family: str) -> None:
     spots, read, found = poisoned(family)
-    numbers = Numbers(read)
+    numbers = MetricValues(read)
     about_time = {TIME, *(ABOUT_HOST if found.launches[0].host or family == "transfers" else ())}
     seen = set()
     for number, spot in enumerate(spots):
@@ -144,9 +146,9 @@ def test_a_time_that_cannot_be_is_within_no_limit(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_rules_and_promises_that_could_not_be_judged_pass_no_gate(family: str) -> None:
+def test_rules_and_predictions_that_could_not_be_judged_pass_no_gate(family: str) -> None:
     spots, read, found = poisoned(family)
-    numbers = Numbers(read)
+    numbers = MetricValues(read)
     fired = {outcome.rule.code for outcome in good(family)[1].launches[0].outcomes if isinstance(outcome, Finding)}
     entries = [
         entry("*", predicted=True, max=WIDE),
@@ -169,7 +171,7 @@ def test_a_baseline_is_held_against_no_number_that_cannot_be(family: str) -> Non
     by_kernel: dict[str, list[Check]] = {}
     for check in gate.checks:
         by_kernel.setdefault(check.kernel, []).append(check)
-    numbers = Numbers(read)
+    numbers = MetricValues(read)
     for number, spot in enumerate(spots):
         launch = found.launches[number]
         results = {check.subject: check for check in by_kernel[launch.demangled]}
@@ -243,7 +245,7 @@ def test_a_duration_that_is_none(number: float, limit: dict[str, float]) -> None
 
 
 @pytest.mark.parametrize("gain", [nan, inf])
-def test_a_promise_that_is_no_number_passes_no_limit(gain: float) -> None:
+def test_a_prediction_that_is_not_finite_passes_no_limit(gain: float) -> None:
     told = replace(advice_finding(), predicted_speedup=Gain(gain, gain, gain))
     made = launch(outcomes=(told,))
     asked = entry("copy", predicted=True, max=WIDE)
@@ -251,14 +253,14 @@ def test_a_promise_that_is_no_number_passes_no_limit(gain: float) -> None:
     assert check.result != "passed"
 
 
-def test_a_promise_of_nothing_can_be_asked_for() -> None:
+def test_a_limit_of_no_predicted_gain_can_be_set() -> None:
     asked = entry("copy", predicted=True, max=0)
     made = launch()
     (check,) = held_against(asked, made)
     assert check.result == "failed"
 
 
-def test_a_launch_that_no_rule_could_judge_among_others_passes_no_promise() -> None:
+def test_an_unjudged_launch_among_others_passes_no_limit_on_predictions() -> None:
     skipped = Skipped(advice_finding().rule, "it cannot be judged", ("m",))
     launches = [launch(index=0), launch(index=1), launch(index=2, outcomes=(skipped,))]
     asked = entry("copy", predicted=True, max=2)
@@ -280,7 +282,7 @@ def test_an_equality_over_a_number_that_spreads_is_never_sure() -> None:
     assert results == {1000.0: "inconclusive", 2000.0: "failed"}
 
 
-def test_a_metric_that_can_only_be_told_from_noisy_counters_here_is_not_judged() -> None:
+def test_a_metric_from_noisy_counters_only_is_not_judged() -> None:
     noisy = definitions()["dram_throughput"].expressions[0]
     made = launch(counts={"dram_throughput": 1e9})
     told = replace(made.metrics["dram_throughput"], source=noisy)
@@ -291,7 +293,7 @@ def test_a_metric_that_can_only_be_told_from_noisy_counters_here_is_not_judged()
     assert "differ too much from run to run" in check.message
 
 
-def test_a_profile_that_is_not_whole_is_judged_by_nobody() -> None:
+def test_an_incomplete_profile_is_not_judged() -> None:
     made = replace(diagnosis(launch()), failure=Failure("NCU-CORRUPT", "block 3 is damaged", "Copy it again.", 3))
     whole = judge(made, profile(*made.launches), Budget(), settings={}, spreads=Spreads())
     assert (exit_code(whole), exit_code(on_missing(whole, "skip"))) == (3, 3)
@@ -303,8 +305,8 @@ def test_no_sentence_holds_a_number_that_is_none(number: float) -> None:
     assert quantity(number, "ns") == "unknown"
 
 
-def test_a_kernel_of_unknown_grid_is_kept_in_no_baseline() -> None:
-    with pytest.raises(NothingProfiled, match="with which grid and block"):
+def test_a_kernel_of_unknown_grid_is_saved_in_no_baseline() -> None:
+    with pytest.raises(NothingProfiled, match="has no grid and block"):
         baseline_of(diagnosis(launch(grid=(0, 0, 0))), [], Spreads(), "1")
 
 
@@ -342,7 +344,7 @@ def gate(*results: tuple[CheckResult, Level, bool]) -> Gate:
         ([("passed", "error", True)], (0, 0, 0)),
     ],
 )
-def test_what_is_missing_fails_or_is_passed_over_where_that_is_asked_for(
+def test_missing_values_fail_or_are_ignored_by_on_missing(
     results: list[tuple[CheckResult, Level, bool]], codes: tuple[int, int, int]
 ) -> None:
     made = gate(*results)
@@ -352,4 +354,4 @@ def test_what_is_missing_fails_or_is_passed_over_where_that_is_asked_for(
 def test_even_where_warnings_count_what_is_missing_can_be_passed_over() -> None:
     made = replace(gate(("not judged", "warn", True), ("passed", "error", True)), fail_on="warn")
     assert (exit_code(made), exit_code(on_missing(made, "skip"))) == (3, 0)
-    assert on_missing(made, "skip").checks[0].result == "not judged", "it is told all the same"
+    assert on_missing(made, "skip").checks[0].result == "not judged", "it is still shown"

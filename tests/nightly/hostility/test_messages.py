@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from ncuview.cli.printing import ShownProgress, complain, print_exactly, say
+from ncuview.cli.printing import ProgressDisplay, print_error, print_message, print_unchanged
 from ncuview.profiling.ncu_output import Progress
-from ncuview.render.plots import plot_ladder, plot_walls
-from ncuview.render.text import safe_text, without_orders
+from ncuview.render.plots import plot_ladder, plot_units
+from ncuview.render.text import safe_text, without_ci_commands
 from tests.hostile import PAYLOADS, each_payload
 from tests.hostility.judges import check_log, check_text
 from tests.hostility.places import answers_in
@@ -30,14 +30,14 @@ class Terminal(io.StringIO):
 
 @each_payload
 def test_complaints_are_inert(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    complain(f"{text}\n{text} is damaged\n  {text}", text)
-    say(safe_text(text))
+    print_error(f"{text}\n{text} is damaged\n  {text}", text)
+    print_message(safe_text(text))
     check_log(capsys.readouterr().err)
 
 
 @each_payload
 def test_progress_is_inert(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with ShownProgress() as progress:
+    with ProgressDisplay() as progress:
         progress.show(Progress(text, 0, None, 0.1))
         progress.show(Progress(text, 0, 8, 1.5))
     check_log(capsys.readouterr().err)
@@ -47,7 +47,7 @@ def test_progress_is_inert(text: str, capsys: pytest.CaptureFixture[str]) -> Non
 def test_progress_on_a_terminal_rewrites_one_line_and_nothing_else(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
-    with ShownProgress() as progress:
+    with ProgressDisplay() as progress:
         progress.show(Progress(text, 0, 8, 1.5))
     check_text(stream.getvalue().replace("\r\x1b[K", ""))
     assert stream.getvalue().count("\x1b") == 2
@@ -56,7 +56,7 @@ def test_progress_on_a_terminal_rewrites_one_line_and_nothing_else(text: str, mo
 def printed(text: str, monkeypatch: pytest.MonkeyPatch) -> bytes:
     kept = BytesIO()
     monkeypatch.setattr(sys, "stdout", TextIOWrapper(kept))
-    print_exactly(text)
+    print_unchanged(text)
     return kept.getvalue()
 
 
@@ -69,7 +69,7 @@ def test_a_patch_goes_to_whatever_takes_text(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     kept = io.StringIO()
     monkeypatch.setattr(sys, "stdout", kept)
-    print_exactly("-a\n+b\n")
+    print_unchanged("-a\n+b\n")
     assert kept.getvalue() == "-a\n+b\n"
 
 
@@ -89,15 +89,15 @@ def test_a_patch_on_a_terminal_is_inert(text: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     stream = Terminal()
     monkeypatch.setattr(sys, "stdout", stream)
-    print_exactly(f" {text}\n-a\n")
+    print_unchanged(f" {text}\n-a\n")
     check_log(stream.getvalue())
 
 
 @each_payload
 def test_pages_without_orders_stay_so(text: str) -> None:
-    page = without_orders(safe_text(text))
+    page = without_ci_commands(safe_text(text))
     check_log(page)
-    assert without_orders(page) == page
+    assert without_ci_commands(page) == page
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def picture(place: str, shown: list[str]) -> etree._Element:
     root = etree.Element("both")
     (answers,) = answers_in(place, shown)
     with mpl.rc_context({"svg.fonttype": "none"}):
-        for axes in (plot_walls(answers.diagnosis), plot_ladder(answers.ladder)):
+        for axes in (plot_units(answers.diagnosis), plot_ladder(answers.ladder)):
             figure: Any = axes.figure
             kept = BytesIO()
             figure.savefig(kept, format="svg")

@@ -15,7 +15,7 @@ from lxml import html as lxml_html
 from ncuview.reader.settings import Settings
 from ncuview.records.profile import Device
 from ncuview.render.history import render_history
-from ncuview.trends.series import History, Reported, history_of
+from ncuview.trends.series import DiagnosedReport, History, history_of
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.schema import problems as problems_of
 from tests.render.test_pages import ACTS_ON_A_TERMINAL
@@ -25,7 +25,7 @@ STEADY, SLOWER = [9e6] * 6, [1e5, 1e5, 1e5, 2e5, 2e5, 2e5]
 GPU = Device("NVIDIA A100", "8.0")
 
 
-def sample_reports() -> list[Reported]:
+def sample_reports() -> list[DiagnosedReport]:
     """Kernels that stay, move, come and go; ranks; two GPUs; a change of the clock control."""
     reports = series_of({"steady": STEADY, "slower": SLOWER, "comes": [None, *STEADY[1:]], "goes": [*STEADY[1:], None]})
     ranks = [reported("c6", [launch("steady", time)], 6, f"rank {at}") for at, time in enumerate((9e6, 9e6, 1.2e7))]
@@ -41,7 +41,7 @@ def sample() -> History:
 def hostile(text: str) -> History:
     """Names, advice and everything else of the launches, points, ranks and settings replaced by a text."""
     reports = [
-        Reported(
+        DiagnosedReport(
             f"{text}{report.point}",
             f"{text}{report.rank}" if report.rank else "",
             poisoned(report.diagnosis, text),
@@ -76,7 +76,7 @@ def test_json_is_as_its_schema_says() -> None:
     assert not problems(document(sample()))
 
 
-def test_json_says_what_moved_where_and_why() -> None:
+def test_json_names_what_changed_where_and_why() -> None:
     series = document(sample())["series"][0]
     assert [point["name"] for point in series["points"]] == [f"c{at}" for at in range(7)]
     first = series["kernels"][0]
@@ -90,11 +90,11 @@ def test_json_says_what_moved_where_and_why() -> None:
     assert reading["optimization"] == "shared_memory_padding"
 
 
-def test_the_terminal_says_what_moved_and_what_came_and_went() -> None:
+def test_the_terminal_names_changed_new_and_missing_kernels() -> None:
     words = " ".join(render_history(sample()).split())
     assert "NVIDIA H200: 7 points, c0 (2026-11-01) to c6 (2026-11-07), ncu 2025.3" in words
-    assert "1 of 4 kernels moved; 1 is new since the first point; 3 are gone at the newest." in words
-    assert "Moved at c3: 2.00x slower, 100 us -> 200 us: " in words
+    assert "1 of 4 kernels changed; 1 is new since the first point; 3 are gone at the newest." in words
+    assert "Changed at c3: 2.00x slower, 100 us -> 200 us: " in words
     assert "comes (grid 256x256, block 32x8, since c1)" in words
     assert "goes (grid 256x256, block 32x8, last at c4)" in words
     assert "rank 2 takes 1.33x the median of 3 ranks: 12 ms" in words
@@ -102,7 +102,7 @@ def test_the_terminal_says_what_moved_and_what_came_and_went() -> None:
     assert "2 kernels at one point: nothing to compare over time." in words
 
 
-def test_a_break_is_told_on_every_page() -> None:
+def test_a_break_is_shown_on_every_page() -> None:
     reports = [
         reported(f"c{at}", [launch("k", 1e5)], at, settings=Settings("base" if at < 2 else "none")) for at in range(4)
     ]
@@ -114,11 +114,11 @@ def test_a_break_is_told_on_every_page() -> None:
 def test_many_kernels_are_cut_on_the_terminal_with_their_number() -> None:
     kernels = {f"k{at}": [1e5, 1e5, 2e5, 2e5] for at in range(30)}
     page = render_history(history_of(series_of(kernels)))
-    assert "25 more kernels moved." in page
+    assert "25 more kernels changed." in page
     assert "10 more kernels are in the table" in page
 
 
-def test_html_has_each_kernel_with_a_chart_and_the_same_numbers_beside_it() -> None:
+def test_html_has_each_kernel_with_a_chart_and_its_numbers() -> None:
     page = tree(sample())
     (table, other) = page.xpath("//table[@class='trends']")
     assert [row.findtext(".//button") for row in table.findall("tbody")] == ["slower", "steady", "goes", "comes"]

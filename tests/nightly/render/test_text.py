@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.records.diagnosis import Fix
-from ncuview.render.text import json_text, safe_copy, safe_lines, safe_text, without_orders
+from ncuview.render.text import json_text, safe_copy, safe_lines, safe_text, without_ci_commands
 from tests.hostile import each_hostile_text
 
 EVERY_CHARACTER = [chr(code) for code in range(sys.maxunicode + 1)]
@@ -40,7 +40,7 @@ def test_letters_digits_signs_and_spaces_stay() -> None:
     assert safe_text("".join(kept)) == "".join(kept)
 
 
-def test_what_is_replaced_can_be_told_from_the_replacement() -> None:
+def test_replaced_characters_are_distinct_from_the_replacement() -> None:
     replaced = [safe_text(c) for c in EVERY_CHARACTER if safe_text(c) != c]
     assert len(set(replaced)) == len(replaced)
     assert all(text.isascii() and text.startswith("\\") for text in replaced)
@@ -63,7 +63,7 @@ def test_code_keeps_its_lines_and_its_indentation() -> None:
     assert safe_lines("if (a)\n\tb = \x1b;\r\n") == "if (a)\n    b = \\x1b;"
 
 
-def test_a_fix_keeps_its_lines_and_nothing_else_does() -> None:
+def test_only_a_fix_keeps_its_lines() -> None:
     safe = safe_copy(Fix("a\nb", "x\ny", "f\n", "x\n\tz", "g\x07"))
     assert safe == Fix("a\\x0ab", "x\ny", "f\\x0a", "x\n    z", "g\\x07")
 
@@ -85,12 +85,12 @@ def test_an_order_anywhere_in_a_line_is_taken_apart(text: str, shown: str) -> No
 
 def test_an_order_at_the_beginning_of_a_line_is_taken_apart_on_pages() -> None:
     page = "::error::x\n  ::warning::y\n\u3000::z\na ::b::c\n\n::\n##[group]\n"
-    assert without_orders(page) == "∷error::x\n  ∷warning::y\n\u3000∷z\na ::b::c\n\n∷\n##\\x5bgroup]\n"
-    assert len(without_orders("::a")) == len("::a") - 1, "no wider than it was"
+    assert without_ci_commands(page) == "∷error::x\n  ∷warning::y\n\u3000∷z\na ::b::c\n\n∷\n##\\x5bgroup]\n"
+    assert len(without_ci_commands("::a")) == len("::a") - 1, "no wider than it was"
 
 
 def test_pages_of_blanks_take_no_time() -> None:
-    assert without_orders("\n" * 200_000 + " " * 200_000) == "\n" * 200_000 + " " * 200_000
+    assert without_ci_commands("\n" * 200_000 + " " * 200_000) == "\n" * 200_000 + " " * 200_000
 
 
 @given(st.recursive(st.none() | st.text(), lambda parts: st.lists(parts) | st.dictionaries(st.text(), parts)))
@@ -98,7 +98,7 @@ def test_json_is_inert_and_says_the_same(value: object) -> None:
     text = json_text(value)
     assert json.loads(text) == value
     assert text.isascii()
-    assert without_orders(text) == text
+    assert without_ci_commands(text) == text
     assert not [letter for letter in text if letter < " " and letter != "\n"]
 
 

@@ -1,6 +1,6 @@
-"""Compare a diagnosis with the entries of a budget: one check per entry and matching kernel, grid and block.
+"""Compare a ``Diagnosis`` with a ``Budget`` -> one ``Check`` per entry and matching kernel, grid and block.
 
-``budget_checks`` judges limits on metrics and times, forbidden findings and the predicted gain of the first advice.
+``budget_checks`` checks limits on metrics and times, forbidden findings, and the predicted gain of the first advice.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ from dataclasses import dataclass
 from math import inf, isclose, isfinite
 from statistics import median
 
-from ncuview.comparison.launch_groups import Work, configuration_of, works_of
+from ncuview.comparison.launch_groups import LaunchGroup, configuration_of, group_launches
 from ncuview.comparison.repeats import noise_of, repeats_of
 from ncuview.gate.budget import Budget, Entry
-from ncuview.gate.measured import Measured, Numbers, lines_to_blame
+from ncuview.gate.formatting import quantity, times
+from ncuview.gate.metric_values import MetricValue, MetricValues, finding_lines
 from ncuview.gate.spread import Spreads
-from ncuview.gate.words import quantity, times
 from ncuview.metrics.repeatability import DURATION, NEAR_TOLERANCE, TIME_SPREAD, MetricClass
 from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, Outcome, Skipped
 from ncuview.records.gate import Check, CheckResult, Level
 from ncuview.records.profile import NOWHERE, Configuration
 
 _POINT = 1.0
-"""Shares in % that are near 0 spread by more than their size; by less than this they are not told apart."""
-_COLLECT = '--metrics "$(ncuview rules --metrics)" collects all that is needed'
+"""Percentages near 0 spread by more than their size; differences below one percentage point are noise."""
+_COLLECT = '--metrics "$(ncuview rules --metrics)" collects all metrics that rules need'
 
 
 @dataclass(frozen=True)
 class _Judged:
-    """The judgement of one work."""
+    """The result of one launch group."""
 
     result: CheckResult
     measured: float | None
@@ -41,8 +41,8 @@ class _Judged:
 _WORST: tuple[CheckResult, ...] = ("failed", "not judged", "inconclusive", "passed")
 
 
-def budget_checks(budget: Budget, diagnosis: Diagnosis, numbers: Numbers, spreads: Spreads) -> Iterator[Check]:
-    """All checks of a budget, in the order of the launches, then of the entries."""
+def budget_checks(budget: Budget, diagnosis: Diagnosis, values: MetricValues, spreads: Spreads) -> Iterator[Check]:
+    """All checks of a budget, ordered by launch, then by entry."""
     used: set[int] = set()
     for launches in _by_configuration(diagnosis.launches).values():
         for number, entry in enumerate(budget.entries, start=1):
@@ -50,7 +50,7 @@ def budget_checks(budget: Budget, diagnosis: Diagnosis, numbers: Numbers, spread
             if about:
                 used.add(number)
             if about and entry.level != "off":
-                yield _check(entry, f"{budget.name}, budget {number}", about, numbers, spreads)
+                yield _check(entry, f"{budget.name}, budget {number}", about, values, spreads)
     for number, entry in enumerate(budget.entries, start=1):
         if number not in used and entry.level != "off":
             yield _unmatched(entry, f"{budget.name}, budget {number}", diagnosis)
@@ -64,7 +64,7 @@ def _by_configuration(launches: Iterable[LaunchDiagnosis]) -> dict[Configuration
 
 
 def _unmatched(entry: Entry, origin: str, diagnosis: Diagnosis) -> Check:
-    """An entry without a launch, which a renamed kernel must not hide behind."""
+    """An entry that matches no launch; it is not judged, so that a renamed kernel does not pass."""
     level: Level = entry.level if entry.required else "warn"
     names = list(dict.fromkeys(launch.kernel for launch in diagnosis.launches))
     there = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
@@ -85,18 +85,20 @@ def _unmatched(entry: Entry, origin: str, diagnosis: Diagnosis) -> Check:
     )
 
 
-def _check(entry: Entry, origin: str, launches: Sequence[LaunchDiagnosis], numbers: Numbers, spreads: Spreads) -> Check:
-    """The worst of what the works of a configuration are judged to be."""
-    works = [work for found in works_of(launches).values() for work in found]
+def _check(
+    entry: Entry, origin: str, launches: Sequence[LaunchDiagnosis], values: MetricValues, spreads: Spreads
+) -> Check:
+    """The worst result over the launch groups of a configuration."""
+    groups = [group for found in group_launches(launches).values() for group in found]
     if entry.finding is not None:
-        judged = [_finding(entry.finding, work) for work in works]
+        judged = [_finding(entry.finding, group) for group in groups]
     elif entry.predicted:
-        judged = [_predicted(inf if entry.max is None else entry.max, work) for work in works]
+        judged = [_predicted(inf if entry.max is None else entry.max, group) for group in groups]
     else:
-        judged = [_metric(entry, work, numbers, spreads) for work in works]
+        judged = [_metric(entry, group, values, spreads) for group in groups]
     worst = min(judged, key=lambda each: (_WORST.index(each.result), -abs(each.measured or 0.0)))
     launch = worst.example
-    where = lines_to_blame(launch, worst.metrics) if worst.result == "failed" else ()
+    where = finding_lines(launch, worst.metrics) if worst.result == "failed" else ()
     if worst.result == "failed" and (found := _blamed(entry, launch)):
         where = found.where
     return Check(
@@ -148,8 +150,8 @@ def _outcome(rule: str, launch: LaunchDiagnosis) -> Outcome | None:
     return next((o for o in launch.outcomes if rule.lower() in {o.rule.code.lower(), o.rule.name.lower()}), None)
 
 
-def _finding(rule: str, work: Work) -> _Judged:
-    outcomes = [(_outcome(rule, launch), launch) for launch in work.launches]
+def _finding(rule: str, group: LaunchGroup) -> _Judged:
+    outcomes = [(_outcome(rule, launch), launch) for launch in group.launches]
     fired = [(outcome, launch) for outcome, launch in outcomes if isinstance(outcome, Finding)]
     unknown = [
         (outcome, launch) for outcome, launch in outcomes if outcome is None or isinstance(outcome, Skipped | Broken)
@@ -163,18 +165,18 @@ def _finding(rule: str, work: Work) -> _Judged:
     if unknown:
         skipped, launch = unknown[0]
         why = skipped.message if skipped else "the rule was left out"
-        said = why if why.startswith("it cannot be judged") else f"it could not be judged: {why}"
-        return _Judged("not judged", None, said, launch)
-    return _Judged("passed", None, outcomes[0][0].message if outcomes[0][0] else "", work.middle)
+        message = why if why.startswith("it cannot be judged") else f"it could not be judged: {why}"
+        return _Judged("not judged", None, message, launch)
+    return _Judged("passed", None, outcomes[0][0].message if outcomes[0][0] else "", group.middle)
 
 
-def _predicted(limit: float, work: Work) -> _Judged:
-    """What the first advice predicts in the median; more than is known where rules could not judge."""
-    gains = [_gain(launch) for launch in work.launches]
+def _predicted(limit: float, group: LaunchGroup) -> _Judged:
+    """The median gain of the first advice. It may be larger where rules could not judge the launches."""
+    gains = [_gain(launch) for launch in group.launches]
     if not all(map(isfinite, gains)):
-        return _Judged("not judged", None, "what is predicted is no number", work.middle)
+        return _Judged("not judged", None, "the predicted gain is not a number", group.middle)
     middle = median(gains)
-    example = min(work.launches, key=lambda launch: abs(_gain(launch) - middle))
+    example = min(group.launches, key=lambda launch: abs(_gain(launch) - middle))
     first = example.findings[0] if example.findings else None
     advice = f" by {first.optimization} ({first.rule.code})" if first else ""
     spread = f", {min(gains):.2f}x to {max(gains):.2f}x in {times(len(gains), 'launch')}" if len(gains) > 1 else ""
@@ -183,8 +185,8 @@ def _predicted(limit: float, work: Work) -> _Judged:
         return _Judged("failed", middle, f"{message}, more than {limit:g}x", example, unit="x")
     if max(gains) > limit:
         return _Judged("inconclusive", middle, f"{message}: on both sides of {limit:g}x", example, unit="x")
-    told = (outcome for launch in work.launches for outcome in launch.outcomes)
-    unjudged = dict.fromkeys(outcome.rule.code for outcome in told if isinstance(outcome, Skipped | Broken))
+    outcomes = (outcome for launch in group.launches for outcome in launch.outcomes)
+    unjudged = dict.fromkeys(outcome.rule.code for outcome in outcomes if isinstance(outcome, Skipped | Broken))
     if unjudged:
         return _Judged(
             "not judged",
@@ -200,9 +202,9 @@ def _gain(launch: LaunchDiagnosis) -> float:
     return launch.findings[0].predicted_speedup.best if launch.findings else 1.0
 
 
-def _metric(entry: Entry, work: Work, numbers: Numbers, spreads: Spreads) -> _Judged:
+def _metric(entry: Entry, group: LaunchGroup, values: MetricValues, spreads: Spreads) -> _Judged:
     name = entry.metric or ""
-    found = [(numbers.of(launch, name), launch) for launch in work.launches]
+    found = [(values.of(launch, name), launch) for launch in group.launches]
     missing = [launch for each, launch in found if each.value is None and each.has_subject]
     known = [(each, each.value, launch) for each, launch in found if each.value is not None]
     if missing:
@@ -210,19 +212,19 @@ def _metric(entry: Entry, work: Work, numbers: Numbers, spreads: Spreads) -> _Ju
         message = f"no value of {name} in {len(missing)} of {times(len(found), 'launch')}: {why}"
         return _Judged("not judged", None, message, missing[0])
     if not known:
-        return _Judged("passed", None, f"there is nothing to measure: {name} has no subject here", work.middle)
+        return _Judged("passed", None, f"there is nothing to measure: {name} has no subject here", group.middle)
     kind = max(each.kind for each, _, _ in known)
     first = known[0][0]
     if kind is MetricClass.NOISY:
         message = f"{name} comes from {', '.join(sorted(first.metrics))} here, which differ too much from run to run"
-        return _Judged("not judged", first.value, message, work.middle, unit=first.unit)
+        return _Judged("not judged", first.value, message, group.middle, unit=first.unit)
     if kind is MetricClass.TIME:
-        return _spreading(entry, work, [value for _, value, _ in known], first, spreads)
+        return _spreading(entry, group, [value for _, value, _ in known], first, spreads)
     return _counted(entry, known)
 
 
-def _counted(entry: Entry, known: Sequence[tuple[Measured, float, LaunchDiagnosis]]) -> _Judged:
-    """Counters that repeat: every launch must keep the limit, those that are near-exact to within 2 %."""
+def _counted(entry: Entry, known: Sequence[tuple[MetricValue, float, LaunchDiagnosis]]) -> _Judged:
+    """Counters that repeat: every launch must keep the limit; near-exact counters have a tolerance of 2 %."""
     kind = max(each.kind for each, _, _ in known)
     tolerance = NEAR_TOLERANCE if kind is MetricClass.NEAR else 0.0
     each, value, launch = max(known, key=lambda one: _excess(entry, one[1], tolerance))
@@ -234,7 +236,7 @@ def _counted(entry: Entry, known: Sequence[tuple[Measured, float, LaunchDiagnosi
 
 
 def _excess(entry: Entry, value: float, tolerance: float) -> float:
-    """By how much a value breaks its limit, positive where it does."""
+    """By how much a value exceeds its limit; positive where it does."""
     if entry.equal is not None:
         if isclose(value, entry.equal, rel_tol=max(tolerance, 1e-9)):
             return 0.0
@@ -244,9 +246,11 @@ def _excess(entry: Entry, value: float, tolerance: float) -> float:
     return max(over, under)
 
 
-def _spreading(entry: Entry, work: Work, values: Sequence[float], shown: Measured, spreads: Spreads) -> _Judged:
-    """Times and what hangs on them: the median must be on one side of the limit by more than it may lie off."""
-    launch = work.middle
+def _spreading(
+    entry: Entry, group: LaunchGroup, values: Sequence[float], shown: MetricValue, spreads: Spreads
+) -> _Judged:
+    """Times and metrics that depend on time: the median must differ from the limit by more than its noise."""
+    launch = group.middle
     spread = spreads.time(launch.device.name, launch.demangled or launch.kernel)
     repeats = repeats_of(values)
     if entry.metric == DURATION:
@@ -256,17 +260,17 @@ def _spreading(entry: Entry, work: Work, values: Sequence[float], shown: Measure
         noise = 3 * max(share * abs(repeats.median_ns), repeats.deviation_ns) / repeats.count**0.5
         noise = max(noise, _POINT) if shown.unit == "%" else noise
     middle = repeats.median_ns
-    told = f"it is {quantity(middle, shown.unit)}, the median of {times(repeats.count, 'launch')}"
+    shown_median = f"it is {quantity(middle, shown.unit)}, the median of {times(repeats.count, 'launch')}"
     sides = [middle - entry.max] if entry.max is not None else []
     sides += [entry.min - middle] if entry.min is not None else []
     sides += [abs(middle - entry.equal)] if entry.equal is not None else []
     over = max(sides)
     if over > noise:
-        return _Judged("failed", middle, told, launch, shown.metrics, shown.unit)
+        return _Judged("failed", middle, shown_median, launch, shown.metrics, shown.unit)
     if over > -noise:
         message = (
-            f"{told}, which may lie off by {quantity(noise, shown.unit)}: too near {_condition(entry, shown.unit)}"
-            " to tell; more launches would"
+            f"{shown_median}, with a noise of {quantity(noise, shown.unit)}: too near {_condition(entry, shown.unit)}"
+            " to decide; more launches reduce the noise"
         )
         return _Judged("inconclusive", middle, message, launch, shown.metrics, shown.unit)
-    return _Judged("passed", middle, told, launch, shown.metrics, shown.unit)
+    return _Judged("passed", middle, shown_median, launch, shown.metrics, shown.unit)

@@ -1,6 +1,6 @@
-"""List the reports and JSON documents in folders, or named, each with point (commit, date, build) and rank by its path.
+"""List the reports and JSON documents in the given folders and files -> ``SeriesFile``, each with its point and rank.
 
-``in_order`` is a sort key for names with numbers.
+``series_files`` derives the point (commit, date, build) and the rank from the path; ``number_aware_key`` sorts names.
 """
 
 from __future__ import annotations
@@ -19,38 +19,38 @@ _SEPARATORS = "._-"
 
 
 @dataclass(frozen=True)
-class Member:
+class SeriesFile:
     """A file, and its place in a series."""
 
     file: Path
     point: str
-    """The commit, date or build that it was profiled at, as its folder or its name says."""
+    """The commit, date or build that was profiled, from the folder's or the file's name."""
     rank: str
-    """``rank 3`` or ``gpu 3`` where its name says that several processes or GPUs ran at once; else empty."""
+    """``rank 3`` or ``gpu 3`` where the name contains it, for several processes or GPUs at once; else empty."""
 
     @property
     def is_document(self) -> bool:
-        """Whether it is, by its name, what ``ncuview analyze --format json`` printed."""
+        """Whether its name has the ending of a document that ``ncuview analyze --format json`` printed."""
         return self.file.suffix == DOCUMENT_ENDING
 
 
-def members(targets: Sequence[Path]) -> tuple[Member, ...]:
-    """The reports and JSON files that are meant.
+def series_files(targets: Sequence[Path]) -> tuple[SeriesFile, ...]:
+    """The reports and JSON files of a series.
 
-    A file in a sub-folder belongs to the point that the sub-folder names, any other to the point of its own name. Where
-    several folders are named, each is such a sub-folder. A part of the name such as ``rank3``, ``rank_3`` or ``gpu3``
-    tells which rank it is, and is no part of the point's name. Where a report and a JSON file differ in their ending
-    only, the report is taken: the other was made from it.
+    A file in a sub-folder belongs to the point of the sub-folder's name, any other file to the point of its own name.
+    Where several folders are given, each is such a sub-folder. A part of the name such as ``rank3``, ``rank_3`` or
+    ``gpu3`` is the rank and is removed from the point's name. Where a report and a JSON file differ in their ending
+    only, the report is used: the other was made from it.
 
     Args:
-        targets: Folders, which stand for all reports and JSON files below them, or files.
+        targets: Files, or folders, which stand for all reports and JSON files below them.
 
     Raises:
         ReportEmpty: There is neither a report nor a JSON file below a folder.
-        ReportUnreadable: A folder may not be looked into.
+        ReportUnreadable: A folder cannot be listed.
     """
     found = [
-        _member(file, target, several=len(targets) > 1)
+        _series_file(file, target, several=len(targets) > 1)
         for target in targets
         for file in (_below(target) if target.is_dir() else [target])
     ]
@@ -58,8 +58,8 @@ def members(targets: Sequence[Path]) -> tuple[Member, ...]:
     return tuple(each for each in found if not (each.is_document and _without_ending(each.file) in reported))
 
 
-def in_order(name: str) -> list[tuple[int, str]]:
-    """A key to sort names by that counts digits as numbers: rank 10 comes after rank 2."""
+def number_aware_key(name: str) -> list[tuple[int, str]]:
+    """A sort key that compares digits as numbers: rank 10 comes after rank 2."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
@@ -72,29 +72,29 @@ def _below(folder: Path) -> list[Path]:
     if not reports and not documents:
         raise ReportEmpty(
             f"there is no report below {folder}",
-            hint="Name a folder of .ncu-rep or .ncu-repz files, or of what `ncuview analyze --format json` printed.",
+            hint="Name a folder of .ncu-rep or .ncu-repz files, or of documents of `ncuview analyze --format json`.",
         )
     return [*reports, *sorted(documents)]
 
 
-def _member(file: Path, target: Path, *, several: bool) -> Member:
+def _series_file(file: Path, target: Path, *, several: bool) -> SeriesFile:
     inside = file.relative_to(target) if target.is_dir() else Path(file.name)
     root = target.resolve().name if target.is_dir() else ""
     folders = [*([root] if several and root else []), *inside.parts[:-1]]
     rank, named = _take_rank([*folders, _without_ending(inside).name])
     *above, own = named
     point = "/".join(filter(None, above)) or own or root or rank
-    return Member(file, point, rank)
+    return SeriesFile(file, point, rank)
 
 
 def _take_rank(parts: Iterable[str]) -> tuple[str, list[str]]:
-    """The rank that the last part to name one names, and the parts without it."""
-    kept = list(parts)
-    for at in reversed(range(len(kept))):
-        if found := _RANK.search(kept[at]):
-            rest = _joined(kept[at][: found.start()], kept[at][found.end() :])
-            return f"{found['kind'].lower()} {int(found['number'])}", [*kept[:at], rest, *kept[at + 1 :]]
-    return "", kept
+    """The rank from the last part that contains one, and the parts without it."""
+    names = list(parts)
+    for at in reversed(range(len(names))):
+        if found := _RANK.search(names[at]):
+            rest = _joined(names[at][: found.start()], names[at][found.end() :])
+            return f"{found['kind'].lower()} {int(found['number'])}", [*names[:at], rest, *names[at + 1 :]]
+    return "", names
 
 
 def _joined(before: str, after: str) -> str:

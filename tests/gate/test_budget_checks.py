@@ -1,4 +1,4 @@
-"""Budgets held against launches."""
+"""Checks of budgets on launches."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.gate.allowed import budget_checks
 from ncuview.gate.budget import read_budget
-from ncuview.gate.measured import Numbers
+from ncuview.gate.budget_checks import budget_checks
+from ncuview.gate.metric_values import MetricValues
 from ncuview.gate.spread import Spreads
 from ncuview.records.diagnosis import Broken, Gain, LaunchDiagnosis, NotApplicable, Passed, RuleId, Skipped
 from ncuview.records.gate import Check
@@ -26,7 +26,7 @@ def checks(folder: Path, text: str, *launches: LaunchDiagnosis, **metrics: list[
     (folder / "b.toml").write_text(text, encoding="utf-8")
     numbered = [replace(each, index=index) for index, each in enumerate(launches)]
     budget = read_budget(folder / "b.toml")
-    return list(budget_checks(budget, diagnosis(*numbered), Numbers(profile(*numbered, **metrics)), Spreads()))
+    return list(budget_checks(budget, diagnosis(*numbered), MetricValues(profile(*numbered, **metrics)), Spreads()))
 
 
 def check(folder: Path, text: str, *launches: LaunchDiagnosis, **metrics: list[float]) -> Check:
@@ -75,7 +75,7 @@ def test_each_configuration_has_a_check_of_its_own(tmp_path: Path) -> None:
     assert [each.grid for each in found] == [(8, 1, 1), (9, 1, 1)]
 
 
-def test_more_launches_tell_what_one_cannot(tmp_path: Path) -> None:
+def test_more_launches_decide_what_one_cannot(tmp_path: Path) -> None:
     text = METRIC.format("duration_ns", "max = 20850")
     assert check(tmp_path, text, launch(time_ns=20_000.0)).result == "inconclusive"
     assert check(tmp_path, text, *(launch(time_ns=20_000.0 + step) for step in range(6))).result == "passed"
@@ -151,14 +151,14 @@ def promising(gain: float) -> LaunchDiagnosis:
     ("gains", "result"),
     [([2.2, 2.3], "failed"), ([1.1, 1.15], "passed"), ([1.1, 1.3], "inconclusive")],
 )
-def test_what_is_promised_is_limited(tmp_path: Path, gains: list[float], result: str) -> None:
+def test_the_predicted_gain_can_be_limited(tmp_path: Path, gains: list[float], result: str) -> None:
     found = check(tmp_path, PROMISED.format(1.2), *map(promising, gains))
     assert found.result == result
     assert found.unit == "x"
     assert bool(found.where) is (result == "failed")
 
 
-def test_nothing_is_promised_only_where_every_rule_could_look(tmp_path: Path) -> None:
+def test_no_predicted_gain_needs_every_rule_to_have_judged(tmp_path: Path) -> None:
     assert check(tmp_path, PROMISED.format(1.2), launch()).result == "passed"
     found = check(tmp_path, PROMISED.format(1.2), launch(outcomes=(Skipped(RULE, "collect", ("m",)),)))
     assert found.result == "not judged"

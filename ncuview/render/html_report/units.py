@@ -1,4 +1,4 @@
-"""HTML table of one launch's hardware units: use as a share of peak, as bar and number, beside the attainable share.
+"""HTML table of one launch's hardware units (``units_table``): use as a share of peak, beside the attainable share.
 
 ``attainable_bounds`` gives the attainable share of a unit; ``written_share`` the writes' share of device memory bytes.
 """
@@ -12,18 +12,18 @@ from xml.etree import ElementTree as ET
 from ncuview.metrics.units import UNITS, units_of
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.html_report.elements import Part, dim, element, hidden
-from ncuview.render.words import wall_sentence
+from ncuview.render.words import bottleneck_sentence
 from ncuview.speedup.attainable import bounds_of, of_gpu
 
 _SHOWN_FROM = 0.05
-"""Units that are used less are not worth a bar."""
+"""Units with less use have no bar."""
 
 _THINNEST = 0.008
-"""A mark is at least so wide, of the bar."""
+"""The least width of a mark, as a share of the bar."""
 
 
-def walls_table(launch: LaunchDiagnosis) -> ET.Element:
-    """A row for each unit that is used to 5 %, the busiest first; then the others in one line."""
+def units_table(launch: LaunchDiagnosis) -> ET.Element:
+    """A row for each unit with at least 5 % use, the busiest first; then the others in one line."""
     busy = sorted(launch.units.items(), key=lambda item: -item[1])
     shown = [(unit, share) for unit, share in busy if share >= _SHOWN_FROM or unit == launch.bottleneck]
     little = ", ".join(unit for unit, share in busy if share < _SHOWN_FROM and unit != launch.bottleneck)
@@ -35,8 +35,8 @@ def walls_table(launch: LaunchDiagnosis) -> ET.Element:
         element("th", "attainable", css="number", scope="col"),
     )
     body = [_row(launch, unit, share) for unit, share in shown]
-    table = element("table", element("thead", head), element("tbody", *body), css="walls")
-    parts: list[Part] = [element("h3", "Walls"), element("p", f"{wall_sentence(launch)}.")]
+    table = element("table", element("thead", head), element("tbody", *body), css="units")
+    parts: list[Part] = [element("h3", "Units"), element("p", f"{bottleneck_sentence(launch)}.")]
     parts += [table] if shown else []
     parts += [dim(f"Below 5 %: {little}.")] if little else []
     return element("div", *parts)
@@ -44,23 +44,23 @@ def walls_table(launch: LaunchDiagnosis) -> ET.Element:
 
 def _row(launch: LaunchDiagnosis, unit: str, share: float) -> ET.Element:
     low, high = attainable_bounds(launch, unit)
-    is_wall = unit == launch.bottleneck
-    name: list[Part] = [element("strong", unit) if is_wall else unit]
+    is_bottleneck = unit == launch.bottleneck
+    name: list[Part] = [element("strong", unit) if is_bottleneck else unit]
     if says := UNITS[unit].says if unit in UNITS else "L2 cache" if unit == "l2" else "":
         name.append(element("small", says))
     range_words = f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%} to {high:.0%}"
     return element(
         "tr",
         element("th", *name, scope="row"),
-        element("td", _bar(share, low, high, is_wall=is_wall)),
+        element("td", _bar(share, low, high, is_bottleneck=is_bottleneck)),
         element("td", f"{share:.0%}", css="number"),
         element("td", range_words if isfinite(low) else "", css="number"),
-        css="wall" if is_wall else "",
+        css="bottleneck" if is_bottleneck else "",
     )
 
 
-def _bar(share: float, low: float, high: float, *, is_wall: bool) -> ET.Element:
-    return element("svg", *_bar_parts(share, low, high), css="bar wall" if is_wall else "bar", **_BAR)
+def _bar(share: float, low: float, high: float, *, is_bottleneck: bool) -> ET.Element:
+    return element("svg", *_bar_parts(share, low, high), css="bar bottleneck" if is_bottleneck else "bar", **_BAR)
 
 
 _BAR = {"viewBox": "0 0 100 10", "preserveAspectRatio": "none", "aria_hidden": "true"}
@@ -84,7 +84,7 @@ def attainable_bounds(launch: LaunchDiagnosis, unit: str) -> tuple[float, float]
     if unit == "dram":
         best = [share - written_share(launch) * gpu["dram_write_cost"] for share in best]
     use = launch.units.get(unit, 0.0)
-    best = [max(share, use) for share in best]  # a launch that beats the table has shown that more is attainable
+    best = [max(share, use) for share in best]  # a launch with a larger use than in the table attains it
     return (min(best), max(best)) if best else (float("nan"), float("nan"))
 
 

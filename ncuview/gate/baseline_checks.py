@@ -1,6 +1,6 @@
-"""Compare a diagnosis with a baseline: checks for longer times, worse counters, and new or missing kernels.
+"""Compare a ``Diagnosis`` with a ``Baseline`` -> checks for longer times, worse counters, new and missing kernels.
 
-``baseline_checks`` pairs the launches by kernel, grid and block, and judges times with the spread of their repeats.
+``baseline_checks`` pairs launches by kernel, grid and block, and compares times with the spread of their repeats.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from math import isfinite
 from statistics import median
 
 from ncuview.comparison.compare import Comparison, compare
-from ncuview.comparison.counters import shifts
-from ncuview.comparison.launch_groups import Work, together, works_of
+from ncuview.comparison.counters import metric_changes
+from ncuview.comparison.launch_groups import LaunchGroup, group_launches, merged
 from ncuview.comparison.repeats import Repeats, Slowdown, slowdown
 from ncuview.gate.baseline import Baseline, KernelBaseline, Metric
 from ncuview.gate.budget import BaselineLimits
-from ncuview.gate.measured import Numbers, lines_to_blame
+from ncuview.gate.formatting import quantity, times
+from ncuview.gate.metric_values import MetricValues, finding_lines
 from ncuview.gate.spread import Spreads
-from ncuview.gate.words import quantity, times
 from ncuview.metrics.repeatability import DURATION, NEAR_TOLERANCE
 from ncuview.metrics.textbook import metric_names
 from ncuview.reader.settings import Settings
@@ -64,64 +64,66 @@ COUNTERS: Mapping[str, bool] = {
         False,
     ),
 }
-"""The textbook metrics that a baseline is compared by, and whether more of it is worse: causes of lost time that repeat
-from run to run. What follows from them, such as rates and use, is in the time."""
+"""The textbook metrics that are compared with a baseline, and whether a larger value is worse. All are causes of lost
+time that repeat from run to run; their consequences, such as rates and use, show in the time."""
 
 _SAME = 1e-9
 _SPREAD_NOT_COMPARED = 0.10
-_TELLING = 2
+"""Counters with a larger spread between repeats are not compared."""
+_MOST_CHANGES = 2
+"""A message about the time names no more changed counters."""
 _SHOWN = 0.05
-"""A change of fewer percent is written as none."""
+"""A smaller change in percent is shown as no change."""
 
 
 @dataclass(frozen=True)
-class Against:
-    """What a baseline says of a diagnosis."""
+class BaselineResult:
+    """The checks of a diagnosis against a baseline."""
 
     checks: tuple[Check, ...]
     remark: str
-    """Why the two cannot really be compared, where it was forced, and what could not be checked; empty else."""
+    """Which conditions differ, where the comparison was forced, and which are unknown; else empty."""
 
 
 def baseline_checks(
     baseline: Baseline,
     name: str,
     diagnosis: Diagnosis,
-    numbers: Numbers,
+    values: MetricValues,
     *,
     settings: Mapping[str, Settings],
     limits: BaselineLimits,
     spreads: Spreads,
     force: bool = False,
-) -> Against:
-    """Hold a diagnosis against a baseline.
+) -> BaselineResult:
+    """Check a diagnosis against a baseline.
 
     Args:
-        baseline: What was measured once.
-        name: Its file, as the user named it.
-        diagnosis: What is measured now.
-        numbers: Of the same profile.
-        settings: What ncu was told, by the path of the report.
-        limits: How much may change, and what it means.
-        spreads: The user's own spreads.
+        baseline: The saved measurement.
+        name: The path of its file, as the user gave it.
+        diagnosis: The new measurement.
+        values: The metric values of the new measurement.
+        settings: The settings of ncu, by the path of the report.
+        limits: How much may change, and the level of each failure.
+        spreads: The user's measured spreads.
         force: Compare also what was measured under other conditions.
 
     Raises:
         NotComparable: GPU, version of ncu, clock or cache control or replay mode differ, or no kernel is in both.
     """
-    now = works_of(diagnosis.launches)
-    shown = replace(diagnosis, launches=tuple(work.middle for works in now.values() for work in works))
-    before, told = baseline.as_diagnosis(name)
-    compared = compare(before, shown, settings={**told, **settings}, force=force)
+    now = group_launches(diagnosis.launches)
+    shown = replace(diagnosis, launches=tuple(group.middle for groups in now.values() for group in groups))
+    before, settings_before = baseline.as_diagnosis(name)
+    compared = compare(before, shown, settings={**settings_before, **settings}, force=force)
     was: dict[Configuration, list[KernelBaseline]] = {}
     for entry in baseline.kernels:
         was.setdefault(entry.configuration, []).append(entry)
-    pairs = [pair for key, works in now.items() if key in was for pair in _pairs(was[key], works)]
-    timed = sum(1 for entry, work in pairs if entry.times.count and work.times.count)
-    judge = _Judge(f"baseline {name}", numbers, limits, spreads, max(1, timed))
-    checks = [check for entry, work in pairs for check in judge.pair(entry, work)]
-    checks += judge.strangers(was, now, compared)
-    return Against(tuple(checks), _remark(compared))
+    pairs = [pair for key, groups in now.items() if key in was for pair in _pairs(was[key], groups)]
+    timed = sum(1 for entry, group in pairs if entry.times.count and group.times.count)
+    judge = _Judge(f"baseline {name}", values, limits, spreads, max(1, timed))
+    checks = [check for entry, group in pairs for check in judge.pair(entry, group)]
+    checks += judge.unpaired(was, now, compared)
+    return BaselineResult(tuple(checks), _remark(compared))
 
 
 def _remark(compared: Comparison) -> str:
@@ -130,16 +132,18 @@ def _remark(compared: Comparison) -> str:
     return "; ".join(filter(None, [forced, unknown]))
 
 
-def _pairs(entries: Sequence[KernelBaseline], works: Sequence[Work]) -> Iterator[tuple[KernelBaseline, Work]]:
-    """Works of one configuration in their order; all together where there are not as many as there were."""
-    if len(entries) == len(works):
-        yield from zip(entries, works, strict=True)
+def _pairs(
+    entries: Sequence[KernelBaseline], groups: Sequence[LaunchGroup]
+) -> Iterator[tuple[KernelBaseline, LaunchGroup]]:
+    """Launch groups of one configuration in their order; merged where their number differs from the baseline's."""
+    if len(entries) == len(groups):
+        yield from zip(entries, groups, strict=True)
     else:
-        yield _pooled(entries), together(works)[0]
+        yield _pooled(entries), merged(groups)
 
 
 def _pooled(entries: Sequence[KernelBaseline]) -> KernelBaseline:
-    """Several entries as one: the work that took longest, with the bounds of all counters."""
+    """Several entries as one: the launch group of the longest time, with the bounds of all counters."""
     longest = max(entries, key=lambda entry: entry.times.median_ns if entry.times.count else -1.0)
     if len(entries) == 1:
         return longest
@@ -153,31 +157,31 @@ def _pooled(entries: Sequence[KernelBaseline]) -> KernelBaseline:
 
 @dataclass(frozen=True)
 class _Judge:
-    """What all comparisons with one baseline share."""
+    """The inputs that all checks against one baseline share."""
 
     origin: str
-    numbers: Numbers
+    values: MetricValues
     limits: BaselineLimits
     spreads: Spreads
     comparisons: int
 
-    def pair(self, entry: KernelBaseline, work: Work) -> Iterator[Check]:
-        """The time, each counter that is worse, and one check for those that are not."""
-        counted = list(self._counters(entry, work)) if self.limits.counters != "off" else []
+    def pair(self, entry: KernelBaseline, group: LaunchGroup) -> Iterator[Check]:
+        """The time, each worse counter, and one check for the other counters."""
+        counted = list(self._counters(entry, group)) if self.limits.counters != "off" else []
         if self.limits.time != "off":
-            timed = self._time(entry, work)
+            timed = self._time(entry, group)
             if timed.result == "inconclusive" and any(check.result == "failed" for check in counted):
-                timed = replace(timed, level="warn")  # that it is worse is known already, by what repeats
+                timed = replace(timed, level="warn")  # a counter that repeats shows already that it is worse
             yield timed
         yield from counted
 
-    def strangers(
+    def unpaired(
         self,
         was: Mapping[Configuration, Sequence[KernelBaseline]],
-        now: Mapping[Configuration, Sequence[Work]],
+        now: Mapping[Configuration, Sequence[LaunchGroup]],
         compared: Comparison,
     ) -> Iterator[Check]:
-        """Kernels and configurations that are on one side only."""
+        """Kernels and configurations of one side only."""
         if self.limits.kernels == "off":
             return
         changed = {}
@@ -185,17 +189,17 @@ class _Judge:
             before, after = pair.longest
             if pair.changed:
                 key = (after.demangled or after.kernel, after.grid, after.block)
-                changed[key] = f"it is launched otherwise than in the baseline ({'; '.join(pair.changed)})"
+                changed[key] = f"its launch differs from the baseline ({'; '.join(pair.changed)})"
                 changed[before.demangled or before.kernel, before.grid, before.block] = ""
-        for key, works in now.items():
+        for key, groups in now.items():
             if key not in was:
                 message = changed.get(key, "it is not in the baseline")
-                yield self._stranger(key, works[0].middle, f"{message}; save the baseline again to have it compared")
+                yield self._unpaired(key, groups[0].middle, f"{message}; save the baseline again to compare it")
         for key in was:
             if key not in now and changed.get(key) != "":
-                yield self._stranger(key, None, "it is in the baseline and was not launched now")
+                yield self._unpaired(key, None, "it is in the baseline and was not launched now")
 
-    def _stranger(self, key: Configuration, launch: LaunchDiagnosis | None, message: str) -> Check:
+    def _unpaired(self, key: Configuration, launch: LaunchDiagnosis | None, message: str) -> Check:
         kernel, grid, block = key
         return Check(
             kernel=kernel,
@@ -213,18 +217,18 @@ class _Judge:
             where=launch.findings[0].where if launch and launch.findings else (),
         )
 
-    def _time(self, entry: KernelBaseline, work: Work) -> Check:
-        before, after = entry.times, work.times
+    def _time(self, entry: KernelBaseline, group: LaunchGroup) -> Check:
+        before, after = entry.times, group.times
         if not before.count or not after.count:
             side = "the baseline" if not before.count else "the report"
-            return self._check(work, DURATION, "not judged", f"{side} does not say how long it takes", unit="ns")
-        durations = (self.numbers.of(launch, DURATION) for launch in work.launches)
+            return self._check(group, DURATION, "not judged", f"{side} has no time of it", unit="ns")
+        durations = (self.values.of(launch, DURATION) for launch in group.launches)
         unknown = [each for each in durations if each.value is None]
         if unknown:
-            message = f"{len(unknown)} of {times(len(work.launches), 'launch')} have no duration"
+            message = f"{len(unknown)} of {times(len(group.launches), 'launch')} have no duration"
             why = next((f": {each.why}" for each in unknown if each.why), "")
-            return self._check(work, DURATION, "not judged", f"{message}{why}", unit="ns")
-        launch = work.middle
+            return self._check(group, DURATION, "not judged", f"{message}{why}", unit="ns")
+        launch = group.middle
         spread = self.spreads.time(launch.device.name, launch.demangled or launch.kernel)
         if spread is None and entry.duration_ns is not None:
             spread = entry.duration_ns.spread
@@ -237,11 +241,11 @@ class _Judge:
             comparisons=self.comparisons,
         )
         failed = found.result == "failed"
-        moved = _moved(entry, launch) if found.result in {"failed", "inconclusive"} else ""
-        message = f"{_median(after)}, {_change(found)} {_median(before)} in the baseline; {found.why}{moved}"
+        counters = _changed_counters(entry, launch) if found.result in {"failed", "inconclusive"} else ""
+        message = f"{_median(after)}, {_change(found)} {_median(before)} in the baseline; {found.why}{counters}"
         where = launch.findings[0].where if failed and launch.findings else ()
         return self._check(
-            work,
+            group,
             DURATION,
             found.result,
             message,
@@ -251,25 +255,25 @@ class _Judge:
             where=where,
         )
 
-    def _counters(self, entry: KernelBaseline, work: Work) -> Iterator[Check]:
+    def _counters(self, entry: KernelBaseline, group: LaunchGroup) -> Iterator[Check]:
         better, same, unknown = [], 0, []
-        launch = work.middle
+        launch = group.middle
         for name, more_is_worse in COUNTERS.items():
             metric = entry.metrics.get(name)
             if metric is None:
                 continue
-            values = work.values(name)
-            if len(values) < len(work.launches):
-                found = [self.numbers.of(each, name) for each in work.launches]
+            values = group.values(name)
+            if len(values) < len(group.launches):
+                found = [self.values.of(each, name) for each in group.launches]
                 if any(each.value is None and each.has_subject for each in found):
                     unknown.append(name)
-                continue  # without a subject there is nothing to be worse
+                continue  # a launch without a subject cannot be worse
             tolerance = self._tolerance(launch, name, metric)
             if tolerance is None:
                 continue
             worse = _worse(metric, values, more_is_worse=more_is_worse, tolerance=tolerance)
             if worse > 0:
-                yield self._worse_counter(entry, work, name, values, more_is_worse=more_is_worse)
+                yield self._worse_counter(entry, group, name, values, more_is_worse=more_is_worse)
             elif worse < 0:
                 better.append(
                     f"{name} {quantity(metric.median, metric.unit)} -> {quantity(median(values), metric.unit)}"
@@ -278,14 +282,14 @@ class _Judge:
                 same += 1
         if unknown:
             message = f"{', '.join(unknown)}: in the baseline, and without a value now"
-            yield self._check(work, "counters", "not judged", message)
+            yield self._check(group, "counters", "not judged", message)
         if same or better:
-            told = f"{same} are as they were"
-            told += f"; better: {', '.join(better)}: save the baseline again to keep it so" if better else ""
-            yield self._check(work, "counters", "passed", told)
+            message = f"{same} are unchanged"
+            message += f"; better: {', '.join(better)}: save the baseline again to keep the gain" if better else ""
+            yield self._check(group, "counters", "passed", message)
 
     def _tolerance(self, launch: LaunchDiagnosis, name: str, metric: Metric) -> float | None:
-        """By which share a counter may differ; None where it differs too much on its own to be compared."""
+        """The share by which a counter may differ; None where it spreads too much to be compared."""
         kernel = launch.demangled or launch.kernel
         spread = self.spreads.metric(launch.device.name, kernel, name)
         low, high = metric.bounds
@@ -298,30 +302,30 @@ class _Judge:
         return 0.0 if metric.exact else NEAR_TOLERANCE
 
     def _worse_counter(
-        self, entry: KernelBaseline, work: Work, name: str, values: Sequence[float], *, more_is_worse: bool
+        self, entry: KernelBaseline, group: LaunchGroup, name: str, values: Sequence[float], *, more_is_worse: bool
     ) -> Check:
         metric = entry.metrics[name]
         worst = max(values) if more_is_worse else min(values)
-        launch = next(each for each in work.launches if each.metrics[name].value == worst)
-        words = {shift.metric: shift.words for shift in shifts(entry.as_launch(""), launch)}
+        launch = next(each for each in group.launches if each.metrics[name].value == worst)
+        words = {change.metric: change.words for change in metric_changes(entry.as_launch(""), launch)}
         meaning = f" ({words[name]})" if name in words else ""
         message = (
             f"{name}{meaning} is {quantity(worst, metric.unit)}, {quantity(metric.median, metric.unit)} in the baseline"
         )
         return self._check(
-            work,
+            group,
             name,
             "failed",
             message,
             measured=worst,
             limit=metric.median,
             unit=metric.unit,
-            where=lines_to_blame(launch, metric_names(launch.metrics[name].source)),
+            where=finding_lines(launch, metric_names(launch.metrics[name].source)),
         )
 
     def _check(
         self,
-        work: Work,
+        group: LaunchGroup,
         subject: str,
         result: CheckResult,
         message: str,
@@ -331,7 +335,7 @@ class _Judge:
         unit: str = "",
         where: tuple[SourceLine, ...] = (),
     ) -> Check:
-        kernel, grid, block = work.configuration
+        kernel, grid, block = group.configuration
         level: Level = self.limits.time if subject == DURATION else self.limits.counters
         condition = "as in the baseline"
         if subject == DURATION:
@@ -344,14 +348,14 @@ class _Judge:
 
 
 def _worse(metric: Metric, values: Sequence[float], *, more_is_worse: bool, tolerance: float) -> int:
-    """1 where a launch counts worse than the baseline's worst, -1 where all count better than its best, else 0."""
+    """1 where a launch is worse than the baseline's worst, -1 where all are better than its best, else 0."""
     low, high = metric.bounds
-    room = max(tolerance, _SAME)
-    above = max(values) > high + abs(high) * room
-    below = min(values) < low - abs(low) * room
+    margin = max(tolerance, _SAME)
+    above = max(values) > high + abs(high) * margin
+    below = min(values) < low - abs(low) * margin
     if more_is_worse:
-        return 1 if above else -int(max(values) < low - abs(low) * room)
-    return 1 if below else -int(min(values) > high + abs(high) * room)
+        return 1 if above else -int(max(values) < low - abs(low) * margin)
+    return 1 if below else -int(min(values) > high + abs(high) * margin)
 
 
 def _change(found: Slowdown) -> str:
@@ -367,11 +371,11 @@ def _median(times: Repeats) -> str:
     return f"{quantity(times.median_ns, 'ns')}{middle}"
 
 
-def _moved(entry: KernelBaseline, launch: LaunchDiagnosis) -> str:
-    """What moved with the time, in words; empty where no counter tells."""
-    costs = [shift for shift in shifts(entry.as_launch(""), launch) if shift.saves_ns < 0][:_TELLING]
-    told = [f"{each.words} {_amount(each.before, each.unit)} -> {_amount(each.after, each.unit)}" for each in costs]
-    return f"; what moved: {', '.join(told)}" if told else ""
+def _changed_counters(entry: KernelBaseline, launch: LaunchDiagnosis) -> str:
+    """The metrics that explain the longer time, in words; empty where there are none."""
+    metrics = [change for change in metric_changes(entry.as_launch(""), launch) if change.saves_ns < 0][:_MOST_CHANGES]
+    shown = [f"{each.words} {_amount(each.before, each.unit)} -> {_amount(each.after, each.unit)}" for each in metrics]
+    return f"; what changed: {', '.join(shown)}" if shown else ""
 
 
 def _amount(value: float | None, unit: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ncuview.base.errors import ReportEmpty
-from ncuview.trends.members import in_order, members
+from ncuview.trends.series_files import number_aware_key, series_files
 
 
 def made(folder: Path, *names: str) -> Path:
@@ -18,7 +18,7 @@ def made(folder: Path, *names: str) -> Path:
 
 
 def places(*targets: Path) -> dict[str, tuple[str, str]]:
-    return {each.file.name: (each.point, each.rank) for each in members(targets)}
+    return {each.file.name: (each.point, each.rank) for each in series_files(targets)}
 
 
 @pytest.mark.parametrize(
@@ -41,24 +41,31 @@ def places(*targets: Path) -> dict[str, tuple[str, str]]:
         ("ranks.ncu-rep", "ranks", ""),
     ],
 )
-def test_a_name_says_the_point_and_the_rank(tmp_path: Path, name: str, point: str, rank: str) -> None:
+def test_a_name_gives_the_point_and_the_rank(tmp_path: Path, name: str, point: str, rank: str) -> None:
     folder = made(tmp_path / "runs", name)
     assert places(folder) == {Path(name).name: (point, rank)}
 
 
 def test_several_folders_are_points_themselves(tmp_path: Path) -> None:
     old, new = (made(tmp_path / name, "transpose.ncu-rep") for name in ("old", "new"))
-    assert {each.point for each in members([old, new])} == {"old", "new"}
+    assert {each.point for each in series_files([old, new])} == {"old", "new"}
 
 
 def test_a_file_that_is_named_is_a_point_of_its_own_name(tmp_path: Path) -> None:
     made(tmp_path, "x/a.ncu-rep", "x/b.ncu-rep")
-    assert [each.point for each in members([tmp_path / "x" / "a.ncu-rep", tmp_path / "x" / "b.ncu-rep"])] == ["a", "b"]
+    assert [each.point for each in series_files([tmp_path / "x" / "a.ncu-rep", tmp_path / "x" / "b.ncu-rep"])] == [
+        "a",
+        "b",
+    ]
 
 
 def test_what_was_made_from_a_report_does_not_count_twice(tmp_path: Path) -> None:
     made(tmp_path, "a.ncu-rep", "a.json", "b.json", "c/a.json")
-    assert {str(each.file.relative_to(tmp_path)) for each in members([tmp_path])} == {"a.ncu-rep", "b.json", "c/a.json"}
+    assert {str(each.file.relative_to(tmp_path)) for each in series_files([tmp_path])} == {
+        "a.ncu-rep",
+        "b.json",
+        "c/a.json",
+    }
 
 
 def test_hidden_and_other_files_are_left_out(tmp_path: Path) -> None:
@@ -69,9 +76,9 @@ def test_hidden_and_other_files_are_left_out(tmp_path: Path) -> None:
 def test_an_empty_folder_is_an_error_that_names_it(tmp_path: Path) -> None:
     made(tmp_path, "notes.txt")
     with pytest.raises(ReportEmpty, match=tmp_path.name):
-        members([tmp_path])
+        series_files([tmp_path])
 
 
-def test_numbers_in_names_count_as_numbers() -> None:
+def test_numbers_in_names_are_sorted_as_numbers() -> None:
     names = ["rank 10", "rank 2", "rank 1", "b", "a10", "a9"]
-    assert sorted(names, key=in_order) == ["a9", "a10", "b", "rank 1", "rank 2", "rank 10"]
+    assert sorted(names, key=number_aware_key) == ["a9", "a10", "b", "rank 1", "rank 2", "rank 10"]
