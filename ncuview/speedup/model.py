@@ -13,7 +13,7 @@ explains is *latency*, which overlaps with the work of the units instead of addi
 A rule says what its change leaves of the work of the units, what it adds, and which share of the latency it hides. What
 warps wait for by themselves and today's bottleneck hides shows once that is gone. Since the floor is over all units,
 advice for a unit that is not the bottleneck predicts 1.0, and the prediction for the bottleneck already contains the
-next one. The quadratic sum is measured, not assumed: see docs/promised-and-got.md.
+next one. The quadratic sum is measured, not assumed: see validation/predicted-and-measured.md.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ of 22 measured steps then lay between low and high; UNEXPLAINED covers what othe
 UNEXPLAINED = 0.6
 """How far, as a share of its logarithm, a gain lies from the promise for reasons that the model does not know: 2.0x
 then becomes 1.3x to 3.0x. With it, the measured gain lies between low and high in 141 of 196 promises of right advice
-for the programs of docs/accuracy.md; with 0.4 in 121, with 0.15 in less than half."""
+for the programs of validation/accuracy.md; with 0.4 in 121, with 0.15 in less than half."""
 MOST_UNEXPLAINED = 5.0
 """A factor beyond which no promise is stretched: of 21 promises of 10x or more for those programs, it covers 20."""
 
