@@ -25,7 +25,7 @@ from pathlib import Path
 from ncuview.profiling.machine import find_ncu, find_nvcc
 from ncuview.profiling.ncu import classify, ncu_command, run_ncu
 
-SOURCE = Path(__file__).resolve().parent / "user_programs" / "many_launches.cu"
+SOURCE = Path(__file__).resolve().parent / "many_launches.cu"
 REPEATS = 3
 LAUNCHES, PART = 1000, 100
 AIMS = {"one kernel": 0.5, "ten launches": 0.2, "1,000 launches": 0.05}
@@ -69,7 +69,7 @@ class Bench:
 
     def _analyze(self, look: str, *words: str) -> None:
         command = [sys.executable, "-m", "ncuview", "analyze", look, "--top=3", "--", str(self._program), *words]
-        path = os.pathsep.join([str(SOURCE.parents[2]), os.environ.get("PYTHONPATH", "")])
+        path = os.pathsep.join([str(SOURCE.parents[1]), os.environ.get("PYTHONPATH", "")])
         # As where it is installed: modules are compiled once, not every time.
         environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": ""}
         done = subprocess.run(

@@ -25,7 +25,7 @@ from ncuview.profiling.one_pass import sampling_metrics
 from ncuview.profiling.passes import COLLECTORS, collector_of
 from ncuview.reader.reader import read
 
-SOURCE = Path(__file__).resolve().parent / "user_programs" / "many_launches.cu"
+SOURCE = Path(__file__).resolve().parent / "many_launches.cu"
 _HEAD = """\
 # Sets of metrics and the passes that ncu took for them; `python benchmarks/passes.py` measures them and writes this
 # file. No entry mixes what hardware counters, warp samples, counters of instructions and instrumented code give:

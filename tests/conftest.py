@@ -40,11 +40,15 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs the sources or a GPU where they are missing, and say what is missing."""
+    """Skip what needs the sources, the labelled programs or a GPU where they are missing, and say what is missing."""
     if not (ROOT / "ncuview").is_dir():
         for item in items:
             if item.get_closest_marker("checkout"):
                 item.add_marker(pytest.mark.skip(reason="a test of the checkout; here is the installed package alone"))
+    if not (ROOT / "validation").is_dir():
+        for item in items:
+            if item.get_closest_marker("validation"):
+                item.add_marker(pytest.mark.skip(reason="the labelled programs are in the repository alone"))
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if not marked:
         return

@@ -36,7 +36,7 @@ CACHE = Path(__file__).parent / ".cache"
 PACKAGE = Path(ncuview.__file__).parent
 RECORDED = sorted(shipped("kernels").glob("*/h200.ncu-repz"))
 """The recorded profiles of the catalogue, one of each family."""
-LABELLED = sorted((Path(__file__).parents[1] / "benchmarks" / "accuracy" / "h200").glob("*.ncu-repz"))
+LABELLED = sorted((Path(__file__).parents[1] / "validation" / "h200").glob("*.ncu-repz"))
 """The reports of the labelled programs; tests of all of them are nightly."""
 _IN_MEMORY = 64
 Made = TypeVar("Made")

@@ -783,17 +783,20 @@ def test_help_names_every_command() -> None:
     assert listed == {command[0] for command in HELP if command}
 
 
-PROGRAM_22 = ROOT / "benchmarks" / "accuracy" / "h200" / "p22.ncu-repz"
-SOURCES = ROOT / "benchmarks" / "accuracy" / "programs"
+PROGRAM_22 = ROOT / "validation" / "h200" / "p022.ncu-repz"
+SOURCE_22 = ROOT / "validation" / "programs" / "p022-permute-tensor-dimensions.cu"
 
 
-def test_diff_prints_a_patch_and_nothing_else() -> None:
-    ended = ncuview("analyze", PROGRAM_22, "-k", "k22b", "--source-folders", SOURCES, "--diff")
+@pytest.mark.validation
+def test_diff_prints_a_patch_and_nothing_else(tmp_path: Path) -> None:
+    shutil.copy(SOURCE_22, tmp_path / "p22.cu")  # its name when it was recorded
+    ended = ncuview("analyze", PROGRAM_22, "-k", "k22b", "--source-folders", tmp_path, "--diff")
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith("--- a/")
     assert "+    __shared__ float tile[TILE][TILE + 1];\n" in ended.out
 
 
+@pytest.mark.validation
 def test_diff_says_for_which_kernel_there_is_none() -> None:
     ended = ncuview("analyze", PROGRAM_22, "-k", "k22b", "--diff")
     assert (ended.code, ended.out) == (0, "")
@@ -833,6 +836,7 @@ def test_fewer_rules_ask_for_fewer_metrics() -> None:
     assert metrics("--look", "quick") < metrics()
 
 
+@pytest.mark.validation
 def test_top_ranks_kernels_and_shows_so_many() -> None:
     ended = ncuview("analyze", PROGRAM_22, "--top", "1")
     assert (ended.code, ended.err) == (0, "")

@@ -62,7 +62,19 @@ def test_a_wheel_holds_all_that_the_program_looks_for(tmp_path: Path) -> None:
         str(path.relative_to(ROOT)) for path in (ROOT / "ncuview").glob("**/*.*") if "__pycache__" not in path.parts
     }
     assert code <= names
-    assert not [name for name in names if name.startswith(("tests/", "docs/", "benchmarks/"))]
+    assert not [
+        name for name in names if name.startswith(("tests/", "docs/", "benchmarks/", "fuzz/", "tools/", "validation/"))
+    ]
+
+
+@pytest.mark.checkout
+def test_an_sdist_holds_the_tests_and_not_the_labelled_programs(tmp_path: Path) -> None:
+    sdist = pytest.importorskip("hatchling.builders.sdist", reason="needs hatchling, which builds the sdist")
+    tarfile = pytest.importorskip("tarfile")
+    with tarfile.open(next(sdist.SdistBuilder(str(ROOT)).build(directory=str(tmp_path)))) as built:
+        folders = {name.split("/")[1] for name in built.getnames()}
+    assert {"ncuview", "kernels", "rules", "tests", "benchmarks", "fuzz", "tools"} <= folders
+    assert "validation" not in folders
 
 
 def test_the_version_is_told_once() -> None:

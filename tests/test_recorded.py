@@ -46,7 +46,7 @@ MISSED = frozenset(
         "transposeGranularity[tile=8,rows=8]",
     }
 )
-"""Kernels with right advice whose prediction differs by more than CLOSE allows; see docs/promised-and-got.md."""
+"""Kernels with right advice whose prediction differs by more than CLOSE; see validation/predicted-and-measured.md."""
 
 CLOSE = (0.80, 1.25)
 """The bounds of the predicted over the measured speedup."""

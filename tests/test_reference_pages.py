@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.reference_pages import pages
+from tools.reference_pages import pages
 
 
 def test_every_generated_page_is_current() -> None:
     for path, text in pages().items():
-        assert path.read_text(encoding="utf-8") == text, "python -m benchmarks.reference_pages"
+        assert path.read_text(encoding="utf-8") == text, "python -m tools.reference_pages"

@@ -3,7 +3,7 @@
 ``shipped_plan`` returns the names in ``shipped_plan.txt``: what ``plan.metrics_for`` computes for the shipped rules.
 
 Computing it takes a fifth of the time that ncu needs for a kernel; a test holds both equal. After a change of rules,
-``benchmarks/shipped_plan.py`` writes it anew.
+``tools/shipped_plan.py`` writes it anew.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 The raw page (``--page raw``) has a row for each launch and a column for each metric, and above the launches a row of
 units. The long form, ``--page details``, has a row for each metric of each launch, and where rules ran one for each of
 theirs, in columns before which the others end. What its sections hold bears labels for people; equivalents.toml says
-which metrics those are that something here reads, where releases of ncu agree (benchmarks/details_labels.py). By
+which metrics those are that something here reads, where releases of ncu agree (validation/details_labels.py). By
 default ncu scales each column to a readable unit (Kbyte, us) and groups digits with commas; here all become base units.
 Machine code and sources are not exported.
 """

@@ -2,7 +2,7 @@
 
 ``determine`` fills in metrics missing from launches, in place, from expressions over other metrics of the same
 launches; ``METRIC_OF_LABEL`` and ``METRICS_OF_COLUMN`` name the metrics that labels and columns of CSV exports mean.
-docs/full-sets.md holds what rules say of launches that were profiled both ways.
+validation/full-sets.md holds what rules say of launches that were profiled both ways.
 """
 
 from __future__ import annotations

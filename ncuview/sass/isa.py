@@ -2,7 +2,7 @@
 
 ``operation`` gives an opcode's row, ``pipe`` its pipe on a GPU, ``width`` and ``access_bytes`` what modifiers decide.
 
-It covers what nvcc 13 emits for sm_75 to sm_120, checked against nvdisasm by ``benchmarks/sass/operands.py``, and what
+It covers what nvcc 13 emits for sm_75 to sm_120, checked against nvdisasm by ``validation/sass/operands.py``, and what
 older releases emit for sm_70. Opcodes that no checked code holds are listed in tests/sass/test_isa.py; their rows
 follow NVIDIA's list of instructions and related opcodes. An opcode without a row is unknown: the decoder takes each of
 its registers as both defined and used.

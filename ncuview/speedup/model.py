@@ -13,7 +13,7 @@ explains is *latency*, which overlaps with the work of the units instead of addi
 A rule says what its change leaves of the work of the units, what it adds, and which share of the latency it hides.
 Latencies of each warp that today's bottleneck hides count once it is gone. Since the floor is over all units,
 advice for a unit that is not the bottleneck predicts 1.0, and the prediction for the bottleneck already contains the
-next one. The quadratic sum is measured, not assumed: see docs/promised-and-got.md.
+next one. The quadratic sum is measured, not assumed: see validation/predicted-and-measured.md.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ measured steps then lay between low and high; UNEXPLAINED covers what other kern
 UNEXPLAINED = 0.6
 """How far a gain lies from the prediction for reasons that are not in the model, as a share of the prediction's
 logarithm: 2.0x becomes 1.3x to 3.0x. With it, the measured gain lies between low and high in 141 of 196 predictions of
-right advice for the programs of docs/accuracy.md; with 0.4 in 121, with 0.15 in less than half."""
+right advice for the programs of validation/accuracy.md; with 0.4 in 121, with 0.15 in less than half."""
 MOST_UNEXPLAINED = 5.0
 """The largest such factor: of 21 predictions of 10x or more for those programs, it covers 20."""
 

@@ -20,7 +20,7 @@ from tests import profiles
 from tests.builders import FILE, WARPS, Instruction, Launch, load, make_profile
 
 RULES = {rule.text.name: rule for rule in load_rules()}
-ACCURACY = Path(__file__).parents[2] / "benchmarks" / "accuracy" / "h200"
+PROGRAM_12 = Path(__file__).parents[2] / "validation" / "h200" / "p012.ncu-repz"
 HEADER = "include/helpers.cuh"
 CODE = "\n".join(f"\tcode of line {number};" for number in range(1, 41))
 
@@ -177,8 +177,9 @@ def test_without_metrics_per_instruction_there_are_no_places() -> None:
     assert where(replace(profile, instructions=without)) == Where()
 
 
+@pytest.mark.validation
 def test_a_recorded_launch_without_its_line_table_still_points_at_its_load() -> None:
-    profile = profiles.profile_of(ACCURACY / "p12.ncu-repz", kernel="k12a")
+    profile = profiles.profile_of(PROGRAM_12, kernel="k12a")
     stripped = replace(profile, instructions=profile.instructions.assign(line=0, file=""), sources={})
     found = where(stripped, "narrow-global-access")
     assert not found.lines
@@ -188,9 +189,10 @@ def test_a_recorded_launch_without_its_line_table_still_points_at_its_load() -> 
     assert all(texts[each.address] == each.sass for each in found.instructions)
 
 
+@pytest.mark.validation
 def test_a_recorded_device_function_is_named_with_its_caller() -> None:
     """What waits for memory in k12a are three loops in functions that the kernel calls one after the other."""
-    profile = with_call_sites(profiles.profile_of(ACCURACY / "p12.ncu-repz", kernel="k12a"))
+    profile = with_call_sites(profiles.profile_of(PROGRAM_12, kernel="k12a"))
     found = where(profile, "narrow-global-access")
     assert {re.split(r"\(", call.code)[0] for line in found.lines for call in line.called_from} == {
         "stage_bias",

@@ -34,7 +34,7 @@ def test_every_metric_that_a_rule_reads_is_planned(rule: Rule) -> None:
 
 
 def test_the_list_that_ships_is_what_the_shipped_rules_need() -> None:
-    assert shipped_plan() == metrics_for(RULES), "write it anew: python benchmarks/shipped_plan.py"
+    assert shipped_plan() == metrics_for(RULES), "write it anew: python -m tools.shipped_plan"
 
 
 def test_the_first_name_of_every_unit_is_planned_even_without_rules() -> None:

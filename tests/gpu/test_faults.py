@@ -16,7 +16,7 @@ from ncuview.reader.precheck import launches_in
 
 pytestmark = pytest.mark.gpu
 
-SOURCE = Path(__file__).parents[2] / "benchmarks" / "faulty_programs" / "app.cu"
+SOURCE = Path(__file__).parents[2] / "fuzz" / "faulty_programs" / "app.cu"
 METRICS = ["gpu__time_duration.sum"]
 
 

@@ -20,8 +20,8 @@ from ncuview.reader.reader import read as read_reports
 from ncuview.reader.source import with_local_sources
 from ncuview.records.diagnosis import Finding, LaunchDiagnosis, SourceLine
 
-pytestmark = pytest.mark.gpu
-PROGRAMS = Path(__file__).parents[2] / "benchmarks" / "user_programs"
+pytestmark = [pytest.mark.gpu, pytest.mark.validation]
+PROGRAMS = Path(__file__).parents[2] / "validation" / "user_programs"
 
 
 def profiled(program: Sequence[str], folder: Path) -> dict[str, list[LaunchDiagnosis]]:

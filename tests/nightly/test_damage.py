@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.fuzz_reports import CHANGES, REFUSED_ALWAYS
-from benchmarks.kill_writers import writers
+from fuzz.fuzz_reports import CHANGES, REFUSED_ALWAYS
+from fuzz.kill_writers import writers
 from tests.nightly.test_files import FAULTS, check_faults
 from tests.profiles import profile_of
 from tests.reader.test_reader import TRANSPOSE, check_shards
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "benchmarks" / "fuzz_reports.py"
+SCRIPT = ROOT / "fuzz" / "fuzz_reports.py"
 KILLS = 35
-"""Of all who write files together; benchmarks/kill_writers.py does 500."""
+"""Of all who write files together; fuzz/kill_writers.py does 500."""
 
 
 def test_each_of_many_damaged_reports_is_refused_named_or_read_as_it_is() -> None:
@@ -40,7 +40,7 @@ def test_each_of_many_damaged_reports_is_refused_named_or_read_as_it_is() -> Non
 
 def test_killed_writers_leave_the_old_file_or_the_new_one_and_nothing_for_the_next() -> None:
     # In a process of its own, which holds little: a child that shares much memory takes long to write to its part.
-    command = [sys.executable, "-m", "benchmarks.kill_writers", str(KILLS), "20"]
+    command = [sys.executable, "-m", "fuzz.kill_writers", str(KILLS), "20"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     kills, old, new, mixed, _, left = done.stdout.splitlines()[-1].split()[1:]

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.kill_writers import Writer, writers
+from fuzz.kill_writers import Writer, writers
 from ncuview.base.errors import NcuviewError
 from ncuview.base.files import NoRegularFile, TooLarge, open_regular, replace_file
 from ncuview.reader import scrub

@@ -1,4 +1,4 @@
-"""The command line, interrupted at random moments: the bounded part of benchmarks/interrupt.py."""
+"""The command line, interrupted at random moments: the bounded part of fuzz/interrupt.py."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
-FILE = Path(__file__).parents[2] / "benchmarks" / "interrupt.py"
+FILE = Path(__file__).parents[2] / "fuzz" / "interrupt.py"
 
 
 def test_nothing_is_left_of_interrupted_runs() -> None:

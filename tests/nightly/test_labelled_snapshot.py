@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 
+
+@pytest.mark.validation
 def test_the_labelled_programs_are_diagnosed_as_before(matches_snapshot: Callable[[str, str], None]) -> None:
     matches_snapshot("labelled", "nightly/labelled.txt")

@@ -5,21 +5,26 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from ncuview.api import load_rules, read
 from ncuview.engine.rank import diagnose
 from ncuview.patch.advice import with_edits
 from ncuview.records.diagnosis import LaunchDiagnosis, SourceEdit
 
-if TYPE_CHECKING:
-    import pytest
+pytestmark = pytest.mark.validation
+VALIDATION = Path(__file__).resolve().parents[2] / "validation"
 
-ACCURACY = Path(__file__).resolve().parents[2] / "benchmarks" / "accuracy"
+
+def source_of(program: str, folder: Path) -> Path:
+    """Where a program's source was put, under the name that it was compiled by: p22.cu of program p022."""
+    (source,) = (VALIDATION / "programs").glob(f"{program}-*.cu")
+    return Path(shutil.copy(source, folder / f"p{int(program[1:]):02}.cu"))
 
 
 def launch(program: str, kernel: str, *folders: Path) -> LaunchDiagnosis:
-    report = ACCURACY / "h200" / f"{program}.ncu-repz"
+    report = VALIDATION / "h200" / f"{program}.ncu-repz"
     found = with_edits(diagnose(read(report, kernel_name=kernel, source_folders=folders), load_rules()), folders)
     return found.launches[0]
 
@@ -31,37 +36,40 @@ def edit_of(found: LaunchDiagnosis) -> SourceEdit:
 
 
 def test_the_tile_of_the_users_file_is_padded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copy(ACCURACY / "programs" / "p22.cu", tmp_path)
+    source = source_of("p022", tmp_path)
     monkeypatch.chdir(tmp_path)
-    change = edit_of(launch("p22", "k22b", tmp_path))
+    change = edit_of(launch("p022", "k22b", tmp_path))
     assert change.title == "Pad tile by one word per row"
     assert "--- a/p22.cu\n" in change.diff, "the file is named from the current folder"
     subprocess.run(["git", "apply", "--check", "-"], input=change.diff, text=True, check=True, cwd=tmp_path)
-    before = (tmp_path / "p22.cu").read_text(encoding="utf-8")
+    before = source.read_text(encoding="utf-8")
     subprocess.run(["git", "apply", "-"], input=change.diff, text=True, check=True, cwd=tmp_path)
-    after = (tmp_path / "p22.cu").read_text(encoding="utf-8")
+    after = source.read_text(encoding="utf-8")
     assert "tile[TILE][TILE + 1]" in after
     assert before != after
 
 
-def test_what_cannot_be_written_says_why() -> None:
-    change = edit_of(launch("p05", "k05a", ACCURACY / "programs"))
+def test_what_cannot_be_written_says_why(tmp_path: Path) -> None:
+    source_of("p005", tmp_path)
+    change = edit_of(launch("p005", "k05a", tmp_path))
     assert change.diff == ""
     assert change.reason
 
 
 def test_without_the_source_nothing_is_said() -> None:
-    found = launch("p22", "k22b")
+    found = launch("p022", "k22b")
     assert found.findings
     assert found.findings[0].edit is None
 
 
-def test_only_the_first_advice_is_written() -> None:
-    found = launch("p22", "k22b", ACCURACY / "programs")
+def test_only_the_first_advice_is_written(tmp_path: Path) -> None:
+    source_of("p022", tmp_path)
+    found = launch("p022", "k22b", tmp_path)
     assert [finding.edit is not None for finding in found.findings] == [True, *[False] * (len(found.findings) - 1)]
 
 
-def test_a_launch_without_advice_is_left_as_it_is() -> None:
-    report = ACCURACY / "h200" / "p02.ncu-repz"
+def test_a_launch_without_advice_is_left_as_it_is(tmp_path: Path) -> None:
+    source_of("p002", tmp_path)
+    report = VALIDATION / "h200" / "p002.ncu-repz"
     told = diagnose(read(report, kernel_name="k02d"), load_rules())
-    assert with_edits(told, [ACCURACY / "programs"]) == told
+    assert with_edits(told, [tmp_path]) == told

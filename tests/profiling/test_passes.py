@@ -110,7 +110,7 @@ def test_nothing_asked_for_takes_no_pass() -> None:
 @pytest.mark.parametrize(
     ("metrics", "launches", "seconds"),
     [
-        # docs/profiling-cost.md, less the program alone: the family transpose, and transposeCoalesced.
+        # benchmarks/profiling-cost.md, less the program alone: the family transpose, and transposeCoalesced.
         (PLAN, 26, 16.69 - 3.65),
         (PLAN, 1, 3.43 - 1.15),
     ],

@@ -10,7 +10,7 @@ from ncuview.records.diagnosis import Diagnosis
 from tests.profiles import RECORDED, labelled_diagnosis, recorded_diagnosis
 from tests.snapshot import Snapshot, snapshot_of
 
-_LABELLED = Path(__file__).resolve().parents[2] / "benchmarks" / "accuracy"
+_LABELLED = Path(__file__).resolve().parents[2] / "validation"
 
 
 def catalogue() -> Snapshot:

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.json_versions import Compared, compare_documents
 from ncuview import analyze
 from ncuview.base.errors import ReportDamaged, ReportUnreadable
 from ncuview.base.paths import shipped
@@ -21,6 +20,7 @@ from ncuview.render import render
 from ncuview.trends.document import read_document
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import diagnosis
+from tools.json_versions import Compared, compare_documents
 
 VERSION_1 = Path(__file__).with_name("diagnosis-1.json")
 """The same diagnosis as ``sample.diagnosis``, as version 1 wrote it."""

@@ -1,4 +1,4 @@
-"""The files of benchmarks/fuzz_reports.py are what they claim to be; tests/nightly has some of them read."""
+"""The files of fuzz/fuzz_reports.py are what they claim to be; tests/nightly has some of them read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.fuzz_reports import CHANGES, REFUSED_ALWAYS, Ended, changed, outcome, seeds
+from fuzz.fuzz_reports import CHANGES, REFUSED_ALWAYS, Ended, changed, outcome, seeds
 from ncuview.base.errors import ReportError
 from ncuview.reader.precheck import precheck
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from ncuview.catalogue.recorded import recorded_report
 from ncuview.reader.inlining import with_call_sites
@@ -18,11 +19,8 @@ from tests.builders import make_profile
 from tests.profiles import LABELLED, RECORDED, profile_of
 from tests.together import together
 
-if TYPE_CHECKING:
-    import pytest
-
 REPORTS = [*RECORDED, *LABELLED[::40]]
-(P12,) = (path for path in LABELLED if path.name == "p12.ncu-repz")
+P12 = Path(__file__).parents[3] / "validation" / "h200" / "p012.ncu-repz"
 
 
 def code(profile: Profile, launch: int, file: str, line: int) -> str:
@@ -55,6 +53,7 @@ def test_a_shuffle_is_called_from_the_line_that_writes_it() -> None:
         assert re.search(r"warpReduce|__shfl", code(profile, launch, call.file, call.line))
 
 
+@pytest.mark.validation
 def test_device_functions_of_the_same_file_are_called_from_the_kernel() -> None:
     profile = with_call_sites(profile_of(P12, kernel="k12a"))
     calls = {code(profile, 0, call.file, call.line).strip() for call in profile.call_sites[0].values()}
@@ -65,6 +64,7 @@ def test_device_functions_of_the_same_file_are_called_from_the_kernel() -> None:
     }
 
 
+@pytest.mark.validation
 def test_a_table_that_says_something_else_than_ncu_is_not_believed() -> None:
     report = P12
     profile = profile_of(report, kernel="k12a")
@@ -73,6 +73,7 @@ def test_a_table_that_says_something_else_than_ncu_is_not_believed() -> None:
     assert not with_call_sites(replace(profile, instructions=moved)).call_sites
 
 
+@pytest.mark.validation
 def test_where_there_is_no_room_for_the_report_the_profile_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     profile = profile_of(P12, kernel="k12a")
 
@@ -83,6 +84,7 @@ def test_where_there_is_no_room_for_the_report_the_profile_stays_as_it_is(monkey
     assert with_call_sites(profile).call_sites == {}
 
 
+@pytest.mark.validation
 def test_a_report_that_was_cut_since_has_the_call_sites_of_what_is_left(tmp_path: Path) -> None:
     report = tmp_path / "cut.ncu-rep"
     whole = read_report(P12)
