@@ -25,7 +25,7 @@ from ncuview.base.paths import shipped
 from ncuview.catalogue.recorded import recorded_report
 from ncuview.engine.rank import diagnose
 from ncuview.reader import reader
-from ncuview.reader.child import Ahead
+from ncuview.reader.child import PrestartedChildren
 from ncuview.reader.host_times import with_host_times_of
 from ncuview.reader.reader import read
 from ncuview.records.diagnosis import Diagnosis
@@ -43,7 +43,7 @@ Made = TypeVar("Made")
 
 
 def read_stored(
-    paths: Sequence[str | Path], kernel: str = "", ahead: Ahead | None = None, *, instructions: bool = True
+    paths: Sequence[str | Path], kernel: str = "", ahead: PrestartedChildren | None = None, *, instructions: bool = True
 ) -> Profile:
     """What stands in for ``ncuview.reader.reader.read``: recorded profiles from the store, all else as it is read."""
     if ahead or not instructions or not paths or not {*map(Path, paths)} <= {*RECORDED}:

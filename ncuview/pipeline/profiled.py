@@ -15,7 +15,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Self
 
 from ncuview.base.errors import ReportError
-from ncuview.reader.child import Ahead
+from ncuview.reader.child import PrestartedChildren
 from ncuview.records.failure import failure_of
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def read_with_sources(
     paths: Sequence[str | Path],
     kernel_name: str = "",
     source_folders: Sequence[Path] = (),
-    ahead: Ahead | None = None,
+    ahead: PrestartedChildren | None = None,
     *,
     instructions: bool = True,
 ) -> Profile:
@@ -143,13 +143,13 @@ class _ReaderAhead:
     """What reads reports, started once ncu runs: that takes longer than to read most reports, and ncu longer still."""
 
     def __init__(self) -> None:
-        self.child: Ahead | None = None
+        self.child: PrestartedChildren | None = None
         self._prepared = Thread(target=_prepare, name="prepare")
 
     def start(self) -> None:
         """Start it, unless an earlier attempt did."""
         if self.child is None:
-            self.child = Ahead()
+            self.child = PrestartedChildren()
             self._prepared.start()
 
     def __enter__(self) -> Self:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.reader.columns import REAL, WHOLE, LaunchColumns, Reading, decode, encode
+from ncuview.reader.columns import FLOAT64, INT64, LaunchColumns, Reading, decode, encode
 
 NAMES = st.text(st.characters(codec=None), max_size=5)
 """Of anything, lone surrogates too: names of a damaged report are no text."""
@@ -62,7 +62,7 @@ def sent(reading: Reading) -> bytes:
 def plain(reading: Reading) -> dict[str, object]:
     """All that a reading says, to be compared: numbers bit by bit, since NaN equals nothing."""
     told = dict(vars(reading.launches))
-    kinds = {"values": REAL, "instruction_values": REAL, "executed": WHOLE}
+    kinds = {"values": FLOAT64, "instruction_values": FLOAT64, "executed": INT64}
     numbers = {name: array(kind, told.pop(name)).tobytes() for name, kind in kinds.items()}
     return {"total": reading.total, "kernels": reading.kernels, **told, **numbers}
 

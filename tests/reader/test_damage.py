@@ -40,7 +40,7 @@ def test_a_reason_is_given_once_and_only_the_first_few() -> None:
 
 
 def test_a_report_that_may_be_whole_is_not_called_damaged() -> None:
-    made = Damage(9, 9, {1}, (), list("abcde"), may_be_whole=True)
+    made = Damage(9, 9, {1}, (), list("abcde"), may_be_intact=True)
     assert made.why.endswith(
         "and 2 more; the report is damaged, or this machine has too little memory or time to read it"
     )

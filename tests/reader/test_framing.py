@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ncuview.base.errors import ReportError
 from ncuview.base.paths import shipped
 from ncuview.reader import wire
-from ncuview.reader.framing import Framing, framing, whole_part
+from ncuview.reader.framing import Framing, framing, intact_part
 from ncuview.reader.precheck import checked_header, read_report
 from tests.reader import builder
 
@@ -36,7 +36,7 @@ def broken(count: int = 1, *, sources: int = 0, payload: bytes = b"\xff" * 400) 
 
 def again(data: bytes) -> Framing:
     """The framing of what is whole."""
-    return framing(b"".join(whole_part(data, framing(data))))
+    return framing(b"".join(intact_part(data, framing(data))))
 
 
 def test_each_launch_is_told_with_its_size_and_metrics() -> None:
@@ -74,7 +74,7 @@ def test_what_is_cut_is_whole_up_to_the_last_block() -> None:
     assert [len(found.header.launches), found.announced] == [2, None]
     assert found.damage[0].startswith("block 2 is damaged at byte ")
     assert f" of {len(cut):,}: " in found.damage[0]
-    assert b"".join(whole_part(cut, found)) == whole[: found.end] == report(launches(), launches())
+    assert b"".join(intact_part(cut, found)) == whole[: found.end] == report(launches(), launches())
 
 
 def test_a_block_whose_launches_are_broken_does_not_end_the_report() -> None:
@@ -102,7 +102,7 @@ def test_behind_such_a_broken_block_nothing_is_believed(block: tuple[bytes, byte
     data = report(launches(), block, launches())
     found = framing(data)
     assert (len(found.header.launches), found.announced) == (1, None)
-    assert b"".join(whole_part(data, found)) == report(launches())
+    assert b"".join(intact_part(data, found)) == report(launches())
 
 
 def test_of_very_many_broken_blocks_the_first_hundred_are_passed_over() -> None:
@@ -183,7 +183,7 @@ def test_nothing_of_a_recorded_report_is_called_damaged(path: Path) -> None:
     found = framing(data)
     assert found.damage == ()
     assert not any(launch.damage for launch in found.header.launches)
-    assert b"".join(whole_part(data, found)) == data
+    assert b"".join(intact_part(data, found)) == data
 
 
 def test_a_report_that_ends_at_a_block_is_a_shorter_one() -> None:

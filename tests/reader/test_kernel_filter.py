@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.base.errors import UsageError
-from ncuview.reader.kernel_filter import LONGEST, check_wanted, matches
+from ncuview.reader.kernel_filter import LONGEST, check_kernel_filter, matches
 from tests.hostile import each_payload
 
 CATASTROPHES = ["(a+)+$", "(a*)*b", "(a|a)*b", "(a|aa)+$", "^(a?){50}a{50}$", "(.*)*x", "([a-z]+)*[A-Z]"]
@@ -33,7 +33,7 @@ CATASTROPHES = ["(a+)+$", "(a*)*b", "(a|a)*b", "(a|aa)+$", "^(a?){50}a{50}$", "(
     ],
 )
 def test_a_name_or_a_pattern_chooses(name: str, wanted: str, asked: bool) -> None:
-    check_wanted(wanted)
+    check_kernel_filter(wanted)
     assert matches(name, wanted) is asked
 
 
@@ -59,15 +59,15 @@ def test_no_pattern_takes_for_ever(pattern: str) -> None:
 @pytest.mark.parametrize("pattern", ["(", "[a", "a{2,1}", "(?=a)", r"(a)\1", "a{2000}", "(" * 2000, ".{1000}" * 100])
 def test_what_is_no_pattern_is_refused_in_words(pattern: str) -> None:
     with pytest.raises(UsageError, match="is no pattern: ") as refused:
-        check_wanted(f"regex:{pattern}")
+        check_kernel_filter(f"regex:{pattern}")
     assert len(str(refused.value)) < 250
     assert "RE2" in refused.value.hint
 
 
 def test_a_long_pattern_is_refused() -> None:
-    check_wanted(f"regex:{'a' * LONGEST}")
+    check_kernel_filter(f"regex:{'a' * LONGEST}")
     with pytest.raises(UsageError, match="4,097 characters is too long"):
-        check_wanted(f"regex:{'a' * (LONGEST + 1)}")
+        check_kernel_filter(f"regex:{'a' * (LONGEST + 1)}")
 
 
 def test_only_the_beginning_of_a_long_name_is_looked_at() -> None:

@@ -22,7 +22,7 @@ from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportUnreadable
 from ncuview.base.paths import shipped
 from ncuview.engine.rank import diagnose
 from ncuview.reader import child, frames, reader, wire
-from ncuview.reader.child import Ahead, Answer, Children, Failure, Shard
+from ncuview.reader.child import Answer, Children, Failure, PrestartedChildren, Shard
 from ncuview.reader.columns import LaunchColumns
 from ncuview.reader.framing import LaunchHeader
 from ncuview.reader.outliners import Outliners
@@ -227,16 +227,16 @@ def test_a_shard_for_each_worker_within_the_bounds() -> None:
 
 
 @pytest.fixture
-def started_early(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Ahead, int, str]]:
+def started_early(monkeypatch: pytest.MonkeyPatch) -> list[tuple[PrestartedChildren, int, str]]:
     """The children that start while a report is looked over, with how many and for which kernel."""
-    started: list[tuple[Ahead, int, str]] = []
+    started: list[tuple[PrestartedChildren, int, str]] = []
 
-    class Noted(Ahead):
+    class Noted(PrestartedChildren):
         def __init__(self, count: int = 1, kernel: str = "", *, with_code: bool = True) -> None:
             super().__init__(count, kernel, with_code=with_code)
             started.append((self, count, kernel))
 
-    monkeypatch.setattr(reader, "Ahead", Noted)
+    monkeypatch.setattr(reader, "PrestartedChildren", Noted)
     monkeypatch.setattr(reader, "MOST_CHILDREN", 3)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)))
     return started
@@ -244,7 +244,7 @@ def started_early(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Ahead, int, str
 
 @pytest.mark.parametrize("kernel", ["", "transposeCoalesced"])
 def test_children_start_while_a_large_report_is_looked_over(
-    started_early: list[tuple[Ahead, int, str]], monkeypatch: pytest.MonkeyPatch, kernel: str
+    started_early: list[tuple[PrestartedChildren, int, str]], monkeypatch: pytest.MonkeyPatch, kernel: str
 ) -> None:
     monkeypatch.setattr(reader, "LEAST_SHARD", TRANSPOSE.stat().st_size // 2)
     assert len(read([TRANSPOSE], kernel).launches)
@@ -253,11 +253,11 @@ def test_children_start_while_a_large_report_is_looked_over(
 
 
 def test_a_child_that_started_before_is_one_of_them(
-    started_early: list[tuple[Ahead, int, str]], monkeypatch: pytest.MonkeyPatch
+    started_early: list[tuple[PrestartedChildren, int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reader, "LEAST_SHARD", TRANSPOSE.stat().st_size // 9)
-    with closing(Ahead()) as earlier:
-        read([TRANSPOSE], ahead=earlier)
+    with closing(PrestartedChildren()) as earlier:
+        read([TRANSPOSE], prestarted=earlier)
     assert [count for _, count, _ in started_early] == [2]
 
 
@@ -279,7 +279,7 @@ def test_children_that_have_nothing_to_read_end(monkeypatch: pytest.MonkeyPatch,
     assert len(ended) == 3 + 2  # that read, and that walk over launches
 
 
-def test_for_a_small_report_none_starts_early(started_early: list[tuple[Ahead, int, str]]) -> None:
+def test_for_a_small_report_none_starts_early(started_early: list[tuple[PrestartedChildren, int, str]]) -> None:
     read([TRANSPOSE])
     assert not started_early
 

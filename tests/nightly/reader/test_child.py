@@ -19,7 +19,7 @@ import pytest
 from ncuview.base.errors import ReportUnreadable
 from ncuview.base.paths import shipped
 from ncuview.reader import child as module
-from ncuview.reader.child import Ahead, Answer, Children, Failure, Shard
+from ncuview.reader.child import Answer, Children, Failure, PrestartedChildren, Shard
 from ncuview.reader.columns import LaunchColumns, Reading, encode
 from ncuview.reader.readable_part import approve
 from ncuview.reader.task import at_launch, lost_launch, reading
@@ -290,14 +290,14 @@ def test_a_child_that_started_ahead_reads_the_first_shard(
     with closing(ahead_of(tmp_path, pretend)) as started:
         wait_for(tmp_path / "rehearsed")
         monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
-        children = Children(ahead=[started])
+        children = Children(prestarted=[started])
         assert children.read(shard, with_code=True) == expected
         with pytest.raises(ReportUnreadable, match=r"cannot start: .*No such file"):
             children.read(shard, with_code=True)
 
 
 def test_a_child_that_started_ahead_is_not_for_those_that_want_one_kernel(shard: Shard) -> None:
-    with closing(Ahead()) as started:
+    with closing(PrestartedChildren()) as started:
         Children("pinnedCopies", [started]).read(shard, with_code=True)
         assert started._children
 
@@ -306,7 +306,7 @@ def test_a_child_that_started_ahead_is_not_for_those_that_want_one_kernel(shard:
 def test_children_that_started_for_a_kernel_read_one_shard_each(
     shard: Shard, kernel: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with closing(Ahead(2, kernel)) as started:
+    with closing(PrestartedChildren(2, kernel)) as started:
         monkeypatch.setattr(sys, "executable", "/missing")
         children = Children(kernel, [started])
         assert all(isinstance(children.read(shard, with_code=True), Answer) for _ in range(2))
@@ -317,12 +317,12 @@ def test_children_that_started_for_a_kernel_read_one_shard_each(
 @pytest.mark.parametrize("rehearsal", [RECORDED, Path("missing.ncu-rep")])
 def test_where_it_ended_meanwhile_another_reads(shard: Shard, rehearsal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REHEARSAL", rehearsal)
-    with closing(Ahead()) as started:
+    with closing(PrestartedChildren()) as started:
         process = started._children[0].process
         if rehearsal == RECORDED:
             process.kill()
         process.wait()
-        assert isinstance(Children(ahead=[started]).read(shard, with_code=True), Answer)
+        assert isinstance(Children(prestarted=[started]).read(shard, with_code=True), Answer)
 
 
 def test_one_that_nobody_asked_ends_when_it_is_closed(pretend: Pretend, tmp_path: Path) -> None:
@@ -334,8 +334,8 @@ def test_one_that_nobody_asked_ends_when_it_is_closed(pretend: Pretend, tmp_path
 
 def test_one_whose_starter_is_gone_ends_by_itself(tmp_path: Path) -> None:
     program = (
-        "import os, signal, sys; from ncuview.reader.child import Ahead\n"
-        "print(Ahead()._children[0].process.pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, signal, sys; from ncuview.reader.child import PrestartedChildren\n"
+        "print(PrestartedChildren()._children[0].process.pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
     said = subprocess.run([sys.executable, "-P", "-c", program], stdout=subprocess.PIPE, check=False, cwd=tmp_path)
     assert said.returncode == -9
@@ -349,11 +349,14 @@ def test_where_nothing_can_start_ahead_the_reader_of_the_report_says_why(
     shard: Shard, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
-    with closing(Ahead()) as started, pytest.raises(ReportUnreadable, match=r"cannot start: .*No such file"):
-        Children(ahead=[started]).read(shard, with_code=True)
+    with (
+        closing(PrestartedChildren()) as started,
+        pytest.raises(ReportUnreadable, match=r"cannot start: .*No such file"),
+    ):
+        Children(prestarted=[started]).read(shard, with_code=True)
 
 
-def ahead_of(folder: Path, pretend: Pretend) -> Ahead:
+def ahead_of(folder: Path, pretend: Pretend) -> PrestartedChildren:
     """A child that leaves a file when it has rehearsed."""
     pretend(
         "import sys\n"
@@ -365,7 +368,7 @@ def ahead_of(folder: Path, pretend: Pretend) -> Ahead:
         "native._rehearse = rehearsed\n"
         "native.main(*sys.argv[6:])\n"
     )
-    return Ahead()
+    return PrestartedChildren()
 
 
 def wait_for(file: Path) -> None:
