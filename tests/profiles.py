@@ -43,11 +43,15 @@ Made = TypeVar("Made")
 
 
 def read_stored(
-    paths: Sequence[str | Path], kernel: str = "", ahead: PrestartedChildren | None = None, *, instructions: bool = True
+    paths: Sequence[str | Path],
+    kernel: str = "",
+    prestarted: PrestartedChildren | None = None,
+    *,
+    instructions: bool = True,
 ) -> Profile:
     """What stands in for ``ncuview.reader.reader.read``: recorded profiles from the store, all else as it is read."""
-    if ahead or not instructions or not paths or not {*map(Path, paths)} <= {*RECORDED}:
-        return read(paths, kernel, ahead, instructions=instructions)
+    if prestarted or not instructions or not paths or not {*map(Path, paths)} <= {*RECORDED}:
+        return read(paths, kernel, prestarted, instructions=instructions)
     return profile_of(*map(Path, paths), kernel=kernel)
 
 

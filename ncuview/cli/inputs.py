@@ -20,7 +20,7 @@ from ncuview.base.errors import UsageError
 from ncuview.profiling.options import OPTIONS, Form, NcuOptions, Option
 
 if TYPE_CHECKING:
-    from ncuview.catalogue.launch_spec import LaunchWords
+    from ncuview.catalogue.launch_spec import LaunchOptions
     from ncuview.engine.rule_file import Rule
     from ncuview.pipeline.examine import Examined, Progressed
 
@@ -118,12 +118,12 @@ class Inputs:
         return NcuOptions(**{each.name: _value(each, self.ncu[each.name]) for each in OPTIONS if each.name in self.ncu})
 
     @property
-    def words(self) -> LaunchWords:
+    def words(self) -> LaunchOptions:
         """How a .cu file's kernel is launched."""
-        from ncuview.catalogue.launch_spec import LaunchWords
+        from ncuview.catalogue.launch_spec import LaunchOptions
 
         arguments, sizes = tuple(self.arg or ()), tuple(self.size or ())
-        return LaunchWords(self.kernel, self.grid, self.block, self.shared, arguments, sizes, self.nvcc_args)
+        return LaunchOptions(self.kernel, self.grid, self.block, self.shared, arguments, sizes, self.nvcc_args)
 
     def refuse_mixture(self) -> None:
         """Refuse words that belong to another kind of target than the one that is named."""

@@ -66,7 +66,7 @@ def test_under_sudo_nothing_of_the_users_is_loaded_with_roots_rights(
     monkeypatch.setenv("LD_LIBRARY_PATH", "/of the user")
     become = private / "become.py"
     become.write_text("import os\nassert 'LD_LIBRARY_PATH' not in os.environ")
-    monkeypatch.setattr("ncuview.profiling.privileges._BECOME", become)
+    monkeypatch.setattr("ncuview.profiling.privileges._DROP_PRIVILEGES", become)
     run_host(["/bin/false"], private, Path("/"), 60, "it")
 
 

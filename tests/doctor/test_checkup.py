@@ -12,7 +12,7 @@ from typing import NoReturn
 import pytest
 
 from ncuview.doctor import checkup, verdict
-from ncuview.doctor.checkup import CHECKS, Check, asked, examine, examine_this_machine
+from ncuview.doctor.checkup import CHECKS, Check, examine, examine_this_machine, verdict_of
 from ncuview.doctor.commands import Commands
 from ncuview.doctor.machine import Machine, this_machine
 from ncuview.doctor.verdict import Checked, Evidence, Examination, NotKnown, Status, Verdict, fail, ok
@@ -99,7 +99,7 @@ def test_a_check_that_is_late_is_unknown_and_the_others_are_not(tmp_path: Path) 
 def test_home_folders_are_named_nowhere(tmp_path: Path) -> None:
     home = "/home/ada/x"
     check = Check("x", "X", (), lambda _: fail(home, Evidence(home, home), fix=home))
-    assert "ada" not in repr(asked(check, made(tmp_path)))
+    assert "ada" not in repr(verdict_of(check, made(tmp_path)))
 
 
 def test_this_machine_is_examined(monkeypatch: pytest.MonkeyPatch) -> None:

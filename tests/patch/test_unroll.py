@@ -139,7 +139,7 @@ def test_turns_are_counted_as_c_counts_them(first: int, last: int, comparison: s
     i, turns = first, 0
     while turns <= 100 and eval(f"{i} {comparison} {last}"):
         i, turns = i + step, turns + 1
-    assert found.turns == (turns if turns <= 100 else None)
+    assert found.iterations == (turns if turns <= 100 else None)
 
 
 def test_editing_twice_is_refused() -> None:

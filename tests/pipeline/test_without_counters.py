@@ -24,7 +24,7 @@ from ncuview.base.errors import (
 )
 from ncuview.catalogue import compiler, event_times, live, machine_code
 from ncuview.catalogue.event_times import EventTimes
-from ncuview.catalogue.launch_spec import LaunchWords
+from ncuview.catalogue.launch_spec import LaunchOptions
 from ncuview.pipeline import without_counters as module
 from ncuview.pipeline.without_counters import kernel_without_counters, program_without_counters, source_without_counters
 from ncuview.profiling import machine
@@ -42,7 +42,7 @@ __global__ void halve(const float *x, float *y, int n) {
         y[i] = x[i] * 0.5 + r;
 }
 """
-WORDS = LaunchWords(
+WORDS = LaunchOptions(
     kernel="halve",
     grid="n / 128",
     block="128",
@@ -218,7 +218,7 @@ def test_without_a_compiler_there_is_nothing(source: Path, monkeypatch: pytest.M
 
 def test_a_launch_that_is_not_told_is_refused(source: Path) -> None:
     with pytest.raises(UsageError, match="does not say how its kernel is launched"):
-        source_without_counters(source, LaunchWords())
+        source_without_counters(source, LaunchOptions())
 
 
 def test_a_kernel_that_the_catalogue_lacks_is_refused() -> None:

@@ -66,7 +66,7 @@ def profile(here: Machine, monkeypatch: pytest.MonkeyPatch) -> Profile:
         play(here, monkeypatch, **scenario)
         return run_program(
             PROGRAM, METRICS, here.root / "work", options, export=export, launches_in=launches_in
-        ).whole()
+        ).complete_reports()
 
     return run
 
@@ -179,7 +179,7 @@ def test_what_appears_meanwhile_is_not_overwritten(
     assert (made.failure.id, made.failure.exit_code) == ("NCU-EXISTS", 2)
     assert str(made.failure) == f"{out}/mine{kept[0]} exists already; what was profiled is shown and not kept"
     with pytest.raises(UsageError, match="exists already"):
-        made.whole()
+        made.complete_reports()
 
 
 @pytest.mark.usefixtures("file_system")
@@ -190,7 +190,7 @@ def test_a_report_that_was_there_is_as_good_as_before(tmp_path: Path) -> None:
     new = tmp_path / "private" / "r-0.ncu-rep"
     new.write_bytes(made_report(1))
     with pytest.raises(UsageError, match="exists already"):
-        export.keep(new, tmp_path / "out")
+        export.move_into_place(new, tmp_path / "out")
     assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
     assert precheck(tmp_path / "out" / "r-0.ncu-rep").results == 2
     assert new.read_bytes() == made_report(1)
@@ -212,7 +212,7 @@ def test_a_report_that_is_interrupted_when_it_gets_its_name_leaves_no_checksum(
     new = tmp_path / "private" / "mine.ncu-rep"
     new.write_bytes(made_report(1))
     with pytest.raises(KeyboardInterrupt):
-        export.keep(new, tmp_path / "out")
+        export.move_into_place(new, tmp_path / "out")
     assert not list((tmp_path / "out").iterdir())
 
 
@@ -382,7 +382,7 @@ def test_a_program_that_fails_after_some_launches_leaves_them(
     assert (made.failure.id, made.failure.exit_code) == ("NCU-APP", 6)
     assert str(made.failure).endswith("\nLaunches that are shown: 2.")
     with pytest.raises(ProgramFailed):
-        made.whole()
+        made.complete_reports()
 
 
 def test_an_interrupted_launch_leaves_the_others(partly: Callable[..., Profiled]) -> None:
@@ -704,7 +704,7 @@ def test_ncu_sees_exactly_the_program_s_words(here: Machine, program: list[str])
         left.unlink()
     with pytest.MonkeyPatch.context() as environment:
         play(here, environment, say=[["stdout", BEGUN + DONE]], report=True)
-        run_program([sys.executable, *program], METRICS, here.root / "work", launches_in=launches_in).whole()
+        run_program([sys.executable, *program], METRICS, here.root / "work", launches_in=launches_in).complete_reports()
     (words,) = words_of(here)
     at = words.index(sys.executable)
     assert words[at + 1 :] == program

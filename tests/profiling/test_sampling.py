@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from ncuview.base.errors import UsageError
 from ncuview.profiling.sampling import (
-    ALIKE,
+    SAME_DURATION,
     ExecutionConfiguration,
     Sample,
-    caught,
     configurations_of,
     first_run,
+    launches_of_second_run,
     representatives,
     sampled_invocations,
     samples,
@@ -113,8 +113,8 @@ def test_the_second_run_picks_one_launch_of_each_wanted_configuration_at_least(
     assert positions == sorted(positions)
     assert Counter(sample.configuration for sample in chosen) == Counter({seen[at].configuration for at in wanted})
     picked = [launch for launch in ran(program, seed) if ncu_picks(second_run(chosen), *launch)]
-    assert picked == [(seen[at].configuration, seen[at].invocation) for at in caught(chosen, seen)]
-    assert set(positions) <= set(caught(chosen, seen))
+    assert picked == [(seen[at].configuration, seen[at].invocation) for at in launches_of_second_run(chosen, seen)]
+    assert set(positions) <= set(launches_of_second_run(chosen, seen))
 
 
 def seen_with(*weights: float) -> list[Sample]:
@@ -139,7 +139,7 @@ def test_a_representative_takes_as_long_as_most_launches_do(
 def test_a_representative_is_near_the_median(durations: list[float]) -> None:
     (chosen,) = representatives(seen_with(*[1] * len(durations)), durations, [0])
     median = sorted(durations)[(len(durations) - 1) // 2]
-    assert abs(durations[chosen] - median) <= ALIKE * median
+    assert abs(durations[chosen] - median) <= SAME_DURATION * median
 
 
 def test_only_the_named_kernels_are_sampled() -> None:

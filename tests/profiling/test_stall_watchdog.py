@@ -33,7 +33,7 @@ def test_what_is_overdue(timeout_s: float, no_progress_s: float, moved_at: float
     clock = Clock()
     watch = Watch(timeout_s, no_progress_s, clock)
     clock.now += moved_at
-    watch.moved()
+    watch.progressed()
     clock.now = 100.0 + now
     assert watch.overdue == overdue
     assert watch.elapsed_s == now

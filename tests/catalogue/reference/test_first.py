@@ -86,7 +86,7 @@ def test_a_walk_ends_where_its_steps_lead() -> None:
     given, at = words(1009), 0
     for _ in range(50):
         at = (at + 8191 * 32 + (int(given[at]) & 1)) % 1009
-    assert answer("end_of_walk", given, (1,), steps=50, words=1009).tolist() == [at]
+    assert answer("end_of_chain", given, (1,), steps=50, words=1009).tolist() == [at]
 
 
 @pytest.mark.parametrize(("oracle", "group"), [("two_generators_by_lane", 1), ("two_generators_by_warp", 32)])

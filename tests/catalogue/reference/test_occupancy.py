@@ -10,7 +10,7 @@ RECORDS = 8
 
 
 def walked(table: Array, warps: int, steps: int) -> Array:
-    return ORACLES["records_walked"](Problem((table,), (32 * warps,), "uint32", {"records": RECORDS, "steps": steps}))
+    return ORACLES["chained_records"](Problem((table,), (32 * warps,), "uint32", {"records": RECORDS, "steps": steps}))
 
 
 def records() -> Array:

@@ -15,7 +15,7 @@ from ncuview.base.paths import shipped
 from ncuview.catalogue import live
 from ncuview.catalogue.compiler import Compiled, compile_user_kernel
 from ncuview.catalogue.kernels import Launch, find_kernel, launch_of, next_in_textbook
-from ncuview.catalogue.launch_spec import LaunchWords
+from ncuview.catalogue.launch_spec import LaunchOptions
 from ncuview.catalogue.live import compile_all, host_program, profile_live
 from ncuview.catalogue.user_kernel import check_arguments, not_checked, user_launch
 from ncuview.profiling.machine import find_nvcc
@@ -32,7 +32,7 @@ __global__ void saxpy(int n, float a, const float *x, float *y) {
 }
 """
 HEADER = "#pragma once\n#define SCALED(a) (2 * (a))\n"
-WORDS = LaunchWords(
+WORDS = LaunchOptions(
     kernel="saxpy",
     grid="n / 256",
     block="256",
@@ -75,8 +75,8 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def words(**changed: Any) -> LaunchWords:
-    return LaunchWords(**{**WORDS.__dict__, **changed})
+def words(**changed: Any) -> LaunchOptions:
+    return LaunchOptions(**{**WORDS.__dict__, **changed})
 
 
 # The launch
@@ -96,14 +96,14 @@ def test_the_command_line_says_how_a_bare_file_is_launched(source: Path) -> None
 
 def test_front_matter_needs_a_name_a_launch_arguments_and_sizes(source: Path) -> None:
     source.write_text(FRONT + SAXPY)
-    launch = user_launch(source, LaunchWords())
+    launch = user_launch(source, LaunchOptions())
     assert (launch.grid, launch.block, launch.useful_bytes) == ((16, 1, 1), (256, 1, 1), 0)
     assert [argument["role"] for argument in launch.args] == ["scalar", "scalar", "in", "out"]
 
 
 def test_sizes_of_the_command_line_go_before_those_of_the_file(source: Path) -> None:
     source.write_text(FRONT + SAXPY)
-    assert user_launch(source, LaunchWords(sizes=("n=512",))).grid == (2, 1, 1)
+    assert user_launch(source, LaunchOptions(sizes=("n=512",))).grid == (2, 1, 1)
 
 
 def test_a_kernel_of_the_command_line_replaces_the_launch_of_the_file(source: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_copy_of_a_catalogue_kernel_works_under_any_name_and_family(tmp_path: 
     text = find_kernel("transposeCoalesced").path.read_text(encoding="utf-8")
     copy = tmp_path / "mine.cu"
     copy.write_text(text.replace('family = "transpose"', 'family = "nobody\'s"'), encoding="utf-8")
-    launch = user_launch(copy, LaunchWords())
+    launch = user_launch(copy, LaunchOptions())
     assert (launch.kernel.text.oracle, not_checked(launch)) == ("transpose_CPU", "")
     assert launch.useful_bytes == launch_of(find_kernel("transposeCoalesced")).useful_bytes
     assert next_in_textbook(launch.kernel) == []
@@ -174,7 +174,7 @@ def test_a_bare_file_without_a_launch_says_which_kernels_it_has_and_what_to_type
         SAXPY + "template <int N>\n__global__ void __launch_bounds__(256, 2)\nscale(float *x) { x[0] = N; }\n"
     )
     with pytest.raises(UsageError, match=r"mine\.cu does not say how its kernel is launched") as refusal:
-        user_launch(source, LaunchWords(sizes=("n=4",)))
+        user_launch(source, LaunchOptions(sizes=("n=4",)))
     assert refusal.value.hint.startswith("It has saxpy, scale. Say it (--kernel saxpy --grid")
 
 
@@ -182,13 +182,13 @@ def test_part_of_a_launch_beside_front_matter_is_refused(source: Path) -> None:
     source.write_text(FRONT + SAXPY)
     for changed, option in (({"block": "128"}, "--block"), ({"args": ("int32 = n",)}, "--arg ")):
         with pytest.raises(UsageError, match=option):
-            user_launch(source, LaunchWords(**changed))
+            user_launch(source, LaunchOptions(**changed))
 
 
 def test_a_size_that_the_file_does_not_have(source: Path) -> None:
     source.write_text(FRONT + SAXPY)
     with pytest.raises(UsageError, match=r"mine\.cu has no size 'm'") as refusal:
-        user_launch(source, LaunchWords(sizes=("m=1",)))
+        user_launch(source, LaunchOptions(sizes=("m=1",)))
     assert refusal.value.hint == "It has n."
 
 
@@ -206,14 +206,14 @@ def test_what_is_wrong_in_front_matter_is_named(source: Path, old: str, new: str
     assert old in FRONT
     source.write_text(FRONT.replace(old, new, 1) + SAXPY)
     with pytest.raises(KernelFileError) as refusal:
-        user_launch(source, LaunchWords())
+        user_launch(source, LaunchOptions())
     assert said in str(refusal.value)
     assert "mine.cu" in str(refusal.value)
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(KernelFileError, match="cannot be read"):
-        user_launch(tmp_path / "none.cu", LaunchWords())
+        user_launch(tmp_path / "none.cu", LaunchOptions())
 
 
 def test_a_source_in_another_encoding_can_be_launched(source: Path) -> None:
@@ -225,7 +225,7 @@ def test_a_source_in_another_encoding_can_be_launched(source: Path) -> None:
 def test_any_words_give_a_launch_or_an_error_of_ours(
     args: list[str], grid: str, block: str, sizes: list[str], kernel: str
 ) -> None:
-    asked = LaunchWords(kernel=kernel, grid=grid, block=block, args=tuple(args), sizes=tuple(sizes))
+    asked = LaunchOptions(kernel=kernel, grid=grid, block=block, args=tuple(args), sizes=tuple(sizes))
     try:
         launch = user_launch(find_kernel("copy").path, asked)
     except NcuviewError as error:
@@ -290,7 +290,7 @@ def test_a_kernel_is_found_under_the_name_that_cpp_gives_it(
 def test_template_arguments_of_front_matter_instantiate_the_template(source: Path, tmp_path: Path) -> None:
     body = SAXPY.replace("__global__", "template <int unroll, int more>\n__global__")
     source.write_text(FRONT.replace("block =", 'template = ["n / 1024", "2"]\nblock =') + body)
-    launch = user_launch(source, LaunchWords())
+    launch = user_launch(source, LaunchOptions())
     assert (launch.kernel.name, launch.kernel.function) == ("saxpy<4, 2>", "saxpy")
     assert compiled(launch, tmp_path).symbol().startswith("_Z5saxpyILi4ELi2EE")
 
