@@ -123,7 +123,7 @@ def once(folder: Path, name: str, make: Callable[[], Made]) -> Made:
 
 
 def _only(folder: Path) -> None:
-    """Make a folder, and remove those beside it, which other code has filled."""
+    """Make a folder, and remove the others in its parent, which other code has filled."""
     folder.mkdir(parents=True, exist_ok=True)
     for other in folder.parent.iterdir():
         if other != folder:

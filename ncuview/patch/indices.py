@@ -1,6 +1,6 @@
 """Determine from a kernel's syntax tree how an array index changes between neighbouring threads along an axis.
 
-``stride_of`` gives an index node's ``Stride``; ``varying`` lists names that depend on the axis, ``depends`` tests nodes.
+``stride_of`` gives an index node's ``Stride``; ``varying`` lists the names that depend on the axis.
 """
 
 from __future__ import annotations

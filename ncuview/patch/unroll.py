@@ -103,7 +103,7 @@ def _counting_loop(kernel: Kernel, node: Node, *, fixed: bool) -> Counted:
     if loop.iterations is None and fixed:
         raise Refused(f"the number of iterations of the loop on line {line} is not constant in the source")
     if loop.iterations is not None and loop.iterations < 2:
-        raise Refused(f"the loop on line {line} has {loop.iterations} iterations")
+        raise Refused(f"the loop on line {line} has no second iteration")
     if any(each.type.startswith("gnu_asm") for each in within(node)):
         raise Refused(f"the loop on line {line} holds inline assembly, which may have labels")
     return loop

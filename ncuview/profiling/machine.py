@@ -55,7 +55,7 @@ def ncu_version(ncu: Path) -> str:
     """The release of an ncu, such as ``2025.3.1``.
 
     Raises:
-        NcuRefused: It does not start, or does not say its version.
+        NcuRefused: It does not start, or does not name its version.
     """
     try:
         answer = subprocess.run(
@@ -71,7 +71,7 @@ def ncu_version(ncu: Path) -> str:
         answer = ""
     version = re.search(r"Version (\d+\.\d+\.\d+)", answer)
     if version is None:
-        raise NcuRefused(f"{ncu} does not say its version", hint="Reinstall Nsight Compute.")
+        raise NcuRefused(f"{ncu} does not name its version", hint="Reinstall Nsight Compute.")
     return version[1]
 
 

@@ -63,5 +63,5 @@ def test_only_the_first_advice_is_written() -> None:
 
 def test_a_launch_without_advice_is_left_as_it_is() -> None:
     report = ACCURACY / "h200" / "p02.ncu-repz"
-    told = diagnose(read(report, kernel_name="k02d"), load_rules())
-    assert with_edits(told, [ACCURACY / "programs"]) == told
+    diagnosis = diagnose(read(report, kernel_name="k02d"), load_rules())
+    assert with_edits(diagnosis, [ACCURACY / "programs"]) == diagnosis

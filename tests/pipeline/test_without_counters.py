@@ -127,7 +127,7 @@ def test_a_file_of_the_users_is_told_with_its_lines(source: Path, monkeypatch: p
     assert {(place.line, place.code) for place in conversions.where} == {(5, "y[i] = x[i] * 0.5 + r;")}
     assert told.launch
     assert (told.launch.sizes, told.launch.useful_rate, told.ladder) == ({"n": 4096}, None, None)
-    assert told.remark == "the results of halve are not checked, for there is no oracle that knows them"
+    assert told.remark == "the results of halve are not checked, since it has no oracle"
     assert (told.refusal, told.exit_code) == (None, 0)
 
 
@@ -217,7 +217,7 @@ def test_without_a_compiler_there_is_nothing(source: Path, monkeypatch: pytest.M
 
 
 def test_a_launch_that_is_not_told_is_refused(source: Path) -> None:
-    with pytest.raises(UsageError, match="does not say how its kernel is launched"):
+    with pytest.raises(UsageError, match="does not define how its kernel is launched"):
         source_without_counters(source, LaunchOptions())
 
 

@@ -25,7 +25,7 @@ NOBODY = pwd.getpwnam("nobody")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 
-def test_root_itself_has_nobody_to_become(sudo: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root_itself_is_no_invoking_user(sudo: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
     for uid in ("0", "4294967000", "me", ""):
         sudo(uid)
         assert invoking_user() is None

@@ -1,4 +1,4 @@
-"""When a run has taken too long, or shown nothing for too long."""
+"""When a run has taken too long, or shown no progress for too long."""
 
 from __future__ import annotations
 

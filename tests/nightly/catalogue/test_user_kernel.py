@@ -1,4 +1,4 @@
-"""A user's own .cu file: launched as its front matter or the command line says, under whatever name C++ gives it."""
+"""A user's own .cu file: launched by its front matter or the command line, under any C++ name."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_kernel_of_the_command_line_replaces_the_launch_of_the_file(source: Pa
     assert user_launch(source, words(grid="1, 2, 3")).grid == (1, 2, 3)
 
 
-def test_a_copy_of_a_catalogue_kernel_works_under_any_name_and_family(tmp_path: Path) -> None:
+def test_a_copy_of_a_catalogue_kernel_may_have_any_name_and_family(tmp_path: Path) -> None:
     text = find_kernel("transposeCoalesced").path.read_text(encoding="utf-8")
     copy = tmp_path / "mine.cu"
     copy.write_text(text.replace('family = "transpose"', 'family = "nobody\'s"'), encoding="utf-8")
@@ -121,10 +121,8 @@ def test_a_copy_of_a_catalogue_kernel_works_under_any_name_and_family(tmp_path: 
     assert next_in_textbook(launch.kernel) == []
 
 
-def test_results_that_nobody_can_check_are_said_to_be_so(source: Path) -> None:
-    assert not_checked(user_launch(source, WORDS)) == (
-        "the results of saxpy are not checked, for there is no oracle that knows them"
-    )
+def test_a_remark_names_results_that_cannot_be_checked(source: Path) -> None:
+    assert not_checked(user_launch(source, WORDS)) == ("the results of saxpy are not checked, since it has no oracle")
 
 
 @pytest.mark.parametrize(
@@ -173,12 +171,12 @@ def test_a_bare_file_without_a_launch_says_which_kernels_it_has_and_what_to_type
     source.write_text(
         SAXPY + "template <int N>\n__global__ void __launch_bounds__(256, 2)\nscale(float *x) { x[0] = N; }\n"
     )
-    with pytest.raises(UsageError, match=r"mine\.cu does not say how its kernel is launched") as refusal:
+    with pytest.raises(UsageError, match=r"mine\.cu does not define how its kernel is launched") as refusal:
         user_launch(source, LaunchOptions(sizes=("n=4",)))
     assert refusal.value.hint.startswith("It has saxpy, scale. Say it (--kernel saxpy --grid")
 
 
-def test_part_of_a_launch_beside_front_matter_is_refused(source: Path) -> None:
+def test_part_of_a_launch_in_addition_to_front_matter_is_refused(source: Path) -> None:
     source.write_text(FRONT + SAXPY)
     for changed, option in (({"block": "128"}, "--block"), ({"args": ("int32 = n",)}, "--arg ")):
         with pytest.raises(UsageError, match=option):
@@ -198,7 +196,7 @@ def test_a_size_that_the_file_does_not_have(source: Path) -> None:
         ('name = "saxpy"\n', "", "name: Field required"),
         ('[launch]\ngrid = ["n / 256"]\nblock = ["256"]\n', "", "launch: Field required"),
         ("[sizes]", "hurry = 1\n[sizes]", "hurry: "),
-        ('name = "saxpy"', 'name = "saxpy"\noracle = "nobody"', "oracle: there is none named 'nobody'"),
+        ('name = "saxpy"', 'name = "saxpy"\noracle = "nobody"', "oracle: none is named 'nobody'"),
         ("[sizes]\n", "[sizes\n", ""),
     ],
 )
@@ -296,7 +294,7 @@ def test_template_arguments_of_front_matter_instantiate_the_template(source: Pat
 
 
 @needs_nvcc
-def test_the_question_to_the_compiler_leaves_nothing_behind(source: Path, tmp_path: Path) -> None:
+def test_the_helper_kernel_for_the_mangled_name_is_removed(source: Path, tmp_path: Path) -> None:
     code = compiled(user_launch(source, WORDS), tmp_path).cubin.read_bytes()
     assert b"saxpy" in code
     assert b"ncuview_asked" not in code
@@ -337,9 +335,7 @@ def test_nvcc_is_given_further_options(source: Path, tmp_path: Path) -> None:
     ("kernel", "said"),
     [("saxpi", "saxpi.*undefined"), ("over", "overloaded"), ("blas::scale", "cannot determine")],
 )
-def test_a_kernel_that_is_not_there_is_told_in_nvccs_words(
-    source: Path, tmp_path: Path, kernel: str, said: str
-) -> None:
+def test_a_missing_kernel_is_reported_in_nvccs_words(source: Path, tmp_path: Path, kernel: str, said: str) -> None:
     source.write_text(NAMES)
     with pytest.raises(CompileFailed, match=rf"(?s)nvcc rejects src/mine\.cu.*{said}"):
         compiled(user_launch(source, words(kernel=kernel)), tmp_path)
@@ -374,7 +370,7 @@ def test_arguments_that_the_driver_would_take_and_the_kernel_would_not(
 
 
 @needs_nvcc
-def test_the_host_process_is_told_all_that_it_needs(source: Path, tmp_path: Path) -> None:
+def test_the_host_process_gets_all_that_it_needs(source: Path, tmp_path: Path) -> None:
     assert NVCC is not None
     launch = user_launch(source, words(nvcc_args="-arch=sm_90", shared="1024"))
     code = compile_all(NVCC, [launch.kernel], tmp_path)
@@ -402,7 +398,7 @@ def test_options_that_choose_among_launches_are_refused_for_a_kernel_file(source
         profile_live([user_launch(source, WORDS)], ["m"], tmp_path, options=NcuOptions(launch_skip=1))
 
 
-def test_results_without_an_oracle_are_believed_as_unchecked(tmp_path: Path) -> None:
+def test_results_without_an_oracle_are_accepted_as_unchecked(tmp_path: Path) -> None:
     result = tmp_path / "launches.json"
     result.write_text(json.dumps({"launches": [{"kernel": "saxpy", "wrong_elements": None}]}))
     live.check_results(result)

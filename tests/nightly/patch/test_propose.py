@@ -1,4 +1,4 @@
-"""From a finding to an edit: which change is meant, and sources that nobody would want to parse."""
+"""From a finding to an edit: which change is made, and sources that are hard to parse."""
 
 from __future__ import annotations
 
