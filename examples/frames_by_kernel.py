@@ -1,4 +1,4 @@
-"""The launches of a report as DataFrames: the wall of each kernel, what to do about it, and the time that it saves.
+"""The launches of a report as DataFrames: the bottleneck of each kernel, the advice, and the time that it saves.
 
 python examples/frames_by_kernel.py kernels/transpose/h200.ncu-repz
 """
@@ -11,12 +11,12 @@ import ncuview
 
 
 def main(report: str) -> None:
-    """Print one row per kernel and advice, the most time first, and the metric that shows it, with its unit."""
+    """Print one row per kernel and advice, the most time first, and the launches with the least occupancy, with its unit."""
     diagnosis = ncuview.diagnose(ncuview.read(report))
     findings = ncuview.findings_frame(diagnosis)
     first = findings[findings["rank"] == 1].set_index("launch")
-    walls = ncuview.walls_frame(diagnosis).reset_index("kernel", drop=True)["wall"]
-    by_kernel = first.join(walls).groupby(["kernel", "wall", "optimization"])["saved_ns"].agg(["size", "sum"])
+    bottlenecks = ncuview.walls_frame(diagnosis).reset_index("kernel", drop=True)["wall"]
+    by_kernel = first.join(bottlenecks).groupby(["kernel", "wall", "optimization"])["saved_ns"].agg(["size", "sum"])
     print(by_kernel.sort_values("sum", ascending=False).head(5).to_string())
 
     metrics = ncuview.metrics_frame(diagnosis)

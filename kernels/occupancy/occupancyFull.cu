@@ -5,7 +5,7 @@ family = "occupancy"
 rung = 40
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Revision: all memories"
-teaches = "All warp slots are filled: while one warp waits for its record, 63 others have asked for theirs."
+teaches = "All warp slots are filled: while one warp waits for its record, 63 others have requested theirs."
 oracle = "chained_records"
 
 [sizes]

@@ -330,8 +330,8 @@ def test_what_the_program_says_on_stderr_is_progress(fake: FakeNcu, monkeypatch:
     moves: list[str] = []
 
     class Watched(Watch):
-        def moved(self) -> None:
-            moves.append("moved")
+        def progressed(self) -> None:
+            moves.append("progressed")
 
     class DeafToStdout(ProgressReader):
         def feed(self, _: bytes) -> list[Progress]:
