@@ -17,14 +17,16 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ncuview.base.errors import RuleFileError, UnknownRule
-from ncuview.base.expression import Expression, compile_expression
+from ncuview.base.errors import RuleFileError, UnknownRule, UnsafeExpression
+from ncuview.base.expression import Expression, compile_expression, suggestion
 from ncuview.base.paths import shipped
 from ncuview.base.toml_file import toml_of
+from ncuview.engine.regions import region
 from ncuview.engine.rule_packs import with_packs
+from ncuview.engine.static_subjects import BYTES_IN_FLIGHT, SUBJECTS
 from ncuview.engine.template import Template, compile_template
 from ncuview.gpus import FIGURE_NAMES
-from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS
+from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS, in_words
 from ncuview.metrics.quantities import QUANTITIES, metrics_of
 from ncuview.records.diagnosis import Optimization
 from ncuview.speedup import effects as effect_names
@@ -44,6 +46,9 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
 _OBVIOUS = frozenset({0.0, 1.0, 2.0, 32.0, 100.0})
 """Numbers that need no source: nothing, all, a pair, the threads of a warp or bytes of a sector, a percentage."""
 _PARAMETER = re.compile(r"\b(?:threshold|prediction)\.\w+")
+_COMPLETE = "instructions/INST001-loop-overhead.toml"
+"""A shipped rule that shows what a rule file needs."""
+_NOT_OF_LAUNCHES = "{} is a metric of each instruction, which waste and instruction quantities read."
 _PER_CYCLE = "sm_cycles"
 """What added work is set against."""
 
@@ -89,10 +94,22 @@ class EvidenceTexts(_Part):
 
 
 class WhereTexts(_Part):
-    """Which lines carry the waste: arithmetic over metrics that ncu attributes to instructions, under ncu's names."""
+    """Which lines carry the waste: arithmetic over the metrics of each instruction (``names.OF_INSTRUCTIONS``)."""
 
     waste: Text
     among: Literal["load", "global_load", "global_store", "atomic", "local"] | None = None
+
+
+class StaticTexts(_Part):
+    """What machine code shows of the rule's subject without counters: a search, conditions and a phrase."""
+
+    subject: Text
+    """A name of ``static_subjects.SUBJECTS``."""
+    counts: Text
+    """What ``{n}`` in the phrase counts, in the singular."""
+    when: list[Text] = []
+    """Conditions over the values of the subject, thresholds and ``gpu.bytes_in_flight``."""
+    finding: Text
 
 
 class MessageTexts(_Part):
@@ -157,9 +174,19 @@ class RuleFile(_Part):
     effects: Annotated[dict[str, Text | dict[str, Text]], Field(min_length=1)]
     """Named effect -> what the change leaves of it; ``added`` holds the work that it brings. See speedup/effects.py."""
     where: WhereTexts | None = None
+    static: StaticTexts | None = None
     message: MessageTexts
     fix: Annotated[list[FixRegions], Field(min_length=1)]
     example: Annotated[list[Example], Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class StaticJudgement:
+    """A ``[static]`` table with its conditions and its phrase compiled."""
+
+    texts: StaticTexts
+    holds: Expression
+    finding: Template
 
 
 @dataclass(frozen=True)
@@ -178,6 +205,7 @@ class Rule:
         latency_hidden: The share of the launch's latency that the change removes, 0..1.
         time_left: The share of the time that is left at least.
         waste: What each source line adds to the waste, over the metrics of instructions; None when lines cannot say.
+        static: What machine code shows of the subject without counters; None where it shows nothing.
     """
 
     path: Path
@@ -192,6 +220,7 @@ class Rule:
     latency_hidden: Expression
     time_left: Expression
     waste: Expression | None
+    static: StaticJudgement | None
     finding: Template
     check: Template
     passed: Template
@@ -247,7 +276,8 @@ def load_rule(path: Path) -> Rule:
     try:
         text = RuleFile.model_validate(content)
     except ValidationError as error:
-        raise RuleFileError(f"{path}: {_first_problem(error)}", hint="`ncuview rules` shows complete ones.") from error
+        hint = f"A complete rule file is {shipped('rules') / _COMPLETE}"
+        raise RuleFileError(f"{path}: {_first_problem(error)}", hint=hint) from error
     return _compiled(path, text)
 
 
@@ -289,7 +319,17 @@ def _of_folder(folder: Path) -> list[Rule]:
     if not rules:
         what = "holds no rules" if folder.is_dir() else "is no folder"
         raise RuleFileError(f"{folder} {what}", hint="Rules are files <category>/<CODE>-<name>.toml below a folder.")
+    if folder != shipped("rules"):  # what the shipped rules show is tested, and they are loaded for each answer
+        _check_regions(rules)
     return rules
+
+
+def _check_regions(rules: Iterable[Rule]) -> None:
+    """Refuse a fix that shows a region which does not exist."""
+    for rule in rules:
+        for fix in rule.text.fix:
+            for shown in filter(None, (fix.before, fix.after)):
+                region(shown, rule.path)
 
 
 def find_rule(rules: Iterable[Rule], wanted: str) -> Rule:
@@ -323,7 +363,19 @@ class _Checker:
         try:
             return compile_expression(text, names, dotted=names is not None)
         except RuleFileError as error:
-            raise type(error)(f"{self._path}: {key}: {error}") from error
+            used = [name for name in OF_INSTRUCTIONS if names is not None and re.search(rf"\b{name}\b", text)]
+            hint = _NOT_OF_LAUNCHES.format(used[0]) if used else ""
+            raise type(error)(f"{self._path}: {key}: {error}", hint=hint) from error
+
+    def waste(self, key: str, text: str) -> Expression:
+        expression = self.expression(key, text, None)
+        for name in sorted(expression.names - OF_INSTRUCTIONS.keys()):
+            what = "is a number of the launch" if name in QUANTITIES or name in NAMES else "is unknown"
+            raise UnsafeExpression(
+                f"{self._path}: {key}: {name!r} {what}{suggestion(name, OF_INSTRUCTIONS)}",
+                hint=f"waste reads metrics of each instruction: {in_words(OF_INSTRUCTIONS)}.",
+            )
+        return expression
 
     def template(self, key: str, text: str, names: Iterable[str]) -> Template:
         try:
@@ -338,6 +390,14 @@ class _Checker:
             if effect not in known or not isinstance(text, str):
                 raise self.complain(f"{key}.{effect}", f"no such effect; known: {', '.join(known)}")
         return {effect: self.expression(f"{key}.{effect}", text, names) for effect, text in texts.items()}
+
+    def static(self, texts: StaticTexts, parameters: Iterable[str]) -> StaticJudgement:
+        if texts.subject not in SUBJECTS:
+            close = suggestion(texts.subject, SUBJECTS)
+            raise self.complain("static.subject", f"no subject {texts.subject!r} in machine code{close}")
+        names = SUBJECTS[texts.subject].names
+        holds = self.expression("static.when", _all(texts.when or ["1"]), {*names, *parameters, BYTES_IN_FLIGHT})
+        return StaticJudgement(texts, holds, self.template("static.finding", texts.finding, {*names, "n"}))
 
 
 def _parameters(text: RuleFile) -> dict[str, Parameter]:
@@ -398,7 +458,8 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
         added=added,
         latency_hidden=hidden,
         time_left=time_left,
-        waste=check.expression("where.waste", text.where.waste, OF_INSTRUCTIONS) if text.where else None,
+        waste=check.waste("where.waste", text.where.waste) if text.where else None,
+        static=check.static(text.static, _parameters(text)) if text.static else None,
         finding=finding,
         check=to_check,
         passed=passed,
