@@ -11,7 +11,7 @@ import ncuview
 
 
 def main(report: str) -> None:
-    """Print one row per kernel and advice, the most time first, and the launches with the least occupancy, with its unit."""
+    """Print one row per kernel and advice, the most time first, and the least occupancies with their unit."""
     diagnosis = ncuview.diagnose(ncuview.read(report))
     findings = ncuview.findings_frame(diagnosis)
     first = findings[findings["rank"] == 1].set_index("launch")

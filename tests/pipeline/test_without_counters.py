@@ -268,7 +268,7 @@ def test_of_a_python_program_only_the_remedy_is_left() -> None:
     told = program_without_counters(["python3", "train.py"], PERM)
     assert told.kernels == ()
     assert [part.what for part in told.untold] == ["machine code"]
-    assert "nothing can be told of a Python program" in told.untold[0].failure.message
+    assert "a Python program cannot be analysed" in told.untold[0].failure.message
     with pytest.raises(ReportEmpty):
         program_without_counters(["python3", "train.py"])
 

@@ -112,9 +112,9 @@ def test_any_numbers_in_base_units_come_back_to_the_last_bit(
         launches = read_csv(path).launches
         values = np.reshape(launches.values, (len(rows), len(launches.metrics)))
         for row, found in zip(rows, values, strict=True):
-            values = dict(zip(launches.metrics, found.tolist(), strict=True))
-            assert {name: values[name] for name in row.metrics} == row.metrics
-            assert all(math.isnan(values[name]) for name in units if name not in row.metrics)
+            by_name = dict(zip(launches.metrics, found.tolist(), strict=True))
+            assert {name: by_name[name] for name in row.metrics} == row.metrics
+            assert all(math.isnan(by_name[name]) for name in units if name not in row.metrics)
 
 
 @given(kernels)
