@@ -1,4 +1,4 @@
-"""The launches of a report as DataFrames: each kernel's bottleneck, what to do about it, and the time that it saves.
+"""The launches of a report as DataFrames: the bottleneck of each kernel, the advice, and the time that it saves.
 
 python examples/frames_by_kernel.py kernels/transpose/h200.ncu-repz
 """
@@ -11,7 +11,7 @@ import ncuview
 
 
 def main(report: str) -> None:
-    """Print one row per kernel and advice, the most time first, and the metric that shows it, with its unit."""
+    """Print one row per kernel and advice, the most time first, and the least occupancies with their unit."""
     diagnosis = ncuview.diagnose(ncuview.read(report))
     findings = ncuview.findings_frame(diagnosis)
     first = findings[findings["rank"] == 1].set_index("launch")

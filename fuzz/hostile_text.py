@@ -24,7 +24,7 @@ from ncuview.base.errors import UnsafeExpression
 from ncuview.base.expression import MAX_LENGTH, compile_expression
 from tests.hostile import PAYLOADS
 from tests.hostility.outputs import outputs_of
-from tests.hostility.places import OF_THE_WHOLE, PLACES, answers_in
+from tests.hostility.places import OF_ALL_LAUNCHES, PLACES, answers_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,7 +52,7 @@ def hostile_texts() -> tuple[int, list[str]]:
                 except Exception as error:  # noqa: BLE001  (whatever a reader raises is a finding)
                     wrong.append(f"{place}, {name}: {type(error).__name__}: {str(error)[:200]}")
         cases += len(kinds) * len(PAYLOADS)
-        each = "each text alone" if place in OF_THE_WHOLE else "all texts at once"
+        each = "each text alone" if place in OF_ALL_LAUNCHES else "all texts at once"
         print(f"{place:28} {len(kinds):3} outputs x {len(PAYLOADS)} texts, {each}", flush=True)
     return cases, wrong
 

@@ -1,4 +1,4 @@
-"""Recorded launches with numbers that no measurement gives, one in each copy of a launch."""
+"""Recorded launches with impossible numbers, one in each copy of a launch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNKNOWN = nan
 WRONG = (inf, -1.0, float(2**64 - 5), 1e300)
 """What no counter, time or share can be; the third is a negative number that was read as if it had no sign."""
 TOO_MUCH = (100.0 + 1e-9, 112.0, 257.3, 1e5)
-"""Shares in % above all of it. Reports without a fault have some; none may break a promise."""
+"""Shares above 100 %. Undamaged reports have some; none may break a guarantee."""
 TIME = "gpu__time_duration.sum"
 LAUNCHES: Mapping[str, int] = {"reduction": 0, "atomics": 0, "transpose": 2, "transfers": 0}
 """Of each family the one that is copied: with advice of many kinds, with atomics, with copies that the host timed."""
@@ -28,7 +28,7 @@ LAUNCHES: Mapping[str, int] = {"reduction": 0, "atomics": 0, "transpose": 2, "tr
 
 @dataclass(frozen=True)
 class Spot:
-    """A number of one launch: of the whole, and of its instructions where these have it."""
+    """A number of one launch: of the launch, and of its instructions where these have it."""
 
     launch: int
     metric: str

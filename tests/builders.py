@@ -1,4 +1,4 @@
-"""Profiles made by hand: an H200's launch that no rule complains about, so a test states only what it is about."""
+"""Profiles made by hand: an H200's launch without findings, so that a test gives only what it is about."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class Launch:
         numbers = {**METRICS, **sums, **self.metrics}
         known = {name: float(value) for name, value in numbers.items() if value is not None}
         gone = {name for name, value in self.metrics.items() if value is None}
-        kept = [name for name in table if name not in gone]
+        present = [name for name in table if name not in gone]
         count = len(self.instructions)
         return LaunchColumns(
             index=[index],
@@ -150,14 +150,14 @@ class Launch:
             units=[""] * len(known),
             values=list(known.values()),
             counts=[count],
-            carried=[range(len(kept))],
-            instruction_metrics=kept,
+            carried=[range(len(present))],
+            instruction_metrics=present,
             address=[16 * at for at in range(count)],
             sass=[instruction.sass for instruction in self.instructions],
             file=[instruction.file for instruction in self.instructions],
             line=[instruction.line for instruction in self.instructions],
             executed=range(count),
-            instruction_values=[value for name in kept for value in table[name]],
+            instruction_values=[value for name in present for value in table[name]],
             sources=dict(self.sources),
         )
 

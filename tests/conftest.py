@@ -22,15 +22,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Predict by the shipped table, not by that of whoever runs the tests, in child processes too; time no example.
+    """Predict by the shipped table, never by the user's, in child processes too; time no example.
 
-    Bytecode is kept even where the environment says otherwise: hundreds of child processes compile the same modules.
+    Bytecode is written even where the environment says otherwise: hundreds of child processes compile the same modules.
     """
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["XDG_CONFIG_HOME"] = str(GOLDEN / "no-such-folder")
     # Without a deadline: on a busy machine the same example takes ten times as long.
-    # CI tries the same examples each time, so that it fails for what a commit changed; everybody else tries new ones.
+    # CI tries the same examples each time, so that it fails for what a commit changed; other runs try new ones.
     fixed = "CI" in os.environ
     settings.register_profile("few", deadline=None, max_examples=30, derandomize=fixed)
     settings.register_profile(
@@ -106,6 +106,6 @@ def sudo(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 @pytest.fixture
 def private() -> Iterator[Path]:
-    """A folder as runs get it: nobody else may enter it, and all may enter the one that it is in."""
+    """A folder as runs get it: only this user may enter it, and all may enter its parent."""
     with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
         yield Path(folder)

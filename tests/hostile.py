@@ -1,4 +1,4 @@
-"""Text that reports, rule files and file systems can hold, and that every renderer must survive."""
+"""Text that reports, rule files and file systems can hold, and that every renderer must handle."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ PAYLOADS = {
     "Markdown mention": "@octocat #123 GH-1 owner/name#4 0123456789abcdef !5 &6 %7 ~8",
     "Markdown markup": "# a\n> b\n- *c* __d__ ~~e~~ `f` ``g`` $h$ <b>i</b> &copy; \\*",
     "stop of commands": "::stop-commands::x",
-    "command behind blanks": "  \u3000::set-output name=x::y",
+    "command after blanks": "  \u3000::set-output name=x::y",
     "command in a line": "kernel ##[set-env name=PATH]x ##vso[task.setvariable variable=x]y ##teamcity[message]",
     "command by escapes": "%0A::error::x%0D%0A::warning::y%250A",
     "absolute path": "/etc/passwd",
@@ -129,8 +129,8 @@ def poisoned(value: Any, text: str) -> Any:
     if isinstance(value, dict):
         return {text if key == value_of_wall else key + text: poisoned(part, text) for key, part in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
-        kept = {"origin", "verdict", "grade"}  # these choose words of our own and come from nowhere else
-        names = [field.name for field in fields(value) if field.name not in kept]
+        fixed = {"origin", "verdict", "grade"}  # these choose words of our own and come from nowhere else
+        names = [field.name for field in fields(value) if field.name not in fixed]
         return replace(value, **{name: poisoned(getattr(value, name), text) for name in names})
     return value
 

@@ -25,7 +25,7 @@ from ncuview.base.paths import shipped
 from ncuview.catalogue.recorded import recorded_report
 from ncuview.engine.rank import diagnose
 from ncuview.reader import reader
-from ncuview.reader.child import Ahead
+from ncuview.reader.child import PrestartedChildren
 from ncuview.reader.host_times import with_host_times_of
 from ncuview.reader.reader import read
 from ncuview.records.diagnosis import Diagnosis
@@ -43,11 +43,15 @@ Made = TypeVar("Made")
 
 
 def read_stored(
-    paths: Sequence[str | Path], kernel: str = "", ahead: Ahead | None = None, *, instructions: bool = True
+    paths: Sequence[str | Path],
+    kernel: str = "",
+    prestarted: PrestartedChildren | None = None,
+    *,
+    instructions: bool = True,
 ) -> Profile:
     """What stands in for ``ncuview.reader.reader.read``: recorded profiles from the store, all else as it is read."""
-    if ahead or not instructions or not paths or not {*map(Path, paths)} <= {*RECORDED}:
-        return read(paths, kernel, ahead, instructions=instructions)
+    if prestarted or not instructions or not paths or not {*map(Path, paths)} <= {*RECORDED}:
+        return read(paths, kernel, prestarted, instructions=instructions)
     return profile_of(*map(Path, paths), kernel=kernel)
 
 
@@ -119,7 +123,7 @@ def once(folder: Path, name: str, make: Callable[[], Made]) -> Made:
 
 
 def _only(folder: Path) -> None:
-    """Make a folder, and remove those beside it, which other code has filled."""
+    """Make a folder, and remove the others in its parent, which other code has filled."""
     folder.mkdir(parents=True, exist_ok=True)
     for other in folder.parent.iterdir():
         if other != folder:

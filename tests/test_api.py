@@ -1,4 +1,4 @@
-"""Functions of the package that are made of others: ``check``."""
+"""Functions of the package that combine others: ``check``."""
 
 from __future__ import annotations
 

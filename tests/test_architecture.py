@@ -1,4 +1,4 @@
-"""Imports point one way, heavy or native ones stand where they are allowed, and importing ncuview is cheap."""
+"""Imports go one way, heavy or native ones are only where they are allowed, and importing ncuview is cheap."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ BAD_REPORTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "empty": (Path.touch, "is empty"),
     "random bytes": (partial(write, content=lambda: bytes(range(256)) * 40), "not an Nsight Compute report"),
     "text": (partial(write, content=lambda: b"Hello\n"), "not an Nsight Compute report"),
-    "folder": (Path.mkdir, "no report below"),
+    "folder": (Path.mkdir, "holds no report"),
     "pipe without writer": (make_pipe, "a pipe or device"),
     "device": (lambda path: path.symlink_to("/dev/zero"), "a pipe or device"),
     "header only": (partial(write, content=lambda: complete_report()[:4]), "damaged"),

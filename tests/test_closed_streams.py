@@ -1,4 +1,4 @@
-"""Standard streams that the caller closed, as cron and some runners do: the exit code and the files are as ever."""
+"""Standard streams that the caller closed, as cron and some runners do: exit code and files are the same."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[str, int]] = {
     "usage": ("check report.ncu-repz", 2),
     "no report": (f"analyze gone.ncu-rep -o {OUTPUT}", 3),
 }
-"""Name -> the command line, and its exit code whoever listens."""
+"""Name -> the command line, and its exit code with any streams."""
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,13 @@ import os, subprocess, sys
 import ncuview.api
 from ncuview.cli import main
 
-kept = ncuview.api.load_rules
+original = ncuview.api.load_rules
 
 def load_rules(*given):
     with open("held", "w") as held:
         assert held.fileno() > 2
     subprocess.run([sys.executable, "-c", "import os; [os.fstat(number) for number in range(3)]"], check=True)
-    return kept(*given)
+    return original(*given)
 
 ncuview.api.load_rules = load_rules
 main()

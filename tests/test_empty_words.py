@@ -1,4 +1,4 @@
-"""A word that is given and empty, as of a shell variable that is not set, is refused and never means "all"."""
+"""An empty argument, as of a shell variable that is not set, is refused and never means "all"."""
 
 from __future__ import annotations
 

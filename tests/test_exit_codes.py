@@ -22,8 +22,8 @@ PRECEDENCE = (2, 5, 6, 3, 4, 1, 0)
 
 @pytest.fixture
 def report(tmp_path: Path) -> Path:
-    """A whole report, not compressed, so that it can be cut and changed."""
-    path = tmp_path / "whole.ncu-rep"
+    """A complete report, not compressed, so that it can be cut and changed."""
+    path = tmp_path / "complete.ncu-rep"
     path.write_bytes(read_report(RECORDED))
     return path
 
@@ -105,16 +105,16 @@ def test_3_without_usable_data(tmp_path: Path, report: Path) -> None:
 
 
 def test_4_without_a_comparable_baseline(tmp_path: Path) -> None:
-    kept = tmp_path / "kept.json"
-    assert ncuview("check", CALIBRATION, "--baseline", kept).code == 4
-    assert ncuview("check", RECORDED, "--save-baseline", kept).code == 0
-    assert ncuview("check", RECORDED, "--baseline", kept).code == 0
-    assert ncuview("check", CALIBRATION, "--baseline", kept).code == 4  # no kernel in common
-    document = json.loads(kept.read_text())
-    text = kept.read_text().replace("NVIDIA H200", "NVIDIA A100")
+    baseline = tmp_path / "baseline.json"
+    assert ncuview("check", CALIBRATION, "--baseline", baseline).code == 4
+    assert ncuview("check", RECORDED, "--save-baseline", baseline).code == 0
+    assert ncuview("check", RECORDED, "--baseline", baseline).code == 0
+    assert ncuview("check", CALIBRATION, "--baseline", baseline).code == 4  # no kernel in common
+    document = json.loads(baseline.read_text())
+    text = baseline.read_text().replace("NVIDIA H200", "NVIDIA A100")
     assert document
-    kept.write_text(text)
-    assert ncuview("check", RECORDED, "--baseline", kept).code == 4
+    baseline.write_text(text)
+    assert ncuview("check", RECORDED, "--baseline", baseline).code == 4
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_4_before_1(tmp_path: Path) -> None:
     assert ncuview("check", RECORDED, "--budget", closed, "--baseline", tmp_path / "gone.json").code == 4
 
 
-def told(ended: Ended) -> dict[str, object]:
+def error_of(ended: Ended) -> dict[str, object]:
     error: dict[str, object] = ended.document["error"]
     return error
 
@@ -159,9 +159,9 @@ def told(ended: Ended) -> dict[str, object]:
 def test_a_failure_is_json_too_where_json_was_asked_for(tmp_path: Path) -> None:
     ended = ncuview("analyze", tmp_path / "gone.ncu-rep", "--format", "json")
     assert ended.code == 3
-    assert (told(ended)["id"], told(ended)["exit_code"]) == ("ReportUnreadable", 3)
+    assert (error_of(ended)["id"], error_of(ended)["exit_code"]) == ("ReportUnreadable", 3)
     ended = ncuview("analyze", "--format", "json", "--", "/bin/true")
-    assert (ended.code, told(ended)["id"]) == (5, "GpuNotFound")
+    assert (ended.code, error_of(ended)["id"]) == (5, "GpuNotFound")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_an_output_that_cannot_be_written_does_not_hide_the_failure(tmp_path: Pa
     assert "does not exist" in ended.err
 
 
-def test_nobody_on_standard_error_changes_no_exit_code(tmp_path: Path) -> None:
+def test_a_closed_standard_error_changes_no_exit_code(tmp_path: Path) -> None:
     reads, writes = os.pipe()
     os.close(reads)
     words = [sys.executable, "-m", "ncuview", "analyze", str(tmp_path / "gone.ncu-rep")]

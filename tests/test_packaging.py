@@ -1,4 +1,4 @@
-"""What is not Python code is where the installed program looks for it."""
+"""Files that are not Python code are where the installed program looks for them."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def test_a_wheel_holds_all_that_the_program_looks_for(tmp_path: Path) -> None:
     built = next(wheel.WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"]))
     names = set(zipfile.ZipFile(built).namelist())
     for folder, pattern in (("kernels", "*/*.*"), ("rules", "**/*.toml")):
-        wanted = {f"ncuview/_shipped/{path.relative_to(ROOT)}" for path in (ROOT / folder).glob(pattern)}
-        assert wanted <= names
+        expected = {f"ncuview/_shipped/{path.relative_to(ROOT)}" for path in (ROOT / folder).glob(pattern)}
+        assert expected <= names
     code = {
         str(path.relative_to(ROOT)) for path in (ROOT / "ncuview").glob("**/*.*") if "__pycache__" not in path.parts
     }
@@ -77,7 +77,7 @@ def test_an_sdist_holds_the_tests_and_not_the_labelled_programs(tmp_path: Path) 
     assert "validation" not in folders
 
 
-def test_the_version_is_told_once() -> None:
+def test_the_version_is_written_once() -> None:
     with (ROOT / "pyproject.toml").open("rb") as file:
         assert tomllib.load(file)["project"]["version"] == ncuview.__version__ == version("ncuview")
 

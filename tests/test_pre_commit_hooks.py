@@ -69,7 +69,7 @@ def test_good_budgets_pass_and_a_broken_one_is_named(tmp_path: Path) -> None:
         ("budget/rules.toml", False),
     ],
 )
-def test_budgets_are_told_by_their_name(file: str, matches: bool) -> None:
+def test_budgets_are_recognised_by_their_name(file: str, matches: bool) -> None:
     assert bool(re.search(HOOKS["ncuview-budget"]["files"], file)) == matches
 
 

@@ -1,4 +1,4 @@
-"""The tests' own store of profiles: what is in it is what would be read, and old data is never taken for new."""
+"""The tests' own store of profiles: it holds what would be read, and old data is never used for new code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public surface: every name is there, and no other."""
+"""The public names: all are there, and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The README says what the program does."""
+"""The README agrees with the program."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def together(
                 try:
                     body(**fixtures, **dict(zip(names, parts, strict=True)))
                 except (Exception, pytest.fail.Exception, pytest.skip.Exception) as raised:  # noqa: BLE001
-                    # pytest takes a group of skips for a skip of the whole test.
+                    # pytest takes a group of skips for a skip of the test itself.
                     skipped = isinstance(raised, pytest.skip.Exception)
                     failure = AssertionError(f"one of many cannot be skipped: {raised}") if skipped else raised
                     known = str(name(subject))
@@ -49,9 +49,9 @@ def together(
                 said = f"{len(failures)} of {len(each)} {body.__name__}: {', '.join(failures)}"
                 raise BaseExceptionGroup(said, list(failures.values()))
 
-        kept = [parameter for parameter in signature.parameters.values() if parameter.name not in names]
-        assert len(kept) + len(names) == len(signature.parameters), f"{body.__name__} has no such parameters"
-        test.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+        remaining = [parameter for parameter in signature.parameters.values() if parameter.name not in names]
+        assert len(remaining) + len(names) == len(signature.parameters), f"{body.__name__} has no such parameters"
+        test.__signature__ = signature.replace(parameters=remaining)  # type: ignore[attr-defined]
         return test
 
     return decorate

@@ -47,7 +47,7 @@ def run_warm(
     with ExitStack() as held:
         out, err = (cast("BinaryIO", held.enter_context(tempfile.TemporaryFile())) for _ in range(2))
         nothing = held.enter_context(Path(os.devnull).open("rb"))
-        wanted = {
+        request = {
             "args": list(args),
             "before": before,
             "environment": dict(environment),
@@ -56,7 +56,7 @@ def run_warm(
         waiting = _waiting()
         waiting.settimeout(timeout_s)
         streams = [stream.fileno() for stream in (nothing, out, err)]
-        socket.send_fds(waiting, [json.dumps(wanted).encode()], streams)
+        socket.send_fds(waiting, [json.dumps(request).encode()], streams)
         try:
             code = int(waiting.recv(64))
         except TimeoutError as error:  # its answer must not be taken for that of the next run
@@ -99,18 +99,18 @@ def _serve(way: socket.socket) -> None:
         way.send(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])).encode())
 
 
-def _become(wanted: dict[str, Any], streams: Sequence[int]) -> None:
+def _become(request: dict[str, Any], streams: Sequence[int]) -> None:
     code = 1
     try:
         for at, stream in enumerate(streams):
             os.dup2(stream, at)
             os.close(stream)
         os.environ.clear()
-        os.environ.update(wanted["environment"])
-        os.chdir(wanted["folder"])
-        sys.path.insert(0, wanted["folder"])
-        sys.argv = ["ncuview", *wanted["args"]]
-        exec(compile(wanted["before"], "before", "exec"), {})
+        os.environ.update(request["environment"])
+        os.chdir(request["folder"])
+        sys.path.insert(0, request["folder"])
+        sys.argv = ["ncuview", *request["args"]]
+        exec(compile(request["before"], "before", "exec"), {})
         from ncuview.cli import run
 
         run()
@@ -136,7 +136,7 @@ def _load() -> None:
     read_with_sources = profiled.read_with_sources
     often = {str(path): read_with_sources([path]) for path in RECORDED if path.parent.name in _OFTEN}
     for profile in often.values():
-        diagnose(profile, load_rules())  # what is derived from a profile is kept as long as it is
+        diagnose(profile, load_rules())  # what is derived from a profile lives as long as it does
 
     def read_often(
         paths: Sequence[str | Path],

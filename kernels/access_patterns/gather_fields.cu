@@ -5,7 +5,7 @@ family = "access_patterns"
 rung = 300
 document = "CUDA Performance (course notes)"
 section = "Memory Coalescing (caching or non-caching): conditions"
-teaches = "Four arrays read through one index: each lane brings four sectors, of each of which it uses one word."
+teaches = "Four arrays read through one index: each lane loads four sectors, and uses one word of each."
 better = "gather_records"
 oracle = "sums_of_gathered_arrays"
 

@@ -5,7 +5,7 @@ family = "access_patterns"
 rung = 600
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "\"Tiling\" for Registers"
-teaches = "A row of blocks for each of eight levels counts the samples above it: all of them walk through the 32 samples of each signal."
+teaches = "A row of blocks for each of eight levels counts the samples above it: each of them reads the 32 samples of each signal."
 better = "levels_in_registers"
 oracle = "samples_above_levels"
 

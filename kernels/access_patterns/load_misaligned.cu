@@ -44,7 +44,7 @@ quiet = ["divergence_removal"]
 [[variant]]
 rung = 80
 sizes = { offset = 8 }
-teaches = "Shifted by 32 bytes: a warp's words lie in two 128-byte lines, but fill four whole sectors."
+teaches = "Shifted by 32 bytes: a warp's words lie in two 128-byte lines, but fill four complete sectors."
 better = "load_aligned"
 
 [variant.predicts]
@@ -57,7 +57,7 @@ quiet = ["coalescing"]
 [[variant]]
 rung = 90
 sizes = { offset = 16 }
-teaches = "Shifted by 64 bytes, half a line: two lines of two whole sectors each."
+teaches = "Shifted by 64 bytes, half a line: two lines of two complete sectors each."
 better = "load_aligned"
 
 [variant.predicts]

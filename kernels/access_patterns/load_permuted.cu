@@ -5,7 +5,7 @@ family = "access_patterns"
 rung = 100
 document = "CUDA Performance (course notes)"
 section = "Memory Coalescing (caching or non-caching): conditions"
-teaches = "The lanes of a warp exchange places within their 128 bytes: still one line of Fermi's L1, 100 % used, and four sectors per request today."
+teaches = "The lanes of a warp are permuted within their 128 bytes: still one line of Fermi's L1, 100 % used, and four sectors per request today."
 oracle = "sums_of_permuted"
 
 [sizes]

@@ -83,7 +83,7 @@ quiet = ["divergence_removal"]
 [[variant]]
 rung = 60
 sizes = { stride = 2 }
-teaches = "A stride of 2 elements: every second word of each sector is brought for nothing."
+teaches = "A stride of 2 elements: every second word of each sector is loaded and not used."
 better = "load_aligned"
 
 [variant.predicts]

@@ -5,7 +5,7 @@ family = "access_patterns"
 rung = 500
 document = "ncuview"
 section = "Pairs"
-teaches = "Each thread compares its element with all others and reads them one after the other, all lanes the same one: the caches have them, but every load is waited for."
+teaches = "Each thread compares its element with all others and reads them one after the other, all lanes the same one: the caches have them, but each load is followed by a wait."
 better = "pairs_tiled"
 oracle = "distances_to_all"
 

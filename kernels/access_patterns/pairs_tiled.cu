@@ -5,7 +5,7 @@ family = "access_patterns"
 rung = 510
 document = "ncuview"
 section = "Pairs"
-teaches = "A block copies 128 elements into shared memory and walks through them there; the loop has a fixed length, so that it is unrolled and reads four elements at once."
+teaches = "A block copies 128 elements into shared memory and reads them there; the loop has a fixed length, so that it is unrolled and reads four elements at once."
 oracle = "distances_to_all"
 
 [sizes]

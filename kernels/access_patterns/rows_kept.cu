@@ -5,7 +5,7 @@ family = "access_patterns"
 rung = 410
 document = "ncuview"
 section = "Rows"
-teaches = "Each thread keeps its 32 elements of the row in registers when it first reads them, so that memory is asked once for each."
+teaches = "Each thread keeps its 32 elements of the row in registers when it first reads them, so that each is loaded once."
 oracle = "places_below_largest"
 
 [sizes]

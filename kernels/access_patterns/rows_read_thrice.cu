@@ -5,7 +5,7 @@ family = "access_patterns"
 rung = 400
 document = "ncuview"
 section = "Rows"
-teaches = "A block needs its row for the largest element, for a sum and for the result, and reads it three times; in between other rows have pushed it out of the L1 cache."
+teaches = "A block needs its row for the largest element, for a sum and for the result, and reads it three times; in between other rows have evicted it from the L1 cache."
 better = "rows_kept"
 oracle = "places_below_largest"
 

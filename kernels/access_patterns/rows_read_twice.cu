@@ -5,7 +5,7 @@ family = "access_patterns"
 rung = 405
 document = "ncuview"
 section = "Rows"
-teaches = "The sum of what lies below the largest element follows from the sum of all elements, so that one pass finds both and the second writes the result."
+teaches = "The sum of the distances below the largest element follows from the sum of all elements, so that one pass finds both and the second writes the result."
 better = "rows_kept"
 oracle = "places_below_largest"
 
@@ -37,7 +37,7 @@ bytes = "8 * rows * width"
 [step]
 after = "rows_read_thrice"
 applies = "algorithmic"
-not_first = "It saves one pass over the row; the row kept in registers (rows_kept) needs no other algorithm, and comes first. Measured: {measured}."
+not_first = "It saves one pass over the row; the row kept in registers (rows_kept) needs no change of the algorithm, and comes first. Measured: {measured}."
 
 [expect]
 first = "register_tiling"

@@ -5,7 +5,7 @@ family = "atomics"
 rung = 210
 document = "ncuview"
 section = "atomics"
-teaches = "Rows of halves are added to rows of a table. A single half has no atomic addition: the compiler writes a loop of compare-and-swap on the word around it, and neighbours undo each other's tries."
+teaches = "Rows of halves are added to rows of a table. A single half has no atomic addition: the compiler writes a loop of compare-and-swap on the word around it, and neighbours make each other's attempts fail."
 better = "add_half2"
 oracle = "sums_by_target_row"
 

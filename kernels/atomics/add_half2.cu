@@ -5,7 +5,7 @@ family = "atomics"
 rung = 220
 document = "ncuview"
 section = "atomics"
-teaches = "Two halves at once: the L2 cache adds a pair in one instruction, and nobody waits for the old value."
+teaches = "Two halves at once: the L2 cache adds a pair in one instruction, and no thread waits for the old value."
 oracle = "sums_by_target_row"
 
 [sizes]

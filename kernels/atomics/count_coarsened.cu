@@ -5,7 +5,7 @@ family = "atomics"
 rung = 140
 document = "ncuview"
 section = "atomics"
-teaches = "Each thread counts 64 words in a register before the block adds up: 1024 atomics and as many meetings of a block for 16 million words."
+teaches = "Each thread counts 64 words in a register before the block adds up: 1024 atomics and as many block reductions for 16 million words."
 oracle = "count_of_bits"
 
 [sizes]

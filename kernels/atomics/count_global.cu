@@ -5,7 +5,7 @@ family = "atomics"
 rung = 110
 document = "ncuview"
 section = "atomics"
-teaches = "Every thread adds the bits of its word to one counter: all lanes of the GPU queue at one address. The counter has 64 bits because nvcc adds up a warp's 32-bit addends by itself."
+teaches = "Every thread adds the bits of its word to one counter: all lanes of the GPU queue at one address. The counter has 64 bits because nvcc itself adds up a warp's 32-bit addends."
 better = "count_block"
 oracle = "count_of_bits"
 

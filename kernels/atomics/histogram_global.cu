@@ -42,7 +42,7 @@ quiet = ["coalescing", "divergence_removal"]
 [[variant]]
 rung = 15
 sizes = { values = 4 }
-teaches = "Only four values occur: eight lanes of each warp meet in one bin, and the whole GPU in one sector."
+teaches = "Only four values occur: eight lanes of each warp meet in one bin, and all of the GPU in one sector."
 better = "histogram_shared[values=4]"
 
 [variant.expect]

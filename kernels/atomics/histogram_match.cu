@@ -5,7 +5,7 @@ family = "atomics"
 rung = 20
 document = "ncuview"
 section = "atomics"
-teaches = "The lanes that hold the same value find each other, and one of them adds for all. Among 256 equally likely values there are hardly any: the search costs and saves nothing."
+teaches = "The lanes that hold the same value are matched, and one of them adds for all. Among 256 equally likely values there are few matches: the search costs time and saves no atomics."
 better = "histogram_shared"
 oracle = "histogram_CPU"
 

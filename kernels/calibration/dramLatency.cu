@@ -6,7 +6,7 @@ rung = 10
 document = "ncuview"
 section = "attainable share of latency"
 teaches = "One thread follows a chain of addresses that never repeats a cache line: the time of one trip to device memory."
-oracle = "end_of_walk"
+oracle = "end_of_chain"
 
 [sizes]
 words = 33554432

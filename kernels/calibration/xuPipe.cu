@@ -52,7 +52,7 @@ __global__ void xuPipe(const float *in, float *out, float one, int rounds)
     for (int c = 0; c < CHAINS; c++)
         value[c] = one;
 
-    // volatile: each operation gives back what it was given, and must be executed all the same.
+    // volatile: each operation returns its input, and must still be executed.
     #pragma unroll 4
     for (int r = 0; r < rounds; r += CHAINS)
         for (int c = 0; c < CHAINS; c++)

@@ -5,7 +5,7 @@ family = "constant_memory"
 rung = 50
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Additional Detail"
-teaches = "The same accesses through the read-only data cache: the 32 elements that a warp reads lie in one line, which the L1 cache serves at once. What each thread reads at another address does not belong into constant memory."
+teaches = "The same accesses through the read-only data cache: the 32 elements that a warp reads lie in one line, which the L1 cache serves at once. Data that each thread reads at a different address should not be in constant memory."
 oracle = "apply_signal_by_lane"
 
 [sizes]

@@ -5,7 +5,7 @@ family = "constant_memory"
 rung = 12
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Constant Memory Example"
-teaches = "The document's example as it stands: the signal is in constant memory, read by all threads at once, but the rows of the matrix are still read with a stride."
+teaches = "The document's example without changes: the signal is in constant memory, read by all threads at once, but the rows of the matrix are still read with a stride."
 better = "ApplySignal"
 oracle = "apply_signal_to_rows"
 

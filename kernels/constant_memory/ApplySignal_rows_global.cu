@@ -5,7 +5,7 @@ family = "constant_memory"
 rung = 10
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Constant Memory Example"
-teaches = "The document's example before its lesson: each thread multiplies a row of its block's matrix by the signal, and both are in global memory. Threads read rows, so a warp touches 32 lines at once."
+teaches = "The document's example before its optimization: each thread multiplies a row of its block's matrix by the signal, and both are in global memory. Threads read rows, so a warp touches 32 lines at once."
 better = "ApplySignal_global"
 oracle = "apply_signal_to_rows"
 

@@ -37,7 +37,7 @@ flops = "2 * rows * m"
 [step]
 after = "applyGenerated_global"
 applies = "constant_cache"
-not_first = "A loop over constant memory misses its small first level again and again, where L1 has the signal. Measured: {measured}."
+not_first = "A loop over constant memory repeatedly misses its small first level, while L1 holds the signal. Measured: {measured}."
 
 [expect]
 first = "read_only_cache"

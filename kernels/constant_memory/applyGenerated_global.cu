@@ -5,7 +5,7 @@ family = "constant_memory"
 rung = 60
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Constant Memory Example"
-teaches = "The matrices are computed instead of loaded, so that nothing hides how the signal is read: from global memory, one load by the whole warp for each multiplication."
+teaches = "The matrices are computed instead of loaded, so that nothing hides how the signal is read: from global memory, one load of one address by each warp for each multiplication."
 better = "applyGenerated_tiled_global"
 oracle = "apply_generated"
 

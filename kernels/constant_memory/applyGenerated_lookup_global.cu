@@ -5,7 +5,7 @@ family = "constant_memory"
 rung = 84
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Additional Detail"
-teaches = "The same accesses through the read-only data cache: whichever elements of a line the lanes read, the L1 cache serves them at once."
+teaches = "The same accesses through the read-only data cache: the L1 cache serves any elements of one line at once."
 oracle = "apply_generated"
 
 [sizes]

@@ -49,7 +49,7 @@ rung = 50
 # ncuview: begin partial
 sizes = { block = 33 }
 # ncuview: end partial
-teaches = "One thread more than a warp: the second warp of each block has one lane of 32 at work."
+teaches = "One thread more than a warp: the second warp of each block has one active lane of 32."
 better = "blockSize"
 
 [variant.expect]

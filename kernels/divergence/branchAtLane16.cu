@@ -5,7 +5,7 @@ family = "divergence"
 rung = 10
 document = "CUDA Performance (course notes)"
 section = "Warp Partitioning: examples"
-teaches = "The path changes after the first 16 threads of a block, inside its first warp: that warp walks both paths, and a block of two warps takes three walks."
+teaches = "The path changes after the first 16 threads of a block, inside its first warp: that warp executes both paths, and a block of two warps executes three."
 better = "branchAtWarpSize"
 oracle = "two_squarings_at_lane_16"
 

@@ -5,7 +5,7 @@ family = "divergence"
 rung = 20
 document = "CUDA Performance (course notes)"
 section = "Warp Partitioning: examples"
-teaches = "The path changes at the border between two warps: each warp walks one path, two walks for a block of two warps."
+teaches = "The path changes at the border between two warps: each warp executes one path, and a block of two warps executes two."
 oracle = "two_squarings_at_warp_size"
 
 [sizes]

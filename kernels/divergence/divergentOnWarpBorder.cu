@@ -5,7 +5,7 @@ family = "divergence"
 rung = 2
 document = "CUDA Performance (course notes)"
 section = "Divergent Optimisation"
-teaches = "The same two paths, chosen by warp: no warp walks both."
+teaches = "The same two paths, chosen by warp: no warp executes both."
 oracle = "two_generators_by_warp"
 
 [sizes]

@@ -5,7 +5,7 @@ family = "divergence"
 rung = 1
 document = "CUDA Performance (course notes)"
 section = "Divergent Optimisation"
-teaches = "Even and odd lanes of a warp take different paths, so every warp walks both, half empty."
+teaches = "Even and odd lanes of a warp take different paths, so every warp executes both, with half of its lanes."
 better = "divergentOnWarpBorder"
 oracle = "two_generators_by_lane"
 

@@ -5,7 +5,7 @@ family = "divergence"
 rung = 40
 document = "CUDA Performance (course notes)"
 section = "Warp Partitioning: Definitions"
-teaches = "The same number of workers in each pass, side by side: whole warps run out of work and retire early."
+teaches = "The same number of workers in each pass, side by side: complete warps run out of work and retire early."
 oracle = "squarings_of_contiguous_workers"
 
 [sizes]

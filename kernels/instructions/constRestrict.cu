@@ -5,7 +5,7 @@ family = "instructions"
 rung = 61
 document = "CUDA Performance (course notes)"
 section = "Further improvements"
-teaches = "Pointers that promise not to overlap: the coefficients are loaded once and stay in registers."
+teaches = "Pointers that are declared not to overlap (__restrict__): the coefficients are loaded once and stay in registers."
 oracle = "polynomial"
 tolerance = 1e-5
 

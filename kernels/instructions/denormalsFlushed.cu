@@ -5,7 +5,7 @@ family = "instructions"
 rung = 29
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Transcendental functions"
-teaches = "An exponential that flushes denormal numbers to zero, as __expf does with -ftz=true, takes three instructions fewer."
+teaches = "An exponential that flushes denormal numbers to zero, as __expf does with -ftz=true, takes three fewer instructions."
 oracle = "weighted_variance"
 tolerance = 1e-4
 

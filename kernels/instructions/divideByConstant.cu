@@ -46,7 +46,7 @@ quiet = ["strength_reduction", "unrolling"]
 [[variant]]
 rung = 14
 sizes = { d = 16 }
-teaches = "A constant power of two: the compiler shifts and masks by itself."
+teaches = "A constant power of two: the compiler itself uses a shift and a mask."
 
 [variant.step]
 after = "divideByAnything"

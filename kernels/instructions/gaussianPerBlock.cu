@@ -5,7 +5,7 @@ family = "instructions"
 rung = 39
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Arithmetic Operations"
-teaches = "The same filter; each block makes the weights once, in shared memory."
+teaches = "The same filter; each block computes the weights once, in shared memory."
 oracle = "gaussian_of_rows"
 tolerance = 3e-5
 

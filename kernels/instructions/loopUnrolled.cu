@@ -5,7 +5,7 @@ family = "instructions"
 rung = 2
 document = "CUDA Performance (course notes)"
 section = "Furthere improvements: Loop unrolling"
-teaches = "Sixteen rounds per turn of the loop: the counting is paid once for all of them."
+teaches = "Sixteen rounds per iteration of the loop: counting costs once for all of them."
 oracle = "xor_shift_rounds"
 
 [sizes]

@@ -5,7 +5,7 @@ family = "instructions"
 rung = 80
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Introduction to Global Memory Bandwidth: Understanding Global Memory Accesses"
-teaches = "Three arrays are read and two written, a float per thread and array: three loads before the first use put 12 bytes in flight, and little is left for vectors to gain."
+teaches = "Three arrays are read and two written, a float per thread and array: three loads before the first use put 12 bytes in flight, so that vectors gain little."
 better = "momentumVector"
 oracle = "momentum_step"
 

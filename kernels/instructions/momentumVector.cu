@@ -5,7 +5,7 @@ family = "instructions"
 rung = 81
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Introduction to Global Memory Bandwidth: Understanding Global Memory Accesses"
-teaches = "Four floats of each array per thread: vectors bring much to a copy of one array, and 8 % where three arrays are read."
+teaches = "Four floats of each array per thread: vectors gain much for a copy of one array, and 8 % where three arrays are read."
 oracle = "momentum_step"
 
 [sizes]

@@ -5,7 +5,7 @@ family = "matmul"
 rung = 125
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Scalar Replacement (beyond sum)"
-teaches = "Not in the documents: the same step once more. Eight rows and eight columns per thread need sixteen words of shared memory for sixty-four multiplications, where four and four need eight for sixteen."
+teaches = "Not in the documents: the same step again. Eight rows and eight columns per thread need sixteen words of shared memory for sixty-four multiplications, where four and four need eight for sixteen."
 oracle = "matrix_product"
 
 [sizes]

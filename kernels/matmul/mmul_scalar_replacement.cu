@@ -5,7 +5,7 @@ family = "matmul"
 rung = 120
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Scalar Replacement (beyond sum)"
-teaches = "Four rows and four columns per thread, with the operands of a step in scalars: eight words from shared memory feed sixteen multiplications. The compiler would find the scalars by itself; what pays is the larger tile."
+teaches = "Four rows and four columns per thread, with the operands of a step in scalars: eight words from shared memory feed sixteen multiplications. The compiler would find the scalars itself; the gain comes from the larger tile."
 better = "mmul_eight_by_eight"
 oracle = "matrix_product"
 

@@ -5,7 +5,7 @@ family = "matmul"
 rung = 30
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Tiled Algorithm"
-teaches = "Tiles of A and B go through shared memory, where each word is read sixteen times: global memory is relieved, and now each multiplication loads its operands from shared memory."
+teaches = "Tiles of A and B go through shared memory, where each word is read sixteen times: global memory is no longer the bottleneck, and each multiplication loads its operands from shared memory."
 better = "mmul_scalar_replacement"
 oracle = "matrix_product"
 

@@ -5,7 +5,7 @@ family = "matmul"
 rung = 50
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Removing the ADD instruction"
-teaches = "Bs is stored transposed, so that the loop reads it at constant offsets; that saved an addition per step on a GTX 280. In exchange the lanes of a warp meet in the same banks."
+teaches = "Bs is stored transposed, so that the loop reads it at constant offsets; that saved an addition per step on a GTX 280. In return the lanes of a warp conflict in the same banks."
 better = "mmul_transposedBs_padded"
 oracle = "matrix_product"
 
@@ -41,7 +41,7 @@ flops = "2 * n * n * n"
 [step]
 after = "mmul_32x16"
 applies = "strength_reduction"
-not_first = "Each column of the transposed tile lies in one bank; the kernel is here to show what padding is for. Measured: {measured}."
+not_first = "Each column of the transposed tile lies in one bank; the kernel shows the conflict that padding removes. Measured: {measured}."
 
 [expect]
 first = "shared_memory_padding"

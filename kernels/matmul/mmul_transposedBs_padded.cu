@@ -5,7 +5,7 @@ family = "matmul"
 rung = 60
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Removing the ADD instruction"
-teaches = "A padding column takes the bank conflicts away. Today's compiler unrolls the loop and finds constant offsets either way, so nothing is left of the saved addition."
+teaches = "A padding column removes the bank conflicts. Today's compiler unrolls the loop and finds constant offsets either way, so nothing is left of the saved addition."
 better = "mmul_scalar_replacement"
 oracle = "matrix_product"
 

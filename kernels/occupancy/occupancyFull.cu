@@ -5,8 +5,8 @@ family = "occupancy"
 rung = 40
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Revision: all memories"
-teaches = "All warp slots are filled: while one warp waits for its record, 63 others have asked for theirs."
-oracle = "records_walked"
+teaches = "All warp slots are filled: while one warp waits for its record, 63 others have requested theirs."
+oracle = "chained_records"
 
 [sizes]
 n = 2097152

@@ -5,9 +5,9 @@ family = "occupancy"
 rung = 20
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Revision: all memories"
-teaches = "Every thread keeps what it read in registers until the end: two blocks take all of them, and three quarters of the warp slots stay empty."
+teaches = "Every thread keeps the words that it read in registers until the end: two blocks take all of them, and three quarters of the warp slots stay empty."
 better = "occupancyFull"
-oracle = "records_walked"
+oracle = "chained_records"
 
 [sizes]
 n = 2097152

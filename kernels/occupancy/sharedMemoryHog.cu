@@ -5,9 +5,9 @@ family = "occupancy"
 rung = 10
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Revision: all memories"
-teaches = "Every thread keeps what it read in shared memory until the end: two blocks fill it, and three quarters of the warp slots stay empty."
+teaches = "Every thread keeps the words that it read in shared memory until the end: two blocks fill it, and three quarters of the warp slots stay empty."
 better = "occupancyFull"
-oracle = "records_walked"
+oracle = "chained_records"
 
 [sizes]
 n = 2097152

@@ -7,7 +7,7 @@ document = "GPU Hardware Performance II (Filipovič)"
 section = "Revision: all memories"
 teaches = "Blocks of one warp: a multiprocessor takes 32 blocks, which fill half of its 64 warp slots."
 better = "occupancyFull"
-oracle = "records_walked"
+oracle = "chained_records"
 
 [sizes]
 n = 2097152

@@ -43,7 +43,7 @@ quiet = ["coalescing", "shared_memory_padding", "fewer_barriers", "warp_shuffle"
 [[variant]]
 rung = 82
 sizes = { n = 32768 }
-teaches = "The recursive second pass with shuffles: a launch this small is all latency, of which barriers were a part."
+teaches = "The recursive second pass with shuffles: a launch this small consists of latency, of which barriers were a part."
 
 [variant.step]
 after = "reduce_v5_2[n=32768]"

@@ -5,7 +5,7 @@ family = "reduction"
 rung = 20
 document = "CUDA Performance (course notes)"
 section = "GPU V2: Removing divergence branching"
-teaches = "The adding threads are numbered without gaps, so whole warps add or rest and the modulo is gone; but they stride through shared memory by powers of two and meet in the same banks."
+teaches = "The adding threads are numbered without gaps, so complete warps add or rest and the modulo is removed; but their stride in shared memory is a power of two, and they conflict in the same banks."
 better = "reduce_v4_2"
 oracle = "block_sums"
 

@@ -5,7 +5,7 @@ family = "reduction"
 rung = 30
 document = "CUDA Performance (course notes)"
 section = "GPU V3: Sequential Addressing"
-teaches = "Threads add what lies half a block away, so the lanes of a warp touch neighbouring words and no bank conflicts are left; half of the threads never add at all."
+teaches = "Threads add the word half a block away, so the lanes of a warp touch neighbouring words and no bank conflicts are left; half of the threads never add at all."
 better = "reduce_v4_2"
 oracle = "block_sums"
 

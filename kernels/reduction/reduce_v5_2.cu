@@ -55,8 +55,8 @@ verdict = "near-peak"
 #define TILE 8
 
 // ncuview: begin kernel
-// Every lane adds, needed or not: that costs nothing. A lane's read must come before its neighbour's write and that
-// write before the next read, and only __syncwarp says so.
+// Every lane adds, needed or not, which costs nothing. A lane's read must come before its neighbour's write and that
+// write before the next read, which only __syncwarp ensures.
 __device__ void warpReduce(float *smem, int tid)
 {
     float sum = smem[tid];

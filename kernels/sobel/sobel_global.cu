@@ -96,7 +96,7 @@ rung = 5
 # ncuview: begin short
 sizes = { threads = 32 }
 # ncuview: end short
-teaches = "Many blocks of one warp: a multiprocessor holds 32 blocks, so half of its warps are never there."
+teaches = "Many blocks of one warp: a multiprocessor holds 32 blocks, so half of its warp slots stay empty."
 better = "sobel_global"
 
 [variant.expect]

@@ -100,7 +100,7 @@ __global__ void sobel_more_work(const int *__restrict__ u, int *__restrict__ e, 
 {
     int j = blockIdx.x * blockDim.x + threadIdx.x;
     int top = (blockIdx.y * blockDim.y + threadIdx.y) * WORK;
-    // The image's border has no neighbours: its threads look where there are some, and use nothing of it.
+    // The image's border has no neighbours: its threads read inside the image, and do not use the result.
     int column = min(max(j, 1), cols - 2);
     bool inside = j > 0 && j < cols - 1;
 

@@ -5,7 +5,7 @@ family = "sobel"
 rung = 20
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Assignment 2: Memory Hierarchy Optimization"
-teaches = "A tile with a border of one pixel in shared memory: a pixel is loaded 1.3 times from global memory instead of eight, but eight loads from shared memory take the place of those that the L1 cache served."
+teaches = "A tile with a border of one pixel in shared memory: a pixel is loaded 1.3 times from global memory instead of eight, but eight loads from shared memory replace those that the L1 cache served."
 better = "sobel_shared_more_work"
 oracle = "sobel_edges"
 

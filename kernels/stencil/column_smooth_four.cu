@@ -5,7 +5,7 @@ family = "stencil"
 rung = 20
 document = "ncuview"
 section = "Stencil"
-teaches = "Four results below each other per thread: they share eight of their nine rows, and one addition leads to the next."
+teaches = "Four results below each other per thread: they share eight of their nine rows, and each result follows from the one before by one addition."
 oracle = "smooth_columns"
 tolerance = 1e-5
 

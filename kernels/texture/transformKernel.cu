@@ -5,7 +5,7 @@ family = "texture"
 rung = 20
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Using Texture Memory (simpleTexture project from SDK)"
-teaches = "The rotation by texture fetches: one fetch does the wrapping, the four loads and the interpolation. CUDA 12 removed the texture references of the document; a texture object takes their place."
+teaches = "The rotation by texture fetches: one fetch does the wrapping, the four loads and the interpolation. CUDA 12 removed the texture references of the document; a texture object replaces them."
 better = "transformKernel[bx=32]"
 oracle = "rotated_image"
 # Its weights have 8 bits, so each axis is off by up to 1/256 of the difference between two pixels, which is below 1;
@@ -58,7 +58,7 @@ quiet = ["coalescing", "divergence_removal", "texture_cache"]
 [[variant]]
 rung = 22
 sizes = { bx = 32 }
-teaches = "Blocks of 32 x 8: a warp covers one row, which the rotation lays across 16 rows of the texture."
+teaches = "Blocks of 32 x 8: a warp covers one row, which the rotation maps to 16 rows of the texture."
 
 [variant.step]
 after = "transformKernel_global[bx=32]"
@@ -100,7 +100,7 @@ quiet = ["coalescing", "divergence_removal", "texture_cache"]
 [[variant]]
 rung = 26
 sizes = { degrees = 90, bx = 32 }
-teaches = "A quarter turn: the 32 threads of a warp fetch from a column, and a texture is stored by blocks of the image instead of by rows."
+teaches = "A rotation by 90 degrees: the 32 threads of a warp fetch from a column, and a texture is stored by blocks of the image instead of by rows."
 
 [variant.step]
 after = "transformKernel_global[degrees=90,bx=32]"

@@ -52,7 +52,7 @@ quiet = ["divergence_removal"]
 [[variant]]
 rung = 12
 sizes = { bx = 32 }
-teaches = "Blocks of 32 x 8: a warp covers one row, which the rotation lays across 16 rows of the image."
+teaches = "Blocks of 32 x 8: a warp covers one row, which the rotation maps to 16 rows of the image."
 better = "transformKernel[bx=32]"
 
 [variant.step]
@@ -89,7 +89,7 @@ quiet = ["divergence_removal", "texture_cache"]
 [[variant]]
 rung = 16
 sizes = { degrees = 90, bx = 32 }
-teaches = "A quarter turn: the 32 threads of a warp read a column, each load from 32 rows."
+teaches = "A rotation by 90 degrees: the 32 threads of a warp read a column, each load from 32 rows."
 better = "transformKernel[degrees=90,bx=32]"
 
 [variant.expect]
@@ -110,7 +110,7 @@ __global__ void transformKernel_global(float *odata, int width, int height, floa
     float tv = v * __cosf(theta) + u * __sinf(theta) + 0.5f;
 
     // ncuview: begin fetch
-    // Pixel centres lie halfway between whole numbers.
+    // Pixel centres lie halfway between integers.
     float px = tu * width - 0.5f;
     float py = tv * height - 0.5f;
     int x0 = __float2int_rd(px), y0 = __float2int_rd(py);

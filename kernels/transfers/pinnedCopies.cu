@@ -5,7 +5,7 @@ family = "transfers"
 rung = 30
 document = "CUDA Performance (course notes)"
 section = "Minimise CPU-GPU data transfer"
-teaches = "One copy each way between page-locked host memory and the device, then the kernel, then the way back: the bus is fast, and idle while the kernel runs."
+teaches = "One copy each way between page-locked host memory and the device, then the kernel, then the copy back: the bus is fast, and idle while the kernel runs."
 better = "overlappedCopies[streams=3]"
 oracle = "lcg_rounds"
 

@@ -5,7 +5,7 @@ family = "transfers"
 rung = 20
 document = "CUDA Performance (course notes)"
 section = "Minimise CPU-GPU data transfer"
-teaches = "The same bytes in 2048 copies of 32 KB: each copy pays its latency, and the document says that below 80 KB nothing else counts."
+teaches = "The same bytes in 2048 copies of 32 KB: each copy pays its latency, and by the document, below 80 KB only latency counts."
 better = "pinnedCopies"
 oracle = "lcg_rounds"
 

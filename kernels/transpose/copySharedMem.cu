@@ -5,7 +5,7 @@ family = "transpose"
 rung = 2
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Coalesced Transpose 11"
-teaches = "A copy through a shared-memory tile and a barrier: it shows that neither costs anything worth speaking of, so a slower transpose has another reason."
+teaches = "A copy through a shared-memory tile and a barrier: neither has a measurable cost, so a slower transpose has another reason."
 oracle = "copy_CPU"
 
 [sizes]

@@ -5,7 +5,7 @@ family = "transpose"
 rung = 42
 document = "CUDA Performance (course notes)"
 section = "Example Matrix Transpose: GPU V3"
-teaches = "An unused element at the end of each row of the tile takes the bank conflict away."
+teaches = "An unused element at the end of each row of the tile removes the bank conflict."
 better = "matrixTransposeUnrolled"
 oracle = "transpose_CPU"
 

@@ -35,7 +35,7 @@ bytes = "2 * 4 * n * n"
 [step]
 after = "transposeNoBankConflicts"
 applies = "diagonal_mapping"
-not_first = "An H200 spreads addresses over its memory by itself, so there is no partition camping to cure. Measured: {measured}."
+not_first = "An H200 spreads addresses over its memory by itself, so there is no partition camping to fix. Measured: {measured}."
 
 [reported]
 rate = 80.0
@@ -57,7 +57,7 @@ __global__ void transposeDiagonal(float *odata, const float *idata, int n)
     __shared__ float tile[TILE_DIM][TILE_DIM + 1];
     // ncuview: end tile
 
-    // Walk the tiles along diagonals, so that neighbouring blocks write to different memory partitions.
+    // Order the tiles along diagonals, so that neighbouring blocks write to different memory partitions.
     int blockIdx_y = blockIdx.x;
     int blockIdx_x = (blockIdx.x + blockIdx.y) % gridDim.x;
 

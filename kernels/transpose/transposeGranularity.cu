@@ -61,7 +61,7 @@ quiet = ["coalescing", "shared_memory_tiling"]
 rung = 61
 sizes = { tile = 16, rows = 16 }
 better = "transposeGranularity"
-teaches = "16 x 16 threads on a 16 x 16 tile: only 256 threads wait at a barrier, and more blocks take turns; still one element per thread."
+teaches = "16 x 16 threads on a 16 x 16 tile: only 256 threads wait at a barrier, and more blocks alternate; still one element per thread."
 
 [variant.step]
 after = "transposeGranularity[rows=32]"

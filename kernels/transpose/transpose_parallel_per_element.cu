@@ -5,7 +5,7 @@ family = "transpose"
 rung = 12
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Transpose 'C' code: GPU version 3"
-teaches = "One thread per element fills the GPU; now the scattered stores are what is left to pay for."
+teaches = "One thread per element fills the GPU; now the scattered stores are the remaining cost."
 better = "transposeNoBankConflicts"
 oracle = "transpose_CPU"
 

@@ -5,7 +5,7 @@ family = "transpose"
 rung = 15
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Deep Dive: transpose_parallel_per_element_tiled_padded 16x16"
-teaches = "One padding column takes the bank conflicts out of the 16x16 tile."
+teaches = "One padding column removes the bank conflicts of the 16x16 tile."
 better = "transposeNoBankConflicts"
 oracle = "transpose_CPU"
 

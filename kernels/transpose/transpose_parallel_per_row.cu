@@ -5,7 +5,7 @@ family = "transpose"
 rung = 11
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Transpose 'C' code: GPU version 2"
-teaches = "One thread per row in a single block: parallel, but one multiprocessor of the GPU does all the work."
+teaches = "One thread per row in a single block: parallel, but only one multiprocessor of the GPU is used."
 better = "transpose_parallel_per_element"
 oracle = "transpose_CPU"
 

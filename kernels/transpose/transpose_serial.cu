@@ -5,7 +5,7 @@ family = "transpose"
 rung = 10
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Transpose 'C' code: GPU version 1"
-teaches = "One thread walks the whole matrix: the CPU program moved to the GPU, with nothing of the GPU used."
+teaches = "One thread transposes the complete matrix: the CPU program moved to the GPU, without any parallelism."
 better = "transpose_parallel_per_element"
 oracle = "transpose_CPU"
 

@@ -1,6 +1,6 @@
-"""Exception classes of all expected failures, each with an exit code, an id and a hint.
+"""Exception classes of all expected failures, each with a message, an exit code, an id and a hint.
 
-The command line prints message, id and hint and leaves with the exit code, which the class decides:
+The command line prints message, id and hint and exits with the exit code, which depends on the class:
 
 ::
 
@@ -10,15 +10,15 @@ The command line prints message, id and hint and leaves with the exit code, whic
       ├ QuantityError           2   a function of ``metrics/quantities`` that cannot be a quantity
       ├ RuleFileError           2   a rule file or kernel file: UnsafeExpression, UnsafeTemplate, KernelFileError
       ├ ReportError             3   no usable data: ReportUnreadable, ReportDamaged, ReportEmpty, NothingProfiled
-      ├ NotComparable           4   two profiles that cannot be set beside each other: BaselineMissing
+      ├ NotComparable           4   two profiles that cannot be compared: BaselineMissing
       ├ ToolError               5   this machine: GpuNotFound, NcuNotFound, NcuRefused, CompilerNotFound,
       │                             LauncherNotFound
       ├ ProgramError            6   the profiled program: CompileFailed, WrongResult, ProgramFailed
-      └ Incomplete   2, 3, 5, 6     what was profiled is not all, for one of these four reasons
+      └ Incomplete   2, 3, 5, 6     not everything was profiled, for one of these four reasons
 
-A missing metric is no error but an outcome (``records.diagnosis.Skipped``). ``cli.main`` is the one place that turns an
-error into a message and an exit code; anything that is not a ``NcuviewError`` leaves with 70, never with 0 or 1. A gate
-that is closed is no error: ``gate.verdict`` gives it 1, or 3 and 4 where it could not be judged.
+A missing metric is no error but an outcome (``records.diagnosis.Skipped``). Only ``cli.main`` converts an error to a
+message and an exit code; for anything that is not a ``NcuviewError`` that is 70, never 0 or 1. A gate that does not
+pass is no error: ``gate.verdict`` gives it 1, or 3 and 4 where it could not be judged.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ class UsageError(NcuviewError):
 
 
 class UnknownKernel(UsageError):
-    """No kernel of the catalogue, file or report bears this name."""
+    """No kernel of the catalogue, file or report has this name."""
 
 
 class UnknownFamily(UsageError):
-    """No family of the catalogue bears this name."""
+    """No family of the catalogue has this name."""
 
 
 class UnknownRule(UsageError):
-    """No loaded rule bears this code or name."""
+    """No loaded rule has this code or name."""
 
 
 class UnknownMetric(UsageError):
-    """Neither nvprof nor the textbooks know a metric of this name."""
+    """Neither nvprof nor the textbooks have a metric of this name."""
 
 
 class TableError(UsageError):
@@ -76,7 +76,7 @@ class BaselineError(UsageError):
 
 
 class PluginError(UsageError):
-    """What an installed package adds to ncuview cannot be used; the message names entry point and package."""
+    """An entry point of an installed package cannot be used; the message names entry point and package."""
 
 
 class QuantityError(NcuviewError):
@@ -96,7 +96,7 @@ class UnsafeExpression(RuleFileError):
 
 
 class UnsafeTemplate(RuleFileError):
-    """A message template asks for something other than a formatted value."""
+    """A message template holds something other than a formatted value."""
 
 
 class KernelFileError(RuleFileError):
@@ -118,18 +118,18 @@ class ReportDamaged(ReportError):
 
 
 class ReportEmpty(ReportError):
-    """The report is whole and holds no kernel launch."""
+    """The report is complete and holds no kernel launch."""
 
 
 class NothingProfiled(ReportError):
-    """ncu ran and recorded no launch, or not the metrics that it was asked for."""
+    """ncu ran and recorded no launch, or not the requested metrics."""
 
 
 class Incomplete(NcuviewError):
-    """A profile has a ``failure``, and what was asked for needs a whole one; the exit code is the failure's."""
+    """A profile has a ``failure``, and the request needs a complete profile; the exit code is the failure's."""
 
     def __init__(self, message: str, *, hint: str = "", id: str = "", exit_code: int = 3) -> None:  # noqa: A002
-        """Say what is missing.
+        """Name what is missing.
 
         Args:
             message: As for all errors.
@@ -148,7 +148,7 @@ class NotComparable(NcuviewError):
 
 
 class BaselineMissing(NotComparable):
-    """The baseline that is to be compared with is not there."""
+    """The baseline to compare with is missing."""
 
 
 class ToolError(NcuviewError):
@@ -158,19 +158,19 @@ class ToolError(NcuviewError):
 
 
 class GpuNotFound(ToolError):
-    """No NVIDIA driver or GPU answers."""
+    """No NVIDIA driver or GPU was found."""
 
 
 class NcuNotFound(ToolError):
-    """Nsight Compute's command line is not installed where we look."""
+    """Nsight Compute's command line was not found."""
 
 
 class NcuRefused(ToolError):
-    """ncu could not profile: permissions, a busy GPU, a driver that does not fit."""
+    """ncu could not profile: permissions, a busy GPU, an incompatible driver."""
 
 
 class CompilerNotFound(ToolError):
-    """nvcc is not installed where we look."""
+    """nvcc was not found."""
 
 
 class LauncherNotFound(ToolError):
@@ -188,7 +188,7 @@ class CompileFailed(ProgramError):
 
 
 class WrongResult(ProgramError):
-    """The kernel ran and computed something else than its oracle; its profile is not to be believed."""
+    """The kernel's result differs from its oracle's; its profile must not be used."""
 
 
 class ProgramFailed(ProgramError):

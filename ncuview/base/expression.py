@@ -1,9 +1,10 @@
 """Compile the arithmetic of rule and kernel files to a checked ``Expression``, evaluated on float64 NumPy columns.
 
+``compile_expression`` takes text and allowed names; ``Expression.evaluate`` takes a column per name (NaN: unknown).
 Numbers, names, arithmetic, comparisons, logic, min, max, abs and where are allowed; a column has an entry per launch.
-Each entry is finite or NaN. A truth value is 1.0 or 0.0. NaN means "not known" and stays so: a comparison with an
-unknown is unknown, so are a division by zero and what is too large for a number, and ``and``/``or`` follow Kleene's
-logic (``false and unknown`` is false). So a missing counter can never read as a number, nor as a pass.
+Each entry is finite or NaN. A truth value is 1.0 or 0.0. A comparison with an unknown is unknown, so are a division by
+zero and an overflow, and ``and``/``or`` follow Kleene's logic (``false and unknown`` is false). So a missing counter
+never counts as a number, nor as a pass.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ if TYPE_CHECKING:
 MAX_LENGTH = 4096
 MAX_DEPTH = 32
 MAX_PARTS = 256
-"""Numbers, names and operations; the longest expression of ours has 54."""
+"""Numbers, names and operations; the longest shipped expression has 54."""
 _LETTERS = re.compile(r"[\w\s.+\-*/<>=!(),]*+")
-"""What arithmetic is written in; all else is refused before Python's parser takes its time over it."""
+"""The characters of arithmetic; others are refused before Python's parser runs."""
 _FEW = 20
-"""Known names that a message lists."""
+"""The number of known names that a message lists."""
 _OF_NCU = "__"
-"""Every hardware metric of Nsight Compute has this in its name: the unit before it, the counter after it."""
+"""The separator in every hardware metric's name, between unit and counter."""
 _SHOWN = 80
 """Characters of an expression that a message repeats."""
 
@@ -71,7 +72,7 @@ def compile_expression(text: str, names: Iterable[str] | None = None, *, dotted:
         dotted: Whether names may be Nsight Compute's own, with dots (``sm__warps_active.avg``), besides ``names``.
 
     Raises:
-        UnsafeExpression: Anything else stands in it, a name is unknown, or there is too much of it.
+        UnsafeExpression: It holds anything else, a name is unknown, or it is too large.
     """
     if len(text) > MAX_LENGTH:
         raise UnsafeExpression(f"expression of {len(text)} characters; at most {MAX_LENGTH} are allowed")
@@ -81,7 +82,7 @@ def compile_expression(text: str, names: Iterable[str] | None = None, *, dotted:
     compiler = _Compiler(text, None if names is None else frozenset(names), dotted)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # what Python warns about ("1or 2") is a mistake here too
+            warnings.simplefilter("error")  # a syntax warning of Python ("1or 2") is an error here
             step = compiler.step(ast.parse(text.strip(), mode="eval").body, 0)
     except (
         SyntaxError,
@@ -97,7 +98,7 @@ def compile_expression(text: str, names: Iterable[str] | None = None, *, dotted:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the known names that come closest, or all where they are few."""
+    """The end of a message about an unknown name: the nearest known names, or all where they are few."""
     names = sorted(known)
     if near := get_close_matches(name, names, n=3):
         return f"; did you mean {' or '.join(near)}?"
@@ -123,7 +124,7 @@ def _known(step: Callable[..., Column]) -> Callable[..., Column]:
 
 
 def _bounded(step: Callable[..., Column]) -> Callable[..., Column]:
-    """Wrap an operation so that it is NaN where its result is no number."""
+    """Wrap an operation so that it is NaN where its result is not finite."""
     return lambda left, right: _finite(step(left, right))
 
 
@@ -171,7 +172,7 @@ _FUNCTIONS: Mapping[str, tuple[Callable[..., Column], range]] = {
 
 
 class _Compiler:
-    """Walks a parsed expression once and builds the step that computes it."""
+    """Converts a parsed expression to a function that computes it."""
 
     def __init__(self, text: str, allowed: frozenset[str] | None, dotted: bool) -> None:
         self._text = text

@@ -1,4 +1,4 @@
-"""Format a speedup factor (``2.18x``) and a duration (``327.6 us``) as text; the one place for either."""
+"""Format a speedup factor (``2.18x``) and a duration in ns (``327.6 us``) as text; the one place for either."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 
 
 def factor(value: float) -> str:
-    """A speedup, with no more digits than are meant: ``2.18x``, ``3,035x``."""
+    """A speedup with two decimals, fewer for large ones: ``2.18x``, ``3,035x``."""
     return f"{value:.2f}x" if value < _EXACT else f"{value:,.0f}x"
 
 
 def duration(nanoseconds: float, digits: int = 4) -> str:
-    """A time in the unit that fits it, with so many digits: ``327.6 us``, ``30 s``; ``unknown`` where there is none."""
+    """A time in a suitable unit, with ``digits`` digits: ``327.6 us``, ``30 s``; ``unknown`` where it is NaN."""
     if not isfinite(nanoseconds):
         return "unknown"
     scale, unit = next((each for each in _TIMES if abs(nanoseconds) >= each[0]), _TIMES[-1])

@@ -1,6 +1,6 @@
 """Replace a file atomically (old or new content, never a part), and open a file only if it is a regular file.
 
-``replace_file`` writes beside the target and renames; ``open_regular`` refuses folders, pipes, devices and large files.
+``replace_file`` writes beside the target and renames; ``open_regular`` refuses folders, pipes, devices, large files.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from io import BufferedReader
 from pathlib import Path
 
 _LONGEST_NAME = 180
-"""Bytes of a target's name that its partial files bear; a name may have 255, and what follows takes up to 42."""
+"""Bytes of a target's name in the names of its partial files; a name may have 255 bytes, the rest takes up to 42."""
 _ABANDONED_AFTER_S = 3600.0
-"""So long nobody writes one file. It counts where nobody can tell whether the writer still runs."""
+"""Seconds after which a partial file counts as abandoned if it is unknown whether its writer still runs."""
 _REST_OF_NAME = r"(?P<machine>[0-9a-f]{8})\.(?P<writer>[1-9][0-9]{0,6})\.[0-9a-f]{16}\.tmp"
 
 
 class NoRegularFile(ValueError):
-    """A folder, pipe or device bears the name."""
+    """The name is that of a folder, pipe or device."""
 
     def __init__(self, *, is_folder: bool) -> None:
         super().__init__("is no regular file")
@@ -32,11 +32,11 @@ class NoRegularFile(ValueError):
 
 
 class TooLarge(ValueError):
-    """The file has more bytes than it may have."""
+    """The file has more bytes than allowed."""
 
 
 def open_regular(path: Path, largest: int | None = None, *, follow: bool = True) -> BufferedReader:
-    """Open a file to read it without waiting for anything; what was opened is checked, not what bore the name before.
+    """Open a file to read it, without blocking; the opened file itself is checked, not an earlier one of the name.
 
     Args:
         path: The file.
@@ -45,8 +45,8 @@ def open_regular(path: Path, largest: int | None = None, *, follow: bool = True)
 
     Raises:
         OSError: It cannot be opened.
-        NoRegularFile: It is something else.
-        TooLarge: It has more bytes.
+        NoRegularFile: It is not a regular file.
+        TooLarge: It has more than ``largest`` bytes.
         ValueError: No file can have this name.
     """
     # Without O_NONBLOCK opening a pipe waits for a writer, for ever if there is none.
@@ -68,18 +68,18 @@ def _check(status: os.stat_result, largest: int | None) -> None:
 
 
 def replace_file(target: Path, data: bytes | Iterable[bytes], *, mode: int = 0o666) -> None:
-    """Put a file in another's place at once: whoever reads meanwhile sees what was there before.
+    """Replace a file atomically: a concurrent reader sees the old or the new content.
 
-    The new file is written beside the target and is on the disk before it takes the name. What a process that was
-    killed left there of this target is removed by the next one that writes it.
+    The new file is written beside the target and synced to disk before it gets the name. Partial files of killed
+    processes for this target are removed by the next write.
 
     Args:
-        target: The file. A link is replaced itself; resolve it first where it is to stay.
-        data: All that it is to hold, in parts where it is large. What these raise goes through, as a failure to write.
-        mode: The permissions of a new file, before the umask. One that is there keeps its own.
+        target: The file. A link is replaced itself; resolve it first to keep it.
+        data: The content, in parts where it is large. An exception from these is passed on, as a failure to write.
+        mode: The permissions of a new file, before the umask. An existing file keeps its own.
 
     Raises:
-        OSError: It cannot be written; what was there before is untouched, and nothing is left beside it.
+        OSError: It cannot be written; the old file is unchanged, and no partial file is left.
     """
     beginning = _beginning(target)
     _remove_abandoned(target.parent, beginning)
@@ -96,12 +96,12 @@ def replace_file(target: Path, data: bytes | Iterable[bytes], *, mode: int = 0o6
 
 
 def _beginning(target: Path) -> str:
-    """How the names of a target's partial files begin."""
+    """The beginning of the names of a target's partial files."""
     return f".{os.fsencode(target.name)[:_LONGEST_NAME].decode('utf-8', 'ignore')}."
 
 
 def _machine() -> str:
-    """Where process numbers mean the same: a host, or a container that counts its own."""
+    """An id of the host, or of the container with its own process numbers."""
     try:
         numbering = Path("/proc/self/ns/pid").readlink()
     except OSError:
@@ -117,7 +117,7 @@ def _permissions(target: Path) -> int | None:
 
 
 def _write(partial: Path, parts: Iterable[bytes], mode: int, permissions: int | None) -> None:
-    """Write a file to the disk; nobody else may read it before it has the permissions of what it replaces."""
+    """Write a file to the disk; it is private until it has the permissions of the file that it replaces."""
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode if permissions is None else 0o600)
     try:
         if permissions is not None:
@@ -132,7 +132,7 @@ def _write(partial: Path, parts: Iterable[bytes], mode: int, permissions: int | 
 
 
 def _remove_abandoned(folder: Path, beginning: str) -> None:
-    """Remove the partial files of a target whose writers are gone; what may not be seen or removed stays."""
+    """Remove the partial files of a target whose writers have ended; files that may not be removed stay."""
     named = re.compile(re.escape(beginning) + _REST_OF_NAME)
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
@@ -149,7 +149,7 @@ def _is_abandoned(partial: Path, machine: str, writer: int) -> bool:
 
 
 def _runs(process: int) -> bool:
-    """Whether there is a process of this number; one of another user may not be signalled, and is there."""
+    """Whether there is a process of this number; one of another user exists but may not be signalled."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -160,7 +160,7 @@ def _runs(process: int) -> bool:
 
 
 def _keep_entry(folder: Path) -> None:
-    """Have the folder's new entry on the disk too, as far as the file system does that."""
+    """Sync the folder's new entry to disk, where the file system supports that."""
     with suppress(OSError):
         opened = os.open(folder, os.O_RDONLY)
         try:

@@ -1,8 +1,8 @@
 """Mask secrets in messages and command lines with ``***``, and write the user's home folder as ``~``.
 
-``masked`` takes a text, ``masked_words`` the words of a command line. A secret is the value of what is named so
-(``--token=...``, ``HF_TOKEN=...``, ``--password ...``), the user in an address (``https://user:pass@host``), and what
-begins as tokens of known services do.
+``masked`` takes and returns a text, ``masked_words`` the words of a command line.
+A secret is the value after a name such as token or password (``--token=...``, ``HF_TOKEN=...``, ``--password ...``),
+the user in an address (``https://user:pass@host``), and a word with the prefix of a known service's tokens.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def masked(text: str) -> str:
 
 
 def masked_words(words: Iterable[str]) -> Iterator[str]:
-    """A command line without secrets, whatever blanks and quotes are in them."""
+    """A command line without secrets, also if these contain blanks and quotes."""
     is_secret = False
     for word in words:
         yield MASK if is_secret else masked(_ASSIGNED.sub(rf"\g<named>{MASK}", word))
@@ -44,6 +44,6 @@ def masked_words(words: Iterable[str]) -> Iterator[str]:
 def _without_home(text: str) -> str:
     try:
         home = str(Path.home())
-    except RuntimeError:  # nobody knows it
+    except RuntimeError:  # the home folder is unknown
         return text
     return text if home == "/" else re.sub(rf"(?<![\w.~/-]){re.escape(home)}(?![\w.-])", "~", text)

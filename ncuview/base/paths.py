@@ -1,6 +1,7 @@
 """Paths of the shipped ``kernels`` and ``rules`` folders, and of the user's two files that ``calibrate`` writes.
 
-``shipped`` looks in the installed package, else in the checkout; the user's files are in the XDG configuration folder.
+``shipped`` looks in the installed package, else in the checkout; ``users_table`` and ``users_spreads`` may be None.
+The user's files are in the XDG configuration folder.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ def shipped(name: str) -> Path:
 
 
 def users_table() -> Path | None:
-    """The table that ``ncuview calibrate`` keeps for this user; None for a user without a home folder."""
+    """The table that ``ncuview calibrate`` writes for this user; None for a user without a home folder."""
     return _of_user(_USERS_TABLE)
 
 
 def users_spreads() -> Path | None:
-    """What ``ncuview calibrate --repeat`` keeps for this user; None for a user without a home folder."""
+    """The file that ``ncuview calibrate --repeat`` writes for this user; None for a user without a home folder."""
     return _of_user(_USERS_SPREADS)
 
 

@@ -1,7 +1,7 @@
-"""Entry points that installed packages add to ncuview: found by group, loaded, and named in every complaint.
+"""Entry points that installed packages add to ncuview: find them by group (``installed``), and load and use one.
 
-What a package adds may be broken in any way that Python knows; it becomes a ``PluginError`` that names entry point and
-package. ``leave_out`` says so once through ``logging``, where ncuview goes on without it.
+``used`` converts any error to a ``PluginError`` that names entry point and package; ``leave_out`` logs a text once.
+The latter is for a plugin that ncuview goes on without.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LOGGER: Final = logging.getLogger("ncuview")
 
 
 def installed(group: str) -> tuple[EntryPoint, ...]:
-    """The entry points of a group, sorted by name; a name that two packages use stands for the first on the path."""
+    """The entry points of a group, sorted by name; of two with one name, the first on the path."""
     return _installed(group, tuple(sys.path))
 
 
@@ -29,20 +29,20 @@ def installed(group: str) -> tuple[EntryPoint, ...]:
 def _installed(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     from importlib.metadata import entry_points
 
-    assert path is not None  # noqa: S101  (only a key: what is installed depends on it)
+    assert path is not None  # noqa: S101  (only a key of the cache: the result depends on it)
     found = {entry.name: entry for entry in reversed(tuple(entry_points(group=group)))}
     return tuple(found[name] for name in sorted(found))
 
 
 def used(entry: EntryPoint, use: Callable[[Any], Any]) -> Any:
-    """What ``use`` makes of the object that an entry point names.
+    """Load the object of an entry point, and return the result of ``use`` for it.
 
     Raises:
-        PluginError: Either fails.
+        PluginError: Loading or ``use`` fails.
     """
     try:
         return use(entry.load())
-    except (Exception, SystemExit) as error:  # it is not our code
+    except (Exception, SystemExit) as error:  # code of another package may raise anything
         said = f"{type(error).__name__}: {error}".rstrip(": ")
         raise PluginError(
             f"entry point {entry.name!r} in {entry.group}, of {_package(entry)}, cannot be used: {said}",
@@ -52,7 +52,7 @@ def used(entry: EntryPoint, use: Callable[[Any], Any]) -> Any:
 
 @cache
 def leave_out(message: str, hint: str) -> None:
-    """Say, once, what is left out and why; the command line shows it on standard error."""
+    """Log, once, what is left out and why; the command line shows it on standard error."""
     LOGGER.warning("%s. %s", message, hint)
 
 

@@ -1,6 +1,6 @@
 """Open or read a regular file, such as a report, and turn every failure into ``ReportUnreadable`` with a hint.
 
-Pipes, devices, folders and files over a limit (4 GiB by default) are refused at once, and nothing is waited for.
+``regular_file`` gives the opened file, ``read_regular_file`` its bytes; pipes, folders, large files are refused.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ncuview.base.errors import ReportUnreadable
 from ncuview.base.files import NoRegularFile, TooLarge, open_regular
 
 LARGEST = 4 << 30
-"""Bytes of a report."""
+"""The most bytes of a report."""
 NAME_A_REPORT = "Name one of the .ncu-rep or .ncu-repz files that ncu --export writes."
 
 
 @contextmanager
 def regular_file(path: Path, largest: int = LARGEST) -> Iterator[BufferedReader]:
-    """A file opened for reading. Errors of the system while it is read become ``ReportUnreadable`` too.
+    """A file opened for reading. Errors of the system while it is read are converted to ``ReportUnreadable`` too.
 
     Raises:
         ReportUnreadable: It cannot be opened or read, is no regular file, or is larger than ``largest`` bytes.
@@ -31,7 +31,8 @@ def regular_file(path: Path, largest: int = LARGEST) -> Iterator[BufferedReader]
             yield file
     except FileNotFoundError as error:
         raise ReportUnreadable(
-            f"{path} does not exist", hint="ncu adds .ncu-rep to its --export name, and writes no report of nothing."
+            f"{path} does not exist",
+            hint="ncu adds .ncu-rep to its --export name, and writes none without a launch.",
         ) from error
     except PermissionError as error:
         raise ReportUnreadable(
@@ -59,7 +60,8 @@ def _opened(path: Path, largest: int) -> BufferedReader:
         raise ReportUnreadable(f"{path} is {kind}, not a file", hint=NAME_A_REPORT) from error
     except TooLarge as error:
         raise ReportUnreadable(
-            f"{path} is larger than {largest >> 20:,} MiB", hint="Profile fewer launches, say with --launch-count."
+            f"{path} is larger than {largest >> 20:,} MiB",
+            hint="Profile fewer launches, as with --launch-count.",
         ) from error
     except ValueError as error:  # a NUL in the name
         raise ReportUnreadable(f"{str(path)!r} cannot be read: {error}", hint=NAME_A_REPORT) from error

@@ -1,6 +1,6 @@
 """Expand the files and folders that a user names into the paths of report files, in a fixed order.
 
-A folder stands for all .ncu-rep and .ncu-repz files below it; ``is_csv_export`` recognises CSV exports by their name.
+``report_files``: a folder gives all .ncu-rep and .ncu-repz files below it. ``is_csv_export`` tests a file's name.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from pathlib import Path
 from ncuview.base.errors import ReportEmpty, ReportUnreadable, UsageError
 
 REPORT_ENDINGS = (".ncu-rep", ".ncu-repz")
-"""What a folder is searched for. Exports in CSV are read where they are named: most .csv files are none."""
+"""The endings that a folder is searched for. CSV exports must be named: most .csv files are no exports."""
 
 
 CSV_ENDING = ".csv"
 
 
 def is_csv_export(path: Path) -> bool:
-    """Whether a file is to be read as a CSV export, by its name."""
+    """Whether a file is a CSV export, by its name."""
     return path.suffix.lower() == CSV_ENDING
 
 
 def report_files(targets: Iterable[str | Path]) -> tuple[Path, ...]:
-    """The files that are meant, in the order in which they are named, and below a folder in the order of their names.
+    """The files of these targets, in the given order, and below a folder sorted by name.
 
     Numbers in names count as numbers, so that rank 10 comes after rank 2. Hidden files are left out: a report that is
-    being written may bear such a name. What is no folder is taken as it is, and refused when it is read.
+    being written may have such a name. A target that is no folder is passed on, and checked when it is read.
 
     Raises:
         UsageError: A name is empty.
-        ReportEmpty: There is no report below a folder.
-        ReportUnreadable: A folder may not be looked into.
+        ReportEmpty: A folder holds no report.
+        ReportUnreadable: A folder may not be searched.
     """
     return tuple(file for target in targets for file in _files(named_path(target)))
 
@@ -61,7 +61,7 @@ def _files(target: Path) -> list[Path]:
     if not found:
         exports = any(is_csv_export(Path(name)) for _, _, names in os.walk(target) for name in names)
         raise ReportEmpty(
-            f"there is no report below {target}",
+            f"{target} holds no report",
             hint="Name the .csv files that are exports of Nsight Compute: a folder is searched for reports only."
             if exports
             else "ncu --export writes .ncu-rep files; name the folder they are in.",
@@ -71,12 +71,12 @@ def _files(target: Path) -> list[Path]:
 
 def _refuse(error: OSError) -> None:
     raise ReportUnreadable(
-        f"{error.filename} cannot be looked into: {error.strerror}", hint="Name the reports themselves."
+        f"{error.filename} cannot be searched: {error.strerror}", hint="Name the reports themselves."
     ) from error
 
 
 def _in_order(file: Path) -> tuple[list[list[tuple[int, str]]], str]:
-    """By the parts of the path, digits by their value; the path itself tells apart what only leading zeros do."""
+    """The key to sort by: the parts of the path, digits by their value; then the path, for leading zeros."""
     parts = [
         [(int(piece), "") if piece.isdecimal() else (-1, piece) for piece in re.split(r"(\d+)", part)]
         for part in file.parts

@@ -1,8 +1,8 @@
 """Write a report's SHA-256 checksum to ``REPORT.sha256``, and verify it while the report is read.
 
 ``seal`` writes it; ``Sealed`` reads a report once, and its ``check`` raises ``ReportDamaged`` where the bytes differ.
-The format of reports itself has no checksum, so that changed values go unseen. The file is what ``sha256sum REPORT``
-prints, so that ``sha256sum --check`` knows it too.
+The format of reports itself has no checksum, so that changed values go unseen. The file has the form of ``sha256sum``'s
+output, so that ``sha256sum --check`` reads it too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ESCAPES = {ord("\\"): "\\\\", ord("\n"): "\\n", ord("\r"): "\\r"}
 
 
 def seal(report: Path) -> Path:
-    """Write the checksum of a report beside it, and say where.
+    """Write the checksum of a report beside it, and return the file's path.
 
     Raises:
         ReportUnreadable: The report cannot be read.
@@ -39,15 +39,15 @@ def seal(report: Path) -> Path:
 
 
 def sidecar(report: Path) -> Path:
-    """Where the checksum of a report is, if it has one."""
+    """The path of a report's checksum, which need not exist."""
     return report.with_name(report.name + _ENDING)
 
 
 class Sealed:
-    """A report that is read once from start to end, while its checksum is made if there is one to hold against it."""
+    """A report that is read once from start to end, while its checksum is computed if it has one to compare with."""
 
     def __init__(self, file: BufferedReader, report: Path) -> None:
-        """Raises ``ReportUnreadable`` or ``ReportDamaged`` if what should be the report's checksum is none."""
+        """Raises ``ReportUnreadable`` or ``ReportDamaged`` if the checksum's file cannot be read or holds none."""
         self._file, self._report = file, report
         self._left = os.fstat(file.fileno()).st_size
         self._expected = _expected(report)
@@ -55,11 +55,11 @@ class Sealed:
 
     @property
     def left(self) -> int:
-        """Bytes that were not read yet; of a file that grows, those that came later do not count."""
+        """Bytes that were not read yet; bytes that are appended later do not count."""
         return self._left
 
     def read(self, size: int) -> bytes:
-        """The next bytes; none at the end."""
+        """The next bytes; empty at the end."""
         data = self._file.read(min(size, self._left))
         self._left = self._left - len(data) if data else 0
         if self._expected:
@@ -67,7 +67,7 @@ class Sealed:
         return data
 
     def check(self) -> None:
-        """Read the rest, and hold all of it against the checksum, if there is one.
+        """Read the rest, and compare the checksum, if the report has one.
 
         Raises:
             ReportDamaged: They differ.
@@ -77,7 +77,7 @@ class Sealed:
         if self._expected and self._expected != self._digest.hexdigest():
             raise ReportDamaged(
                 f"{self._report} was changed after it was written: its checksum in {sidecar(self._report)} differs",
-                hint="Copy the report and its checksum again, or profile again. If it was you, remove the checksum.",
+                hint="Copy report and checksum again, or profile again. If you changed it, remove the checksum.",
                 id="NCU-CORRUPT",
             )
 

@@ -1,4 +1,4 @@
 """The catalogue of CUDA kernels that ships: find, compile, launch, time and profile them, and check their results.
 
-Kernel files, recorded profiles, NumPy oracles, nvcc, machine code, the launching child process; also users' .cu files.
+It reads kernel files, recorded profiles and machine code, runs nvcc and the launcher, and also takes users' .cu files.
 """

@@ -1,6 +1,7 @@
 """Compile the .cu source of a catalogue's or user's kernel with nvcc, through PTX, to a cubin with line information.
 
-A ``Compiled`` names the cubin, mangled name and a user's kernel's parameters; source names are relative to its root.
+``compile_kernel`` and ``compile_user_kernel`` return a ``Compiled``: the cubin, the mangled name, a user's parameters.
+Source names in the line information are relative to the kernel's root.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ncuview.base.errors import CompileFailed
 from ncuview.catalogue.kernel_file import Kernel
 
 NATIVE = "native"
-"""The architecture of this machine's GPU; without a GPU, nvcc takes the oldest that it knows."""
+"""The architecture of this machine's GPU; without a GPU, nvcc takes the oldest that it supports."""
 _ASKED = "ncuview_asked"
 _ASKING = """#include "{path}"
 extern "C" __global__ void {asked}(const void **where) {{ *where = (const void *)(&{kernel}); }}
@@ -45,9 +46,9 @@ class Compiled:
 
     Attributes:
         cubin: The file.
-        kernel: What it was compiled from.
-        entry: The mangled name of a user's kernel, as the compiler gave it; empty for the catalogue's.
-        parameters: Of a user's kernel, in order.
+        kernel: The kernel that it was compiled from.
+        entry: The mangled name of a user's kernel, from the compiler; empty for a catalogue kernel.
+        parameters: The parameters of a user's kernel, in order.
     """
 
     cubin: Path
@@ -56,7 +57,7 @@ class Compiled:
     parameters: tuple[Parameter, ...] = ()
 
     def symbol(self, template: Sequence[int] = ()) -> str:
-        """The kernel's mangled name, which its code section bears: _Z, length, name, template arguments, types.
+        """The kernel's mangled name, from the name of its code section: _Z, length, name, template arguments, types.
 
         Raises:
             CompileFailed: The file holds no such kernel.
@@ -71,7 +72,7 @@ class Compiled:
             instance = f"{name}<{', '.join(map(str, template))}>" if template else name
             raise CompileFailed(
                 f"{self.kernel.path.name} holds no kernel {instance}",
-                hint="File, front matter and function bear one name, and each template is instantiated.",
+                hint="File, front matter and function must have one name, and each template must be instantiated.",
             )
         return found[1].decode()
 
@@ -79,38 +80,38 @@ class Compiled:
 def compile_kernel(nvcc: Path, kernel: Kernel, folder: Path, architecture: str = NATIVE) -> Compiled:
     """Compile a catalogue kernel with line information.
 
-    nvcc writes absolute source names into its line table. Going through PTX lets us make them relative to the kernel's
-    root, so that ncu finds the source from there and no report says where a checkout lies.
+    nvcc writes absolute source names into its line table. In PTX they are made relative to the kernel's root, so that
+    ncu finds the source from there and no report names the folder of a checkout.
 
     Args:
         nvcc: The compiler.
-        kernel: What to compile.
-        folder: Where the files go.
+        kernel: The kernel to compile.
+        folder: The folder for the files.
         architecture: ``native`` for the GPU of this machine, or one such as ``sm_90``.
 
     Raises:
-        CompileFailed: nvcc rejected the kernel; the message ends with its words.
+        CompileFailed: nvcc rejected the kernel; the message ends with nvcc's output.
     """
     build = _Build(nvcc, kernel, folder, architecture)
     return Compiled(build.cubin_of(build.ptx_of(kernel.path)), kernel)
 
 
 def compile_user_kernel(nvcc: Path, kernel: Kernel, folder: Path, architecture: str = NATIVE) -> Compiled:
-    """Compile a user's kernel with line information; a template is instantiated as the kernel's name says.
+    """Compile a user's kernel with line information; a template is instantiated with the arguments in its name.
 
-    What C++ calls a kernel and what its machine code is called only the compiler knows: a namespace, an anonymous one,
-    ``extern "C"``, default template arguments and macros all matter. So it is asked, by a second kernel that takes the
-    first one's address, and that is cut out again.
+    Only the compiler knows the mangled name of a C++ kernel: namespaces, anonymous ones, ``extern "C"``, default
+    template arguments and macros all matter. So a second kernel takes the address of the first; the mangled name is
+    read from its PTX, and it is removed again.
 
     Args:
         nvcc: The compiler.
-        kernel: What to compile; its name is an expression of C++.
-        folder: Where the files go.
-        architecture: ``native`` for the GPU of this machine, or one such as ``sm_90``; what ``nvcc_args`` says of it
-            goes first.
+        kernel: The kernel to compile; its name is an expression of C++.
+        folder: The folder for the files.
+        architecture: ``native`` for the GPU of this machine, or one such as ``sm_90``; an architecture in
+            ``nvcc_args`` replaces it.
 
     Raises:
-        CompileFailed: nvcc rejected the file or the kernel's name; the message ends with its words.
+        CompileFailed: nvcc rejected the file or the kernel's name; the message ends with nvcc's output.
     """
     build = _Build(nvcc, kernel, folder, architecture)
     asking = folder / f"{kernel.function}.asking.cu"
@@ -120,7 +121,7 @@ def compile_user_kernel(nvcc: Path, kernel: Kernel, folder: Path, architecture: 
     address = _ADDRESS.search(answer[0]) if answer else None
     if not answer or not address:
         raise CompileFailed(
-            f"this nvcc does not say what {kernel.text.name} is called in machine code",
+            f"this nvcc does not give the mangled name of {kernel.text.name}",
             hint='Declare the kernel extern "C", or profile your own program: ncuview analyze -- ./program',
         )
     text = text.replace(answer[0], "")
@@ -128,7 +129,7 @@ def compile_user_kernel(nvcc: Path, kernel: Kernel, folder: Path, architecture: 
 
 
 def _parameters(ptx: str, entry: str) -> tuple[Parameter, ...]:
-    """What a kernel's declaration in PTX says of its parameters."""
+    """A kernel's parameters, from its declaration in PTX."""
     declared = re.search(rf"\.entry {re.escape(entry)}\((.*?)\)", ptx, re.DOTALL)
     found = _PARAMETER.finditer(declared[1] if declared else "")
     return tuple(_parameter(each["type"], each["bytes"]) for each in found)
@@ -183,7 +184,7 @@ class _Build:
             said = "\n".join((done.stderr or done.stdout).strip().splitlines()[-20:])
             path = self.kernel.path
             name = path.relative_to(self.kernel.root) if path.is_relative_to(self.kernel.root) else path
-            hint = "Compile it by hand with nvcc -cubin."
+            hint = "Compile it yourself with nvcc -cubin."
             if not self.kernel.of_catalogue:
-                hint += " A kernel is named as in C++, blas::saxpy<float>; --nvcc-args holds what else nvcc needs."
+                hint += " A kernel is named as in C++, blas::saxpy<float>; --nvcc-args takes further options of nvcc."
             raise CompileFailed(f"nvcc rejects {name}:\n{said}", hint=hint)

@@ -1,6 +1,6 @@
 """Launch one compiled kernel many times without ncu and measure each launch by CUDA events -> ``EventTimes``.
 
-Results are checked where an oracle knows them; no permission for counters is needed.
+``event_times`` checks results where the kernel has an oracle, and needs no permission to read counters.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ncuview.profiling.machine import gpu_state
 
 @dataclass(frozen=True)
 class EventTimes:
-    """What the GPU took for one launch, again and again with the same data and cold caches.
+    """The times of one launch on the GPU, repeated with the same data and cold caches.
 
     Attributes:
         device: The GPU's name.
         capability: Its compute capability: ``9.0``.
         multiprocessors: How many it has.
-        times_ns: Of each launch, in order; the first of all, which loads the kernel, is not among them.
+        times_ns: The time of each launch, in order, without the first one, which loads the kernel.
     """
 
     device: str
@@ -49,12 +49,12 @@ def event_times(launch: Launch, compiled: Mapping[str, Compiled], folder: Path) 
     """Make a launch many times without ncu, check its result, and time it with events.
 
     Args:
-        launch: What to launch.
-        compiled: Function -> machine code, as ``live.compile_all`` gives it.
+        launch: The launch to make.
+        compiled: Function -> machine code, from ``live.compile_all``.
         folder: A private folder with the machine code, for the files of this run; under sudo it becomes the user's.
 
     Raises:
-        ToolError: There is no GPU or no PyCUDA.
+        ToolError: GPU or PyCUDA is missing.
         ProgramError: The kernel fails, takes too long, or computes something wrong.
     """
     if gpu_state() is None:

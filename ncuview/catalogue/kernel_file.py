@@ -1,8 +1,9 @@
 """Read and validate the front matter of a .cu kernel file, TOML in its first comment -> ``Kernel``, ``KernelText``.
 
-A kernel file begins with a comment ``/*--- ncuview ... ---*/``: what the kernel teaches, where from, its sizes,
-launch and arguments, the oracle that knows the right answer, and what the diagnosis is expected to say. In a user's
-own file, name, launch, arguments and sizes are enough.
+``load_kernels`` gives a catalogue file's ``Kernel``s, ``read_front_matter`` a user's ``KernelText``.
+The comment ``/*--- ncuview ... ---*/`` holds what the kernel teaches and its document, its sizes, launch and arguments,
+the oracle that computes the right answer, and the expected diagnosis. In a user's own file, name, launch, arguments and
+sizes are enough.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class _Part(BaseModel):
 
 
 class LaunchTexts(_Part):
-    """Grid, block and what else a launch takes, as arithmetic over the sizes.
+    """Grid, block, shared memory and template arguments of a launch, as arithmetic over the sizes.
 
     ``shared`` is in bytes, of dynamic shared memory; ``template`` holds the kernel's integer template arguments.
     """
@@ -41,7 +42,7 @@ class LaunchTexts(_Part):
 
 
 class Argument(_Part):
-    """What a parameter or a ``__constant__`` symbol of this name holds; ``catalogue/kernels.py`` knows the kinds.
+    """The content of a parameter or ``__constant__`` symbol of this name; ``catalogue/kernels.py`` parses the kinds.
 
     ``in float32[n, n]``, ``in int32[n] below 256``, ``constant float32[n]``, ``texture float32[n, n]``,
     ``out float32[n]``, ``zeroed uint32[n]`` or ``int32 = n``.
@@ -52,14 +53,14 @@ class Argument(_Part):
 
 
 class Useful(_Part):
-    """The work that the problem needs, whatever the kernel does: bytes moved or floating-point operations."""
+    """The work that the problem needs in any kernel: bytes moved or floating-point operations."""
 
     bytes: str | None = None
     flops: str | None = None
 
 
 class Expect(_Part):
-    """What the diagnosis must say: the first advice or a verdict, and optimizations that must not be advised."""
+    """The expected diagnosis: the first advice or a verdict, and optimizations that must not be advised."""
 
     first: str | None = None
     verdict: Literal["near-peak", "unclear"] | None = None
@@ -69,8 +70,8 @@ class Expect(_Part):
 class Step(_Part):
     """The textbook's step to this kernel: which kernel it improves, and what it changes.
 
-    ``not_first`` says why the step is not the first advice for that kernel on today's GPUs, and names the measured gain
-    by ``{measured}`` alone: a figure written by hand would contradict the next profile.
+    ``not_first`` gives the reason why the step is not the first advice for that kernel on today's GPUs, with
+    ``{measured}`` for the measured gain: a figure written by hand would contradict the next profile.
     """
 
     after: str
@@ -85,7 +86,7 @@ class Step(_Part):
         return text
 
     def why_not_first(self, measured: str) -> str:
-        """``not_first`` with the gain that was measured, or where to see it; empty where the step is first."""
+        """``not_first`` with the measured gain, or the text given instead; empty where the step is first."""
         return (self.not_first or "").replace("{measured}", measured)
 
 
@@ -98,7 +99,7 @@ class Reported(_Part):
 
 
 class Transfers(_Part):
-    """How the host moves the arguments: in which memory they lie, in how many pieces, over how many streams."""
+    """How the host moves the arguments: pageable or pinned memory, the number of pieces, the number of streams."""
 
     memory: Literal["pageable", "pinned"]
     pieces: str = "1"
@@ -106,7 +107,7 @@ class Transfers(_Part):
 
 
 class Variant(_Part):
-    """The same kernel at other sizes, as a rung of its own."""
+    """The same kernel at other sizes, as a step of its own in the ladder."""
 
     rung: int
     sizes: dict[str, Size]
@@ -119,7 +120,7 @@ class Variant(_Part):
 
 
 class KernelText(_Part):
-    """The TOML at the head of a user's kernel file: how to launch the kernel, and whatever else the catalogue's say."""
+    """The TOML at the head of a user's kernel file: the launch is required, all other keys are optional."""
 
     schema_version: Annotated[Literal[1], Field(alias="schema")] = 1
     name: str
@@ -144,7 +145,7 @@ class KernelText(_Part):
 
 
 class FrontMatter(KernelText):
-    """The TOML at the head of a kernel file of the catalogue, which leaves out nothing that the catalogue lives by."""
+    """The TOML at the head of a catalogue kernel's file, where further keys are required."""
 
     schema_version: Annotated[Literal[1], Field(alias="schema")]
     family: str
@@ -166,8 +167,8 @@ class Kernel:
     Attributes:
         path: Its source file; of the catalogue, ``<family>/<function>.cu`` below the folder of kernels.
         text: Its front matter; of a variant, with what the variant changes.
-        name: The name that the documents use, of the file as of the function in it; of a variant, with the sizes that
-            make it one: ``strided[stride=4]``; of a user's kernel, as C++ has it: ``blas::saxpy<float, 4>``.
+        name: The document's name, which file and function have too; a variant's has its sizes: ``strided[stride=4]``;
+            a user's kernel has its C++ name: ``blas::saxpy<float, 4>``.
         root: The folder that source lines are named from.
         nvcc_args: Further options that nvcc needs for this file.
     """
@@ -185,7 +186,7 @@ class Kernel:
 
     @property
     def of_catalogue(self) -> bool:
-        """Whether the catalogue has it: its family, its oracle and what its documents say are known."""
+        """Whether it is of the catalogue, so that it has a family, an oracle and a document."""
         return isinstance(self.text, FrontMatter)
 
 
@@ -212,7 +213,7 @@ def load_kernel(path: Path) -> Kernel:
 
 
 def has_front_matter(path: Path) -> bool:
-    """Whether a source says how its kernel is launched.
+    """Whether a source has front matter, which defines its kernel's launch.
 
     Raises:
         KernelFileError: It cannot be read.
@@ -221,7 +222,7 @@ def has_front_matter(path: Path) -> bool:
 
 
 def read_front_matter(path: Path) -> KernelText:
-    """How the kernel of a user's file is launched.
+    """Read the front matter of a user's file.
 
     Raises:
         KernelFileError: It is missing or wrong; the message names file and key.
@@ -256,7 +257,7 @@ def _validated(toml: str, model: type[Text]) -> Text:
 def _head(path: Path) -> str:
     """The beginning of a source, in which the front matter must end."""
     try:
-        # A source may be in any encoding; the front matter's own letters are those of UTF-8.
+        # A source may be in any encoding; the front matter itself is UTF-8.
         return beginning_of(path, LARGEST).decode("utf-8", errors="replace").replace("\r\n", "\n")
     except OSError as error:
         raise KernelFileError(f"{path} cannot be read: {error.strerror}", hint="Check its path.") from error

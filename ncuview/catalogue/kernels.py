@@ -1,7 +1,8 @@
 """Find catalogue kernels by name, family or textbook step, and resolve a kernel at given sizes into a ``Launch``.
 
-``launch_of`` evaluates the kernel file's expressions of grid, block, shared memory, arguments and useful work;
-``all_kernels`` lists the kernels, ``launches_of`` also launches a better rung at the lower rung's sizes.
+``find_kernel``, ``family`` and ``all_kernels`` return ``Kernel``s; ``launch_of`` evaluates a kernel's expressions.
+These give grid, block, shared memory, arguments and useful work. ``launches_of`` also launches a better kernel at the
+sizes of the kernel that it improves.
 """
 
 from __future__ import annotations
@@ -35,17 +36,17 @@ class Launch:
     """One launch of a kernel at given sizes, with all arithmetic done.
 
     Attributes:
-        kernel: What to launch.
-        sizes: The sizes it is launched at.
+        kernel: The kernel to launch.
+        sizes: The sizes of this launch.
         grid: Blocks in x, y, z.
         block: Threads per block in x, y, z.
         shared: Bytes of dynamic shared memory.
         template: Integer template arguments.
         args: Arguments in order: role (``in``, ``constant``, ``texture``, ``out``, ``zeroed``, ``scalar``), dtype, and
             shape or value; inputs also have ``below``, 0 when they take any number.
-        useful_bytes: Bytes that the problem must move; 0 when the kernel does not say.
-        useful_flops: Floating-point operations that the problem needs; 0 when the kernel does not say.
-        pieces: Pieces in which the host moves the data, and streams that it uses; (1, 1) when it does not matter.
+        useful_bytes: Bytes that the problem must move; 0 when the file does not give them.
+        useful_flops: Floating-point operations that the problem needs; 0 when the file does not give them.
+        pieces: Pieces in which the host moves the data, and streams that it uses; (1, 1) without ``[transfers]``.
     """
 
     kernel: Kernel
@@ -64,7 +65,7 @@ def find_kernel(name: str) -> Kernel:
     """The catalogue's kernel of this name.
 
     Raises:
-        UnknownKernel: There is none; the hint has the nearest names.
+        UnknownKernel: No kernel has it; the hint gives the nearest names.
     """
     files = {path.stem: path for path in shipped("kernels").glob("*/*.cu")}
     function = name.partition("[")[0]
@@ -77,16 +78,16 @@ def find_kernel(name: str) -> Kernel:
 
 
 def all_kernels() -> list[Kernel]:
-    """Every kernel of the catalogue, by family and rung."""
+    """Every kernel of the catalogue, by family and step of the ladder."""
     kernels = [kernel for path in shipped("kernels").glob("*/*.cu") for kernel in load_kernels(path)]
     return sorted(kernels, key=lambda kernel: (kernel.text.family, kernel.text.rung))
 
 
 def family(name: str) -> list[Kernel]:
-    """The kernels of a family, from the first rung of its ladder to the last.
+    """The kernels of a family, from the first step of its ladder to the last.
 
     Raises:
-        UnknownFamily: There is none of this name.
+        UnknownFamily: No family has this name.
     """
     files = sorted((shipped("kernels") / name).glob("*.cu")) if name.isidentifier() else []
     if not files:
@@ -96,7 +97,7 @@ def family(name: str) -> list[Kernel]:
 
 
 def next_in_textbook(kernel: Kernel) -> list[tuple[Kernel, Step]]:
-    """The kernels that the documents reach from this one, each with its step; none from a user's own kernel."""
+    """The kernels that the documents derive from this one, each with its step; empty for a user's own kernel."""
     if not kernel.of_catalogue:
         return []
     followers = [(other, other.text.step) for other in family(kernel.text.family)]
@@ -104,10 +105,10 @@ def next_in_textbook(kernel: Kernel) -> list[tuple[Kernel, Step]]:
 
 
 def launches_of(kernels: list[Kernel]) -> list[Launch]:
-    """One launch of each kernel, and one more of its better rung wherever that runs at other sizes by itself.
+    """One launch of each kernel, and one more of its better kernel where that has other sizes by default.
 
-    A step of the ladder is measured at the sizes of its lower rung whenever the two kernels take the same sizes and no
-    size is what the step changes.
+    The gain of a step is measured at the sizes of the kernel that it improves, if the two kernels have the same names
+    of sizes and the step changes none of them.
     """
     by_name = {kernel.name: kernel for kernel in kernels}
     launches = {_identity(kernel, kernel.text.sizes): launch_of(kernel) for kernel in kernels}
@@ -131,7 +132,7 @@ def launch_of(kernel: Kernel, sizes: Sizes | None = None) -> Launch:
     """Resolve a kernel's launch at its own or other sizes.
 
     Raises:
-        KernelFileError: An expression is wrong, or a grid, block or shape is no positive whole number.
+        KernelFileError: An expression is wrong, or a grid, block or shape is no positive integer.
     """
     sizes = kernel.text.sizes if sizes is None else sizes
     arithmetic = _Arithmetic(kernel, sizes)
@@ -143,13 +144,13 @@ def launch_of(kernel: Kernel, sizes: Sizes | None = None) -> Launch:
         grid=arithmetic.extent("launch.grid", text.launch.grid),
         block=arithmetic.extent("launch.block", text.launch.block),
         shared=arithmetic.optional("launch.shared", text.launch.shared),
-        template=tuple(arithmetic.whole("launch.template", value) for value in text.launch.template),
+        template=tuple(arithmetic.positive_integer("launch.template", value) for value in text.launch.template),
         args=tuple(arithmetic.argument(argument) for argument in text.args),
         useful_bytes=arithmetic.optional("useful.bytes", text.useful.bytes),
         useful_flops=arithmetic.optional("useful.flops", text.useful.flops),
         pieces=(
-            arithmetic.whole("transfers.pieces", moved.pieces if moved else "1"),
-            arithmetic.whole("transfers.streams", moved.streams if moved else "1"),
+            arithmetic.positive_integer("transfers.pieces", moved.pieces if moved else "1"),
+            arithmetic.positive_integer("transfers.streams", moved.streams if moved else "1"),
         ),
     )
 
@@ -167,23 +168,23 @@ class _Arithmetic:
         except RuleFileError as error:
             raise KernelFileError(f"{self._path}: {key}: {error}") from error
 
-    def whole(self, key: str, text: str) -> int:
+    def positive_integer(self, key: str, text: str) -> int:
         value = self.value(key, text)
         if not value.is_integer() or value < 1:
-            raise KernelFileError(f"{self._path}: {key}: {text!r} gives {value:g}, not a positive whole number")
+            raise KernelFileError(f"{self._path}: {key}: {text!r} gives {value:g}, not a positive integer")
         return int(value)
 
     def optional(self, key: str, text: str | None) -> int:
-        return self.whole(key, text) if text else 0
+        return self.positive_integer(key, text) if text else 0
 
     def extent(self, key: str, texts: list[str]) -> Extent:
-        x, y, z = (*(self.whole(key, text) for text in texts), 1, 1)[:3]
+        x, y, z = (*(self.positive_integer(key, text) for text in texts), 1, 1)[:3]
         return (x, y, z)
 
     def argument(self, argument: Argument) -> dict[str, Any]:
         key = f"args.{argument.name}"
         if (array := _ARRAY.fullmatch(argument.kind)) and array["dtype"] in _DTYPES:
-            shape = [self.whole(key, text) for text in array["shape"].split(",")]
+            shape = [self.positive_integer(key, text) for text in array["shape"].split(",")]
             described = {"role": array["role"], "dtype": array["dtype"], "shape": shape}
             if array["role"] in _INPUTS:
                 return described | {"name": argument.name, "below": self.optional(key, array["below"])}

@@ -1,6 +1,6 @@
 """Profile catalogue kernels or a user's .cu kernel on this machine: compile, launch under ncu, check results.
 
-``profile_live`` returns the report; ``compile_all``, ``run_host``, ``check_results`` ... also serve runs without ncu.
+``profile_live`` takes ``Launch``es and returns the report's path; other functions, as ``run_host``, run without ncu.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from ncuview.reader.host_times import host_times_of
 from ncuview.reader.precheck import launches_in
 
 SECONDS_PER_LAUNCH = 120
-"""More than any catalogue kernel takes in all its passes; a run beyond it hangs."""
+"""More than any catalogue kernel takes in all its passes; a run that takes longer hangs."""
 _LAST_WORDS = 5
 
 Timed = Literal["", "launches", "transfers"]
-"""What the host process times: nothing, many more launches like each, or what the host copies for each."""
+"""What the host process times: nothing, repeated launches of each, or the host's copies for each."""
 
 
 def profile_live(
@@ -48,31 +48,31 @@ def profile_live(
     """Make each launch once under ncu and return the report.
 
     Args:
-        launches: What to launch, in this order; all of one root.
-        metrics: What to collect.
+        launches: The launches to make, in this order; all of one root.
+        metrics: The metrics to collect.
         folder: An empty private folder for the files of this run; the times of transfers are left there too, as
             ``reader/host_times.py`` expects them.
-        progress: Told about every kernel that ncu starts and finishes.
-        options: How ncu profiles; every launch is wanted, so none that choose some.
+        progress: Called for every kernel that ncu starts and finishes.
+        options: How ncu profiles; options that select launches are refused.
         meanwhile: Called once ncu has been started, for each attempt.
 
     Raises:
-        UsageError: Options choose among launches.
+        UsageError: Options select launches.
         KernelFileError: A user's kernel takes other arguments than its launch gives.
         ToolError: GPU, ncu, nvcc or PyCUDA is missing, or ncu was refused.
-        ProgramError: A kernel does not compile, fails, or computes something wrong.
-        NothingProfiled: ncu recorded less than it was asked for.
+        ProgramError: A kernel does not compile, fails, or computes a wrong result.
+        NothingProfiled: ncu recorded fewer launches than were made.
     """
     if options and (chosen := options.chosen_by()):
         raise UsageError(
-            f"{chosen[0]} chooses among a program's launches; a kernel file has the launches that it says",
+            f"{chosen[0]} selects launches of a program; a kernel file defines its launches itself",
             hint="Leave it out, or give your own program: ncuview analyze -- ./program",
         )
     if missing := missing_for_live():
         raise missing
     ncu, nvcc = find_ncu(), find_nvcc()
     if ncu is None or nvcc is None:
-        raise NcuNotFound("ncu or nvcc went away between looking and using it")
+        raise NcuNotFound("ncu or nvcc was removed after it was found")
     host = folder / "host"
     host.mkdir()
     compiled = compile_all(nvcc, [launch.kernel for launch in launches], host)
@@ -81,7 +81,7 @@ def profile_live(
             check_arguments(launch, compiled[launch.kernel.function].parameters)
     program, result = host_program(launches, compiled, host)
     if user := invoking_user():
-        folder.chmod(0o711)  # what the host process needs is the user's; the report's place stays root's
+        folder.chmod(0o711)  # the host process runs as the user; the folder of reports stays root's
         user.hand_over([host, *host.iterdir()])
     job = Job(
         ncu,
@@ -96,16 +96,16 @@ def profile_live(
         progress=progress,
         meanwhile=meanwhile,
     )
-    report = profile(job, folder).whole()[0]
+    report = profile(job, folder).complete_reports()[0]
     check_results(result)
     _time_transfers(launches, compiled, folder / "transfers", report)
     return report
 
 
 def _time_transfers(launches: Sequence[Launch], compiled: Mapping[str, Compiled], folder: Path, report: Path) -> None:
-    """Run the launches whose transfers matter once more, without ncu, and leave their times beside the report.
+    """Run the launches with ``[transfers]`` once more, without ncu, and write their times to a file beside the report.
 
-    The folder is made: what the first host process was given belongs to the user, who may have changed it.
+    The folder is a new one: the first host process's folder belongs to the user, who may have changed it.
 
     Raises:
         ProgramFailed: The host process failed or took too long.
@@ -123,13 +123,13 @@ def _time_transfers(launches: Sequence[Launch], compiled: Mapping[str, Compiled]
 
 
 def run_host(program: Sequence[str], folder: Path, root: Path, seconds: float, timed: str) -> None:
-    """Run the host process without ncu, with the rights of whoever called sudo.
+    """Run the host process without ncu, with the rights of the user who called sudo.
 
     Args:
-        program: What ``host_program`` made.
-        folder: The private folder that it made it in. Under sudo it and its files become the user's.
+        program: The command line from ``host_program``.
+        folder: The private folder of its job file. Under sudo it and its files become the user's.
         root: The folder that the process runs in.
-        seconds: How long it may take.
+        seconds: The time limit.
         timed: What it times, for messages.
 
     Raises:
@@ -162,10 +162,10 @@ def run_host(program: Sequence[str], folder: Path, root: Path, seconds: float, t
 
 
 def results_of(result: Path) -> list[dict[str, Any]]:
-    """What the host process says of each launch.
+    """The host process's results for each launch.
 
     Raises:
-        ProgramFailed: It left no results.
+        ProgramFailed: It wrote no results.
     """
     if not result.exists():
         raise ProgramFailed("the host process ended without results", hint="Run it without ncu to see its error.")
@@ -174,17 +174,17 @@ def results_of(result: Path) -> list[dict[str, Any]]:
 
 
 def check_results(result: Path) -> None:
-    """Refuse the profile when a kernel computed something wrong.
+    """Refuse the profile when a kernel computed a wrong result.
 
     Raises:
         WrongResult: At least one element differs from the oracle.
-        ProgramFailed: The host process left no results.
+        ProgramFailed: The host process wrote no results.
     """
     for launch in results_of(result):
         if launch["wrong_elements"]:
             raise WrongResult(
                 f"{launch['kernel']} computes {launch['wrong_elements']:,} wrong elements; its profile is not shown",
-                hint="A profile of a wrong kernel says nothing about the right one. Mend the kernel first.",
+                hint="The profile of a wrong kernel is no evidence about the right one. Fix the kernel first.",
             )
 
 
@@ -207,7 +207,7 @@ def _compiled(nvcc: Path, kernel: Kernel, folder: Path, architecture: str) -> Co
 def host_program(
     launches: Sequence[Launch], compiled: Mapping[str, Compiled], folder: Path, *, timed: Timed = ""
 ) -> tuple[list[str], Path]:
-    """The command that makes the launches or times something of them, and the file with what it will find."""
+    """The command that makes or times the launches, and the file that it will write its results to."""
     job, result = folder / "launches.job.json", folder / "launches.json"
     entries = [
         {
@@ -230,7 +230,7 @@ def host_program(
 
 
 def host_command(job: Path, result: Path) -> list[str]:
-    """The host process, which makes the launches of a job file and leaves its results in another."""
+    """The host process's command, which makes the launches of a job file and writes a result file."""
     return [sys.executable, "-P", "-m", "ncuview.catalogue.launcher", str(job), str(result)]
 
 
@@ -240,6 +240,6 @@ def _transfers(launch: Launch) -> dict[str, Any] | None:
 
 
 def host_environment() -> dict[str, str]:
-    """What the host process needs to find ncuview when it runs from a checkout."""
+    """The variables with which the host process finds ncuview in a checkout."""
     root = str(Path(__file__).resolve().parents[2])
     return {"PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))}

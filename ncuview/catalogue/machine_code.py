@@ -1,8 +1,8 @@
 """Read a cubin or program with cuobjdump -> each kernel's registers, memory, barriers, instructions and source lines.
 
-``code_of_cubin`` and ``code_of_program`` return ``KernelCode``; neither a GPU nor any permission is needed.
-``cuobjdump`` is that of the CUDA toolkit or of the packages nvidia-cuda-cuobjdump and nvidia-cuda-nvdisasm. Its
-instructions read as those of Nsight Compute do, so that ``sass`` understands both.
+``code_of_cubin`` and ``code_of_program`` return ``KernelCode``s; neither a GPU nor any permission is needed.
+``cuobjdump`` is that of the CUDA toolkit or of the packages nvidia-cuda-cuobjdump and nvidia-cuda-nvdisasm. It prints
+instructions in the form of Nsight Compute, so that ``sass`` parses both.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from ncuview.sass.repeated_passes import Place
 TIMEOUT_S = 120
 """A program of a thousand kernels takes about ten seconds."""
 _RESERVED = 1024
-"""From compute capability 9.0 on, cuobjdump counts what the driver reserves of each block's shared memory."""
+"""From compute capability 9.0 on, cuobjdump adds what the driver reserves of each block's shared memory."""
 _RESERVES_FROM = 9
 _USAGE = re.compile(
     r"^ Function (?P<symbol>\S+):\n\s+REG:(?P<registers>\d+) STACK:(?P<stack>\d+) SHARED:(?P<shared>\d+) (?P<rest>.*)$",
     re.MULTILINE,
 )
 _KERNEL = "CONSTANT[0]:"
-"""Arguments lie there; functions that kernels call have none."""
+"""The constant bank of the arguments; functions that kernels call have none."""
 _FUNCTION = re.compile(r"^\s*Function : (?P<symbol>\S+)\s*$", re.MULTILINE)
 _INSTRUCTION = re.compile(
     r"^\s+/\*(?P<address>[0-9a-f]{4,})\*/\s+(?P<text>.*?)\s*;?\s*/\* 0x[0-9a-f]{16} \*/$", re.MULTILINE
@@ -41,11 +41,11 @@ _INSTRUCTION = re.compile(
 _ARCHITECTURE = re.compile(r"^\s*code for (?P<name>sm_(?P<number>\d+)[a-z]?)\s*$", re.MULTILINE)
 _CUBIN = re.compile(r"\.(?P<name>sm_(?P<number>\d+)[a-z]?)\.cubin\s*$", re.MULTILINE)
 _REUSE = re.compile(r"\.reuse\b")
-"""What Nsight Compute does not print: that an operand is kept for the next instruction."""
+"""A mark that Nsight Compute does not print: an operand is reused by the next instruction."""
 _BARRIER = re.compile(r"(?:@!?U?P\d+\s+)?BAR\.\S+\s+(?P<number>0x[0-9a-f]+|R\d+)")
 _MOST_BARRIERS = 16
 KERNELS_AT_MOST = 100
-"""Of a program with more, the first ones are looked at."""
+"""Of a program with more, the first ones are analysed."""
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*$")
 
 
@@ -55,12 +55,12 @@ class KernelCode:
 
     Attributes:
         symbol: Its mangled name.
-        name: The same as C++ has it, where something here can say so.
+        name: Its C++ name, where a demangler is installed.
         capability: The compute capability that it was compiled for: ``9.0``.
         registers: Per thread.
         stack: Bytes of local memory per thread: spilled registers, arrays, frames of calls.
         shared: Bytes of static shared memory per block.
-        barriers: That it uses; 16 where it computes which.
+        barriers: The number of barriers; 16 where a register selects the barrier.
         code: Its instructions.
         places: The line of the kernel's own source for each instruction.
     """
@@ -92,12 +92,12 @@ def code_of_cubin(cubin: Path) -> tuple[KernelCode, ...]:
 
 
 def code_of_program(program: str, folder: Path, capability: str = "") -> tuple[KernelCode, ...]:
-    """The kernels in a program's file, as the GPU would run them.
+    """The kernels in a program's file, of the architecture that the GPU would run.
 
     Args:
-        program: The first word of a command: a file, or what is found on PATH.
+        program: The first word of a command: a file, or a program on PATH.
         folder: An empty private folder.
-        capability: The GPU's compute capability, which decides among several architectures; the newest is taken where
+        capability: The GPU's compute capability, which selects one of several architectures; the newest is taken where
             it is unknown.
 
     Raises:
@@ -111,7 +111,7 @@ def code_of_program(program: str, folder: Path, capability: str = "") -> tuple[K
     if not listed:
         raise ReportEmpty(
             f"{file.name} holds no machine code of a GPU",
-            hint="Name the program itself, not what starts it; kernels of shared libraries are in those files.",
+            hint="Name the program itself, not a script that starts it; shared libraries hold their own kernels.",
         )
     chosen = _best(set(listed), capability)
     if chosen is None:
@@ -132,16 +132,16 @@ def _file_of(program: str) -> Path:
     found = shutil.which(program)
     if program.endswith(".py") or _PYTHON.match(Path(program).name):
         raise ReportEmpty(
-            "nothing can be told of a Python program before it runs: its kernels are made or loaded by it",
+            "a Python program cannot be analysed before it runs: it makes or loads its kernels",
             hint="Give one of its kernels as a .cu file.",
         )
     if found is None:
-        raise ReportEmpty(f"there is no program {program}", hint="Check its path.")
+        raise ReportEmpty(f"the program {program} is missing", hint="Check its path.")
     return Path(found).absolute()
 
 
 def _best(listed: Iterable[tuple[str, str]], capability: str) -> str | None:
-    """The architecture whose code the driver would load: of the same major version, and none that is newer."""
+    """The architecture whose code the driver would load: of the same major version, and not newer than the GPU."""
     major, _, minor = capability.partition(".")
     fitting = [
         (int(number), name)
@@ -152,7 +152,7 @@ def _best(listed: Iterable[tuple[str, str]], capability: str) -> str | None:
 
 
 def _tools() -> str:
-    """Where cuobjdump and nvdisasm are looked for, as PATH.
+    """The folders in which cuobjdump and nvdisasm are searched, as PATH.
 
     Raises:
         ToolError: One of them is missing.
@@ -163,7 +163,7 @@ def _tools() -> str:
     for name in ("cuobjdump", "nvdisasm"):
         if shutil.which(name, path=places) is None:
             raise ToolError(
-                f"no {name} here: it is neither on PATH nor beside nvcc nor a Python package",
+                f"{name} is missing: it is neither on PATH nor beside nvcc nor a Python package",
                 hint="It comes with the CUDA toolkit, or: pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm",
                 id="CuobjdumpNotFound",
             )
@@ -171,14 +171,14 @@ def _tools() -> str:
 
 
 def _of_packages() -> list[str]:
-    """The folders of programs that NVIDIA's Python packages bring."""
+    """The folders of programs in NVIDIA's Python packages."""
     packages = find_spec("nvidia")
     homes = packages.submodule_search_locations or () if packages else ()
     return [str(folder) for home in homes for folder in sorted(Path(home).glob("*/bin"))]
 
 
 def _asked(places: str, *words: str | Path, folder: Path | None = None, may_fail: bool = False) -> str:
-    """What cuobjdump prints.
+    """The output of cuobjdump.
 
     Raises:
         ToolError: It failed, or took too long.
@@ -188,7 +188,7 @@ def _asked(places: str, *words: str | Path, folder: Path | None = None, may_fail
         done = subprocess.run(
             [cuobjdump, *words],
             cwd=folder,
-            env={"PATH": places},  # where it looks for nvdisasm
+            env={"PATH": places},  # for nvdisasm
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -249,7 +249,7 @@ def _functions(code: str) -> Iterator[tuple[str, tuple[tuple[str, ...], tuple[in
 
 
 def _barriers(texts: Sequence[str]) -> int:
-    """One more than the highest number of a barrier; all that there are where a register names it."""
+    """One more than the highest number of a barrier; the maximum where a register selects it."""
     named = [each["number"] for text in texts if (each := _BARRIER.match(text))]
     return max((_MOST_BARRIERS if name.startswith("R") else int(name, 16) + 1 for name in named), default=0)
 
@@ -262,7 +262,7 @@ def _line_tables(cubin: Path, symbols: Collection[str]) -> dict[str, LineTable]:
 
 
 def _places(table: LineTable | None, addresses: Sequence[int]) -> tuple[Place, ...]:
-    """The line of the kernel's own code for each instruction; what is inlined there may be of a library."""
+    """The line of the kernel's own code for each instruction, also where code of a library is inlined."""
     return tuple(_place(table, address) for address in addresses) if table else (("", 0),) * len(addresses)
 
 
@@ -275,7 +275,7 @@ def _place(table: LineTable, address: int) -> Place:
 
 
 def _demangled(symbols: Sequence[str]) -> dict[str, str]:
-    """What C++ calls the functions; nothing where no demangler is installed or it does not answer."""
+    """Mangled -> C++ names of functions; empty where no demangler is installed or it fails."""
     demangler = shutil.which("cu++filt") or shutil.which("c++filt")
     if demangler is None:
         return {}

@@ -1,4 +1,7 @@
-"""Find the recorded profile of a kernel family: the path of the .ncu-repz report that ships beside its kernels."""
+"""Find the recorded profile of a kernel family: family name -> path of the .ncu-repz report that ships.
+
+``recorded_report`` raises ``ReportUnreadable`` where none was recorded.
+"""
 
 from __future__ import annotations
 
@@ -16,5 +19,5 @@ def recorded_report(family: str) -> Path:
     """
     reports = sorted((shipped("kernels") / family).glob("*.ncu-repz"))
     if not reports:
-        raise ReportUnreadable(f"there is no recorded profile of {family}", hint="Use --live on a machine with a GPU.")
+        raise ReportUnreadable(f"no profile of {family} is recorded", hint="Use --live on a machine with a GPU.")
     return reports[0]

@@ -1,6 +1,7 @@
 """Build the ``Launch`` of a user's .cu kernel from its front matter or from the command line's launch options.
 
-``check_arguments`` refuses arguments that the compiled kernel does not take; ``not_checked`` warns of a missing oracle.
+``user_launch`` does it; ``check_arguments`` compares a launch with the compiled kernel's parameters, or raises.
+``not_checked`` gives the remark for a launch without an oracle.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from ncuview.base.errors import KernelFileError, UsageError
 from ncuview.catalogue.compiler import Parameter
 from ncuview.catalogue.kernel_file import Argument, Kernel, KernelText, LaunchTexts, has_front_matter, read_front_matter
 from ncuview.catalogue.kernels import Launch, launch_of
-from ncuview.catalogue.launch_spec import LaunchWords
+from ncuview.catalogue.launch_spec import LaunchOptions
 from ncuview.catalogue.reference import ORACLES
 
 _NAME = re.compile(r"(?:::\s*)?\w+(?:\s*::\s*\w+)*\s*(?:<[\w\s:,<>*&()+.'-]*>)?")
-"""A function of C++, perhaps of a namespace, perhaps with template arguments."""
+"""A C++ function's name, with optional namespaces and template arguments."""
 _SIZE = re.compile(r"([A-Za-z_]\w*)=(-?\d{1,18})")
 _NAMED_ARGUMENT = re.compile(r"(?:(?P<name>\w+)\s*:\s*)?(?P<kind>.*)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"__\w+__\s*\([^()]*\)")
@@ -30,11 +31,11 @@ _KERNELS_TO_NAME = 10
 _POINTER = 8
 
 
-def user_launch(path: Path, words: LaunchWords) -> Launch:
-    """The launch of a user's kernel: as the command line says when it names a kernel, else as the front matter says.
+def user_launch(path: Path, words: LaunchOptions) -> Launch:
+    """The launch of a user's kernel: from the command line if it names a kernel, else from the front matter.
 
     Raises:
-        UsageError: The command line gives no launch, part of one, or one beside the front matter's.
+        UsageError: The command line gives no launch, part of one, or one in addition to the front matter's.
         KernelFileError: The file or its front matter cannot be used, or the arithmetic gives no launch.
     """
     path = path.absolute()
@@ -49,7 +50,7 @@ def user_launch(path: Path, words: LaunchWords) -> Launch:
         raise KernelFileError(f"{path.name}: {text.name!r} is no name of a kernel", hint="As C++ has it: saxpy<float>.")
     if text.oracle is not None and text.oracle not in ORACLES:
         raise KernelFileError(
-            f"{path.name}: oracle: there is none named {text.oracle!r}",
+            f"{path.name}: oracle: none is named {text.oracle!r}",
             hint="Leave it out; results are then not checked.",
         )
     root = Path.cwd() if path.is_relative_to(Path.cwd()) else path.parent
@@ -58,17 +59,17 @@ def user_launch(path: Path, words: LaunchWords) -> Launch:
 
 
 def not_checked(launch: Launch) -> str:
-    """What a diagnosis must say when nobody knows what the kernel should compute; empty where results are checked."""
+    """The remark for a diagnosis without an oracle for the kernel's results; empty where results are checked."""
     if launch.kernel.text.oracle:
         return ""
-    return f"the results of {launch.kernel.name} are not checked, for there is no oracle that knows them"
+    return f"the results of {launch.kernel.name} are not checked, since it has no oracle"
 
 
 def check_arguments(launch: Launch, parameters: Sequence[Parameter]) -> None:
-    """Refuse a launch whose arguments are not what the compiled kernel takes: the driver would not notice.
+    """Refuse a launch whose arguments do not match the compiled kernel's parameters: the driver does not check them.
 
     Raises:
-        KernelFileError: Their number differs, or one has another size or kind; the message says which.
+        KernelFileError: Their number differs, or one has another size or kind; the message names it.
     """
     given = [argument for argument in launch.args if argument["role"] != "constant"]
     name = launch.kernel.name
@@ -98,7 +99,7 @@ def _in_words(parameter: Parameter) -> str:
 
 
 def _named_in_full(launch: Launch) -> Launch:
-    """The launch under a name that says its template arguments, which front matter may give apart from it."""
+    """The launch with its template arguments in its name, which front matter may give separately."""
     if not launch.template:
         return launch
     kernel, text = launch.kernel, launch.kernel.text
@@ -108,7 +109,7 @@ def _named_in_full(launch: Launch) -> Launch:
     return replace(launch, kernel=replace(kernel, text=text.model_copy(update={"name": name}), name=name))
 
 
-def _text_of(words: LaunchWords, sizes: Mapping[str, int]) -> KernelText:
+def _text_of(words: LaunchOptions, sizes: Mapping[str, int]) -> KernelText:
     if missing := [option for option in ("grid", "block") if not getattr(words, option)]:
         raise UsageError(
             f"--kernel names a kernel, and --{missing[0]} is not given",
@@ -119,11 +120,11 @@ def _text_of(words: LaunchWords, sizes: Mapping[str, int]) -> KernelText:
     return KernelText(name=words.kernel.strip(), sizes=dict(sizes), launch=launch, args=args)
 
 
-def _text_of_file(path: Path, words: LaunchWords, sizes: Mapping[str, int]) -> KernelText:
+def _text_of_file(path: Path, words: LaunchOptions, sizes: Mapping[str, int]) -> KernelText:
     beside = [option for option in ("grid", "block", "shared", "args") if getattr(words, option)]
     if beside:
         raise UsageError(
-            f"--{beside[0].removesuffix('s')} goes with --kernel, and {path.name} says itself how it is launched",
+            f"--{beside[0].removesuffix('s')} goes with --kernel, and front matter in {path.name} defines its launch",
             hint="--size changes its sizes; --kernel NAME replaces its launch.",
         )
     text = read_front_matter(path)
@@ -141,8 +142,8 @@ def _no_launch(path: Path) -> UsageError:
         f'--kernel {names[0] if names else "NAME"} --grid "n / 256" --block 256 --arg "in float32[n]" --size n=4096'
     )
     return UsageError(
-        f"{path.name} does not say how its kernel is launched",
-        hint=f"{has}Say it ({example}), or compile it and give the program: ncuview analyze -- ./program",
+        f"{path.name} does not define how its kernel is launched",
+        hint=f"{has}Define it ({example}), or compile it and give the program: ncuview analyze -- ./program",
     )
 
 

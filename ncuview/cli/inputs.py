@@ -20,7 +20,7 @@ from ncuview.base.errors import UsageError
 from ncuview.profiling.options import OPTIONS, Form, NcuOptions, Option
 
 if TYPE_CHECKING:
-    from ncuview.catalogue.launch_spec import LaunchWords
+    from ncuview.catalogue.launch_spec import LaunchOptions
     from ncuview.engine.rule_file import Rule
     from ncuview.pipeline.examine import Examined, ProgressCallback
 
@@ -118,12 +118,12 @@ class Inputs:
         return NcuOptions(**{each.name: _value(each, self.ncu[each.name]) for each in OPTIONS if each.name in self.ncu})
 
     @property
-    def words(self) -> LaunchWords:
-        """The launch of a .cu file's kernel."""
-        from ncuview.catalogue.launch_spec import LaunchWords
+    def words(self) -> LaunchOptions:
+        """How a .cu file's kernel is launched."""
+        from ncuview.catalogue.launch_spec import LaunchOptions
 
         arguments, sizes = tuple(self.arg or ()), tuple(self.size or ())
-        return LaunchWords(self.kernel, self.grid, self.block, self.shared, arguments, sizes, self.nvcc_args)
+        return LaunchOptions(self.kernel, self.grid, self.block, self.shared, arguments, sizes, self.nvcc_args)
 
     def refuse_conflicting_options(self) -> None:
         """Refuse options that do not apply to the kind of target.

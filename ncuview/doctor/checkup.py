@@ -1,6 +1,6 @@
 """Run the 22 checks of ``ncuview doctor`` in parallel, within ten seconds -> ``Examination`` with their verdicts.
 
-``CHECKS`` lists them; a check that fails by itself or is not done in time becomes UNKNOWN.
+``examine_this_machine`` runs ``CHECKS``; a check that raises an error or is too slow gets the verdict UNKNOWN.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ncuview.doctor.surroundings import folders, host_memory, injections
 from ncuview.doctor.verdict import Checked, Evidence, Examination, NotKnown, Verdict, unknown
 
 LIMIT_S = 9.0
-"""Of all checks together. Longer than a program may take, so that one which hangs is named."""
+"""The limit for all checks together. It is longer than that of one program, so that a hanging program is named."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,11 @@ CHECKS = (
     Check("clocks", "Clocks and heat", ("NCU-CLK",), clocks),
     Check("ecc", "Error correction", (), ecc),
 )
-"""In the order of a start of ncu: what it is, what it needs, what disturbs it."""
+"""In the order of a start of ncu: the installation, its requirements, disturbances."""
 
 
 def examine_this_machine() -> Examination:
-    """Make all checks here; takes ten seconds at most, needs no rights, and never raises because of the machine."""
+    """Make all checks here; takes ten seconds at most, needs no rights, and raises no error about the machine."""
     commands = Commands(os.environ)
     try:
         return examine(this_machine(commands))
@@ -75,13 +75,13 @@ def examine_this_machine() -> Examination:
 
 
 def examine(machine: Machine, checks: Sequence[Check] = CHECKS, limit_s: float = LIMIT_S) -> Examination:
-    """Make checks, each in a thread of its own; one that is not done in time is UNKNOWN, and its thread is left."""
+    """Make checks, each in a thread of its own; one that is too slow is UNKNOWN, and its thread is not awaited."""
     verdicts: dict[str, Verdict] = {}
 
-    def work(check: Check) -> None:
-        verdicts[check.name] = asked(check, machine)
+    def run(check: Check) -> None:
+        verdicts[check.name] = verdict_of(check, machine)
 
-    threads = [Thread(target=work, args=(check,), daemon=True) for check in checks]
+    threads = [Thread(target=run, args=(check,), daemon=True) for check in checks]
     deadline = time.monotonic() + limit_s
     for thread in threads:
         thread.start()
@@ -93,18 +93,18 @@ def examine(machine: Machine, checks: Sequence[Check] = CHECKS, limit_s: float =
     )
 
 
-def asked(check: Check, machine: Machine) -> Verdict:
-    """What a check says, without the names of home folders; UNKNOWN when it fails by itself."""
+def verdict_of(check: Check, machine: Machine) -> Verdict:
+    """The verdict of a check, without the names of home folders; UNKNOWN when it raises an error."""
     try:
         verdict = check.ask(machine)
     except NotKnown as reason:
         verdict = unknown(str(reason))
-    except Exception as error:  # noqa: BLE001  (a check that is wrong must not take the others with it)
+    except Exception as error:  # noqa: BLE001  (a faulty check must not stop the others)
         verdict = unknown(f"the check itself failed: {type(error).__name__}: {error}")
-    return shown(verdict, machine)
+    return _without_home_folders(verdict, machine)
 
 
-def shown(verdict: Verdict, machine: Machine) -> Verdict:
+def _without_home_folders(verdict: Verdict, machine: Machine) -> Verdict:
     """A verdict with home folders as ``~``."""
     return replace(
         verdict,

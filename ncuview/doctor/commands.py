@@ -1,6 +1,6 @@
 """Run each diagnostic program (ncu, nvidia-smi ...) once with a time limit, and share its output between checks.
 
-``Commands`` may be called from threads and returns an ``Answer``; ``stop`` kills what still runs.
+A ``Commands`` object is called with a command line, from any thread, and returns an ``Answer`` (status, output).
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from ncuview.base.figures import duration
 from ncuview.doctor.verdict import NotKnown
 
 LIMIT_S = 7.0
-"""Of each program. nvidia-smi needs about a second for each GPU that it has to wake."""
+"""The limit of each program. nvidia-smi needs about a second for each GPU that it has to wake."""
 _WAIT_FOR_KILLED_S = 1.0
 
-# Without this, ncu copies its rules into the home folder and runs every Python file that it finds there.
+# Without this, ncu copies its rules into the home folder and runs every Python file in it.
 _NCU_STAYS_OUT_OF_HOME = {"NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT": "1"}
 
 
 @dataclass(frozen=True)
 class Answer:
-    """How a program ended, and what it said."""
+    """How a program ended, and its output."""
 
     status: int
     """Its exit status, or minus the number of a signal."""
@@ -37,13 +37,13 @@ class Answer:
 
     @property
     def last_words(self) -> str:
-        """The last line that says anything, of stderr before stdout."""
+        """The last line that is not blank, of stderr before stdout."""
         lines = [line.strip() for text in (self.stdout, self.stderr) for line in text.splitlines() if line.strip()]
         return lines[-1] if lines else ""
 
 
 class Commands:
-    """Runs each command line once; whoever else asks for it waits for the same answer. Safe to call from threads."""
+    """Runs each command line once; further calls with it wait for the same answer. Thread-safe."""
 
     def __init__(self, environment: Mapping[str, str], limit_s: float = LIMIT_S) -> None:
         self._environment = {**environment, **_NCU_STAYS_OUT_OF_HOME}
@@ -54,7 +54,7 @@ class Commands:
         self._lock = Lock()
 
     def __call__(self, *argv: str) -> Answer:
-        """What a program answers.
+        """Run a program, or return its answer if it has run before.
 
         Raises:
             OSError: It cannot be started.
@@ -73,7 +73,7 @@ class Commands:
         return answer.result()
 
     def stop(self) -> None:
-        """End what still runs, and start nothing more."""
+        """Kill programs that still run, and start no more."""
         with self._lock:
             self._stopped = True
             for process in self._running:
@@ -114,7 +114,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _leave(process: subprocess.Popen[bytes]) -> None:
-    """Wait for a killed process, but not for one that hangs in the driver: that cannot even be killed."""
+    """Wait for a killed process, but not for one that hangs in the driver, which cannot be killed."""
     with suppress(subprocess.TimeoutExpired):
         process.wait(_WAIT_FOR_KILLED_S)
     for stream in filter(None, (process.stdout, process.stderr)):

@@ -1,6 +1,6 @@
 """Two checks of doctor: whether other profilers run, and whether other programs compute on the visible GPUs.
 
-Profilers, found in /proc, exclude ncu; programs, found by nvidia-smi, disturb what it measures.
+``profilers`` reads /proc, since another profiler excludes ncu; ``gpu_processes`` reads nvidia-smi -> ``Verdict``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, ok, warn
 
 _DCGM = ("nv-hostengine", "dcgm-exporter")
 _PROFILERS = ("ncu", "nsys", "nvprof", "nv-nsight-cu-cl")
-"""As /proc shortens their names."""
+"""Names of profilers, shortened as in /proc."""
 _STAT = re.compile(r"\d+ \((?P<name>.*)\) \S (?P<parent>\d+) ", re.DOTALL)
 _NAMED = 5
 
@@ -30,13 +30,13 @@ def profilers(machine: Machine) -> Verdict:
         return warn(
             f"another profiler runs ({names}); two at once are refused",
             *seen,
-            fix="Wait for it, or end it if it was left over: kill its process, then `ncu --clock-control reset`.",
+            fix="Wait until it ends; if it is left over, kill its process, then run `ncu --clock-control reset`.",
         )
     if monitors:
         return warn(
             "DCGM runs, which may hold the GPU's counters",
             *seen,
-            fix="Should ncu find the GPU busy: `dcgmi profile --pause`, and `dcgmi profile --resume` afterwards.",
+            fix="If ncu reports a busy GPU: `dcgmi profile --pause`, and `dcgmi profile --resume` afterwards.",
         )
     return ok("no other profiler runs", Evidence("/proc/*/stat", f"{len(running)} processes"))
 
@@ -59,7 +59,7 @@ def gpu_processes(machine: Machine) -> Verdict:
 
 
 def _processes(machine: Machine) -> list[tuple[int, str]]:
-    """Number and short name of each process that can be seen, without what this one has started: it asks ncu too."""
+    """Number and short name of each visible process, without those that this one has started, which include ncu."""
     try:
         numbers = [int(entry.name) for entry in machine.at("/proc").iterdir() if entry.name.isdigit()]
     except OSError as error:
@@ -67,7 +67,7 @@ def _processes(machine: Machine) -> list[tuple[int, str]]:
     names, parents = {}, {}
     for number in sorted(numbers):
         described = _STAT.match(machine.text_if_there(f"/proc/{number}/stat"))
-        if described:  # one that has ended meanwhile is not
+        if described:  # empty for a process that has ended meanwhile
             names[number], parents[number] = described["name"], int(described["parent"])
     if not names:
         raise NotKnown("/proc shows no process")

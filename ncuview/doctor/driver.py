@@ -1,6 +1,6 @@
 """Two checks of doctor: whether the CUDA driver (libcuda) loads and starts, and whether a stub library replaces it.
 
-``driver_of`` and ``devices_of`` return the driver's CUDA version and the GPUs that programs see.
+``cuda_driver`` and ``stub_library`` return verdicts; ``driver_of`` and ``devices_of`` what the driver's child found.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from ncuview.doctor.machine import Machine
 from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, fail, ok, warn
 
 PROBE = (sys.executable, "-I", str(Path(__file__).with_name("driver_probe.py")))
-"""What is run to try the driver."""
+"""The command line that tests the driver."""
 _TRIED = "libcuda.so.1 in a child process"
 
 _FIXES = {
-    34: "Take folders named stubs out of LD_LIBRARY_PATH.",
-    100: "Pass the GPU into the container (docker run --gpus all), and see that CUDA_VISIBLE_DEVICES names one.",
+    34: "Remove folders named stubs from LD_LIBRARY_PATH.",
+    100: "Pass the GPU into the container (docker run --gpus all), and check that CUDA_VISIBLE_DEVICES names one.",
     802: "Start NVIDIA's fabric manager (systemctl start nvidia-fabricmanager), in the release of the driver.",
     803: "The kernel's module and libcuda are of two releases: reboot after an update of the driver, or mount the "
     "host's libcuda into the container.",
-    804: "Take CUDA's compat folder out of LD_LIBRARY_PATH: this GPU does not serve it.",
+    804: "Remove CUDA's compat folder from LD_LIBRARY_PATH: this GPU does not support it.",
 }
-"""By what cuInit gives."""
-_ELSE = "See that nvidia-smi works and that /dev/nvidia* may be read and written; dmesg tells of driver errors."
+"""Fixes by the result of cuInit."""
+_ELSE = "Check that nvidia-smi works and that /dev/nvidia* may be read and written; dmesg shows driver errors."
 
 
 class Device(BaseModel):
@@ -39,7 +39,7 @@ class Device(BaseModel):
 
 
 class Driver(BaseModel):
-    """What the child process said; see ``driver_probe``."""
+    """The output of the child process; see ``driver_probe``."""
 
     error: str = ""
     library: str = ""
@@ -50,15 +50,15 @@ class Driver(BaseModel):
 
     @property
     def cuda(self) -> str:
-        """The newest CUDA that it serves, as in ``13.0``; empty when it does not say."""
+        """The newest CUDA that it supports, as in ``13.0``; empty when unknown."""
         return f"{self.driver // 1000}.{self.driver % 1000 // 10}" if self.driver else ""
 
 
 def driver_of(machine: Machine) -> Driver:
-    """What a child process found.
+    """Run the child process, and return what it found.
 
     Raises:
-        NotKnown: It crashed, hung, or said nothing that can be read.
+        NotKnown: It crashed, hung, or its output cannot be parsed.
     """
     answer = _probed(machine)
     if answer.status:
@@ -66,7 +66,7 @@ def driver_of(machine: Machine) -> Driver:
     try:
         return Driver.model_validate(json.loads(answer.stdout))
     except (ValueError, ValidationError) as error:
-        raise NotKnown("the child process that loads libcuda said nothing that can be read") from error
+        raise NotKnown("the output of the child process that loads libcuda cannot be parsed") from error
 
 
 def devices_of(machine: Machine) -> tuple[Device, ...]:
@@ -88,12 +88,12 @@ def cuda_driver(machine: Machine) -> Verdict:
         return fail(
             f"libcuda crashes (signal {-answer.status})",
             Evidence(_TRIED, f"ended by signal {-answer.status}"),
-            fix="Reinstall the NVIDIA driver; take other libraries named libcuda.so out of LD_LIBRARY_PATH.",
+            fix="Reinstall the NVIDIA driver; remove other libraries named libcuda.so from LD_LIBRARY_PATH.",
         )
     driver = driver_of(machine)
     if driver.error:
         return fail(
-            "there is no NVIDIA driver for programs (libcuda.so.1)",
+            "the NVIDIA driver for programs is missing (libcuda.so.1)",
             Evidence(_TRIED, driver.error),
             fix="Install the NVIDIA driver; in a container, pass the GPU in (docker run --gpus all). "
             "Reports and recorded profiles need no GPU.",
@@ -102,18 +102,18 @@ def cuda_driver(machine: Machine) -> Verdict:
     if driver.init:
         tried = Evidence("cuInit", f"{driver.init} {driver.init_name}".strip())
         return fail(f"the CUDA driver does not start ({tried.what})", loaded, tried, fix=_FIXES.get(driver.init, _ELSE))
-    return ok(f"the CUDA driver starts and serves CUDA {driver.cuda}", loaded)
+    return ok(f"the CUDA driver starts and supports CUDA {driver.cuda}", loaded)
 
 
 def stub_library(machine: Machine) -> Verdict:
-    """Whether a stub that only serves linking takes the place of the driver."""
+    """Whether a stub for linking is loaded instead of the driver."""
     folders = [
         folder
         for folder in machine.environment.get("LD_LIBRARY_PATH", "").split(":")
         if "stubs" in PurePath(folder).parts
     ]
     seen = [Evidence("LD_LIBRARY_PATH", folder) for folder in folders]
-    fix = "Take folders named stubs out of LD_LIBRARY_PATH; they are for linking only (-L)."
+    fix = "Remove folders named stubs from LD_LIBRARY_PATH; they are for linking only (-L)."
     if any(machine.exists(f"{folder}/libcuda.so.1") for folder in folders):
         return fail("a stub takes the place of the CUDA driver", *seen, fix=fix)
     if folders:

@@ -1,10 +1,9 @@
 """Child process: load libcuda and print as JSON its file, cuInit's result, its CUDA version and the GPUs.
 
-A broken driver may crash or hang the process that loads it, hence a child.
-``python -I driver_probe.py`` prints one JSON object. Either ``error`` says why libcuda could not be loaded. Or
-``library`` is the file that was loaded, ``init`` what cuInit gave, with its name in ``init_name``, ``driver`` the
-newest CUDA that it serves, as 1000 x major + 10 x minor, and ``devices`` name and compute capability of each GPU in
-CUDA's order.
+A broken driver may crash or hang the process that loads it, hence a child: ``python -I driver_probe.py``.
+It prints one JSON object. Either ``error`` says why libcuda could not be loaded. Or ``library`` is the file that was
+loaded, ``init`` the result of cuInit, with its name in ``init_name``, ``driver`` the newest CUDA that it supports, as
+1000 x major + 10 x minor, and ``devices`` name and compute capability of each GPU in CUDA's order.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ _MAJOR, _MINOR = 75, 76
 
 
 def loaded_from(maps: str) -> str:
-    """The file that libcuda was loaded from, by the process's map of its memory; empty when that does not tell."""
+    """The file that libcuda was loaded from, by the process's memory map; empty when it is not in it."""
     files = (line.split(maxsplit=5)[-1] for line in maps.splitlines() if "/libcuda.so" in line)
     return next(files, "")
 
 
 def describe(cuda: Any) -> dict[str, Any]:
-    """What the driver says once it is loaded."""
+    """Query the loaded driver."""
     init = cuda.cuInit(0)
     said: dict[str, Any] = {"init": init, "init_name": _name_of(cuda, init), "driver": _number(cuda.cuDriverGetVersion)}
     if init == 0:
@@ -44,7 +43,7 @@ def _device(cuda: Any, place: int) -> dict[str, Any]:
 
 
 def _number(function: Any, *arguments: Any) -> int | None:
-    """The int that a function leaves at its first argument, or None when it fails."""
+    """The int that a function writes to its first argument, or None when it fails."""
     number = ctypes.c_int()
     return None if function(ctypes.byref(number), *arguments) else number.value
 
@@ -56,7 +55,7 @@ def _name_of(cuda: Any, error: int) -> str:
 
 
 def main() -> None:
-    """Load the driver and print what it says."""
+    """Load the driver, query it and print the JSON."""
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
     except OSError as error:

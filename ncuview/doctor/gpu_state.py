@@ -1,6 +1,6 @@
 """Five checks of doctor on the GPUs: visible devices, MIG, virtualization, clocks and heat, ECC memory.
 
-They read nvidia-smi, CUDA's environment variables and /proc/version; each returns a ``Verdict`` with evidence and fix.
+Each takes a ``Machine``, reads nvidia-smi, CUDA_VISIBLE_DEVICES or /proc/version, and returns a ``Verdict``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ncuview.profiling.nvidia_smi import Gpu, visible
 
 _SHOWN = 60
 _HOT_C = 80
-"""A judgement, not a measurement: data-centre GPUs slow down somewhat above, and idle ones stay below 50."""
+"""Assumed, in degrees Celsius: data-centre GPUs slow down somewhat above, and idle ones stay below 50."""
 
 
 def visible_devices(machine: Machine) -> Verdict:
@@ -23,20 +23,20 @@ def visible_devices(machine: Machine) -> Verdict:
     gpus = smi_log(machine).gpus
     if not gpus:
         raise NotKnown("nvidia-smi lists no GPU")
-    wanted = machine.environment.get("CUDA_VISIBLE_DEVICES")
+    variable = machine.environment.get("CUDA_VISIBLE_DEVICES")
     order = machine.environment.get("CUDA_DEVICE_ORDER", "")
-    seen = Evidence("CUDA_VISIBLE_DEVICES", "not set" if wanted is None else repr(wanted[:_SHOWN]))
-    found = visible(gpus, wanted)
+    seen = Evidence("CUDA_VISIBLE_DEVICES", "not set" if variable is None else repr(variable[:_SHOWN]))
+    found = visible(gpus, variable)
     mapped = Evidence(COMMAND, ", ".join(f"CUDA device {at} is {gpu.label}" for at, gpu in enumerate(found)))
     if not found:
         fix = f"unset CUDA_VISIBLE_DEVICES, or name GPUs of 0 to {len(gpus) - 1}."
         return fail("CUDA_VISIBLE_DEVICES hides every GPU", seen, fix=fix)
-    if wanted is not None and len(found) < len(wanted.split(",")):
-        message = "CUDA_VISIBLE_DEVICES names a GPU that does not exist; it and all behind it are hidden"
+    if variable is not None and len(found) < len(variable.split(",")):
+        message = "CUDA_VISIBLE_DEVICES names a GPU that does not exist; it and all after it are hidden"
         return warn(message, seen, mapped, fix=f"Name GPUs of 0 to {len(gpus) - 1}.")
     if len({gpu.name for gpu in gpus}) > 1 and order != "PCI_BUS_ID":
         return warn(
-            "the GPUs differ, and CUDA numbers them by speed where nvidia-smi goes by the bus",
+            "the GPUs differ, and CUDA numbers them by speed, nvidia-smi by the bus",
             seen,
             Evidence("CUDA_DEVICE_ORDER", "PCI_BUS_ID" if order == "PCI_BUS_ID" else "not PCI_BUS_ID"),
             fix="export CUDA_DEVICE_ORDER=PCI_BUS_ID",
@@ -45,20 +45,20 @@ def visible_devices(machine: Machine) -> Verdict:
 
 
 def mig(machine: Machine) -> Verdict:
-    """Whether a GPU is cut into instances."""
+    """Whether a GPU is divided into instances."""
     gpus = visible_gpus(machine)
     seen = _each(gpus, lambda gpu: f"MIG {gpu.mig or 'N/A'}, after a reset {gpu.mig_pending or 'N/A'}")
     if any(gpu.in_mig_mode for gpu in gpus):
         return warn(
-            "the GPU is cut into instances (MIG): clocks cannot be locked, and shared units have no metrics",
+            "the GPU is divided into instances (MIG): clocks cannot be locked, and shared units have no metrics",
             *seen,
-            fix="Profile with --clock-control none, or on a whole GPU.",
+            fix="Profile with --clock-control none, or on a GPU without MIG.",
         )
-    return ok("the GPU is whole (no MIG)", *seen)
+    return ok("the GPU is not divided (no MIG)", *seen)
 
 
 def virtualization(machine: Machine) -> Verdict:
-    """Whether something stands between programs and the GPU: a virtual GPU, Windows, or confidential computing."""
+    """Whether programs use the GPU through a virtual GPU, Windows (WSL) or confidential computing."""
     kernel = machine.text_if_there("/proc/version").strip()
     if "microsoft" in kernel.lower():
         return warn(
@@ -72,12 +72,12 @@ def virtualization(machine: Machine) -> Verdict:
         return warn(
             "this is a virtual GPU: its host decides whether it has counters",
             *seen,
-            fix="Have the host's administrator set the vGPU's parameter enable_profiling=1.",
+            fix="Ask the host's administrator to set the vGPU's parameter enable_profiling=1.",
         )
     confidential = _confidential(machine)
     if confidential.what == "ON":
         return warn(
-            "confidential computing is on, which keeps counters from being read",
+            "confidential computing is on, which blocks the reading of counters",
             confidential,
             fix="Profile with confidential computing off, or in its developer-tools mode.",
         )
@@ -85,32 +85,30 @@ def virtualization(machine: Machine) -> Verdict:
 
 
 def clocks(machine: Machine) -> Verdict:
-    """What makes times differ between runs: clocks that are held down or set, heat, a driver that unloads."""
+    """Whether times may differ between runs: clocks that are lowered or set, heat, a driver that unloads."""
     gpus = visible_gpus(machine)
     seen = _each(gpus, _clock_words)
     held = sorted({reason for gpu in gpus for reason in gpu.throttle_reasons})
     if held:
         fix = "Wait until the GPU is cool and idle; compare counters rather than times."
-        return warn(f"the clocks are held down ({', '.join(held)})", *seen, fix=fix)
+        return warn(f"the clocks are lowered ({', '.join(held)})", *seen, fix=fix)
     if any(_differ(gpu.clock_setting_mhz, gpu.default_clock_setting_mhz) for gpu in gpus):
         fix = "If a killed ncu left them: `ncu --clock-control reset`; else `nvidia-smi --reset-applications-clocks`."
-        return warn("somebody has set the clocks", *seen, fix=fix)
+        return warn("the clocks are set by a user", *seen, fix=fix)
     if any((gpu.temperature_c or 0) >= _HOT_C for gpu in gpus):
         return warn("the GPU is hot", *seen, fix="Wait until it has cooled down; hot GPUs lower their clocks.")
     if any(gpu.persistence == "Disabled" for gpu in gpus):
         fix = "As administrator: nvidia-smi --persistence-mode=1"
-        return warn("the driver unloads when nobody uses the GPU, and every first start is slow", *seen, fix=fix)
-    return ok("nothing holds the clocks down", *seen)
+        return warn("the driver unloads when no program uses the GPU, and every first start is slow", *seen, fix=fix)
+    return ok("the clocks are not lowered", *seen)
 
 
 def ecc(machine: Machine) -> Verdict:
-    """Whether the memory's error correction is as other runs had it, and had nothing to do."""
+    """Whether the memory's error correction stays as it is, and has found no uncorrectable error."""
     gpus = visible_gpus(machine)
     seen = _each(gpus, _ecc_words)
     if any(gpu.uncorrectable_errors for gpu in gpus):
-        return warn(
-            "the GPU's memory has had uncorrectable errors", *seen, fix="Have the GPU checked: nvidia-smi -q -d ECC"
-        )
+        return warn("the GPU's memory has had uncorrectable errors", *seen, fix="Check the GPU: nvidia-smi -q -d ECC")
     if any(_differ(_mode(gpu.ecc), _mode(gpu.ecc_pending)) for gpu in gpus):
         fix = "Reboot before you take a baseline: error correction takes memory bandwidth."
         return warn("the next reboot changes ECC, and with it how fast memory is", *seen, fix=fix)
@@ -143,7 +141,7 @@ def _setting_words(gpu: Gpu) -> str:
 
 
 def _mode(word: str) -> str | None:
-    """A mode that nvidia-smi names, None where it names none."""
+    """A mode that nvidia-smi names, None where it gives N/A."""
     return None if word in {"", "N/A"} else word
 
 
@@ -153,7 +151,7 @@ def _ecc_words(gpu: Gpu) -> str:
 
 
 def _confidential(machine: Machine) -> Evidence:
-    """What nvidia-smi says of confidential computing; older ones do not know the question."""
+    """nvidia-smi's state of confidential computing; older ones do not have the command."""
     where = "nvidia-smi conf-compute -f"
     try:
         answer = machine.run(machine.which("nvidia-smi") or "nvidia-smi", "conf-compute", "-f")

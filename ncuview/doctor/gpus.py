@@ -1,4 +1,7 @@
-"""Run nvidia-smi for doctor's checks -> all GPUs of the machine, and those that a CUDA program sees."""
+"""Run nvidia-smi for doctor's checks: ``Machine`` -> ``SmiLog`` with all GPUs, or the GPUs that a CUDA program sees.
+
+``smi_log`` and ``visible_gpus`` raise ``NotKnown`` where nvidia-smi gives none.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ def smi_log(machine: Machine) -> SmiLog:
     """All GPUs of the machine.
 
     Raises:
-        NotKnown: nvidia-smi is missing, fails, hangs, or says nothing that can be read.
+        NotKnown: nvidia-smi is missing, fails, hangs, or its output cannot be parsed.
     """
     nvidia_smi = machine.which("nvidia-smi")
     if nvidia_smi is None:
@@ -26,12 +29,12 @@ def smi_log(machine: Machine) -> SmiLog:
         raise NotKnown(f"nvidia-smi ended with exit code {answer.status}: {answer.last_words}")
     log = read_log(answer.stdout.encode("utf-8", "replace"))
     if log is None:
-        raise NotKnown("what nvidia-smi says is no XML")
+        raise NotKnown("the output of nvidia-smi is no XML")
     return log
 
 
 def visible_gpus(machine: Machine) -> tuple[Gpu, ...]:
-    """The GPUs that a CUDA program sees, in its order as far as CUDA_VISIBLE_DEVICES says; all of them without it.
+    """The GPUs that a CUDA program sees, in the order of CUDA_VISIBLE_DEVICES; all of them without it.
 
     Raises:
         NotKnown: See ``smi_log``, or there is none.

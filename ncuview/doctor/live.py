@@ -1,6 +1,6 @@
 """Two checks of ``ncuview doctor --live``: profile a tiny kernel under ncu with one metric, then in several passes.
 
-A refusal or failure of ncu becomes a FAIL with its id and fix; a missing compiler or PyCUDA becomes UNKNOWN.
+``live_checks`` returns two ``Checked``: a failure of ncu is a FAIL with its fix, a missing compiler is UNKNOWN.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SEVERAL_PASSES = ("gpu__time_duration.sum", "inst_executed")
 
 
 def live_checks(progress: Callable[[Progress], object] | None = None) -> tuple[Checked, ...]:
-    """Profile twice; what fails becomes a FAIL with its own id, message and fix, and what lacks a kernel UNKNOWN."""
+    """Profile twice; a failure is a FAIL with its id, message and fix; UNKNOWN if a kernel cannot be built."""
     return (
         _tried("live-one-metric", "Live, one metric", ONE_PASS, 1, progress),
         _tried("live-several-passes", "Live, several passes", SEVERAL_PASSES, 2, progress),
@@ -41,19 +41,19 @@ def _tried(
     try:
         passes, missing = _profile(metrics, progress)
     except (CompilerNotFound, LauncherNotFound) as error:
-        # A program of the user's needs neither.
+        # A user's own program needs neither nvcc nor PyCUDA.
         return Checked(name, title, (error.id,), unknown(f"it could not be tried: {error}", fix=error.hint))
     except NcuviewError as error:
         seen = Evidence(run, f"{error.id}, exit code {error.exit_code}")
         return Checked(name, title, (error.id,), fail(str(error), seen, fix=error.hint))
-    except Exception as error:  # noqa: BLE001  (what the other checks found must be shown all the same)
+    except Exception as error:  # noqa: BLE001  (the results of the other checks must be shown)
         return Checked(name, title, (), unknown(f"the check itself failed: {type(error).__name__}: {error}"))
     return Checked(name, title, (), _judged(Evidence(run, f"passes: {passes}"), passes, missing, least_passes))
 
 
 def _judged(seen: Evidence, passes: int, missing: Sequence[str], least_passes: int) -> Verdict:
     if missing:
-        fix = "Compare with `ncu --query-metrics`; see which other checks are not OK."
+        fix = "Compare with `ncu --query-metrics`; look at the other checks that are not OK."
         return fail(f"ncu gave no value of {', '.join(missing)}", seen, fix=fix)
     if passes < least_passes:
         return unknown(f"ncu took {passes} pass, so more were not tried", seen)
@@ -61,7 +61,7 @@ def _judged(seen: Evidence, passes: int, missing: Sequence[str], least_passes: i
 
 
 def _profile(metrics: Sequence[str], progress: Callable[[Progress], object] | None) -> tuple[int, list[str]]:
-    """The passes that ncu took, and the metrics of which it gave no value."""
+    """The passes that ncu took, and the metrics without a value."""
     passes = 0
 
     def hear(news: Progress) -> None:

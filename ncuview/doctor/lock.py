@@ -1,6 +1,6 @@
 """Two checks of doctor on ncu's lock file: whether this user may write it, and whether the kernel protects it.
 
-All users of a machine share the file, so that no two ncu profile at once.
+``lock_file`` and ``protected_files`` take a ``Machine`` and return a ``Verdict``. All users share the lock file.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, fail, ok, warn
 _NAME = "nsight-compute-lock"
 _PROTECTED = "/proc/sys/fs/protected_regular"
 _FIX = (
-    f"Have its owner remove {_NAME}; or, if nobody else profiles on this GPU, set TMPDIR to a folder of your own: "
-    "a lock of one's own locks nobody out."
+    f"Ask its owner to remove {_NAME}; or, if no other user profiles on this GPU, set TMPDIR to a folder of your own: "
+    "a lock file there does not exclude other users."
 )
 
 
 def lock_file(machine: Machine) -> Verdict:
-    """Whether ncu could lock."""
+    """Whether ncu may write its lock file."""
     path, lock = _lock(machine)
     if lock is None:
         return ok("no lock file is in the way", Evidence(path, "does not exist"))
@@ -28,7 +28,7 @@ def lock_file(machine: Machine) -> Verdict:
 
 
 def protected_files(machine: Machine) -> Verdict:
-    """Whether the kernel keeps even administrators from writing another user's lock file in a shared folder."""
+    """Whether the kernel forbids even administrators to write another user's lock file in a shared folder."""
     setting = machine.text_if_there(_PROTECTED).strip()
     if setting not in {"0", "1", "2"}:
         raise NotKnown(f"{_PROTECTED} cannot be read")
@@ -39,8 +39,8 @@ def protected_files(machine: Machine) -> Verdict:
         raise NotKnown("there is no folder for temporary files")
     foreign = lock is not None and lock.uid not in {machine.uid, folder.uid}
     if setting == "0" or not folder.is_sticky_and_shared or not foreign:
-        return ok("the kernel does not keep ncu from its lock file", seen)
-    message = "the kernel keeps everybody but its owner, root too, from the lock file of ncu"
+        return ok("the kernel lets ncu write its lock file", seen)
+    message = "the kernel lets only its owner write the lock file of ncu, not even root"
     return warn(message, seen, Evidence(path, "of another user, in a folder that all share"), fix=_FIX)
 
 
@@ -55,4 +55,4 @@ def _owned(machine: Machine, path: str) -> Owned | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise NotKnown(f"{path} cannot be looked at: {error.strerror}") from error
+        raise NotKnown(f"{path} cannot be inspected: {error.strerror}") from error

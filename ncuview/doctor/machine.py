@@ -1,4 +1,7 @@
-"""``Machine``: the files, permissions, environment, user and programs that doctor's checks read, real or of a test."""
+"""``Machine``: the files, permissions, environment, user and programs that doctor's checks read, real or of a test.
+
+``this_machine`` takes ``Commands``, which run programs, and describes the machine of this process.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _MOST_CHARACTERS = 1 << 16
 
 @dataclass(frozen=True)
 class Owned:
-    """Whom a file or folder belongs to, and who may write it."""
+    """The owner and the permissions of a file or folder."""
 
     uid: int
     gid: int
@@ -28,7 +31,7 @@ class Owned:
 
     @property
     def is_sticky_and_shared(self) -> bool:
-        """Whether everybody may create files in it and only their owners may remove them, as in /tmp."""
+        """Whether all users may create files in it and only their owners may remove them, as in /tmp."""
         return bool(self.mode & stat.S_ISVTX and self.mode & stat.S_IWOTH)
 
 
@@ -37,7 +40,7 @@ class Machine:
     """One machine, real or made for a test."""
 
     root: Path
-    """What absolute paths are below; the file system's root on a real machine."""
+    """The folder that absolute paths start from; the file system's root on a real machine."""
     environment: Mapping[str, str]
     uid: int
     groups: frozenset[int]
@@ -46,18 +49,18 @@ class Machine:
     folder: str
     """The working folder; empty when it has been removed."""
     homes: tuple[str, ...]
-    """Folders that are shown as ``~``, since their names say whose they are."""
+    """Home folders, which are shown as ``~``, since their names identify users."""
     run: Callable[..., Answer]
     """Called with the words of a command line; see ``Commands``."""
     find_ncu: Callable[[], Path | None]
     """The Nsight Compute that ncuview would use."""
 
     def at(self, path: str | PurePath) -> Path:
-        """Where an absolute path of this machine really is."""
+        """The real path of an absolute path of this machine."""
         return self.root / str(path).lstrip("/")
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a file or folder, as far as this user may look."""
+        """Whether there is such a file or folder that this user may see."""
         return os.path.exists(self.at(path))  # noqa: PTH110  (pathlib raises where a folder may not be entered)
 
     def text(self, path: str) -> str:
@@ -77,10 +80,10 @@ class Machine:
             return ""
 
     def owned(self, path: str) -> Owned:
-        """Whom a file or folder belongs to.
+        """The owner and the permissions of a file or folder.
 
         Raises:
-            OSError: There is none, or it may not be looked at.
+            OSError: It is missing, or may not be inspected.
         """
         found = self.at(path).stat()
         return Owned(found.st_uid, found.st_gid, found.st_mode)
@@ -93,19 +96,19 @@ class Machine:
         return bool(self.uid == 0 or file.mode & bit)
 
     def try_to_write(self, folder: str) -> None:
-        """Write into a folder and leave nothing there: permissions alone do not tell of file systems and quotas.
+        """Write a file into a folder and remove it: permissions alone do not show file systems and quotas.
 
         Raises:
-            OSError: It cannot be done.
+            OSError: The folder cannot be written.
         """
         with tempfile.TemporaryFile(dir=self.at(folder)) as file:
             file.write(b"ncuview")
 
     def free_bytes(self, folder: str) -> int:
-        """The room that is left for this user's files.
+        """The free bytes for this user's files.
 
         Raises:
-            OSError: The folder cannot be looked at.
+            OSError: The folder cannot be inspected.
         """
         return shutil.disk_usage(self.at(folder)).free
 
@@ -124,7 +127,7 @@ class Machine:
 
     @property
     def folder_for_temporary_files(self) -> str:
-        """What ncu takes: TMPDIR, else /tmp."""
+        """The folder that ncu uses: TMPDIR, else /tmp."""
         return self.environment.get("TMPDIR") or "/tmp"  # noqa: S108  (the default of ncu)  # nosec B108
 
     def shown(self, text: str) -> str:

@@ -1,6 +1,7 @@
-"""Five checks of doctor on Nsight Compute: version, other installations, report reader, fit to driver and to GPU.
+"""Five checks of doctor on Nsight Compute: version, other installations, report reader, support by driver and for GPU.
 
-``used_ncu`` and ``used_release`` return the ncu that ncuview would run and its release.
+Each takes a ``Machine`` and returns a ``Verdict``; ``used_ncu`` gives the ncu that ncuview runs, ``used_release`` its
+release.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, fail, ok, unknow
 Version = tuple[int, ...]
 
 _OLDEST: Version = (2022, 3)
-"""The oldest whose options are known to be those that ncuview gives."""
+"""The oldest release that is known to have all options that ncuview gives."""
 _FIRST_OF_CUDA = ((13, (2025, 3)), (12, (2022, 4)), (11, (2020, 1)))
 """The first Nsight Compute that came with each CUDA, newest first."""
 _INSTALL = "Install Nsight Compute (it comes with the CUDA toolkit) or put its folder on PATH."
@@ -31,7 +32,7 @@ READER = (
     "-c",
     "import ncu_report, importlib.metadata as m; print('ncu-report', m.version('ncu-report'))",
 )
-"""What is run to try NVIDIA's reader of reports: native code, so it is imported in a child process only."""
+"""The command line that tests NVIDIA's reader of reports: native code, so it is imported in a child process only."""
 
 _CHIPS = {
     "7.0": "gv1",
@@ -61,11 +62,11 @@ def used_ncu(machine: Machine) -> str:
     """The ncu that ncuview would run.
 
     Raises:
-        NotKnown: There is none.
+        NotKnown: It is missing.
     """
     found = machine.find_ncu()
     if found is None:
-        raise NotKnown("there is no ncu")
+        raise NotKnown("ncu is missing")
     return str(found)
 
 
@@ -73,11 +74,11 @@ def used_release(machine: Machine) -> str:
     """Its release, such as ``2025.3.1``.
 
     Raises:
-        NotKnown: There is no ncu, or it does not say.
+        NotKnown: ncu is missing, or does not name its version.
     """
     release = _release(_asked(machine, used_ncu(machine), "--version"))
     if not release:
-        raise NotKnown("ncu does not say its version")
+        raise NotKnown("ncu does not name its version")
     return release
 
 
@@ -86,7 +87,7 @@ def nsight_compute(machine: Machine) -> Verdict:
     ncu = machine.find_ncu()
     if ncu is None:
         looked = Evidence("PATH, /opt/nvidia/nsight-compute, CUDA toolkits", "no program named ncu")
-        return fail("there is no ncu (Nsight Compute)", looked, fix=_INSTALL)
+        return fail("ncu (Nsight Compute) is missing", looked, fix=_INSTALL)
     try:
         answer = machine.run(str(ncu), "--version")
     except OSError as error:
@@ -94,7 +95,7 @@ def nsight_compute(machine: Machine) -> Verdict:
     release = _release(answer)
     if not release:
         said = Evidence(f"{ncu} --version", f"exit code {answer.status}: {answer.last_words}")
-        return fail("ncu does not say its version", said, fix="Reinstall Nsight Compute.")
+        return fail("ncu does not name its version", said, fix="Reinstall Nsight Compute.")
     seen = Evidence(f"{ncu} --version", release)
     if version_of(release) < _OLDEST:
         oldest = ".".join(map(str, _OLDEST))
@@ -137,7 +138,7 @@ def ncu_report(machine: Machine) -> Verdict:
         return ok(f"ncu_report {release[1]} reads reports", seen)
     if version_of(release[1])[:2] < version_of(ncu)[:2]:
         return warn(
-            f"ncu_report {release[1]} is older than ncu {ncu}, whose reports it may not read whole",
+            f"ncu_report {release[1]} is older than ncu {ncu}, whose reports it may not read completely",
             seen,
             Evidence("ncu --version", ncu),
             fix=f"python -m pip install --upgrade 'ncu-report>={ncu}'",
@@ -146,7 +147,7 @@ def ncu_report(machine: Machine) -> Verdict:
 
 
 def driver_fits(machine: Machine) -> Verdict:
-    """Whether the driver serves the CUDA that this ncu came with."""
+    """Whether the driver supports the CUDA that this ncu came with."""
     ncu = used_release(machine)
     try:
         log = smi_log(machine)
@@ -160,39 +161,39 @@ def driver_fits(machine: Machine) -> Verdict:
     came = Evidence("ncu --version", f"{ncu}, which came with CUDA {made_for}")
     if version_of(serves)[0] < made_for:
         return warn(
-            f"ncu {ncu} is newer than the driver, which serves CUDA {serves}",
+            f"ncu {ncu} is newer than the driver, which supports CUDA {serves}",
             seen,
             came,
-            fix=f"Use the ncu of a CUDA {version_of(serves)[0]} toolkit, or update the driver to one that serves "
+            fix=f"Use the ncu of a CUDA {version_of(serves)[0]} toolkit, or update the driver to one that supports "
             f"CUDA {made_for}.",
         )
-    return ok(f"the driver serves the CUDA of ncu {ncu}", seen, came)
+    return ok(f"the driver supports the CUDA of ncu {ncu}", seen, came)
 
 
 def gpu_supported(machine: Machine) -> Verdict:
-    """Which GPUs there are, and whether this ncu knows their chips."""
+    """Which GPUs there are, and whether this ncu supports their chips."""
     seen = _gpus_seen(machine)
     devices = devices_of(machine)
     if not devices:
-        return fail("there is no GPU", *seen, fix="Pass a GPU into the container (docker run --gpus all).")
+        return fail("no GPU is visible", *seen, fix="Pass a GPU into the container (docker run --gpus all).")
     capabilities = sorted({device.compute_capability for device in devices})
     old = [each for each in capabilities if version_of(each)[0] < _FIRST_SUPPORTED]
     if old:
         message = f"Nsight Compute does not profile GPUs of compute capability {', '.join(old)}"
-        return fail(message, *seen, fix="Use a GPU of compute capability 7.0 or newer; nvprof served older ones.")
+        return fail(message, *seen, fix="Use a GPU of compute capability 7.0 or newer; nvprof supports older ones.")
     chips = _chips(machine)
     listed = Evidence("ncu --list-chips", " ".join(chips))
     missing = [each for each in capabilities if each in _CHIPS and not _any_begins(chips, _CHIPS[each])]
     if missing:
-        message = f"this ncu does not know GPUs of compute capability {', '.join(missing)}"
+        message = f"this ncu does not support GPUs of compute capability {', '.join(missing)}"
         return fail(message, *seen, listed, fix="Install an Nsight Compute that lists the chip (ncu --list-chips).")
     if strange := [each for each in capabilities if each not in _CHIPS]:
         return unknown(f"it is not known which chip has compute capability {', '.join(strange)}", *seen, listed)
-    return ok(f"this ncu knows {_counted(device.name for device in devices)}", *seen, listed)
+    return ok(f"this ncu supports {_counted(device.name for device in devices)}", *seen, listed)
 
 
 def _gpus_seen(machine: Machine) -> list[Evidence]:
-    """The GPUs by CUDA and by nvidia-smi, as far as either answers; what cannot be found out is no evidence."""
+    """The GPUs by CUDA and by nvidia-smi, from those that answer."""
     seen = []
     with suppress(NotKnown):
         devices = devices_of(machine)
@@ -207,7 +208,7 @@ def _chips(machine: Machine) -> list[str]:
     answer = _asked(machine, used_ncu(machine), "--list-chips")
     chips = re.findall(r"\b[a-z]{2}\d\w{2,3}\b", answer.stdout)
     if answer.status or not chips:
-        raise NotKnown("ncu does not list the chips that it knows")
+        raise NotKnown("ncu does not list the chips that it supports")
     return chips
 
 
@@ -224,12 +225,12 @@ def _release(answer: Answer) -> str:
 
 
 def _installed(machine: Machine) -> dict[str, str]:
-    """Every ncu where Nsight Compute and CUDA toolkits are installed, with its release where the folder says it."""
+    """Every installed ncu, of Nsight Compute and of CUDA toolkits, with its release where the folder's name has it."""
     found: dict[str, str] = {}
     for base, pattern in (("/opt/nvidia/nsight-compute", "*/ncu"), ("/usr/local", "cuda*/bin/ncu")):
         for file in sorted(machine.at(base).glob(pattern)):
             path = f"{base}/{file.relative_to(machine.at(base))}"
-            # A toolkit's ncu often is a link to an installation.
+            # A toolkit's ncu is often a link to an installation.
             release = re.search(r"nsight-compute[/-](\d+\.\d+\.\d+)", f"{path} {file.resolve()}")
             if machine.is_program(path):
                 found.setdefault(path, release[1] if release else "")

@@ -1,5 +1,6 @@
 """Three checks of doctor on access to GPU counters: the driver's setting, CAP_SYS_ADMIN, and the container.
 
+``counter_permission``, ``administrator`` and ``container`` take a ``Machine`` and return a ``Verdict``.
 ``container`` also reports a GPU that was not passed into the container, and gVisor, where ncu finds no counters.
 """
 
@@ -18,7 +19,7 @@ _CAP_SYS_ADMIN = 21
 _ALL_USERS = ["0", "0", str(2**32 - 1)]
 
 _GVISOR = re.compile(r"Linux version 4\.4\.0 .*Sun Jan 10 15:06:54 PST 2016")
-"""The kernel that gVisor pretends to be."""
+"""The kernel version that gVisor reports."""
 _CGROUPS = re.compile(r"\b(docker|kubepods|containerd|libpod|lxc|garden)\b")
 
 
@@ -37,21 +38,21 @@ def counter_permission(machine: Machine) -> Verdict:
 
 def administrator(machine: Machine) -> Verdict:
     """Whether this process has CAP_SYS_ADMIN on the machine itself, where that is needed."""
-    capable, whole = _has_capability(machine), _is_of_whole_machine(machine)
+    capable, in_host_namespace = _has_capability(machine), _is_in_host_namespace(machine)
     seen = (
-        Evidence(_STATUS, f"CapEff {'has' if capable else 'lacks'} CAP_SYS_ADMIN"),
-        Evidence(_USERS, "the machine's own users" if whole else "users of a namespace"),
+        Evidence(_STATUS, f"CapEff {'has' if capable else 'does not have'} CAP_SYS_ADMIN"),
+        Evidence(_USERS, "the machine's own users" if in_host_namespace else "users of a namespace"),
     )
-    if capable and whole:
+    if capable and in_host_namespace:
         return ok("this process has CAP_SYS_ADMIN", *seen)
-    lacks = "has CAP_SYS_ADMIN within its namespace only" if capable else "lacks CAP_SYS_ADMIN"
+    state = "has CAP_SYS_ADMIN within its namespace only" if capable else "does not have CAP_SYS_ADMIN"
     try:
         needed = _only_administrators(machine)
     except NotKnown as reason:
-        return unknown(f"this process {lacks}; whether it needs it is not known: {reason}", *seen)
+        return unknown(f"this process {state}; whether it needs it is not known: {reason}", *seen)
     if not needed:
-        return ok(f"this process {lacks}, and needs none", *seen)
-    return warn(f"this process {lacks}", *seen, fix=failure("NCU-PERM").fix)
+        return ok(f"this process {state}, and does not need it", *seen)
+    return warn(f"this process {state}", *seen, fix=failure("NCU-PERM").fix)
 
 
 def container(machine: Machine) -> Verdict:
@@ -93,29 +94,29 @@ def _container(machine: Machine) -> tuple[str, Evidence]:
 
 
 def _only_administrators(machine: Machine) -> bool:
-    # The setting and what the driver shows of it bear two names; some releases show the first.
+    # The driver shows the setting under one of two names, depending on its release.
     try:
         text = machine.text(_PARAMETERS)
     except OSError as error:
         raise NotKnown(f"{_PARAMETERS} cannot be read: {error.strerror}") from error
     setting = re.search(r"^(?:RmProfilingAdminOnly|RestrictProfilingToAdminUsers):\s*(\d+)", text, re.MULTILINE)
     if setting is None:
-        raise NotKnown(f"{_PARAMETERS} does not say who may read counters")
+        raise NotKnown(f"{_PARAMETERS} does not name the setting for who may read counters")
     return setting[1] != "0"
 
 
 def _is_administrator(machine: Machine) -> bool:
-    return _has_capability(machine) and _is_of_whole_machine(machine)
+    return _has_capability(machine) and _is_in_host_namespace(machine)
 
 
 def _has_capability(machine: Machine) -> bool:
     capabilities = re.search(r"^CapEff:\s*([0-9a-f]+)", machine.text_if_there(_STATUS), re.MULTILINE)
     if capabilities is None:
-        raise NotKnown(f"{_STATUS} does not say what this process may do")
+        raise NotKnown(f"{_STATUS} does not list the capabilities of this process")
     return bool(int(capabilities[1], 16) >> _CAP_SYS_ADMIN & 1)
 
 
-def _is_of_whole_machine(machine: Machine) -> bool:
+def _is_in_host_namespace(machine: Machine) -> bool:
     # In a user namespace of its own, as in rootless containers, a capability does not reach the driver.
     users = machine.text_if_there(_USERS).split()
     return not users or users == _ALL_USERS

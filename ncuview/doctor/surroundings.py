@@ -1,4 +1,7 @@
-"""Three checks of doctor on the host: writable folders with room, memory for ncu's saves, tools injected into CUDA."""
+"""Three checks of doctor on the host: writable folders with room, memory for ncu's saves, tools injected into CUDA.
+
+``folders``, ``host_memory`` and ``injections`` take a ``Machine`` and return a ``Verdict``.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _LIMITS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
-"""What a container may take and has taken, by version of control groups."""
+"""The files with a container's memory limit and use, by version of control groups."""
 
 
 def folders(machine: Machine) -> Verdict:
@@ -35,7 +38,7 @@ def folders(machine: Machine) -> Verdict:
         return fail("temporary files cannot be written", seen, fix="Set TMPDIR to a folder that you may write to.")
     seen = Evidence(name, f"{temporary}: writable, {_gib(free)} free")
     if free < _LEAST_BYTES:
-        return fail("there is no room for temporary files", seen, fix=f"Make room in {temporary}, or set TMPDIR.")
+        return fail("there is no room for temporary files", seen, fix=f"Free space in {temporary}, or set TMPDIR.")
     home = machine.environment.get("HOME", "")
     troubles = [
         found
@@ -43,24 +46,24 @@ def folders(machine: Machine) -> Verdict:
         if found
     ]
     if free < _ENOUGH_BYTES:
-        return warn("there is little room for temporary files", seen, *troubles, fix=f"Make room in {temporary}.")
+        return warn("there is little room for temporary files", seen, *troubles, fix=f"Free space in {temporary}.")
     if troubles:
         where = " and ".join(found.where for found in troubles)
         return warn(
             f"{where} cannot be written",
             seen,
             *troubles,
-            fix="Profiling works without; only files that you ask for there, such as the table of `ncuview calibrate`, "
-            "need another place (--output).",
+            fix="Profiling does not need it; only files that are written there, such as the table of "
+            "`ncuview calibrate`, need another place (--output).",
         )
     return ok("temporary, home and working folder can be written", seen)
 
 
 def host_memory(machine: Machine) -> Verdict:
-    """Whether the host has room for the device memory that ncu saves between passes."""
+    """Whether the host has enough memory for the device memory that ncu saves between passes."""
     device = max((gpu.memory_bytes or 0 for gpu in visible_gpus(machine)), default=0)
     if not device:
-        raise NotKnown("nvidia-smi does not say how much memory the GPU has")
+        raise NotKnown("nvidia-smi does not give the size of the GPU's memory")
     host, seen = _free_memory(machine)
     gpu = Evidence(COMMAND, f"{_gib(device)} device memory")
     if host < _OF_DEVICE * device:
@@ -70,11 +73,11 @@ def host_memory(machine: Machine) -> Verdict:
             seen,
             fix="Kernels that write more than that need `--replay-mode application`, or metrics of a single pass.",
         )
-    return ok("the host has room for what ncu saves of the GPU's memory", gpu, seen)
+    return ok("the host has enough memory for what ncu saves of the GPU's", gpu, seen)
 
 
 def injections(machine: Machine) -> Verdict:
-    """Whether another tool is to be loaded into CUDA programs."""
+    """Whether variables load another tool into CUDA programs."""
     found = [name for name in _INJECTIONS if machine.environment.get(name)]
     seen = [Evidence(name, machine.environment[name]) for name in found]
     if found:
@@ -95,10 +98,10 @@ def _trouble(machine: Machine, what: str, folder: str) -> Evidence | None:
 
 
 def _free_memory(machine: Machine) -> tuple[int, Evidence]:
-    """What this process may still take, in bytes: what the machine has, and what its container allows."""
+    """The bytes that this process may still allocate: the smaller of the machine's free memory and its container's."""
     available = re.search(r"^MemAvailable:\s*(\d+) kB", machine.text_if_there("/proc/meminfo"), re.MULTILINE)
     if available is None:
-        raise NotKnown("/proc/meminfo does not say how much memory is available")
+        raise NotKnown("/proc/meminfo does not give the available memory")
     free, seen = int(available[1]) * 1024, "/proc/meminfo"
     for limit, taken in _LIMITS:
         numbers = [machine.text_if_there(path).strip() for path in (limit, taken)]

@@ -1,6 +1,6 @@
 """Result types of doctor: ``Verdict`` (OK, WARN, FAIL or UNKNOWN, with evidence and fix) and ``Examination`` of all.
 
-``Examination`` decides whether the machine failed and words the summary; ``ok``, ``warn``, ``fail`` make verdicts.
+``ok``, ``warn``, ``fail`` and ``unknown`` make verdicts; ``Examination`` has ``failed`` and the summary as text.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ STATUSES: tuple[Status, ...] = ("FAIL", "WARN", "UNKNOWN", "OK")
 
 _REASONS = 3
 _DECIDE = ("ncu", "cuda-driver", "gpu", "counter-permission")
-"""Checks without whose answer nobody knows whether a program can be profiled."""
+"""Checks that must not be UNKNOWN if the summary is to say that programs can be profiled."""
 _READER = "ncu-report"
 """The check that decides whether reports can be read; profiling needs all."""
 _BEYOND_LIVE = ("ncu", "gpu", "folders")
 """Checks whose FAIL may stand although a tiny kernel was profiled and its report read: an ncu too old for options that
-it was not given, another GPU than the first, no room for a larger report."""
+were not used, another GPU than the first, no room for a larger report."""
 
 
 class NotKnown(ToolError):
-    """What a check needs cannot be found out here; the message says why."""
+    """A check's question cannot be answered here; the message says why."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One thing that was looked at."""
+    """One observation."""
 
     where: str
     """A file, a variable or a command."""
     what: str
-    """What it said."""
+    """Its content or answer."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found out; the message is a clause without a full stop, the fix one or more sentences."""
+    """The result of a check; the message is a clause without a full stop, the fix one or more sentences."""
 
     status: Status
     message: str
@@ -76,12 +76,12 @@ class Examination:
 
     @property
     def failed(self) -> bool:
-        """Whether any check found something that must be mended."""
+        """Whether any check found something that must be fixed."""
         return bool(self._standing)
 
     @property
     def contradicted(self) -> tuple[Checked, ...]:
-        """The checks that say FAIL of what went well when it was tried."""
+        """The checks with FAIL that a successful profile contradicts."""
         if not self._profiled:
             return ()
         return tuple(each for each in self.checks if each.verdict.status == "FAIL" and each.name not in _BEYOND_LIVE)
@@ -102,7 +102,7 @@ class Examination:
 
     @property
     def _standing(self) -> tuple[Checked, ...]:
-        """The checks that say FAIL and are not contradicted."""
+        """The checks with FAIL that are not contradicted."""
         return tuple(each for each in self.with_status("FAIL") if each not in self.contradicted)
 
     def _reading(self) -> str:
@@ -123,34 +123,34 @@ class Examination:
         unknown = [each for each in self.checks if each.name in _DECIDE and each.verdict.status == "UNKNOWN"]
         if unknown:
             return f"Whether programs can be profiled is not known: {_reasons(unknown)}; {trial}."
-        return f"Nothing was found that keeps programs from being profiled; {trial}."
+        return f"Nothing was found that prevents profiling; {trial}."
 
     def _tried(self) -> str:
         names = ", ".join(each.title for each in self.contradicted)
         although = f", although these checks failed: {names}" if names else ""
         doubts = [*self._standing, *(each for each in self.live if each.verdict.status != "OK")]
         if doubts:
-            return f"A tiny kernel was profiled{although}; programs may fail all the same: {_reasons(doubts)}."
+            return f"A tiny kernel was profiled{although}; programs may still fail: {_reasons(doubts)}."
         return f"Programs can be profiled: it was tried{although}."
 
 
 def ok(message: str, *evidence: Evidence) -> Verdict:
-    """All is as it should be."""
+    """Make the verdict OK: nothing to fix."""
     return Verdict("OK", message, evidence)
 
 
 def warn(message: str, *evidence: Evidence, fix: str) -> Verdict:
-    """It works, but not well, or not in every case."""
+    """Make the verdict WARN: profiling works, but not well, or not in every case."""
     return Verdict("WARN", message, evidence, fix)
 
 
 def fail(message: str, *evidence: Evidence, fix: str) -> Verdict:
-    """Profiling, or reading, will not work."""
+    """Make the verdict FAIL: profiling, or reading, will not work."""
     return Verdict("FAIL", message, evidence, fix)
 
 
 def unknown(message: str, *evidence: Evidence, fix: str = "") -> Verdict:
-    """It could not be found out, and the message says why."""
+    """Make the verdict UNKNOWN: the question could not be answered, and the message says why."""
     return Verdict("UNKNOWN", message, evidence, fix)
 
 

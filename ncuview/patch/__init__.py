@@ -1,9 +1,9 @@
 """Make the source change that a finding advises, where it is mechanical: an edit, or the reason why there is none.
 
-``propose`` parses the user's CUDA source and makes the change that the finding's rule names; the edit gives a diff.
+``propose`` takes the user's CUDA source as text and the change's name, and returns an ``Edit`` or a ``NoEdit``.
 
-Nothing here writes a file. What a change needs is proven from the source, or the change is refused; what only the
-author can know is said with the edit.
+Nothing here writes a file. The conditions of a change are proven from the source, or the change is refused; conditions
+that only the author can know are given with the edit.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def propose(source: str, path: str, kernel: str, patch: str, lines: Sequence[int
 
     Args:
         source: The file's text with its own line ends, as ``bytes.decode("utf-8", "surrogateescape")`` gives it.
-        path: The file's name, which tells a header from a program.
+        path: The file's name; its ending distinguishes a header from a program.
         kernel: The kernel's name, as the profile has it.
-        patch: Which of ``PATCHES``.
+        patch: The name of one of ``PATCHES``.
         lines: The lines of the source that the finding is about, from 1.
 
     Returns:

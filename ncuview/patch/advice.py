@@ -1,6 +1,6 @@
 """Add to each launch of a diagnosis the patch that makes its first advice, from the kernel's source on this machine.
 
-``with_edits`` stores the diff, or the reason why there is none, as ``SourceEdit`` in the launch's first finding.
+``with_edits`` takes a ``Diagnosis`` and stores a ``SourceEdit``, a diff or the reason for none, in first findings.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def with_edits(diagnosis: Diagnosis, folders: Sequence[Path] = ()) -> Diagnosis:
     Nothing is added where the kernel's source is not on this machine.
 
     Args:
-        diagnosis: What to do.
-        folders: Where to look for sources besides the paths that the profile names.
+        diagnosis: The diagnosis with the advice.
+        folders: Where to look for sources in addition to the paths that the profile names.
     """
     located = cache(lambda file: local_file(file, folders))
     made: dict[tuple[object, ...], SourceEdit | None] = {}
@@ -38,8 +38,8 @@ def with_edits(diagnosis: Diagnosis, folders: Sequence[Path] = ()) -> Diagnosis:
             found = located(file)
             made[key] = _proposed(found[1], _named(found[0]), launch.kernel, first, lines) if found else None
         change = made[key]
-        told = (replace(each, edit=change) if each is first else each for each in launch.outcomes)
-        return replace(launch, outcomes=tuple(told)) if change else launch
+        outcomes = (replace(each, edit=change) if each is first else each for each in launch.outcomes)
+        return replace(launch, outcomes=tuple(outcomes)) if change else launch
 
     return replace(diagnosis, launches=tuple(edited(launch) for launch in diagnosis.launches))
 
@@ -55,7 +55,7 @@ def _proposed(text: str, file: str, kernel: str, finding: Finding, lines: Sequen
 
 
 def _named(path: Path) -> str:
-    """The file as a patch names it: from the current folder, where it lies below."""
+    """The file's name in a patch: relative to the current folder, if it is in it."""
     here, file = Path.cwd(), path.resolve()
     return str(file.relative_to(here) if file.is_relative_to(here) else path)
 

@@ -1,6 +1,6 @@
-"""Determine from the syntax tree whether an expression is computed as integer, float or double, or cannot be known.
+"""Determine from the syntax tree whether an expression is computed as integer, float or double, or unknown (``Kind``).
 
-``Arithmetic.kind`` applies C++'s conversions to literals, declared names, array elements and calls in one function.
+``Arithmetic.kind`` takes a tree-sitter node of one function, and applies C++'s conversions to its parts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 DOUBLE = re.compile(r"^[-+]?(?:\d[\d']*\.?[\d']*|\.\d[\d']*)(?:[eE][+-]?\d+)?$")
-"""A floating-point literal without suffix, once integers are ruled out."""
+"""A floating-point literal without suffix, after integers are excluded."""
 _INTEGERS = re.compile(
     r"^(?:(?:un)?signed\s+)?(?:char|short|int|long|long\s+int|long\s+long(?:\s+int)?)$|^(?:un)?signed$|^size_t$|^bool$"
     r"|^u?int(?:8|16|32|64)_t$|^uint$|^ptrdiff_t$"
@@ -32,7 +32,7 @@ MATH = frozenset(
         *("fabs", "floor", "ceil", "round", "trunc", "rint", "nearbyint", "fmod", "fmax", "fmin", "fma", "erf", "erfc"),
     }
 )
-"""Functions of which CUDA has a form for double, and one for float with an f behind the name."""
+"""Functions that CUDA has for double, and for float with an f after the name."""
 _OF_LARGER = {"min", "max", "abs"}
 _FLOAT_RESULT = re.compile(
     r"^(?:__\w+f|__fdividef|__f(?:add|sub|mul|div|maf?|sqrt|rcp|rsqrt)\w*_r[nzud]|__int2float_\w+|__int_as_float)$"
@@ -41,7 +41,7 @@ _THREADS = {"threadIdx", "blockIdx", "blockDim", "gridDim"}
 
 
 class Kind(Enum):
-    """What an expression is computed in."""
+    """The type that an expression is computed in."""
 
     INTEGER = 0
     FLOAT = 1
@@ -104,7 +104,7 @@ class Arithmetic:
                 return Kind.UNKNOWN
 
     def all_kinds(self, node: Node) -> set[Kind]:
-        """The kinds of an expression and of every part of it that is computed with."""
+        """The kinds of an expression and of every part that takes part in the computation."""
         node = bare(node)
         found = {self.kind(node)}
         parts: list[Node] = []
@@ -141,11 +141,9 @@ class Arithmetic:
         if found.type == "preproc_def":
             value = found.child_by_field_name("value")
             text = self.program.text(value).strip(" \t\r()-") if value is not None else ""
-            whole = integer(text) is not None
             single = bool(re.fullmatch(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fF]", text))
-            return (
-                Kind.INTEGER if whole else Kind.FLOAT if single else Kind.DOUBLE if DOUBLE.match(text) else Kind.UNKNOWN
-            )
+            real = Kind.FLOAT if single else Kind.DOUBLE if DOUBLE.match(text) else Kind.UNKNOWN
+            return real if integer(text) is None else Kind.INTEGER
         return next(
             of_type(each.type) if each.stars == 0 and not each.sizes else Kind.UNKNOWN
             for declared, each in self.program.declarations(found)
@@ -156,7 +154,7 @@ class Arithmetic:
         return self.declared.get(name, ())
 
     def _of_place(self, node: Node) -> Kind:
-        """An element of an array, what a pointer leads to, or a field of a vector."""
+        """The kind of an element of an array, of what a pointer refers to, or of a field of a vector."""
         field, depth = "", 0
         place = node
         while place.type in {"subscript_expression", "pointer_expression", "field_expression"}:
@@ -242,5 +240,5 @@ def of_type(name: str) -> Kind:
 
 
 def _joined(one: Kind, other: Kind) -> Kind:
-    """What C++ computes in when the two meet."""
+    """The kind that C++ converts both operands to."""
     return one if one.value >= other.value else other

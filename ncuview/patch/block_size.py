@@ -1,6 +1,7 @@
 """Make the patch that changes a kernel's launches to blocks of 256 threads, and the grids to match.
 
-``block_size`` refuses a kernel whose code depends on the block size other than through the thread's global index.
+``block_size`` takes a ``Kernel``, returns a ``Change``, and raises ``Refused`` if the code depends on the block size.
+The thread's global index is the one use of the block size that is allowed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 THREADS = 256
-"""Fills a multiprocessor on every GPU, and can be launched whatever registers a thread takes."""
+"""A size that fills a multiprocessor on every GPU, and can be launched with any number of registers per thread."""
 
 
 def block_size(kernel: Kernel, lines: Sequence[int]) -> Change:
@@ -27,10 +28,10 @@ def block_size(kernel: Kernel, lines: Sequence[int]) -> Change:
 
     Args:
         kernel: The kernel.
-        lines: Unused: a block is the whole launch's.
+        lines: Unused: a launch has one block size.
 
     Raises:
-        Refused: Kernel or host depend on the size in a way that is not plain counting.
+        Refused: Kernel or host use the size for more than the global index and the grid.
     """
     del lines
     bound = bound_of_threads(kernel)
@@ -40,11 +41,11 @@ def block_size(kernel: Kernel, lines: Sequence[int]) -> Change:
 
 
 def _resized(kernel: Kernel, launch: Launch, found: Sequence[Launch], bound: str) -> Iterator[Replacement]:
-    """The block, and the same number in a grid that covers the bound."""
+    """Replace the block, and the same number in a grid that covers the bound."""
     program, line = kernel.program, line_of(launch.node)
     size = constant(program, launch.block)
     if size is None:
-        raise Refused(f"the block of the launch on line {line} is no constant number")
+        raise Refused(f"the block of the launch on line {line} is not constant")
     if size == THREADS:
         raise Refused(f"the launch on line {line} has blocks of {THREADS} threads already")
     if len(launch.arguments) != len(kernel.parameters):
@@ -62,12 +63,12 @@ def _resized(kernel: Kernel, launch: Launch, found: Sequence[Launch], bound: str
 
 
 def _sizes_in_grid(kernel: Kernel, launch: Launch, found: Sequence[Launch], count: str, size: int) -> list[Node]:
-    """Where the grid ``(count + size - 1) / size`` writes the size, or the size less one, as a number."""
+    """The nodes in the grid ``(count + size - 1) / size`` that are the size, or the size less one, as a number."""
     program, grid = kernel.program, launch.grid
     if grid.type == "identifier":
         value = initial_value(program, grid)
         if value is None or len(value) != 1:
-            raise Refused(f"the grid of the launch on line {line_of(launch.node)} is not made in one place")
+            raise Refused(f"the grid of the launch on line {line_of(launch.node)} is not computed in one place")
         _check_used_only(kernel, grid, [each.node for each in found])
         _check_stays(kernel, launch, count)
         grid = bare(value[0])
@@ -85,7 +86,7 @@ def _sizes_in_grid(kernel: Kernel, launch: Launch, found: Sequence[Launch], coun
 
 
 def _check_stays(kernel: Kernel, launch: Launch, count: str) -> None:
-    """The count must be the same at the launch as where the grid was made from it."""
+    """The count must not change between the computation of the grid and the launch."""
     function = next((each for each in above(launch.node) if each.type == "function_definition"), launch.node)
     names = set(re.findall(r"\w+", count)) & kernel.program.changed_in(function)
     changed = {name for name in names if file_constant(kernel.program, name) is None}
@@ -94,7 +95,7 @@ def _check_stays(kernel: Kernel, launch: Launch, count: str) -> None:
 
 
 def _number_beside(program: Program, dividend: Node, side: str, size: int, name: str) -> list[Node]:
-    """The size in ``count + size - 1``, where it is written as a number."""
+    """The node of the size in ``count + size - 1``, where it is written as a number."""
     if integer(name) is None:
         return []
     first = child(dividend, "left")
@@ -105,7 +106,7 @@ def _number_beside(program: Program, dividend: Node, side: str, size: int, name:
 
 
 def _definition(kernel: Kernel, launch: Launch, found: Sequence[Launch], size: int) -> Replacement:
-    """Where the constant that is the block gets its value, which nothing but these launches may use."""
+    """Replace the value of the constant that is the block, which only these launches may use."""
     program, name = kernel.program, kernel.program.text(launch.block)
     allowed = [each.node for each in found]
     allowed += [part for part in kernel.definition.children if part.type == "launch_bounds"]
@@ -137,7 +138,7 @@ def _value_of(kernel: Kernel, launch: Launch, name: str) -> Node:
 
 
 def _check_used_only(kernel: Kernel, name: Node, allowed: Sequence[Node]) -> None:
-    """A name whose value changes may be used to configure these launches, and nowhere else."""
+    """A constant whose value changes may be used only to configure these launches."""
     program, text = kernel.program, kernel.program.text(name)
     if program.in_macros(text):
         raise Refused(f"a macro mentions {text}")
@@ -157,7 +158,7 @@ def _configures(place: Node, node: Node) -> bool:
 
 
 def _larger_bounds(kernel: Kernel) -> Iterator[Replacement]:
-    """``__launch_bounds__`` must allow the new blocks; a name there is the block's own and changes with it."""
+    """``__launch_bounds__`` must allow the new blocks; the block's constant there changes with the block."""
     for bounds in (node for node in kernel.definition.children if node.type == "launch_bounds"):
         threads = meaningful(bounds)[0]
         value = constant(kernel.program, threads)

@@ -1,9 +1,9 @@
 """Make the patch that replaces an integer divisor, a kernel argument, by the constant that every launch passes.
 
-``constant_divisor`` refuses where the launches of the file do not all pass the same named constant.
+``constant_divisor`` takes a ``Kernel``, returns a ``Change``, and raises ``Refused`` if launches pass different values.
 
-Divisions by literals and other constants need no edit: nvcc turns them into multiplications and shifts by itself. That
-an argument is a power of two can never be seen; that it is always the same named constant can.
+Divisions by literals and other constants need no edit: nvcc converts them to multiplications and shifts. The source
+does not show that an argument is a power of two, but it shows that all launches pass the same named constant.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def constant_divisor(kernel: Kernel, lines: Sequence[int]) -> Change:
 
     Args:
         kernel: The kernel.
-        lines: Where the divisions are; all of the kernel where there are none.
+        lines: The lines with the divisions; empty for the complete kernel.
 
     Raises:
         Refused: No divisor is an argument, or not every launch passes the same constant of this file.
@@ -44,8 +44,8 @@ def constant_divisor(kernel: Kernel, lines: Sequence[int]) -> Change:
     known = {name: _constant_of(kernel, name) for name in sorted(names) if name in kernel.parameters}
     if not known:
         if all(constant(kernel.program, each) is not None for each in divisors):
-            raise Refused("the divisors are constants, and nvcc already divides by those without a division")
-        raise Refused("the divisors are no arguments, so the source does not show what they are")
+            raise Refused("the divisors are constants, for which nvcc already avoids the division")
+        raise Refused("the divisors are not arguments, so the source does not show their values")
     replacements = [
         Replacement(each.start_byte, each.end_byte, _as_type(kernel, known[name], name))
         for each in divisors
@@ -64,7 +64,7 @@ def _constant_of(kernel: Kernel, name: str) -> str:
         or len(kernel.declared[name]) != 1
         or of_type(kernel.parameters[name].type) is not Kind.INTEGER
     ):
-        raise Refused(f"{name} changes in {kernel.name}, or is no plain integer")
+        raise Refused(f"{name} changes in {kernel.name}, or is not a plain integer")
     found = launches(kernel)
     position = list(kernel.parameters).index(name)
     texts = {_argument(kernel, launch, position) for launch in found}
@@ -76,7 +76,7 @@ def _constant_of(kernel: Kernel, name: str) -> str:
     for launch in found:
         value = constant(kernel.program, launch.arguments[position])
     if defined is None or value is None or value < 1 or text in kernel.declared:
-        raise Refused(f"launches pass {text} for {name}, which is no constant that the kernel could name")
+        raise Refused(f"launches pass {text} for {name}, which is not a constant that the kernel could use")
     if defined.start_byte > kernel.definition.start_byte:
         raise Refused(f"{text} is defined after {kernel.name}")
     return text
@@ -89,7 +89,7 @@ def _argument(kernel: Kernel, launch: Launch, position: int) -> str:
 
 
 def _as_type(kernel: Kernel, text: str, name: str) -> str:
-    """The constant in the parameter's type, so that signs and widths stay as they are."""
+    """The constant, cast to the parameter's type, so that sign and width stay the same."""
     kind = re.sub(r"\s+", " ", kernel.parameters[name].type)
     return text if kind == "int" and _is_int(kernel, text) else f"static_cast<{kind}>({text})"
 

@@ -1,6 +1,7 @@
 """Evaluate integer expressions of a CUDA source at parse time: literals, macros, constants and arithmetic over them.
 
-``constant`` returns the value, or None where it is not fixed; ``macro`` and ``file_constant`` find the definition.
+``constant`` takes a ``Program`` and a tree-sitter node -> int, or None where it is not fixed.
+``integer`` reads a literal; ``macro`` and ``file_constant`` find definitions.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def constant(program: Program, node: Node, depth: int = 0) -> int | None:
 
 
 def integer(literal: str) -> int | None:
-    """The value of an integer literal of C++, with the sign that the grammar may count to it."""
+    """The value of an integer literal of C++, with the sign that the grammar may include."""
     digits = _INTEGER.match(literal.replace("'", ""))
     if not digits:
         return None
@@ -83,7 +84,7 @@ def integer(literal: str) -> int | None:
 
 
 def macro(program: Program, name: str) -> Node | None:
-    """The definition of an object-like macro that has one, whatever the compiler's options say."""
+    """The definition of an object-like macro, if it has exactly one under any compiler options."""
     found = [node for node in program.index["preproc_def"] if program.text(child(node, "name")) == name]
     functions = [node for node in program.index["preproc_function_def"] if program.text(child(node, "name")) == name]
     undefined = any(
@@ -96,7 +97,7 @@ def macro(program: Program, name: str) -> Node | None:
 
 
 def _conditional(program: Program, node: Node) -> bool:
-    """Whether a condition other than an include guard decides if the line counts."""
+    """Whether the line depends on a condition of the preprocessor other than an include guard."""
     for parent in above(node):
         if parent.type in {"preproc_if", "preproc_elif", "preproc_else"}:
             return True
@@ -112,7 +113,7 @@ def _conditional(program: Program, node: Node) -> bool:
 
 
 def file_constant(program: Program, name: str) -> Node | None:
-    """Where a constant of the whole file is defined: a macro, or a const or constexpr variable outside functions."""
+    """The definition of a constant of the file: a macro, or a const or constexpr variable outside functions."""
     variables = _file_variables(program, name)
     as_macro = macro(program, name)
     if as_macro is not None:
@@ -121,7 +122,7 @@ def file_constant(program: Program, name: str) -> Node | None:
 
 
 def _file_variables(program: Program, name: str) -> list[Node]:
-    """Constants of this name outside functions; one that may change or is a member of something is none."""
+    """Constants of this name outside functions, without variables that may change and without members."""
     found = []
     for node in program.index["declaration"]:
         for declared_name, declared in program.declarations(node):
@@ -157,7 +158,7 @@ def _named_constant(program: Program, node: Node, depth: int) -> int | None:
 
 
 def _macro_value(program: Program, node: Node, depth: int) -> int | None:
-    """A macro's body, read as an expression where its own names mean what they mean in the file."""
+    """The value of a macro's body, parsed as an expression, with its names resolved in the file."""
     body = node.child_by_field_name("value")
     if body is None:
         return None
@@ -167,7 +168,7 @@ def _macro_value(program: Program, node: Node, depth: int) -> int | None:
         return literal if re.fullmatch(r"[\w']+|\(\s*[\w']+\s*\)", words) else None
     names = set(re.findall(r"\b[A-Za-z_]\w*\b", words))
     if not re.fullmatch(r"\(.*\)", words) and not re.fullmatch(r"\w+", words):
-        return None  # without parentheses its parts join what stands beside the name
+        return None  # without parentheses its parts would bind to the operators beside the name
     values = {name: _of_file(program, name, depth + 1) for name in names}
     if depth > _DEEPEST or any(value is None for value in values.values()):
         return None

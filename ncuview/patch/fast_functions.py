@@ -1,6 +1,6 @@
 """Make the patch that replaces single-precision math calls and divisions by CUDA's fast intrinsics (``__sinf``).
 
-``fast_functions`` edits the lines of a finding; the results are less exact, which the change states.
+``fast_functions`` takes a ``Kernel`` and lines, and returns a ``Change``, which states that results are less exact.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def fast_functions(kernel: Kernel, lines: Sequence[int]) -> Change:
 
     Args:
         kernel: The kernel.
-        lines: Where precise functions cost instructions; all of the kernel where there are none.
+        lines: The lines where precise functions cost instructions; empty for the complete kernel.
 
     Raises:
-        Refused: There is nothing on these lines of which the source shows that it is single precision.
+        Refused: These lines have no call or division that the source shows to be single precision.
     """
     names: dict[str, str] = {}
     replacements: list[Replacement] = []
@@ -43,10 +43,10 @@ def fast_functions(kernel: Kernel, lines: Sequence[int]) -> Change:
             elif node.type == "binary_expression" and operator(node) == "/":
                 replacements += _faster_division(kernel, arithmetic, node, names)
     if not replacements:
-        raise Refused("these lines call no precise function and divide nothing that is known to be single precision")
+        raise Refused("these lines have no precise function and no division that is known to be single precision")
     return Change(
         f"Use {' and '.join(dict.fromkeys(names.values()))}",
-        "results that are right to about 22 bits, for arguments that are neither huge nor tiny, are exact enough",
+        "results with about 22 correct bits, for arguments that are neither huge nor tiny, are exact enough",
         tuple(replacements),
     )
 

@@ -1,6 +1,6 @@
 """Make the patch that gives double literals the suffix ``f``, and math calls their float form, in float expressions.
 
-``float_literals`` edits an expression only where everything else in it is single precision.
+``float_literals`` takes a ``Kernel`` -> ``Change``; it edits only expressions that are otherwise single precision.
 """
 
 from __future__ import annotations
@@ -36,28 +36,29 @@ def float_literals(kernel: Kernel, lines: Sequence[int]) -> Change:
 
     Args:
         kernel: The kernel.
-        lines: Where the finding saw double precision; one of them must change.
+        lines: The lines where the finding saw double precision; one of them must change.
 
     Raises:
         Refused: Nothing changes there.
     """
     literals: list[Node] = []
     functions: list[Node] = []
-    kept: list[Node] = []
+    unchanged: list[Node] = []
     for function in own_functions(kernel):
         for literal, expression in _doubles(kernel, function):
             names = _singled(kernel, function, expression)
             if names is None:
-                kept.append(literal)
+                unchanged.append(literal)
             else:
                 literals += [literal] if literal.type == "number_literal" else []
                 functions += names
     changed = [*literals, *functions]
-    if not changed and kept:
-        raise Refused(f"line {line_of(kept[0])} computes with a double, or with a type that the source does not show")
+    if not changed and unchanged:
+        line = line_of(unchanged[0])
+        raise Refused(f"line {line} computes with a double, or with a type that the source does not show")
     if not changed:
         raise Refused(
-            f"{kernel.name} and what it alone calls have no double literal and no function of double precision"
+            f"{kernel.name} and functions that only it calls have no double literal and no double-precision function"
         )
     if lines and not any(_near(node, lines) for node in changed):
         raise Refused("no literal on these lines can be made single precision safely")
@@ -79,7 +80,7 @@ def _near(node: Node, lines: Sequence[int]) -> bool:
 
 
 def _doubles(kernel: Kernel, function: Node) -> Iterator[tuple[Node, Node]]:
-    """Double literals, and calls that integers make double, with the whole expression around each."""
+    """Double literals, and calls that are double because of integers, each with its complete expression."""
     for node in within(child(function, "body")):
         literal = node.type == "number_literal" and _is_double(kernel.program.text(node))
         call = node.type == "call_expression" and kernel.program.text(child(node, "function")) in MATH
@@ -97,7 +98,7 @@ def _is_double(text: str) -> bool:
 
 
 def _is_math(kernel: Kernel, call: Node | None) -> bool:
-    """Whether what a call's arguments are decides in which precision it computes."""
+    """Whether the types of a call's arguments select its precision."""
     if call is None or call.type != "call_expression":
         return False
     function = child(call, "function")
@@ -107,7 +108,7 @@ def _is_math(kernel: Kernel, call: Node | None) -> bool:
 
 
 def _singled(kernel: Kernel, function: Node, expression: Node) -> list[Node] | None:
-    """The functions of an expression to rename for all of it to be single precision; None where that is not safe."""
+    """The functions to rename so that an expression is single precision; None where that is not safe."""
     program = kernel.program
     literals = {
         node.start_byte
@@ -131,7 +132,7 @@ def _singled(kernel: Kernel, function: Node, expression: Node) -> list[Node] | N
 
 
 def _integers(arithmetic: Arithmetic, call: Node) -> bool:
-    """Integers choose the double form of a function."""
+    """Whether all arguments are integers, which select the double form of a function."""
     return any(arithmetic.kind(each) is Kind.INTEGER for each in meaningful(child(call, "arguments")))
 
 
@@ -170,5 +171,5 @@ def _goes_to_single(kernel: Kernel, function: Node, expression: Node) -> bool:
 
 def _suffix(kernel: Kernel, literal: Node) -> Replacement:
     text = kernel.program.text(literal)
-    whole = not any(letter in text for letter in ".eE")
-    return Replacement(literal.end_byte, literal.end_byte, ".0f" if whole else "f")
+    is_integer = not any(letter in text for letter in ".eE")
+    return Replacement(literal.end_byte, literal.end_byte, ".0f" if is_integer else "f")

@@ -1,6 +1,6 @@
 """Determine from a kernel's syntax tree how an array index changes between neighbouring threads along an axis.
 
-``walk`` classifies it as constant, stride 1, larger stride or unknown; ``varying`` lists the names that depend on it.
+``stride_of`` gives an index node's ``Stride``; ``varying`` lists the names that depend on the axis.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 _DEEPEST = 40
 
 
-class Walk(Enum):
-    """What an index does from one thread to the next along an axis."""
+class Stride(Enum):
+    """The difference of an index between one thread and the next along an axis."""
 
-    STAYS = 0
-    STEPS = 1
-    STRIDES = 2
+    ZERO = 0
+    ONE = 1
+    LARGER = 2
     UNKNOWN = 3
 
 
 def varying(kernel: Kernel, axis: str) -> frozenset[str]:
-    """What may depend on ``threadIdx.x`` or another axis: variables, and with ``[]`` behind it what a pointer leads to.
+    """The names that may depend on ``threadIdx.x`` or another axis: variables, and pointers with ``[]`` for elements.
 
-    What a function, assembly or a reference may change counts as depending on everything.
+    A variable that a function, assembly or a reference may change counts as depending on every axis.
     """
     flows = list(_flows(kernel))
     found = {name for source, name in flows if _mentions(kernel, source, axis)}
@@ -46,7 +46,7 @@ def varying(kernel: Kernel, axis: str) -> frozenset[str]:
 
 
 def _handed_out(kernel: Kernel) -> set[str]:
-    """The names that may change without an assignment that is seen."""
+    """The names that may change without a visible assignment."""
     found: set[str] = set()
     for node in kernel.of_type("call_expression", "gnu_asm_expression", "lambda_expression", "reference_declarator"):
         if node.type != "call_expression" or not takes_values(kernel.program.text(child(node, "function"))):
@@ -55,7 +55,7 @@ def _handed_out(kernel: Kernel) -> set[str]:
 
 
 def _flows(kernel: Kernel) -> Iterator[tuple[Node, str]]:
-    """Expressions with the names that get their values, or are chosen by them."""
+    """Expressions, each with a name whose value or choice depends on it."""
     for name, all_declared in kernel.declared.items():
         for declared in all_declared:
             if declared.value is not None:
@@ -83,57 +83,57 @@ def _words(kernel: Kernel, node: Node) -> frozenset[str]:
 
 
 def depends(kernel: Kernel, node: Node, axis: str, names: frozenset[str]) -> bool:
-    """Whether an expression depends on an axis, given what else does."""
+    """Whether an expression depends on an axis, given the names that do."""
     return _mentions(kernel, node, axis) or bool(_words(kernel, node) & names)
 
 
-def walk(kernel: Kernel, node: Node, axis: str, names: frozenset[str], depth: int = 0) -> Walk:
-    """How an index moves from one thread to the next along an axis such as ``threadIdx.x``.
+def stride_of(kernel: Kernel, node: Node, axis: str, names: frozenset[str], depth: int = 0) -> Stride:
+    """The stride of an index between one thread and the next along an axis such as ``threadIdx.x``.
 
     Args:
-        kernel: Whose code it is.
+        kernel: The kernel with the index.
         node: The index.
         axis: The axis, as it is written.
-        names: What ``varying`` gives for that axis.
+        names: The result of ``varying`` for that axis.
         depth: How many names have been resolved.
     """
     node = bare(node)
     if not depends(kernel, node, axis, names):
-        return Walk.STAYS
-    step = partial(walk, kernel, axis=axis, names=names, depth=depth + 1)
+        return Stride.ZERO
+    step = partial(stride_of, kernel, axis=axis, names=names, depth=depth + 1)
     if depth > _DEEPEST:
-        return Walk.UNKNOWN
+        return Stride.UNKNOWN
     if node.type == "field_expression":
-        return Walk.STEPS if kernel.program.text(node) == axis else Walk.UNKNOWN
+        return Stride.ONE if kernel.program.text(node) == axis else Stride.UNKNOWN
     if node.type == "identifier":
-        return _walk_of_name(kernel, node, axis, names, depth)
+        return _stride_of_name(kernel, node, axis, names, depth)
     if node.type == "cast_expression":
         return step(child(node, "value"))
     if node.type == "binary_expression" and operator(node) in {"+", "-"}:
         left, right = step(child(node, "left")), step(child(node, "right"))
-        if Walk.UNKNOWN in {left, right}:
-            return Walk.UNKNOWN
-        both = left is not Walk.STAYS and right is not Walk.STAYS
-        return Walk.STRIDES if both else max(left, right, key=lambda each: each.value)
+        if Stride.UNKNOWN in {left, right}:
+            return Stride.UNKNOWN
+        both = left is not Stride.ZERO and right is not Stride.ZERO
+        return Stride.LARGER if both else max(left, right, key=lambda each: each.value)
     if node.type == "binary_expression" and operator(node) == "*":
         sides = child(node, "left"), child(node, "right")
         if any(constant(kernel.program, side) == 1 for side in sides):
             return max((step(side) for side in sides), key=lambda each: each.value)
         kinds = {step(side) for side in sides}
-        return Walk.UNKNOWN if Walk.UNKNOWN in kinds else Walk.STRIDES
-    return Walk.UNKNOWN
+        return Stride.UNKNOWN if Stride.UNKNOWN in kinds else Stride.LARGER
+    return Stride.UNKNOWN
 
 
-def _walk_of_name(kernel: Kernel, node: Node, axis: str, names: frozenset[str], depth: int) -> Walk:
+def _stride_of_name(kernel: Kernel, node: Node, axis: str, names: frozenset[str], depth: int) -> Stride:
     name = kernel.program.text(node)
     value = kernel.value_of(name)
     if value is None:
         value = _start_of_loop(kernel, name, axis, names)
-    return Walk.UNKNOWN if value is None else walk(kernel, value, axis, names, depth + 1)
+    return Stride.UNKNOWN if value is None else stride_of(kernel, value, axis, names, depth + 1)
 
 
 def _start_of_loop(kernel: Kernel, name: str, axis: str, names: frozenset[str]) -> Node | None:
-    """Where a counter begins that all threads move by the same amount."""
+    """The initial value of a counter that all threads change by the same amount."""
     declared = kernel.declared.get(name, ())
     if len(declared) != 1 or declared[0].value is None or name in _handed_out(kernel):
         return None

@@ -1,6 +1,6 @@
 """Make the patch that relaxes a kernel's ``__launch_bounds__``, so that the compiler may use more registers per thread.
 
-``launch_bounds`` drops the minimum of blocks, or lowers the maximum of threads to the block size of the launches.
+``launch_bounds`` takes a ``Kernel`` -> ``Change``: no minimum of blocks, or the launches' block size as maximum.
 """
 
 from __future__ import annotations
@@ -18,33 +18,34 @@ if TYPE_CHECKING:
 
 
 def launch_bounds(kernel: Kernel, lines: Sequence[int]) -> Change:
-    """Drop the number of blocks that bounds registers, or promise blocks no larger than those that are launched.
+    """Drop the minimum of blocks, which limits registers, or lower the maximum of threads to the launches' block size.
 
     Args:
         kernel: The kernel.
-        lines: Unused: registers are given to the whole kernel.
+        lines: Unused: registers are allocated to the complete kernel.
 
     Raises:
-        Refused: Nothing in the source bounds registers, or the blocks of the launches are not known.
+        Refused: Nothing in the source limits registers, or the blocks of the launches are not known.
     """
     del lines
     bounds = _bounds(kernel)
     threads, *further = meaningful(bounds)
     if any(each.type == "comment" for each in within(bounds)):
-        raise Refused("__launch_bounds__ has a comment in it")
+        raise Refused("__launch_bounds__ contains a comment")
     if further:
         cut = Replacement(threads.end_byte, further[-1].end_byte, "")
         return Change("Let the compiler choose how many blocks fit", "", (cut,))
     promised = constant(kernel.program, threads)
     x, y, z = block_of(kernel)
     if promised is None or promised <= x * y * z:
-        raise Refused(f"__launch_bounds__ promises no more threads than the {x * y * z} of the launches")
+        raise Refused(f"__launch_bounds__ already allows no more threads than the {x * y * z} of the launches")
     lower = Replacement(threads.start_byte, threads.end_byte, str(x * y * z))
-    return Change(f"Promise blocks of {x * y * z} threads", "no launch outside this file has larger blocks", (lower,))
+    assumes = "no launch outside this file has larger blocks"
+    return Change(f"Limit blocks to {x * y * z} threads", assumes, (lower,))
 
 
 def _bounds(kernel: Kernel) -> Node:
     found = [node for node in kernel.definition.children if node.type == "launch_bounds"]
     if len(found) != 1 or not meaningful(found[0]):
-        raise Refused(f"no __launch_bounds__ of {kernel.name} bounds its registers")
+        raise Refused(f"no __launch_bounds__ of {kernel.name} limits its registers")
     return found[0]

@@ -1,6 +1,8 @@
-"""Find in a CUDA source the launches ``kernel<<<grid, block>>>(arguments)`` of a kernel, and its prototypes.
+"""Find the launches ``kernel<<<grid, block>>>(arguments)`` and the prototypes of a parsed source's ``Kernel``.
 
-``block_of`` evaluates their common block size, ``initial_value`` the initial value of a host variable (``dim3 block``).
+``launches``, ``prototypes`` and ``block_of`` (their common block) take a ``Kernel`` and raise ``Refused`` if unsure.
+``launches`` gives ``Launch``es of tree-sitter nodes; ``initial_value`` gives the parts that a host variable such as
+``dim3 block(32, 8)`` is initialised with.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ class Launch:
 
 
 def prototypes(kernel: Kernel) -> list[Node]:
-    """The kernel's declarations apart from its definition, explicit instantiations among them.
+    """The kernel's declarations without its definition, but with explicit instantiations.
 
     Raises:
         Refused: Its name is used in a way that is neither a declaration nor a launch.
@@ -53,10 +55,10 @@ def launches(kernel: Kernel) -> list[Launch]:
     """All launches of a kernel.
 
     Raises:
-        Refused: There may be launches that this file does not show, or it shows none.
+        Refused: Launches outside this file are possible, or it contains none.
     """
     if PurePath(kernel.program.path).suffix in _HEADERS:
-        raise Refused(f"{kernel.name} stands in a header, so not all of its launches can be seen")
+        raise Refused(f"{kernel.name} is defined in a header, so not all of its launches can be seen")
     prototypes(kernel)
     found = [launch for node in _uses(kernel) if (launch := _launch_of(node)) is not None]
     if not found:
@@ -68,7 +70,7 @@ def block_of(kernel: Kernel) -> Extent:
     """The block that every launch of a kernel has.
 
     Raises:
-        Refused: Not all launches are seen, or they have different blocks or ones that are no constants.
+        Refused: Launches outside this file are possible, or the blocks differ or are not constant.
     """
     sizes = {_extent(kernel.program, launch) for launch in launches(kernel)}
     if len(sizes) > 1:
@@ -77,7 +79,7 @@ def block_of(kernel: Kernel) -> Extent:
 
 
 def initial_value(program: Program, node: Node) -> Sequence[Node] | None:
-    """What a host variable was made from, as a list of parts, where it never changes: ``dim3 block(32, 8)``."""
+    """The parts of the initial value of a host variable that never changes: 32 and 8 of ``dim3 block(32, 8)``."""
     function = next((parent for parent in above(node) if parent.type == "function_definition"), None)
     if function is None or node.type != "identifier":
         return None
@@ -135,7 +137,7 @@ def _extent(program: Program, launch: Launch) -> Extent:
     sizes = [constant(program, part) for part in _parts(program, launch.block)]
     x, y, z = [*sizes, 1, 1][:3]
     if x is None or y is None or z is None or min(x, y, z) < 1:
-        raise Refused(f"the block of the launch on line {line_of(launch.node)} is no constant of this file")
+        raise Refused(f"the block of the launch on line {line_of(launch.node)} is not a constant of this file")
     return x, y, z
 
 
@@ -154,7 +156,7 @@ def _parts(program: Program, node: Node) -> Sequence[Node]:
 
 
 def _parsed_as_function(program: Program, function: Node, name: str) -> Sequence[Node] | None:
-    """`dim3 block(BX, BY);` reads like the declaration of a function from types BX and BY."""
+    """`dim3 block(BX, BY);` is parsed as the declaration of a function with parameters of types BX and BY."""
     for node in program.index["declaration"]:
         inside = function.start_byte <= node.start_byte < function.end_byte
         declarator = node.child_by_field_name("declarator")

@@ -1,4 +1,7 @@
-"""Recognise counting ``for`` loops in a kernel's syntax tree: counter, first value, step and number of iterations."""
+"""Recognise counting ``for`` loops in a kernel's syntax tree: counter, first value, step and number of iterations.
+
+``counted`` takes a ``Kernel`` and a for statement's node, and returns ``Counted`` or None.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +18,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Counted:
-    """``for (int i = first; i < bound; i += step)`` whose body leaves the counter alone.
+    """``for (int i = first; i < bound; i += step)`` whose body does not change the counter.
 
     Attributes:
         node: The loop.
         name: The counter.
-        first: Where it begins; None where the source does not fix it.
-        step: What is added in each turn, negative where it counts down; None where the source does not fix it.
-        turns: How often it runs, breaks left aside; None where the source does not fix it.
+        first: Its first value; None where the source does not fix it.
+        step: The increment per iteration, negative where it counts down; None where the source does not fix it.
+        iterations: Their number without ``break``; None where the source does not fix it.
     """
 
     node: Node
     name: str
     first: int | None
     step: int | None
-    turns: int | None
+    iterations: int | None
 
 
 def counted(kernel: Kernel, node: Node) -> Counted | None:
@@ -53,8 +56,10 @@ def counted(kernel: Kernel, node: Node) -> Counted | None:
     if moving or name in {program.text(each) for each in within(bound)}:
         return None
     first, last = constant(program, value), constant(program, bound)
-    turns = None if first is None or last is None or step is None else _turns(first, operator(condition), last, step)
-    return Counted(node, name, first, step, turns)
+    iterations = (
+        None if first is None or last is None or step is None else _iterations(first, operator(condition), last, step)
+    )
+    return Counted(node, name, first, step, iterations)
 
 
 def _start(kernel: Kernel, initializer: Node) -> tuple[str, Node] | None:
@@ -72,7 +77,7 @@ def _start(kernel: Kernel, initializer: Node) -> tuple[str, Node] | None:
 
 
 def _step(kernel: Kernel, update: Node, name: str) -> tuple[bool, int | None]:
-    """Whether the counter moves by the same amount in each turn, and by which."""
+    """Whether the counter changes by the same amount in each iteration, and by which."""
     program = kernel.program
     if update.type == "update_expression" and program.text(child(update, "argument")) == name:
         return True, 1 if operator(update) == "++" else -1
@@ -90,12 +95,12 @@ def _step(kernel: Kernel, update: Node, name: str) -> tuple[bool, int | None]:
 _UNSTEADY = {"call_expression", "subscript_expression", "pointer_expression"}
 
 
-def _turns(first: int, comparison: str, last: int, step: int) -> int | None:
+def _iterations(first: int, comparison: str, last: int, step: int) -> int | None:
     if not _HOLDS[comparison](first, last):
         return 0
     distance = last - first + {"<=": 1, ">=": -1}.get(comparison, 0)
     if distance * step <= 0 or (comparison == "!=" and distance % step):
-        return None  # it ends by overflow, or never
+        return None  # the loop ends by overflow, or never
     return -(-distance // step)
 
 

@@ -1,4 +1,7 @@
-"""Refuse to patch a kernel that uses a name which its file does not define: it may be a macro with any meaning."""
+"""Refuse to patch a ``Kernel`` that uses a name which its file does not define: it may be a macro with any meaning.
+
+``check_known_names`` raises ``Refused`` with the name and its line.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,10 @@ _LITERAL = re.compile(r"^[\s()]*[-+]?[\d.][\w.+-]*[\s()]*$")
 
 
 def check_known_names(kernel: Kernel) -> None:
-    """Refuse a kernel that uses a name of which this file does not say what it is.
+    """Refuse a kernel that uses a name which this file does not define.
 
     Raises:
-        Refused: There is such a name.
+        Refused: It uses such a name.
     """
     program = kernel.program
     template = next((each for each in above(kernel.definition) if each.type == "template_declaration"), None)

@@ -1,6 +1,7 @@
 """Make the patch that pads the rows of a ``__shared__`` array by one word, which removes bank conflicts of columns.
 
-``pad_tile`` edits the declaration and all indices, and refuses where a use is unknown or 48 KiB would be exceeded.
+``pad_tile`` takes a ``Kernel`` -> ``Change`` of declaration and indices, or raises ``Refused`` if a use is unknown.
+It also refuses if static shared memory would exceed 48 KiB.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ class _Use:
     """``tile[row][column]``, or ``tile[row * width + column]``.
 
     Attributes:
-        node: The whole expression.
-        row: What chooses the row.
-        column: What is added to it.
-        width: Where the length of a row stands; None where brackets separate row and column.
+        node: The complete expression.
+        row: The row's index.
+        column: The column's index.
+        width: The node with the length of a row; None where brackets separate row and column.
     """
 
     node: Node
@@ -48,11 +49,11 @@ class _Use:
 
 
 def pad_tile(kernel: Kernel, lines: Sequence[int]) -> Change:
-    """Lengthen the rows of the tile that these lines walk down by a word.
+    """Pad the rows of the tile whose columns these lines access by one word.
 
     Args:
         kernel: The kernel.
-        lines: Where accesses meet in a bank; all of the kernel where there are none.
+        lines: The lines with bank conflicts; empty for the complete kernel.
 
     Raises:
         Refused: No array can be padded with all its uses known.
@@ -73,7 +74,7 @@ def pad_tile(kernel: Kernel, lines: Sequence[int]) -> Change:
     _check_size(kernel, padded)
     return Change(
         f"Pad {' and '.join(padded)} by one word per row",
-        f"no index into {' or '.join(padded)} runs over the end of a row into the next",
+        f"no index into {' or '.join(padded)} exceeds the end of a row to reach the next",
         tuple(replacements),
     )
 
@@ -90,7 +91,7 @@ def _padded(kernel: Kernel, name: str, lines: Sequence[int]) -> list[Replacement
         raise Refused(f"a macro mentions {name}")
     dimensions = {len(each.sizes) for each in declared}
     if len(dimensions) != 1 or 0 in dimensions:
-        raise Refused(f"{name} is no array, or one of several shapes")
+        raise Refused(f"{name} is not an array, or has several shapes")
     elements = {max(1, _WORD // _BYTES.get(each.type, _WORD)) for each in declared}
     if len(elements) != 1:
         raise Refused(f"{name} is declared with types of different sizes")
@@ -98,7 +99,7 @@ def _padded(kernel: Kernel, name: str, lines: Sequence[int]) -> list[Replacement
     if flat:
         check_known_names(kernel)
     uses = [_flat_use(kernel, node) if flat else _use(kernel, node, *dimensions) for node in kernel.uses(name)]
-    _check_walks_down(kernel, name, uses, lines)
+    _check_rows_differ(kernel, name, uses, lines)
     padding = elements.pop()
     return _in_index(kernel, name, uses, padding) if flat else _in_brackets(kernel, name, uses, padding)
 
@@ -142,12 +143,12 @@ def _check_only_an_element(kernel: Kernel, node: Node, place: Node, *, complete:
     measured = outer is not None and outer.type == "sizeof_expression"
     if not complete or measured or (addressed and not _atomic(kernel, outer)):
         raise Refused(
-            f"line {line_of(node)} takes the address of {name}, or of a row of it, so where it leads is unknown"
+            f"line {line_of(node)} takes the address of {name}, or of a row of it, so further accesses are unknown"
         )
 
 
 def _atomic(kernel: Kernel, node: Node | None) -> bool:
-    """Whether an address only says which element an atomic function changes."""
+    """Whether an address only selects the element that an atomic function changes."""
     call = node.parent.parent if node is not None and node.parent is not None else None
     is_call = call is not None and call.type == "call_expression"
     return bool(call and is_call and re.match(r"atomic[A-Z]\w*$", kernel.program.text(child(call, "function"))))
@@ -169,7 +170,7 @@ def _row_and_width(kernel: Kernel, product: Node) -> tuple[Node, Node] | None:
     return None
 
 
-def _check_walks_down(kernel: Kernel, name: str, uses: Sequence[_Use], lines: Sequence[int]) -> None:
+def _check_rows_differ(kernel: Kernel, name: str, uses: Sequence[_Use], lines: Sequence[int]) -> None:
     """Padding only helps where the lanes of a warp are in different rows."""
     names = varying(kernel, "threadIdx.x")
     here = [use for use in uses if not lines or on_lines(use.node, lines)]
@@ -187,7 +188,7 @@ def _in_brackets(kernel: Kernel, name: str, uses: Sequence[_Use], padding: int) 
     for use in uses:
         fixed = all(constant(program, row) is not None for row in use.row)
         if fixed and any(constant(program, part) is None for part in use.column):
-            raise Refused(f"line {line_of(use.node)} may run over the end of a row of {name} on purpose")
+            raise Refused(f"line {line_of(use.node)} may exceed the end of a row of {name} on purpose")
     found = []
     for declared in kernel.declared[name]:
         size = declared.sizes[-1]
@@ -203,7 +204,7 @@ def _in_brackets(kernel: Kernel, name: str, uses: Sequence[_Use], padding: int) 
 
 
 def _plus(node: Node, padding: int, inner: Node) -> list[Replacement]:
-    """``node + padding``, in parentheses where its operator binds less than a sum."""
+    """``node + padding``, in parentheses where its operator has lower precedence than a sum."""
     loose = (
         inner == node
         and node.type not in {"number_literal", "identifier"}
@@ -227,7 +228,7 @@ def _in_index(kernel: Kernel, name: str, uses: Sequence[_Use], padding: int) -> 
         size = declared.sizes[0]
         total = constant(program, size) if size is not None else None
         if size is None or total is None or total % width:
-            raise Refused(f"{name} does not hold a whole number of rows of {width}")
+            raise Refused(f"the size of {name} is not a multiple of its row length {width}")
         _check_not_padded(name, width, _BYTES.get(declared.type, _WORD))
         for use in uses:
             _check_column(kernel, name, use, uses, width, total // width)
@@ -246,10 +247,10 @@ def _longer_size(kernel: Kernel, size: Node, text: str, width: int, rows: int, p
 
 
 def _check_column(kernel: Kernel, name: str, use: _Use, uses: Sequence[_Use], width: int, rows: int) -> None:
-    """A column must end before the next row begins.
+    """A column's index must stay below the length of a row.
 
-    It does when its greatest value is known, and also when the same expression chooses a row elsewhere: what stays
-    within the array's rows stays within a row that is at least as long.
+    It does if its greatest value is known to, and also if the same expression is the index of a row elsewhere: an index
+    below the number of rows is below a row length that is not smaller.
     """
     highest = [_highest(kernel, term) for term in use.column]
     known = [value for value in highest if value is not None]
@@ -262,7 +263,7 @@ def _check_column(kernel: Kernel, name: str, use: _Use, uses: Sequence[_Use], wi
 
 
 def _highest(kernel: Kernel, node: Node) -> int | None:
-    """The greatest value of a term that begins at zero, where the code shows it."""
+    """The greatest value of a term whose least value is zero, where the code shows it."""
     value = constant(kernel.program, node)
     if value is not None:
         return value if value >= 0 else None
@@ -290,14 +291,14 @@ def _counter_limit(kernel: Kernel, name: str) -> int | None:
     if len(found) != 1 or len(kernel.declared.get(name, ())) != 1:
         return None
     (loop,) = found
-    first, count, step = loop.first, loop.turns, loop.step
+    first, count, step = loop.first, loop.iterations, loop.step
     if first is None or count is None or step is None or first < 0 or step < 0:
         return None
     return first + (count - 1) * step
 
 
 def _meaning(kernel: Kernel, node: Node, depth: int = 0) -> str:
-    """An expression with its names replaced by what they stand for, as comparable text."""
+    """An expression with its names replaced by their values, as comparable text."""
     node = bare(node)
     if node.type == "identifier" and depth < 10:
         value = kernel.value_of(kernel.program.text(node))
@@ -307,7 +308,7 @@ def _meaning(kernel: Kernel, node: Node, depth: int = 0) -> str:
 
 
 def _check_size(kernel: Kernel, padded: Sequence[str]) -> None:
-    """Static shared memory ends at 48 KiB; what is not known counts as nothing, and the compiler would say it."""
+    """Static shared memory is limited to 48 KiB; unknown sizes count as 0, and the compiler reports an excess."""
     total = 0
     for name, all_declared in kernel.declared.items():
         for declared in all_declared:
@@ -315,7 +316,7 @@ def _check_size(kernel: Kernel, padded: Sequence[str]) -> None:
                 total += _bytes(kernel, declared, padded=name in padded)
     if total > _STATIC_LIMIT:
         raise Refused(
-            f"with padding the kernel would need {total:,} bytes of static shared memory, and 49,152 are the limit"
+            f"with padding the kernel would need {total:,} bytes of static shared memory, above the limit of 49,152"
         )
 
 

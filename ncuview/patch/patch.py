@@ -1,6 +1,6 @@
 """The types of a source change (``Replacement``, ``Change``, ``Edit``, ``NoEdit``), and its diff for `git apply`.
 
-``Edit.diff`` writes the diff; ``Refused`` is raised by a change that cannot be made mechanically.
+``Edit.diff`` returns the diff as text; ``Refused`` is raised where a change cannot be made mechanically.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _QUOTED = {0x07: "a", 0x08: "b", 0x09: "t", 0x0A: "n", 0x0B: "v", 0x0C: "f", 0x0
 
 
 class Refused(Exception):
-    """A change cannot be made mechanically; the text says why. ``propose`` turns it into a NoEdit."""
+    """A change cannot be made mechanically, for the reason in the text. ``propose`` converts it to a NoEdit."""
 
 
 @dataclass(frozen=True, order=True)
@@ -28,11 +28,11 @@ class Replacement:
 
 @dataclass(frozen=True)
 class Change:
-    """What one kind of change does to a source.
+    """The replacements that a change makes in a source.
 
     Attributes:
-        title: What it does, as an order: ``Pad tile by one column``.
-        assumes: What must be true that the source does not show; empty where nothing is.
+        title: The change, as an imperative: ``Pad tile by one column``.
+        assumes: A condition that the source does not prove; empty where there is none.
         replacements: They do not overlap; insertions at one place keep their order.
     """
 
@@ -43,21 +43,21 @@ class Change:
 
 @dataclass(frozen=True)
 class NoEdit:
-    """No mechanical change: ``reason`` says in a sentence why not."""
+    """No mechanical change, and the ``reason`` as a sentence."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Edit:
-    """A change of the user's own source, ready to be shown or applied. Nothing is written."""
+    """A change of the user's own source, as a diff to show or apply. Nothing is written."""
 
     title: str
-    """What it does, as an order."""
+    """The change, as an imperative."""
     assumes: str
-    """What must be true that the source does not show; empty where nothing is."""
+    """A condition that the source does not prove; empty where there is none."""
     source: bytes
-    """The file as it is."""
+    """The unchanged file."""
     replacements: tuple[Replacement, ...]
 
     def diff(self, path: str) -> str:
@@ -85,14 +85,14 @@ class _Block:
 
 
 def _lines(text: bytes) -> list[bytes]:
-    """As git counts them: only a line feed ends a line."""
+    """The lines as git counts them: only a line feed ends a line."""
     lines = [line + b"\n" for line in text.split(b"\n")]
     lines[-1] = lines[-1][:-1]
     return lines if lines[-1] else lines[:-1]
 
 
 def _blocks(source: bytes, replacements: Sequence[Replacement]) -> Iterator[_Block]:
-    """Each run of touched lines with what it becomes, without equal lines at its ends."""
+    """Each run of changed lines with its new lines, without equal lines at its ends."""
     before = _lines(source)
     starts = [0]
     for line in before:
@@ -108,7 +108,7 @@ def _blocks(source: bytes, replacements: Sequence[Replacement]) -> Iterator[_Blo
 def _touched(
     starts: Sequence[int], replacements: Sequence[Replacement]
 ) -> Iterator[tuple[int, int, list[Replacement]]]:
-    """Runs of touched lines (first, behind the last) with the replacements in them."""
+    """Runs of changed lines (the first, the one after the last) with the replacements in them."""
     from bisect import bisect_right
 
     found: list[tuple[int, int, list[Replacement]]] = []
@@ -170,7 +170,7 @@ def _marked(mark: str, lines: Sequence[bytes]) -> Iterator[str]:
 
 
 def _file_name(name: str) -> str:
-    """The name as git writes it: quoted where it holds what a header cannot, and ended by a tab where it has spaces."""
+    """The name in git's form: quoted where a header cannot hold it as it is, and ended by a tab where it has spaces."""
     raw = name.encode("utf-8", "surrogateescape")
     if all(0x20 <= byte < 0x7F and byte not in _QUOTED for byte in raw):
         return f"{name}\t" if " " in name else name

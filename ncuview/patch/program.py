@@ -1,9 +1,8 @@
 """Parse a CUDA source by tree-sitter into a ``Program``, and find a ``Kernel`` in it with its declarations and uses.
 
-It also holds the functions that search and read syntax-tree nodes.
+``Program.read`` takes text, ``Program.kernel`` a name; functions such as ``within`` and ``child`` read tree nodes.
 
-The source is read as it stands, before its preprocessor: what a macro hides is unknown, and every question here
-answers so.
+The source is parsed without its preprocessor: code that a macro hides is unknown, and every result here allows for it.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _BY_VALUE = re.compile(
     r"|__u?int_as_float|make_(?:float|int|uint|double)[234]|isnan|isinf|printf|assert|dim3"
     r"|float|double|int|unsigned|bool|size_t|u?int\d+_t|static_cast<\w[\w ]*>)$"
 )
-"""Functions of CUDA that take all arguments by value and say nothing about threads."""
+"""Functions of CUDA that take all arguments by value and do not depend on the thread."""
 
 
 def within(node: Node) -> Iterator[Node]:
@@ -89,7 +88,7 @@ def child(node: Node, name: str) -> Node:
     """The child of this field, without parentheses.
 
     Raises:
-        Refused: There is none, which the grammar rules out except in damaged code.
+        Refused: It is missing, which the grammar excludes except in damaged code.
     """
     found = node.child_by_field_name(name)
     if found is None:
@@ -116,17 +115,17 @@ def on_lines(node: Node, lines: Sequence[int]) -> bool:
 def parse(text: bytes) -> Node:
     """The root of the syntax tree of CUDA C++.
 
-    Pragmas and __align__ are blank in it, because the grammar does not know them everywhere; no edit depends on them.
+    Pragmas and __align__ are blank in it, because the grammar does not allow them everywhere; no edit depends on them.
 
     Raises:
-        Refused: The text is too large, too deep or too broken to be understood in a moment.
+        Refused: The text is too large, too deep or too broken to be parsed in a short time.
     """
     # These libraries load for tens of milliseconds, and only edits need them.
     import tree_sitter
     import tree_sitter_cuda
 
     if len(text) > LARGEST_SOURCE:
-        raise Refused(f"the source has {len(text):,} bytes; no hand-written source has")
+        raise Refused(f"the source has {len(text):,} bytes, more than a hand-written source")
     if b"\0" in text:
         raise Refused("the source holds a NUL byte, so it is not the text that was compiled")
     plain = _UNGRAMMATICAL.sub(lambda found: b" " * len(found[0]), text)
@@ -138,7 +137,7 @@ def parse(text: bytes) -> Node:
             progress_callback=lambda _offset, _error: time.monotonic() > deadline,
         )
     except ValueError:
-        raise Refused("the source is too broken to be read in a few seconds") from None
+        raise Refused("the source is too broken to be parsed in a few seconds") from None
     return tree.root_node
 
 
@@ -149,11 +148,11 @@ class Declared:
     Attributes:
         node: The declaration.
         declarator: The part with the name.
-        type: What stands before it, without qualifiers: ``float``.
+        type: Its type, without qualifiers: ``float``.
         qualifiers: ``const``, ``__shared__``, ``static`` ...
-        stars: How many pointers it is behind; -1 for a reference.
+        stars: The number of its ``*``; -1 for a reference.
         sizes: The sizes in brackets; None where one is left out.
-        value: What it is initialised with.
+        value: Its initial value.
     """
 
     node: Node
@@ -188,10 +187,10 @@ class Program:
 
     @cached_property
     def index(self) -> Mapping[str, Sequence[Node]]:
-        """The nodes of those kinds that are looked for in the whole file.
+        """The nodes of the kinds that are searched in the complete file.
 
         Raises:
-            Refused: Code is nested more deeply than anybody writes.
+            Refused: Code is nested more deeply than in hand-written sources.
         """
         found: dict[str, list[Node]] = {kind: [] for kind in _INDEXED}
         cursor = self.root.walk()
@@ -208,7 +207,7 @@ class Program:
                     return found
 
     def text(self, node: Node) -> str:
-        """What stands there."""
+        """The node's text."""
         return self.data[node.start_byte : node.end_byte].decode("utf-8", "surrogateescape")
 
     @cached_property
@@ -220,7 +219,7 @@ class Program:
         return found
 
     def named(self, name: str) -> Sequence[Node]:
-        """Every identifier of this name that is no field, outside the bodies of macros."""
+        """Every identifier of this name, without fields, outside the bodies of macros."""
         return self._named.get(name, ())
 
     def in_macros(self, name: str) -> bool:
@@ -249,7 +248,7 @@ class Program:
         """The kernel of this name.
 
         Raises:
-            Refused: There is none, there are several, or it has parts that are not understood.
+            Refused: It is missing, defined several times, or has parts that cannot be parsed.
         """
         plain = re.sub(r"^.*::", "", re.split(r"[<(]", name.strip())[0].strip().rpartition(" ")[2])
         found = [
@@ -264,9 +263,9 @@ class Program:
             raise Refused(f"{plain} is defined more than once (lines {lines})")
         (definition,) = found
         if definition.has_error:
-            raise Refused(f"{plain} holds code that cannot be read without its preprocessor")
+            raise Refused(f"{plain} holds code that cannot be parsed without its preprocessor")
         if any(part.type == "ERROR" for part in above(definition)):
-            raise Refused(f"the code around {plain} cannot be read without its preprocessor")
+            raise Refused(f"the code around {plain} cannot be parsed without its preprocessor")
         return Kernel(self, plain, definition)
 
     def declared_in(self, node: Node) -> Mapping[str, Sequence[Declared]]:
@@ -316,7 +315,7 @@ class Program:
                 )
 
     def changed_in(self, node: Node) -> frozenset[str]:
-        """The names that a node's code may change after their declaration: assigned, or handed out by reference."""
+        """The names that a node's code may change after their declaration: assigned, or passed by reference."""
         changed: set[str] = set()
         for each in within(node):
             if each.type == "assignment_expression":
@@ -364,10 +363,10 @@ class Kernel:
 
     @property
     def body(self) -> Node:
-        """What stands in its braces.
+        """The block in its braces.
 
         Raises:
-            Refused: It has none.
+            Refused: It has no body.
         """
         return child(self.definition, "body")
 
@@ -399,7 +398,7 @@ class Kernel:
         return self.program.changed_in(self.body)
 
     def uses(self, name: str) -> list[Node]:
-        """Where the body mentions a variable, outside its declarations."""
+        """The nodes where the body mentions a variable, outside its declarations."""
         places = {name_at(each) for each in self.declared.get(name, ())}
         return [
             node
@@ -408,23 +407,23 @@ class Kernel:
         ]
 
     def value_of(self, name: str) -> Node | None:
-        """What a variable stands for: its initial value, where it has one declaration and never changes."""
+        """The value of a variable: its initial value, where it has one declaration and never changes."""
         if name not in self._memory:
             declared = self.declared.get(name, ())
             known = len(declared) == 1 and name not in self.changed and not declared[0].sizes
             value = declared[0].value if known else None
-            # `int x(5)` and `int x{5}` are lists.
+            # The values of `int x(5)` and `int x{5}` are lists.
             self._memory[name] = None if value is None or value.type.endswith("_list") else bare(value)
         return self._memory[name]
 
     def calls(self) -> Iterator[tuple[str, Node]]:
-        """Every call in the body with the name of what is called."""
+        """Every call in the body with the name of the called function."""
         for node in self.of_type("call_expression"):
             yield self.program.text(child(node, "function")), node
 
 
 def name_at(declared: Declared) -> int:
-    """Where the name stands in its declarator."""
+    """The byte of the name in its declarator."""
     inner = declared.declarator
     while inner.type != "identifier":
         following = inner.child_by_field_name("declarator")
@@ -433,5 +432,5 @@ def name_at(declared: Declared) -> int:
 
 
 def takes_values(name: str) -> bool:
-    """Whether a function of CUDA takes all arguments by value and asks nothing about threads."""
+    """Whether a function of CUDA takes all arguments by value and does not depend on the thread."""
     return bool(_BY_VALUE.match(name))

@@ -1,6 +1,7 @@
 """Make the patch that adds ``const`` and ``__restrict__`` to the pointer parameters that a kernel only reads.
 
-``restrict`` proves from the source that they are only read, and refuses where a launch passes one array twice.
+``restrict`` takes a ``Kernel`` -> ``Change``; it raises ``Refused`` unless the source proves that they are only read.
+It also refuses where a launch passes one array twice.
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ _READS = {
     *("subscript_argument_list", "initializer_list", "condition_clause", "return_statement"),
     *("for_statement", "while_statement", "switch_statement"),
 }
-"""Where a value can stand without being changed."""
+"""Nodes around a value that do not change it."""
 _INTEGERS = re.compile(r"^(?:const\s+)?(?:unsigned|signed|char|short|int|long|size_t|u?int\d+_t|ptrdiff_t|bool)\b")
 
 
 def restrict(kernel: Kernel, lines: Sequence[int]) -> Change:
-    """Promise the compiler that stores do not reach what the kernel reads.
+    """Declare to the compiler that stores do not change the arrays that the kernel reads.
 
     Args:
         kernel: The kernel.
-        lines: Unused: the promise is about parameters, which are those of the whole kernel.
+        lines: Unused: parameters belong to the complete kernel.
 
     Raises:
         Refused: No pointer is only read, all are marked, or a launch passes one array twice.
@@ -58,9 +59,9 @@ def restrict(kernel: Kernel, lines: Sequence[int]) -> Change:
     reads = [name for name in pointers if _only_read(kernel, name)]
     unmarked = [name for name in reads if not _is_restrict(kernel, pointers[name])]
     if not reads:
-        raise Refused(f"{kernel.name} has no pointer of which the source shows that it is only read")
+        raise Refused(f"{kernel.name} has no pointer that the source shows to be only read")
     if not unmarked:
-        raise Refused("the pointers that are only read are marked with __restrict__ already")
+        raise Refused("the pointers that are only read have __restrict__ already")
     seen = _check_distinct(kernel, list(pointers))
     replacements = [
         replacement
@@ -88,7 +89,7 @@ def _only_read(kernel: Kernel, name: str) -> bool:
 
 
 def _loses_const(kernel: Kernel, node: Node) -> bool:
-    """Whether this is a cast to a pointer that can be written through."""
+    """Whether this is a cast to a pointer that allows writing."""
     text = ""
     if node.type == "cast_expression":
         text = kernel.program.text(child(node, "type"))
@@ -101,7 +102,7 @@ def _loses_const(kernel: Kernel, node: Node) -> bool:
 
 
 def _address_only_reads(kernel: Kernel, node: Node) -> bool:
-    """Whether a pointer, or an address that is made from it around this place, can only be read through."""
+    """Whether a pointer, or an address computed from it at this node, is only used to read."""
     outer = node.parent
     if outer is None:
         return False
@@ -116,7 +117,7 @@ def _address_only_reads(kernel: Kernel, node: Node) -> bool:
             return _value_is_only_read(kernel, outer)
         case "pointer_expression":
             return operator(outer) == "*" and _value_is_only_read(kernel, outer)
-        case "assignment_expression":  # the pointer itself moves on
+        case "assignment_expression":  # the pointer itself changes
             moves = child(outer, "left") == node and operator(outer) in {"+=", "-="}
             return moves and _is_statement(outer)
         case "init_declarator":
@@ -132,7 +133,7 @@ def _address_only_reads(kernel: Kernel, node: Node) -> bool:
 
 
 def _value_is_only_read(kernel: Kernel, node: Node) -> bool:
-    """Whether an element is read here, not written nor handed on by its address."""
+    """Whether an element is read here, and neither written nor passed on by its address."""
     outer = node.parent
     if outer is None:
         return False
@@ -153,7 +154,7 @@ def _value_is_only_read(kernel: Kernel, node: Node) -> bool:
 
 
 def _called(kernel: Kernel, arguments: Node) -> str:
-    """The name of the function that a list of arguments is for."""
+    """The name of the function that is called with a list of arguments."""
     call = arguments.parent
     return kernel.program.text(child(call, "function")) if call is not None and call.type == "call_expression" else ""
 
@@ -209,7 +210,7 @@ def _with_space(data: bytes, at: int) -> str:
 
 
 def _check_distinct(kernel: Kernel, pointers: Sequence[str]) -> bool:
-    """Whether launches are here; none of them may pass one array as two of the pointers."""
+    """Whether this file has launches; none of them may pass one array for two of the pointers."""
     try:
         found = launches(kernel)
     except Refused:

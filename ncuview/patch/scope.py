@@ -1,4 +1,7 @@
-"""List the functions that an arithmetic patch may edit: the kernel, and the device functions that only it uses."""
+"""List the functions that an arithmetic patch may edit: the kernel, and the device functions that only it uses.
+
+``own_functions`` takes a ``Kernel`` and returns tree-sitter nodes of function definitions.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def own_functions(kernel: Kernel) -> list[Node]:
-    """The kernel, and the device functions of its file that nobody else calls, directly or through each other."""
+    """The kernel, and the device functions of its file that no other function calls, directly or through each other."""
     program = kernel.program
     own: dict[str, Node] = {kernel.name: kernel.definition}
     grown = True

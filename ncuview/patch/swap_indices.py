@@ -1,10 +1,10 @@
 """Make the patch that exchanges threadIdx.x and threadIdx.y in square blocks, so that global accesses coalesce.
 
-``swap_indices`` edits the whole kernel, or only the statements that copy from global into shared memory.
+``swap_indices`` takes a ``Kernel`` -> ``Change`` of all uses, or of the copies from global into shared memory only.
 
-In a square block the exchange only decides which thread does what: thread (a, b) does what thread (b, a) did. A copy
-may be exchanged alone where barriers separate it from other uses of the tile, because there too it does not matter
-which thread copies which element.
+In a square block the exchange only reassigns work: thread (a, b) does what thread (b, a) did. A copy may be changed
+alone where barriers separate it from other uses of the tile, because it does not matter which thread copies which
+element.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ncuview.patch.indices import Walk, depends, varying, walk
+from ncuview.patch.indices import Stride, depends, stride_of, varying
 from ncuview.patch.launches import block_of
 from ncuview.patch.names import check_known_names
 from ncuview.patch.patch import Change, Refused, Replacement
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _X, _Y = "threadIdx.x", "threadIdx.y"
-_FINE = {Walk.STAYS, Walk.STEPS}
+_FINE = {Stride.ZERO, Stride.ONE}
 
 
 def swap_indices(kernel: Kernel, lines: Sequence[int]) -> Change:
-    """Let neighbouring lanes take neighbouring elements of the accesses on these lines.
+    """Let neighbouring lanes access neighbouring elements on these lines.
 
     Args:
         kernel: The kernel.
-        lines: Where accesses are scattered.
+        lines: The lines with scattered accesses.
 
     Raises:
-        Refused: The index does not show it, the block is not square, or other accesses would become scattered.
+        Refused: The index has no known stride, the block is not square, or other accesses would become scattered.
     """
     check_known_names(kernel)
     accesses = _global_accesses(kernel)
     here = [node for node in accesses if on_lines(node, lines)]
     names = {axis: varying(kernel, axis) for axis in (_X, _Y)}
-    scattered = [node for node in here if _walk(kernel, node, _X, names) is Walk.STRIDES]
+    scattered = [node for node in here if _stride(kernel, node, _X, names) is Stride.LARGER]
     if not scattered:
         raise Refused("no index on these lines multiplies threadIdx.x in a way that the source shows")
-    if any(_walk(kernel, node, _Y, names) not in _FINE for node in scattered):
-        raise Refused("threadIdx.y does not walk along memory there either, so exchanging them changes nothing")
+    if any(_stride(kernel, node, _Y, names) not in _FINE for node in scattered):
+        raise Refused("threadIdx.y is not contiguous in memory there either, so exchanging them changes nothing")
     x, y, z = block_of(kernel)
     if x != y or z != 1:
-        raise Refused(f"blocks are {x} by {y} threads; only in square ones the indices can be exchanged alone")
+        raise Refused(f"blocks are {x} by {y} threads; only in square blocks can the indices be exchanged")
     if x < 8:
         raise Refused(f"rows of {x} threads are too short to fill a sector")
     try:
@@ -60,12 +60,12 @@ def swap_indices(kernel: Kernel, lines: Sequence[int]) -> Change:
 
 
 def _everywhere(kernel: Kernel, accesses: Sequence[Node], names: dict[str, frozenset[str]]) -> Change:
-    """Exchange the two in the whole kernel."""
+    """Exchange the two in the complete kernel."""
     for node in accesses:
-        if _walk(kernel, node, _Y, names) not in _FINE:
-            raise Refused(f"the access on line {line_of(node)} would be scattered instead: a tile has to turn the data")
+        if _stride(kernel, node, _Y, names) not in _FINE:
+            raise Refused(f"the access on line {line_of(node)} would be scattered instead: transpose it in a tile")
     if any(_is_shared(kernel, name) for name in kernel.declared):
-        raise Refused("the tile in shared memory would be walked the other way")
+        raise Refused("the order of accesses to the tile in shared memory would change")
     _check_no_warps(kernel, kernel.nodes)
     fields = [node for node in kernel.of_type("field_expression") if kernel.program.text(node) in {_X, _Y}]
     mentions = [node for node in kernel.of_type("identifier") if kernel.program.text(node) == "threadIdx"]
@@ -85,7 +85,7 @@ def _in_copies(kernel: Kernel, statements: Sequence[Node], scattered: Sequence[N
 
 
 def _global_accesses(kernel: Kernel) -> list[Node]:
-    """Elements of the arrays that the kernel gets as pointers, or of pointers made from them."""
+    """Accesses to elements of the kernel's pointer parameters, or of pointers computed from them."""
     program = kernel.program
     pointers = {name for name, each in kernel.declared.items() if any(declared.stars > 0 for declared in each)}
     found = [n for n in kernel.of_type("subscript_expression") if program.text(child(n, "argument")) in pointers]
@@ -104,10 +104,10 @@ def _index(node: Node) -> Node:
     return meaningful(child(node, "indices"))[0]
 
 
-def _walk(kernel: Kernel, node: Node, axis: str, names: dict[str, frozenset[str]]) -> Walk:
+def _stride(kernel: Kernel, node: Node, axis: str, names: dict[str, frozenset[str]]) -> Stride:
     if depends(kernel, child(node, "argument"), axis, names[axis]):
-        return Walk.UNKNOWN
-    return walk(kernel, _index(node), axis, names[axis])
+        return Stride.UNKNOWN
+    return stride_of(kernel, _index(node), axis, names[axis])
 
 
 def _is_shared(kernel: Kernel, name: str) -> bool:
@@ -119,11 +119,11 @@ def _check_no_warps(kernel: Kernel, nodes: Iterable[Node]) -> None:
         if node.type == "call_expression":
             name = kernel.program.text(child(node, "function"))
             if not takes_values(name) and name != "__syncthreads" and not re.match(r"atomic[A-Z]", name):
-                raise Refused(f"line {line_of(node)} calls {name}, which may depend on who shares a warp")
+                raise Refused(f"line {line_of(node)} calls {name}, which may depend on which threads share a warp")
         if node.type in {"gnu_asm_expression", "lambda_expression"}:
-            raise Refused(f"line {line_of(node)} may depend on who shares a warp")
+            raise Refused(f"line {line_of(node)} may depend on which threads share a warp")
         if node.type == "identifier" and kernel.program.text(node) in {"warpSize", "this_grid", "this_thread_block"}:
-            raise Refused(f"line {line_of(node)} depends on who shares a warp")
+            raise Refused(f"line {line_of(node)} depends on which threads share a warp")
 
 
 def _statement(node: Node) -> Node:
@@ -152,7 +152,7 @@ def _check_copy(kernel: Kernel, statement: Node) -> None:
     names = {program.text(node) for node in within(statement) if node.type == "identifier"} - {"threadIdx"}
     for name in names - own - {program.text(tile)}:
         if name in moving:
-            raise Refused(f"line {line} also uses {name}, which is another one in each thread")
+            raise Refused(f"line {line} also uses {name}, which differs between threads")
     if {program.text(node) for node in within(statement) if node.type == "call_expression"}:
         raise refusal
     _check_for_all_threads(kernel, statement, moving)
@@ -168,17 +168,17 @@ def _check_for_all_threads(kernel: Kernel, statement: Node, moving: frozenset[st
         condition = outer.child_by_field_name("condition")
         decides = outer.type not in {"for_statement", "while_statement", "if_statement"} or condition is None
         if decides or any(depends(kernel, condition, axis, moving) for axis in (_X, _Y) if condition is not None):
-            raise Refused(f"line {line_of(statement)} does not run in all threads of a block alike")
+            raise Refused(f"line {line_of(statement)} does not run in all threads of a block")
 
 
 def _check_barriers(kernel: Kernel, statement: Node, tile: str) -> None:
-    """Between a copy and any other use of its tile, before and after, there must be a barrier."""
+    """Require a barrier between a copy and any other use of its tile, before and after."""
     block = statement.parent
     if block is None or block.type != "compound_statement":
-        raise Refused(f"line {line_of(statement)} does not stand in a block with the barrier that follows it")
+        raise Refused(f"line {line_of(statement)} is not in the same block of code as the barrier after it")
     steps = meaningful(block)
     if not all(block.start_byte <= node.start_byte < block.end_byte for node in kernel.uses(tile)):
-        raise Refused(f"{tile} is used outside the block of line {line_of(statement)}")
+        raise Refused(f"{tile} is used outside the block of code of line {line_of(statement)}")
     at = steps.index(statement)
     loops = block.parent is not None and block.parent.type in {"for_statement", "while_statement", "do_statement"}
     after = [*steps[at + 1 :], *(steps[:at] if loops else [])]
@@ -188,7 +188,7 @@ def _check_barriers(kernel: Kernel, statement: Node, tile: str) -> None:
             if _is_barrier(kernel, step):
                 break
             if any(kernel.program.text(node) == tile for node in within(step) if node.type == "identifier"):
-                raise Refused(f"no barrier stands between line {line_of(statement)} and the next use of {tile}")
+                raise Refused(f"no barrier is between line {line_of(statement)} and the next use of {tile}")
 
 
 def _is_barrier(kernel: Kernel, step: Node) -> bool:
@@ -196,12 +196,12 @@ def _is_barrier(kernel: Kernel, step: Node) -> bool:
 
 
 def _thread_names(kernel: Kernel, statement: Node) -> list[Node]:
-    """Where a statement says threadIdx.x or threadIdx.y, also by a variable that is nothing else."""
+    """The nodes of threadIdx.x and threadIdx.y in a statement, also of variables that equal one of them."""
     return [node for node in within(statement) if _axis(kernel, node)]
 
 
 def _axis(kernel: Kernel, node: Node) -> str:
-    """``threadIdx.x`` or ``threadIdx.y``, where an expression is that, or a variable that is nothing else."""
+    """``threadIdx.x`` or ``threadIdx.y``, if an expression is that, or a variable that equals it."""
     text = kernel.program.text(node)
     if node.type == "field_expression":
         return text if text in {_X, _Y} else ""

@@ -1,6 +1,7 @@
-"""Prove that a kernel's threads work independently, each on the element of its global index; find the index bound.
+"""Prove that a kernel's threads are independent, each on the elements of its global index, and find the index's bound.
 
-``bound_of_threads`` returns the parameter ``n``; such a kernel may be launched with any block size.
+``bound_of_threads`` takes a ``Kernel`` and returns the parameter's name, or raises ``Refused``.
+Such a kernel may be launched with any block size.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ _OF_THREADS = {"threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"}
 
 
 def bound_of_threads(kernel: Kernel) -> str:
-    """The parameter that bounds the number of a thread: those at or beyond it do nothing.
+    """The parameter that bounds a thread's global index: threads at or beyond it do nothing.
 
     Raises:
-        Refused: Threads work together, depend on the block otherwise, or are not stopped by a parameter.
+        Refused: Threads cooperate, depend on the block otherwise, or are not bounded by a parameter.
     """
     check_known_names(kernel)
     _check_threads_are_alone(kernel)
@@ -36,13 +37,13 @@ def bound_of_threads(kernel: Kernel) -> str:
     if loops:
         bound, guarded = _bound_of_loop(kernel, loops, number, totals), loops
     elif totals:
-        raise Refused(f"line {line_of(totals[0])} uses the number of all threads outside a loop over the data")
+        raise Refused(f"line {line_of(totals[0])} uses the total number of threads outside a loop over the data")
     elif (leaving := _early_exit(kernel, number)) is not None:
         bound, guarded = leaving, [kernel.body]
     else:
         bound, guarded = _bound_of_branches(kernel, number)
     if bound not in kernel.parameters or bound in kernel.changed:
-        raise Refused(f"{kernel.name} does not stop threads beyond a parameter, and larger blocks may have some")
+        raise Refused(f"{kernel.name} does not stop threads beyond a parameter, which larger blocks may have")
     _check_nothing_else_acts(kernel, guarded)
     return bound
 
@@ -59,7 +60,7 @@ def _check_threads_are_alone(kernel: Kernel) -> None:
 
 
 def _number(kernel: Kernel) -> str:
-    """The one variable that holds the number of the thread."""
+    """The one variable that holds the thread's global index."""
     named = [
         name
         for name, all_declared in kernel.declared.items()
@@ -70,9 +71,9 @@ def _number(kernel: Kernel) -> str:
     counted = [*sums, *_matching(kernel, _ALL_THREADS)]
     for node in kernel.of_type("identifier"):
         if kernel.program.text(node) in _OF_THREADS and not _inside(node, counted):
-            raise Refused(f"line {line_of(node)} uses {kernel.program.text(node)} for more than the thread's number")
+            raise Refused(f"line {line_of(node)} uses {kernel.program.text(node)} for more than the global index")
     if len(named) != 1 or len(sums) != 1 or len(kernel.declared[named[0]]) != 1:
-        raise Refused(f"{kernel.name} does not keep the number of its thread in one variable")
+        raise Refused(f"{kernel.name} does not keep its global index in one variable")
     return named[0]
 
 
@@ -81,7 +82,7 @@ def _matching(kernel: Kernel, texts: set[str]) -> list[Node]:
 
 
 def _dense(kernel: Kernel, node: Node) -> str:
-    """Short expressions without spaces and parentheses, which do not matter in sums of one product."""
+    """The text of a short expression without spaces and parentheses, which do not matter in sums of one product."""
     return re.sub(r"[\s()]", "", kernel.program.text(node)) if node.end_byte - node.start_byte < 200 else ""
 
 
@@ -100,7 +101,7 @@ def _bound_of_loop(kernel: Kernel, loops: Sequence[Node], number: str, totals: S
     )
     bound = _below(kernel, condition, number)
     if not strides or len(totals) != 1 or moved or bound is None:
-        raise Refused(f"the loop on line {line_of(loop)} does not stride over the data by the number of all threads")
+        raise Refused(f"the loop on line {line_of(loop)} does not have the total number of threads as its stride")
     return bound
 
 
@@ -125,7 +126,7 @@ def _below(kernel: Kernel, node: Node, number: str) -> str | None:
 
 
 def _early_exit(kernel: Kernel, number: str) -> str | None:
-    """``n`` of ``if (i >= n) return;`` before which variables are only declared."""
+    """``n`` of ``if (i >= n) return;`` where only declarations come before it."""
     program = kernel.program
     for statement in meaningful(kernel.body):
         if statement.type == "declaration":
@@ -161,11 +162,11 @@ def _bound_of_branches(kernel: Kernel, number: str) -> tuple[str, list[Node]]:
 
 
 def _check_nothing_else_acts(kernel: Kernel, guarded: Iterable[Node]) -> None:
-    """What reads or writes memory must do so for threads below the bound only."""
+    """Require that only threads below the bound read or write memory."""
     places = list(guarded)
     for node in kernel.of_type("subscript_expression", "pointer_expression", "call_expression"):
         if not _inside(node, places):
-            raise Refused(f"line {line_of(node)} acts also for threads beyond the end of the data")
+            raise Refused(f"line {line_of(node)} also accesses memory in threads beyond the end of the data")
 
 
 def _inside(node: Node, places: Iterable[Node]) -> bool:

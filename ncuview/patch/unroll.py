@@ -1,6 +1,6 @@
 """Make the patch that inserts ``#pragma unroll`` before counting ``for`` loops of a finding's lines.
 
-``unroll`` takes the innermost loops, or all that index a local array there; short ones completely, others by a factor.
+``unroll`` takes a ``Kernel`` -> ``Change``: the innermost loops, or those that index a local array, fully or in part.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ncuview.patch.program import Kernel, above, child, line_of, on_lines, withi
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_ALL_TURNS = 64
-"""A loop of more turns, or of an unknown number, is unrolled in part: more would crowd the instruction cache."""
+_ALL_ITERATIONS = 64
+"""A loop of more iterations, or of an unknown number, is unrolled in part, to fit the instruction cache."""
 _PART, _OPEN_PART = 16, 4
 _PRAGMA = re.compile(
     rb"^[ \t]*#[ \t]*pragma[ \t]+(?:unroll|nounroll)(?P<factor>[^\r\n/]*?)[ \t]*(?://[^\n]*)?\r?\n(?:[ \t]*(?://[^\n]*)?\r?\n)*\Z",
@@ -27,26 +27,26 @@ _PRAGMA = re.compile(
 
 
 def unroll(kernel: Kernel, lines: Sequence[int]) -> Change:
-    """Ask the compiler to unroll the innermost loops of these lines, and all loops that index a local array there.
+    """Unroll the innermost loops of these lines, and all loops that index a local array there, by pragmas.
 
     Args:
         kernel: The kernel.
-        lines: Where instructions are wasted; all of the kernel where there are none.
+        lines: The lines with loop overhead; empty for the complete kernel.
 
     Raises:
-        Refused: A loop does not count, is unrolled already, or indexes a local array with no fixed number of turns.
+        Refused: A loop does not count, is unrolled already, or indexes a local array without a fixed iteration count.
     """
     over_arrays = list(dict.fromkeys(_over_local_arrays(kernel, lines)))
     nodes = over_arrays or list(dict.fromkeys(_innermost(kernel, lines)))
     if not nodes:
-        raise Refused("these lines stand in no for loop")
+        raise Refused("these lines are in no for loop")
     loops, replacements, refusals = [], [], []
     for node in nodes:
         try:
             loop = _counting_loop(kernel, node, fixed=bool(over_arrays))
             made = _pragma(kernel, loop)
         except Refused as refused:
-            if over_arrays:  # one loop that is left keeps the array in local memory
+            if over_arrays:  # one loop that is not unrolled keeps the array in local memory
                 raise
             refusals.append(refused)
             continue
@@ -61,7 +61,7 @@ def unroll(kernel: Kernel, lines: Sequence[int]) -> Change:
 
 
 def _innermost(kernel: Kernel, lines: Sequence[int]) -> Iterator[Node]:
-    """For each line, the innermost loop with code on it; a line of its head means the loop itself."""
+    """For each line, the innermost loop with code on it; a line of a loop's head counts for that loop."""
     loops = kernel.of_type("for_statement")
     if not lines:
         yield from (loop for loop in loops if not _has_loop(child(loop, "body")))
@@ -76,7 +76,7 @@ def _has_loop(node: Node) -> bool:
 
 
 def _over_local_arrays(kernel: Kernel, lines: Sequence[int]) -> Iterator[Node]:
-    """An array leaves local memory only when every index into it is known, so each loop that indexes it counts."""
+    """The loops that index a local array: it moves to registers only when every index into it is known."""
     program = kernel.program
     arrays = {
         name
@@ -99,32 +99,32 @@ def _counting_loop(kernel: Kernel, node: Node, *, fixed: bool) -> Counted:
     line = line_of(node)
     loop = counted(kernel, node)
     if loop is None:
-        raise Refused(f"the loop on line {line} does not count in equal steps to a bound that stays")
-    if loop.turns is None and fixed:
-        raise Refused(f"how often the loop on line {line} runs is not constant in the source")
-    if loop.turns is not None and loop.turns < 2:
-        raise Refused(f"the loop on line {line} runs {loop.turns} times")
+        raise Refused(f"the loop on line {line} does not count in equal steps to a constant bound")
+    if loop.iterations is None and fixed:
+        raise Refused(f"the number of iterations of the loop on line {line} is not constant in the source")
+    if loop.iterations is not None and loop.iterations < 2:
+        raise Refused(f"the loop on line {line} has no second iteration")
     if any(each.type.startswith("gnu_asm") for each in within(node)):
         raise Refused(f"the loop on line {line} holds inline assembly, which may have labels")
     return loop
 
 
 def _pragma(kernel: Kernel, loop: Counted) -> Replacement | None:
-    """The line to insert, or the one to change where it forbids; None where the loop is unrolled already."""
+    """The pragma to insert, or to change where it forbids unrolling; None where the loop is unrolled already."""
     program, start = kernel.program, loop.node.start_byte
-    part = _OPEN_PART if loop.turns is None else 0 if loop.turns <= _ALL_TURNS else _PART
-    wanted = f" {part}" if part else ""
+    part = _OPEN_PART if loop.iterations is None else 0 if loop.iterations <= _ALL_ITERATIONS else _PART
+    argument = f" {part}" if part else ""
     line = program.data.rfind(b"\n", 0, start) + 1
     margin = program.data[line:start].decode("utf-8", "surrogateescape")
     if margin.strip(" \t"):
         raise Refused(f"the loop on line {line_of(loop.node)} does not begin its line")
     if loop.node.parent is None or loop.node.parent.type not in {"compound_statement", "for_statement"}:
-        raise Refused(f"the loop on line {line_of(loop.node)} hangs from another statement without braces")
+        raise Refused(f"the loop on line {line_of(loop.node)} is the body of another statement without braces")
     found = _PRAGMA.search(program.data[:line])
     if found is not None:
         if found["factor"].strip(b"() \t") != b"1":
             return None
-        return Replacement(found.start("factor"), found.end("factor"), wanted)
+        return Replacement(found.start("factor"), found.end("factor"), argument)
     end = program.data.find(b"\n", start)
     newline = "\r\n" if end > 0 and program.data[end - 1 : end] == b"\r" else "\n"
-    return Replacement(line, line, f"{margin}#pragma unroll{wanted}{newline}")
+    return Replacement(line, line, f"{margin}#pragma unroll{argument}{newline}")

@@ -19,7 +19,7 @@ from ncuview.records.profile import Profile
 
 if TYPE_CHECKING:
     from ncuview.catalogue.kernels import Launch
-    from ncuview.catalogue.launch_spec import LaunchWords
+    from ncuview.catalogue.launch_spec import LaunchOptions
     from ncuview.engine.rule_file import Rule
     from ncuview.profiling.ncu_output import Progress
     from ncuview.profiling.options import NcuOptions
@@ -148,7 +148,7 @@ def examine_program(
 
 def examine_source(
     source: Path,
-    words: LaunchWords,
+    words: LaunchOptions,
     rules: Sequence[Rule] | None = None,
     options: NcuOptions | None = None,
     *,

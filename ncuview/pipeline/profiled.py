@@ -17,7 +17,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Self
 
 from ncuview.base.errors import ReportError
-from ncuview.reader.child import Ahead
+from ncuview.reader.child import PrestartedChildren
 from ncuview.records.failure import failure_of
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def read_with_sources(
     paths: Sequence[str | Path],
     kernel_name: str = "",
     source_folders: Sequence[Path] = (),
-    ahead: Ahead | None = None,
+    ahead: PrestartedChildren | None = None,
     *,
     instructions: bool = True,
 ) -> Profile:
@@ -145,13 +145,13 @@ class _ReaderAhead:
     """The reader process, started while ncu runs: its start takes longer than reading most reports, and ncu longer."""
 
     def __init__(self) -> None:
-        self.child: Ahead | None = None
+        self.child: PrestartedChildren | None = None
         self._prepared = Thread(target=_prepare, name="prepare")
 
     def start(self) -> None:
         """Start the reader, unless an earlier attempt did."""
         if self.child is None:
-            self.child = Ahead()
+            self.child = PrestartedChildren()
             self._prepared.start()
 
     def __enter__(self) -> Self:

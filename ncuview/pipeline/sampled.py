@@ -27,9 +27,9 @@ from ncuview.profiling.options import NcuOptions
 from ncuview.profiling.passes import Forecast, forecast
 from ncuview.profiling.sampling import (
     Sample,
-    caught,
     configurations_of,
     first_run,
+    launches_of_second_run,
     representatives,
     samples,
     second_run,
@@ -75,7 +75,7 @@ def analyze_sampled(
         found, made = profile_program(
             program, metrics, chosen, timeout_s=timeout_s, no_progress_s=no_progress_s, progress=progress
         )
-        made.whole()
+        made.complete_reports()
         return require_complete(found)
 
     first = profiled(sampling_metrics(), first_options)
@@ -88,7 +88,7 @@ def analyze_sampled(
     if look.launches:
         chosen = [seen[at] for at in representatives(seen, durations, look.launches)]
         close = profiled(metrics_for(look.rules), replace(first_options, kernel_id=second_run(chosen)))
-        expected = caught(chosen, seen)
+        expected = launches_of_second_run(chosen, seen)
         if configurations_of(close) != [seen[at].configuration for at in expected]:
             raise NothingProfiled(
                 "the program launched something else in its second run", hint="Leave out --look quick."

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ncuview.catalogue.compiler import Compiled
     from ncuview.catalogue.event_times import EventTimes
     from ncuview.catalogue.kernels import Launch
-    from ncuview.catalogue.launch_spec import LaunchWords
+    from ncuview.catalogue.launch_spec import LaunchOptions
     from ncuview.catalogue.machine_code import KernelCode
     from ncuview.metrics.occupancy import Occupancy
 
@@ -162,7 +162,7 @@ def kernel_without_counters(name: str, refusal: NcuviewError | None = None) -> W
         return replace(found, missing=(*found.missing, MissingPart("recorded ladder", failure_of(failure))))
 
 
-def source_without_counters(source: Path, words: LaunchWords, refusal: NcuviewError | None = None) -> WithoutCounters:
+def source_without_counters(source: Path, words: LaunchOptions, refusal: NcuviewError | None = None) -> WithoutCounters:
     """Report on the user's .cu file.
 
     Args:

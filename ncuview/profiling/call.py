@@ -1,8 +1,8 @@
 """The child process that ncu profiles for a Python function: unpickles it and calls it between profiler start and stop.
 
-``python -P call.py FILE`` reads from FILE where modules are looked for, and the function, both pickled by
-``ncuview.profiling.callable`` into a folder of its own. It imports nothing of ncuview, so that the program is the
-user's alone, and starts the profiler through the driver, which every library for GPUs ends in.
+``python -P call.py FILE`` reads from FILE the module search path and the function, pickled by ``callable.py``.
+It imports nothing of ncuview, so that only the user's modules are loaded, and starts the profiler through the CUDA
+driver, which every GPU library uses.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def checked(driver: Any, name: str, *arguments: Any) -> None:
 
 
 def make_context_current(driver: Any) -> None:
-    """Have a context, which the profiler is started in: that of the function's module, else the first GPU's own."""
+    """Make a context current for the profiler to start in: the one that is current already, else the first GPU's."""
     checked(driver, "cuInit", 0)
     context = ctypes.c_void_p()
     checked(driver, "cuCtxGetCurrent", ctypes.byref(context))
@@ -51,7 +51,7 @@ def main(file: str) -> None:
     make_context_current(driver)
     checked(driver, "cuProfilerStart")
     function()
-    checked(driver, "cuCtxSynchronize")  # what a launch did wrong may show only now
+    checked(driver, "cuCtxSynchronize")  # errors of asynchronous launches are returned here
     checked(driver, "cuProfilerStop")
 
 

@@ -1,6 +1,6 @@
 """Build the command that ncu runs for a target: a command line as it is, or a new Python that calls a pickled function.
 
-``program_of`` returns the command and ncu's options for it; the child process is ``call.py``.
+``program_of`` takes the target, ncu's options and a folder, and returns the command with its options (``call.py``).
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ def program_of(target: Target, options: NcuOptions, folder: Path) -> tuple[list[
     """The command that runs a target, and ncu's options for it.
 
     Args:
-        target: A command as one string, as one would type it in a shell, or as its words; a first word that ends in
-            ``.py`` is run by this Python. Or a function that takes no arguments (``functools.partial`` gives it some).
-        options: ncu's options; for a function, only what it launches is profiled, whatever they say.
-        folder: An existing folder for the file that a function travels in; it must stay until the program has ended.
+        target: A command as one string, as typed in a shell, or as its words; a first word that ends in ``.py`` is run
+            by this Python. Or a function without parameters (``functools.partial`` binds arguments).
+        options: ncu's options; for a function, only its own launches are profiled in any case.
+        folder: An existing folder for the function's pickle; it must stay until the program has ended.
 
     Raises:
-        UsageError: The command is empty, cannot be split into words or names a Python file that is not there, or the
-            function cannot be sent.
+        UsageError: The command is empty, cannot be split into words or names a missing Python file, or the function
+            cannot be pickled.
     """
     if callable(target):
         return _python_that_calls(target, folder), replace(options, profile_from_start=False)
@@ -55,23 +55,23 @@ def _words(command: str | Sequence[str]) -> list[str]:
 
 
 def _python_that_calls(function: Callable[[], object], folder: Path) -> list[str]:
-    """Write the function to a file and say how to run it; both Pythons are the same, and look for modules alike."""
+    """Write the function to a file, and return the command that runs it with this Python and its module search path."""
     sent = folder / "sent" / "call.pickle"
     sent.parent.mkdir()
     search = [str(Path(place).absolute()) for place in sys.path]
     sent.write_bytes(pickle.dumps(search) + _pickled(function))
     if user := invoking_user():
-        folder.chmod(0o711)  # the function is the user's; the place of reports stays root's
+        folder.chmod(0o711)  # the user's function must be readable; the folder of reports stays root's
         user.hand_over([sent, sent.parent])
-    # -P: the folder of the child's file holds modules that would hide those of others.
+    # -P: the folder of call.py holds modules that would hide others of the same name.
     return [sys.executable, "-P", str(_CHILD), str(sent)]
 
 
 def _pickled(function: Callable[[], object]) -> bytes:
-    """The function by its name where it can be imported, else by its code, which cloudpickle can send.
+    """The function pickled by its name where it can be imported, else by its code, which needs cloudpickle.
 
     Raises:
-        UsageError: It cannot be sent.
+        UsageError: It cannot be pickled.
     """
     name = getattr(function, "__qualname__", repr(function))
     try:
@@ -81,10 +81,10 @@ def _pickled(function: Callable[[], object]) -> bytes:
         return pickle.dumps(function)
     except UsageError:
         raise
-    except Exception as error:  # objects say in their own ways that they cannot be pickled
+    except Exception as error:  # each type raises its own error when it cannot be pickled
         raise UsageError(
             f"{name} cannot be sent to the Python that ncu profiles: {error}",
-            hint=_HINT if find_spec("cloudpickle") is None else "Make what it uses inside the function.",
+            hint=_HINT if find_spec("cloudpickle") is None else "Create the objects that it uses inside the function.",
         ) from error
 
 
@@ -92,7 +92,7 @@ _HINT = "pip install 'ncuview[notebook]', or put the function into a module that
 
 
 def _refuse_main(function: Any, name: str) -> None:
-    """Without cloudpickle, what a script or a notebook defines would be looked for in the child's own main module."""
+    """Refuse a function of a script or a notebook: without cloudpickle the child would import it from its own main."""
     parts = [function]
     while parts:
         part = parts.pop()

@@ -1,7 +1,8 @@
-"""The script that drops root's privileges to a given user, sets environment variables and executes a program.
+"""Script, run as root, that sets environment variables, becomes a given user and executes a program, for good.
 
-``python -I -S drop_privileges.py UID GID NAME [VARIABLE=VALUE ...] -- PROGRAM [ARGUMENT ...]``, the program by its
-whole path. setpriv does not serve: it aborts under ncu 2025.3.1 as soon as it changes its user.
+``python -I -S drop_privileges.py UID GID NAME [VARIABLE=VALUE ...] -- PROGRAM [ARGUMENT ...]``; PROGRAM is absolute.
+NAME is the user's name, which gives the supplementary groups. setpriv cannot be used: it aborts under ncu 2025.3.1 as
+soon as it changes its user.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ _PR_SET_NO_NEW_PRIVS = 38
 
 
 def main() -> None:
-    """Become the program that the command line says."""
+    """Become the user and the program that the command line names."""
     uid, gid, name, *rest = sys.argv[1:]
     end = rest.index("--")
     for variable in rest[:end]:
@@ -25,7 +26,7 @@ def main() -> None:
     os.setresgid(int(gid), int(gid), int(gid))
     os.setresuid(int(uid), int(uid), int(uid))
     ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    os.execv(program[0], program)  # noqa: S606  (no shell is what is wanted)
+    os.execv(program[0], program)  # noqa: S606  (without a shell on purpose)
 
 
 if __name__ == "__main__":

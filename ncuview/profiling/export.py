@@ -1,6 +1,7 @@
 """Check where a report can be written, and move ncu's finished report atomically to the name that the user gave.
 
-``keep`` syncs the file to disk, adds its checksum and overwrites nothing; ``private_folder`` holds it until then.
+``report_to_write`` checks the name; ``move_into_place`` syncs the report to disk, seals it and overwrites nothing.
+``private_folder`` holds it until then, and ``check_room`` refuses a full disk.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from ncuview.profiling.ncu_failures import failure
 from ncuview.profiling.privileges import invoking_user
 
 ROOM_FOR_A_REPORT = 1 << 20
-"""Bytes that the smallest reports with source and machine code take; with fewer, ncu need not be started."""
+"""Bytes of the smallest reports with source and machine code; with fewer free, ncu is not started."""
 
 
 def report_to_write(named: Path) -> Path:
-    """The file that is named, with the ending that ncu would add, once it is known that it can be written.
+    """The named file, with the ending that ncu would add, after a check that it can be written.
 
     Raises:
         UsageError: It or its checksum exists, or its folder is missing or may not be written to.
@@ -33,7 +34,7 @@ def report_to_write(named: Path) -> Path:
     if report.suffix != REPORT_ENDINGS[0]:
         report = report.with_name(report.name + REPORT_ENDINGS[0])
     for taken in (report, sidecar(report)):
-        if os.path.lexists(taken):  # a link that leads nowhere would be followed
+        if os.path.lexists(taken):  # ncu would follow a dangling link
             raise failure("NCU-EXISTS").as_error(f"{taken} exists already")
     if not report.parent.is_dir():
         raise failure("NCU-WRITE").as_error(f"{report} cannot be written: there is no folder {report.parent}")
@@ -45,24 +46,24 @@ def check_room(folder: Path) -> None:
     """Refuse a folder whose disk has no room for any report.
 
     Raises:
-        NothingProfiled: It has none.
+        NothingProfiled: The disk is full.
     """
     if (free := free_bytes(folder)) < ROOM_FOR_A_REPORT:
         raise failure("NCU-FULL").as_error(f"There is no room for a report in {folder}: {free:,} bytes are free")
 
 
 def free_bytes(folder: Path) -> int:
-    """Bytes that this user may still write to the disk of a folder; where it does not say, any number."""
+    """Bytes that this user may still write to the disk of a folder; where that is unknown, a very large number."""
     disk = os.statvfs(folder)
     return disk.f_bavail * disk.f_frsize if disk.f_blocks else sys.maxsize
 
 
 @contextmanager
 def private_folder(beside: Path) -> Iterator[Path]:
-    """A folder of this user alone beside a file to be written, which is gone afterwards.
+    """A private temporary folder in the folder of a file to be written; it is removed afterwards.
 
     Raises:
-        UsageError: It cannot be made.
+        UsageError: It cannot be created.
     """
     try:
         made = Path(tempfile.mkdtemp(prefix=".ncuview-", dir=beside.parent))
@@ -74,8 +75,8 @@ def private_folder(beside: Path) -> Iterator[Path]:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def keep(report: Path, folder: Path) -> Path:
-    """Give a report its place: on the disk, sealed, and only if nothing has its name or its checksum's.
+def move_into_place(report: Path, folder: Path) -> Path:
+    """Move a report into a folder: synced to disk, sealed, and only if neither its name nor its checksum's is taken.
 
     Raises:
         UsageError: Something has one of these names by now, or the report cannot be written.
@@ -87,7 +88,7 @@ def keep(report: Path, folder: Path) -> Path:
         sealed = seal(report)
         if user:
             user.hand_over([report, sealed])
-        # The seal first: a report without one is believed as it is.
+        # The seal first: a report without one would be read unchecked.
         _name(sealed, sidecar(target))
         try:
             _name(report, target)
@@ -113,7 +114,7 @@ def _name(report: Path, target: Path) -> None:
         os.link(report, target)
     except FileExistsError:
         raise
-    except OSError as error:  # a file system without links
+    except OSError as error:  # a file system without hard links
         if os.path.lexists(target):
             raise FileExistsError from error
         report.rename(target)
@@ -124,7 +125,7 @@ def _name(report: Path, target: Path) -> None:
 def _write_to_disk(path: Path) -> None:
     opened = os.open(path, os.O_RDONLY)
     try:
-        with suppress(OSError):  # some file systems do not do that for folders
+        with suppress(OSError):  # some file systems cannot sync folders
             os.fsync(opened)
     finally:
         os.close(opened)

@@ -1,6 +1,6 @@
 """Run ncu on a program with retries (``profile``), check its reports, and return them with the failure, if any.
 
-It tries again while the counters are busy, and with fewer metrics where the program dies under ncu.
+A ``Job`` enters, a ``Profiled`` leaves; retries wait for busy counters, or use fewer metrics if the program dies.
 """
 
 from __future__ import annotations
@@ -19,7 +19,14 @@ from typing import NamedTuple
 
 from ncuview.base.errors import NcuviewError, ProgramFailed, ReportDamaged, ReportEmpty, ReportError, UsageError
 from ncuview.base.report_files import REPORT_ENDINGS, report_files
-from ncuview.profiling.export import ROOM_FOR_A_REPORT, check_room, free_bytes, keep, private_folder, report_to_write
+from ncuview.profiling.export import (
+    ROOM_FOR_A_REPORT,
+    check_room,
+    free_bytes,
+    move_into_place,
+    private_folder,
+    report_to_write,
+)
 from ncuview.profiling.ncu import NcuRun, absolute_program, classify, ncu_command, run_ncu
 from ncuview.profiling.ncu_failures import Note, failure, note, remarks
 from ncuview.profiling.ncu_output import Progress
@@ -35,7 +42,7 @@ _BY_SIGNAL = frozenset({sign * number + base for number in (4, 6, 7, 8, 9, 11) f
 _RESERVE_LITTLE = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
 """JAX reserves three quarters of the GPU's memory when it starts, TensorFlow nearly all, and ncu saves all of that for
 every kernel that takes more than one pass: 105 GB on an H200, into the host's memory, over half a minute per kernel.
-With these variables they reserve what they need; whoever has set them is left alone."""
+With these variables they reserve what they need; values that the user has set stay."""
 _BACK_OFF_S = (5.0, 15.0, 45.0)
 """Waits before further attempts while another tool uses the counters."""
 _MANY_LAUNCHES = 200
@@ -51,12 +58,12 @@ class Job:
         program: The program and its arguments.
         metrics: What to collect.
         cwd: The folder that the program runs in.
-        launches_in: Counts the launches of a report, and raises ``ReportError`` for one that is not whole.
+        launches_in: Counts the launches of a report, and raises ``ReportError`` for a damaged one.
         options: Which launches are profiled, and how.
-        variables: Environment variables for the program beside those of this process.
+        variables: Environment variables for the program in addition to those of this process.
         timeout_s: How long one attempt may take, in seconds.
         no_progress_s: How long it may show no progress, in seconds.
-        progress: Told about every kernel that ncu starts and finishes.
+        progress: Called for every kernel that ncu starts and finishes.
         meanwhile: Called once ncu has been started, for each attempt.
     """
 
@@ -73,7 +80,7 @@ class Job:
     meanwhile: Callable[[], object] = lambda: None
 
     def run(self, report: Path, remove: Sequence[Path] = ()) -> NcuRun:
-        """Run ncu once, and the program with the rights of whoever called sudo."""
+        """Run ncu once, and the program with the rights of the user who called sudo."""
         reserve = {name: value for name, value in _RESERVE_LITTLE.items() if name not in os.environ}
         program, variables = [absolute_program(self.program[0]), *self.program[1:]], {**reserve, **self.variables}
         if user := invoking_user():
@@ -92,15 +99,15 @@ class Job:
 
 @dataclass(frozen=True)
 class Profiled:
-    """What a profiling left.
+    """The result of profiling a program.
 
     Attributes:
         reports: Reports that can be read: all launches, or those that were profiled before the failure.
         damaged: Only a part of each can be read.
-        options: What ncu was told in the end, which may be less than it was asked to be told.
+        options: ncu's options in the last attempt, which may differ from those of the job.
         run: How the last run of ncu ended.
-        failure: Why launches are missing, or a report that was to stay is not kept; None where all is well.
-        notes: What whoever sees the result should know.
+        failure: Why launches are missing, or a report is not kept under its name; None where nothing failed.
+        notes: Remarks to show with the result.
     """
 
     reports: tuple[Path, ...]
@@ -110,7 +117,7 @@ class Profiled:
     notes: tuple[Note, ...] = ()
     damaged: bool = False
 
-    def whole(self) -> tuple[Path, ...]:
+    def complete_reports(self) -> tuple[Path, ...]:
         """The reports, where nothing failed.
 
         Raises:
@@ -124,7 +131,7 @@ class Profiled:
 def profile(
     job: Job, folder: Path, export: Path | None = None, *, sleep: Callable[[float], object] = time.sleep
 ) -> Profiled:
-    """Run a program under ncu, and say what was profiled and what is missing.
+    """Run a program under ncu, and return its reports with the failure, if launches are missing.
 
     Args:
         job: What ncu is to do.
@@ -145,12 +152,12 @@ def profile(
 
 
 def _moved(made: Profiled, to: Path, folder: Path) -> Profiled:
-    """Whole reports under the names that the user gave; others stay private, to be read and no more."""
+    """Move complete reports to the names that the user gave; others are only copied to the folder of this run."""
     shown: list[Path] = []
     failed = made.failure
     for report in made.reports:
         try:
-            place = _copied(report, folder) if made.damaged else keep(report, to)
+            place = _copied(report, folder) if made.damaged else move_into_place(report, to)
         except (UsageError, ReportError) as refused:
             place = _copied(report, folder)
             failed = _and_not_kept(failed, refused, shown=place is not None)
@@ -166,7 +173,7 @@ def _copied(report: Path, folder: Path) -> Path | None:
 
 
 def _and_not_kept(failed: NcuviewError | None, refused: NcuviewError, *, shown: bool) -> NcuviewError:
-    """Why launches are missing, if any are, and why a report is not kept."""
+    """The failure why launches are missing, if any are, with the reason why a report is not kept."""
     said = f"{refused}; what was profiled is shown and not kept" if shown else str(refused)
     return _reworded(failed, f"{failed}\n{said}") if failed else _reworded(refused, said)
 
@@ -191,15 +198,15 @@ def _attempts(job: Job, report: Path, folders: Sequence[Path], sleep: Callable[[
 
 
 def _plan_may_be_why(made: Profiled) -> bool:
-    """Whether what ncu does to kernels can have ended the program or ncu: a signal, or too little memory to save."""
+    """Whether profiling itself may have ended the program or ncu: it ended by a signal or by too little memory."""
     failed = made.failure
     return failed is not None and (failed.id in _DEATHS or made.run.returncode in _BY_SIGNAL) and not made.run.stopped
 
 
 def _with_smaller_plan(job: Job, died: Profiled, report: Path, folders: Sequence[Path]) -> Profiled:
-    """What the largest smaller plan that the program survives leaves; ``died`` where it survives none.
+    """The result with the largest smaller plan that the program survives; ``died`` where it survives none.
 
-    Time alone comes first: a program that dies of that as well fails by itself, and is not run a third time.
+    Time alone is tried first: a program that dies even then fails by itself, and is not run a third time.
     """
     plans = smaller_plans(job.metrics)
     if not plans:
@@ -216,7 +223,7 @@ def _with_smaller_plan(job: Job, died: Profiled, report: Path, folders: Sequence
 
 
 def _smaller(job: Job, plan: SmallerPlan, report: Path, folders: Sequence[Path]) -> Profiled:
-    """An attempt with a smaller plan, in a folder of its own beside what other attempts left."""
+    """An attempt with a smaller plan, in a new folder, so that the reports of other attempts stay."""
     private = Path(tempfile.mkdtemp(dir=folders[0]))
     made = _attempt(replace(job, metrics=plan.metrics), private / report.name, [private, *folders])
     return replace(made, notes=(note("NCU-PLAN", without=plan.without),))
@@ -230,43 +237,43 @@ def _attempt(job: Job, report: Path, folders: Sequence[Path]) -> Profiled:
         return Profiled((), job.options, run, failed)
     if failed and written and _killed_as_asked(failed, run, job.options):
         failed = None
-    held = _held(written, job.launches_in)
-    if failed is None and held.error:
-        failed = _damaged(held.error, folders[0])
-    elif failed is None and held.launches < run.launches:
-        failed = failure("NCU-PART").as_error("ncu ended well, and launches that it began are missing")
-    if failed and held.launches:
-        failed = _with_what_is_left(failed, held.launches, run)
-    return Profiled(held.readable, job.options, run, failed, damaged=not held.launches)
+    found = _contents(written, job.launches_in)
+    if failed is None and found.error:
+        failed = _damaged(found.error, folders[0])
+    elif failed is None and found.launches < run.launches:
+        failed = failure("NCU-PART").as_error("ncu ended without an error, and launches that it began are missing")
+    if failed and found.launches:
+        failed = _with_what_is_left(failed, found.launches, run)
+    return Profiled(found.readable, job.options, run, failed, damaged=not found.launches)
 
 
-class _Held(NamedTuple):
-    """What the reports of a run hold."""
+class _Contents(NamedTuple):
+    """The launches in the reports of a run."""
 
     readable: tuple[Path, ...]
-    """The whole ones; where there is none, those that are damaged and may hold something."""
+    """The complete reports; where there is none, damaged ones that may hold launches."""
     launches: int
-    """In the whole ones."""
+    """In the complete ones."""
     error: ReportError | None
-    """What is wrong with the first that is not whole."""
+    """Why the first of the others is not complete."""
 
 
-def _held(reports: Sequence[Path], launches_in: Callable[[Path], int]) -> _Held:
-    whole: list[Path] = []
+def _contents(reports: Sequence[Path], launches_in: Callable[[Path], int]) -> _Contents:
+    complete: list[Path] = []
     damaged: list[Path] = []
     launches, wrong = 0, None
     for report in reports:
         try:
             launches += launches_in(report)
-            whole.append(report)
+            complete.append(report)
         except ReportError as error:
             wrong = wrong or error
             damaged += [report] if isinstance(error, ReportDamaged) else []
-    return _Held(tuple(whole or damaged), launches, wrong)
+    return _Contents(tuple(complete or damaged), launches, wrong)
 
 
 def _reports_written(run: NcuRun, report: Path, folder: Path) -> tuple[Path, ...]:
-    """The file that was asked for, those that ncu says it wrote, and those of further ranks in the private folder."""
+    """The file given to ncu, those that ncu's log names, and those of further ranks in the private folder."""
     named = [Path(name) for name in _REPORT_WRITTEN.findall(run.log)]
     try:
         found = report_files([folder])
@@ -281,13 +288,13 @@ def _is_partial(failed: NcuviewError) -> bool:
 
 
 def _killed_as_asked(failed: NcuviewError, run: NcuRun, options: NcuOptions) -> bool:
-    """Whether the program only failed because ncu was told to end it after so many launches."""
-    wanted = options.launch_count
-    return isinstance(failed, ProgramFailed) and options.kill and wanted is not None and len(run.passes) >= wanted
+    """Whether the program only failed because ncu ended it after ``--launch-count`` launches, as ``--kill`` asks."""
+    count = options.launch_count
+    return isinstance(failed, ProgramFailed) and options.kill and count is not None and len(run.passes) >= count
 
 
 def _damaged(error: ReportError, folder: Path) -> NcuviewError:
-    """Why a report of this run is not whole."""
+    """Why a report of this run is not complete."""
     if (free := free_bytes(folder)) < ROOM_FOR_A_REPORT:
         full = failure("NCU-FULL")
         return full.as_error(f"{full.what}: {free:,} bytes are free in {folder.parent} ({error})")
@@ -295,7 +302,7 @@ def _damaged(error: ReportError, folder: Path) -> NcuviewError:
 
 
 def _with_what_is_left(failed: NcuviewError, launches: int, run: NcuRun) -> NcuviewError:
-    """The same failure, which also says how many launches are shown all the same."""
+    """The same failure, with the number of launches that are shown in spite of it."""
     of_all = f", of {run.launches} that were begun" if launches < run.launches else ""
     return _reworded(failed, f"{failed}\nLaunches that are shown: {launches}{of_all}.")
 
@@ -305,7 +312,7 @@ def _reworded(failed: NcuviewError, message: str) -> NcuviewError:
 
 
 def _notes(made: Profiled) -> Iterator[Note]:
-    """What a run said and left that is no failure, where it left anything."""
+    """Remarks about a run that left reports, which are not failures."""
     if not made.reports:
         return
     lines = remarks(made.run.log, started=True)

@@ -1,6 +1,7 @@
 """Find Nsight Compute, nvcc and the first visible GPU of this machine, and name what is missing for profiling.
 
-``find_ncu``, ``ncu_version``, ``gpu_state`` (clocks, MIG), ``compute_capability``, ``missing_for_ncu`` and ``_live``.
+``find_ncu`` gives a path, ``gpu_state`` clocks and MIG, ``missing_for_ncu`` and ``missing_for_live`` a ``ToolError``.
+``ncu_version`` and ``compute_capability`` give texts such as ``2025.3.1`` and ``9.0``.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ class GpuState:
     name: str
     driver_version: str
     cuda_version: str
-    """The newest CUDA that the driver serves."""
+    """The newest CUDA that the driver supports."""
     sm_clock_mhz: int | None
     max_sm_clock_mhz: int | None
     temperature_c: int | None
     throttle_reasons: tuple[str, ...]
-    """What holds the clocks down now, in nvidia-smi's words: ``sw_power_cap``, ``hw_thermal_slowdown`` ..."""
+    """The reasons why the clocks are lowered now, as nvidia-smi names them: ``sw_power_cap`` ..."""
     mig: bool
-    """The GPU is cut into instances, so some units are shared with others."""
+    """The GPU is divided into instances, so some units are shared with others."""
 
 
 def find_ncu() -> Path | None:
@@ -54,7 +55,7 @@ def ncu_version(ncu: Path) -> str:
     """The release of an ncu, such as ``2025.3.1``.
 
     Raises:
-        NcuRefused: It does not start, or does not say its version.
+        NcuRefused: It does not start, or does not name its version.
     """
     try:
         answer = subprocess.run(
@@ -70,7 +71,7 @@ def ncu_version(ncu: Path) -> str:
         answer = ""
     version = re.search(r"Version (\d+\.\d+\.\d+)", answer)
     if version is None:
-        raise NcuRefused(f"{ncu} does not say its version", hint="Reinstall Nsight Compute.")
+        raise NcuRefused(f"{ncu} does not name its version", hint="Reinstall Nsight Compute.")
     return version[1]
 
 
@@ -103,7 +104,7 @@ def compute_capability() -> str:
 
 
 def missing_for_ncu() -> ToolError | None:
-    """The first thing that running a program under ncu lacks here, or None when all is there."""
+    """The first thing that is missing here to run a program under ncu, or None when nothing is."""
     if gpu_state() is None:
         return GpuNotFound(
             "no NVIDIA GPU here: nvidia-smi is missing or lists none",
@@ -119,7 +120,7 @@ def missing_for_ncu() -> ToolError | None:
 
 
 def missing_for_live() -> ToolError | None:
-    """The first thing that compiling and launching a kernel under ncu lacks here, or None when all is there."""
+    """The first thing that is missing here to compile and launch a kernel under ncu, or None when nothing is."""
     if missing := missing_for_ncu():
         return missing
     if find_nvcc() is None:
@@ -133,14 +134,14 @@ def missing_for_live() -> ToolError | None:
 
 
 def _first_visible() -> tuple[SmiLog, Gpu] | None:
-    """What nvidia-smi says of the machine, and the first GPU that a program sees; None where there is none."""
+    """nvidia-smi's report, and the first GPU that a program sees; None where there is none."""
     log = read_log(_nvidia_smi("-q", "-x"))
     gpus = visible(log.gpus, os.environ.get("CUDA_VISIBLE_DEVICES")) if log else ()
     return (log, gpus[0]) if log and gpus else None
 
 
 def _nvidia_smi(*words: str) -> bytes:
-    """What nvidia-smi answers; nothing where it is missing, fails or hangs."""
+    """The output of nvidia-smi; empty where it is missing, fails or hangs."""
     nvidia_smi = shutil.which("nvidia-smi")
     if nvidia_smi is None:
         return b""

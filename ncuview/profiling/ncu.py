@@ -1,6 +1,6 @@
 """Build ncu's command line, run ncu to its end or a time limit, and turn a failed run into an error with its fix.
 
-``ncu_command``, ``run_ncu`` (returns an ``NcuRun`` with output and progress) and ``classify``.
+``ncu_command`` gives the arguments, ``run_ncu`` an ``NcuRun`` (exit status, output, passes), ``classify`` the error.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from ncuview.profiling.privileges import variables_for_ncu
 from ncuview.profiling.runner import supervise
 from ncuview.profiling.stall_watchdog import NO_PROGRESS_S, Overdue, Watch
 
-# Without this, ncu copies its rules into the home folder and runs every Python file that it finds there.
+# Without this, ncu copies its rules into the home folder and runs every Python file in it.
 _ENVIRONMENT = {"NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT": "1"}
 
 _LAST_WORDS = 20
 _NCU_S = re.compile(r"==|\.{4}(?:50%|100%)")
-"""Lines of ncu's own: marked ones, and the rest of a progress line that something broke in two."""
+"""ncu's own lines: marked ones, and the rest of a progress line that other output interrupted."""
 _LISTED = re.compile(r"Available Kernels:\s*\n((?:\s*\d+\W\s*\S.*\n?)+)")
 _ADVICE = ("Profiling kernels launched by child processes requires", "Note that specified NVTX include expressions")
-"""What ncu says without a mark when it profiled nothing."""
+"""Unmarked messages of ncu when it profiled nothing."""
 _KERNELS_TO_NAME = 10
 _LOCKS_CLOCKS = f"--clock-control={ClockControl.BASE}"
 _RERUNS = frozenset(f"--replay-mode={mode}" for mode in (ReplayMode.APPLICATION, ReplayMode.APP_RANGE))
@@ -43,16 +43,16 @@ class NcuRun:
     """How a run of ncu ended."""
 
     returncode: int
-    """ncu's own, or the program's, or the number of the signal that ended the program."""
+    """ncu's exit code, or the program's, or the number of the signal that ended the program."""
     stdout: str
-    """What ncu and the program said, shortened in the middle when it was much."""
+    """The output of ncu and the program, shortened in the middle when it is long."""
     stderr: str
     launches: int
     """Launches that ncu began to profile."""
     passes: tuple[int, ...]
-    """Of each launch that it finished."""
+    """For each launch that it finished, the number of passes."""
     unfinished: Progress | None = None
-    """The launch that it was at work on when it ended."""
+    """The launch that it was profiling when it ended."""
     stopped: Overdue = ""
     """Why ncuview stopped it, where it did."""
     seconds: float = 0.0
@@ -60,7 +60,7 @@ class NcuRun:
 
     @property
     def log(self) -> str:
-        """All that was said."""
+        """All output."""
         return f"{self.stdout}\n{self.stderr}"
 
 
@@ -76,8 +76,8 @@ def ncu_command(
     Args:
         ncu: The command line of Nsight Compute.
         metrics: Exactly what is collected.
-        report: The file to write; ncu is never told to overwrite. In its name, not in its folder's, ncu replaces ``%p``
-            by the process, ``%h`` by the host, ``%q{NAME}`` by a variable and ``%%`` by a percent sign.
+        report: The file to write; ncu never gets the option to overwrite. In its name, not in its folder's, ncu
+            replaces ``%p`` by the process, ``%h`` by the host, ``%q{NAME}`` by a variable and ``%%`` by a percent sign.
         program: The program and its arguments.
         options: Which launches are profiled, and how; ncuview's defaults if None.
 
@@ -87,12 +87,12 @@ def ncu_command(
     folder = str(report.parent).replace("%", "%%")
     chosen = (options or NcuOptions()).argv()
     collected = [f"--metrics={','.join(metrics)}", f"--export={os.path.join(folder, report.name)}"]  # noqa: PTH118
-    # One word per option, and an absolute program: nothing that a user names can be taken for an option.
+    # One word per option, and an absolute program: ncu cannot take a user's name for an option.
     return [str(ncu), *chosen, *collected, absolute_program(program[0]), *program[1:]]
 
 
 def absolute_program(program: str) -> str:
-    """Where a program is.
+    """The absolute path of a program.
 
     Raises:
         UsageError: There is no such program.
@@ -118,15 +118,15 @@ def run_ncu(
     remove: Sequence[Path] = (),
     meanwhile: Callable[[], object] = lambda: None,
 ) -> NcuRun:
-    """Run ncu to its end; whatever interrupts it, neither ncu nor the program is left running.
+    """Run ncu to its end; after any interruption, neither ncu nor the program is left running.
 
     Args:
-        argv: What ``ncu_command`` made.
+        argv: The arguments from ``ncu_command``.
         cwd: The folder that the program runs in.
         timeout_s: How long it may take.
-        no_progress_s: How long ncu may be at work on one launch without a sign, or the program say nothing between two.
+        no_progress_s: How long ncu may profile one launch, or the program be silent between two, without progress.
         progress: Called when a launch begins and when it is finished.
-        environment: Variables to set for ncu and the program beside those of this process.
+        environment: Variables to set for ncu and the program in addition to those of this process.
         remove: Folders that are removed should this process be killed.
         meanwhile: Called once ncu has been started.
     """
@@ -139,7 +139,7 @@ def run_ncu(
         nonlocal signs
         if launches.signs > signs:
             signs = launches.signs
-            watch.moved()
+            watch.progressed()
 
     def hear(chunk: bytes) -> None:
         stdout.add(chunk)
@@ -177,7 +177,7 @@ def run_ncu(
 
 
 def classify(run: NcuRun, report: Path, *, kernel_name: str | None = None) -> NcuviewError | None:
-    """Why a run failed, or None when it left a report and no error that is known to spoil it.
+    """Why a run failed, or None when it left a report and no error that is known to damage it.
 
     Neither ncu's exit code nor the presence of a report proves anything, and its last line is rarely the cause, so
     every error and warning is read and the most specific one counts.
@@ -193,9 +193,9 @@ def classify(run: NcuRun, report: Path, *, kernel_name: str | None = None) -> Nc
 
 
 def _overdue(run: NcuRun) -> NcuviewError:
-    """Why a run was stopped: what ncu complained of before, else what it was at work on.
+    """Why a run was stopped: ncu's errors before, else the launch that it was profiling.
 
-    How the program ended says nothing then, since it was told to.
+    How the program ended proves nothing then, since it was stopped.
     """
     found = first_match(["cause"], errors_among(remarks(run.log, started=True)))
     if found and found[0].id not in {"NCU-APP", "NCU-CRASH"}:
@@ -209,7 +209,7 @@ def _overdue(run: NcuRun) -> NcuviewError:
     finished = f"launches profiled: {len(run.passes)}"
     if run.stopped == "silence":
         return failure("NCU-HANG").as_error(
-            f"{after}, since the program neither launched nor said anything; {finished}{_words_of_program(run)}",
+            f"{after}, since the program neither launched nor printed anything; {finished}{_words_of_program(run)}",
             hint="Run it without ncu; if it is only slow between two launches, give it a longer --no-progress-timeout.",
         )
     return failure("NCU-PART").as_error(
@@ -249,7 +249,7 @@ def _unexplained(run: NcuRun) -> NcuviewError:
 
 
 def _words_of_program(run: NcuRun) -> str:
-    """What the program said last, behind what is said of ncu; nothing where it was never started."""
+    """The program's last lines, to be appended to a message; empty where it was never started."""
     if "==PROF==" not in run.log:
         return ""
     words = _last_words(run.stderr) or _last_words(run.stdout)
@@ -257,14 +257,14 @@ def _words_of_program(run: NcuRun) -> str:
 
 
 def _last_words(text: str) -> str:
-    """The end of what a program said, without ncu's own lines, to be put behind a sentence."""
+    """The end of a program's output, without ncu's own lines, to be appended to a sentence."""
     lines = [line.rpartition("\r")[2] for line in _LISTED.sub("", "\n".join(plain_lines(text))).split("\n")]
     own = [line for line in lines if line.strip() and not _NCU_S.match(line) and not line.startswith(_ADVICE)]
     return "\n".join([":", *(f"    {line}" for line in own[-_LAST_WORDS:])]) if own else ""
 
 
 def _kernels_to_choose(log: str, kernel_name: str | None) -> str:
-    """A hint from the list that ncu gives when no kernel has the name that was asked for."""
+    """A hint from the list of kernels that ncu prints when none has the requested name."""
     available = _LISTED.search("\n".join(plain_lines(log)))
     if available is None:
         return ""

@@ -1,6 +1,6 @@
 """Match the lines of ncu's log against the catalogue of known failures (``ncu_failures.toml``): id, reason and fix.
 
-``first_match`` finds the failure, ``remarks`` selects ncu's own lines from all output; a ``note`` is no failure.
+``remarks`` selects ncu's own lines from a log, ``first_match`` finds their ``Failure``; a ``Note`` is only shown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Kind = Literal["cause", "symptom", "ours", "note"]
 
 @dataclass(frozen=True)
 class Failure:
-    """One way in which ncu fails; the head of ``ncu_failures.toml`` says what each field is."""
+    """One way in which ncu fails; the head of ``ncu_failures.toml`` describes the fields."""
 
     id: str
     kind: Kind
@@ -36,14 +36,14 @@ class Failure:
     partial: bool = False
 
     def as_error(self, message: str = "", hint: str = "") -> NcuviewError:
-        """The error that it ends a run with, by default in its own words."""
+        """The error that ends a run, by default with the catalogue's message and hint."""
         kind: type[NcuviewError] = getattr(errors, self.error)
         return kind(message or self.what, hint=hint or self.fix, id=self.id)
 
 
 @dataclass(frozen=True)
 class Note:
-    """Something that whoever sees the result should know, and that is no failure."""
+    """A remark to show with a result; not a failure."""
 
     id: str
     """As in the catalogue."""
@@ -67,7 +67,7 @@ def failure(id_: str) -> Failure:
 
 
 def note(id_: str, **values: str) -> Note:
-    """What the catalogue says of something, without making it a failure."""
+    """The catalogue's entry as a remark."""
     found = failure(id_)
     return Note(found.id, found.what.format(**values), found.fix)
 
@@ -79,30 +79,30 @@ _PROGRAM_RAN = re.compile(r"==PROF==|==ERROR== The application returned|No kerne
 
 
 def remarks(log: str, *, started: bool = False) -> list[str]:
-    """The lines of a log that are ncu's own complaints, not the program's output.
+    """The lines of a log that are ncu's own errors and warnings, not the program's output.
 
     ncu marks its lines, except for errors before it starts the program; later an unmarked line is the program's.
 
     Args:
-        log: All that ncu and the program said.
-        started: The program is known to have been started, though ncu may not have come to say so.
+        log: All output of ncu and the program.
+        started: The program is known to have been started, even if ncu's output does not show it.
     """
     lines = plain_lines(log)
     if not started and not any(_PROGRAM_RAN.search(line) for line in lines):
         return lines
-    # Its own memory ran out while it saved the GPU's: ncu cannot mark its last words then.
+    # ncu's own memory ran out while it saved the GPU's: it cannot mark its last line then.
     saves = any(SAVES_TO_THE_HOST in line for line in lines)
     patterns = [_REMARK, _OUT_OF_MEMORY] if saves else [_REMARK]
     return [found[0] for line in lines for pattern in patterns if (found := pattern.search(line))]
 
 
 def errors_among(lines: Iterable[str]) -> list[str]:
-    """The remarks that are errors: what spoils a run that left a report and exit code 0."""
+    """The remarks that are errors: they make a run with a report and exit code 0 a failure."""
     return [line for line in lines if line.startswith("==ERROR==")]
 
 
 def first_match(kinds: Sequence[Kind], lines: Sequence[str]) -> Found | None:
-    """The first failure of these kinds of which any line speaks; all of the first kind come before the next."""
+    """The first failure of these kinds that any line matches; all of the first kind come before the next."""
     for kind in kinds:
         for each in catalogue():
             if each.kind == kind and each.texts:

@@ -1,6 +1,6 @@
 """Parse ncu's output while it runs into progress events per launch, and keep a log of it in bounded memory.
 
-``ProgressReader`` makes the events from the bytes of standard output, ``Transcript`` the log.
+``ProgressReader.feed`` turns bytes of standard output into ``Progress`` events; ``Transcript`` is the log.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|
 
 
 def plain_lines(log: str) -> list[str]:
-    """The lines of a log, without terminal commands; only a line feed ends one, for names may hold other separators."""
+    """The lines of a log, without terminal commands; only a line feed ends one, as names may hold other separators."""
     return [line.rstrip("\r") for line in _ESCAPE.sub("", log).split("\n")]
 
 
@@ -53,22 +53,22 @@ class ProgressReader:
     """
 
     def __init__(self, clock: Callable[[], float], *, reruns: bool = False) -> None:
-        """``reruns`` says that the program is run again for each pass, so that the same launches begin again."""
+        """``reruns``: the program is run again for each pass, so that the same launches begin again."""
         self._clock = clock
         self._reruns = reruns
         self._known: set[tuple[str, int]] = set()
         self._unread = b""
         self.begun = 0
         self.passes: list[int] = []
-        """Of each finished launch."""
+        """The number of passes of each finished launch."""
         self.unfinished: Progress | None = None
-        """The launch that ncu is at work on."""
+        """The launch that ncu is profiling."""
         self.signs = 0
-        """How often something went on: a launch was begun, half done or finished, or the program said something while
-        ncu was at work on none. What it says during a launch may come from a thread that waits for that launch."""
+        """How often there was progress: a launch was begun, half done or finished, or the program wrote something
+        between launches. What it writes during a launch may come from a thread that waits for that launch."""
 
     def feed(self, chunk: bytes) -> list[Progress]:
-        """What the next bytes of standard output tell."""
+        """The events in the next bytes of standard output."""
         text, read, news = self._unread + chunk, 0, []
         self.heard()
         for event in _PROGRESS.finditer(text):
@@ -88,25 +88,25 @@ class ProgressReader:
         return news
 
     def heard(self) -> None:
-        """The program said something, on either stream."""
+        """Note that the program wrote something, on either stream."""
         if self.unfinished is None:
             self.signs += 1
 
 
 class Transcript:
-    """What one stream said, in bounded memory: its beginning, its end, and ncu's errors and warnings from between."""
+    """The output of one stream, in bounded memory: its beginning, its end, and ncu's errors and warnings in between."""
 
     def __init__(self) -> None:
         self._said = bytearray()
 
     def add(self, chunk: bytes) -> None:
-        """Append what was said."""
+        """Append output."""
         self._said += chunk
         if len(self._said) > _LONGEST_LOG:
             self._shorten()
 
     def text(self) -> str:
-        """All that was kept."""
+        """The stored output."""
         return self._said.decode(errors="replace")
 
     def _shorten(self) -> None:

@@ -1,4 +1,7 @@
-"""Parse the XML of ``nvidia-smi -q -x`` into GPUs and their processes, and select those in CUDA_VISIBLE_DEVICES."""
+"""Parse the XML of ``nvidia-smi -q -x`` into a ``SmiLog``: driver, CUDA version, GPUs and their processes.
+
+``read_log`` parses the bytes; ``visible`` selects the GPUs that CUDA_VISIBLE_DEVICES names.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ class GpuProcess:
 
 @dataclass(frozen=True)
 class Gpu:
-    """One GPU. Words are nvidia-smi's; they are empty, and numbers None, where it says none."""
+    """One GPU, in nvidia-smi's words; texts are empty and numbers None where it gives none."""
 
     place: int
     """Its place in nvidia-smi's list, which is the order of the PCI bus."""
@@ -34,17 +37,17 @@ class Gpu:
     memory_bytes: int | None
     persistence: str
     throttle_reasons: tuple[str, ...]
-    """What holds the clocks down now: ``sw_power_cap``, ``hw_thermal_slowdown`` ..."""
+    """The reasons why the clocks are lowered now: ``sw_power_cap``, ``hw_thermal_slowdown`` ..."""
     sm_clock_mhz: int | None
     max_sm_clock_mhz: int | None
     clock_setting_mhz: int | None
-    """The clock that somebody has set for applications."""
+    """The applications clock, if one is set."""
     default_clock_setting_mhz: int | None
     temperature_c: int | None
     ecc: str
     ecc_pending: str
     uncorrectable_errors: int | None
-    """Of memory, since the driver was loaded; None where nothing counts them."""
+    """Errors of memory since the driver was loaded; None where they are not counted."""
     processes: tuple[GpuProcess, ...]
 
     @property
@@ -60,16 +63,16 @@ class Gpu:
 
 @dataclass(frozen=True)
 class SmiLog:
-    """What nvidia-smi says of the machine."""
+    """nvidia-smi's description of the machine."""
 
     driver: str
     cuda: str
-    """The newest CUDA that the driver serves."""
+    """The newest CUDA that the driver supports."""
     gpus: tuple[Gpu, ...]
 
 
 def read_log(xml: bytes) -> SmiLog | None:
-    """What ``nvidia-smi -q -x`` printed; None where that is no XML."""
+    """Parse the output of ``nvidia-smi -q -x``; None where it is no XML."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         log = etree.fromstring(xml, parser)
@@ -82,12 +85,12 @@ def read_log(xml: bytes) -> SmiLog | None:
     )
 
 
-def visible(gpus: tuple[Gpu, ...], wanted: str | None) -> tuple[Gpu, ...]:
-    """What CUDA_VISIBLE_DEVICES leaves: it ends at the first entry that names no GPU; all where it is not set."""
-    if wanted is None:
+def visible(gpus: tuple[Gpu, ...], visible_devices: str | None) -> tuple[Gpu, ...]:
+    """The GPUs in CUDA_VISIBLE_DEVICES up to its first entry that names no GPU; all where it is not set."""
+    if visible_devices is None:
         return gpus
     found: list[Gpu] = []
-    for entry in wanted.split(","):
+    for entry in visible_devices.split(","):
         gpu = _named(entry.strip(), gpus)
         if gpu is None:
             break
@@ -138,14 +141,14 @@ def _process(info: etree._Element) -> GpuProcess:
 
 
 def _throttle_reasons(gpu: etree._Element) -> tuple[str, ...]:
-    # Older drivers call the same list "throttle" instead of "event"; an idle GPU is not held down.
+    # Older drivers call the same list "throttle" instead of "event"; the reason "idle" is left out.
     reasons = [*gpu.findall("clocks_event_reasons/*"), *gpu.findall("clocks_throttle_reasons/*")]
     active = (re.sub(r"^clocks_(event|throttle)_reason_", "", str(r.tag)) for r in reasons if r.text == "Active")
     return tuple(reason for reason in active if reason != "gpu_idle")
 
 
 def _uncorrectable(gpu: etree._Element) -> int | None:
-    # A GPU has a counter for each kind of memory, and says N/A of those that it lacks.
+    # nvidia-smi has a counter for each kind of memory, and prints N/A for those that the GPU does not have.
     counters = [each for each in gpu.findall("ecc_errors/volatile/*") if "uncorrectable" in str(each.tag)]
     counts = [int(each.text) for each in counters if each.text and each.text.isdecimal()]
     return sum(counts) if counts else None

@@ -1,6 +1,6 @@
 """The list of hardware counters that ncu collects in one pass, for the cheap first run over a program's launches.
 
-``sampling_metrics`` returns it sorted. With one pass, ncu neither saves nor restores memory.
+``sampling_metrics`` returns their names, sorted. With one pass, ncu neither saves nor restores memory.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ ONE_PASS = (
     "sm__maximum_warps_per_active_cycle_pct",
     "sm__warps_active.avg.pct_of_peak_sustained_active",
 )
-"""The hardware counters that, of those that the rules read, tell most about what cannot apply: on the recorded profiles
-they and the counters of instructions excuse 82 of the 132 launches without advice from a second look; all hardware
-counters, which take three passes, excuse 95."""
+"""The hardware counters, of those that rules read, that rule out most rules: on the recorded profiles they and the
+counters of instructions spare 82 of the 132 launches without advice a second run; all hardware counters, which take
+three passes, spare 95."""
 
 
 def sampling_metrics() -> list[str]:
-    """What tells how much of the time each launch takes and how near its peak it is, sorted.
+    """The metrics that give each launch's share of the time and how near it is to its peak, sorted.
 
-    All of it is meant to fit one pass, so that ncu neither saves nor restores memory.
+    They are chosen to fit one pass, so that ncu neither saves nor restores memory.
     """
     return sorted(ONE_PASS)

@@ -1,8 +1,8 @@
-"""The table of the ncu options that a user may set (launch filters, replay, caches, clocks), checked, as arguments.
+"""The table of the ncu options that a user may set (launch filters, replay, caches, clocks ...), checked, as arguments.
 
-The fields of ``NcuOptions`` are the table: name, type, default and help stand there once. ``OPTIONS`` lists its rows,
-from which ncuview's command line takes its parameters; ``argv`` returns the words for ncu. Names and meanings are
-ncu's.
+``NcuOptions`` holds values, one field per option; ``argv`` returns the words for ncu; ``OPTIONS`` lists the table.
+A field's name, type, default and help are written once, and ncuview's command line takes its parameters from
+``OPTIONS``. Names and meanings are ncu's.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class TargetProcesses(StrEnum):
 
 
 class ReplayMode(StrEnum):
-    """What is run again to collect more than one pass holds."""
+    """What is run again to collect the metrics of further passes."""
 
     KERNEL = "kernel"
     APPLICATION = "application"
@@ -51,7 +51,7 @@ class ReplayMode(StrEnum):
 
 
 class AppReplayMode(StrEnum):
-    """How much the runs of a program that is run again must be alike."""
+    """How far the runs of a program that is run again must agree."""
 
     STRICT = "strict"
     BALANCED = "balanced"
@@ -104,8 +104,8 @@ _OURS = frozenset(
         "version",
     }
 )
-"""Options of ncu that would take its report or its progress away from ncuview, that ncuview gives already, or that have
-ncu or the program load code from elsewhere."""
+"""Options of ncu that would keep its report or its progress from ncuview, that ncuview gives already, or that make ncu
+or the program load further code."""
 
 _OURS_IN_ALL_FORMS = ("config-file", "injection-path", "list-", "query-", "section-folder")
 _WHOLE_NAMES = frozenset({"section"})
@@ -126,18 +126,18 @@ class Form(Enum):
     BARE = auto()
     """``--name``, without a value."""
     FURTHER = auto()
-    """Other options, as one would type them in a shell."""
+    """Other options, as typed in a shell."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What the table says of an option beside its name, its type and its default.
+    """The properties of an option in addition to its name, type and default.
 
     Attributes:
         help: What it does, for the command line and for Python.
         also: Other names of it on the command line.
         form: How it is written, where the type does not decide that.
-        always: ncu is given it in every run: ncuview's default is not ncu's, or must not depend on ncu's version.
+        always: It is passed to ncu in every run: ncuview's default differs, or must not depend on ncu's version.
         chooses: It leaves out some of a program's launches.
     """
 
@@ -150,7 +150,7 @@ class Row:
 
 @dataclass(frozen=True)
 class NcuOptions:
-    """ncu's options for one run; what is not given here is as ncu has it, but sources, caches and clocks."""
+    """ncu's options for one run; defaults are ncu's, except for sources, caches and clocks."""
 
     kernel_name: Annotated[str, Row("Only this kernel, or regex:PATTERN.", ("-k",), chooses=True)] = ""
     kernel_name_base: Annotated[KernelNameBase | None, Row("The name that is meant.")] = None
@@ -177,7 +177,7 @@ class NcuOptions:
     profile_from_start: Annotated[bool, Row("no waits for cudaProfilerStart.", chooses=True)] = True
     kill: Annotated[bool, Row("End the program after --launch-count.")] = False
     replay_mode: Annotated[ReplayMode, Row("What is run again.")] = ReplayMode.KERNEL
-    app_replay_mode: Annotated[AppReplayMode | None, Row("How alike runs must be.")] = None
+    app_replay_mode: Annotated[AppReplayMode | None, Row("How far runs must agree.")] = None
     cache_control: Annotated[CacheControl, Row("Flush caches before each pass.", always=True)] = CacheControl.ALL
     clock_control: Annotated[ClockControl, Row("Lock the clocks.", always=True)] = ClockControl.NONE
     pipeline_boost_state: Annotated[PipelineBoostState | None, Row("Hold the tensor cores' boost.")] = None
@@ -190,7 +190,7 @@ class NcuOptions:
         """Refuse values of another type and what does not go together.
 
         Raises:
-            UsageError: A value is none of its option; or options contradict each other, have no effect, or belong to
+            UsageError: A value does not fit its option; or options contradict each other, have no effect, or belong to
                 ncuview.
         """
         for option in OPTIONS:
@@ -223,7 +223,7 @@ class NcuOptions:
         )
         yield (
             self.kernel_name_base and not named,
-            "--kernel-name-base says what --kernel-name is compared with, and no name is given",
+            "--kernel-name-base selects what --kernel-name is compared with, and no name is given",
             "Add --kernel-name NAME or regex:PATTERN.",
         )
         yield (
@@ -253,7 +253,7 @@ class NcuOptions:
         )
         yield (
             self.source_folders and not self.import_source,
-            "--source-folders says where sources to import are, and --import-source no imports none",
+            "--source-folders names folders of sources to import, and --import-source no imports none",
             "Leave out one of them.",
         )
         yield apart, f"{apart[0] if apart else ''} is no folder", "--source-folders takes folders that exist."
@@ -264,23 +264,23 @@ class NcuOptions:
         )
 
     def argv(self) -> list[str]:
-        """The options as one word each, so that nothing that a user names can be taken for an option or a program.
+        """The options as one word each, so that ncu cannot take a user's name for an option or a program.
 
         Raises:
             UsageError: ``ncu_args`` holds something other than options that may be passed on.
         """
         options = [option for option in OPTIONS if option.form is not Form.FURTHER]
-        words = [word for option in options for word in option.words(self._told(option))]
+        words = [word for option in options for word in option.words(self._effective_value(option))]
         given = {"config-file", "apply-rules", *(option.flag for option in options)}
         return ["--config-file=off", "--apply-rules=no", *words, *_passed_through(self.ncu_args, given)]
 
     def chosen_by(self) -> tuple[str, ...]:
         """The options that leave out some of a program's launches, as the user types them; empty where none does."""
         choosing = (option for option in OPTIONS if option.row.chooses)
-        return tuple(f"--{option.flag}" for option in choosing if self._told(option) != option.default)
+        return tuple(f"--{option.flag}" for option in choosing if self._effective_value(option) != option.default)
 
-    def _told(self, option: Option) -> Any:
-        """The value that ncu is given: without NVTX it knows no ranges to include or exclude."""
+    def _effective_value(self, option: Option) -> Any:
+        """The value to pass to ncu: without NVTX it knows no ranges to include or exclude."""
         if option.name == "nvtx":
             return self.nvtx or bool(self.nvtx_include or self.nvtx_exclude)
         return getattr(self, option.name)
@@ -292,7 +292,7 @@ class Option:
 
     name: str
     type: Any
-    """Without ``None``: that of a value that is given."""
+    """The type of a value that is given: without ``None``."""
     default: Any
     row: Row
 
@@ -313,7 +313,7 @@ class Option:
         return get_args(self.type)[0] if get_origin(self.type) is tuple else self.type
 
     def words(self, value: Any) -> list[str]:
-        """The words that ncu gets for a value: none where it is the default, and ncu has the same."""
+        """The words to pass to ncu for a value: empty where it is the default, and ncu has the same."""
         if value == self.default and not self.row.always:
             return []
         match self.form:
@@ -326,10 +326,10 @@ class Option:
         return [f"--{self.flag}={_text(value)}"]
 
     def checked(self, value: Any) -> Any:
-        """A value that Python code gives, as the type that the table names.
+        """A value from Python code, as the type that the table names.
 
         Raises:
-            UsageError: It is none of that type.
+            UsageError: It is not of that type.
         """
         if value is None and self.default is None:
             return None
@@ -349,7 +349,7 @@ class Option:
 
 
 def _table() -> Iterator[Option]:
-    """The fields of ``NcuOptions``, each with what its annotation says."""
+    """The fields of ``NcuOptions``, each with its annotation's row."""
     hints = get_type_hints(NcuOptions, include_extras=True)
     for field in fields(NcuOptions):
         declared, row = get_args(hints[field.name])
@@ -373,8 +373,7 @@ def _text(value: Any) -> str:
 def _passed_through(text: str, given: set[str]) -> list[str]:
     """The words of ``ncu_args``, each option joined with its value.
 
-    ncu takes the first word that is no option for the program, and may take the beginning of an option's name for
-    the whole.
+    ncu takes the first word that is no option as the program, and may accept the beginning of an option's name.
     """
     try:
         words = shlex.split(text)
@@ -387,8 +386,8 @@ def _passed_through(text: str, given: set[str]) -> list[str]:
             abbreviates = any(own.startswith(name) for own in (*_OURS, *_OURS_IN_ALL_FORMS))
             if (abbreviates and name not in _WHOLE_NAMES) or name.startswith(_OURS_IN_ALL_FORMS):
                 raise UsageError(
-                    f"--ncu-args: {word} would take the report away from ncuview, or load code from elsewhere",
-                    hint="Run ncu yourself for it; `ncuview rules --metrics` says what to collect.",
+                    f"--ncu-args: {word} would keep the report from ncuview, or load further code",
+                    hint="Run ncu yourself for it; `ncuview rules --metrics` lists what to collect.",
                 )
             if any(own.startswith(name) for own in given):
                 raise UsageError(

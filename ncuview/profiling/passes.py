@@ -2,9 +2,9 @@
 
 ``passes_of`` counts passes from measured sets of metrics, ``forecast`` adds the times; neither runs ncu.
 
-Four collectors never share a pass: hardware counters, warp samples, counters of instructions, and code that ncu
-instruments. How many passes hardware counters take is the chip's business. ``passes.toml`` holds what was measured, and
-two facts bound the rest: a part of a set takes no more passes than the set, two sets together no more than their sum.
+Four collectors never share a pass: hardware counters, warp samples, counters of instructions, and instrumented code.
+How many passes hardware counters take depends on the chip. ``passes.toml`` holds measured sets, and two facts bound the
+rest: a part of a set takes no more passes than the set, two sets together no more than their sum.
 ``benchmarks/passes.py`` measures further sets, which narrows the bounds.
 
 ncu saves and restores the memory that a kernel can reach around every pass, except where all metrics fit into one.
@@ -26,7 +26,7 @@ Collector = Literal["hardware", "samples", "lines", "instrumented"]
 COLLECTORS: tuple[Collector, ...] = ("hardware", "samples", "lines", "instrumented")
 
 ATTRIBUTES = ("launch__", "device__")
-"""What comes with every launch, whatever is asked for."""
+"""Metrics that every launch has without being requested."""
 _SAMPLES, _INSTRUMENTED = "smsp__pcsamp_", "smsp__sass_"
 
 _GB = 1e9
@@ -34,7 +34,7 @@ _GB = 1e9
 
 @dataclass(frozen=True)
 class Bounds:
-    """A number that is not known better than this."""
+    """A number between two bounds."""
 
     low: float
     high: float
@@ -43,13 +43,13 @@ class Bounds:
         return Bounds(self.low + other.low, self.high + other.high)
 
     def times(self, count: float) -> Bounds:
-        """Both bounds so many times."""
+        """Both bounds multiplied."""
         return Bounds(self.low * count, self.high * count)
 
 
 START_S = Bounds(1.5, 2.3)
-"""ncu itself, beside the program: on an H200 with ncu 2025.3.1, one kernel in three passes takes 2.3 s, of which the
-program takes 0.5."""
+"""ncu's own time: on an H200 with ncu 2025.3.1, one kernel in three passes takes 2.3 s, of which the program takes
+0.5."""
 PASS_S = Bounds(0.003, 0.03)
 """To set up a pass and read its counters; 0.03 is what 38 passes of one kernel leave after memory was saved. The low
 bound is assumed, for small kernels."""
@@ -57,12 +57,12 @@ SAVED_BYTES_PER_S = Bounds(10 * _GB, 25 * _GB)
 """How fast memory is saved and restored: 10 GB/s measured on two matrices of 268 MB; 25 is what the ten passes of
 ``--set basic`` leave."""
 ANY_PROGRAM_BYTES = Bounds(0.0, 1 * _GB)
-"""The device memory of a program of which nothing is known."""
+"""The device memory of an unknown program."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """So many metrics took so many passes.
+    """A set of metrics and the passes that it took.
 
     Attributes:
         metrics: All of one collector.
@@ -80,10 +80,10 @@ class Passes:
     """How often ncu runs each launch.
 
     Attributes:
-        low: At least so often.
-        high: At most so often.
+        low: The lower bound.
+        high: The upper bound.
         of: The bounds of each collector that is used.
-        assumed: Metrics that were never measured, of which each counter is taken to cost up to one pass.
+        assumed: Metrics that were never measured; each of their counters is assumed to cost up to one pass.
     """
 
     low: int
@@ -94,13 +94,13 @@ class Passes:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a run of ncu will be and cost.
+    """The command line and the predicted cost of a run of ncu.
 
     Attributes:
         command: The command line, quoted for a shell.
-        metrics: How many metrics are asked for.
+        metrics: How many metrics are requested.
         passes: How often each launch runs.
-        start_s: ncu's own time, in seconds, beside what the program takes by itself.
+        start_s: ncu's own time, in seconds, in addition to the program's.
         launch_s: Seconds for each launch, without what a long kernel takes in instrumented passes.
         launches: How many launches are profiled; None where the program decides.
         where: The GPUs and the ncu that all this was measured with.
@@ -119,8 +119,8 @@ class Forecast:
         return (
             f"{self.command}\n\n"
             f"{self.metrics} metrics, {self.passes.low} to {self.passes.high} passes per launch\n"
-            f"{start.low:.1f} to {start.high:.1f} s for ncu, and {each.low:.3f} to {each.high:.2f} s per launch, beside"
-            " the program itself\n"
+            f"{start.low:.1f} to {start.high:.1f} s for ncu, and {each.low:.3f} to {each.high:.2f} s per launch, in"
+            " addition to the program itself\n"
             f"measured on {', '.join(self.where)}; more with over 1 GB of device memory, or kernels of milliseconds\n"
         )
 
@@ -131,19 +131,19 @@ class Forecast:
 
 
 def collector_of(metric: str) -> Collector | None:
-    """What collects a metric; None for attributes of launch and device, which cost nothing."""
+    """The collector of a metric; None for attributes of launch and device, which cost nothing."""
     if metric.startswith(ATTRIBUTES):
         return None
     if metric.startswith(_SAMPLES):
         return "samples"
     if metric.startswith(_INSTRUMENTED):
         return "instrumented"
-    # Counters of instructions bear no unit: inst_executed, memory_l1_wavefronts_shared.
+    # Names of instruction counters have no unit prefix: inst_executed, memory_l1_wavefronts_shared.
     return "hardware" if "__" in metric.partition(".")[0] else "lines"
 
 
 def passes_of(metrics: Iterable[str], table: Sequence[Measured] | None = None) -> Passes:
-    """How many passes these metrics take, by what was measured; ``table`` replaces the shipped measurements."""
+    """How many passes these metrics take, from measured sets; ``table`` replaces the shipped measurements."""
     known = measurements() if table is None else table
     asked = frozenset(metrics)
     of: dict[Collector, tuple[int, int]] = {}
@@ -165,11 +165,11 @@ def forecast(
     launches: int | None = None,
     memory_bytes: int | None = None,
 ) -> Forecast:
-    """What a run will cost, without a GPU and without ncu.
+    """Predict what a run will cost, without a GPU and without ncu.
 
     Args:
         argv: ncu's argument list, with the program.
-        metrics: What it asks for.
+        metrics: The requested metrics.
         launches: How many launches are profiled; None where the program decides.
         memory_bytes: The device memory that the program allocates; None where it is not known.
     """
@@ -188,7 +188,7 @@ def forecast(
 
 
 def launch_seconds(passes: Passes, memory: Bounds) -> Bounds:
-    """Seconds for one launch with so many bytes of device memory."""
+    """Seconds for one launch with this many bytes of device memory."""
     low = passes.low * (PASS_S.low + memory.low / SAVED_BYTES_PER_S.high * (passes.low > 1))
     high = passes.high * (PASS_S.high + memory.high / SAVED_BYTES_PER_S.low * (passes.high > 1))
     return Bounds(low, high)
@@ -205,12 +205,12 @@ def measurements() -> tuple[Measured, ...]:
 
 
 def _least(metrics: frozenset[str], table: Iterable[Measured]) -> int:
-    """No set takes fewer passes than a part of it."""
+    """The lower bound: no set takes fewer passes than a part of it."""
     return max([1, *(each.passes for each in table if each.metrics <= metrics)])
 
 
 def _most(metrics: frozenset[str], table: Sequence[Measured]) -> tuple[int, frozenset[str]]:
-    """The passes of measured sets that cover these metrics, and the metrics that none covers, a pass per counter.
+    """The upper bound: passes of measured sets that cover these metrics, a pass per counter for those not covered.
 
     A counter's sums, averages and shares are one counter, so that they count once.
     """
@@ -218,8 +218,8 @@ def _most(metrics: frozenset[str], table: Sequence[Measured]) -> tuple[int, froz
     while useful := [each for each in table if each.metrics & left]:
         best = min(useful, key=lambda each: (each.passes / _counters(each.metrics & left), each.passes))
         left, passes = left - best.metrics, passes + best.passes
-    whole = [each.passes for each in table if metrics <= each.metrics]
-    return min([passes + _counters(left), *whole, _counters(metrics)]), left
+    covering = [each.passes for each in table if metrics <= each.metrics]
+    return min([passes + _counters(left), *covering, _counters(metrics)]), left
 
 
 def _counters(metrics: Iterable[str]) -> int:

@@ -1,9 +1,8 @@
 """Find the user who called sudo, and build the command that runs the profiled program as that user while ncu is root.
 
-It also hands files over to the user, and removes variables that would load the user's code into ncu.
-
-ncu needs root's rights for the counters. Where root is the only user, as in most containers, there is nobody to
-become, and the program runs as it is.
+``invoking_user`` gives the ``InvokingUser`` or None; ``variables_for_ncu`` drops variables that load a user's code.
+``InvokingUser.runs`` builds the command, ``hand_over`` makes the user the owner of files. ncu needs root's rights for
+the counters. Where root is the only user, as in most containers, the program runs as root.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-_BECOME = Path(__file__).with_name("drop_privileges.py")
+_DROP_PRIVILEGES = Path(__file__).with_name("drop_privileges.py")
 
 _LOADS_CODE = ("LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP")
-"""Variables that have a program run files of a user's choice; with root's rights ncu must not."""
+"""Variables that make a program run files of a user's choice; with root's rights ncu must not."""
 
 
 @dataclass(frozen=True)
@@ -32,25 +31,25 @@ class InvokingUser:
     home: Path
 
     def runs(self, command: Sequence[str], variables: Mapping[str, str]) -> list[str]:
-        """The command line that gives up root's rights before it becomes a program.
+        """The command line that gives up root's rights and then executes a program.
 
         Args:
             command: The program's absolute path, and its arguments.
-            variables: Further variables for the program alone.
+            variables: Further environment variables for the program only.
         """
         of_user = {"HOME": str(self.home), "USER": self.name, "LOGNAME": self.name, **variables}
-        become = [sys.executable, "-I", "-S", str(_BECOME), str(self.uid), str(self.gid), self.name]
-        return [*become, *(f"{name}={value}" for name, value in of_user.items()), "--", *command]
+        as_user = [sys.executable, "-I", "-S", str(_DROP_PRIVILEGES), str(self.uid), str(self.gid), self.name]
+        return [*as_user, *(f"{name}={value}" for name, value in of_user.items()), "--", *command]
 
     def hand_over(self, paths: Iterable[Path]) -> None:
-        """Make files and folders the user's own, as far as the file system has owners."""
+        """Make the user the owner of files and folders, where the file system has owners."""
         for path in paths:
             with suppress(OSError):
                 os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
 
 def invoking_user() -> InvokingUser | None:
-    """Who called sudo, where this process has root's rights by it; None for root itself and everybody else."""
+    """The user who called sudo, if this process has root's rights through it; None otherwise."""
     if os.geteuid() != 0:
         return None
     try:
@@ -62,6 +61,6 @@ def invoking_user() -> InvokingUser | None:
 
 
 def variables_for_ncu() -> dict[str, str]:
-    """The variables of this process, less those that would have ncu run a user's files with root's rights."""
+    """The variables of this process, without those that would make ncu run a user's files with root's rights."""
     elevated = invoking_user() is not None
     return {name: value for name, value in os.environ.items() if not (elevated and name in _LOADS_CODE)}

@@ -1,6 +1,6 @@
 """Profile any program under ncu, and return its reports or the failure; list its kernels where the filters match none.
 
-``run_program`` takes program, metrics and options; ``python_script`` builds the command for a Python file.
+``run_program`` takes program, metrics, folder and options; ``python_script`` gives the command for a Python file.
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ def run_program(
 ) -> Profiled:
     """Run a program under ncu, in the folder that ncuview runs in, and return what was profiled.
 
-    What the program prints is kept from ncuview's own output; its last lines are in the message when it fails.
+    The program's output does not mix with ncuview's; its last lines are in the message when it fails.
 
     Args:
         program: The program and its arguments.
         metrics: What to collect.
         folder: An empty private folder for the files of this run.
         options: Which launches are profiled, and how; ncuview's defaults if None.
-        launches_in: Counts the launches of a report, and raises ``ReportError`` for one that is not whole.
+        launches_in: Counts the launches of a report, and raises ``ReportError`` for a damaged one.
         export: Where a report is to stay, as ncu's option of this name: ``%p``, ``%h``, ``%i`` and ``%q{NAME}`` in its
-            name are ncu's. None leaves the reports in ``folder``. Files under its name are whole or not there.
+            name are ncu's. None leaves the reports in ``folder``. A file under its name is always complete.
         timeout_s: How long the program may take under ncu, in seconds.
-        no_progress_s: How long ncu may be at work on one launch without a sign, or the program say and launch nothing;
+        no_progress_s: How long ncu may profile one launch, or the program print and launch nothing, without progress;
             None for ``profiling.stall_watchdog.NO_PROGRESS_S``.
-        progress: Told about every kernel that ncu starts and finishes.
+        progress: Called for every kernel that ncu starts and finishes.
         meanwhile: Called once ncu has been started, for each attempt.
 
     Raises:
@@ -77,7 +77,7 @@ def run_program(
         raise missing
     ncu = find_ncu()
     if ncu is None:
-        raise NcuNotFound("ncu went away between looking and using it")
+        raise NcuNotFound("ncu was removed after it was found")
     job = Job(
         ncu,
         program,
@@ -99,13 +99,13 @@ def run_program(
 
 
 def _nothing_chosen(run: NcuRun, options: NcuOptions) -> bool:
-    """Whether a good run profiled nothing, options may be why, and ncu did not list the kernels itself."""
+    """Whether a run without an error profiled nothing, options may be why, and ncu listed no kernels."""
     good = run.returncode == 0 and not run.stopped and not run.launches
     return good and bool(options.chosen_by()) and "Available Kernels:" not in run.log
 
 
 def _kernels_launched(job: Job, folder: Path) -> tuple[str, ...]:
-    """The first kernels that a program launches when nothing is left out, from a second and cheap run of it."""
+    """The first kernels that a program launches without filters, from a second run that takes little time."""
     names: dict[str, None] = {}
     everything = replace(
         job,
@@ -121,7 +121,7 @@ def _none_of(launched: Sequence[str], options: NcuOptions) -> NcuviewError:
     chosen, nothing = ", ".join(options.chosen_by()), failure("NCU-NOKERN")
     if not launched:
         return nothing.as_error(
-            "the program launches no kernel that ncu sees, with or without the options that choose some"
+            "the program launches no kernel that ncu sees, with or without the options that select launches"
         )
     return nothing.as_error(
         f"{chosen} left out every launch of the program", hint=f"The program launches {', '.join(launched)}."

@@ -1,12 +1,12 @@
 """The guard process that runs a profiler as its child and ends all processes of the run, even if ncuview is killed.
 
-``supervise`` starts it with one word of JSON and the words of the profiler's command line. On its standard input
-``stop`` asks for the end of the run, ``kill`` for its immediate end, and the end of the stream says that ncuview is
-gone. It leaves with the profiler's exit status, or by the signal that ended the profiler.
+``runner.supervise`` starts it, with its settings as JSON and the profiler's command line; its stdin takes commands.
+On stdin, ``stop`` asks for the end of the run, ``kill`` for its immediate end, and the end of the stream means that
+ncuview has ended. It exits with the profiler's exit status, or by the signal that ended the profiler.
 
-It stands alone, for three reasons. Processes that lose their parent become its children, so that it finds those that
-left the profiler's process group; in ncuview's own process that would claim children of other parts of a program. It
-has one thread, so that it may prepare the profiler between fork and exec. And it outlives ncuview.
+It is a process of its own for three reasons. Processes that lose their parent become its children, so that it finds
+those that left the profiler's process group; in ncuview's own process that would claim children of other parts of a
+program. It has one thread, so that it may prepare the profiler between fork and exec. And it outlives ncuview.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Guard:
         self._profiler = self._start(argv)
 
     def watch(self, frees_clocks: list[str]) -> int:
-        """Wait for the end of the run or of ncuview; the profiler's wait status, or that of one that was killed."""
+        """Wait for the end of the run or of ncuview; return the profiler's wait status, SIGKILL's if it has none."""
         while self._status is None and not self._asked:
             self._hear(None)
         killed = self._status is not None and os.WIFSIGNALED(self._status)
@@ -68,7 +68,7 @@ class Guard:
         return signal.SIGKILL if self._status is None else self._status
 
     def _start(self, argv: list[str]) -> int:
-        """Start the profiler as the leader of a session, to be asked to end should this process be killed."""
+        """Start the profiler as the leader of a session; it gets SIGTERM if this process is killed."""
         own = os.getpid()
         profiler = os.fork()
         if profiler:
@@ -77,20 +77,20 @@ class Guard:
         self._libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
         if os.getppid() != own:
             os._exit(_NOT_STARTED)
-        # A shell's background job ignores SIGINT, Python ignores SIGPIPE and SIGXFSZ, and exec hands that on.
+        # A shell's background job ignores SIGINT, Python ignores SIGPIPE and SIGXFSZ, and exec would inherit that.
         for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, *_ASKED_BY_SIGNAL):
             signal.signal(number, signal.SIG_DFL)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for descriptor in self._heard:
             os.close(descriptor)
         try:
-            os.execv(argv[0], argv)  # noqa: S606  (no shell is what is wanted)
+            os.execv(argv[0], argv)  # noqa: S606  (without a shell on purpose)
         except OSError as error:
             os.write(2, f"{argv[0]} cannot be started: {error.strerror}\n".encode(errors="replace"))
             os._exit(_NOT_STARTED)
 
     def _hear(self, seconds: float | None) -> None:
-        """Take in what happened, or wait so long for something to happen."""
+        """Handle signals, commands and ends of processes; wait at most this long for the first."""
         waits_for = [self._wake, *(self._heard if self._ncuview_is_gone else [0])]
         for ready in select.select(waits_for, [], [], seconds)[0]:
             if ready == self._wake:
@@ -100,7 +100,7 @@ class Guard:
                 self._asked = True
                 self._ncuview_is_gone = not said
                 self._kill_now |= b"kill" in said
-            elif not os.read(ready, 1 << 16):  # nobody else reads it now, and a full pipe would hold the profiler up
+            elif not os.read(ready, 1 << 16):  # discarded: with ncuview gone, a full pipe would block the profiler
                 self._heard.remove(ready)
         self._reap()
 
@@ -111,14 +111,14 @@ class Guard:
                     self._status = ended[1]
 
     def _stop(self) -> None:
-        """Ask everything that is left of the run to end, ask again, and kill it."""
+        """Signal all processes that are left of the run to end, signal them again, and kill them."""
         for number, grace_s in self._graces:
             if self._kill_now or self._all_end(int(number), grace_s):
                 break
         self._all_end(signal.SIGKILL, _LAST_S)
 
     def _all_end(self, number: int, grace_s: float) -> bool:
-        """Signal all that is left of the run, and what it starts meanwhile, once each; whether all end in time."""
+        """Signal each process that is left of the run, and those it starts meanwhile, once; whether all end in time."""
         deadline = time.monotonic() + grace_s
         asked: set[int] = set()
         while left := descendants(os.getpid()):
@@ -132,17 +132,17 @@ class Guard:
         return True
 
     def _signal(self, processes: list[int], number: int) -> None:
-        whole_group = False
+        group_signalled = False
         for process in processes:
             with suppress(OSError):
                 if os.getpgid(process) != self._profiler:
                     os.kill(process, number)
-                elif not whole_group:
-                    os.killpg(self._profiler, number)  # at once, so that none of them can start another in between
-                    whole_group = True
+                elif not group_signalled:
+                    os.killpg(self._profiler, number)  # all at once, so that none can start another in between
+                    group_signalled = True
 
     def _clean_up(self, frees_clocks: list[str]) -> None:
-        """What the profiler does itself, unless it was killed; and what ncuview does, unless it is gone."""
+        """Free the clocks and delete files where the killed profiler could not, and folders where ncuview cannot."""
         if self._status is None or os.WIFSIGNALED(self._status):
             if frees_clocks:
                 with suppress(OSError, subprocess.SubprocessError):
@@ -164,10 +164,7 @@ class Guard:
 
 
 def descendants(ancestor: int) -> list[int]:
-    """The running processes that a process started, directly or not; those that ended and were not waited for are none.
-
-    Where ``/proc`` shows nothing, there are none.
-    """
+    """The running processes that a process started, directly or not, without zombies; empty if ``/proc`` is empty."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
@@ -190,7 +187,7 @@ def _trackers() -> set[Path]:
 
 
 def _is_open(file: Path) -> bool:
-    """Whether a process that this one may look into uses a file."""
+    """Whether a process, of those that this one may inspect, uses a file."""
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         with suppress(OSError):
             if link.samefile(file):
@@ -199,7 +196,7 @@ def _is_open(file: Path) -> bool:
 
 
 def _leave(status: int) -> NoReturn:
-    """End as the profiler ended."""
+    """Exit as the profiler ended."""
     if os.WIFSIGNALED(status):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with suppress(OSError, ValueError):
@@ -209,7 +206,7 @@ def _leave(status: int) -> NoReturn:
 
 
 def main() -> None:
-    """Guard the run that the command line says."""
+    """Guard the run that the command line describes."""
     settings: dict[str, Any] = json.loads(sys.argv[1])
     guard = Guard(sys.argv[2:], graces=settings["graces"], heard=settings["heard"], remove=settings["remove"])
     _leave(guard.watch(settings["frees_clocks"]))

@@ -1,6 +1,6 @@
 """Run a profiler below the guard process ``reaper.py``, pass on its output as it comes, and stop it when overdue.
 
-``supervise`` returns the exit status, and why the run was stopped, if it was.
+``supervise`` takes the command line and listeners, and returns ``Ended``: exit status, and why it was stopped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ncuview.profiling.stall_watchdog import Overdue
 # A profiler that is asked to stop ends its program and frees the clocks; killed, it leaves both as they are.
 _REQUESTS = ((signal.SIGINT, 10.0), (signal.SIGTERM, 8.0))
 _WAIT_FOR_GUARD_S = 10.0
-"""Beyond what the requests take: for killed processes, and for the command that frees the clocks."""
+"""In addition to the times of the requests: for killed processes, and for the command that frees the clocks."""
 _POLL_S = 0.1
 _LARGEST_PIPE = 1 << 20
 _GUARD = Path(__file__).with_name("reaper.py")
@@ -55,19 +55,19 @@ def supervise(
 ) -> Ended:
     """Run a profiler to its end, below a guard that outlives this process.
 
-    When the run is overdue, or an exception comes (Ctrl-C, or one of a listener), or this process is killed, the
-    profiler and all processes that it started are asked to end, asked again, and killed. A good end leaves alone what
-    the profiled program left running.
+    When the run is overdue, or an exception is raised (Ctrl-C, or by a listener), or this process is killed, the
+    profiler and all processes that it started are signalled to end, signalled again, and killed. After an end without
+    error, processes that the profiled program left running go on.
 
     Args:
         argv: The profiler's absolute path and its arguments; no shell sees them.
         cwd: The folder that it runs in.
         environment: All its variables.
-        overdue: Asked again and again whether it has taken too long, and how.
+        overdue: Polled for whether and why the run has taken too long.
         stdout: Called with each piece of its standard output, unbuffered.
         stderr: The same for its standard error.
         frees_clocks: The command that undoes what the profiler leaves behind when it is killed.
-        remove: Folders that are removed should this process be killed.
+        remove: Folders to remove if this process is killed.
         meanwhile: Called once the profiler has been started.
     """
     with _started(argv, cwd, environment, frees_clocks, remove) as (guard, output, errors):
@@ -77,7 +77,7 @@ def supervise(
             if not (stopped := _listen(guard, listeners, overdue)):
                 _hear_the_rest(listeners)
         except BaseException:
-            # What it says now must still be read, or it waits for room in the pipe instead of cleaning up.
+            # Its output must still be read: with a full pipe it would block instead of cleaning up.
             _stop(guard, dict.fromkeys(listeners, len))
             raise
         if stopped:
@@ -89,11 +89,11 @@ def supervise(
 def _started(
     argv: Sequence[str], cwd: Path, environment: Mapping[str, str], frees_clocks: Sequence[str], remove: Sequence[Path]
 ) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes]]]:
-    """The guard, and what the profiler says on its two streams."""
+    """The guard, and the profiler's two output streams."""
     (output, says), (errors, complains) = os.pipe(), os.pipe()
     settings = {
         "graces": [[int(request), grace_s] for request, grace_s in _REQUESTS],
-        # Kept open by the guard as well: a profiler whose listener is gone would die of it before it has cleaned up.
+        # The guard keeps them open as well: without a reader the profiler would die before it has cleaned up.
         "heard": [output, errors],
         "frees_clocks": list(frees_clocks),
         "remove": [str(folder) for folder in remove],
@@ -124,7 +124,7 @@ def _started(
 def _listen(
     guard: subprocess.Popen[bytes], listeners: Mapping[IO[bytes], _Listener], overdue: Callable[[], Overdue]
 ) -> Overdue:
-    """Pass on what is said until the guard has ended (nothing is returned) or the run is overdue (why)."""
+    """Pass on output until the guard has ended (returns an empty text) or the run is overdue (returns why)."""
     with selectors.DefaultSelector() as selector:
         for stream, listener in listeners.items():
             selector.register(stream, selectors.EVENT_READ, listener)
@@ -135,14 +135,14 @@ def _listen(
                     key.data(chunk)
                 else:
                     selector.unregister(key.fileobj)
-            # Not at the end of the streams: a daemon that the program left running may hold them open for ever.
+            # The end of the streams is not awaited: a daemon that the program started may hold them open for ever.
             if guard.poll() is not None:
                 return ""
     return late
 
 
 def _hear_the_rest(listeners: Mapping[IO[bytes], _Listener]) -> None:
-    """Pass on what was said before the end and not yet read; a daemon may go on talking for ever."""
+    """Pass on output from before the end that is not yet read; a daemon may go on writing for ever."""
     for stream, listener in listeners.items():
         os.set_blocking(stream.fileno(), False)
         with suppress(BlockingIOError):
@@ -151,15 +151,15 @@ def _hear_the_rest(listeners: Mapping[IO[bytes], _Listener]) -> None:
 
 
 def _stop(guard: subprocess.Popen[bytes], listeners: Mapping[IO[bytes], _Listener]) -> None:
-    """Have the guard end the run; a second interruption does not wait for anybody."""
+    """Let the guard end the run; a second interruption kills it at once."""
     patience_s = sum(grace_s for _, grace_s in _REQUESTS) + _WAIT_FOR_GUARD_S
     deadline = time.monotonic() + patience_s
-    _tell(guard, b"stop")
+    _send(guard, b"stop")
     try:
         if not _listen(guard, listeners, lambda: "time" if time.monotonic() > deadline else ""):
             _hear_the_rest(listeners)
     except BaseException:
-        _tell(guard, b"kill")
+        _send(guard, b"kill")
         raise
     finally:
         with suppress(subprocess.TimeoutExpired):
@@ -169,7 +169,7 @@ def _stop(guard: subprocess.Popen[bytes], listeners: Mapping[IO[bytes], _Listene
             guard.wait()
 
 
-def _tell(guard: subprocess.Popen[bytes], what: bytes) -> None:
+def _send(guard: subprocess.Popen[bytes], what: bytes) -> None:
     with suppress(BrokenPipeError):
         if guard.stdin:
             guard.stdin.write(what)

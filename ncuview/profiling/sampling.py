@@ -1,18 +1,18 @@
 """Choose which launches of a program with many launches to profile, as ncu's ``--kernel-id``, and weight each sample.
 
-``first_run`` and ``second_run`` build the option, ``samples`` computes how many launches each profiled one stands for.
+``first_run`` and ``second_run`` give the option's text; ``samples`` how many launches each profiled one represents.
 
-ncu numbers the invocations of each kernel, by its function's name. (Its manual says that it does so apart for every
-grid and block; ncu 2025.3.1 picked 190 of 1,000 launches of 10 kernels in 25 configurations, 19 of each kernel.)
+ncu numbers the invocations of each kernel, by its function's name. (Its manual says that it does so separately for
+each grid and block; ncu 2025.3.1 picked 190 of 1,000 launches of 10 kernels in 25 configurations, 19 of each kernel.)
 ``--kernel-id`` picks numbers by a regular expression, the same for all kernels, so that
 
 - a first run takes the numbers with one leading digit, 1 to 9, 10, 20 ... 90, 100, 200 ...: at most nine for each power
-  of ten, however often a loop launches the same thing. Each stands for those up to the next, and the last one seen for
-  half of the way, so that the number of launches is known exactly below 10 and to within a half above;
+  of ten, however often a loop launches the same kernel. Each represents those up to the next, and the last one half of
+  the distance, so that the number of launches is known exactly below 10 and to within a half above;
 - a second run profiles one invocation of each *configuration*, a kernel with its grid, block and shared memory, that is
   worth it.
 
-Launches that are not picked run as fast as ever. A configuration that none of the picked numbers has is not seen.
+Launches that are not picked run at full speed. A configuration that none of the picked numbers has is not seen.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 _REGEX = "regex:"
 
-ALIKE = 0.1
-"""Durations that differ by less than this share are the same: the spread between runs on an H200 reaches 0.05."""
+SAME_DURATION = 0.1
+"""Durations that differ by less than this share count as the same: the spread between runs on an H200 reaches 0.05."""
 
 
 class ExecutionConfiguration(NamedTuple):
-    """A kernel as it is launched: what CUDA calls so, but for the stream.
+    """A kernel with its execution configuration, without the stream.
 
     Attributes:
         kernel: The function's name, without parameters and template arguments.
@@ -58,7 +58,7 @@ class Sample:
     """A launch that the first run profiled.
 
     Attributes:
-        configuration: What was launched.
+        configuration: The kernel, its grid, block and shared memory.
         invocation: Its number among the launches of that kernel, from 1.
         stands_for: How many launches of the program it represents, itself among them.
     """
@@ -80,7 +80,7 @@ def first_run(kernel_name: str = "") -> str:
         kernel_name: Only kernels of this name, or ``regex:`` and a pattern; empty for all.
 
     Raises:
-        UsageError: The name holds a colon, which ncu would take for the end of it.
+        UsageError: The name holds a colon, which would end it for ncu.
     """
     if ":" in kernel_name.removeprefix(_REGEX):
         raise UsageError(
@@ -91,7 +91,7 @@ def first_run(kernel_name: str = "") -> str:
 
 
 def configurations_of(profile: Profile) -> list[ExecutionConfiguration]:
-    """What each launch of a profile is a launch of."""
+    """The execution configuration of each launch of a profile."""
     name = "launch__shared_mem_per_block"
     shared = (
         profile.metrics[name].fillna(0.0).tolist() if name in profile.metrics.columns else [0] * len(profile.launches)
@@ -108,7 +108,7 @@ def configurations_of(profile: Profile) -> list[ExecutionConfiguration]:
 
 
 def samples(launches: Sequence[ExecutionConfiguration]) -> list[Sample]:
-    """What each launch of the first run stands for.
+    """Each launch of the first run, with the number of launches that it represents.
 
     Args:
         launches: The configuration of each, in the order of the run.
@@ -118,29 +118,29 @@ def samples(launches: Sequence[ExecutionConfiguration]) -> list[Sample]:
     return [Sample(configuration, *next(weights[configuration.kernel])) for configuration in launches]
 
 
-def representatives(seen: Sequence[Sample], durations: Sequence[float], wanted: Iterable[int]) -> list[int]:
-    """One launch for each configuration of the wanted ones: the first that takes about as long as they mostly do.
+def representatives(seen: Sequence[Sample], durations: Sequence[float], selected: Iterable[int]) -> list[int]:
+    """One launch for each configuration of the selected ones: the first whose duration is near the median.
 
     Args:
         seen: The launches of the first run.
         durations: How long each took, in any unit.
-        wanted: Launches that deserve the second run, as positions in ``seen``.
+        selected: Launches that are worth the second run, as positions in ``seen``.
 
     Returns:
-        Positions in ``seen``, rising.
+        Positions in ``seen``, ascending.
     """
     of_each: dict[ExecutionConfiguration, list[int]] = {}
     for position, sample in enumerate(seen):
         of_each.setdefault(sample.configuration, []).append(position)
-    configurations = {seen[position].configuration for position in wanted}
+    configurations = {seen[position].configuration for position in selected}
     return sorted(_typical(of_each[configuration], seen, durations) for configuration in configurations)
 
 
 def second_run(chosen: Sequence[Sample]) -> str:
     """The ``--kernel-id`` that picks these launches.
 
-    ncu takes one pattern for names and one for numbers, so that other configurations of a chosen kernel come along;
-    ``caught`` says which.
+    ncu takes one pattern for names and one for numbers, so that it may pick further launches of a chosen kernel;
+    ``launches_of_second_run`` lists all.
     """
     kernels, numbers = _kernels(chosen), _numbers(chosen)
     # A colon would end the name for ncu.
@@ -148,7 +148,7 @@ def second_run(chosen: Sequence[Sample]) -> str:
     return f"::{_REGEX}^({names})$:^({'|'.join(str(number) for number in sorted(numbers))})$"
 
 
-def caught(chosen: Sequence[Sample], seen: Sequence[Sample]) -> list[int]:
+def launches_of_second_run(chosen: Sequence[Sample], seen: Sequence[Sample]) -> list[int]:
     """Which launches of the first run ``second_run(chosen)`` picks, in the order of the run."""
     kernels, numbers = _kernels(chosen), _numbers(chosen)
     return [
@@ -167,7 +167,7 @@ def _numbers(chosen: Iterable[Sample]) -> frozenset[int]:
 
 
 def _weights(seen: int) -> Iterator[tuple[int, float]]:
-    """The number of each of so many picked invocations, and how many launches it stands for."""
+    """The number of each picked invocation, and how many launches it represents."""
     numbers = list(islice(sampled_invocations(), seen + 1))
     for place, (number, following) in enumerate(pairwise(numbers), start=1):
         step = following - number
@@ -175,8 +175,8 @@ def _weights(seen: int) -> Iterator[tuple[int, float]]:
 
 
 def _typical(positions: Sequence[int], seen: Sequence[Sample], durations: Sequence[float]) -> int:
-    """The first of these launches that takes about as long as the median of all that they stand for."""
+    """The first of these launches whose duration is near the median of all launches that they represent."""
     ordered = sorted(positions, key=lambda position: durations[position])
     reached = list(accumulate(seen[position].stands_for for position in ordered))
     median = durations[ordered[bisect_left(reached, reached[-1] / 2)]]
-    return next(position for position in positions if abs(durations[position] - median) <= ALIKE * median)
+    return next(position for position in positions if abs(durations[position] - median) <= SAME_DURATION * median)

@@ -1,6 +1,6 @@
 """Derive from a list of metrics smaller lists to retry with, where profiling ends the program; the last is time alone.
 
-``smaller_plans`` returns them, the largest first, each with what is left out in words.
+``smaller_plans`` returns ``SmallerPlan``s, the largest first, each with a description of what is left out.
 
 Three things that ncu does to a kernel can end its program: it instruments the code for counters of instructions; it
 saves and restores the memory that the kernel can reach between passes, which takes host memory where a framework has
@@ -16,7 +16,7 @@ from ncuview.profiling.one_pass import sampling_metrics
 from ncuview.profiling.passes import collector_of
 
 TIME_ALONE = ("gpu__time_duration.sum",)
-"""The least: one pass, nothing saved, nothing instrumented. A program that dies of this dies of something else."""
+"""The smallest plan: one pass, nothing saved, nothing instrumented. A program that dies even then fails by itself."""
 
 
 class SmallerPlan(NamedTuple):
@@ -45,5 +45,5 @@ def smaller_plans(metrics: Sequence[str]) -> list[SmallerPlan]:
     return [plan for chosen, plan in smaller.items() if chosen and chosen != frozenset(metrics)]
 
 
-def _part(metrics: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
-    return tuple(name for name in wanted if name in metrics)
+def _part(metrics: Sequence[str], allowed: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in allowed if name in metrics)

@@ -1,6 +1,6 @@
 """Track the time of one profiling run, and report when it exceeds its time limit or shows no progress for too long.
 
-``Watch.overdue`` is ``time``, ``silence`` or empty; ``NO_PROGRESS_S`` is the default limit without progress.
+``Watch.overdue()`` is ``time``, ``silence`` or empty; ``progressed()`` notes progress; ``NO_PROGRESS_S`` is a default.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Callable
 from typing import Literal
 
 NO_PROGRESS_S = 1800.0
-"""Without a sign of progress for so long, a run is taken to hang: fifteen times what a launch of the catalogue
-may take (``live.SECONDS_PER_LAUNCH``), and less than the hour after which pipelines often end a job without a word."""
+"""The default for how long a run may show no progress: fifteen times the limit of a launch of the catalogue
+(``live.SECONDS_PER_LAUNCH``), and less than the hour after which pipelines often end a job without output."""
 
 Overdue = Literal["", "time", "silence"]
-"""Not overdue, over the whole time, or without progress for too long."""
+"""Not overdue, over the total time, or without progress for too long."""
 
 
 class Watch:
-    """The time of one run, from when this is made."""
+    """The time of one run, from the construction of this object."""
 
     def __init__(self, timeout_s: float, no_progress_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -27,8 +27,8 @@ class Watch:
         self._timeout_s = timeout_s
         self._no_progress_s = no_progress_s
 
-    def moved(self) -> None:
-        """There was progress."""
+    def progressed(self) -> None:
+        """Note progress."""
         self._moved = self._clock()
 
     @property

@@ -1,7 +1,7 @@
 """Start and supervise child processes that read reports: ``Shard`` of launches -> ``Answer`` (columns) or ``Failure``.
 
-A child gets a minimal environment, and bounds on time, memory and output. ``Ahead`` starts children before a report is
-there; ``Child`` starts one of any module and gives it its task.
+``Children.read`` reads a shard; ``PrestartedChildren`` start before there is a report; a ``Child`` runs any module.
+A child gets a minimal environment, and limits on time, memory and output.
 """
 
 from __future__ import annotations
@@ -36,38 +36,38 @@ from ncuview.reader.snapshot import Snapshot
 from ncuview.reader.task import WITHOUT_CODE, Task, hand_over, has_begun, last_launch, last_words, lost_launches
 
 REHEARSAL = shipped("kernels") / "transfers" / "h200.ncu-repz"
-"""The smallest report of ours."""
+"""The smallest report that ships."""
 _READER = "ncuview.reader.native"
 _MODULES = ("ncuview", "ncu_report")
 START_S = 60
 """What a child may take until it can read: importing NVIDIA's reader from a slow disk."""
 LEAST_S, S_PER_MB = 12, 4
-"""And then to get on by one launch, 30 times as long as it takes. Processor time is limited to the same for all."""
+"""What each launch may take after that: 30 times as long as reading takes. Processor time is limited to the same."""
 _MEMORY, _MEMORY_PER_BYTE, _MOST_MEMORY = 2 << 30, 100, 16 << 30
 """Bytes of address space; reading takes 0.4 GB, and 20 to 40 times the launches' bytes."""
 _OUTPUT, _OUTPUT_PER_BYTE = 64 << 20, 16
-"""Bytes; launches take about as much of it as of the report."""
+"""Bytes of output; launches take about as many in it as in the report."""
 _MOST_SAID = 1 << 20
 _CHUNK = 1 << 20
 _SHORT_OF_MEMORY = re.compile(rb"MemoryError|bad_alloc|Memory allocation failure|Resource temporarily unavailable")
-"""What Python, C++ and NVIDIA's libraries say then."""
+"""Messages of Python, C++ and NVIDIA's libraries when memory is short."""
 _MB = 1e6
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Launches of one report that follow each other."""
+    """Consecutive launches of one report."""
 
     report: Snapshot
     start: int
     """The first of them, 0-based."""
     launches: tuple[LaunchHeader, ...]
     results: int
-    """How many launches the whole report holds."""
+    """How many launches the complete report holds."""
 
     @property
     def stop(self) -> int:
-        """The launch behind the last one."""
+        """The launch after the last one."""
         return self.start + len(self.launches)
 
     def part(self, start: int, stop: int) -> Shard:
@@ -77,7 +77,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a child gave."""
+    """What a child has read."""
 
     reading: Reading
     lost: Mapping[int, str]
@@ -89,28 +89,28 @@ class Failure:
     """How a child failed."""
 
     launch: int | None
-    """At which launch; None where it failed on the report as a whole."""
+    """At which launch; None where it failed on no single launch."""
     why: str
     """Such as ``crashed NVIDIA's reader (signal 11)``."""
     scarce: bool = False
-    """Whether this machine may have lacked memory or time for it, so that the report may be whole."""
+    """Whether this machine may have had too little memory or time for it, so that the report may be undamaged."""
 
 
 class Child(NamedTuple):
-    """A process that waits for its task, and where to put it."""
+    """A process that waits for its task, and the socket that the task is sent through."""
 
     process: subprocess.Popen[bytes]
     tasks: socket.socket
 
     @classmethod
     def start(cls, module: str, environment: Mapping[str, str], *words: str) -> Child:
-        """Start one that runs this module, with these words on its command line.
+        """Start a process that runs this module, with these words on its command line.
 
         Raises:
             OSError: It cannot be started.
         """
         ours, its = socket.socketpair()
-        # Its folder is gone when it begins: there it can leave nothing.
+        # Its working directory is deleted when it begins, so that it can leave no file there.
         with its, tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
             try:
                 process = subprocess.Popen(
@@ -126,21 +126,21 @@ class Child(NamedTuple):
                 raise
         return cls(process, ours)
 
-    def tell(self, task: bytes, report: Snapshot) -> None:
-        """Give it its task.
+    def send_task(self, task: bytes, report: Snapshot) -> None:
+        """Send the task and the report through the socket.
 
         Raises:
-            OSError: It is gone, or there is no room for the task.
+            OSError: The process has ended, or there is no memory for the task.
         """
-        told = Snapshot.of([task])
+        text = Snapshot.of([task])
         try:
-            hand_over(self.tasks, told.descriptor, report.descriptor)
+            hand_over(self.tasks, text.descriptor, report.descriptor)
             self.tasks.close()
         finally:
-            told.close()
+            text.close()
 
     def answer(self, most_s: float) -> bytes:
-        """What it writes until it ends; nothing where that takes longer, or it failed."""
+        """What it writes until it ends; empty where that takes longer than ``most_s``, or it failed."""
         try:
             written, _ = self.process.communicate(timeout=most_s)
         except subprocess.TimeoutExpired:
@@ -149,51 +149,51 @@ class Child(NamedTuple):
         return written if self.process.returncode == 0 else b""
 
     def end(self) -> None:
-        """End it, whatever it is at."""
+        """Kill it."""
         self.tasks.close()
         with self.process:
             self.process.kill()
 
 
-class Ahead:
-    """Children that start before it is known what they are to read, and rehearse with a report of ours meanwhile.
+class PrestartedChildren:
+    """Children that start before their report is known, and read a shipped report to warm up.
 
-    They serve whoever reads launches of this kernel first. To be ready for machine code takes them ten times as long.
+    They take the first tasks for launches of this kernel. To be ready for machine code takes them ten times as long.
     """
 
     def __init__(self, count: int = 1, kernel: str = "", *, with_code: bool = True) -> None:
         self.kernel = kernel
         words = [str(REHEARSAL), *([] if with_code else [WITHOUT_CODE])]
         self._children: list[Child] = []
-        with suppress(OSError, ReportUnreadable):  # whoever reads the report will see why, and say so
+        with suppress(OSError, ReportUnreadable):  # reading the report will raise the same error
             for _ in range(count):
                 self._children.append(Child.start(_READER, _environment(kernel), *words))
 
     def close(self) -> None:
-        """End those that nobody took."""
+        """Kill those that have no task."""
         while child := self._taken():
             child.end()
 
-    def told(self, task: Task, report: Snapshot) -> subprocess.Popen[bytes] | None:
-        """A child that has its task now; None where all are gone or have one already."""
+    def assign(self, task: Task, report: Snapshot) -> subprocess.Popen[bytes] | None:
+        """Give the task to a child that waits; None where none does."""
         while child := self._taken():
             with suppress(OSError):
-                child.tell(task.to_json(), report)
+                child.send_task(task.to_json(), report)
                 return child.process
             child.end()
         return None
 
     def _taken(self) -> Child | None:
-        with suppress(IndexError):  # threads take them, and to take one from a list is one step
+        with suppress(IndexError):  # several threads call this; list.pop is atomic
             return self._children.pop(0)
         return None
 
 
 class Children:
-    """The processes that read reports now, all to be killed when one fails for good or the user gives up."""
+    """The processes that read reports now; ``kill`` ends them all when one fails for good or the user interrupts."""
 
-    def __init__(self, kernel: str = "", ahead: Sequence[Ahead] = ()) -> None:
-        self._kernel, self._ahead = kernel, [each for each in ahead if each.kernel == kernel]
+    def __init__(self, kernel: str = "", prestarted: Sequence[PrestartedChildren] = ()) -> None:
+        self._kernel, self._prestarted = kernel, [each for each in prestarted if each.kernel == kernel]
         self._running: set[subprocess.Popen[bytes]] = set()
         self._given_up = threading.Event()
 
@@ -232,31 +232,31 @@ class Children:
         return _environment(self._kernel)
 
     def _started(self, task: Task, report: Snapshot) -> subprocess.Popen[bytes]:
-        for each in self._ahead:
-            if waiting := each.told(task, report):
+        for each in self._prestarted:
+            if waiting := each.assign(task, report):
                 return waiting
         try:
             child = Child.start(_READER, self._environment)
         except OSError as error:
             raise _cannot_start(str(error)) from error
         try:
-            child.tell(task.to_json(), report)
+            child.send_task(task.to_json(), report)
         except BrokenPipeError:
-            child.tasks.close()  # it ended at once, and what it said tells why
+            child.tasks.close()  # it ended at once; its stderr names the cause
         except OSError as error:
             child.end()
             raise _cannot_start(str(error)) from error
         return child.process
 
     def kill(self) -> None:
-        """End all that run, and those that are about to."""
+        """Kill all that run, and those that are about to start."""
         self._given_up.set()
         for child in tuple(self._running):
             child.kill()
 
 
 class _Run:
-    """What one child writes, as long as it gets on."""
+    """The output of one child, as long as it makes progress."""
 
     def __init__(self, quiet_s: float, most_output: int) -> None:
         self._quiet_s, self._most_output = quiet_s, most_output
@@ -264,7 +264,7 @@ class _Run:
         self.stopped, self.took_too_long = "", False
 
     def follow(self, child: subprocess.Popen[bytes]) -> None:
-        """Take in its output until it ends, or kill it where it takes too long or writes too much."""
+        """Read its output until it ends; kill it where it takes too long or writes too much."""
         quiet_since = time.monotonic()
         with selectors.DefaultSelector() as selector:
             for stream, held in ((child.stdout, self.written), (child.stderr, self.said)):
@@ -309,7 +309,7 @@ def _outcome(run: _Run, code: int, shard: Shard, cpu_s: int) -> Answer | Failure
         return Failure(at, f"crashed NVIDIA's reader ({_ended(code)})", scarce=short)
     if code:
         return Failure(at, f"made NVIDIA's reader fail ({last_words(said) or _ended(code)})", scarce=short)
-    if short:  # the library that takes code apart says so and goes on, and then there is none
+    if short:  # NVIDIA's disassembler prints that and goes on, and then the code is missing
         return Failure(None, "was read with too little memory", scarce=True)
     try:
         reading = decode(bytes(run.written))
@@ -332,12 +332,12 @@ def _ended(code: int) -> str:
 
 
 def _environment(kernel: str) -> dict[str, str]:
-    """Where a child that looks for this kernel finds its modules, and nothing else of ours."""
+    """The environment in which a child that looks for this kernel finds its modules, and nothing else of ours."""
     return environment_of((*_MODULES, "re2") if kernel.startswith(PREFIX) else _MODULES)
 
 
 def environment_of(modules: Sequence[str]) -> dict[str, str]:
-    """Where a child finds these modules, and nothing else of ours.
+    """The environment in which a child finds these modules, and nothing else of ours.
 
     Raises:
         ReportUnreadable: One is not installed.

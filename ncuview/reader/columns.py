@@ -1,8 +1,8 @@
 """Encode launches of a report as bytes (one line of JSON, then plain numbers), and decode them: ``Reading`` <-> bytes.
 
-The child process that reads a report sends its launches in this form. Kernels are launched often, so their code stands
-here once, in one table of instructions, and a launch says which of them it executed. Nothing here needs a library, and
-nothing that arrives is executed, as a pickle would be.
+The child process that reads a report sends its launches (``LaunchColumns``) to the parent in this form.
+Kernels are launched often, so their code is sent once, in one table of instructions, and a launch names those that it
+executed. The standard library decodes it without executing anything, which a pickle would do.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-REAL: Final = "d"
-WHOLE: Final = "q"
+FLOAT64: Final = "d"
+INT64: Final = "q"
 """Types of arrays: float64 and int64."""
 _ITEM = 8
 DEVICE_NAME = "device__attribute_display_name"
-"""The metric that names the GPU: a text, for which ``LaunchColumns.device`` stands."""
+"""The metric that names the GPU. It is a text, kept in ``LaunchColumns.device``."""
 
 
 @dataclass(frozen=True)
 class LaunchColumns:
     """Some launches of one report.
 
-    ``values`` has a row for each launch and a column for each of ``metrics``, NaN where a launch lacks one.
+    ``values`` has a row for each launch and a column for each of ``metrics``, NaN where it is missing for a launch.
     ``executed`` names, launch after launch, the instructions that each executed, ``counts`` how many those are.
     ``instruction_values`` has, launch after launch, one row of that length for each metric that ``carried`` names.
     """
@@ -54,8 +54,8 @@ class LaunchColumns:
     """File -> the text that ncu imported."""
 
 
-_NUMBERS: Mapping[str, Literal["d", "q"]] = {"values": REAL, "executed": WHOLE, "instruction_values": REAL}
-"""What travels as plain numbers, in this order."""
+_NUMBERS: Mapping[str, Literal["d", "q"]] = {"values": FLOAT64, "executed": INT64, "instruction_values": FLOAT64}
+"""The columns that are sent as plain numbers, in this order."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Reading:
 
     Attributes:
         total: How many launches the report holds.
-        kernels: The names of the kernels among which it chose.
-        launches: Those that were asked for.
+        kernels: The names of all kernels that the filter was applied to.
+        launches: Those that the filter selected.
     """
 
     total: int
@@ -74,7 +74,7 @@ class Reading:
 
 
 def encode(reading: Reading) -> Iterator[bytes]:
-    """The parts of the document, to be written one after the other."""
+    """Encode a reading in parts, to be written one after the other."""
     launches = reading.launches
     texts = {name: value for name, value in vars(launches).items() if name not in _NUMBERS}
     document = {"total": reading.total, "kernels": reading.kernels, "launches": texts}
@@ -85,7 +85,7 @@ def encode(reading: Reading) -> Iterator[bytes]:
 
 
 def decode(data: bytes) -> Reading:
-    """The document read back.
+    """Decode what ``encode`` wrote.
 
     Raises:
         ValueError: It is no such document, or its parts do not fit together.
@@ -107,7 +107,7 @@ def decode(data: bytes) -> Reading:
         for name, kind in _NUMBERS.items():
             start, end = end, end + _ITEM * lengths[name]
             raw = view[start:end]
-            numbers[name] = raw.cast(REAL) if kind == REAL else raw.cast(WHOLE)
+            numbers[name] = raw.cast(FLOAT64) if kind == FLOAT64 else raw.cast(INT64)
         return Reading(document["total"], document["kernels"], LaunchColumns(**texts, **numbers))
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{type(error).__name__}: {error}") from error

@@ -1,13 +1,13 @@
 """Read Nsight Compute's CSV exports (``ncu --import FILE --csv``, raw page or long form) -> ``Reading`` in base units.
 
-``labels``, ``base_unit`` and ``function_name`` give the metrics behind labels, factors of units, bare kernel names.
+``read_csv`` reads a file; ``base_unit`` converts a unit, ``function_name`` shortens a demangled kernel name.
 
 The raw page (``--page raw``) has a row for each launch and a column for each metric, and above the launches a row of
-units. The long form, ``--page details``, has a row for each metric of each launch, and where rules ran one for each of
-theirs, in columns before which the others end. What its sections hold bears labels for people; equivalents.toml says
-which metrics those are that something here reads, where releases of ncu agree (validation/details_labels.py). By
-default ncu scales each column to a readable unit (Kbyte, us) and groups digits with commas; here all become base units.
-Machine code and sources are not exported.
+units. The long form, ``--page details``, has a row for each metric of each launch, and one for each result of NVIDIA's
+rules, which fills further columns. Its sections name metrics by labels for people; equivalents.toml maps those that
+something here reads to metrics, where releases of ncu agree (validation/details_labels.py). By default ncu scales each
+column to a readable unit (Kbyte, us) and groups digits with commas; here all become base units. Machine code and
+sources are not exported.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MOST_DIGITS = 18
 """Of an ID, which is an int64."""
 _SECTION, _NAME, _UNIT, _VALUE = "Section Name", "Metric Name", "Metric Unit", "Metric Value"
 _ABOUT = frozenset({"ID", "Context", "Stream", "Device", "CC"})
-"""Columns that say what a launch is and could be names of metrics; the others of this kind hold blanks or slashes."""
+"""Columns that describe a launch and could be names of metrics; the others of this kind hold blanks or slashes."""
 _METRIC = re.compile(r"[a-z]\w*(?:[.:]\w+)*")
 """Labels for people, as Duration, begin with a capital."""
 _LOG = "=="
@@ -49,17 +49,17 @@ _TIMES = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 _SECOND = 10**9
 
 _NUMBER = re.compile(r"(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?)(?:\s+\(.*\))?", re.DOTALL)
-"""With the values of its instances behind it, where the user asked for those."""
+"""Followed by the values of its instances, where the user asked for those."""
 _DECIMAL_COMMA = re.compile(r"[-+]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?:[eE][-+]?\d+)?")
 _DOTTED_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:\.\d{3}){2,}")
 _EXTENT = re.compile(r"\(?\s*(\d{1,10}),\s*(\d{1,10}),\s*(\d{1,10})\s*\)?")
 _NUMBERS_OF = {"Grid Size": _EXTENT, "Block Size": _EXTENT, "CC": re.compile(r"(\d+)\.(\d+)")}
-"""The numbers in a cell of a column that says what metrics say."""
+"""The numbers in a cell of a column that gives the values of metrics."""
 
 
 @dataclass
 class _Launch:
-    """A launch as its rows tell it."""
+    """A launch, from its rows."""
 
     about: Mapping[str, str]
     numbers: dict[str, float] = field(default_factory=dict)
@@ -74,7 +74,7 @@ def read_csv(path: Path, kernel: str = "") -> Reading:
         kernel: Only launches of this kernel, or of those that match ``regex:`` and a pattern; empty for all.
 
     Raises:
-        ReportUnreadable: It cannot be opened, or is no such export.
+        ReportUnreadable: It cannot be opened, or is not such an export.
         ReportDamaged: A row is cut, or a number cannot be read.
         ReportEmpty: The table has no launch.
     """
@@ -127,7 +127,7 @@ def function_name(demangled: str) -> str:
 
 
 def _without_angles(name: str) -> str:
-    """Without what stands between < and the > that belongs to it."""
+    """Without what stands between each < and its >."""
     kept: list[str] = []
     opened: list[int] = []
     for letter in name:
@@ -226,7 +226,7 @@ def _number(cell: str, path: Path) -> float:
 
 
 def _add_what_columns_say(launch: _Launch, units: dict[str, str]) -> None:
-    """Sizes and the chip, which stand in columns of their own, under the names of the metrics that say the same."""
+    """Add sizes and the chip, which have columns of their own, under the names of the metrics with the same values."""
     for column, metrics in METRICS_OF_COLUMN.items():
         if said := _NUMBERS_OF[column].fullmatch(launch.about.get(column, "")):
             for metric, number in zip(metrics, said.groups(), strict=True):

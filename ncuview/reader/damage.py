@@ -1,6 +1,6 @@
 """``Damage``: which launches of a damaged report were read, which are lost or without machine code, and why, as text.
 
-It also says whether this machine, short of memory or time, may be the cause (``may_be_whole``).
+``str`` gives the text. ``may_be_intact`` is set where this machine may have had too little memory or time.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ class Damage:
     """Which launches of a report were read, and why not all; as text for people."""
 
     results: int
-    """How many launches the part of the report holds that is whole."""
+    """How many launches the intact part of the report holds."""
     announced: int | None
     """How many the report announces; None when that cannot be told."""
     lost: Collection[int]
-    """Those of the part that is whole that could not be read."""
+    """Those of the intact part that could not be read."""
     without_code: Collection[int]
     """Those that were read without sources and machine code."""
     reasons: Sequence[str]
     """Sentences without a full stop, in the order of the report."""
-    may_be_whole: bool = False
+    may_be_intact: bool = False
     """Whether this machine may be the cause of all of them."""
 
     def __str__(self) -> str:
         of = "" if self.announced is None else f" of {self.announced:,}"
         read = [launch for launch in range(self.results) if launch not in self.lost]
-        told = [f"{_named(read, of)} read"]
+        outcome = f"{_named(read, of)} read"
         if self.without_code:
-            told[0] += f", {_named(sorted(self.without_code))} read without sources and machine code"
-        return "; ".join([*told, self.why])
+            outcome += f", {_named(sorted(self.without_code))} read without sources and machine code"
+        return f"{outcome}; {self.why}"
 
     @property
     def why(self) -> str:
         """The first few reasons, each once, and how many more there are."""
         distinct = list(dict.fromkeys(self.reasons))
         more = len(distinct) - _MOST_REASONS
-        told = "; ".join([*distinct[:_MOST_REASONS], *([f"and {more:,} more"] if more > 0 else [])])
-        return told + _OR_NONE * self.may_be_whole
+        listed = "; ".join([*distinct[:_MOST_REASONS], *([f"and {more:,} more"] if more > 0 else [])])
+        return listed + _OR_NONE * self.may_be_intact
 
 
 def _named(launches: Sequence[int], of: str = "") -> str:
@@ -58,7 +58,7 @@ def _named(launches: Sequence[int], of: str = "") -> str:
 
 
 def _runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """First and last of those that follow each other."""
+    """First and last of each run of consecutive numbers."""
     runs: list[tuple[int, int]] = []
     for number in numbers:
         if runs and runs[-1][1] == number - 1:

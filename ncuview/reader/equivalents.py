@@ -1,8 +1,8 @@
-"""What says the same as a metric: the table equivalents.toml, and the values that it gives to missing metrics.
+"""Compute missing metrics from other metrics, and map CSV labels and columns to metrics, by equivalents.toml.
 
-``determine`` fills in metrics missing from launches, in place, from expressions over other metrics of the same
-launches; ``METRIC_OF_LABEL`` and ``METRICS_OF_COLUMN`` name the metrics that labels and columns of CSV exports mean.
-validation/full-sets.md holds what rules say of launches that were profiled both ways.
+``determine`` fills columns in place; ``METRIC_OF_LABEL`` and ``METRICS_OF_COLUMN`` are the maps for CSV exports.
+The expressions are over other metrics of the same launch. validation/full-sets.md compares the diagnoses of launches
+that were profiled with both sets of metrics.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class Determined(NamedTuple):
-    """What gives a metric."""
+    """How a metric is computed."""
 
     unit: str
     expressions: tuple[str, ...]
-    """Over other metrics, the best first; one may read what stands above it in the table."""
+    """Over other metrics, the best first; one may read metrics that are determined above it in the table."""
 
 
 _TABLE: Mapping[str, Any] = tomllib.loads(
@@ -38,15 +38,15 @@ DETERMINED: Mapping[str, Determined] = {
     name: Determined(of["unit"], tuple(of["expressions"])) for name, of in _TABLE["determined"].items()
 }
 METRICS_OF_COLUMN: Mapping[str, Sequence[str]] = _TABLE["columns"]
-"""Column of a CSV export -> the metrics that say the same, one for each number in a cell."""
+"""Column of a CSV export -> the metrics with the same values, one for each number in a cell."""
 METRIC_OF_LABEL: Mapping[tuple[str, str], str] = {
     (section, label): metric for section, of in _TABLE["labels"].items() for label, metric in of.items()
 }
-"""What details pages call a metric, by section and label -> its name."""
+"""Section and label on a details page -> the metric's name."""
 
 
 def determinable(metrics: Iterable[str]) -> Iterator[str]:
-    """The names in the table that launches with these metrics may get a value for."""
+    """The names in the table that may be computed from these metrics."""
     known = set(metrics)
     for name in DETERMINED:
         if any(expression.names <= known for expression in _expressions(name)):
@@ -55,7 +55,7 @@ def determinable(metrics: Iterable[str]) -> Iterator[str]:
 
 
 def determine(metrics: Mapping[str, Column]) -> None:
-    """Put the values in that are missing and determined, in place.
+    """Fill in, in place, missing values that other metrics determine.
 
     Args:
         metrics: Nsight Compute's metrics by name: one float64 per launch, NaN where it has none. It has a column for

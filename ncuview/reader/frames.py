@@ -1,6 +1,6 @@
 """Build a ``Profile``, with its DataFrames of launches, metrics and instructions, from ``LaunchColumns`` of reports.
 
-Missing metrics that others determine are filled in (``equivalents``).
+``profile_of`` does it; missing metrics that others determine are filled in (``equivalents``).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ TEXT = pd.StringDtype("python")
 """Python's own strings: Arrow, where it is installed, refuses lone surrogates, and damaged reports have them."""
 _AXES = ("x", "y", "z")
 _LARGEST = 2**31 - 1
-"""Of a grid, which has the largest sizes. What is beyond it, or negative, is as unknown as what is missing: 0."""
+"""The largest size of a grid. A size beyond it, or a negative one, counts as unknown: 0."""
 _OF_TABLE = {"address": np.int64, "sass": np.object_, "file": np.object_, "line": np.int64}
-"""What the tables of instructions say of each, in the order of the frame."""
+"""The columns of the tables of instructions, in the order of the frame."""
 
 
 def profile_of(reports: Sequence[tuple[ReportInfo, MutableSequence[LaunchColumns]]]) -> Profile:
-    """One Profile over all launches of all reports, in order; of a report there may be several parts.
+    """One Profile over all launches of all reports, in order; a report may have several parts.
 
     The parts are taken out of their lists one by one as they are put into the frames: a large report is not held twice.
     """
@@ -55,7 +55,7 @@ def profile_of(reports: Sequence[tuple[ReportInfo, MutableSequence[LaunchColumns
 
 
 class _Metrics:
-    """All numbers, one row per launch and one column per metric, NaN where a launch has none and no others tell it."""
+    """All numbers, one row per launch and one column per metric, NaN where it is missing and no others determine it."""
 
     def __init__(self, parts: Sequence[LaunchColumns]) -> None:
         self.units: dict[str, str] = {}
@@ -77,13 +77,13 @@ class _Metrics:
         self._filled = columns.stop
 
     def frame(self) -> pd.DataFrame:
-        """What was put in, and what that determines."""
+        """All launches, with the metrics that others determine."""
         determine({name: self._values[place] for name, place in self._places.items()})
         return _frame(self._values, list(self.units))
 
 
 class _Instructions:
-    """One row per executed machine instruction of each launch; a metric that a launch lacks is NaN in its rows."""
+    """One row per executed machine instruction of each launch; a metric missing for a launch is NaN in its rows."""
 
     def __init__(self, parts: Sequence[LaunchColumns]) -> None:
         self._names = list(dict.fromkeys(name for part in parts for name in part.instruction_metrics))
@@ -104,7 +104,7 @@ class _Instructions:
         self._filled = rows.stop
 
     def frame(self) -> pd.DataFrame:
-        """What was put in."""
+        """The instructions of all launches."""
         frame = _frame(self._values, self._names)
         launches = np.arange(len(self._counts), dtype=np.int64)
         frame.insert(0, "launch", np.repeat(launches, self._counts))
@@ -114,7 +114,7 @@ class _Instructions:
 
 
 def _fill(values: NDArray[np.float64], names: Iterable[str], part: LaunchColumns) -> None:
-    """Put what each launch has of each metric into its columns."""
+    """Put the values of each launch and metric into its columns."""
     places = {name: place for place, name in enumerate(names)}
     own = np.array([places[name] for name in part.instruction_metrics], dtype=np.int64)
     numbers = np.asarray(part.instruction_values, np.float64)
@@ -133,7 +133,7 @@ def _frame(values: NDArray[np.float64], names: list[str]) -> pd.DataFrame:
 
 
 def _about(parts: Sequence[tuple[ReportInfo, LaunchColumns]]) -> dict[str, list[Any]]:
-    """What the reader says of each launch beside its numbers."""
+    """What the reader gives for each launch in addition to its numbers."""
     return {
         "report": [info.path for info, part in parts for _ in part.index],
         **{
@@ -144,7 +144,7 @@ def _about(parts: Sequence[tuple[ReportInfo, LaunchColumns]]) -> dict[str, list[
 
 
 def _launches(about: Mapping[str, list[Any]], metrics: pd.DataFrame) -> pd.DataFrame:
-    """Who ran, where and how long."""
+    """The kernel, the sizes, the GPU and the duration of each launch."""
 
     def number(name: str) -> Any:
         return metrics[name] if name in metrics.columns else pd.Series(np.nan, index=metrics.index)

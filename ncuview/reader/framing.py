@@ -1,7 +1,7 @@
 """Parse a report's framing in Python: bytes -> ncu's version, date, a header per launch, and where the format breaks.
 
-It runs before native code sees the file. ``whole_part`` writes a damaged report's whole part as a readable report, with
-empty launches in place of those in broken blocks.
+``framing`` runs before native code sees the file; ``intact_part`` writes what a damaged report has as a readable one.
+In that report, empty launches replace those in broken blocks.
 """
 
 from __future__ import annotations
@@ -30,42 +30,42 @@ _WRITER = b"Nsight Compute Target"
 _PAYLOAD_SIZE = 5
 
 _MODULE_ITSELF = 1
-"""Of a source item: the module that is in it."""
+"""The field of a source item that holds its module."""
 
 _MOST_FIELDS = 500_000
 _MOST_LAUNCHES = 250_000
 _MOST_BROKEN_BLOCKS, _MOST_OF_BROKEN = 100, 100
-"""Blocks that are broken, and launches of each; where there are more, the rest is not believed."""
+"""Broken blocks, and launches of each; where there are more, the rest of the report is discarded."""
 _LEAST_ITEM = 4
 _PIECE = 1 << 20
 _NONE: Mapping[int, LaunchOutline] = MappingProxyType({})
 
 
 class LaunchHeader(NamedTuple):
-    """What the framing tells about one launch."""
+    """One launch, as far as the framing describes it."""
 
     size: int
     """Bytes that it takes in the report."""
     mangled: str
-    """The kernel's name as the linker knows it; empty when the report does not say."""
+    """The kernel's mangled name; empty when the report does not give it."""
     code: int
-    """The same number for launches that run the same kernel of the same module; -1 when that cannot be told."""
+    """The same number for launches that run the same kernel of the same module; -1 when that is unknown."""
     metrics: int | None = None
-    """How many metrics it has; None where the framing does not tell, as for ranges."""
+    """How many metrics it has; None where the framing does not give it, as for ranges."""
     damage: str = ""
     """Why it cannot be read; empty when it may be."""
 
 
 @dataclass(frozen=True)
 class ReportHeader:
-    """What a report says about itself."""
+    """A report's version, date and launches."""
 
     ncu_version: str
-    """The Nsight Compute that wrote it, such as ``2025.3.1``; empty when the report does not say."""
+    """The Nsight Compute that wrote it, such as ``2025.3.1``; empty when the report does not name it."""
     created: datetime | None
-    """When it was written (UTC); None when the report does not say."""
+    """When it was written (UTC); None when the report does not give it."""
     results: int
-    """How many launches it holds; reading fewer means that the reader stumbled."""
+    """How many launches it holds; if fewer are read, the reader failed."""
     launches: tuple[LaunchHeader, ...] = field(default=(), compare=False, repr=False)
     """One for each launch, in the order of the file."""
 
@@ -79,27 +79,27 @@ class Framing:
     """
 
     header: ReportHeader
-    """Of the part that is whole."""
+    """Of the intact part."""
     end: int
     """Bytes of that part."""
     broken: tuple[Block, ...]
-    """Blocks of it whose payload cannot be believed."""
+    """Blocks of it whose payload is broken."""
     damage: tuple[str, ...]
     """Where the format is broken, in the order of the file, such as ``block 3 is damaged at byte 1,234 of 5,678: the
-    payload ends too early``; empty for a whole report."""
+    payload ends too early``; empty for an undamaged report."""
 
     @property
     def announced(self) -> int | None:
-        """How many launches the report announces; None when that cannot be told, as of one that is cut."""
+        """How many launches the report announces; None when that is unknown, as in one that is cut."""
         return self.header.results if len(self.damage) == len(self.broken) else None
 
 
 def framing(data: Data, outlines: Mapping[int, LaunchOutline] = _NONE) -> Framing:
-    """Walk over a report's framing. The format has no checksum, so that changed values go unseen.
+    """Parse a report's framing. The format has no checksum, so that changed values go unseen.
 
     Args:
         data: The report.
-        outlines: What is known of launches already, by the byte at which each begins.
+        outlines: Outlines of launches that are parsed already, by the byte at which each begins.
     """
     session, launches = _Session(data), _Launches(data, outlines)
     broken: list[Block] = []
@@ -118,7 +118,7 @@ def framing(data: Data, outlines: Mapping[int, LaunchOutline] = _NONE) -> Framin
                 launches.add(block)
             except WireError as error:
                 launches.forget(known)
-                if not _may_go_on_behind(block) or len(broken) == _MOST_BROKEN_BLOCKS:
+                if not _may_go_on_after(block) or len(broken) == _MOST_BROKEN_BLOCKS:
                     raise
                 launches.add_broken(block.results, note(error))
                 broken.append(block)
@@ -131,22 +131,22 @@ def framing(data: Data, outlines: Mapping[int, LaunchOutline] = _NONE) -> Framin
     return Framing(header, end, tuple(broken), tuple(damage))
 
 
-def _may_go_on_behind(broken: Block) -> bool:
-    """Whether what follows a block with a broken payload is to be believed.
+def _may_go_on_after(broken: Block) -> bool:
+    """Whether the blocks after one with a broken payload can be used.
 
-    No machine code of it may be missing, and its header must not announce more than the payload can hold.
+    The broken one must hold no machine code, and its header must not announce more than the payload can hold.
     """
     return not broken.sources and 0 < broken.results <= min(_MOST_OF_BROKEN, broken.payload.size // _LEAST_ITEM)
 
 
-def whole_part(data: Data, found: Framing) -> Iterator[bytes]:
-    """A report of what is whole, in pieces; in place of launches that are not there are empty ones."""
+def intact_part(data: Data, found: Framing) -> Iterator[bytes]:
+    """The intact part as a report, in pieces, with empty launches in place of broken ones."""
     start = 0
     for block in found.broken:
         yield from _pieces(data, start, block.header.start - _LEAST_ITEM)
         payload = wire.encode_item(b"") * block.results
-        kept = (each for each in wire.fields(data, block.header) if each.number != _PAYLOAD_SIZE)
-        header = b"".join(data[each.start : each.end] for each in kept)
+        fields = (each for each in wire.fields(data, block.header) if each.number != _PAYLOAD_SIZE)
+        header = b"".join(data[each.start : each.end] for each in fields)
         yield wire.encode_item(header + wire.encode_field(_PAYLOAD_SIZE, len(payload)))
         yield payload
         start = block.payload.end
@@ -158,7 +158,7 @@ def _pieces(data: Data, start: int, end: int) -> Iterator[bytes]:
 
 
 class _Session:
-    """What the blocks say about the run as a whole."""
+    """Version and date of the run, from the sessions of all blocks."""
 
     def __init__(self, data: Data) -> None:
         self._data = data
@@ -182,7 +182,7 @@ class _Session:
 
 
 class _Launches:
-    """The launches of a report as its blocks are walked over, and the modules that hold their kernels."""
+    """The launches of a report, collected block by block, and the modules that hold their kernels."""
 
     def __init__(self, data: Data, outlines: Mapping[int, LaunchOutline]) -> None:
         self._data, self._outlines = data, outlines
@@ -197,7 +197,7 @@ class _Launches:
         return len(self._found)
 
     def forget(self, count: int) -> None:
-        """Take back all launches but the first ``count``."""
+        """Remove all launches but the first ``count``."""
         del self._found[count:]
 
     def add(self, block: Block) -> None:
@@ -211,9 +211,9 @@ class _Launches:
                 self._add_module(item, outline)
             else:
                 is_kernel = place < block.sources + block.kernels
-                told = self._outlines.get(item.start) or launch_outline(self._data, item, is_kernel=is_kernel)
-                self._count(item, told.fields)
-                self._add_launch(item, told)
+                launch = self._outlines.get(item.start) or launch_outline(self._data, item, is_kernel=is_kernel)
+                self._count(item, launch.fields)
+                self._add_launch(item, launch)
 
     def _count(self, item: Span, fields: int) -> None:
         self._fields += 1 + fields
@@ -227,18 +227,18 @@ class _Launches:
         module = outline.last[_MODULE_ITSELF].value if _MODULE_ITSELF in outline.last else 0
         known = self._modules.setdefault(module, item)
         if known.size != item.size or self._data[slice(*known)] != self._data[slice(*item)]:
-            self._ambiguous.add(module)  # processes number their modules each from the same start
+            self._ambiguous.add(module)  # each process numbers its modules from the same start
 
-    def _add_launch(self, item: Span, told: LaunchOutline) -> None:
-        damage = f"launch {len(self)} has {told.damage}" if told.damage else ""
-        self._found.append((LaunchHeader(item.size, told.mangled, -1, told.metrics, damage), told.module))
+    def _add_launch(self, item: Span, launch: LaunchOutline) -> None:
+        damage = f"launch {len(self)} has {launch.damage}" if launch.damage else ""
+        self._found.append((LaunchHeader(item.size, launch.mangled, -1, launch.metrics, damage), launch.module))
 
     def headers(self) -> tuple[LaunchHeader, ...]:
         codes: dict[tuple[int, str], int] = {}
         headers = []
         for found, module in self._found:
-            told = found.mangled and module and module in self._modules and module not in self._ambiguous
-            code = codes.setdefault((module, found.mangled), len(codes)) if told else -1
+            is_known = found.mangled and module and module in self._modules and module not in self._ambiguous
+            code = codes.setdefault((module, found.mangled), len(codes)) if is_known else -1
             headers.append(found._replace(code=code))
         return tuple(headers)
 

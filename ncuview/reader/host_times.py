@@ -1,8 +1,8 @@
 """Join the host's times of copies and kernel, read from ``<report>.host.json``, to a ``Profile``'s metrics.
 
-``host_times`` reads them from the profile again, per launch. ncu profiles kernels only. For catalogue kernels whose
-document is about transfers, the host process measures copies and kernel with events, and the times travel beside the
-report.
+``with_host_times`` adds them as metrics ``host__*``; ``host_times`` gives each launch's ``HostTimes`` or None.
+ncu profiles kernels only. For catalogue kernels with ``[transfers]``, the host process measures copies and kernel with
+CUDA events (``catalogue/launcher``), and writes the times to that file.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _MEASURE_AGAIN = "Delete it, or profile with --live again."
 
 
 def host_times_of(report: Path) -> Path:
-    """Where the host's times of a report lie, if there are any."""
+    """The file of a report's host times, which need not exist."""
     return report.with_suffix(".host.json")
 
 
 def with_host_times_of(profile: Profile, report: Path) -> Profile:
-    """The profile of a report, with the host's times where they lie beside it."""
+    """The profile of a report, with the host's times if their file exists."""
     times = host_times_of(report)
     return with_host_times(profile, times) if times.exists() else profile
 
@@ -77,7 +77,7 @@ def _fits_a_float(value: object) -> bool:
 
 
 def host_times(profile: Profile) -> list[HostTimes | None]:
-    """For each launch what the host measured; None where it did not."""
+    """For each launch the times that the host measured; None where it measured none."""
     if "host__whole_time" not in profile.metrics.columns:
         return [None] * len(profile.launches)
     names = ["host__to_device_time", "host__kernel_time", "host__to_host_time", "host__whole_time"]

@@ -1,8 +1,9 @@
 """Find host names, addresses, paths and credentials in a report's bytes, and overwrite each of their occurrences.
 
-``find_identity`` takes them from the session's fields that ``scrub`` leaves out and from the paths of sources. A cubin,
-for one, quotes the folder of its source file, and offsets inside a cubin must not move: a quotation is overwritten by a
-filler of its length. Words shorter than four bytes are left, since machine code holds them by chance.
+``find_identity`` collects them into an ``Identity``, whose ``overwritten`` and ``remaining`` take a report's bytes.
+They are taken from the session's fields that ``scrub`` leaves out and from the paths of sources. A cubin quotes the
+folder of its source file, and offsets inside a cubin must not move: a quotation is overwritten by a filler of its
+length. Words shorter than four bytes are left, since machine code holds them by chance.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Removed(NamedTuple):
 
 @dataclass(frozen=True)
 class Identity:
-    """What must not remain, each with its kind."""
+    """The texts that must not remain, each with its kind."""
 
     kinds: Mapping[bytes, str]
 
@@ -67,15 +68,15 @@ class Identity:
         for block in wire.blocks(data):
             for message in (block.header, *wire.items(data, block)):
                 for start, end in _innermost(data, message, self._anywhere):
-                    result[start:end] = self._whole.sub(self._filler, data[start:end])
+                    result[start:end] = self._whole_words.sub(self._filler, data[start:end])
         return bytes(result)
 
     def remaining(self, data: bytes) -> str | None:
         """The kind of a quotation that the bytes still hold."""
         for secret, kind in self.kinds.items():
-            if secret not in data or secret.rfind(b"/") == 0:  # /tmp tells nothing, and may be part of a relative path
+            if secret not in data or secret.rfind(b"/") == 0:  # /tmp identifies no user; a relative path may hold it
                 continue
-            if kind == _PATH or re.search(self._as_whole(secret), data):
+            if kind == _PATH or re.search(self._as_whole_word(secret), data):
                 return kind
         return None
 
@@ -84,11 +85,11 @@ class Identity:
         return re.compile(b"|".join(map(re.escape, self.kinds)) or rb"(?!)")
 
     @cached_property
-    def _whole(self) -> re.Pattern[bytes]:
+    def _whole_words(self) -> re.Pattern[bytes]:
         longest_first = sorted(self.kinds, key=len, reverse=True)
-        return re.compile(b"|".join(map(self._as_whole, longest_first)) or rb"(?!)")
+        return re.compile(b"|".join(map(self._as_whole_word, longest_first)) or rb"(?!)")
 
-    def _as_whole(self, secret: bytes) -> bytes:
+    def _as_whole_word(self, secret: bytes) -> bytes:
         text = re.escape(secret)
         if self.kinds[secret] != _PATH:
             return rb"(?<!\w)" + text + rb"(?!\w)"
@@ -104,7 +105,7 @@ class Identity:
 
     @cached_property
     def _fillers_of_names(self) -> Mapping[bytes, bytes]:
-        """Different ones for different folders, so that two files do not become one."""
+        """Different ones for different folders, so that two files stay two."""
         names = {name for secret, kind in self.kinds.items() if kind == _PATH for name in secret.split(b"/")}
         by_length = groupby(sorted(names, key=lambda name: (len(name), name)), key=len)
         return {

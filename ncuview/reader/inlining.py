@@ -1,7 +1,6 @@
 """Add to a ``Profile`` the call site of each inlined instruction: the line in the kernel's own code that called it.
 
-The call sites come from the line tables (``line_table``) of the cubins in the reports, which are read once more; ncu
-itself reports the innermost line only.
+``with_call_sites`` reads the line tables of the cubins in the profile's report files, since ncu reports no calls.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ _ELF = 4
 def with_call_sites(profile: Profile) -> Profile:
     """The profile with the line of the kernel that each inlined instruction was called from.
 
-    The reports are read once more. A module is believed where its line table says of every executed instruction the
-    line that ncu says; a launch with no such module, or from a file that is gone, stays without call sites.
+    The report files are read once more. A module is used where its line table agrees with ncu about the line of every
+    executed instruction; a launch without such a module, or from a file that no longer exists, has no call sites.
     """
     with_lines = profile.instructions.loc[profile.instructions["line"] > 0, ["launch", "address", "file", "line"]]
     found: dict[int, Mapping[int, CallSite]] = {}
@@ -104,9 +103,9 @@ def _call_sites(rows: pd.DataFrame, tables: Sequence[LineTable]) -> Mapping[int,
 
 
 def _named(table: LineTable, address: int, file: str, line: int) -> Row | None:
-    """The row that ncu names for an instruction: the innermost, or the call that comes before it at its address.
+    """The row that ncu names for an instruction: the innermost, or the call before it at the same address.
 
-    Folders may be written in another way.
+    Only the last part of the file's path is compared: folders may be written in another way.
     """
     rows = reversed(table.rows_at(address))
     return next((row for row in rows if row.line == line and basename(row.file) == basename(file)), None)

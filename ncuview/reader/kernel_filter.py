@@ -1,7 +1,8 @@
-"""Match kernel names against the user's filter, an exact name or ``regex:`` and an RE2 pattern; check the filter first.
+"""Match kernel names against the user's filter: an exact name, ``regex:`` and an RE2 pattern, or empty for all.
 
-RE2's time grows linearly with the lengths of the texts. Python's own engine needs ages for some pairs of them, as for
-``(a+)+$`` and a name of many a's. RE2 never goes back in a text, so that it knows no look-around and no references.
+``check_kernel_filter`` refuses an invalid filter before reading starts; ``matches`` applies it to one name.
+RE2's time grows linearly with the lengths of pattern and name. Python's own engine needs exponential time for some,
+as for ``(a+)+$`` and a name of many a's. RE2 never backtracks, so that it has no look-around and no references.
 """
 
 from __future__ import annotations
@@ -13,32 +14,32 @@ from ncuview.base.errors import UsageError
 
 PREFIX = "regex:"
 LONGEST = 4096
-"""Characters of a pattern; of a name, so many are looked at."""
+"""Characters of a pattern, and of a name that it is matched with."""
 _SHOWN = 80
 """Characters of a pattern that a message repeats."""
 
 
-def check_wanted(wanted: str) -> None:
-    """Refuse what ``matches`` could not use.
+def check_kernel_filter(kernel_filter: str) -> None:
+    """Refuse a filter that ``matches`` cannot use.
 
     Raises:
-        UsageError: It is a pattern and no regular expression, empty, or too long.
+        UsageError: Its pattern is no regular expression, empty, or too long.
     """
-    if wanted == PREFIX:
+    if kernel_filter == PREFIX:
         raise UsageError(f"{PREFIX} names no pattern", hint="A pattern of nothing would match every kernel.")
-    if wanted.startswith(PREFIX):
-        _compiled(wanted.removeprefix(PREFIX))
+    if kernel_filter.startswith(PREFIX):
+        _compiled(kernel_filter.removeprefix(PREFIX))
 
 
-def matches(name: str, wanted: str) -> bool:
-    """Whether a kernel is asked for: by its exact name, by ``regex:`` and a pattern, or because all are.
+def matches(name: str, kernel_filter: str) -> bool:
+    """Whether a filter selects a kernel: by its exact name, by ``regex:`` and a pattern, or because it is empty.
 
     Raises:
-        UsageError: See ``check_wanted``.
+        UsageError: See ``check_kernel_filter``.
     """
-    if wanted.startswith(PREFIX):
-        return _compiled(wanted.removeprefix(PREFIX)).search(_encodable(name[:LONGEST])) is not None
-    return wanted in {"", name}
+    if kernel_filter.startswith(PREFIX):
+        return _compiled(kernel_filter.removeprefix(PREFIX)).search(_encodable(name[:LONGEST])) is not None
+    return kernel_filter in {"", name}
 
 
 @cache
@@ -47,7 +48,7 @@ def _compiled(pattern: str) -> Any:
         raise UsageError(
             f"a pattern of {len(pattern):,} characters is too long", hint=f"At most {LONGEST:,} are taken."
         )
-    import re2  # type: ignore[import-untyped]  # only who gives a pattern waits for it
+    import re2  # type: ignore[import-untyped]  # importing it takes time, which only patterns need
 
     options = re2.Options()
     options.log_errors = False

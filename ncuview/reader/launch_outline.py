@@ -1,6 +1,7 @@
 """Parse the message of one launch in a report -> ``LaunchOutline``: kernel name, module, number of metrics, damage.
 
-It runs in Python, before native code sees the bytes, and refuses messages with more fields than their size allows.
+``launch_outline`` takes the report's bytes and the launch's span, and refuses more fields than its size allows.
+It runs in Python, before native code sees the bytes.
 """
 
 from __future__ import annotations
@@ -12,39 +13,39 @@ from typing import NamedTuple
 from ncuview.reader import wire
 from ncuview.reader.wire import Data, Outline, Span, WireError
 
-# The kernel's name as the linker knows it, its module, its metrics.
+# The kernel's mangled name, its module, its metrics.
 _MANGLED, _MODULE, _NUMBER_OF_MODULE, _METRIC = 5, 15, 1, 13
 
-_WHOLE_METRIC = re.compile(
+_COMPLETE_METRIC = re.compile(
     rb"\x08([\x80-\xff]{0,4}[\0-\x7f])(?:\Z|\x12\0|\x1a|\x20|\x12[\x80-\xff]{0,4}[\x01-\x7f][\x0a\x15\x19\x20\x25\x28])",
     re.DOTALL,
 )
-"""Its name's number, then its value as a text, of 32 or 64 bits, or whole; or none, or only such of instructions, or
-only whether it has such, as for what ncu 2025.3 calls register spilling."""
+"""The number of its name, then its value: a text, a number of 32 or 64 bits, or an integer; or no value; or only values
+of instructions, or only whether it has some, as for the metrics of register spilling in ncu 2025.3."""
 
 LEAST_BYTES_OF_FIELD = 8
-"""A metric takes ten bytes or more. A file with many fields of two would be walked over for minutes."""
+"""A metric takes ten bytes or more. A file with many fields of two bytes would take minutes to parse."""
 _FEW = 64
-"""Fields of a launch that are no metrics, of which some take two bytes."""
+"""Fields of a launch that are not metrics; some take two bytes."""
 
 
 class LaunchOutline(NamedTuple):
-    """What a launch says about itself."""
+    """One launch, as far as its message describes it."""
 
     fields: int
     """How many its message has."""
     mangled: str
-    """The kernel's name as the linker knows it; empty where it is not told."""
+    """The kernel's mangled name; empty where it is missing."""
     module: int
-    """The number of the module that holds the kernel; 0 where it is not told."""
+    """The number of the module that holds the kernel; 0 where it is missing."""
     metrics: int | None
-    """How many it has; None where the framing does not tell, as for ranges."""
+    """How many it has; None where the framing does not give it, as for ranges."""
     damage: str
-    """What shows that it is damaged, such as ``no metrics``; empty where nothing does."""
+    """Its damage, such as ``no metrics``; empty where no damage is found."""
 
 
 def launch_outline(data: Data, item: Span, *, is_kernel: bool) -> LaunchOutline:
-    """Walk over the message of one launch.
+    """Parse the message of one launch.
 
     Raises:
         WireError: The bytes are no message, or have more fields than a launch of this size.
@@ -74,10 +75,10 @@ def too_many_fields(item: Span) -> WireError:
 
 def _metrics(message: bytes, start: int, outline: Outline) -> tuple[int, str]:
     """How many metrics there are, and what is wrong with them."""
-    whole = _WHOLE_METRIC.match  # looked up once, since it is called for each of hundreds, and quicker on bytes
-    values = [whole(message, row[4] - start, row[5] - start) for row in outline.rows if row[0] == _METRIC]
+    complete = _COMPLETE_METRIC.match  # looked up once for hundreds of calls
+    values = [complete(message, row[4] - start, row[5] - start) for row in outline.rows if row[0] == _METRIC]
     damage = "a metric without a value" if None in values else ""
-    # ncu 2025.3 writes some metrics of --set full twice; NVIDIA's reader knows each once.
+    # ncu 2025.3 writes some metrics of --set full twice; NVIDIA's reader gives each once.
     return len({value[1] for value in values if value}), damage if values else "no metrics"
 
 

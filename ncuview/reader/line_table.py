@@ -1,8 +1,9 @@
 """Parse the line tables of a cubin: ELF bytes -> per function, the source line and inlining call of each address.
 
-Its .debug_line is DWARF's line program with one opcode of NVIDIA's own, which names the row of the call that the
+``line_tables`` gives one ``LineTable`` per function: ``rows_at`` an address, and the outermost ``call_of`` a row.
+.debug_line is DWARF's line program with one opcode of NVIDIA's own, which names the row of the call that the
 following rows were inlined at. ncu_report gives the innermost line only, and no DWARF library knows that opcode. The
-bytes are from a report, so every length in them is a claim.
+bytes are from an untrusted report, so every length in them is checked.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ _MOST_BITS = 70
 
 
 class LineTableError(ValueError):
-    """The bytes are no cubin with a line table that we know."""
+    """The bytes are no cubin with a line table of a known form."""
 
 
 class Row(NamedTuple):
-    """From this address on, up to that of the next row, instructions are of this line."""
+    """The source line of the instructions from this address up to that of the next row."""
 
     address: int
     """Bytes from the start of the function's section."""
     file: str
     line: int
     inlined_at: int
-    """The place among the function's rows of the call that the line was inlined at, from 1; 0 where it was not."""
+    """The place, from 1, among the function's rows of the call that the line was inlined at; 0 where it was not."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class LineTable:
     """The rows of one function's code, in the order of its line program."""
 
     function: str
-    """As the linker knows it."""
+    """Its mangled name."""
     rows: Sequence[Row]
 
     @cached_property
@@ -64,12 +65,12 @@ class LineTable:
         return list(self._at)
 
     def rows_at(self, address: int) -> Sequence[Row]:
-        """The rows that an instruction belongs to, each inlined at the one before; none where it is before all rows."""
+        """The rows of an instruction, each inlined at the one before; empty where its address is before all rows."""
         place = bisect_right(self._addresses, address)
         return self._at[self._addresses[place - 1]] if place else ()
 
     def call_of(self, row: Row) -> Row | None:
-        """The outermost call that a row's code was inlined at: a line of the function itself. None where it was not."""
+        """The outermost call that a row's code was inlined at, a line of the function itself; None if not inlined."""
         found, before = None, len(self.rows) + 1
         while 0 < row.inlined_at < before:  # each call stands before what was inlined at it, or the table is wrong
             before = row.inlined_at
@@ -85,7 +86,7 @@ def line_tables(cubin: bytes, names: Collection[str]) -> tuple[LineTable, ...]:
         names: Only functions that have one of these in their linker name.
 
     Raises:
-        LineTableError: The bytes are no cubin, or its line table is damaged or of a form that we do not know.
+        LineTableError: The bytes are no cubin, or its line table is damaged or of an unknown form.
     """
     try:
         return tuple(_tables(cubin, names))
@@ -113,7 +114,7 @@ def _tables(cubin: bytes, names: Collection[str]) -> Iterator[LineTable]:
 
 
 class _Elf:
-    """What a line table needs of an ELF file: named sections, and the symbols that its addresses are relative to."""
+    """The parts of an ELF file that a line table needs: named sections, and the symbols that its addresses refer to."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -124,15 +125,15 @@ class _Elf:
         self._names = [self._text(names, section[0]) for section in sections]
 
     def content(self, name: str) -> bytes:
-        """A section's bytes; none where there is no such section."""
+        """A section's bytes; empty where there is no such section."""
         return self._data[slice(*self._spans[self._names.index(name)])] if name in self._names else b""
 
     def functions_at_addresses(self) -> dict[int, str]:
         """Place in .debug_line of each address that starts a function -> the function's name."""
-        symbols = list(_SYMBOL.iter_unpack(_whole(self.content(".symtab"), _SYMBOL.size)))
+        symbols = list(_SYMBOL.iter_unpack(_truncated(self.content(".symtab"), _SYMBOL.size)))
         found = {}
         for section, layout in _RELOCATIONS.items():
-            for place, what, *_ in layout.iter_unpack(_whole(self.content(section), layout.size)):
+            for place, what, *_ in layout.iter_unpack(_truncated(self.content(section), layout.size)):
                 home = self._names[symbols[what >> 32][3]]
                 if home.startswith(_CODE):
                     found[place] = home.removeprefix(_CODE)
@@ -143,7 +144,7 @@ class _Elf:
         return self._data[start + place : self._data.index(b"\0", start + place, end)].decode("utf-8", "replace")
 
 
-def _whole(content: bytes, size: int) -> bytes:
+def _truncated(content: bytes, size: int) -> bytes:
     return content[: len(content) - len(content) % size]
 
 
@@ -223,7 +224,7 @@ class _State:
 
 
 def _extended(reader: _Reader, state: _State) -> int:
-    """Follow an extended opcode, and say which it was."""
+    """Execute an extended opcode, and return it."""
     length = reader.leb()
     after = reader.position + length
     code = reader.unsigned(1) if length else 0

@@ -1,10 +1,11 @@
 """Child process that reads launches of one report with NVIDIA's ``ncu_report`` and writes them to stdout as columns.
 
-It is the only module that imports ncu_report. ``python -P -m ncuview.reader.native [REHEARSAL [without-code]]`` takes a
-task (task.py) from the socket that its stdin is and writes its launches in the form of columns.py; on stderr it says
-where it is. NVIDIA's reader is native code that crashes on damaged files and never frees what it loads, so it lives and
-dies here, without rights and with bounds on memory and time (sandbox.py). A rehearsal is a report of ours that is read
-while there is no task yet: what NVIDIA's libraries do once takes longer than to read most reports.
+``python -P -m ncuview.reader.native [REHEARSAL [without-code]]`` takes a ``Task`` and the report through its stdin.
+stdin is a socket (task.py); launches are written in the form of columns.py, and progress as lines on stderr. This is
+the only module that imports ncu_report. NVIDIA's reader is native code that crashes on damaged files and never frees
+what it loads, so it runs in this process only, without rights and with limits on memory and time (sandbox.py).
+REHEARSAL is a shipped report that is read before the task arrives: what NVIDIA's libraries do once per process takes
+longer than reading most reports.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ncuview.reader.columns import DEVICE_NAME, REAL, WHOLE, LaunchColumns, Reading, encode
-from ncuview.reader.kernel_filter import check_wanted, matches
+from ncuview.reader.columns import DEVICE_NAME, FLOAT64, INT64, LaunchColumns, Reading, encode
+from ncuview.reader.kernel_filter import check_kernel_filter, matches
 from ncuview.reader.sandbox import confine
 from ncuview.reader.task import WITHOUT_CODE, Task, at_launch, handed_over, lost_launch, reading
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{9,}")
 _NO_ADDRESSES = ("launch__", "sass__", "device__", "numa__", "nvlink__", "c2clink__", "profiler__", "pmsampling:")
-"""Metrics of these families may have instances, which are no instructions."""
+"""Instances of metrics of these families are not instructions."""
 _CODE_STARTS = "launch__function_pcs"
 
 
@@ -47,17 +48,17 @@ def relative(sass: str, start: int) -> str:
 
 
 _ALIGNED = 16
-"""Bytes of an instruction since Volta. NVIDIA's reader finds code at some numbers between, which are no addresses."""
+"""Bytes of an instruction since Volta. NVIDIA's reader also gives code for some numbers that are no addresses."""
 
 
 class Columns:
-    """Launches put into columns one by one; code that several of them run is looked at once, where code is wanted."""
+    """Collects launches in columns; code that several launches run is read once, without ``with_code`` not at all."""
 
     def __init__(self, ncu_report: Any, *, with_code: bool) -> None:
         self._with_code = with_code
         metric, raw = ncu_report.IMetric, ncu_report._ncu_report  # noqa: SLF001
-        # The functions under the methods of NVIDIA's classes, and the pointers under its objects: a report is millions
-        # of such calls, and to look an object's pointer up takes four times as long as to read a number.
+        # The C functions under the methods of NVIDIA's classes, and the pointers in its objects: a report takes
+        # millions of such calls, and looking up an object's pointer takes four times as long as reading a number.
         self._metric_by_name, self._kind = raw.IAction_metric_by_name, raw.IMetric_kind
         self._as_double, self._as_uint64 = raw.IMetric_as_double, raw.IMetric_as_uint64
         self._num_instances = raw.IMetric_num_instances
@@ -80,13 +81,13 @@ class Columns:
         self._is_code: dict[tuple[int, int], bool] = {}
         self._places: dict[tuple[int, int], dict[int, int]] = {}
         self._table: dict[str, list[Any]] = {name: [] for name in ("address", "sass", "file", "line")}
-        self._executed: array[int] = array(WHOLE)
-        self._instruction_values: array[float] = array(REAL)
+        self._executed: array[int] = array(INT64)
+        self._instruction_values: array[float] = array(FLOAT64)
         self._sources: dict[str, str] = {}
 
     def add(self, index: int, kernel: str, action: Any, code: int) -> None:
         """Read one launch; launches with the same ``code`` run the same kernel of the same module."""
-        row = array(REAL, [math.nan]) * len(self._columns)
+        row = array(FLOAT64, [math.nan]) * len(self._columns)
         self._rows.append(row)
         device, instances = "", {}
         pointer = action.this
@@ -126,7 +127,7 @@ class Columns:
         if not metric.has_correlation_ids():
             return None
         ids = metric.correlation_ids().this
-        # Values of a whole launch may bear one instance, at address 0, where no code lies.
+        # A value of a complete launch may have one instance, at address 0, where no code lies.
         if self._kind(ids) != self._address_kind or (count == 1 and self._as_uint64(ids, 0) == 0):
             return None
         if not self._lies_in_code(action, code, self._as_uint64(ids, 0)):
@@ -143,7 +144,7 @@ class Columns:
         return self._is_code[code, address]
 
     def _start_of(self, action: Any, code: int) -> int:
-        """Where the kernel's code starts, 0 if the report does not say: below, NVIDIA's reader finds code by chance."""
+        """Where the kernel's code starts, 0 if unknown: below it, NVIDIA's reader finds code by chance."""
         if code not in self._code_starts:
             starts = action.metric_by_name(_CODE_STARTS)
             self._code_starts[code] = self._as_uint64(starts.this, 0) if starts and starts.num_instances() else 0
@@ -151,7 +152,7 @@ class Columns:
 
     def _add_instructions(self, action: Any, instances: dict[str, Instances], code: int) -> None:
         addresses = tuple(sorted(set().union(*{each.addresses for each in instances.values()})))
-        # Counts of what ran outside of the kernel's code bear a number that is no address, far below all that are.
+        # Counts from outside the kernel's code have a number that is no address, far below all addresses.
         while addresses and not self._lies_in_code(action, code, addresses[0]):
             addresses = addresses[1:]
         self._counts.append(len(addresses))
@@ -168,7 +169,7 @@ class Columns:
                 self._instruction_values.extend([known.get(address, 0.0) for address in addresses])
 
     def _places_of(self, action: Any, addresses: Sequence[int], code: int) -> list[int]:
-        """Where these instructions are in the table; those of code that is new are put there."""
+        """Where these instructions are in the table; new ones are added to it."""
         start = addresses[0]
         if (code, start) not in self._places:
             self._places[code, start] = {}
@@ -185,7 +186,7 @@ class Columns:
 
     def columns(self) -> LaunchColumns:
         """All launches that were added."""
-        values: array[float] = array(REAL)
+        values: array[float] = array(FLOAT64)
         for row in self._rows:
             values.extend(row)
             values.extend([math.nan] * (len(self._columns) - len(row)))
@@ -205,7 +206,7 @@ class Columns:
 
 
 def main(rehearsal: str = "", *words: str) -> None:
-    """Write the launches that are asked for, and how many the report holds."""
+    """Write the launches of the task, and how many the report holds."""
     import ncu_report
 
     if rehearsal:
@@ -215,12 +216,12 @@ def main(rehearsal: str = "", *words: str) -> None:
     if given is None:
         return
     task, report = Task.from_json(given[0]), given[1]
-    # All that is needed later is looked for before the rights to find it are given up.
-    check_wanted(task.kernel)
+    # All modules and libraries are loaded before the rights to open files are given up.
+    check_kernel_filter(task.kernel)
     load = _prepared(ncu_report, report)
     confine(task.memory, task.cpu_s)
     _say(reading())
-    gc.disable()  # what is read lives to the end; looking through it again and again takes as long as reading it
+    gc.disable()  # all objects live to the end, and collection takes as long as reading
     context = load()
     places = [(each, launch) for each in context for launch in range(each.num_actions())]
     names = set()
@@ -237,23 +238,23 @@ def main(rehearsal: str = "", *words: str) -> None:
         name = action.name(action.NameBase_FUNCTION)
         names.add(name)
         if matches(name, task.kernel):
-            # Only what the file's order says of this very launch is believed; else its code is its own.
+            # The code's number is used only where the launch at this place has the same name; else its code is its own.
             shared = code >= 0 and len(context) == 1 and mangled == action.name(action.NameBase_MANGLED)
             columns.add(index, name, action, code if shared else -1 - index)
     for part in encode(Reading(len(places), sorted(names), columns.columns())):
         sys.stdout.buffer.write(part)
     sys.stdout.flush()
-    os._exit(0)  # all that it holds goes with it, at once
+    os._exit(0)  # at once: freeing what it holds would take time
 
 
 def _rehearse(ncu_report: Any, report: str, *, with_code: bool) -> None:
-    """Read the first launch of a report, and forget it."""
+    """Read the first launch of a report, and discard it."""
     action = ncu_report.load_report(report)[0].action_by_idx(0)
     Columns(ncu_report, with_code=with_code).add(0, "", action, 0)
 
 
 def _prepared(ncu_report: Any, report: str) -> Callable[[], Any]:
-    """What loads a report: the call that NVIDIA's Python makes once it has found its libraries, and these loaded."""
+    """The native call that loads a report, with NVIDIA's libraries loaded already."""
     for library in Path(ncu_report.__file__).parent.glob("libnvperf_host.so*"):
         ctypes.CDLL(str(library))
     native = ncu_report._ncu_report  # noqa: SLF001
@@ -270,7 +271,7 @@ def _say(line: str) -> None:
 
 
 def _damage(action: Any, announced: int | None) -> str:
-    """What shows that a launch is damaged: NVIDIA's reader gives one with nothing in it, or some things missing."""
+    """Why a launch counts as damaged, empty if not: NVIDIA's reader gives one without metrics, or with some missing."""
     names = action.metric_names()
     if not names or (announced is not None and len(names) != announced):
         return f"has {len(names)} metrics" + (f", not {announced}" if announced else "")

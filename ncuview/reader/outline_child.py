@@ -1,7 +1,8 @@
 """Child process that parses some launches of a large report, given by their places, into ``LaunchOutline``s as JSON.
 
-``python -P -m ncuview.reader.outline_child`` takes the places of launches (``outliners.py``) from the socket that its
-stdin is; several such processes work at once. What is no launch it leaves out: whoever needs it will see why.
+``python -P -m ncuview.reader.outline_child`` takes report and places from its stdin, a socket, and writes to stdout.
+Several such processes run at once (``outliners.py``). Launches that cannot be parsed are left out; ``framing`` parses
+them again and names the error.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from ncuview.reader.task import handed_over
 from ncuview.reader.wire import Span, WireError
 
 MEMORY = 1 << 30
-"""Bytes of address space beside the report's."""
+"""Bytes of address space in addition to the report's."""
 
 
 def main() -> None:
-    """Write the outlines that are asked for, each with the byte at which its launch begins."""
+    """Write the outlines of the task's launches, each with the byte at which its launch begins."""
     with socket.socket(fileno=sys.stdin.fileno()) as parent:
         given = handed_over(parent)
     if given is None:
         return
-    told, path = given
-    task = json.loads(told)
+    text, path = given
+    task = json.loads(text)
     with Path(path).open("rb") as file:
         report = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     confine(MEMORY + len(report), task["cpu_s"])

@@ -1,6 +1,6 @@
 """Start child processes that parse a large report's launches in parallel: ``Snapshot`` -> ``LaunchOutline`` by offset.
 
-Each takes one part of the first report (``outline_child``); launches that none could parse are missing from the result.
+``Outliners.outlines_of`` gives each child (``outline_child``) one part; launches that cannot be parsed are missing.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from ncuview.reader.snapshot import Snapshot
 from ncuview.reader.wire import WireError
 
 _LEAST_S, _S_PER_MB = 5, 1
-"""Seconds that a part may take, ten times as long as it does."""
+"""Seconds that a part may take, ten times as long as parsing takes."""
 _MB = 1e6
 _Place = tuple[int, int, bool]
 """The bytes of a launch, and whether it is a kernel's."""
 
 
 class Outliners:
-    """So many of them, for the first report; they start up while nobody needs them yet."""
+    """``count`` child processes that start before they are needed, and parse the first report only."""
 
     def __init__(self, count: int) -> None:
         self._children: list[Child] = []
         self._have_served = False
-        with suppress(OSError, ReportUnreadable):  # without them a report is walked over all the same
+        with suppress(OSError, ReportUnreadable):  # without them this process parses the report
             for _ in range(count):
                 self._children.append(Child.start("ncuview.reader.outline_child", environment_of(["ncuview"])))
 
     def close(self) -> None:
-        """End them, whatever they are at."""
+        """Kill them."""
         for child in self._children:
             child.end()
 
     def outlines_of(self, report: Snapshot) -> Mapping[int, LaunchOutline]:
-        """What launches of a report say about themselves, by the byte at which each begins; those that could be read.
+        """The outlines of a report's launches, by the byte at which each begins; those that could be parsed.
 
-        Each of the processes takes one part, so that a second report gets none.
+        Each of the processes takes one part and ends, so that there are none for a second report.
         """
         if self._have_served or not self._children:
             return {}
@@ -51,12 +51,12 @@ class Outliners:
         for child, part in asked:
             cpu_s = ceil(_LEAST_S + _S_PER_MB * (part[-1][1] - part[0][0]) / _MB)
             with suppress(OSError):
-                child.tell(json.dumps({"launches": part, "cpu_s": cpu_s}).encode(), report)
+                child.send_task(json.dumps({"launches": part, "cpu_s": cpu_s}).encode(), report)
         found: dict[int, LaunchOutline] = {}
         for child, part in asked:
             answer = child.answer(_LEAST_S + _S_PER_MB * (part[-1][1] - part[0][0]) / _MB)
             with suppress(ValueError, TypeError):
-                found |= {start: LaunchOutline(*told) for start, *told in json.loads(answer)}
+                found |= {start: LaunchOutline(*values) for start, *values in json.loads(answer)}
         return found
 
 
@@ -72,6 +72,6 @@ def _places(report: Snapshot) -> list[_Place]:
 
 
 def _parts(places: list[_Place], count: int) -> list[list[_Place]]:
-    """The same in so many parts or fewer, none of them empty."""
+    """The places in ``count`` parts or fewer, none of them empty."""
     size = ceil(len(places) / count) or 1
     return [places[start : start + size] for start in range(0, len(places), size)]

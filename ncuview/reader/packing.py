@@ -1,6 +1,6 @@
-"""Compress a report to the .ncu-repz form (zstd), and decompress it piece by piece with a bound on its expansion.
+"""Compress a report to the .ncu-repz form (zstd), and decompress it piece by piece with a limit on its expansion.
 
-``CutShort`` is raised for a file of which only the first part can be decompressed.
+``packed`` compresses bytes, ``unpacked`` yields bytes; it raises ``CutShort`` after the last piece of a damaged file.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 MAGIC = b"\x28\xb5\x2f\xfd"
 ENDING = ".ncu-repz"
 _MOST_EXPANSION = 200
-"""Reports shrink 10 to 40 times; what grows more is no report."""
+"""Reports shrink 10 to 40 times; a file that expands more than this is refused."""
 _PIECE = 1 << 20
 
 
 class CutShort(ReportDamaged):
-    """A compressed report of which only the first part, which was given, can be unpacked.
+    """A compressed report of which only the pieces already given can be unpacked.
 
     Attributes:
         why: What is wrong with the rest.
@@ -45,7 +45,7 @@ def unpacked(first: bytes, rest: Sealed, path: Path) -> Iterator[bytes]:
     """A compressed report's bytes; ``path`` is what messages call it, ``first`` its first bytes.
 
     Raises:
-        ReportUnreadable: There are more than a report can have.
+        ReportUnreadable: There are more bytes than a report can have.
         CutShort: What follows the pieces that were given is damaged or missing.
     """
     from zstandard import ZstdDecompressor, ZstdError, frame_content_size
@@ -54,8 +54,8 @@ def unpacked(first: bytes, rest: Sealed, path: Path) -> Iterator[bytes]:
     count = 0
     try:
         announced = frame_content_size(first)
-        whole = cast("IO[bytes]", _Joined(first, rest))
-        reader = ZstdDecompressor().stream_reader(whole, read_across_frames=True)
+        file = cast("IO[bytes]", _Joined(first, rest))
+        reader = ZstdDecompressor().stream_reader(file, read_across_frames=True)
         while piece := reader.read(_PIECE):
             count += len(piece)
             if count > most:
@@ -64,13 +64,13 @@ def unpacked(first: bytes, rest: Sealed, path: Path) -> Iterator[bytes]:
                 )
             yield piece
     except ZstdError as error:
-        raise CutShort(path, f"it cannot be unpacked behind byte {count:,} ({error})") from error
+        raise CutShort(path, f"it cannot be unpacked after byte {count:,} ({error})") from error
     if count < announced:
         raise CutShort(path, f"{count:,} of {announced:,} unpacked bytes are there")
 
 
 class _Joined:
-    """The whole file again, for a reader that must see its first bytes too."""
+    """The complete file, for a reader that needs its first bytes too."""
 
     def __init__(self, first: bytes, rest: Sealed) -> None:
         self._first, self._rest = first, rest

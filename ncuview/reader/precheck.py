@@ -1,7 +1,7 @@
 """Open a report file and check it in Python: path -> bytes, ``Snapshot``, ``ReportHeader``, launch count or error.
 
-Files are decompressed where packed, their checksum, magic number, version and framing checked: NVIDIA's reader accepts
-damaged files or crashes on them.
+It decompresses .ncu-repz, and checks checksum, magic number, format version and framing (``precheck``: all of them).
+NVIDIA's reader accepts damaged files or crashes on them.
 """
 
 from __future__ import annotations
@@ -27,41 +27,41 @@ CORRUPT, OTHER_VERSION = "NCU-CORRUPT", "NCU-VERSION"
 
 
 def precheck(path: Path) -> ReportHeader:
-    """Check that a file is a whole report with at least one launch.
+    """Check that a file is a complete report with at least one launch.
 
     The format has no checksum, so changed values go unseen unless ``seal`` made one; broken framing, cuts and appended
-    bytes do not. A file that was cut between two blocks is a whole report with fewer launches.
+    bytes do not. A file that was cut between two blocks is a complete report with fewer launches.
 
     Raises:
-        ReportUnreadable: It cannot be opened, is no report of a format that we know, or there is no room for it.
+        ReportUnreadable: It cannot be opened, is no report of a known format, or does not fit into memory.
         ReportDamaged: It is a report with a part missing or wrong, or was changed after its checksum was made.
-        ReportEmpty: It is a whole report without a launch.
+        ReportEmpty: It is a complete report without a launch.
     """
     with closing(snapshot_of(report_pieces(path), path)) as taken:
         return checked_header(taken.data, path)
 
 
 def launches_in(report: Path) -> int:
-    """How many launches a whole report holds; raises as ``precheck`` does."""
+    """How many launches a complete report holds; raises as ``precheck`` does."""
     return precheck(report).results
 
 
 def read_report(path: Path) -> bytes:
-    """The bytes of a report file, unpacked, of which only the first and the checksum were looked at.
+    """The bytes of a report file, unpacked; only its start and its checksum were checked.
 
     Raises:
-        ReportUnreadable: It cannot be opened, or is no report of a format that we know.
+        ReportUnreadable: It cannot be opened, or is no report of a known format.
         ReportDamaged: Its first bytes are a report's and the next are not, it cannot be unpacked, or it was changed.
     """
     return b"".join(report_pieces(path))
 
 
 def report_pieces(path: Path) -> Iterator[bytes]:
-    """The same in pieces of a MiB or so. What is wrong with the file shows, at the latest, behind the last one.
+    """The bytes of a report file in pieces of about a MiB; errors are raised after the last piece at the latest.
 
     Raises:
         CutShort: The pieces given are all that can be unpacked of it.
-        ReportUnreadable, ReportDamaged: As for ``read_report``; nothing that was given is to be used.
+        ReportUnreadable, ReportDamaged: As for ``read_report``; the pieces given must not be used.
     """
     with regular_file(path) as file:
         sealed = Sealed(file, path)
@@ -77,22 +77,22 @@ def report_pieces(path: Path) -> Iterator[bytes]:
 
 
 def snapshot_of(pieces: Iterator[bytes], path: Path) -> Snapshot:
-    """Keep a report's bytes, to be closed by whoever asks; ``path`` is what messages call it.
+    """Keep a report's bytes; the caller closes the snapshot. ``path`` is the name in messages.
 
     Raises:
-        ReportUnreadable: There is no room for them.
+        ReportUnreadable: They do not fit into memory.
     """
     try:
         return Snapshot.of(pieces)
     except OSError as error:
         raise ReportUnreadable(
             f"{path} does not fit into memory: {error.strerror}",
-            hint="Profile fewer launches, say with --launch-count.",
+            hint="Profile fewer launches, for example with --launch-count.",
         ) from error
 
 
 def checked_header(data: Data, path: Path) -> ReportHeader:
-    """Check the framing of a report's bytes; ``path`` is what messages call it.
+    """Check the framing of a report's bytes; ``path`` is the name in messages.
 
     Raises:
         ReportDamaged: A part is missing or wrong.
@@ -105,7 +105,7 @@ def checked_header(data: Data, path: Path) -> ReportHeader:
 
 
 def header_with_launches(found: Framing, path: Path) -> ReportHeader:
-    """The header, unless there is nothing to read.
+    """The header of a report that holds at least one launch.
 
     Raises:
         ReportEmpty: There is no launch.
@@ -119,13 +119,13 @@ def header_with_launches(found: Framing, path: Path) -> ReportHeader:
 
 
 def damaged(path: Path, data: bytes, error: WireError) -> ReportDamaged:
-    """The error that says where the bytes of a report break the format."""
+    """The error that names the byte at which a report breaks the format."""
     message = f"{path} is damaged at byte {error.offset:,} of {len(data):,}: {error}"
     return ReportDamaged(message, hint=PROFILE_AGAIN, id=CORRUPT)
 
 
 def _unpacked_pieces(first: bytes, rest: Sealed, path: Path) -> Iterator[bytes]:
-    """The report's bytes, which must be compressed where the name says so: people and NVIDIA's tools go by that."""
+    """The report's bytes; the name must match the compression, since NVIDIA's tools go by the name."""
     is_packed = first.startswith(packing.MAGIC)
     if is_packed and path.suffix != packing.ENDING:
         raise ReportUnreadable(f"{path} is a compressed report", hint=f"Rename it to end in {packing.ENDING}.")
@@ -140,7 +140,7 @@ def _unpacked_pieces(first: bytes, rest: Sealed, path: Path) -> Iterator[bytes]:
 
 
 def _after_its_start(pieces: Iterator[bytes], path: Path) -> Iterator[bytes]:
-    """The pieces, once the first is seen to be a report's in the format that we know."""
+    """The pieces, after a check that the first starts a report of the known format version."""
     first = next(pieces, b"")
     if not first:
         raise ReportUnreadable(f"{path} is empty", hint=PROFILE_AGAIN)

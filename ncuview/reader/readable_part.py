@@ -1,6 +1,6 @@
 """Check a report file and keep what can be read -> ``Approved``: ``Snapshot`` for the children, header, and damage.
 
-Of a damaged or cut file that is the part that is whole, with empty launches in place of damaged ones.
+``approve`` takes a path; of a damaged or cut file it keeps the intact part, with empty launches for damaged ones.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ncuview.base.errors import ReportDamaged
-from ncuview.reader.framing import Framing, ReportHeader, framing, whole_part
+from ncuview.reader.framing import Framing, ReportHeader, framing, intact_part
 from ncuview.reader.outliners import Outliners
 from ncuview.reader.packing import CutShort
 from ncuview.reader.precheck import CORRUPT, PROFILE_AGAIN, header_with_launches, report_pieces, snapshot_of
@@ -22,25 +22,25 @@ class Approved:
     """A report that can be read, at least in part."""
 
     snapshot: Snapshot
-    """A whole report: launches that are damaged have empty ones in their place."""
+    """A complete report: launches that are damaged have empty ones in their place."""
     header: ReportHeader
     announced: int | None
-    """How many launches the file announces; None when that cannot be told."""
+    """How many launches the file announces; None when that is unknown."""
     damage: tuple[str, ...]
-    """What is wrong with the file, in the order of the file; empty for a whole one."""
+    """What is wrong with the file, in the order of the file; empty for an undamaged one."""
 
 
 def approve(path: Path, outliners: Outliners | None = None) -> Approved:
-    """Take a report's bytes, check them, and keep those that may be read. To be closed by whoever asks.
+    """Load a report's bytes, check them, and keep those that may be read. The caller closes the snapshot.
 
     Args:
         path: The report.
-        outliners: Processes that help where it is large.
+        outliners: Processes that parse its launches where it is large.
 
     Raises:
-        ReportUnreadable: It cannot be opened, is no report of a format that we know, or there is no room for it.
-        ReportDamaged: No launch of it is whole, or it was changed after its checksum was made.
-        ReportEmpty: It is a whole report without a launch.
+        ReportUnreadable: It cannot be opened, is no report of a known format, or does not fit into memory.
+        ReportDamaged: No launch of it is intact, or it was changed after its checksum was made.
+        ReportEmpty: It is a complete report without a launch.
     """
     file = _File(path)
     taken = snapshot_of(file.pieces(), path)
@@ -51,14 +51,14 @@ def approve(path: Path, outliners: Outliners | None = None) -> Approved:
             header_with_launches(found, path)
         _refuse_without_whole_launch(found, damage, path)
         announced = None if file.damage else found.announced
-        whole = snapshot_of(whole_part(taken.data, found), path) if found.damage else taken
+        intact = snapshot_of(intact_part(taken.data, found), path) if found.damage else taken
     except BaseException:
         taken.close()
         raise
-    if whole is not taken:
+    if intact is not taken:
         taken.close()
-    whole.forget(whole.size)  # only children look at it from now on
-    return Approved(whole, found.header, announced, damage)
+    intact.forget(intact.size)  # only children look at it from now on
+    return Approved(intact, found.header, announced, damage)
 
 
 def _refuse_without_whole_launch(found: Framing, damage: tuple[str, ...], path: Path) -> None:

@@ -1,6 +1,6 @@
 """``read``: report files and CSV exports -> one ``Profile``, by framing checks and shards read in child processes.
 
-Launches of damaged reports that can be read are kept; ``damage_of`` states the others as a ``Failure``.
+Of damaged reports the readable launches are kept; ``damage_of`` names the others in a ``Failure``.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from threading import Thread
 
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportError, ReportUnreadable
 from ncuview.base.report_files import is_csv_export
-from ncuview.reader.child import Ahead, Children, Shard
+from ncuview.reader.child import Children, PrestartedChildren, Shard
 from ncuview.reader.columns import Reading
 from ncuview.reader.csv_export import read_csv
 from ncuview.reader.damage import Damage
 from ncuview.reader.framing import LaunchHeader
-from ncuview.reader.kernel_filter import check_wanted
+from ncuview.reader.kernel_filter import check_kernel_filter
 from ncuview.reader.outliners import Outliners
 from ncuview.reader.precheck import CORRUPT, PROFILE_AGAIN
 from ncuview.reader.readable_part import Approved, approve
@@ -35,47 +35,51 @@ from ncuview.records.profile import Profile, ReportInfo
 MOST_CHILDREN = 8
 """Shards read at once; each child holds 220 MB and 20 times its shard's bytes."""
 LEAST_SHARD, LARGEST_SHARD = 2 << 20, 24 << 20
-"""Bytes of a report that one child reads. To start NVIDIA's disassembler takes a child as long as to read 4 MB; what it
-has read it never frees, so that the largest shard bounds its memory."""
+"""Bytes of a report that one child reads. Starting NVIDIA's disassembler takes as long as reading 4 MB. A child frees
+no memory, so that the largest shard limits what it needs."""
 MOST_HELD = 1 << 30
-"""Bytes of reports that wait to be read; a further one is looked at when an earlier one is done."""
+"""Bytes of reports that wait to be read; the next one is opened when an earlier one is done."""
 _NAMED = 12
 _ReadShard = Callable[[Shard], Salvaged]
 _ELSEWHERE = "Read it where more memory and processors are free, or profile fewer launches."
 
 
 def read(
-    paths: Sequence[str | Path], kernel: str = "", ahead: Ahead | None = None, *, instructions: bool = True
+    paths: Sequence[str | Path],
+    kernel: str = "",
+    prestarted: PrestartedChildren | None = None,
+    *,
+    instructions: bool = True,
 ) -> Profile:
     """Read one or more reports, or CSV exports of reports, into a Profile.
 
-    Of a damaged report the launches that can be read whole are read; ``ReportInfo.damage`` says which those are, and
-    ``Profile.failure`` that there are others.
+    Of a damaged report the launches that can be read completely are read; ``ReportInfo.damage`` names them, and
+    ``Profile.failure`` is set.
 
     Args:
         paths: The report files, and files that end in .csv.
         kernel: Only launches of kernels with exactly this name, or ``regex:`` and a pattern; empty for all.
-        ahead: A child process that was started before there was a report, if any.
-        instructions: Whether machine code, what was counted in it, and sources are read too.
+        prestarted: Child processes that were started before there was a report, if any.
+        instructions: Whether machine code, its counters, and sources are read too.
 
     Raises:
         ReportUnreadable: A path is no readable report, NVIDIA's reader is not installed, or no launch of a report, or
-            none of the kernel, can be read, for which this machine's lack of memory or time may be to blame.
+            none of the kernel, can be read, possibly because this machine has too little memory or time.
         ReportDamaged: No launch of a report, or none of the kernel, can be read, or it was changed after its checksum
             was made.
         ReportEmpty: A report holds no launch, or none holds a launch of the kernel.
         UsageError: The pattern is no regular expression.
     """
-    check_wanted(kernel)
+    check_kernel_filter(kernel)
     workers = min(MOST_CHILDREN, len(os.sched_getaffinity(0)))
     running: list[_File] = []
     with ExitStack() as held, ThreadPoolExecutor(workers) as pool:
-        waiting = [ahead] if ahead else []
+        waiting = [prestarted] if prestarted else []
         outliners = None
         if (count := _expected_shards(paths, workers)) > 1:
             held.enter_context(_imported("ncuview.reader.frames"))
             outliners = held.enter_context(closing(Outliners(ceil(count / 2))))
-            further = Ahead(count - len(waiting), kernel, with_code=instructions)
+            further = PrestartedChildren(count - len(waiting), kernel, with_code=instructions)
             waiting.append(held.enter_context(closing(further)))
         children = Children(kernel, waiting)
         read_shard = partial(salvage, reader=children, with_code=instructions)
@@ -88,7 +92,7 @@ def read(
             from ncuview.reader.frames import profile_of
 
             found = [file.read() for file in running]
-        except BaseException:  # Ctrl-C and SIGTERM too: leaving the pool waits for its threads, and they for children
+        except BaseException:  # Ctrl-C and SIGTERM too: leaving the pool waits for its threads, which wait for children
             pool.shutdown(wait=False, cancel_futures=True)
             children.kill()
             raise
@@ -96,27 +100,27 @@ def read(
     if not any(reading.launches.index for reading in everything):
         raise _none_of(kernel, everything, damage_of([info for info, _ in found]))
     parts = [(info, [reading.launches for reading in readings]) for info, readings in found]
-    del running, held, found, everything  # a part that is in the frames is to be nowhere else
+    del running, held, found, everything  # profile_of frees each part once it is in the frames
     made = profile_of(parts)
     return replace(made, failure=damage_of(made.reports))
 
 
 @contextmanager
 def _imported(module: str) -> Iterator[None]:
-    """Import a module that is needed later in the meantime."""
+    """Import a module in a thread while the body runs."""
     importing = Thread(target=import_module, args=[module], name="imports")
     importing.start()
     try:
         yield
     finally:
-        importing.join()  # Python must not end in the middle of it
+        importing.join()  # Python must not exit during an import
 
 
 def _expected_shards(paths: Sequence[str | Path], workers: int) -> int:
-    """Children that will be busy at once, to start up while this process looks the reports over; 0 for a single one."""
+    """How many children will be busy at once, to be started while this process checks the reports; 0 if only one."""
     size = 0
     for path in map(Path, paths):
-        with suppress(OSError):  # who opens it says why
+        with suppress(OSError):  # opening the report raises it again
             size += 0 if is_csv_export(path) else path.stat().st_size
     shards = min(workers, size // LEAST_SHARD)
     return shards if shards > 1 else 0
@@ -166,10 +170,10 @@ class _File:
         return self._approved.snapshot.size if self._approved else 0
 
     def read(self) -> tuple[ReportInfo, list[Reading]]:
-        """What it says about itself and its launches, once all are read that can be.
+        """The report and its launches, once all that can be read are read.
 
         Raises:
-            ReportError: No launch can be.
+            ReportError: No launch can be read.
         """
         parts = [future.result() for future in self._futures]
         self.close()
@@ -178,14 +182,14 @@ class _File:
             return ReportInfo(self._name, "", None), readings
         header, damage = self._approved.header, _damage(self._approved, parts)
         if damage and len(damage.lost) == header.results:
-            if damage.may_be_whole:
+            if damage.may_be_intact:
                 raise ReportUnreadable(f"{self._name}: {damage.why}", hint=_ELSEWHERE)
             raise ReportDamaged(f"{self._name}: {damage.why}", hint="Record the report again.", id=CORRUPT)
         info = ReportInfo(self._name, header.ncu_version, header.created)
-        return replace(info, damage=str(damage), may_be_whole=damage.may_be_whole) if damage else info, readings
+        return replace(info, damage=str(damage), may_be_intact=damage.may_be_intact) if damage else info, readings
 
     def close(self) -> None:
-        """Give back what is held."""
+        """Release the report's bytes."""
         if self._approved:
             self._approved.snapshot.close()
 
@@ -195,7 +199,7 @@ def _read_export(path: Path, kernel: str) -> Salvaged:
 
 
 def _shards(report: Snapshot, launches: tuple[LaunchHeader, ...], workers: int) -> Iterator[Shard]:
-    """A report in shards of about the same size, as many for each worker, that stay within their bounds."""
+    """A report in shards of about the same size within the limits, as many for each worker."""
     size = sum(launch.size for launch in launches)
     rounds = ceil(size / (LARGEST_SHARD * workers))
     limit = max(LEAST_SHARD, size / (rounds * workers))
@@ -208,17 +212,17 @@ def _shards(report: Snapshot, launches: tuple[LaunchHeader, ...], workers: int) 
 
 
 def damage_of(reports: Sequence[ReportInfo]) -> Failure | None:
-    """What of the reports could not be read; None where all was."""
+    """The failure that names what of the reports could not be read; None where all was."""
     found = [report for report in reports if report.damage]
     if not found:
         return None
     identity, help_ = CORRUPT, "Copy the report again, or profile again."
-    if all(report.may_be_whole for report in found):
+    if all(report.may_be_intact for report in found):
         identity, help_ = ReportUnreadable.__name__, _ELSEWHERE
     return Failure(
         identity,
         "; ".join(f"{report.path}: {report.damage}" for report in found),
-        f"What is shown is of the launches that could be read. {help_}",
+        f"The figures are of the launches that could be read. {help_}",
         ReportError.exit_code,
     )
 
@@ -236,5 +240,5 @@ def _damage(report: Approved, parts: Sequence[Salvaged]) -> Damage | None:
         lost.keys(),
         without_code.keys() - lost.keys(),
         reasons,
-        may_be_whole=scarce.issuperset(reasons),
+        may_be_intact=scarce.issuperset(reasons),
     )

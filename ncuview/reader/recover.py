@@ -1,6 +1,6 @@
 """Read as many launches of a ``Shard`` as NVIDIA's reader can -> ``Salvaged``: what was read, what is lost, and why.
 
-Where a child process fails, the shard is read without machine code, then in parts before and after the failing launch.
+``salvage``: where a child process fails, it reads the shard without machine code, then without the failing launch.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from ncuview.reader.child import Answer, Failure, Shard
 from ncuview.reader.columns import Reading
 
 MOST_FAILURES, MOST_S = 24, 12
-"""How often the reader may fail on a shard, and for how long from the first time on; then the rest is not tried."""
+"""How often the reader may fail on a shard, and for how many seconds after the first failure; then it gives up."""
 
 
 class Reader(Protocol):
     """What reads a shard in one child process, as ``child.Children`` does."""
 
     def read(self, shard: Shard, *, with_code: bool) -> Answer | Failure:
-        """Its launches, or how that failed."""
+        """Its launches, or how reading failed."""
 
 
 @dataclass
 class Salvaged:
-    """What was read of a shard, and what not."""
+    """What was read of a shard, and what was lost."""
 
     readings: list[Reading] = field(default_factory=list)
     """In the order of the report."""
@@ -34,33 +34,33 @@ class Salvaged:
     without_code: dict[int, str] = field(default_factory=dict)
     """Launches that were read without sources and machine code, with the reason as a sentence."""
     scarce: set[str] = field(default_factory=set)
-    """Those of the reasons for which this machine's lack of memory or time is to blame, or the report."""
+    """Those of the reasons that too little memory or time on this machine may explain."""
 
 
 def salvage(shard: Shard, reader: Reader, *, with_code: bool = True) -> Salvaged:
-    """Read a shard whole; where that fails without its code, and then without the launch on which it fails.
+    """Read a shard completely; where that fails without its code, and then without the launch on which it fails.
 
-    Without ``with_code``, nobody wants its code, and so none is missing.
+    Without ``with_code``, no code is requested, and so none is reported missing.
     """
-    ladder = _Ladder(reader, with_code=with_code)
+    attempts = _Attempts(reader, with_code=with_code)
     start = shard.start
     for place, launch in enumerate(shard.launches, shard.start):
         if launch.damage:
-            ladder.found.lost[place] = launch.damage
-            ladder.climb(shard.part(start, place))
+            attempts.found.lost[place] = launch.damage
+            attempts.read(shard.part(start, place))
             start = place + 1
-    ladder.climb(shard.part(start, shard.stop))
-    return ladder.found
+    attempts.read(shard.part(start, shard.stop))
+    return attempts.found
 
 
-class _Ladder:
+class _Attempts:
     def __init__(self, reader: Reader, *, with_code: bool) -> None:
         self.found = Salvaged()
         self._reader, self._with_code = reader, with_code
         self._failures = 0
         self._failing_since = 0.0
 
-    def climb(self, shard: Shard) -> None:
+    def read(self, shard: Shard) -> None:
         """Read what can be read of these launches."""
         if not shard.launches:
             return
@@ -79,8 +79,8 @@ class _Ladder:
             self.found.lost.update(dict.fromkeys(range(shard.start, shard.stop), why))
             return
         self.found.lost[at] = why
-        self.climb(shard.part(shard.start, at))
-        self.climb(shard.part(at + 1, shard.stop))
+        self.read(shard.part(shard.start, at))
+        self.read(shard.part(at + 1, shard.stop))
 
     def _try(self, shard: Shard, *, with_code: bool) -> Answer | Failure:
         answer = self._reader.read(shard, with_code=with_code)

@@ -1,6 +1,6 @@
 """Confine the current process before it reads untrusted data: limits on memory, CPU time and files, no root rights.
 
-``confine`` cannot be undone. The process can write no file, gain no privilege, and dies with its parent.
+``confine`` cannot be undone. The process can then write no file and gain no privilege, and dies with its parent.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _MOST_FILES = 64
 
 
 def confine(memory: int, cpu_s: int) -> None:
-    """Give them up for good: bytes of address space, and seconds of processor time from now on, are limited.
+    """Limit address space (bytes) and further processor time (s), and give up rights, for good.
 
-    As root the process becomes the user nobody, so everything that it will import or load later must be there already.
-    It dies with the process that started it.
+    As root the process becomes the user nobody, so everything that it needs must be imported or loaded already. It dies
+    with the process that started it.
 
     Raises:
-        OSError: The system does not let it.
+        OSError: The system refuses it.
     """
     used = resource.getrusage(resource.RUSAGE_SELF)
     seconds = ceil(used.ru_utime + used.ru_stime) + cpu_s
@@ -34,14 +34,14 @@ def confine(memory: int, cpu_s: int) -> None:
         resource.RLIMIT_NOFILE: _MOST_FILES,
         resource.RLIMIT_AS: memory,
     }
-    for what, wanted in limits.items():
-        _limit(what, wanted, wanted)
-    # Where both are the same, what takes too long is killed as what takes too much memory is.
+    for what, most in limits.items():
+        _limit(what, most, most)
+    # A higher hard limit: with equal limits the signal would be SIGKILL, as when memory runs out, and not SIGXCPU.
     _limit(resource.RLIMIT_CPU, seconds, seconds + 1)
     if os.geteuid() == 0:
         _become_nobody()
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a change of user takes it back
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # after the change of user, which would reset it
 
 
 def _limit(what: int, soft: int, hard: int) -> None:
@@ -56,7 +56,7 @@ def _become_nobody() -> None:
         os.setresgid(_NOBODY, _NOBODY, _NOBODY)
         os.setresuid(_NOBODY, _NOBODY, _NOBODY)
     except OSError as error:
-        # In a container whose root is a user like others outside, there may be nobody to become, and no right to.
+        # In a container without root's rights outside, the user nobody may be missing, or the change not allowed.
         if error.errno not in {EPERM, EINVAL}:
             raise
 

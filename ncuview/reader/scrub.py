@@ -1,6 +1,6 @@
 """Copy a report without hosts, users, addresses, paths, command lines, settings and comments: .ncu-rep -> .ncu-rep(z).
 
-Counters, source texts and machine code stay; ``keep`` selects metrics by name.
+``scrub`` writes the copy; counters, source texts and machine code stay, and ``keep`` selects metrics by name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ncuview.reader.packing import packed
 from ncuview.reader.precheck import checked_header, damaged, read_report
 from ncuview.reader.wire import Block, Span, WireError
 
-# Block header: what is kept is named, so that a field that we do not know is left out. 5 is written anew.
+# Block header: the fields to keep, so that an unknown field is left out. 5 is written anew.
 _COUNTS_AND_STRINGS = frozenset({1, 2, 4, 7, 8, 9})
 _STRINGS = (4, 1)
 _PAYLOAD_SIZE = 5
@@ -34,14 +34,14 @@ _SECTION = 17
 
 
 def scrub(source: Path, target: Path, keep: Callable[[str], bool] | None = None) -> None:
-    """Write a copy of a report that does not tell whose it is, with all counters, source texts and machine code.
+    """Write a copy of a report that does not identify its maker, with all counters, source texts and machine code.
 
     The time, the devices and the versions of Nsight Compute and CUDA stay. Folders of source files get names without
     meaning. A target that ends in .ncu-repz is compressed. With ``keep``, only metrics whose name it accepts are
     copied, and no sections.
 
     Raises:
-        ReportError: ``source`` is no whole report, or the copy would still tell whose it is.
+        ReportError: ``source`` is no complete report, or the copy would still identify its maker.
         UsageError: ``target`` cannot be written.
     """
     if target.is_dir():
@@ -74,11 +74,11 @@ def _scrubbed(data: bytes, keep: Callable[[str], bool] | None) -> tuple[Identity
 
 def _divided(data: bytes, header: Span) -> tuple[bytes, list[Removed]]:
     """A block header's fields to keep, without its payload's size, and those to leave out."""
-    kept = bytearray()
+    header_copy = bytearray()
     removed: list[Removed] = []
     for field in wire.fields(data, header):
         if field.number in _COUNTS_AND_STRINGS:
-            kept += data[field.start : field.end]
+            header_copy += data[field.start : field.end]
         elif field.number in _KEPT_INSIDE:
             inner = bytearray()
             for part in wire.fields(data, field.content):
@@ -86,10 +86,10 @@ def _divided(data: bytes, header: Span) -> tuple[bytes, list[Removed]]:
                     inner += data[part.start : part.end]
                 else:
                     removed.append(Removed((field.number, part.number), part.content))
-            kept += wire.encode_field(field.number, bytes(inner))
+            header_copy += wire.encode_field(field.number, bytes(inner))
         elif field.number != _PAYLOAD_SIZE:
             removed.append(Removed((field.number,), field.content))
-    return bytes(kept), removed
+    return bytes(header_copy), removed
 
 
 def _payload(data: bytes, block: Block, rejected: Container[int] | None) -> bytes:
@@ -97,12 +97,12 @@ def _payload(data: bytes, block: Block, rejected: Container[int] | None) -> byte
         return data[slice(*block.payload)]
     kernels = range(block.sources, block.sources + block.kernels)
     return b"".join(
-        wire.encode_item(_kept_of_result(data, item, rejected) if index in kernels else data[slice(*item)])
+        wire.encode_item(_reduced_result(data, item, rejected) if index in kernels else data[slice(*item)])
         for index, item in enumerate(wire.items(data, block))
     )
 
 
-def _kept_of_result(data: bytes, item: Span, rejected: Container[int]) -> bytes:
+def _reduced_result(data: bytes, item: Span, rejected: Container[int]) -> bytes:
     return b"".join(
         data[field.start : field.end]
         for field in wire.fields(data, item)
@@ -112,7 +112,7 @@ def _kept_of_result(data: bytes, item: Span, rejected: Container[int]) -> bytes:
 
 
 def _rejected_metrics(data: bytes, keep: Callable[[str], bool]) -> set[int]:
-    """Where the names of unwanted metrics are in the report's strings, which all blocks add to."""
+    """The indices, in the report's strings, of the names of metrics to leave out; all blocks add strings."""
     strings = [
         data[slice(*string)] for block in wire.blocks(data) for string in wire.contents(data, block.header, *_STRINGS)
     ]
@@ -131,7 +131,7 @@ def _write(copy: bytes, target: Path, identity: Identity) -> None:
             hint="Profile again without it in names, arguments and sources.",
         )
     was_sealed = sidecar(target).exists()
-    sidecar(target).unlink(missing_ok=True)  # of the old report: beside the new one it would call that changed
+    sidecar(target).unlink(missing_ok=True)  # the old report's checksum would not match
     replace_file(target, packed(copy) if target.suffix == COMPRESSED else copy)
     if was_sealed:
         seal(target)

@@ -1,6 +1,7 @@
 """Read ncu's clock control, cache control and replay mode from the command line in a report -> ``Settings``.
 
-Two profiles are comparable only where these are the same; ``settings_in`` takes them from a command line as text.
+``settings_of`` takes a report's path, ``settings_in`` a command line as text; missing options have ncu's defaults.
+Two profiles are comparable only where these are the same.
 """
 
 from __future__ import annotations
@@ -19,32 +20,32 @@ from ncuview.reader.wire import WireError
 _SESSION, _COMMAND_LINE = 3, 11
 _NCU = re.compile(r'(?:^|[\s"/\\])(?:ncu|nv-nsight-cu-cli)(?:\.exe)?"?(?=\s|$)')
 _DEFAULTS = {"clock-control": "base", "cache-control": "all", "replay-mode": "kernel"}
-"""What ncu's guide says it does when its command line says nothing, and no configuration file does."""
+"""ncu's defaults, by its guide; a configuration file may change them."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of ncu that change times and counters; each empty where the report does not tell."""
+    """The options of ncu that change times and counters; each empty where it is unknown."""
 
     clock_control: str = ""
-    """``base``: the clocks were locked; ``none``: they were left alone."""
+    """``base``: the clocks were locked; ``none``: they were not."""
     cache_control: str = ""
     """``all``: caches were emptied before each pass; ``none``: they were left as they were."""
     replay_mode: str = ""
-    """``kernel``: each launch was repeated for each pass; ``application``: the whole program was."""
+    """``kernel``: each launch was repeated for each pass; ``application``: the complete program was."""
 
 
 def settings_of(path: Path) -> Settings:
-    """What the command line in a report says; nothing where it was scrubbed or lost, and of a CSV export.
+    """The settings in the command line of a report; all empty where it was scrubbed or lost, and for a CSV export.
 
     Raises:
-        ReportUnreadable: It cannot be opened, or is no report of a format that we know.
+        ReportUnreadable: It cannot be opened, or is no report of a known format.
     """
     return Settings() if is_csv_export(path) else settings_in(_command_line(path))
 
 
 def settings_in(command_line: str) -> Settings:
-    """The settings that a command line of ncu asks for, its defaults where it says nothing."""
+    """The settings that a command line of ncu asks for, its defaults where an option is missing."""
     program = _NCU.search(command_line)
     if program is None:
         return Settings()
@@ -53,13 +54,13 @@ def settings_in(command_line: str) -> Settings:
 
 
 def _value(option: str, options: str) -> str:
-    """The first one counts: what follows may be the profiled program's own."""
+    """The value of an option. The first one counts: a later one may belong to the profiled program."""
     found = re.search(rf"(?<!\S)--{option}(?:=|\s+)(\S+)", options)
     return found[1].strip("\"'").lower() if found else ""
 
 
 def _command_line(path: Path) -> str:
-    with suppress(ReportDamaged, WireError):  # which launches that costs is for the reader to say
+    with suppress(ReportDamaged, WireError):  # the reader reports the damage
         data = read_report(path)
         for block in wire.blocks(data):
             for session in wire.contents(data, block.header, _SESSION):

@@ -1,6 +1,6 @@
 """``Snapshot``: a report's bytes in a sealed memory file, immutable, shared by this process and its child processes.
 
-So what was checked is what is read.
+``Snapshot.of`` takes the bytes in pieces. As nobody can change them, the bytes that were checked are those read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _FINAL = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_
 
 
 class Snapshot:
-    """Bytes in a file that has no name, for this process (``data``) and for child processes (``descriptor``)."""
+    """Bytes in an unnamed file, for this process (``data``) and for child processes (``descriptor``)."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -25,10 +25,10 @@ class Snapshot:
 
     @classmethod
     def of(cls, pieces: Iterable[bytes]) -> Self:
-        """Keep these bytes, of which there is at least one. What ``pieces`` raises goes through, and nothing is kept.
+        """Keep these bytes, at least one. Where ``pieces`` raises, nothing is kept.
 
         Raises:
-            OSError: There is no room.
+            OSError: They do not fit into memory.
         """
         writable = os.memfd_create("report", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
@@ -41,7 +41,7 @@ class Snapshot:
 
     @property
     def name(self) -> Path:
-        """What a process that was given the descriptor finds it under."""
+        """The path for a process that has the descriptor."""
         return Path(f"/proc/self/fd/{self.descriptor}")
 
     @property
@@ -50,9 +50,9 @@ class Snapshot:
         return 0 if self.data.closed else len(self.data)
 
     def forget(self, end: int) -> None:
-        """Take what was walked over, up to this byte, out of this process's share of memory.
+        """Release this process's memory for the bytes up to this one, which were parsed.
 
-        Whoever looks at it again finds it as it was.
+        They can still be read; the system maps them again.
         """
         end -= end % mmap.PAGESIZE
         if end > self._forgotten:
@@ -60,7 +60,7 @@ class Snapshot:
             self._forgotten = end
 
     def close(self) -> None:
-        """Give the memory back, once no child reads it any more; to close again does nothing."""
+        """Free the memory, once no child reads it any more; closing twice is allowed."""
         if not self.data.closed:
             self.data.close()
             os.close(self.descriptor)

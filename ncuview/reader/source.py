@@ -1,7 +1,8 @@
-"""Find the source text of files that a ``Profile`` names: imported by ncu, else of a local file that may be the same.
+"""Find the source text of files that a ``Profile`` names: the text that ncu imported, else that of a local file.
 
-A report names its files, and whoever made the report chose the names. So only regular files of moderate size whose
-name ends as source code does are opened, and only those that are long enough to hold the lines.
+``Sources`` gives a profile's texts and lines; ``with_local_sources`` adds local files; ``local_file`` finds one file.
+A report's maker chooses the names of its files. So only regular files of moderate size with an ending of source code
+are opened, and only those that are long enough to hold the lines.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from ncuview.records.profile import Profile, ReportInfo
 ENDINGS = frozenset(
     {".c", ".cc", ".cpp", ".cu", ".cuh", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".ipp", ".py", ".tcc"}
 )
-"""Of the files that are opened."""
+"""The endings of files that are opened."""
 LARGEST = 4 << 20
 MOST_FILES = 100_000
-"""In the folders that are searched, in all."""
+"""The number of files in all folders that are searched."""
 NOT_HERE = "its source is not in the report nor on this machine: profile with --import-source yes, or --source-folders"
 
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
@@ -38,12 +39,12 @@ def lines_of(text: str) -> list[str]:
 
 
 class Sources:
-    """The source texts of a profile, by the names that instructions give: there is a question for every finding."""
+    """The source texts of a profile, by the file names of its instructions; indexed, since every finding needs one."""
 
     def __init__(self, profile: Profile) -> None:
         self._sources = profile.sources
         self._held: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-        """Report and last part of a path -> the files that it holds the text of."""
+        """Report and last part of a path -> the files whose text the report holds."""
         self._named: defaultdict[str, set[str]] = defaultdict(set)
         """Last part of a path -> the files that instructions name, their paths in one form."""
         self._split: dict[tuple[str, str], list[str]] = {}
@@ -55,14 +56,14 @@ class Sources:
     def text(self, report: str, file: str) -> str:
         """The text of a file that instructions name; empty when the profile does not hold it.
 
-        ncu stores a file under its shortest path, and instructions name it as the compiler did. Where only the last
-        parts agree, as in a report without folders, the text is taken if no other file could be meant.
+        ncu stores a file under its shortest path, and instructions have the compiler's. Where only the last parts
+        agree, as in a report without folders, the text is taken if no other file has that name.
         """
         if text := self._sources.get((report, file)) or self._sources.get((report, normpath(file))):
             return text
         last = basename(file)
-        alike = self._held.get((report, last), [])
-        return self._sources[report, alike[0]] if len(alike) == len(self._named.get(last, ())) == 1 else ""
+        same_name = self._held.get((report, last), [])
+        return self._sources[report, same_name[0]] if len(same_name) == len(self._named.get(last, ())) == 1 else ""
 
     def lines(self, report: str, file: str) -> list[str]:
         """The lines of a file, split once; none when the profile does not hold it."""
@@ -73,12 +74,12 @@ class Sources:
 
 
 def with_local_sources(profile: Profile, folders: Iterable[Path] = ()) -> Profile:
-    """The profile with the texts of files that its reports do not hold, as far as this machine has them.
+    """The profile with the texts of local files added, where its reports do not hold them.
 
     Args:
         profile: Whose instructions name files, by absolute paths or by paths that begin in the current folder.
-        folders: Where to look for files that are not there, at any depth; the one whose path agrees with the named one
-            in most of its last parts is taken, and none where several do.
+        folders: Where to look for further files, at any depth; the one whose path agrees with the named one in most of
+            its last parts is taken, and none where several agree equally.
 
     Raises:
         UsageError: One of ``folders`` is no folder, or they hold more files than can be searched.
@@ -98,9 +99,9 @@ def with_local_sources(profile: Profile, folders: Iterable[Path] = ()) -> Profil
 
 
 def local_file(file: str, folders: Iterable[Path] = ()) -> tuple[Path, str] | None:
-    """The file on this machine that a profile names, with its text as it is, to be changed; None if it is not here.
+    """The local file that a profile names, with its exact text, for a patch; None if it is missing.
 
-    Bytes that are no UTF-8 are kept as ``surrogateescape`` keeps them.
+    Bytes that are not UTF-8 are decoded with ``surrogateescape``.
     """
     path = _found(file, _files_below(folders))
     opened = _opened(path) if path else None
@@ -152,7 +153,7 @@ def _shared_end(file: str, path: Path) -> int:
 
 
 def _read(path: Path, report: ReportInfo, longest: int) -> tuple[str, str]:
-    """A file's text, empty when it cannot be the one that was compiled, and what must be said of it."""
+    """A file's text, empty when it cannot be the one that was compiled, and a remark for the user."""
     opened = _opened(path)
     if opened is None:
         return "", NOT_HERE

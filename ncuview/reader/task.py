@@ -1,6 +1,6 @@
 """Protocol with a child process that reads a report: its ``Task``, the hand-over by socket, and its progress lines.
 
-A ``Task`` names the launches and limits. The child's lines on stderr (see native.py) are written and parsed here.
+``hand_over`` sends, ``handed_over`` receives. The child's progress lines on stderr are made and parsed here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Self
 
 WITHOUT_CODE = "without-code"
-"""What a child is told that need not be ready to read machine code."""
+"""The argument for a child that need not be ready to read machine code."""
 
 _MARK = "ncuview: "
 _READING = _MARK + "reading"
@@ -24,14 +24,14 @@ _LOST = re.compile(rb"^ncuview: lost (\d+) (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Task:
-    """Some launches of one report that follow each other, and what reading them may take."""
+    """Consecutive launches of one report, and the limits for reading them."""
 
     kernel: str
     """Only launches of this kernel, or ``regex:`` and a pattern; empty for all."""
     start: int
     """The first launch, 0-based."""
     launches: Sequence[tuple[str, int, int | None]]
-    """Of each the kernel's name as the linker knows it, the number of its code and how many metrics it has, as in
+    """For each the kernel's mangled name, the number of its code and how many metrics it has, as in
     ``framing.LaunchHeader``."""
     with_code: bool
     """Whether sources and machine code are read too."""
@@ -46,51 +46,51 @@ class Task:
 
     @classmethod
     def from_json(cls, text: bytes) -> Self:
-        """The task as it was before."""
+        """The task from its text."""
         return cls(**json.loads(text))
 
 
-def hand_over(to: socket.socket, told: int, report: int) -> None:
-    """Give a child the descriptors of its task's text and of the report.
+def hand_over(to: socket.socket, task: int, report: int) -> None:
+    """Send a child the descriptors of its task's text and of the report.
 
     Raises:
-        OSError: The child is gone.
+        OSError: The child has ended.
     """
-    socket.send_fds(to, [b"t"], [told, report])
+    socket.send_fds(to, [b"t"], [task, report])
 
 
 def handed_over(by: socket.socket) -> tuple[bytes, str] | None:
-    """Wait for the task's text and the report's path, which names a plain report; None where there will be none."""
+    """Wait for the task's text and the path of the uncompressed report; None where the parent closes the socket."""
     _, given, _, _ = socket.recv_fds(by, 1, 2)
     if not given:
         return None
-    told, report = given
-    with os.fdopen(told, "rb") as file:
+    task, report = given
+    with os.fdopen(task, "rb") as file:
         return file.read(), f"/proc/self/fd/{report}"
 
 
 def reading() -> str:
-    """The line that says that the child can read reports, has given up its rights, and begins."""
+    """The line for: the child is confined and begins to read."""
     return _READING + "\n"
 
 
 def at_launch(index: int) -> str:
-    """The line that says which launch is read now."""
+    """The line that names the launch that is read now."""
     return f"{_MARK}launch {index}\n"
 
 
 def lost_launch(index: int, why: str) -> str:
-    """The line that says that a launch is left out."""
+    """The line for a launch that is left out, with the reason."""
     return f"{_MARK}lost {index} {why}\n"
 
 
 def has_begun(said: bytes | bytearray) -> bool:
-    """Whether the child got so far."""
+    """Whether the child has begun to read."""
     return reading().encode() in said
 
 
 def last_launch(said: bytes) -> int | None:
-    """The launch at which the child was last; None before the first."""
+    """The launch that the child read last; None before the first."""
     found = _LAUNCH.findall(said)
     return int(found[-1]) if found else None
 
@@ -101,6 +101,6 @@ def lost_launches(said: bytes) -> Mapping[int, str]:
 
 
 def last_words(said: bytes) -> str:
-    """What the child, or Python on its behalf, said last that is none of these lines; empty when nothing."""
+    """The last line of the child's stderr that is no progress line; empty when there is none."""
     lines = [line for line in said.splitlines() if line.strip() and not line.startswith(_MARK.encode())]
     return lines[-1].decode("utf-8", "backslashreplace").strip() if lines else ""

@@ -1,8 +1,9 @@
 """Parse and encode the report file format: file header, blocks and the protobuf messages in them, as spans of bytes.
 
+``blocks`` gives the blocks of a report, ``items`` the messages of a block, ``fields`` the fields of a message.
 A report is a magic number, a file header, and blocks up to the exact end of the file. A block is a header and a
-payload; a payload is a row of messages. Everything is read strictly, from the whole file's bytes, and named by its
-place in them, so that nothing is copied and every error knows its offset.
+payload; a payload is a sequence of messages. Everything is parsed strictly, from the complete file's bytes, and given
+as a span of them, so that nothing is copied and every error has its offset.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from mmap import mmap
 from typing import NamedTuple
 
 Data = bytes | mmap
-"""A whole report, in memory or mapped into it."""
+"""A complete report, in memory or mapped into it."""
 
 MAGIC = b"NVR\0"
 FORMAT_VERSION = 7
@@ -23,15 +24,15 @@ _SIZES = {FIXED64: 8, FIXED32: 4}
 _LONGEST_FILE_HEADER = 64
 _VARINT_BITS = 70
 _SEVEN_BITS = 0x80
-"""Below it, one byte is a whole varint; almost all are."""
+"""A byte below it is a complete varint; almost all are."""
 _LARGEST_FIELD_NUMBER = 100_000
 _SMALLEST_KEY, _LARGEST_KEY = 1 << 3, (_LARGEST_FIELD_NUMBER + 1) << 3
 _MOST_BLOCKS = 400_000
-"""A launch takes two or three. Many more would be walked over for minutes."""
+"""A launch takes two or three. Many more would take minutes to parse."""
 _LARGEST_COPY = 1 << 20
-"""Of a message: bytes are looked at three times as fast as a map of them, but a module may be as large as its file."""
+"""A message up to this size is copied to bytes, which parse three times as fast as a map; modules may be larger."""
 _MOST_FIELDS = 100_000
-"""Of one message; real ones have some hundred."""
+"""Fields of one message; real ones have some hundred."""
 
 _VERSION = 1
 _SOURCES = 1
@@ -89,7 +90,7 @@ class Block(NamedTuple):
     header: Span
     payload: Span
     sessions: tuple[Span, ...]
-    """Messages about the run as a whole."""
+    """Messages about the run."""
     sources: int
     kernels: int
     ranges: int
@@ -106,7 +107,7 @@ Row = tuple[int, int, int, int, int, int]
 
 
 class Outline(NamedTuple):
-    """One message at a glance."""
+    """All fields of one message."""
 
     last: Mapping[int, Field]
     """The last field of each number."""
@@ -157,9 +158,9 @@ def items(data: Data, block: Block) -> Iterator[Span]:
         yield span
         count += 1
         position = span.end
-    promised = block.sources + block.results
-    if count != promised:
-        raise WireError(block.header.start, f"the block holds {count:,} items, its header says {promised:,}")
+    announced = block.sources + block.results
+    if count != announced:
+        raise WireError(block.header.start, f"the block holds {count:,} items, its header says {announced:,}")
 
 
 def fields(data: Data, span: Span) -> Iterator[Field]:
@@ -213,7 +214,7 @@ def encode_field(number: int, value: int | bytes) -> bytes:
 
 
 def encode_item(message: bytes) -> bytes:
-    """A message with its length before it, as payloads hold them."""
+    """A message after its length, as in payloads."""
     return len(message).to_bytes(4, "little") + message
 
 
@@ -308,7 +309,7 @@ def _no_field(key: int, start: int) -> WireError:
 
 
 def _varint(data: Data, position: int, end: int, first: int) -> tuple[int, int]:
-    """A number and the byte behind it, in a message that begins at byte ``first`` of the file."""
+    """A number and the byte after it, in a message that begins at byte ``first`` of the file."""
     start = position
     value = shift = 0
     while position < end and shift < _VARINT_BITS:

@@ -1,4 +1,4 @@
-"""The arithmetic of rule files: Python's on known numbers, unknown stays unknown, and nothing else is ever run."""
+"""The arithmetic of rule files: Python's on known numbers, NaN for unknown ones, and no other code is run."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def test_on_known_numbers_it_is_pythons_own_arithmetic(text: str, values: dict[s
 
 @given(numbers, numbers)
 def test_a_quotient_is_pythons_or_unknown(a: float, b: float) -> None:
-    got = value("a / b", a=a, b=b)
+    result = value("a / b", a=a, b=b)
     if b and math.isfinite(a / b):
-        assert got == a / b
+        assert result == a / b
     else:
-        assert math.isnan(got)
+        assert math.isnan(result)
 
 
 @pytest.mark.parametrize("text", ["a / 0", "-a / 0", "0 / 0", "a / (b - b)", "1e308 / 1e-308"])

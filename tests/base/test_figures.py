@@ -1,4 +1,4 @@
-"""Durations and factors: the unit that fits, as many digits as are meant, and no exponent."""
+"""Durations and factors: a suitable unit, the right number of digits, and no exponent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever an argument holds, to mask it takes steps in proportion to its length."""
+"""Masking takes time in proportion to an argument's length, for any argument."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ def check_masked(beginning: str, part: str, end: str) -> None:
 
 
 @pytest.mark.parametrize("dashes", ["", "-", "--", "---", "-" * 40])
-def test_what_is_named_a_secret_is_one_behind_any_number_of_dashes(dashes: str) -> None:
+def test_a_value_named_as_a_secret_is_masked_after_any_number_of_dashes(dashes: str) -> None:
     assert list(masked_words([f"{dashes}api-key=a b"])) == [f"{dashes}api-key={MASK}"]
     assert list(masked_words([f"x {dashes}token=a b"])) == [f"x {dashes}token={MASK}"]

@@ -1,4 +1,4 @@
-"""Folders stand for the reports below them, and for nothing else."""
+"""A folder gives the reports below it, and nothing else."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ def test_a_name_with_leading_zeros_has_a_place_of_its_own(tmp_path: Path) -> Non
 
 
 def test_a_folder_without_a_report_is_empty(tmp_path: Path) -> None:
-    with pytest.raises(ReportEmpty, match="there is no report below") as refusal:
+    with pytest.raises(ReportEmpty, match="holds no report") as refusal:
         report_files([tmp_path])
     assert refusal.value.exit_code == 3
     assert "ncu --export" in refusal.value.hint
 
 
-def test_who_names_a_folder_of_exports_is_told_to_name_them(tmp_path: Path) -> None:
+def test_for_a_folder_of_exports_the_hint_is_to_name_them(tmp_path: Path) -> None:
     (tmp_path / "a.csv").touch()
-    with pytest.raises(ReportEmpty, match="there is no report below") as refusal:
+    with pytest.raises(ReportEmpty, match="holds no report") as refusal:
         report_files([tmp_path])
     assert "Name the .csv files" in refusal.value.hint
 
@@ -69,7 +69,7 @@ def test_a_folder_that_may_not_be_looked_into_is_unreadable(tmp_path: Path, monk
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(os, "scandir", refuse)  # tests may run as root, who may look into everything
-    with pytest.raises(ReportUnreadable, match="cannot be looked into: Permission denied"):
+    with pytest.raises(ReportUnreadable, match="cannot be searched: Permission denied"):
         report_files([tmp_path])
 
 

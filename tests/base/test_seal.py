@@ -1,4 +1,4 @@
-"""A sealed report that was changed is refused, whatever was changed."""
+"""A sealed report that was changed is refused, for any change."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ def test_sha256sum_knows_the_checksum(tmp_path: Path, name: str) -> None:
     path.write_bytes(builder.report())
     checksum = seal(path)
     assert checksum == sidecar(path) == tmp_path / f"{name}.sha256"
-    told = subprocess.run(
+    checked = subprocess.run(
         ["sha256sum", "--check", "--strict", checksum], cwd=tmp_path, capture_output=True, check=False
     )
-    assert told.returncode == 0, told.stderr
+    assert checked.returncode == 0, checked.stderr
     assert precheck(path).results == 2
 
 
 @pytest.mark.parametrize("ending", [".ncu-rep", ".ncu-repz"])
 def test_each_of_a_thousand_flipped_bits_is_noticed(tmp_path: Path, ending: str) -> None:
-    whole = RECORDED.read_bytes() if ending == ".ncu-repz" else read_report(RECORDED)
+    complete = RECORDED.read_bytes() if ending == ".ncu-repz" else read_report(RECORDED)
     path, chance, noticed = tmp_path / f"x{ending}", random.Random(1), 0
-    path.write_bytes(whole)
+    path.write_bytes(complete)
     seal(path)
     for _ in range(500):
-        place = chance.randrange(len(whole))
-        changed = bytearray(whole)
+        place = chance.randrange(len(complete))
+        changed = bytearray(complete)
         changed[place] ^= 1 << chance.randrange(8)
         path.write_bytes(changed)
         with pytest.raises(ReportError):

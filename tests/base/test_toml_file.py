@@ -1,4 +1,4 @@
-"""TOML of strangers: read within bounds of size, depth and time, or refused with a sentence."""
+"""Untrusted TOML: read within limits of size, depth and time, or refused with a message."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_the_symbol_of_a_template_is_found(tmp_path: Path, catalogue: Path) -> N
     assert compile_kernel(nvcc(), kernel, tmp_path, SM_90).symbol([4]).startswith("_Z7copyRowILi4EE")
 
 
-def test_a_syntax_error_is_told_in_nvccs_words(tmp_path: Path, catalogue: Path) -> None:
+def test_a_syntax_error_is_reported_in_nvccs_words(tmp_path: Path, catalogue: Path) -> None:
     kernel = edited(catalogue, "// ncuview: end kernel", "int x = nonsense;")
     with pytest.raises(CompileFailed, match=r"(?s)nvcc rejects transpose/copyRow\.cu:.*nonsense.*undefined"):
         compile_kernel(nvcc(), kernel, tmp_path, SM_90)

@@ -1,4 +1,4 @@
-"""Times of one launch by events: what the host process leaves, and what becomes of each way in which it fails."""
+"""Times of one launch by events: the host process's results, and an error for each way in which it fails."""
 
 from __future__ import annotations
 

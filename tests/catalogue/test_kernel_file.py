@@ -1,4 +1,4 @@
-"""The heads of kernel files: what they must say, and what no head may do to whoever reads it."""
+"""The front matter of kernel files: what it must hold, and that hostile front matter is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernels of the catalogue: every file is whole, and what is wrong in one is named with file and key."""
+"""The kernels of the catalogue: every file is complete, and errors name file and key."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_kernel_bears_the_name_of_its_file_family_and_function(kernel: Kernel)
 
 
 @each_kernel
-def test_its_better_kernel_exists_in_its_family_on_a_higher_rung(kernel: Kernel) -> None:
+def test_its_better_kernel_is_a_later_step_of_its_family(kernel: Kernel) -> None:
     if kernel.text.better:
         better = find_kernel(kernel.text.better)
         assert better.text.family == kernel.text.family
@@ -127,9 +127,9 @@ def test_it_says_what_work_its_problem_needs(kernel: Kernel) -> None:
 
 
 @together("name", FAMILIES)
-def test_the_rungs_of_a_ladder_are_in_order_and_differ(name: str) -> None:
-    rungs = [kernel.text.rung for kernel in family(name)]
-    assert rungs == sorted(set(rungs))
+def test_the_steps_of_a_ladder_are_in_order_and_differ(name: str) -> None:
+    steps = [kernel.text.rung for kernel in family(name)]
+    assert steps == sorted(set(steps))
 
 
 @together("name", FAMILIES)
@@ -163,7 +163,7 @@ def test_an_unknown_family_brings_the_known_ones(wrong: str) -> None:
     assert all(name in refusal.value.hint for name in FAMILIES)
 
 
-def test_a_better_kernel_is_launched_at_the_sizes_of_the_lower_rung_too() -> None:
+def test_a_better_kernel_is_also_launched_at_the_sizes_of_the_kernel_that_it_improves() -> None:
     kernels = family("transpose")
     launches = launches_of(kernels)
     made = {(launch.kernel.name, tuple(launch.sizes.items())) for launch in launches}
@@ -219,7 +219,7 @@ def test_what_is_wrong_in_the_front_matter_is_named_with_file_and_key(
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('["n / 32", "n / 32"]', '["n / 30", "1"]', "launch.grid: 'n / 30' gives 273.067, not a positive whole number"),
+        ('["n / 32", "n / 32"]', '["n / 30", "1"]', "launch.grid: 'n / 30' gives 273.067, not a positive integer"),
         ('["n / 32", "n / 32"]', '["m"]', "launch.grid: unknown name 'm'"),
         ('["n / 32", "n / 32"]', "[\"open('x')\"]", "launch.grid: "),
         ('["n / 32", "n / 32"]', '["0"]', "launch.grid: '0' gives 0"),

@@ -1,4 +1,4 @@
-"""The host process without ncu: whose rights it has, how long it may take, and what becomes of its failures."""
+"""The host process without ncu: its user, its time limit, and the errors for its failures."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_under_sudo_nothing_of_the_users_is_loaded_with_roots_rights(
     monkeypatch.setenv("LD_LIBRARY_PATH", "/of the user")
     become = private / "become.py"
     become.write_text("import os\nassert 'LD_LIBRARY_PATH' not in os.environ")
-    monkeypatch.setattr("ncuview.profiling.privileges._BECOME", become)
+    monkeypatch.setattr("ncuview.profiling.privileges._DROP_PRIVILEGES", become)
     run_host(["/bin/false"], private, Path("/"), 60, "it")
 
 
@@ -111,7 +111,7 @@ class Host:
         return [*self.runs, str(job), str(result)]
 
     def times(self, *names: str) -> list[dict[str, Any]]:
-        """What is left beside the report, once these kernels were launched in this order."""
+        """The files beside the report, after these kernels were launched in this order."""
         launches = [launch_of(find_kernel(name)) for name in names]
         compiled = {launch.kernel.function: self.compiled(launch) for launch in launches}
         live._time_transfers(launches, compiled, self.folder / "transfers", self.report)
@@ -165,7 +165,7 @@ def test_transfers_without_results_end_in_an_error(host: Host) -> None:
         host.times("smallCopies")
 
 
-def test_a_profile_has_the_times_of_its_transfers_beside_it(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_profile_has_a_file_with_the_times_of_its_transfers(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     launches = [launch_of(find_kernel("smallCopies"))]
 
     def compiled(_: Path, kernels: Sequence[Kernel], folder: Path) -> dict[str, Compiled]:

@@ -71,15 +71,15 @@ def problem_of(launch: Launch) -> Problem:
 @together("name", ORACLES)
 def test_an_answer_has_the_shape_and_type_of_the_kernels_output(name: str) -> None:
     problem = problem_of(tiny_launch(name))
-    got = ORACLES[name](problem)
-    assert got.shape == problem.shape
+    result = ORACLES[name](problem)
+    assert result.shape == problem.shape
     # Outputs are compared bit by bit, unless a tolerance lets more precise numbers stand for them.
-    assert got.dtype == problem.dtype or (name in TOLERANT and got.dtype == np.float64)
-    assert got.dtype.kind != "f" or np.isfinite(got).all() or name == "transpose_padded_CPU"
+    assert result.dtype == problem.dtype or (name in TOLERANT and result.dtype == np.float64)
+    assert result.dtype.kind != "f" or np.isfinite(result).all() or name == "transpose_padded_CPU"
 
 
 @together("name", ORACLES)
-def test_an_oracle_answers_twice_alike_and_leaves_its_inputs_alone(name: str) -> None:
+def test_an_oracle_repeats_its_answer_and_does_not_change_its_inputs(name: str) -> None:
     problem = problem_of(tiny_launch(name))
     before = tuple(array.copy() for array in problem.inputs)
     first = ORACLES[name](problem).copy()
@@ -192,7 +192,7 @@ def test_a_matrix_times_the_identity_is_the_matrix(rows: int, inner: int, seed: 
 
 
 @given(seeds)
-def test_one_field_sums_alike_in_an_array_of_structures_and_a_structure_of_arrays(seed: int) -> None:
+def test_one_field_has_the_same_sums_in_an_array_of_structures_and_a_structure_of_arrays(seed: int) -> None:
     structures = whole_numbers(512, 4, seed=seed)
     arrays = np.ascontiguousarray(structures.T)
     of_structures = answer("sums_of_structure_field", structures, shape=(64,))
@@ -217,13 +217,13 @@ def test_the_ring_of_sums_is_linear(seed: int) -> None:
 
 
 @pytest.mark.parametrize("degrees", [0, 90, 180, 270])
-def test_a_quarter_turn_keeps_the_brightness_of_a_square_image(degrees: int) -> None:
+def test_a_rotation_by_90_degrees_keeps_the_brightness_of_a_square_image(degrees: int) -> None:
     image = np.random.default_rng(7).random((16, 16), dtype=np.float32)
     turned = answer("rotated_image", image, degrees=degrees)
     assert turned.mean() == pytest.approx(image.mean(), abs=1e-5)
 
 
-def test_an_image_of_one_brightness_has_no_edges_and_looks_alike_from_all_sides() -> None:
+def test_an_image_of_one_brightness_has_no_edges_and_stays_the_same_when_rotated() -> None:
     flat = np.full((12, 12), 7, np.int32)
     assert not answer("sobel_edges", flat, threshold=0).any()
     np.testing.assert_allclose(answer("rotated_image", flat.astype(np.float32), degrees=37), flat, rtol=1e-6)

@@ -1,4 +1,4 @@
-"""Machines made for tests: they have what a test says, and refuse loudly what it does not."""
+"""Machines made for tests: they have what a test gives them, and raise for all else."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FakeMachine(Machine):
     owners: Mapping[str, Owned] = field(default_factory=dict)
 
     def at(self, path: str | PurePath) -> Path:
-        assert str(path) in self.expected, f"nobody said what is at {path}"
+        assert str(path) in self.expected, f"the test gives nothing at {path}"
         return self.root / str(path).lstrip("/")
 
     def owned(self, path: str) -> Owned:
@@ -84,7 +84,7 @@ def answering(answers: Mapping[tuple[str, ...], Answer | Exception]) -> Callable
     """Programs that give these answers; others must not be started."""
 
     def run(*argv: str) -> Answer:
-        assert argv in answers, f"nobody said what {argv} answers"
+        assert argv in answers, f"the test gives no answer for {argv}"
         answer = answers[argv]
         if isinstance(answer, Exception):
             raise answer

@@ -1,4 +1,4 @@
-"""All checks together: in time, never raising, and summed up in a sentence."""
+"""All checks together: in time, without an exception, and with a summary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NoReturn
 import pytest
 
 from ncuview.doctor import checkup, verdict
-from ncuview.doctor.checkup import CHECKS, Check, asked, examine, examine_this_machine
+from ncuview.doctor.checkup import CHECKS, Check, examine, examine_this_machine, verdict_of
 from ncuview.doctor.commands import Commands
 from ncuview.doctor.machine import Machine, this_machine
 from ncuview.doctor.verdict import Checked, Evidence, Examination, NotKnown, Status, Verdict, fail, ok
@@ -33,7 +33,7 @@ class Broken(Mapping[str, str]):
 
 
 class BrokenMachine(Machine):
-    """A machine on which everything goes wrong in a way that nobody thought of."""
+    """A machine on which everything raises an unexpected error."""
 
     def at(self, path: object) -> NoReturn:
         raise RuntimeError("broken")
@@ -99,7 +99,7 @@ def test_a_check_that_is_late_is_unknown_and_the_others_are_not(tmp_path: Path) 
 def test_home_folders_are_named_nowhere(tmp_path: Path) -> None:
     home = "/home/ada/x"
     check = Check("x", "X", (), lambda _: fail(home, Evidence(home, home), fix=home))
-    assert "ada" not in repr(asked(check, made(tmp_path)))
+    assert "ada" not in repr(verdict_of(check, made(tmp_path)))
 
 
 def test_this_machine_is_examined(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,15 +123,15 @@ def test_programs_are_ended_even_when_something_goes_wrong(monkeypatch: pytest.M
     assert stopped == [True]
 
 
-def test_a_user_without_a_name_and_a_folder_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_name_and_a_removed_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     def gone() -> NoReturn:
         raise FileNotFoundError
 
-    def nobody(_: int) -> NoReturn:
+    def unknown_user(_: int) -> NoReturn:
         raise KeyError
 
     monkeypatch.setattr(Path, "cwd", gone)
-    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    monkeypatch.setattr(pwd, "getpwuid", unknown_user)
     monkeypatch.delenv("HOME", raising=False)
     found = this_machine(Commands({}))
     assert (found.folder, found.homes, found.uid) == ("", (), os.geteuid())
@@ -141,7 +141,7 @@ def checked(name: str, status: Status, message: str) -> Checked:
     return Checked(name, name, (), Verdict(status, message))
 
 
-NOTHING = "Nothing was found that keeps programs from being profiled; --live tries it."
+NOTHING = "Nothing was found that prevents profiling; --live tries it."
 READER, NCU = checked("ncu-report", "OK", "reads"), checked("ncu", "OK", "ncu 2025.3.1")
 
 
@@ -162,12 +162,12 @@ READER, NCU = checked("ncu-report", "OK", "reads"), checked("ncu", "OK", "ncu 20
         (
             [READER, NCU],
             ["OK", "UNKNOWN"],
-            "Reports can be read. A tiny kernel was profiled; programs may fail all the same: tried 1.",
+            "Reports can be read. A tiny kernel was profiled; programs may still fail: tried 1.",
         ),
         (
-            [READER, checked("ncu", "FAIL", "there is no ncu"), checked("folders", "FAIL", "no room")],
+            [READER, checked("ncu", "FAIL", "ncu is missing"), checked("folders", "FAIL", "no room")],
             [],
-            "Reports can be read. Programs cannot be profiled: there is no ncu; no room.",
+            "Reports can be read. Programs cannot be profiled: ncu is missing; no room.",
         ),
         (
             [READER, *(checked(str(number), "FAIL", f"trouble {number}") for number in range(5))],
@@ -234,7 +234,7 @@ ALTHOUGH_CLOSED = "A tiny kernel was profiled, although these checks failed: cou
         (
             [READER, CLOSED],
             ["OK", "UNKNOWN"],
-            f"{READ}{ALTHOUGH_CLOSED}; programs may fail all the same: tried 1.",
+            f"{READ}{ALTHOUGH_CLOSED}; programs may still fail: tried 1.",
             False,
         ),
         ([READER, CLOSED], ["OK", "FAIL"], f"{READ}Programs cannot be profiled: tried 1.", True),
@@ -250,7 +250,7 @@ ALTHOUGH_CLOSED = "A tiny kernel was profiled, although these checks failed: cou
             (
                 [READER, CLOSED, checked(name, "FAIL", "not enough")],
                 ["OK", "OK"],
-                f"{READ}{ALTHOUGH_CLOSED}; programs may fail all the same: not enough.",
+                f"{READ}{ALTHOUGH_CLOSED}; programs may still fail: not enough.",
                 True,
             )
             for name in ("ncu", "gpu", "folders")

@@ -1,4 +1,4 @@
-"""Checks that read what nvidia-smi says."""
+"""Checks that read the output of nvidia-smi."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_every_gpu_is_visible_unless_a_variable_chooses(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "status", "mapped"),
+    ("variable", "status", "mapped"),
     [
         ("1", "OK", "CUDA device 0 is GPU 1 (NVIDIA H200)"),
         ("1,0", "OK", "CUDA device 0 is GPU 1 (NVIDIA H200), CUDA device 1 is GPU 0"),
@@ -102,9 +102,9 @@ def test_every_gpu_is_visible_unless_a_variable_chooses(tmp_path: Path) -> None:
         ("GPU-3", "FAIL", "'GPU-3'"),
     ],
 )
-def test_the_variable_chooses_gpus(tmp_path: Path, wanted: str, status: str, mapped: str) -> None:
+def test_the_variable_chooses_gpus(tmp_path: Path, variable: str, status: str, mapped: str) -> None:
     second = gpu(uuid="GPU-2b4", mig_mode="<current_mig>Enabled</current_mig>")
-    verdict = visible_devices(with_gpus(tmp_path, gpu(), second, environment={"CUDA_VISIBLE_DEVICES": wanted}))
+    verdict = visible_devices(with_gpus(tmp_path, gpu(), second, environment={"CUDA_VISIBLE_DEVICES": variable}))
     assert verdict.status == status
     assert mapped in seen(verdict)
     assert bool(verdict.fix) == (status != "OK")
@@ -117,9 +117,9 @@ def test_gpus_that_differ_are_numbered_twice(tmp_path: Path, order: str, status:
 
 
 def test_instances(tmp_path: Path) -> None:
-    assert mig(with_gpus(tmp_path / "whole", gpu())).status == "OK"
+    assert mig(with_gpus(tmp_path / "undivided", gpu())).status == "OK"
     cut = mig(with_gpus(tmp_path, gpu(mig_mode="<current_mig>Enabled</current_mig>")))
-    assert (cut.status, cut.fix) == ("WARN", "Profile with --clock-control none, or on a whole GPU.")
+    assert (cut.status, cut.fix) == ("WARN", "Profile with --clock-control none, or on a GPU without MIG.")
 
 
 def test_a_gpu_that_is_not_visible_does_not_matter(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_an_nvidia_smi_that_knows_no_confidential_computing(tmp_path: Path, answ
 @pytest.mark.parametrize(
     ("elements", "status", "words"),
     [
-        ({}, "OK", "nothing"),
+        ({}, "OK", "not lowered"),
         (
             {
                 "clocks_event_reasons": "<clocks_event_reason_sw_power_cap>Active</clocks_event_reason_sw_power_cap>",
@@ -173,18 +173,18 @@ def test_an_nvidia_smi_that_knows_no_confidential_computing(tmp_path: Path, answ
             "WARN",
             "(hw_slowdown)",
         ),
-        ({"applications_clocks": "<graphics_clock>1200 MHz</graphics_clock>"}, "WARN", "set the clocks"),
+        ({"applications_clocks": "<graphics_clock>1200 MHz</graphics_clock>"}, "WARN", "set by a user"),
         ({"temperature": "<gpu_temp>80 C</gpu_temp>"}, "WARN", "hot"),
-        ({"temperature": "<gpu_temp>79 C</gpu_temp>"}, "OK", "nothing"),
-        ({"temperature": "", "clocks": ""}, "OK", "nothing"),
+        ({"temperature": "<gpu_temp>79 C</gpu_temp>"}, "OK", "not lowered"),
+        ({"temperature": "", "clocks": ""}, "OK", "not lowered"),
         ({"persistence_mode": "Disabled"}, "WARN", "unloads"),
         (
             {"applications_clocks": "<graphics_clock>Requested functionality has been deprecated</graphics_clock>"},
             "OK",
             "",
         ),
-        ({"default_applications_clocks": "<graphics_clock>N/A</graphics_clock>"}, "OK", "nothing"),
-        ({"applications_clocks": "", "default_applications_clocks": ""}, "OK", "nothing"),
+        ({"default_applications_clocks": "<graphics_clock>N/A</graphics_clock>"}, "OK", "not lowered"),
+        ({"applications_clocks": "", "default_applications_clocks": ""}, "OK", "not lowered"),
     ],
 )
 def test_clocks(tmp_path: Path, elements: dict[str, str], status: str, words: str) -> None:
@@ -243,7 +243,7 @@ NO_ECC = {
         ),
     ],
 )
-def test_errors_that_nobody_counts_are_not_none(
+def test_errors_that_are_not_counted_are_unknown(
     tmp_path: Path, elements: dict[str, str], status: str, words: str, counted: str
 ) -> None:
     verdict = ecc(with_gpus(tmp_path, gpu(**elements)))
@@ -324,7 +324,7 @@ def test_a_container_without_limit(tmp_path: Path) -> None:
 
 
 def test_memory_is_not_known(tmp_path: Path) -> None:
-    with pytest.raises(NotKnown, match="how much memory the GPU has"):
+    with pytest.raises(NotKnown, match="the size of the GPU's memory"):
         host_memory(with_gpus(tmp_path, gpu(fb_memory_usage="<total>N/A</total>")))
     with pytest.raises(NotKnown, match="meminfo"):
         host_memory(with_gpus(tmp_path, gpu(), absent=["/proc/meminfo"]))

@@ -19,7 +19,7 @@ from tests.doctor.made import PARAMETERS, PID, STATUS, USERS, FakeMachine, machi
 
 CAPABLE = "Name: x\nCapEff:\t000001fffeffffff\n"
 PLAIN = "Name: x\nCapEff:\t0000000000000000\n"
-EVERYBODY = "         0          0 4294967295\n"
+HOST_NAMESPACE = "         0          0 4294967295\n"
 NAMESPACE = "         0       1000          1\n"
 ONLY_ADMINISTRATORS = "ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\n"
 OLDER_WORDS = "RestrictProfilingToAdminUsers: 1\n"
@@ -27,20 +27,20 @@ ALL_USERS = "RmProfilingAdminOnly: 0\n"
 
 
 def with_permission(root: Path, parameters: str | None, status: str | None, users: str | None) -> FakeMachine:
-    told = {PARAMETERS: parameters, STATUS: status, USERS: users}
-    files = {name: text for name, text in told.items() if text is not None}
-    return machine(root, files=files, absent=told.keys())
+    given = {PARAMETERS: parameters, STATUS: status, USERS: users}
+    files = {name: text for name, text in given.items() if text is not None}
+    return machine(root, files=files, absent=given.keys())
 
 
 @pytest.mark.parametrize(
     ("parameters", "status", "users", "expected"),
     [
-        (ALL_USERS, PLAIN, EVERYBODY, "OK"),
-        (ONLY_ADMINISTRATORS, CAPABLE, EVERYBODY, "OK"),
+        (ALL_USERS, PLAIN, HOST_NAMESPACE, "OK"),
+        (ONLY_ADMINISTRATORS, CAPABLE, HOST_NAMESPACE, "OK"),
         (ONLY_ADMINISTRATORS, CAPABLE, None, "OK"),
-        (None, CAPABLE, EVERYBODY, "OK"),
-        (ONLY_ADMINISTRATORS, PLAIN, EVERYBODY, "FAIL"),
-        (OLDER_WORDS, PLAIN, EVERYBODY, "FAIL"),
+        (None, CAPABLE, HOST_NAMESPACE, "OK"),
+        (ONLY_ADMINISTRATORS, PLAIN, HOST_NAMESPACE, "FAIL"),
+        (OLDER_WORDS, PLAIN, HOST_NAMESPACE, "FAIL"),
         (ONLY_ADMINISTRATORS, CAPABLE, NAMESPACE, "FAIL"),
     ],
 )
@@ -55,17 +55,17 @@ def test_counter_permission(
 @pytest.mark.parametrize(("parameters", "status"), [(None, PLAIN), ("Other: 1\n", PLAIN), (ONLY_ADMINISTRATORS, None)])
 def test_counter_permission_is_not_known(tmp_path: Path, parameters: str | None, status: str | None) -> None:
     with pytest.raises(NotKnown, match="/proc/"):
-        counter_permission(with_permission(tmp_path, parameters, status, EVERYBODY))
+        counter_permission(with_permission(tmp_path, parameters, status, HOST_NAMESPACE))
 
 
 @pytest.mark.parametrize(
     ("parameters", "status", "users", "expected", "words"),
     [
-        (None, CAPABLE, EVERYBODY, "OK", "has CAP_SYS_ADMIN"),
-        (ALL_USERS, PLAIN, EVERYBODY, "OK", "needs none"),
-        (ONLY_ADMINISTRATORS, PLAIN, EVERYBODY, "WARN", "lacks CAP_SYS_ADMIN"),
+        (None, CAPABLE, HOST_NAMESPACE, "OK", "has CAP_SYS_ADMIN"),
+        (ALL_USERS, PLAIN, HOST_NAMESPACE, "OK", "does not need it"),
+        (ONLY_ADMINISTRATORS, PLAIN, HOST_NAMESPACE, "WARN", "does not have CAP_SYS_ADMIN"),
         (ONLY_ADMINISTRATORS, CAPABLE, NAMESPACE, "WARN", "within its namespace only"),
-        (None, PLAIN, EVERYBODY, "UNKNOWN", "whether it needs it is not known"),
+        (None, PLAIN, HOST_NAMESPACE, "UNKNOWN", "whether it needs it is not known"),
     ],
 )
 def test_administrator(
@@ -107,11 +107,11 @@ def test_container(
 
 def running(root: Path, *processes: tuple[int, str, int]) -> FakeMachine:
     """A machine with these processes: number, name and the parent's number; one without a name has ended."""
-    told = {
+    given = {
         f"/proc/{number}/stat": f"{number} ({name}) S {parent} 1 1 0 -1 0\n" if name else ""
         for number, name, parent in processes
     }
-    return machine(root, files={**told, "/proc/sys/": ""})
+    return machine(root, files={**given, "/proc/sys/": ""})
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_protected_files(
 
 
 class Closed(FakeMachine):
-    """A machine whose folder for temporary files nobody may look into."""
+    """A machine whose folder for temporary files may not be searched."""
 
     def owned(self, path: str) -> Owned:
         raise PermissionError(13, "Permission denied")
@@ -257,7 +257,7 @@ def test_folders(tmp_path: Path, environment: dict[str, str], expected: str, wor
     assert not list((tmp_path / "tmp").iterdir()), "the trial leaves nothing"
 
 
-def test_a_working_folder_that_is_gone(tmp_path: Path) -> None:
+def test_a_removed_working_folder(tmp_path: Path) -> None:
     gone = Disk(**{**vars(with_folders(tmp_path)), "folder": ""})
     assert folders(gone).message == "working folder cannot be written"
 

@@ -1,4 +1,4 @@
-"""ncu, the reader of reports and the driver: found, started, and as new as each other."""
+"""ncu, the reader of reports and the driver: found, started, and compatible."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ INSTALLATIONS = ["/opt/nvidia/nsight-compute", "/usr/local"]
         (ncu_says("2025.3.1"), "OK", "ncu 2025.3.1"),
         (ncu_says("2022.3.0"), "OK", "ncu 2022.3.0"),
         (ncu_says("2022.2.1"), "FAIL", "too old"),
-        (said("hello", 1), "FAIL", "does not say its version"),
+        (said("hello", 1), "FAIL", "does not name its version"),
         (REFUSED, "FAIL", "cannot be started"),
     ],
 )
@@ -64,7 +64,7 @@ def test_no_ncu(tmp_path: Path) -> None:
     bare = machine(tmp_path, ncu=None, absent=[*INSTALLATIONS, SMI])
     assert nsight_compute(bare).status == "FAIL"
     for check in (other_installations, driver_fits):
-        with pytest.raises(NotKnown, match="there is no ncu"):
+        with pytest.raises(NotKnown, match="ncu is missing"):
             check(bare)
 
 
@@ -172,7 +172,7 @@ def test_the_driver_says_what_it_serves_where_nvidia_smi_is_missing(tmp_path: Pa
 
 def test_driver(tmp_path: Path) -> None:
     verdict = cuda_driver(machine(tmp_path, answers=driver_says()))
-    assert (verdict.status, verdict.message) == ("OK", "the CUDA driver starts and serves CUDA 13.0")
+    assert (verdict.status, verdict.message) == ("OK", "the CUDA driver starts and supports CUDA 13.0")
 
 
 def test_no_driver(tmp_path: Path) -> None:
@@ -221,13 +221,13 @@ def test_stubs_on_the_path(tmp_path: Path, has_it: bool) -> None:
 @pytest.mark.parametrize(
     ("capabilities", "chips", "status", "words"),
     [
-        (["9.0"], KNOWN, "OK", "knows NVIDIA X"),
-        (["9.0", "9.0"], KNOWN, "OK", "knows 2 x NVIDIA X"),
-        (["12.0"], KNOWN, "FAIL", "does not know GPUs of compute capability 12.0"),
-        (["7.0", "9.0"], KNOWN, "FAIL", "does not know GPUs of compute capability 7.0"),
+        (["9.0"], KNOWN, "OK", "supports NVIDIA X"),
+        (["9.0", "9.0"], KNOWN, "OK", "supports 2 x NVIDIA X"),
+        (["12.0"], KNOWN, "FAIL", "does not support GPUs of compute capability 12.0"),
+        (["7.0", "9.0"], KNOWN, "FAIL", "does not support GPUs of compute capability 7.0"),
         (["6.1"], KNOWN, "FAIL", "does not profile GPUs of compute capability 6.1"),
         (["15.0"], KNOWN, "UNKNOWN", "which chip has compute capability 15.0"),
-        ([], KNOWN, "FAIL", "there is no GPU"),
+        ([], KNOWN, "FAIL", "no GPU is visible"),
     ],
 )
 def test_supported_gpus(tmp_path: Path, capabilities: list[str], chips: object, status: str, words: str) -> None:

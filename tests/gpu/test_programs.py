@@ -9,7 +9,7 @@ import pytest
 
 from ncuview.api import load_rules, read
 from ncuview.base.errors import NothingProfiled, ProgramFailed
-from ncuview.catalogue.launch_spec import LaunchWords
+from ncuview.catalogue.launch_spec import LaunchOptions
 from ncuview.catalogue.live import profile_live
 from ncuview.catalogue.user_kernel import user_launch
 from ncuview.engine.plan import metrics_for
@@ -83,7 +83,9 @@ def kernels(reports: tuple[Path, ...]) -> list[str]:
 
 def test_the_launches_that_were_chosen_are_profiled(app: str, tmp_path: Path) -> None:
     options = NcuOptions(kernel_name="regex:^sc", launch_skip=1, launch_count=2)
-    reports = run_program([app, "-k", "0"], METRICS, tmp_path / "work", options, launches_in=launches_in).whole()
+    reports = run_program(
+        [app, "-k", "0"], METRICS, tmp_path / "work", options, launches_in=launches_in
+    ).complete_reports()
     assert kernels(reports) == ["scale", "scale"]
     assert "mine.cu" in {Path(file).name for file in read(*reports).instructions["file"]}
 
@@ -99,12 +101,19 @@ def test_the_launches_that_were_chosen_are_profiled(app: str, tmp_path: Path) ->
     ids=["application replay", "clocks and caches", "ncu-args", "kernel-id"],
 )
 def test_options_that_the_real_ncu_takes(app: str, tmp_path: Path, options: NcuOptions) -> None:
-    assert len(kernels(run_program([app], METRICS, tmp_path / "work", options, launches_in=launches_in).whole())) == 1
+    assert (
+        len(
+            kernels(run_program([app], METRICS, tmp_path / "work", options, launches_in=launches_in).complete_reports())
+        )
+        == 1
+    )
 
 
 def test_a_program_that_is_ended_after_its_count_has_not_failed(app: str, tmp_path: Path) -> None:
     options = NcuOptions(launch_count=2, kill=True)
-    assert kernels(run_program([app], METRICS, tmp_path / "work", options, launches_in=launches_in).whole()) == [
+    assert kernels(
+        run_program([app], METRICS, tmp_path / "work", options, launches_in=launches_in).complete_reports()
+    ) == [
         "fill",
         "scale",
     ]
@@ -114,13 +123,13 @@ def test_an_export_with_a_macro_is_found(app: str, tmp_path: Path) -> None:
     export = tmp_path / "mine-%p"
     (report,) = run_program(
         [app], METRICS, tmp_path / "work", NcuOptions(launch_count=1), export=export, launches_in=launches_in
-    ).whole()
+    ).complete_reports()
     assert report.stem.removeprefix("mine-").isdecimal()
 
 
 def test_a_program_that_fails_is_quoted(app: str, tmp_path: Path) -> None:
     with pytest.raises(ProgramFailed, match=r"(?s)exit code 3.*done"):
-        run_program([app, "-k", "3"], METRICS, tmp_path / "work", launches_in=launches_in).whole()
+        run_program([app, "-k", "3"], METRICS, tmp_path / "work", launches_in=launches_in).complete_reports()
 
 
 @pytest.mark.parametrize("options", [NcuOptions(kernel_name="scael"), NcuOptions(launch_skip=99)])
@@ -134,11 +143,13 @@ def test_a_choice_of_nothing_names_the_kernels(app: str, tmp_path: Path, options
 def test_a_python_file_is_profiled(source: Path, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(SCRIPT)
     script = python_script(Path("train.py"), ["-k", "0"])
-    assert kernels(run_program(script, METRICS, tmp_path / "work", launches_in=launches_in).whole()) == ["doubled"]
+    assert kernels(run_program(script, METRICS, tmp_path / "work", launches_in=launches_in).complete_reports()) == [
+        "doubled"
+    ]
 
 
 def test_a_bare_source_is_launched_as_the_command_line_says(source: Path, tmp_path: Path) -> None:
-    words = LaunchWords(
+    words = LaunchOptions(
         kernel="blas::scale<double>",
         grid="n / 256",
         block="256",

@@ -1,1 +1,1 @@
-"""Text from outside in every place that it can come from and every output that it can reach: it does nothing there."""
+"""Untrusted text in every place of a report and every output: it has no effect there."""

@@ -34,7 +34,7 @@ def check_text(text: str) -> None:
 
 
 def check_log(text: str) -> None:
-    """No line of it is an order to a CI job: GitHub looks for ``::`` behind blanks, and for ``##[`` anywhere."""
+    """No line of it is an order to a CI job: GitHub looks for ``::`` after blanks, and for ``##[`` anywhere."""
     check_text(text)
     obeyed = [line for line in text.split("\n") if line.lstrip().startswith("::") or _ORDER.search(line)]
     assert not obeyed, obeyed[:3]

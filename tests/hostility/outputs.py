@@ -1,4 +1,4 @@
-"""Every output of an answer, by name: with all of it, however many launches there are."""
+"""Every output of an answer, by name, complete for any number of launches."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ RULE = RuleId("SMEM001", "shared-bank-conflict")
 
 
 @dataclass(frozen=True)
-class Told:
+class Content:
     """What is shown of one launch."""
 
     launch: LaunchDiagnosis
@@ -59,10 +59,10 @@ class Told:
     failure: Failure | None = None
 
 
-Poison = Callable[[Told, str], Told]
+Poison = Callable[[Content, str], Content]
 
 
-def harmless(number: int) -> Told:
+def harmless(number: int) -> Content:
     """A launch with everything that can be shown, unlike all others by its name and grid."""
     outcomes: tuple[Outcome, ...] = (
         replace(advice_finding(), edit=EDIT),
@@ -83,7 +83,7 @@ def harmless(number: int) -> Told:
         textbook=("The documents tile it first.",),
     )
     of_kernel = {"kernel": launch.demangled, "grid": launch.grid, "block": launch.block}
-    return Told(
+    return Content(
         launch=launch,
         report=ReportInfo(launch.report, "2025.3.1", CREATED),
         checks=(replace(failed_error(), **of_kernel), replace(failed_warning(), **of_kernel)),  # type: ignore[arg-type]
@@ -92,49 +92,49 @@ def harmless(number: int) -> Told:
 
 
 def _launch(**changes: Callable[[LaunchDiagnosis, str], object]) -> Poison:
-    """Changes of a launch, and of the rung and the checks that are about it."""
+    """Changes of a launch, and of its ladder step and checks."""
 
-    def poison(told: Told, text: str) -> Told:
-        made = {name: change(told.launch, text) for name, change in changes.items()}
-        launch = replace(told.launch, **made)  # type: ignore[arg-type]
-        checks = tuple(replace(check, kernel=launch.demangled) for check in told.checks)
-        return replace(told, launch=launch, checks=checks, rung=replace(told.rung, diagnosis=launch))
+    def poison(content: Content, text: str) -> Content:
+        made = {name: change(content.launch, text) for name, change in changes.items()}
+        launch = replace(content.launch, **made)  # type: ignore[arg-type]
+        checks = tuple(replace(check, kernel=launch.demangled) for check in content.checks)
+        return replace(content, launch=launch, checks=checks, rung=replace(content.rung, diagnosis=launch))
 
     return poison
 
 
 def _findings(change: Callable[[Finding, str], Finding]) -> Poison:
-    def poison(told: Told, text: str) -> Told:
-        outcomes = tuple(change(each, text) if isinstance(each, Finding) else each for each in told.launch.outcomes)
-        launch = replace(told.launch, outcomes=outcomes)
-        return replace(told, launch=launch, rung=replace(told.rung, diagnosis=launch))
+    def poison(content: Content, text: str) -> Content:
+        outcomes = tuple(change(each, text) if isinstance(each, Finding) else each for each in content.launch.outcomes)
+        launch = replace(content.launch, outcomes=outcomes)
+        return replace(content, launch=launch, rung=replace(content.rung, diagnosis=launch))
 
     return poison
 
 
-def _outcomes(told: Told, text: str) -> Told:
+def _outcomes(content: Content, text: str) -> Content:
     def change(outcome: Outcome) -> Outcome:
         if isinstance(outcome, Skipped):
             return Skipped(RULE, text, (text,))
         return outcome if isinstance(outcome, Finding) else replace(outcome, message=text)
 
-    return _launch(outcomes=lambda launch, _: tuple(map(change, launch.outcomes)))(told, text)
+    return _launch(outcomes=lambda launch, _: tuple(map(change, launch.outcomes)))(content, text)
 
 
-def _report(told: Told, text: str) -> Told:
-    made = _launch(report=lambda _, path: path)(told, text)
-    return replace(made, report=replace(told.report, path=text))
+def _report(content: Content, text: str) -> Content:
+    made = _launch(report=lambda _, path: path)(content, text)
+    return replace(made, report=replace(content.report, path=text))
 
 
 def _checks(**changes: str) -> Poison:
     """Texts of both checks; ``TEXT`` stands for the hostile one."""
-    return lambda told, text: replace(
-        told,
-        checks=tuple(replace(check, **dict.fromkeys(changes, text)) for check in told.checks),  # type: ignore[arg-type]
+    return lambda content, text: replace(
+        content,
+        checks=tuple(replace(check, **dict.fromkeys(changes, text)) for check in content.checks),  # type: ignore[arg-type]
     )
 
 
-def _sources(told: Told, text: str) -> Told:
+def _sources(content: Content, text: str) -> Content:
     def line(finding: Finding) -> Finding:
         where = tuple(
             replace(
@@ -149,11 +149,11 @@ def _sources(told: Told, text: str) -> Told:
         edit = replace(finding.edit, diff=diff) if finding.edit and finding.edit.diff else finding.edit
         return replace(finding, where=where, edit=edit, fix=replace(finding.fix, before=text, after=f"{text}\nb"))
 
-    made = _findings(lambda finding, _: line(finding))(told, text)
-    return replace(made, checks=tuple(replace(check, where=poisoned(check.where, text)) for check in told.checks))
+    made = _findings(lambda finding, _: line(finding))(content, text)
+    return replace(made, checks=tuple(replace(check, where=poisoned(check.where, text)) for check in content.checks))
 
 
-def _source_paths(told: Told, text: str) -> Told:
+def _source_paths(content: Content, text: str) -> Content:
     def line(finding: Finding) -> Finding:
         where = tuple(
             replace(each, file=text, called_from=tuple(replace(call, file=text) for call in each.called_from))
@@ -161,22 +161,22 @@ def _source_paths(told: Told, text: str) -> Told:
         )
         return replace(finding, where=where)
 
-    made = _findings(lambda finding, _: line(finding))(told, text)
+    made = _findings(lambda finding, _: line(finding))(content, text)
     checks = tuple(
-        replace(check, where=tuple(replace(line, file=text) for line in check.where)) for check in told.checks
+        replace(check, where=tuple(replace(line, file=text) for line in check.where)) for check in content.checks
     )
     return replace(made, checks=checks)
 
 
 PLACES: Mapping[str, Poison] = {
-    "function name": lambda told, text: replace(
-        _launch(kernel=lambda _, name: name)(told, text), rung=replace(told.rung, kernel=text)
+    "function name": lambda content, text: replace(
+        _launch(kernel=lambda _, name: name)(content, text), rung=replace(content.rung, kernel=text)
     ),
     "demangled name": _launch(demangled=lambda _, name: name),
     "device name": _launch(device=lambda _, name: Device(name, name)),
     "report path": _report,
-    "version of ncu": lambda told, text: replace(told, report=replace(told.report, ncu_version=text)),
-    "damage of a report": lambda told, text: replace(told, report=replace(told.report, damage=text)),
+    "version of ncu": lambda content, text: replace(content, report=replace(content.report, ncu_version=text)),
+    "damage of a report": lambda content, text: replace(content, report=replace(content.report, damage=text)),
     "source path": _source_paths,
     "source text": _sources,
     "remark on a source": _findings(
@@ -216,15 +216,15 @@ PLACES: Mapping[str, Poison] = {
     "budget's condition": _checks(subject="TEXT", condition="TEXT", unit="TEXT"),
     "reason of a check": _checks(message="TEXT"),
     "baseline's kernel": _checks(kernel="TEXT"),
-    "remark": lambda told, text: replace(told, remark=text),
-    "failure": lambda told, text: replace(told, failure=Failure("NCU-PERM", text, text, 5)),
-    "ladder's figures": lambda told, text: replace(told, family=text, rung=replace(told.rung, reported=text)),
-    "point of a history": lambda told, text: replace(told, point=text),
+    "remark": lambda content, text: replace(content, remark=text),
+    "failure": lambda content, text: replace(content, failure=Failure("NCU-PERM", text, text, 5)),
+    "ladder's figures": lambda content, text: replace(content, family=text, rung=replace(content.rung, reported=text)),
+    "point of a history": lambda content, text: replace(content, point=text),
 }
 """Name of a place -> how a launch gets a text there."""
 
 
-OF_THE_WHOLE = frozenset({"remark", "failure", "ladder's figures", "point of a history"})
+OF_ALL_LAUNCHES = frozenset({"remark", "failure", "ladder's figures", "point of a history"})
 """Places that an answer has once, so that each text needs an answer of its own."""
 
 
@@ -241,25 +241,25 @@ class Answers:
 
 def answers_in(place: str, texts: Iterable[str]) -> list[Answers]:
     """Answers that have all texts in a place: one for all where they fit."""
-    told = [PLACES[place](harmless(number), text) for number, text in enumerate(texts)]
-    return [_answers(group) for group in ([[each] for each in told] if place in OF_THE_WHOLE else [told])]
+    content = [PLACES[place](harmless(number), text) for number, text in enumerate(texts)]
+    return [_answers(group) for group in ([[each] for each in content] if place in OF_ALL_LAUNCHES else [content])]
 
 
-def _answers(told: Sequence[Told]) -> Answers:
-    first = told[0]
-    reports = tuple(each.report for each in told)
-    made = Diagnosis(tuple(each.launch for each in told), reports, first.remark, failure=first.failure)
-    gate = Gate(tuple(check for each in told for check in each.checks), "error", first.remark)
-    rungs = tuple(each.rung for each in told)
+def _answers(content: Sequence[Content]) -> Answers:
+    first = content[0]
+    reports = tuple(each.report for each in content)
+    made = Diagnosis(tuple(each.launch for each in content), reports, first.remark, failure=first.failure)
+    gate = Gate(tuple(check for each in content for check in each.checks), "error", first.remark)
+    rungs = tuple(each.rung for each in content)
     return Answers(
         diagnosis=made,
         gate=gate,
         ladder=Ladder(first.family, rungs, reports, first.remark),
         comparison=compare(made, made),
-        history=history_of(_reported(each) for each in told),
+        history=history_of(_reported(each) for each in content),
     )
 
 
-def _reported(told: Told) -> DiagnosedReport:
-    made = Diagnosis((told.launch,), (told.report,), told.remark, failure=told.failure)
-    return DiagnosedReport(told.point, "", made, Settings())
+def _reported(content: Content) -> DiagnosedReport:
+    made = Diagnosis((content.launch,), (content.report,), content.remark, failure=content.failure)
+    return DiagnosedReport(content.point, "", made, Settings())

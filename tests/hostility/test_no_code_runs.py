@@ -1,4 +1,4 @@
-"""Nothing of ncuview runs text as code, by the look of its own source."""
+"""Nothing of ncuview runs text as code, by an inspection of its source."""
 
 from __future__ import annotations
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.hostile import PAYLOADS
-from tests.hostility.places import OF_THE_WHOLE, PLACES
+from tests.hostility.places import OF_ALL_LAUNCHES, PLACES
 from tests.nightly.hostility.test_matrix import check_place
 from tests.nightly.hostility.test_messages import PLOTTED, check_plots
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_hostile_text_does_nothing(place: str) -> None:
-    check_place(place, part=9 if place in OF_THE_WHOLE else 3)
+    check_place(place, part=9 if place in OF_ALL_LAUNCHES else 3)
 
 
 @pytest.mark.filterwarnings("ignore:Glyph", "ignore:constrained_layout")

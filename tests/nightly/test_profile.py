@@ -20,7 +20,7 @@ from ncuview.pipeline import examine, profiled
 from ncuview.profiling.job import Profiled
 from ncuview.profiling.ncu import NcuRun
 from ncuview.profiling.options import NcuOptions
-from ncuview.reader.child import Ahead
+from ncuview.reader.child import PrestartedChildren
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORT = shipped("kernels") / "bank_patterns" / "h200.ncu-repz"
@@ -128,28 +128,28 @@ def test_every_name_of_the_library_page_is_public() -> None:
 
 
 @pytest.fixture
-def readers(monkeypatch: pytest.MonkeyPatch) -> list[Ahead]:
+def readers(monkeypatch: pytest.MonkeyPatch) -> list[PrestartedChildren]:
     """The children that were started to read, before there was a report."""
-    started: list[Ahead] = []
+    started: list[PrestartedChildren] = []
 
-    class Noted(Ahead):
+    class Noted(PrestartedChildren):
         def __init__(self) -> None:
             super().__init__()
             self.process = self._children[0].process
             started.append(self)
 
-    monkeypatch.setattr(profiled, "Ahead", Noted)
+    monkeypatch.setattr(profiled, "PrestartedChildren", Noted)
     return started
 
 
-def test_what_reads_a_report_starts_once_while_ncu_runs(ncu: PlayedNcu, readers: list[Ahead]) -> None:
+def test_what_reads_a_report_starts_once_while_ncu_runs(ncu: PlayedNcu, readers: list[PrestartedChildren]) -> None:
     ncu.attempts = 2
     ncuview.run("./program")
     assert len(readers) == 1
     assert readers[0].process.returncode == 0, "it has read the report"  # type: ignore[attr-defined]
 
 
-def test_where_there_is_nothing_to_read_it_ends(ncu: PlayedNcu, readers: list[Ahead]) -> None:
+def test_where_there_is_nothing_to_read_it_ends(ncu: PlayedNcu, readers: list[PrestartedChildren]) -> None:
     ncu.failing = True
     with pytest.raises(ProgramFailed):
         ncuview.run("./program")

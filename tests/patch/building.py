@@ -94,9 +94,9 @@ def count(instructions: Sequence[str], opcode: str) -> int:
 
 
 def _nvdisasm() -> str | None:
-    beside = sorted(Path(sys.prefix).glob("lib/python*/site-packages/nvidia/*/bin/nvdisasm"))
+    packaged = sorted(Path(sys.prefix).glob("lib/python*/site-packages/nvidia/*/bin/nvdisasm"))
     found = shutil.which("nvdisasm")
-    return found or (str(beside[0]) if beside else None)
+    return found or (str(packaged[0]) if packaged else None)
 
 
 def _quiet() -> dict[str, str]:

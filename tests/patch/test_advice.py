@@ -71,5 +71,5 @@ def test_only_the_first_advice_is_written(tmp_path: Path) -> None:
 def test_a_launch_without_advice_is_left_as_it_is(tmp_path: Path) -> None:
     source_of("p002", tmp_path)
     report = VALIDATION / "h200" / "p002.ncu-repz"
-    told = diagnose(read(report, kernel_name="k02d"), load_rules())
-    assert with_edits(told, [tmp_path]) == told
+    diagnosis = diagnose(read(report, kernel_name="k02d"), load_rules())
+    assert with_edits(diagnosis, [tmp_path]) == diagnosis

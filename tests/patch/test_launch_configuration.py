@@ -1,4 +1,4 @@
-"""Bounds of registers, and the size of blocks."""
+"""Patches of launch bounds, and of the size of blocks."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def test_bounds_are_relaxed(before: str, after: str, tmp_path: Path) -> None:
     [
         (bounded(""), "no __launch_bounds__"),
         (bounded("__launch_bounds__(128)"), "no more threads"),
-        (bounded("__launch_bounds__(1024)", "int n = time(0); k<<<1, n>>>(nullptr);"), "no constant"),
+        (bounded("__launch_bounds__(1024)", "int n = time(0); k<<<1, n>>>(nullptr);"), "not a constant"),
         (bounded("__launch_bounds__(1024)", "k<<<1, 64>>>(nullptr); k<<<1, 96>>>(nullptr);"), "different blocks"),
-        (bounded("__launch_bounds__(1024)", "dim3 b(64); b.y = 8; k<<<1, b>>>(nullptr);"), "no constant"),
+        (bounded("__launch_bounds__(1024)", "dim3 b(64); b.y = 8; k<<<1, b>>>(nullptr);"), "not a constant"),
         (bounded("__launch_bounds__(1024)", ""), "no launch"),
         (bounded("__launch_bounds__(1024)", "auto f = &k; k<<<1, 32>>>(nullptr);"), "neither a launch"),
     ],
@@ -108,10 +108,10 @@ def test_bounds_grow_with_the_block(tmp_path: Path) -> None:
     ("body", "reason"),
     [
         ("a[i] = 0;", "beyond the end"),
-        ("if (i < n) a[i] = 0; a[0] = 1;", "acts also for threads"),
+        ("if (i < n) a[i] = 0; a[0] = 1;", "also accesses memory in threads"),
         ("if (i <= n) a[i] = 0;", "beyond the end"),
-        ("if (i < n && threadIdx.x) a[i] = 0;", "more than the thread's number"),
-        ("if (i < n) a[i] = blockDim.x;", "more than the thread's number"),
+        ("if (i < n && threadIdx.x) a[i] = 0;", "more than the global index"),
+        ("if (i < n) a[i] = blockDim.x;", "more than the global index"),
         ("if (i < n) a[i] = helper(i);", "may be a macro"),
         ("if (i < n) a[i] = own(i);", "calls own"),
         ("__shared__ float s[64]; if (i < n) a[i] = s[i];", "share a block"),
@@ -133,7 +133,7 @@ def test_a_kernel_that_depends_on_its_block_is_refused(body: str, reason: str) -
         ("k<<<n / 64, 64>>>(a, n);", "", "is not (n + 64 - 1) / 64"),
         ("k<<<(n + 63) / 64, 64>>>(a, n - 1);", "", "is not (n - 1 + 64 - 1) / 64"),
         ("k<<<100, 64>>>(a, n);", "", "is not"),
-        ("dim3 b(8, 8); k<<<(n + 63) / 64, b>>>(a, n);", "", "no constant number"),
+        ("dim3 b(8, 8); k<<<(n + 63) / 64, b>>>(a, n);", "", "is not constant"),
         ("k<<<(n + T - 1) / T, T>>>(a, n); float s[T];", "#define T 64", "uses T too"),
         ("k<<<(n + T - 1) / T, T>>>(a, n);", "#define T 64\n#define HALF (T / 2)", "macro"),
         ("int g = (n + 63) / 64; k<<<g, 64>>>(a, n); a[g] = 0;", "", "uses g too"),

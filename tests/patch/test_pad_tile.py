@@ -1,4 +1,4 @@
-"""Tiles in shared memory get longer rows, in every declaration and index, or stay as they are."""
+"""Tiles in shared memory get longer rows, in every declaration and index, or the change is refused."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def test_every_declaration_of_the_tile_is_padded(tmp_path: Path) -> None:
         ("float tile[32 * 32]", "tile[ty * 32 + tx]", "tile[ty + tx]", "by row * constant + column"),
         ("float tile[32 * 32]", "tile[ty * 32 + tx]", "tile[tx * 16 + ty]", "rows of different lengths"),
         ("float tile[32 * 32]", "tile[ty * 32 + tx]", "tile[tx * 32 + n]", "beyond a row of 32"),
-        ("float tile[1000]", "tile[ty * 32 + tx]", "tile[tx * 32 + ty]", "whole number of rows"),
-        ("float tile[384][32]", "tile[ty][tx]", "tile[tx][ty]", "49,152 are the limit"),
+        ("float tile[1000]", "tile[ty * 32 + tx]", "tile[tx * 32 + ty]", "multiple of its row length"),
+        ("float tile[384][32]", "tile[ty][tx]", "tile[tx][ty]", "above the limit of 49,152"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_padded_is_refused(declaration: str, write: str, read: str, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""The diff is one that git apply takes, whatever the file looks like."""
+"""The diff is one that git apply accepts, for any file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,17 @@ def edit_of(source: str, *replacements: Replacement) -> Edit:
         ("a\fa\x0ba\x85b\u2028a\ra\n", "a\fa\x0ba\x85X\u2028a\ra\n"),
         ("// \udcff\nb // \udce9\n", "// \udcff\nX // \udce9\n"),
     ],
-    ids=["plain", "no last line feed", "one line", "one whole line", "CRLF", "BOM", "blanks", "odd spaces", "Latin-1"],
+    ids=[
+        "plain",
+        "no last line feed",
+        "one line",
+        "complete line",
+        "CRLF",
+        "BOM",
+        "blanks",
+        "odd spaces",
+        "Latin-1",
+    ],
 )
 def test_git_applies_a_diff_to_files_of_all_kinds(source: str, after: str, tmp_path: Path) -> None:
     at = source.encode("utf-8", "surrogateescape").index(b"b")
@@ -74,9 +84,9 @@ def test_any_replacements_of_any_text_are_what_git_makes(data: st.DataObject, tm
     ]
     texts = data.draw(st.lists(st.text("xy\n", max_size=4), min_size=len(places), max_size=len(places)))
     made = [Replacement(one, two, text) for (one, two), text in zip(places, texts, strict=True)]
-    wanted, at = b"", 0
+    expected, at = b"", 0
     for each in made:
-        wanted, at = wanted + raw[at : each.start] + each.text.encode(), each.end
-    wanted += raw[at:]
-    if wanted and wanted != raw:
-        assert applied(source, edit_of(source, *made), tmp_path).encode() == wanted
+        expected, at = expected + raw[at : each.start] + each.text.encode(), each.end
+    expected += raw[at:]
+    if expected and expected != raw:
+        assert applied(source, edit_of(source, *made), tmp_path).encode() == expected

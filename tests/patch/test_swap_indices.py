@@ -1,4 +1,4 @@
-"""threadIdx.x and threadIdx.y change their roles where that only decides which thread does what."""
+"""threadIdx.x and threadIdx.y are exchanged where that only changes which thread does what."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ void run(float *out, float *in, int n) {{ dim3 block({block}); k<<<n, block>>>(o
 """
 
 
-def test_roles_are_exchanged_in_the_whole_kernel(tmp_path: Path) -> None:
+def test_indices_are_exchanged_in_the_complete_kernel(tmp_path: Path) -> None:
     source = grid("if (row < n) out[row * n + column] = in[row * n + column];")
     edited = applied(source, edit(source, COALESCING, "out[row"), tmp_path)
     assert [after for _, after in changed_lines(source, edited)] == [
@@ -40,10 +40,10 @@ def test_roles_are_exchanged_in_the_whole_kernel(tmp_path: Path) -> None:
     [
         ("out[row * n + column] = in[row * n + column];", "32, 8", "32 by 8"),
         ("out[row * n + column] = in[row * n + column];", "4, 4", "too short"),
-        ("out[row * n + column] = in[row * n + column];", "n, n", "no constant"),
-        ("out[row * n + column] = in[column * n + row];", "32, 32", "a tile has to turn"),
+        ("out[row * n + column] = in[row * n + column];", "n, n", "not a constant"),
+        ("out[row * n + column] = in[column * n + row];", "32, 32", "transpose it in a tile"),
         ("out[row + column * n] = in[row + column * n];", "32, 32", "no index"),
-        ("out[row * n + 2 * column] = 0;", "32, 32", "does not walk along memory"),
+        ("out[row * n + 2 * column] = 0;", "32, 32", "is not contiguous in memory"),
         ("out[row * n + column] = __shfl_sync(~0u, in[row], 0);", "32, 32", "__shfl_sync"),
         ("atomicAdd(&row, 1); out[row * n + column] = 0;", "32, 32", "no index"),
         ("int other; atomicAdd(&other, n); out[row * n + column + other] = 0;", "32, 32", "no index"),
@@ -73,12 +73,12 @@ def test_a_copy_into_a_tile_is_exchanged_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("        __syncthreads();\n\n", "\n", "no barrier stands between"),
-        ("bs[k][tx];\n        __syncthreads();", "bs[k][tx];", "no barrier stands between"),
+        ("        __syncthreads();\n\n", "\n", "no barrier is between"),
+        ("bs[k][tx];\n        __syncthreads();", "bs[k][tx];", "no barrier is between"),
         ("as[tx][ty] = a[", "as[tx][ty] += a[", "does not only copy"),
-        ("as[tx][ty] = a[", "if (tx < 16) as[tx][ty] = a[", "all threads of a block alike"),
+        ("as[tx][ty] = a[", "if (tx < 16) as[tx][ty] = a[", "all threads of a block"),
         ("c[(row + ty)", "sum += as[0][tx]; c[(row + ty)", "outside the block"),
-        ("int row = blockIdx.y * TILE,", "int row = blockIdx.y * TILE + tx,", "another one in each thread"),
+        ("int row = blockIdx.y * TILE,", "int row = blockIdx.y * TILE + tx,", "differs between threads"),
     ],
 )
 def test_a_copy_that_other_threads_may_see_too_early_is_refused(old: str, new: str, reason: str) -> None:

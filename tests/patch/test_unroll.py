@@ -70,9 +70,9 @@ def test_a_pragma_that_forbids_is_changed(tmp_path: Path) -> None:
         ("for (int i = 0; i < word; i++)", "equal steps"),
         ("for (int i = 0; i < 8; i += word)", "equal steps"),
         ("while (word < 8)", "no for loop"),
-        ("for (int i = 0; i < 1; i++)", "runs 1 times"),
+        ("for (int i = 0; i < 1; i++)", "no second iteration"),
         ("if (n) for (int i = 0; i < 8; i++)", "does not begin its line"),
-        ("if (n)\n    for (int i = 0; i < 8; i++)", "hangs from another"),
+        ("if (n)\n    for (int i = 0; i < 8; i++)", "is the body of another"),
         ("for (int i = 0; i < 8; i++) i += word,", "equal steps"),
     ],
 )
@@ -131,15 +131,15 @@ def test_the_program_has_no_loop_afterwards(tmp_path: Path) -> None:
     st.sampled_from(["<", "<=", ">", ">=", "!="]),
     st.integers(-5, 5).filter(bool),
 )
-def test_turns_are_counted_as_c_counts_them(first: int, last: int, comparison: str, step: int) -> None:
+def test_iterations_are_counted_as_in_c(first: int, last: int, comparison: str, step: int) -> None:
     source = looping(f"for (int i = {first}; i {comparison} {last}; i += {step})")
     kernel = Program.read(source, "a.cu").kernel("k")
     found = counted(kernel, kernel.of_type("for_statement")[0])
     assert found is not None
-    i, turns = first, 0
-    while turns <= 100 and eval(f"{i} {comparison} {last}"):
-        i, turns = i + step, turns + 1
-    assert found.turns == (turns if turns <= 100 else None)
+    i, iterations = first, 0
+    while iterations <= 100 and eval(f"{i} {comparison} {last}"):
+        i, iterations = i + step, iterations + 1
+    assert found.iterations == (iterations if iterations <= 100 else None)
 
 
 def test_editing_twice_is_refused() -> None:

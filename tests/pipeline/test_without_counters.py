@@ -24,7 +24,7 @@ from ncuview.base.errors import (
 )
 from ncuview.catalogue import compiler, event_times, live, machine_code
 from ncuview.catalogue.event_times import EventTimes
-from ncuview.catalogue.launch_spec import LaunchWords
+from ncuview.catalogue.launch_spec import LaunchOptions
 from ncuview.pipeline import without_counters as module
 from ncuview.pipeline.without_counters import kernel_without_counters, program_without_counters, source_without_counters
 from ncuview.profiling import machine
@@ -42,7 +42,7 @@ __global__ void halve(const float *x, float *y, int n) {
         y[i] = x[i] * 0.5 + r;
 }
 """
-WORDS = LaunchWords(
+WORDS = LaunchOptions(
     kernel="halve",
     grid="n / 128",
     block="128",
@@ -127,7 +127,7 @@ def test_a_file_of_the_user_is_reported_with_its_lines(source: Path, monkeypatch
     assert {(place.line, place.code) for place in conversions.where} == {(5, "y[i] = x[i] * 0.5 + r;")}
     assert report.launch
     assert (report.launch.sizes, report.launch.useful_rate, report.ladder) == ({"n": 4096}, None, None)
-    assert report.remark == "the results of halve are not checked, for there is no oracle that knows them"
+    assert report.remark == "the results of halve are not checked, since it has no oracle"
     assert (report.refusal, report.exit_code) == (None, 0)
 
 
@@ -217,8 +217,8 @@ def test_without_a_compiler_there_is_nothing(source: Path, monkeypatch: pytest.M
 
 
 def test_a_missing_launch_is_refused(source: Path) -> None:
-    with pytest.raises(UsageError, match="does not say how its kernel is launched"):
-        source_without_counters(source, LaunchWords())
+    with pytest.raises(UsageError, match="does not define how its kernel is launched"):
+        source_without_counters(source, LaunchOptions())
 
 
 def test_a_kernel_that_is_not_in_the_catalogue_is_refused() -> None:
@@ -268,7 +268,7 @@ def test_of_a_python_program_only_the_remedy_is_left() -> None:
     report = program_without_counters(["python3", "train.py"], PERM)
     assert report.kernels == ()
     assert [part.what for part in report.missing] == ["machine code"]
-    assert "nothing can be told of a Python program" in report.missing[0].failure.message
+    assert "a Python program cannot be analysed" in report.missing[0].failure.message
     with pytest.raises(ReportEmpty):
         program_without_counters(["python3", "train.py"])
 

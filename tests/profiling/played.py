@@ -1,4 +1,4 @@
-"""Scenarios for the played ncu, with reports that are real to whoever looks at their framing."""
+"""Scenarios for the played ncu, with reports whose framing is real."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The failure catalogue, replayed: every failure in two wordings, through the whole run and through its classifier."""
+"""The failure catalogue, replayed: every failure in two wordings, through a complete run and through its classifier."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Case:
     stderr: str = ""
     report: bool = False
     data: bytes | None = None
-    """What a report holds that is not whole."""
+    """The content of a report that is not complete."""
     launches: int | None = None
     """How many launches a report holds, where that is not what the log says."""
     hangs: bool = False
@@ -74,7 +74,7 @@ def before_the_program(id_: str, error: type[NcuviewError], *texts: str) -> list
 
 
 def at_the_end(id_: str, error: type[NcuviewError] | None, *texts: str, returncode: int = 0) -> list[Case]:
-    """ncu says it beside a whole report."""
+    """ncu prints it although it leaves a complete report."""
     return [Case(id_, error, returncode, LAUNCH + text, report=True) for text in texts]
 
 
@@ -82,7 +82,7 @@ def version(number: int) -> bytes:
     return made_report(1).replace(b"\x02\x00\x00\x00\x08\x07", b"\x02\x00\x00\x00\x08" + bytes([number]), 1)
 
 
-WHOLE = made_report(1)
+COMPLETE = made_report(1)
 PERMISSION = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters "
 UNAVAILABLE = "==WARNING== Unable to access the following 2 metrics: a.sum, b.sum."
 MANY = "".join(f'==PROF== Profiling "copy" - {at}: 0%{DONE}' for at in range(201))
@@ -277,7 +277,7 @@ CATALOGUE = [
     Case("NCU-WRITE", UsageError, 1, LAUNCH + "==ERROR== Failed to save the report to file /x/X.ncu-rep\n"),
     Case("NCU-FULL", NothingProfiled, 0, LAUNCH),
     Case("NCU-FULL", NothingProfiled, 1, LAUNCH + "==ERROR== Failed to save the report: No space left on device\n"),
-    Case("NCU-FULL", NothingProfiled, 0, LAUNCH, report=True, data=WHOLE[:-9], disk_full=True),
+    Case("NCU-FULL", NothingProfiled, 0, LAUNCH, report=True, data=COMPLETE[:-9], disk_full=True),
     *before_the_program(
         "NCU-USAGE",
         UsageError,
@@ -306,8 +306,8 @@ CATALOGUE = [
     Case("NCU-PART", NothingProfiled, 9, CONNECTED + BEGUN + "\n" + BROKEN_OFF + returned(9)),
     Case("NCU-PART", NothingProfiled, 9, CONNECTED + "==PROF== Received signal\n"),
     Case("NCU-PART", NothingProfiled, 0, LAUNCH + BEGUN + DONE, report=True, launches=1),
-    Case("NCU-CORRUPT", ReportError, 0, LAUNCH, report=True, data=WHOLE[: len(WHOLE) // 2]),
-    Case("NCU-CORRUPT", ReportError, 0, LAUNCH, report=True, data=WHOLE + b"\0"),
+    Case("NCU-CORRUPT", ReportError, 0, LAUNCH, report=True, data=COMPLETE[: len(COMPLETE) // 2]),
+    Case("NCU-CORRUPT", ReportError, 0, LAUNCH, report=True, data=COMPLETE + b"\0"),
     Case("NCU-VERSION", ReportError, 0, LAUNCH, report=True, data=version(8)),
     Case("NCU-VERSION", ReportError, 0, LAUNCH, report=True, data=version(100)),
     Case("NCU-PLAN", None, 139, LAUNCH + "\n" + returned(139), survives_less=True),
@@ -325,7 +325,7 @@ CATALOGUE = [
 ]
 IDS = [f"{case.id}-{at}" for at, case in enumerate(CATALOGUE)]
 SAID = [case for case in CATALOGUE if case.error and not (case.data or case.hangs or case.disk_full or case.launches)]
-"""Cases that the log, the exit code and the presence of a report tell."""
+"""Cases that follow from the log, the exit code and the presence of a report."""
 
 
 @pytest.fixture
@@ -543,9 +543,9 @@ def test_a_program_that_fails_silently(fake: FakeNcu) -> None:
 
 def test_ncu_s_words_and_the_program_s_last_ones_are_quoted(fake: FakeNcu) -> None:
     run = NcuRun(9, CONNECTED + "==ERROR== OutOfMemory\n", "step 7\n", 0, ())
-    told = str(classify(run, fake.report))
-    assert "(ncu: ==ERROR== OutOfMemory)" in told
-    assert told.endswith(". The program's last lines:\n    step 7")
+    message = str(classify(run, fake.report))
+    assert "(ncu: ==ERROR== OutOfMemory)" in message
+    assert message.endswith(". The program's last lines:\n    step 7")
 
 
 def test_an_unknown_metric_is_named(fake: FakeNcu) -> None:
@@ -584,7 +584,7 @@ def test_an_ncu_that_was_killed(fake: FakeNcu) -> None:
             "NCU-PART",
             "after 60 s, while the program ran on; launches profiled: 1",
         ),
-        (NcuRun(9, LAUNCH, "", 1, (8,), None, "silence", 9.0), "NCU-HANG", "neither launched nor said anything"),
+        (NcuRun(9, LAUNCH, "", 1, (8,), None, "silence", 9.0), "NCU-HANG", "neither launched nor printed anything"),
         (
             NcuRun(9, CONNECTED + BEGUN, "", 1, (), Progress("copy", 0, None, 0.1), "time", 60.0),
             "NCU-HANG",

@@ -137,7 +137,7 @@ def test_ncu_version(bare: Machine) -> None:
 
 @pytest.mark.parametrize("script", ["exit 1", "echo hello", "printf '\\377'"])
 def test_an_ncu_without_a_version_is_refused(bare: Machine, script: str) -> None:
-    with pytest.raises(NcuRefused, match="does not say its version") as refused:
+    with pytest.raises(NcuRefused, match="does not name its version") as refused:
         ncu_version(bare.install("path/ncu", script))
     assert refused.value.hint
 

@@ -26,7 +26,7 @@ def test_a_metric_that_ncu_does_not_know_is_named(recorded: Profile) -> None:
     error = without_values([*METRICS, "sm__bogus.sum"], recorded)
     assert error is not None
     assert (error.id, error.exit_code) == ("NCU-METRIC", 3)
-    assert "asked for: sm__bogus.sum (1 of 1 in all launches)" in str(error)
+    assert "requested metrics: sm__bogus.sum (1 of 1 in all launches)" in str(error)
     assert error.hint
 
 
@@ -34,7 +34,7 @@ def test_a_metric_without_a_value_in_one_launch_is_named(recorded: Profile) -> N
     metrics = recorded.metrics.copy()
     metrics.loc[3, "dram__bytes_read.sum"] = float("nan")
     error = without_values(METRICS, replace(recorded, metrics=metrics))
-    assert "asked for: dram__bytes_read.sum (0 of 1 in all launches)" in str(error)
+    assert "requested metrics: dram__bytes_read.sum (0 of 1 in all launches)" in str(error)
 
 
 def test_of_many_some_are_named(recorded: Profile) -> None:

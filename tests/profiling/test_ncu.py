@@ -244,7 +244,7 @@ def test_progress_after_a_long_line() -> None:
     assert progress_of([b"x" * 100_000] * 50 + [LOG]) == expected_progress()
 
 
-# Whatever happens, nothing is left behind
+# No process and no file is left after any end
 
 
 def test_an_exception_of_the_listener_ends_all(fake: FakeNcu) -> None:
@@ -330,8 +330,8 @@ def test_what_the_program_says_on_stderr_is_progress(fake: FakeNcu, monkeypatch:
     moves: list[str] = []
 
     class Watched(Watch):
-        def moved(self) -> None:
-            moves.append("moved")
+        def progressed(self) -> None:
+            moves.append("progressed")
 
     class DeafToStdout(ProgressReader):
         def feed(self, _: bytes) -> list[Progress]:
@@ -400,8 +400,8 @@ def test_an_ncu_that_is_killed_leaves_nothing(fake: FakeNcu, kills: bool, tmp_pa
     assert run.returncode == -signal.SIGKILL
     assert not any(alive(pid) for pid in fake.pids())
     assert [file.name for file in trackers.iterdir()] == ["NVIDIA-treetracker-of-others"]
-    told = [json.loads(line) for line in words.read_text().splitlines()]
-    assert told[1:] == ([["--clock-control=reset"]] if kills else [])
+    calls = [json.loads(line) for line in words.read_text().splitlines()]
+    assert calls[1:] == ([["--clock-control=reset"]] if kills else [])
 
 
 @pytest.mark.parametrize("deaf", [False, True])
@@ -418,7 +418,7 @@ def test_when_ncuview_is_killed_nothing_is_left(fake: FakeNcu, deaf: bool) -> No
     assert not private.exists()
 
 
-def test_a_flood_is_still_taken_in_when_ncuview_is_gone(fake: FakeNcu) -> None:
+def test_output_is_still_read_when_ncuview_has_ended(fake: FakeNcu) -> None:
     """A program that cannot write any more would be ended by SIGPIPE before it has cleaned up."""
     saved = fake.folder / "saved"
     ncuview = ncuview_under(fake, floods_when_asked=str(saved))

@@ -1,4 +1,4 @@
-"""ncu's options: rendered one word each, contradictions refused, and nothing smuggled past ncuview."""
+"""ncu's options: one word each, contradictions refused, and options that ncuview gives itself refused."""
 
 from __future__ import annotations
 

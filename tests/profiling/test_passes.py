@@ -1,4 +1,4 @@
-"""What a run costs: bounds that hold for what was measured, and for every part of it."""
+"""The predicted cost of a run: bounds that hold for measured sets and for every part of them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_no_measurement_mixes_collectors_or_is_empty() -> None:
         assert measured.where
 
 
-def test_the_bounds_of_the_whole_plan_hold_its_measured_six_passes() -> None:
+def test_the_bounds_of_the_complete_plan_hold_its_measured_six_passes() -> None:
     passes = passes_of(PLAN)
     assert passes.low <= 6 <= passes.high
     assert set(passes.of) == set(COLLECTORS)
@@ -87,8 +87,8 @@ def test_bounds_hold_on_a_chip_that_packs_counters_by_unit(
     def truth(metrics: frozenset[str]) -> int:
         units = {metric.partition("__")[0] for metric in metrics}
         room = {unit: max([1, *(value for name, value in cost.items() if name.startswith(unit))]) for unit in units}
-        wanted = {unit: sum(metric.startswith(f"{unit}__") for metric in metrics) for unit in units}
-        return max((-(-wanted[unit] // room[unit]) for unit in units), default=0)
+        counters = {unit: sum(metric.startswith(f"{unit}__") for metric in metrics) for unit in units}
+        return max((-(-counters[unit] // room[unit]) for unit in units), default=0)
 
     table = [Measured(metrics, truth(metrics), "a chip") for metrics in looked_at if metrics]
     found = passes_of(asked, table)
@@ -116,9 +116,9 @@ def test_nothing_asked_for_takes_no_pass() -> None:
     ],
 )
 def test_the_forecast_holds_what_was_measured(metrics: list[str], launches: int, seconds: float) -> None:
-    told = forecast(["ncu", "program"], metrics, launches=launches, memory_bytes=TRANSPOSE_BYTES).seconds
-    assert told is not None
-    assert told.low <= seconds <= told.high
+    predicted = forecast(["ncu", "program"], metrics, launches=launches, memory_bytes=TRANSPOSE_BYTES).seconds
+    assert predicted is not None
+    assert predicted.low <= seconds <= predicted.high
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,10 @@ def test_the_forecast_holds_what_was_measured(metrics: list[str], launches: int,
 def test_seconds_per_launch_hold_what_was_measured(passes: int, launches: int, seconds: float) -> None:
     many = [f"sm__c{number}.sum" for number in range(passes)]
     found = passes_of(many, [Measured(frozenset(many), passes, "H200")])
-    told = forecast([], []).start_s + launch_seconds(found, Bounds(TRANSPOSE_BYTES, TRANSPOSE_BYTES)).times(launches)
-    assert told.low <= seconds <= told.high
+    predicted = forecast([], []).start_s + launch_seconds(found, Bounds(TRANSPOSE_BYTES, TRANSPOSE_BYTES)).times(
+        launches
+    )
+    assert predicted.low <= seconds <= predicted.high
 
 
 def test_one_pass_saves_no_memory() -> None:
@@ -141,8 +143,8 @@ def test_one_pass_saves_no_memory() -> None:
 
 def test_the_command_can_be_pasted_into_a_shell() -> None:
     argv = ["ncu", "--kernel-id=::regex:^(a|b)$:^(1|3)$", "/bin/a program", "it's"]
-    told = forecast(argv, first_look_metrics())
-    assert shlex.split(told.command) == argv
-    assert told.seconds is None
-    assert told.metrics == len(first_look_metrics())
-    assert any("H200" in where for where in told.where)
+    predicted = forecast(argv, first_look_metrics())
+    assert shlex.split(predicted.command) == argv
+    assert predicted.seconds is None
+    assert predicted.metrics == len(first_look_metrics())
+    assert any("H200" in where for where in predicted.where)

@@ -25,7 +25,7 @@ NOBODY = pwd.getpwnam("nobody")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 
-def test_root_itself_has_nobody_to_become(sudo: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root_itself_is_no_invoking_user(sudo: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
     for uid in ("0", "4294967000", "me", ""):
         sudo(uid)
         assert invoking_user() is None
@@ -78,7 +78,7 @@ def test_ncu_keeps_root_s_rights_and_the_report_is_the_user_s(
     variables = arrange(tmp_path / "scenario.json", say=[["stdout", BEGUN + DONE]], report=True, words=str(words))
     monkeypatch.setenv("FAKE_NCU", variables["FAKE_NCU"])
     job = Job(ncu, ["true", "--reuid=0"], ["m"], tmp_path, launches_in, variables={"PYTHONPATH": "/of the host"})
-    (report,) = profile(job, tmp_path / "work", tmp_path / "out" / "mine").whole()
+    (report,) = profile(job, tmp_path / "work", tmp_path / "out" / "mine").complete_reports()
     assert [(file.name, file.stat().st_uid) for file in sorted(report.parent.iterdir())] == [
         ("mine.ncu-rep", NOBODY.pw_uid),
         ("mine.ncu-rep.sha256", NOBODY.pw_uid),

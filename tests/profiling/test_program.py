@@ -1,4 +1,4 @@
-"""Any program under a played ncu: its reports are found, its failures explained, its output kept away from ours."""
+"""Any program under a played ncu: its reports are found, its failures explained, its output kept apart from ours."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def profile(here: Machine, monkeypatch: pytest.MonkeyPatch) -> Profile:
         play(here, monkeypatch, **scenario)
         return run_program(
             PROGRAM, METRICS, here.root / "work", options, export=export, launches_in=launches_in
-        ).whole()
+        ).complete_reports()
 
     return run
 
@@ -136,7 +136,7 @@ def test_an_exported_report_is_sealed_and_nothing_else_is_left(here: Machine, pr
     assert not list((here.root / "work").iterdir())
 
 
-def test_ncu_writes_into_a_folder_that_nobody_else_can_enter(here: Machine, profile: Profile) -> None:
+def test_ncu_writes_into_a_private_folder(here: Machine, profile: Profile) -> None:
     profile(export=here.root / "mine", say=[["stdout", BEGUN + DONE]], report=True, notes_mode=str(here.root / "mode"))
     assert (here.root / "mode").read_text() == "700"
     (words,) = words_of(here)
@@ -162,14 +162,14 @@ def sealed(report: Path, launches: int) -> dict[Path, bytes]:
 
 
 @pytest.mark.usefixtures("file_system")
-@pytest.mark.parametrize("kept", [(".ncu-rep", ".ncu-rep.sha256"), (".ncu-rep",), (".ncu-rep.sha256",)])
+@pytest.mark.parametrize("taken", [(".ncu-rep", ".ncu-rep.sha256"), (".ncu-rep",), (".ncu-rep.sha256",)])
 def test_what_appears_meanwhile_is_not_overwritten(
-    here: Machine, partly: Callable[..., Profiled], kept: tuple[str, ...]
+    here: Machine, partly: Callable[..., Profiled], taken: tuple[str, ...]
 ) -> None:
     out = here.root / "out"
     out.mkdir()
     before = {path.name: data for path, data in sealed(here.root / "mine.ncu-rep", launches=3).items()}
-    before = {name: data for name, data in before.items() if name.removeprefix("mine") in kept}
+    before = {name: data for name, data in before.items() if name.removeprefix("mine") in taken}
     makes = {str(here.root / name): str(out / name) for name in before}
     made = partly(export=out / "mine", say=[["stdout", CONNECTED + BEGUN + DONE]], report=True, makes=makes)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
@@ -177,9 +177,9 @@ def test_what_appears_meanwhile_is_not_overwritten(
     assert precheck(made.reports[0]).results == 1
     assert isinstance(made.failure, UsageError)
     assert (made.failure.id, made.failure.exit_code) == ("NCU-EXISTS", 2)
-    assert str(made.failure) == f"{out}/mine{kept[0]} exists already; what was profiled is shown and not kept"
+    assert str(made.failure) == f"{out}/mine{taken[0]} exists already; what was profiled is shown and not kept"
     with pytest.raises(UsageError, match="exists already"):
-        made.whole()
+        made.complete_reports()
 
 
 @pytest.mark.usefixtures("file_system")
@@ -190,7 +190,7 @@ def test_a_report_that_was_there_is_as_good_as_before(tmp_path: Path) -> None:
     new = tmp_path / "private" / "r-0.ncu-rep"
     new.write_bytes(made_report(1))
     with pytest.raises(UsageError, match="exists already"):
-        export.keep(new, tmp_path / "out")
+        export.move_into_place(new, tmp_path / "out")
     assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
     assert precheck(tmp_path / "out" / "r-0.ncu-rep").results == 2
     assert new.read_bytes() == made_report(1)
@@ -212,11 +212,11 @@ def test_a_report_that_is_interrupted_when_it_gets_its_name_leaves_no_checksum(
     new = tmp_path / "private" / "mine.ncu-rep"
     new.write_bytes(made_report(1))
     with pytest.raises(KeyboardInterrupt):
-        export.keep(new, tmp_path / "out")
+        export.move_into_place(new, tmp_path / "out")
     assert not list((tmp_path / "out").iterdir())
 
 
-def test_of_several_ranks_those_whose_names_are_free_are_kept(here: Machine, partly: Callable[..., Profiled]) -> None:
+def test_of_several_ranks_reports_with_free_names_are_exported(here: Machine, partly: Callable[..., Profiled]) -> None:
     out = here.root / "out"
     out.mkdir()
     before = sealed(out / "r-1.ncu-rep", launches=3)
@@ -235,7 +235,7 @@ def test_of_several_ranks_those_whose_names_are_free_are_kept(here: Machine, par
     assert str(again.failure).count("exists already; what was profiled is shown and not kept") == 3
 
 
-def test_a_program_that_fails_is_the_first_reason_where_its_report_is_not_kept_either(
+def test_a_program_that_fails_is_the_first_reason_where_its_report_is_not_exported_either(
     here: Machine, partly: Callable[..., Profiled]
 ) -> None:
     taken = here.root / "mine.ncu-rep"
@@ -263,20 +263,20 @@ def test_a_checksum_that_would_be_in_the_way_is_seen_before_anything_is_started(
     assert not (here.root / "words").exists()
 
 
-def test_every_report_is_walked_over_once(here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    walked: list[str] = []
+def test_every_report_is_parsed_once(here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
 
     def counted(report: Path) -> int:
-        walked.append(report.name)
+        parsed.append(report.name)
         return launches_in(report)
 
     play(here, monkeypatch, say=[["stdout", BEGUN + DONE]], ranks=["0", "1"])
     run_program(PROGRAM, METRICS, here.root / "work", export=here.root / "r%q{RANK}", launches_in=counted)
-    assert sorted(walked) == ["r0.ncu-rep", "r1.ncu-rep"]
+    assert sorted(parsed) == ["r0.ncu-rep", "r1.ncu-rep"]
 
 
 @pytest.mark.parametrize("name", ["none/mine", "file/mine"])
-def test_a_report_in_no_folder_is_refused_with_its_whole_path(here: Machine, profile: Profile, name: str) -> None:
+def test_a_report_in_a_missing_folder_is_refused_with_its_full_path(here: Machine, profile: Profile, name: str) -> None:
     (here.root / "file").touch()
     with pytest.raises(UsageError, match=f"{here.root}/{name}.ncu-rep cannot be written") as refusal:
         profile(export=here.root / name)
@@ -313,7 +313,7 @@ def full(*_: object) -> Path:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_report_that_cannot_be_sealed_is_shown_and_not_kept(
+def test_a_report_that_cannot_be_sealed_is_shown_and_not_exported(
     here: Machine, partly: Callable[..., Profiled], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export, "seal", full)
@@ -337,7 +337,7 @@ def test_a_report_for_which_no_disk_has_room_is_not_shown(
     assert "shown" not in str(failure.value)
 
 
-def test_a_report_that_cannot_be_read_any_more_is_not_kept(
+def test_a_report_that_cannot_be_read_any_more_is_not_exported(
     here: Machine, partly: Callable[..., Profiled], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unreadable(report: Path) -> Path:
@@ -382,7 +382,7 @@ def test_a_program_that_fails_after_some_launches_leaves_them(
     assert (made.failure.id, made.failure.exit_code) == ("NCU-APP", 6)
     assert str(made.failure).endswith("\nLaunches that are shown: 2.")
     with pytest.raises(ProgramFailed):
-        made.whole()
+        made.complete_reports()
 
 
 def test_an_interrupted_launch_leaves_the_others(partly: Callable[..., Profiled]) -> None:
@@ -407,7 +407,7 @@ def test_a_launch_that_faulted_is_not_shown(partly: Callable[..., Profiled]) -> 
     assert failure.value.id == "NCU-LAUNCH"
 
 
-def test_a_damaged_report_is_read_but_never_kept(here: Machine, partly: Callable[..., Profiled]) -> None:
+def test_a_damaged_report_is_read_but_never_exported(here: Machine, partly: Callable[..., Profiled]) -> None:
     cut = made_report(2)[:-40]
     made = partly(export=here.root / "mine", say=[["stdout", CONNECTED + BEGUN + DONE]], report=True, data=cut)
     assert made.reports == (here.root / "work/mine.ncu-rep",)
@@ -415,7 +415,7 @@ def test_a_damaged_report_is_read_but_never_kept(here: Machine, partly: Callable
     assert not (here.root / "mine.ncu-rep").exists()
 
 
-def test_of_several_ranks_the_whole_ones_are_taken(here: Machine, partly: Callable[..., Profiled]) -> None:
+def test_of_several_ranks_the_complete_reports_are_taken(here: Machine, partly: Callable[..., Profiled]) -> None:
     made = partly(
         export=here.root / "rank%q{RANK}",
         say=[["stdout", BEGUN + DONE + SECOND]],
@@ -485,7 +485,7 @@ def test_a_program_that_the_plan_kills_is_profiled_with_the_largest_plan_that_it
     assert made.failure is None
     assert len(made.reports) == 1
     assert [note.what for note in made.notes] == [
-        "The program died under the whole plan and was profiled again without counters of instrumented code"
+        "The program died under the complete plan and was profiled again without counters of instrumented code"
     ]
 
 
@@ -512,9 +512,7 @@ def test_a_program_that_ends_with_an_error_is_not_run_again(here: Machine, monke
     assert len(words_of(here)) == 1
 
 
-def test_what_a_smaller_plan_left_is_kept_under_the_name_of_the_export(
-    here: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_report_of_a_smaller_plan_gets_the_exports_name(here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     alive = surviving(here)
     play(here, monkeypatch, **DYING, then={**alive, "then": alive})
     made = run_program(
@@ -523,7 +521,7 @@ def test_what_a_smaller_plan_left_is_kept_under_the_name_of_the_export(
     assert made.reports == (here.root / "mine.ncu-rep",)
 
 
-def test_frameworks_are_asked_to_reserve_little_memory_unless_somebody_else_decided(
+def test_frameworks_reserve_little_memory_unless_the_user_has_set_the_variables(
     here: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[dict[str, str]] = []
@@ -620,7 +618,7 @@ def test_kernels_that_ncu_does_not_list_are_found_by_a_second_run(here: Machine,
     assert first[first.index(sys.executable) :] == second[second.index(sys.executable) :]
 
 
-def test_a_program_without_kernels_is_told_apart_from_a_wrong_choice(profile: Profile) -> None:
+def test_a_program_without_kernels_is_distinguished_from_a_wrong_filter(profile: Profile) -> None:
     with pytest.raises(NothingProfiled, match="launches no kernel that ncu sees"):
         profile(NcuOptions(launch_skip=3), say=[["stdout", CONNECTED + NOTHING]])
 
@@ -651,7 +649,7 @@ def test_neither_nvcc_nor_pycuda_is_needed(profile: Profile, monkeypatch: pytest
     assert profile(say=[["stdout", BEGUN + DONE]], report=True)
 
 
-def test_progress_is_told(here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_reported(here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     play(here, monkeypatch, say=[["stdout", BEGUN + DONE]], report=True)
     seen: list[Progress] = []
     run_program([sys.executable], METRICS, here.root / "work", progress=seen.append, launches_in=launches_in)
@@ -662,13 +660,13 @@ def test_progress_is_told(here: Machine, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_python_file_is_run_by_this_python_as_python_runs_files(tmp_path: Path) -> None:
-    (tmp_path / "beside.py").write_text("said = 'from beside'\n")
+    (tmp_path / "neighbour.py").write_text("said = 'from neighbour'\n")
     script = tmp_path / "train.py"
-    script.write_text("import sys\nfrom beside import said\nprint(said, sys.argv[1:], sys.prefix)\n")
+    script.write_text("import sys\nfrom neighbour import said\nprint(said, sys.argv[1:], sys.prefix)\n")
     done = subprocess.run(
         python_script(script, ["-k", "--epochs=1"]), capture_output=True, text=True, check=True, env={**os.environ}
     )
-    assert done.stdout == f"from beside ['-k', '--epochs=1'] {sys.prefix}\n"
+    assert done.stdout == f"from neighbour ['-k', '--epochs=1'] {sys.prefix}\n"
 
 
 def test_a_python_file_that_is_not_there(tmp_path: Path) -> None:
@@ -676,7 +674,7 @@ def test_a_python_file_that_is_not_there(tmp_path: Path) -> None:
         python_script(tmp_path / "train.py")
 
 
-# What ncu is told is what was meant
+# ncu gets the options that the user gave
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 OPTIONS = st.sampled_from(
@@ -704,7 +702,7 @@ def test_ncu_sees_exactly_the_program_s_words(here: Machine, program: list[str])
         left.unlink()
     with pytest.MonkeyPatch.context() as environment:
         play(here, environment, say=[["stdout", BEGUN + DONE]], report=True)
-        run_program([sys.executable, *program], METRICS, here.root / "work", launches_in=launches_in).whole()
+        run_program([sys.executable, *program], METRICS, here.root / "work", launches_in=launches_in).complete_reports()
     (words,) = words_of(here)
     at = words.index(sys.executable)
     assert words[at + 1 :] == program

@@ -1,4 +1,4 @@
-"""Which launches of a long program are profiled, and that what they stand for is the program."""
+"""Which launches of a long program are profiled, and that their weights add up to the program's launches."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from ncuview.base.errors import UsageError
 from ncuview.profiling.sampling import (
-    ALIKE,
+    SAME_DURATION,
     ExecutionConfiguration,
     Sample,
-    caught,
     configurations_of,
     first_run,
+    launches_of_second_run,
     representatives,
     sampled_invocations,
     samples,
@@ -37,7 +37,7 @@ PROGRAMS = st.dictionaries(st.sampled_from(CONFIGURATIONS), st.integers(1, 3000)
 
 
 def ncu_picks(kernel_id: str, configuration: ExecutionConfiguration, invocation: int) -> bool:
-    """What ncu does with CONTEXT:STREAM:[regex:]NAME:INVOCATION; numbers are matched as a whole."""
+    """What ncu does with CONTEXT:STREAM:[regex:]NAME:INVOCATION; numbers must match completely."""
     context, stream, rest = kernel_id.split(":", 2)
     name, _, number = rest.rpartition(":")
     assert (context, stream) == ("", "")
@@ -90,14 +90,14 @@ def test_samples_know_their_numbers_and_stand_for_the_program(
     for configuration, times in program.items():
         of_kernels[configuration.kernel] += times
     for kernel, times in of_kernels.items():
-        told = sum(sample.stands_for for sample in seen if sample.configuration.kernel == kernel)
+        counted = sum(sample.stands_for for sample in seen if sample.configuration.kernel == kernel)
         if times < 10:
-            assert told == times
-        assert told / 1.5 <= times <= told * 1.5
+            assert counted == times
+        assert counted / 1.5 <= times <= counted * 1.5
 
 
 @given(program=PROGRAMS)
-def test_few_launches_are_profiled_however_often_a_loop_turns(program: dict[ExecutionConfiguration, int]) -> None:
+def test_few_launches_are_profiled_for_any_number_of_iterations(program: dict[ExecutionConfiguration, int]) -> None:
     assert len(first_run_of(program)) <= sum(9 * len(str(times)) for times in program.values())
 
 
@@ -107,14 +107,14 @@ def test_the_second_run_picks_one_launch_of_each_wanted_configuration_at_least(
 ) -> None:
     seen = samples([configuration for configuration, _ in first_run_of(program, seed)])
     durations = data.draw(st.lists(st.floats(1, 1e6), min_size=len(seen), max_size=len(seen)))
-    wanted = data.draw(st.sets(st.integers(0, len(seen) - 1), min_size=1))
-    positions = representatives(seen, durations, wanted)
+    selected = data.draw(st.sets(st.integers(0, len(seen) - 1), min_size=1))
+    positions = representatives(seen, durations, selected)
     chosen = [seen[position] for position in positions]
     assert positions == sorted(positions)
-    assert Counter(sample.configuration for sample in chosen) == Counter({seen[at].configuration for at in wanted})
+    assert Counter(sample.configuration for sample in chosen) == Counter({seen[at].configuration for at in selected})
     picked = [launch for launch in ran(program, seed) if ncu_picks(second_run(chosen), *launch)]
-    assert picked == [(seen[at].configuration, seen[at].invocation) for at in caught(chosen, seen)]
-    assert set(positions) <= set(caught(chosen, seen))
+    assert picked == [(seen[at].configuration, seen[at].invocation) for at in launches_of_second_run(chosen, seen)]
+    assert set(positions) <= set(launches_of_second_run(chosen, seen))
 
 
 def seen_with(*weights: float) -> list[Sample]:
@@ -124,7 +124,7 @@ def seen_with(*weights: float) -> list[Sample]:
 @pytest.mark.parametrize(
     ("weights", "durations", "chosen"),
     [
-        ((1, 1, 1), (10.0, 10.2, 9.8), 0),  # all alike: the first
+        ((1, 1, 1), (10.0, 10.2, 9.8), 0),  # all the same: the first
         ((1, 1, 1), (100.0, 10.0, 10.5), 1),  # the first one is slow, so it is not typical
         ((1, 1, 50), (10.0, 10.0, 99.0), 2),  # what most launches are like
     ],
@@ -139,7 +139,7 @@ def test_a_representative_takes_as_long_as_most_launches_do(
 def test_a_representative_is_near_the_median(durations: list[float]) -> None:
     (chosen,) = representatives(seen_with(*[1] * len(durations)), durations, [0])
     median = sorted(durations)[(len(durations) - 1) // 2]
-    assert abs(durations[chosen] - median) <= ALIKE * median
+    assert abs(durations[chosen] - median) <= SAME_DURATION * median
 
 
 def test_only_the_named_kernels_are_sampled() -> None:
@@ -161,7 +161,7 @@ def test_the_second_run_picks_no_kernel_of_another_name(names: set[str], other: 
     assert ncu_picks(second_run(chosen), CONFIGURATIONS[0]._replace(kernel=other), 1) is (other in names)
 
 
-def test_configurations_tell_launches_apart_by_grid_and_shared_memory() -> None:
+def test_configurations_distinguish_launches_by_grid_and_shared_memory() -> None:
     profile = make_profile(
         Launch(),
         Launch(),

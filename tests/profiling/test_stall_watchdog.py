@@ -1,4 +1,4 @@
-"""When a run has taken too long, or shown nothing for too long."""
+"""When a run has taken too long, or shown no progress for too long."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_what_is_overdue(timeout_s: float, no_progress_s: float, moved_at: float
     clock = Clock()
     watch = Watch(timeout_s, no_progress_s, clock)
     clock.now += moved_at
-    watch.moved()
+    watch.progressed()
     clock.now = 100.0 + now
     assert watch.overdue == overdue
     assert watch.elapsed_s == now

@@ -1,4 +1,4 @@
-"""Small reports made by hand, with what identifies their maker planted where real ones hold it."""
+"""Small reports made by hand, with what identifies their maker in the same fields as in real ones."""
 
 import struct
 from collections.abc import Iterable, Mapping
@@ -89,7 +89,7 @@ def kernel(values: Mapping[str, float], strings: Iterable[str] = METRICS, name: 
 
 
 def report(launches: int = 2, folder: bytes = WORKING_FOLDER) -> bytes:
-    """A whole report; every launch has every metric."""
+    """A complete report; every launch has every metric."""
     contents = session_blocks()
     for launch in range(launches):
         values = {name: float(launch + place) for place, name in enumerate(METRICS)}

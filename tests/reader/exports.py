@@ -1,4 +1,4 @@
-"""CSV exports in the form in which ncu writes them, made from any numbers."""
+"""CSV exports in ncu's form, made from any numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Row:
     grid: tuple[int, int, int] = (8192, 2, 1)
 
     def about(self, columns: Sequence[str], number: int) -> list[str]:
-        told = {
+        cells = {
             "ID": str(number),
             "Process ID": "3411",
             "Process Name": "python3.11",
@@ -55,7 +55,7 @@ class Row:
             "Device": "0",
             "CC": "9.0",
         }
-        return [told[column] for column in columns]
+        return [cells[column] for column in columns]
 
 
 def cell(value: float | str, *, grouped: bool = True) -> str:
@@ -67,8 +67,8 @@ def cell(value: float | str, *, grouped: bool = True) -> str:
     text = repr(float(value)).removesuffix(".0")
     if not grouped or "e" in text:
         return text
-    whole, point, rest = text.partition(".")
-    return f"{int(whole):,}{point}{rest}" if whole != "-0" else text
+    integer, point, rest = text.partition(".")
+    return f"{int(integer):,}{point}{rest}" if integer != "-0" else text
 
 
 def raw_page(rows: Sequence[Row], units: Mapping[str, str], about: Sequence[str] = ABOUT) -> str:
@@ -95,8 +95,8 @@ def details_page(rows: Sequence[Row], units: Mapping[str, str]) -> str:
 
 
 def details_page_with_rules(rows: Sequence[Row], units: Mapping[str, str]) -> str:
-    """The same where sections with rules were collected: what is said of a metric ends behind its value, in a comma."""
+    """The same where sections with rules were collected: the columns of a metric end after its value, with a comma."""
     header, *of_metrics = details_page(rows, units).splitlines()
     of_rules = ",".join(f'"{name}"' for name in OF_A_RULE)
-    said = ",".join(f'"{cell}"' for cell in (*rows[0].about(ABOUT, 0), "Occupancy", "", "", "", *["told"] * 5))
+    said = ",".join(f'"{cell}"' for cell in (*rows[0].about(ABOUT, 0), "Occupancy", "", "", "", *["text"] * 5))
     return "".join(f"{line}\n" for line in (f"{header},{of_rules}", *(f"{line}," for line in of_metrics), said))

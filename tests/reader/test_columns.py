@@ -1,4 +1,4 @@
-"""Launches as columns: what a child process sends is what arrives, and nothing that is cut or longer is believed."""
+"""Launches as columns: what a child process sends arrives, and bytes that are cut or too long are refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.reader.columns import REAL, WHOLE, LaunchColumns, Reading, decode, encode
+from ncuview.reader.columns import FLOAT64, INT64, LaunchColumns, Reading, decode, encode
 
 NAMES = st.text(st.characters(codec=None), max_size=5)
 """Of anything, lone surrogates too: names of a damaged report are no text."""
@@ -61,10 +61,10 @@ def sent(reading: Reading) -> bytes:
 
 def plain(reading: Reading) -> dict[str, object]:
     """All that a reading says, to be compared: numbers bit by bit, since NaN equals nothing."""
-    told = dict(vars(reading.launches))
-    kinds = {"values": REAL, "instruction_values": REAL, "executed": WHOLE}
-    numbers = {name: array(kind, told.pop(name)).tobytes() for name, kind in kinds.items()}
-    return {"total": reading.total, "kernels": reading.kernels, **told, **numbers}
+    texts = dict(vars(reading.launches))
+    kinds = {"values": FLOAT64, "instruction_values": FLOAT64, "executed": INT64}
+    numbers = {name: array(kind, texts.pop(name)).tobytes() for name, kind in kinds.items()}
+    return {"total": reading.total, "kernels": reading.kernels, **texts, **numbers}
 
 
 @given(readings())
@@ -74,9 +74,9 @@ def test_what_is_sent_arrives(reading: Reading) -> None:
 
 @given(readings(), st.data())
 def test_what_is_cut_is_refused(reading: Reading, data: st.DataObject) -> None:
-    whole = sent(reading)
+    complete = sent(reading)
     with pytest.raises(ValueError, match=r".+"):
-        decode(whole[: data.draw(st.integers(0, len(whole) - 1))])
+        decode(complete[: data.draw(st.integers(0, len(complete) - 1))])
 
 
 @given(readings(), st.binary(min_size=1, max_size=20))
@@ -86,7 +86,7 @@ def test_what_is_longer_than_it_says_is_refused(reading: Reading, more: bytes) -
 
 
 @given(st.binary(max_size=60))
-def test_bytes_that_nobody_sent_are_refused(data: bytes) -> None:
+def test_other_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
         decode(data)
 

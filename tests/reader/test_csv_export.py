@@ -53,7 +53,7 @@ def transpose() -> Profile:
 
 
 def as_rows(profile: Profile) -> list[Row]:
-    """The launches of a profile; a counter that a launch lacks is an empty cell."""
+    """The launches of a profile; a counter missing for a launch is an empty cell."""
     rows = []
     for about, numbers in zip(profile.launches.to_dict("records"), profile.metrics.to_dict("records"), strict=True):
         metrics = {str(name): value for name, value in numbers.items() if not math.isnan(value)}
@@ -83,9 +83,9 @@ def test_a_recorded_profile_comes_back_without_its_code(
 
 def test_nothing_is_found_on_an_export_that_is_not_found_on_the_report(transpose: Profile, export: Export) -> None:
     rules = load_rules()
-    whole = diagnose(transpose, rules)
+    full = diagnose(transpose, rules)
     lean = diagnose(read([export(raw_page(as_rows(transpose), units_of(transpose)))]), rules)
-    for before, after in zip(whole.launches, lean.launches, strict=True):
+    for before, after in zip(full.launches, lean.launches, strict=True):
         known = {outcome.rule for outcome in before.outcomes if isinstance(outcome, Finding)}
         assert {outcome.rule for outcome in after.outcomes if isinstance(outcome, Finding)} <= known
         assert not any(isinstance(outcome, Broken) for outcome in after.outcomes)
@@ -112,9 +112,9 @@ def test_any_numbers_in_base_units_come_back_to_the_last_bit(
         launches = read_csv(path).launches
         values = np.reshape(launches.values, (len(rows), len(launches.metrics)))
         for row, found in zip(rows, values, strict=True):
-            told = dict(zip(launches.metrics, found.tolist(), strict=True))
-            assert {name: told[name] for name in row.metrics} == row.metrics
-            assert all(math.isnan(told[name]) for name in units if name not in row.metrics)
+            by_name = dict(zip(launches.metrics, found.tolist(), strict=True))
+            assert {name: by_name[name] for name in row.metrics} == row.metrics
+            assert all(math.isnan(by_name[name]) for name in units if name not in row.metrics)
 
 
 @given(kernels)
@@ -222,7 +222,7 @@ def test_what_was_printed_around_the_table_is_skipped(export: Export) -> None:
     assert read_csv(export(text)).launches.kernel == ["twice"]
 
 
-def test_values_of_instances_behind_a_number_and_byte_order_marks_are_skipped(export: Export) -> None:
+def test_values_of_instances_after_a_number_and_byte_order_marks_are_skipped(export: Export) -> None:
     text = "\ufeff" + raw_page([Row({TIME: "1,234 (1,000; 234)"})], {TIME: "ns"})
     assert read([export(text)]).launches["duration_ns"].tolist() == [1234.0]
 
@@ -264,7 +264,7 @@ def test_only_the_launches_of_a_kernel_are_read_with_their_own_indices(export: E
         ("()", "()"),
     ],
 )
-def test_a_kernels_bare_name_is_found_in_its_whole_name(demangled: str, name: str) -> None:
+def test_a_kernels_bare_name_is_found_in_its_demangled_name(demangled: str, name: str) -> None:
     assert function_name(demangled) == name
 
 
@@ -275,7 +275,7 @@ def test_bare_names_are_those_that_reports_give(path: Path) -> None:
 
 
 TWO_METRICS = details_page([Row({TIME: 1.0, BYTES: 2.0})], BASE)
-WHOLE = raw_page([Row({TIME: 1.0, BYTES: 2.0}), Row({TIME: 3.0, BYTES: 4.0})], BASE)
+COMPLETE = raw_page([Row({TIME: 1.0, BYTES: 2.0}), Row({TIME: 3.0, BYTES: 4.0})], BASE)
 
 
 @pytest.mark.parametrize(
@@ -285,29 +285,29 @@ WHOLE = raw_page([Row({TIME: 1.0, BYTES: 2.0}), Row({TIME: 3.0, BYTES: 4.0})], B
         ("a,b\n1,2\n", ReportUnreadable, "holds no table"),
         (raw_page([], BASE), ReportEmpty, "holds no kernel launch"),
         (",".join(ABOUT) + "\n", ReportEmpty, "holds no kernel launch"),
-        (WHOLE[:-1], ReportDamaged, "its last line has no end"),
-        (WHOLE.replace('"4"', '"4'), ReportDamaged, "damaged at line 4"),
-        (WHOLE[: WHOLE.rindex(",")] + "\n", ReportDamaged, r"line 4: 12 cells, and the header has 13"),
-        (WHOLE.replace('"ns","byte"\n', '"ns"\n'), ReportDamaged, "damaged at line 2"),
-        ("\n".join(line for line in WHOLE.split("\n") if '"ns"' not in line), ReportUnreadable, "no row of units"),
-        (WHOLE.replace('"4"', '"4,5"'), ReportUnreadable, "decimal commas"),
-        (WHOLE.replace('"4"', '"1.234,5"'), ReportUnreadable, "decimal commas"),
-        (WHOLE.replace('"4"', '"1.234.567"'), ReportUnreadable, "dots between thousands"),
+        (COMPLETE[:-1], ReportDamaged, "its last line has no end"),
+        (COMPLETE.replace('"4"', '"4'), ReportDamaged, "damaged at line 4"),
+        (COMPLETE[: COMPLETE.rindex(",")] + "\n", ReportDamaged, r"line 4: 12 cells, and the header has 13"),
+        (COMPLETE.replace('"ns","byte"\n', '"ns"\n'), ReportDamaged, "damaged at line 2"),
+        ("\n".join(line for line in COMPLETE.split("\n") if '"ns"' not in line), ReportUnreadable, "no row of units"),
+        (COMPLETE.replace('"4"', '"4,5"'), ReportUnreadable, "decimal commas"),
+        (COMPLETE.replace('"4"', '"1.234,5"'), ReportUnreadable, "decimal commas"),
+        (COMPLETE.replace('"4"', '"1.234.567"'), ReportUnreadable, "dots between thousands"),
         (details_page_with_rules([Row({TIME: 1.0})], BASE).replace('"1",\n', '"1","",\n'), ReportDamaged, "17 cells"),
         (details_page_with_rules([Row({TIME: 1.0})], BASE).replace('"1",\n', "\n"), ReportDamaged, "15 cells"),
         (raw_page([Row()], {}), ReportUnreadable, "names no metric"),
         (TWO_METRICS.replace("twice", "thrice", 1), ReportDamaged, "launch 0 is of thrice.* and of twice"),
     ],
 )
-def test_what_is_no_whole_export_is_refused(export: Export, text: str, error: type[Exception], said: str) -> None:
+def test_an_incomplete_export_is_refused(export: Export, text: str, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         read_csv(export(text))
 
 
-@given(st.integers(0, len(WHOLE) - 1))
+@given(st.integers(0, len(COMPLETE) - 1))
 def test_a_cut_export_gives_no_other_numbers(tmp_path_factory: pytest.TempPathFactory, end: int) -> None:
     path = tmp_path_factory.mktemp("cut") / "x.csv"
-    path.write_text(WHOLE[:end], encoding="utf-8")
+    path.write_text(COMPLETE[:end], encoding="utf-8")
     try:
         launches = read_csv(path).launches
     except (ReportDamaged, ReportEmpty, ReportUnreadable):
@@ -338,9 +338,9 @@ def test_numbers_beyond_all_counting_are_no_indices_and_no_sizes(export: Export,
 
 @pytest.mark.parametrize("hostile", [b"\0", b"\xff\xfe", b'"', b"\r", b"\x1b]0;x\x07", b"," * 200_000, b"a" * 200_000])
 def test_hostile_bytes_are_read_or_refused(export: Export, hostile: bytes) -> None:
-    path = export(WHOLE)
-    for place in range(0, len(WHOLE), 7):
-        path.write_bytes(WHOLE[:place].encode() + hostile + WHOLE[place:].encode())
+    path = export(COMPLETE)
+    for place in range(0, len(COMPLETE), 7):
+        path.write_bytes(COMPLETE[:place].encode() + hostile + COMPLETE[place:].encode())
         with suppress(ReportError):
             assert len(read_csv(path).launches.index) <= 2
 
@@ -359,4 +359,4 @@ def test_an_export_that_does_not_fit_into_memory_is_refused(export: Export, monk
 
     monkeypatch.setattr(csv_export, "_reading", full)
     with pytest.raises(ReportUnreadable, match="does not fit into memory"):
-        read([export(WHOLE)])
+        read([export(COMPLETE)])

@@ -1,4 +1,4 @@
-"""What of a report was read is said so that nobody takes the rest for read."""
+"""The text about a damaged report names the launches that were read and those that were lost."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def test_a_reason_is_given_once_and_only_the_first_few() -> None:
     assert Damage(9, 9, {1}, (), list("abcde")).why == "a; b; c; and 2 more"
 
 
-def test_a_report_that_may_be_whole_is_not_called_damaged() -> None:
-    made = Damage(9, 9, {1}, (), list("abcde"), may_be_whole=True)
+def test_a_report_that_may_be_intact_is_not_called_damaged() -> None:
+    made = Damage(9, 9, {1}, (), list("abcde"), may_be_intact=True)
     assert made.why.endswith(
         "and 2 more; the report is damaged, or this machine has too little memory or time to read it"
     )
@@ -49,11 +49,11 @@ def test_a_report_that_may_be_whole_is_not_called_damaged() -> None:
 @given(st.sets(st.integers(0, 12), min_size=1, max_size=12))
 def test_launches_that_were_read_and_lost_ones_are_never_confused(lost: set[int]) -> None:
     said = damage(13, None, lost, set(), "why")
-    told, _, why = said.partition(" read; ")
+    outcome, _, why = said.partition(" read; ")
     assert why == "why"
-    runs = re.findall(r"(\d+)(?: to (\d+))?", told)
+    runs = re.findall(r"(\d+)(?: to (\d+))?", outcome)
     named = {launch for first, last in runs for launch in range(int(first), int(last or first) + 1)}
-    if told.startswith("launch"):
+    if outcome.startswith("launch"):
         assert named == set(range(13)) - lost
     else:
         assert named == {13 - len(lost)}

@@ -1,4 +1,4 @@
-"""Metrics that others determine, as reports have them that were not collected for us."""
+"""Missing metrics are computed from others, as in reports that were collected with other sets."""
 
 from __future__ import annotations
 
@@ -69,15 +69,15 @@ def test_what_was_collected_stays() -> None:
     assert (metrics["sm__cycles_elapsed.max"][0], metrics["launch__sm_count"][0]) == (ELAPSED_CYCLES, MULTIPROCESSORS)
 
 
-def test_each_launch_gets_what_it_lacks() -> None:
-    lacks = Launch(metrics={"gpc__cycles_elapsed.max": 7.0}).without("sm__cycles_elapsed.max")
-    profile = make_profile(Launch(), lacks, Launch().without("sm__cycles_elapsed.max"))
+def test_each_launch_gets_its_missing_metrics() -> None:
+    without_max = Launch(metrics={"gpc__cycles_elapsed.max": 7.0}).without("sm__cycles_elapsed.max")
+    profile = make_profile(Launch(), without_max, Launch().without("sm__cycles_elapsed.max"))
     values = profile.metrics["sm__cycles_elapsed.max"].to_numpy()
     assert values[:2].tolist() == [ELAPSED_CYCLES, 7.0]
     assert np.isnan(values[2])
 
 
-def test_nothing_is_added_that_nothing_tells() -> None:
+def test_no_metric_is_added_that_others_do_not_determine() -> None:
     metrics = make_profile(Launch().without(*DETERMINED, "device__attribute_multiprocessor_count")).metrics
     assert not DETERMINED.keys() & set(metrics.columns)
 

@@ -1,4 +1,4 @@
-"""Launches as the reader printed them, as DataFrames."""
+"""Launches from the reader, as DataFrames."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def test_a_launch_is_described_by_its_attributes() -> None:
     }
 
 
-def test_a_metric_that_a_launch_lacks_is_nan_in_its_row() -> None:
+def test_a_metric_missing_for_a_launch_is_nan_in_its_row() -> None:
     metrics = make_profile(Launch(metrics={"a": 1.0}), Launch(metrics={"b": 2.0})).metrics
     np.testing.assert_array_equal(metrics[["a", "b"]], [[1.0, math.nan], [math.nan, 2.0]])
     assert set(map(str, metrics.dtypes)) == {"float64"}
 
 
-def test_an_instruction_metric_that_a_launch_lacks_is_nan_in_its_rows() -> None:
+def test_an_instruction_metric_missing_for_a_launch_is_nan_in_its_rows() -> None:
     extra = Instruction("EXIT", metrics={"more": 3.0})
     instructions = make_profile(Launch(), Launch(instructions=[extra])).instructions
     assert instructions["more"].tolist()[-1] == 3.0
@@ -84,7 +84,7 @@ def test_launches_of_several_reports_are_numbered_through_and_keep_their_own_ind
     assert profile.sources == {("a.ncu-rep", "x.cu"): "text", ("b.ncu-rep", "x.cu"): "text"}
 
 
-def test_parts_with_other_metrics_and_instructions_are_put_beside_each_other() -> None:
+def test_parts_with_other_metrics_and_instructions_are_joined() -> None:
     extra = [Instruction("EXIT", metrics={"more": 3.0})]
     launches = (Launch(metrics={"a": 1.0}), Launch(metrics={"b": 2.0}, instructions=extra), Launch(instructions=[]))
     profile = profile_of([(A, [launch.columns(at) for at, launch in enumerate(launches)])])
@@ -143,6 +143,6 @@ def test_lines_are_instructions_summed_by_source_line() -> None:
     assert lines["inst_executed"].tolist() == [4.0 * WARPS, 6.0 * WARPS, 4.0 * WARPS, float(WARPS)] * 2
 
 
-def test_names_that_are_no_text_are_kept() -> None:
+def test_names_with_lone_surrogates_stay_the_same() -> None:
     profile = make_profile(Launch(kernel="k\udcff"))
     assert profile.launches["kernel"].tolist() == ["k\udcff"]

@@ -1,4 +1,4 @@
-"""What the framing tells of a report, and how far it can be believed where it breaks."""
+"""The framing of a report: what it gives for each launch, and how much is used where it breaks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ncuview.base.errors import ReportError
 from ncuview.base.paths import shipped
 from ncuview.reader import wire
-from ncuview.reader.framing import Framing, framing, whole_part
+from ncuview.reader.framing import Framing, framing, intact_part
 from ncuview.reader.precheck import checked_header, read_report
 from tests.reader import builder
 
@@ -35,17 +35,17 @@ def broken(count: int = 1, *, sources: int = 0, payload: bytes = b"\xff" * 400) 
 
 
 def again(data: bytes) -> Framing:
-    """The framing of what is whole."""
-    return framing(b"".join(whole_part(data, framing(data))))
+    """The framing of the intact part."""
+    return framing(b"".join(intact_part(data, framing(data))))
 
 
-def test_each_launch_is_told_with_its_size_and_metrics() -> None:
+def test_each_launch_has_its_size_and_number_of_metrics() -> None:
     found = framing(report(launches(2)))
     assert [(launch.size, launch.metrics) for launch in found.header.launches] == [(len(LAUNCH), len(METRICS))] * 2
     assert (found.damage, found.announced) == ((), 2)
 
 
-def test_metrics_of_ranges_are_not_told() -> None:
+def test_the_number_of_metrics_of_ranges_is_unknown() -> None:
     [launch] = framing(report((wire.encode_field(7, 1), wire.encode_item(b"")))).header.launches
     assert (launch.metrics, launch.damage) == (None, "")
 
@@ -67,14 +67,14 @@ def test_launches_of_one_kernel_of_one_module_have_the_same_code() -> None:
     assert [launch.code for launch in found.header.launches] == [0, 1, 0, -1, -1, -1, -1, -1]
 
 
-def test_what_is_cut_is_whole_up_to_the_last_block() -> None:
-    whole = report(launches(), launches(), launches())
-    cut = whole[:-5]
+def test_a_cut_report_is_intact_up_to_the_last_complete_block() -> None:
+    complete = report(launches(), launches(), launches())
+    cut = complete[:-5]
     found = framing(cut)
     assert [len(found.header.launches), found.announced] == [2, None]
     assert found.damage[0].startswith("block 2 is damaged at byte ")
     assert f" of {len(cut):,}: " in found.damage[0]
-    assert b"".join(whole_part(cut, found)) == whole[: found.end] == report(launches(), launches())
+    assert b"".join(intact_part(cut, found)) == complete[: found.end] == report(launches(), launches())
 
 
 def test_a_block_whose_launches_are_broken_does_not_end_the_report() -> None:
@@ -98,11 +98,11 @@ def test_a_block_whose_launches_are_broken_does_not_end_the_report() -> None:
         pytest.param(broken(101, payload=bytes(4 * 102)), id="very many launches"),
     ],
 )
-def test_behind_such_a_broken_block_nothing_is_believed(block: tuple[bytes, bytes]) -> None:
+def test_blocks_after_such_a_broken_block_are_not_used(block: tuple[bytes, bytes]) -> None:
     data = report(launches(), block, launches())
     found = framing(data)
     assert (len(found.header.launches), found.announced) == (1, None)
-    assert b"".join(whole_part(data, found)) == report(launches())
+    assert b"".join(intact_part(data, found)) == report(launches())
 
 
 def test_of_very_many_broken_blocks_the_first_hundred_are_passed_over() -> None:
@@ -120,7 +120,7 @@ def metric(value: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("value", "whole"),
+    ("value", "complete"),
     [
         (wire.encode_field(2, wire.encode_field(5, 0)), True),
         (wire.encode_field(2, wire.encode_field(1, b"H200" * 100)), True),
@@ -134,12 +134,12 @@ def metric(value: bytes) -> bytes:
         (wire.encode_field(6, wire.encode_field(5, 1)), False),
     ],
 )
-def test_a_metric_whose_value_has_become_something_else_is_damage_of_its_launch(value: bytes, whole: bool) -> None:
+def test_a_metric_whose_value_has_become_something_else_is_damage_of_its_launch(value: bytes, complete: bool) -> None:
     found = framing(report(builder.block(kernels=[LAUNCH, LAUNCH + metric(value)])))
     assert found.damage == ()
     assert [launch.damage for launch in found.header.launches] == [
         "",
-        "" if whole else "launch 1 has a metric without a value",
+        "" if complete else "launch 1 has a metric without a value",
     ]
 
 
@@ -163,7 +163,7 @@ def test_a_version_of_ncu_is_found_among_others() -> None:
 
 @given(st.data())
 @settings(max_examples=200)
-def test_what_is_left_of_any_changed_report_is_a_whole_one_with_the_same_launches(data: st.DataObject) -> None:
+def test_the_intact_part_of_any_changed_report_is_a_complete_report_with_the_same_launches(data: st.DataObject) -> None:
     changed = bytearray(builder.report(launches=4))
     for _ in range(data.draw(st.integers(1, 4))):
         place = data.draw(st.integers(0, len(changed) - 1))
@@ -183,11 +183,11 @@ def test_nothing_of_a_recorded_report_is_called_damaged(path: Path) -> None:
     found = framing(data)
     assert found.damage == ()
     assert not any(launch.damage for launch in found.header.launches)
-    assert b"".join(whole_part(data, found)) == data
+    assert b"".join(intact_part(data, found)) == data
 
 
 def test_a_report_that_ends_at_a_block_is_a_shorter_one() -> None:
-    whole = report(launches(), launches())
+    complete = report(launches(), launches())
     assert checked_header(report(launches()), Path("x")).results == 1
     with pytest.raises(ReportError):
-        checked_header(whole[:-1], Path("x"))
+        checked_header(complete[:-1], Path("x"))

@@ -1,4 +1,4 @@
-"""The host's times beside a report: joined by the launch's index, and nothing invented where they are missing."""
+"""The host's times from the file beside a report: joined by the launch's index, NaN where they are missing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def joined_text(folder: Path, text: str, profile: Profile = THREE) -> Profile:
 
 
 @pytest.mark.parametrize(("report", "sidecar"), [("h200.ncu-rep", "h200.host.json"), ("a.b.ncu-rep", "a.b.host.json")])
-def test_the_times_lie_beside_their_report(report: str, sidecar: str) -> None:
+def test_the_times_are_in_a_file_beside_their_report(report: str, sidecar: str) -> None:
     assert host_times_of(Path("somewhere") / report) == Path("somewhere") / sidecar
 
 
@@ -106,12 +106,12 @@ def test_what_is_not_a_time_may_be_unknown(tmp_path: Path) -> None:
     assert profile.metrics["host__streams"].isna().all()
 
 
-def test_a_key_that_nobody_knows_becomes_no_metric(tmp_path: Path) -> None:
+def test_an_unknown_key_becomes_no_metric(tmp_path: Path) -> None:
     profile = joined(tmp_path, {"index": 1, **ENTRY, "host__secret": 7})
     assert set(profile.metrics.columns) - set(THREE.metrics.columns) == set(HOST_TIMES)
 
 
-def test_a_file_that_is_gone_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="gone"):
         with_host_times(THREE, tmp_path / "gone.host.json")
 

@@ -1,4 +1,4 @@
-"""Which kernels are asked for: names, patterns, and patterns made to take for ever."""
+"""Kernel filters: names, patterns, and patterns that would take exponential time."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.base.errors import UsageError
-from ncuview.reader.kernel_filter import LONGEST, check_wanted, matches
+from ncuview.reader.kernel_filter import LONGEST, check_kernel_filter, matches
 from tests.hostile import each_payload
 
 CATASTROPHES = ["(a+)+$", "(a*)*b", "(a|a)*b", "(a|aa)+$", "^(a?){50}a{50}$", "(.*)*x", "([a-z]+)*[A-Z]"]
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted", "asked"),
+    ("name", "kernel_filter", "asked"),
     [
         ("copy", "", True),
         ("copy", "copy", True),
@@ -32,9 +32,9 @@ CATASTROPHES = ["(a+)+$", "(a*)*b", "(a|a)*b", "(a|aa)+$", "^(a?){50}a{50}$", "(
         ("k\u00e9rnel", "regex:^k.rnel$", True),
     ],
 )
-def test_a_name_or_a_pattern_chooses(name: str, wanted: str, asked: bool) -> None:
-    check_wanted(wanted)
-    assert matches(name, wanted) is asked
+def test_a_name_or_a_pattern_chooses(name: str, kernel_filter: str, asked: bool) -> None:
+    check_kernel_filter(kernel_filter)
+    assert matches(name, kernel_filter) is asked
 
 
 @given(st.text("ab", max_size=8), st.text("ab|*+?.()^$", max_size=8))
@@ -59,15 +59,15 @@ def test_no_pattern_takes_for_ever(pattern: str) -> None:
 @pytest.mark.parametrize("pattern", ["(", "[a", "a{2,1}", "(?=a)", r"(a)\1", "a{2000}", "(" * 2000, ".{1000}" * 100])
 def test_what_is_no_pattern_is_refused_in_words(pattern: str) -> None:
     with pytest.raises(UsageError, match="is no pattern: ") as refused:
-        check_wanted(f"regex:{pattern}")
+        check_kernel_filter(f"regex:{pattern}")
     assert len(str(refused.value)) < 250
     assert "RE2" in refused.value.hint
 
 
 def test_a_long_pattern_is_refused() -> None:
-    check_wanted(f"regex:{'a' * LONGEST}")
+    check_kernel_filter(f"regex:{'a' * LONGEST}")
     with pytest.raises(UsageError, match="4,097 characters is too long"):
-        check_wanted(f"regex:{'a' * (LONGEST + 1)}")
+        check_kernel_filter(f"regex:{'a' * (LONGEST + 1)}")
 
 
 def test_only_the_beginning_of_a_long_name_is_looked_at() -> None:

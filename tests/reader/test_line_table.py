@@ -1,4 +1,4 @@
-"""Line tables of real modules agree with ncu instruction by instruction; made ones test every opcode and every lie."""
+"""Line tables of real modules agree with ncu instruction by instruction; made ones test each opcode."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_the_outermost_call_is_the_kernels_own_line() -> None:
 
 
 @pytest.mark.parametrize("row", [2, 3, 200])
-def test_a_call_that_does_not_stand_before_is_not_believed(row: int) -> None:
+def test_a_call_that_does_not_come_before_is_not_used(row: int) -> None:
     table = table_of(lines(9) + COPY + inlined_at(row) + COPY + COPY)
     assert table.call_of(table.rows[1]) is None
 

@@ -1,4 +1,4 @@
-"""What NVIDIA's reader may see of a damaged report is whole, and what is missing is named."""
+"""NVIDIA's reader sees only the intact part of a damaged report, and what is missing is named."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ncuview.reader.readable_part import approve
 from ncuview.reader.snapshot import Snapshot
 from tests.reader import builder
 
-WHOLE = builder.report(launches=3)
+COMPLETE = builder.report(launches=3)
 RECORDED = shipped("kernels") / "transfers" / "h200.ncu-repz"
 
 
@@ -30,23 +30,23 @@ def open_files() -> set[str]:
     return {each.name for each in Path("/proc/self/fd").iterdir()}
 
 
-def test_a_whole_report_is_approved_as_it_is(tmp_path: Path) -> None:
-    found = approve(file(tmp_path, WHOLE))
-    assert found.snapshot.data[:] == WHOLE
+def test_a_complete_report_is_approved_as_it_is(tmp_path: Path) -> None:
+    found = approve(file(tmp_path, COMPLETE))
+    assert found.snapshot.data[:] == COMPLETE
     assert (found.header.results, found.announced, found.damage) == (3, 3, ())
     found.snapshot.close()
 
 
 def test_what_happens_to_the_file_afterwards_does_not_matter(tmp_path: Path) -> None:
-    path = file(tmp_path, WHOLE)
+    path = file(tmp_path, COMPLETE)
     found = approve(path)
     path.write_bytes(b"something else")
-    assert found.snapshot.data[:] == WHOLE
+    assert found.snapshot.data[:] == COMPLETE
     found.snapshot.close()
 
 
-def test_of_a_cut_report_the_whole_blocks_are_approved(tmp_path: Path) -> None:
-    found = approve(file(tmp_path, WHOLE[:-5]))
+def test_of_a_cut_report_the_complete_blocks_are_approved(tmp_path: Path) -> None:
+    found = approve(file(tmp_path, COMPLETE[:-5]))
     assert checked_header(found.snapshot.data, tmp_path).results == found.header.results == 2
     assert found.announced is None
     assert [each.startswith("block ") for each in found.damage] == [True]
@@ -74,15 +74,15 @@ def test_a_compressed_report_that_is_cut_where_a_block_ends_is_damaged_all_the_s
 @pytest.mark.parametrize(
     ("data", "name", "error"),
     [
-        pytest.param(WHOLE[:400], "x.ncu-rep", ReportDamaged, id="cut before the first launch"),
-        pytest.param(packed(WHOLE)[:12], "x.ncu-repz", ReportDamaged, id="nothing can be unpacked"),
+        pytest.param(COMPLETE[:400], "x.ncu-rep", ReportDamaged, id="cut before the first launch"),
+        pytest.param(packed(COMPLETE)[:12], "x.ncu-repz", ReportDamaged, id="nothing can be unpacked"),
         pytest.param(wire.encode_report([builder.block(kernels=[b""])]), "x.ncu-rep", ReportDamaged, id="no metrics"),
         pytest.param(wire.encode_report(builder.session_blocks()), "x.ncu-rep", ReportEmpty, id="no launch"),
         pytest.param(b"", "x.ncu-rep", ReportUnreadable, id="empty"),
         pytest.param(b"text", "x.ncu-rep", ReportUnreadable, id="no report"),
     ],
 )
-def test_where_no_launch_is_whole_nothing_is_approved_or_kept(
+def test_where_no_launch_is_intact_nothing_is_approved_and_no_file_stays_open(
     tmp_path: Path, data: bytes, name: str, error: type[ReportError]
 ) -> None:
     before = open_files()
@@ -100,4 +100,4 @@ def test_where_there_is_no_room_it_is_said(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(Snapshot, "of", full)
     with pytest.raises(ReportUnreadable, match="does not fit into memory: No space left"):
-        approve(file(tmp_path, WHOLE))
+        approve(file(tmp_path, COMPLETE))

@@ -1,4 +1,4 @@
-"""Reports read in a child process: recorded ones whole, damaged ones refused."""
+"""Reports read in a child process: recorded ones completely, damaged ones in part or refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportUnreadable
 from ncuview.base.paths import shipped
 from ncuview.engine.rank import diagnose
 from ncuview.reader import child, frames, reader, wire
-from ncuview.reader.child import Ahead, Answer, Children, Failure, Shard
+from ncuview.reader.child import Answer, Children, Failure, PrestartedChildren, Shard
 from ncuview.reader.columns import LaunchColumns
 from ncuview.reader.framing import LaunchHeader
 from ncuview.reader.outliners import Outliners
@@ -103,9 +103,9 @@ def test_without_instructions_the_numbers_are_the_same(transpose: Profile) -> No
 def test_without_instructions_nothing_is_advised_that_code_does_not_show_too(transpose: Profile) -> None:
     rules = load_rules()
     full, numbers = (diagnose(each, rules) for each in (transpose, read([TRANSPOSE], instructions=False)))
-    for whole, seen in zip(full.launches, numbers.launches, strict=True):
+    for complete, seen in zip(full.launches, numbers.launches, strict=True):
         assert any(isinstance(outcome, Skipped) for outcome in seen.outcomes)
-        assert {found.rule for found in seen.findings} <= {found.rule for found in whole.findings}
+        assert {found.rule for found in seen.findings} <= {found.rule for found in complete.findings}
 
 
 def test_a_large_report_is_read_without_instructions_too(transpose: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,14 +116,14 @@ def test_a_large_report_is_read_without_instructions_too(transpose: Profile, mon
 
 def test_only_the_launches_of_a_kernel_are_read_with_their_own_indices(transpose: Profile) -> None:
     kernel = transpose.launches["kernel"].iloc[-1]
-    wanted = transpose.launches[transpose.launches["kernel"] == kernel]
+    expected = transpose.launches[transpose.launches["kernel"] == kernel]
     chosen = read([TRANSPOSE], kernel=kernel)
-    assert chosen.launches["kernel"].tolist() == wanted["kernel"].tolist()
-    assert chosen.launches["index"].tolist() == wanted["index"].tolist()
+    assert chosen.launches["kernel"].tolist() == expected["kernel"].tolist()
+    assert chosen.launches["index"].tolist() == expected["index"].tolist()
     assert set(chosen.instructions["launch"]) == set(chosen.launches.index)
 
 
-def test_a_kernel_is_chosen_by_its_whole_name() -> None:
+def test_a_kernel_is_selected_by_its_full_name() -> None:
     with pytest.raises(ReportEmpty, match="no launch of a kernel 'divergent'"):
         read([SMALL], kernel="divergent")
 
@@ -227,16 +227,16 @@ def test_a_shard_for_each_worker_within_the_bounds() -> None:
 
 
 @pytest.fixture
-def started_early(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Ahead, int, str]]:
+def started_early(monkeypatch: pytest.MonkeyPatch) -> list[tuple[PrestartedChildren, int, str]]:
     """The children that start while a report is looked over, with how many and for which kernel."""
-    started: list[tuple[Ahead, int, str]] = []
+    started: list[tuple[PrestartedChildren, int, str]] = []
 
-    class Noted(Ahead):
+    class Noted(PrestartedChildren):
         def __init__(self, count: int = 1, kernel: str = "", *, with_code: bool = True) -> None:
             super().__init__(count, kernel, with_code=with_code)
             started.append((self, count, kernel))
 
-    monkeypatch.setattr(reader, "Ahead", Noted)
+    monkeypatch.setattr(reader, "PrestartedChildren", Noted)
     monkeypatch.setattr(reader, "MOST_CHILDREN", 3)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)))
     return started
@@ -244,7 +244,7 @@ def started_early(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Ahead, int, str
 
 @pytest.mark.parametrize("kernel", ["", "transposeCoalesced"])
 def test_children_start_while_a_large_report_is_looked_over(
-    started_early: list[tuple[Ahead, int, str]], monkeypatch: pytest.MonkeyPatch, kernel: str
+    started_early: list[tuple[PrestartedChildren, int, str]], monkeypatch: pytest.MonkeyPatch, kernel: str
 ) -> None:
     monkeypatch.setattr(reader, "LEAST_SHARD", TRANSPOSE.stat().st_size // 2)
     assert len(read([TRANSPOSE], kernel).launches)
@@ -253,11 +253,11 @@ def test_children_start_while_a_large_report_is_looked_over(
 
 
 def test_a_child_that_started_before_is_one_of_them(
-    started_early: list[tuple[Ahead, int, str]], monkeypatch: pytest.MonkeyPatch
+    started_early: list[tuple[PrestartedChildren, int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reader, "LEAST_SHARD", TRANSPOSE.stat().st_size // 9)
-    with closing(Ahead()) as earlier:
-        read([TRANSPOSE], ahead=earlier)
+    with closing(PrestartedChildren()) as earlier:
+        read([TRANSPOSE], prestarted=earlier)
     assert [count for _, count, _ in started_early] == [2]
 
 
@@ -276,10 +276,10 @@ def test_children_that_have_nothing_to_read_end(monkeypatch: pytest.MonkeyPatch,
     broken.write_bytes(b"x" * 1_000)
     with pytest.raises(ReportUnreadable):
         read([broken])
-    assert len(ended) == 3 + 2  # that read, and that walk over launches
+    assert len(ended) == 3 + 2  # readers, and parsers of launches
 
 
-def test_for_a_small_report_none_starts_early(started_early: list[tuple[Ahead, int, str]]) -> None:
+def test_for_a_small_report_none_starts_early(started_early: list[tuple[PrestartedChildren, int, str]]) -> None:
     read([TRANSPOSE])
     assert not started_early
 
@@ -292,8 +292,8 @@ def items_changed(report: bytes, change: Callable[[int, bytes], bytes]) -> bytes
         for place in range(block.sources, len(items)):
             items[place] = change(launch, items[place])
             launch += 1
-        kept = [field for field in wire.fields(report, block.header) if field.number != 5]
-        header = b"".join(report[field.start : field.end] for field in kept)
+        fields = [field for field in wire.fields(report, block.header) if field.number != 5]
+        header = b"".join(report[field.start : field.end] for field in fields)
         blocks.append((header, b"".join(map(wire.encode_item, items))))
     return wire.encode_report(blocks)
 
@@ -326,7 +326,7 @@ def small() -> Profile:
 File = Callable[[bytes], Path]
 
 
-def test_a_whole_report_has_no_damage(small: Profile) -> None:
+def test_a_complete_report_has_no_damage(small: Profile) -> None:
     assert damage_of(small) == ""
 
 
@@ -342,8 +342,8 @@ def test_a_cut_report_is_read_up_to_the_cut_and_says_so(small: Profile, report: 
 
 def test_a_compressed_report_that_is_cut_is_read_up_to_the_cut(small: Profile, tmp_path: Path) -> None:
     path = tmp_path / "x.ncu-repz"
-    whole = packed(read_report(SMALL))
-    path.write_bytes(whole[: len(whole) * 4 // 5])
+    complete = packed(read_report(SMALL))
+    path.write_bytes(complete[: len(complete) * 4 // 5])
     profile = read([path])
     assert 0 < len(profile.launches) < len(small.launches)
     assert "unpacked" in damage_of(profile)
@@ -357,7 +357,7 @@ def test_a_report_that_is_cut_in_its_first_launch_is_refused(report: File) -> No
     assert refused.value.id == "NCU-CORRUPT"
 
 
-def test_launches_behind_a_broken_one_keep_their_numbers(small: Profile, report: File) -> None:
+def test_launches_after_a_broken_one_keep_their_numbers(small: Profile, report: File) -> None:
     data = items_changed(read_report(SMALL), lambda launch, item: b"\xff\xff" if launch == 4 else item)
     profile = read([report(data)])
     others = [launch for launch in range(len(small.launches)) if launch != 4]
@@ -404,14 +404,14 @@ def test_a_launch_with_something_missing_is_not_read(small: Profile, report: Fil
     assert re.fullmatch(rf"launches 0 to 1 and 3 to 14 of 15 were read; launch 2 {said}", damage_of(profile))
 
 
-def test_a_damaged_report_is_damaged_beside_a_whole_one(small: Profile, report: File) -> None:
+def test_a_damaged_report_is_damaged_when_read_with_an_undamaged_one(small: Profile, report: File) -> None:
     data = read_report(SMALL)
     profile = read([report(data[:-1]), SMALL])
     assert [bool(info.damage) for info in profile.reports] == [True, False]
     assert len(profile.launches) == 2 * len(small.launches) - 1
 
 
-def test_only_a_kernel_of_a_damaged_report_is_asked_for_and_the_damage_is_told(small: Profile, report: File) -> None:
+def test_a_kernel_of_a_damaged_report_is_selected_and_the_damage_is_reported(small: Profile, report: File) -> None:
     kernel = small.launches["kernel"].iloc[0]
     profile = read([report(read_report(SMALL)[:-1])], kernel=kernel)
     assert set(profile.launches["kernel"]) == {kernel}
@@ -433,10 +433,10 @@ def test_a_kernel_that_may_be_in_the_lost_part_is_not_said_to_be_missing(transpo
 
 def failing(monkeypatch: pytest.MonkeyPatch, fails: Callable[[Shard, bool], Failure | None]) -> None:
     """Let the child fail on some shards."""
-    whole = Children.read
+    original = Children.read
 
     def read_shard(children: Children, shard: Shard, *, with_code: bool) -> Answer | Failure:
-        return fails(shard, with_code) or whole(children, shard, with_code=with_code)
+        return fails(shard, with_code) or original(children, shard, with_code=with_code)
 
     monkeypatch.setattr(Children, "read", read_shard)
 
@@ -496,9 +496,9 @@ def test_a_report_that_is_damaged_too_is_called_damaged(monkeypatch: pytest.Monk
     assert "too little memory" not in damage_of(profile)
     assert profile.failure
     assert profile.failure.id == "NCU-CORRUPT"
-    beside = read([report(read_report(SMALL)[:-1]), SMALL])
-    assert beside.failure
-    assert beside.failure.id == "NCU-CORRUPT"
+    both = read([report(read_report(SMALL)[:-1]), SMALL])
+    assert both.failure
+    assert both.failure.id == "NCU-CORRUPT"
 
 
 def test_where_no_launch_can_be_read_this_machine_may_be_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -526,7 +526,7 @@ def test_reports_wait_until_there_is_room_for_them(small: Profile, monkeypatch: 
     assert not any(snapshot.size for snapshot in held)
 
 
-def test_whatever_fails_no_report_is_kept_open(tmp_path: Path) -> None:
+def test_after_any_failure_no_report_is_open(tmp_path: Path) -> None:
     before = {file.name for file in Path("/proc/self/fd").iterdir()}
     with pytest.raises(ReportUnreadable):
         read([SMALL, tmp_path / "missing.ncu-rep"])

@@ -1,4 +1,4 @@
-"""Where NVIDIA's reader fails, everything that it can read is read, and the rest is named."""
+"""Where NVIDIA's reader fails, all that it can read is read, and the rest is named."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Reader:
         self.asked: list[tuple[int, int, bool]] = []
 
     def read(self, shard: Shard, *, with_code: bool) -> Answer | Failure:
-        assert shard.launches, "nobody asks for nothing"
+        assert shard.launches, "a shard without launches is never read"
         self.asked.append((shard.start, shard.stop, with_code))
         launches = range(shard.start, shard.stop)
         if self._failing:
@@ -117,7 +117,7 @@ def test_a_failure_that_names_none_of_the_launches_loses_them_all(report: Snapsh
 
 
 @pytest.mark.parametrize("scarce", [False, True])
-def test_what_may_be_the_machine_s_fault_is_told_apart(report: Snapshot, scarce: bool) -> None:
+def test_reasons_that_the_machine_may_explain_are_marked(report: Snapshot, scarce: bool) -> None:
     found = salvage(shard_of(report, 3), Reader(failing=Failure(1, "failed", scarce=scarce)))
     assert found.scarce == ({"launch 1 failed"} if scarce else set())
     assert set(found.lost.values()) == {"launch 1 failed"}

@@ -1,4 +1,4 @@
-"""What ncu was told: read from the command line in a report, unknown where there is none."""
+"""ncu's settings, read from the command line in a report; unknown where it is missing."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_no_command_line_confuses_it(text: str) -> None:
         assert not any(character.isspace() for character in value)
 
 
-def test_a_report_that_holds_its_command_line_tells(tmp_path: Path) -> None:
+def test_a_report_with_its_command_line_gives_the_settings(tmp_path: Path) -> None:
     path = tmp_path / "x.ncu-rep"
     path.write_bytes(builder.report())
     assert settings_of(path) == DEFAULTS
@@ -61,11 +61,11 @@ def test_a_report_that_holds_its_command_line_tells(tmp_path: Path) -> None:
     assert settings_of(path) == Settings("base", "none", "kernel")
 
 
-def test_a_scrubbed_report_does_not_tell() -> None:
+def test_a_scrubbed_report_gives_no_settings() -> None:
     assert settings_of(shipped("kernels") / "transpose" / "h200.ncu-repz") == Settings()
 
 
-def test_an_export_in_csv_does_not_tell(tmp_path: Path) -> None:
+def test_a_csv_export_gives_no_settings(tmp_path: Path) -> None:
     assert settings_of(tmp_path / "export.csv") == Settings()
 
 
@@ -75,11 +75,11 @@ def test_a_file_that_is_no_report_is_refused(tmp_path: Path) -> None:
         settings_of(path)
 
 
-def test_a_damaged_report_tells_what_stands_before_the_damage(tmp_path: Path) -> None:
+def test_a_damaged_report_gives_settings_from_before_the_damage(tmp_path: Path) -> None:
     path = tmp_path / "x.ncu-rep"
     session = wire.encode_field(11, b"/opt/ncu --cache-control=none app")
-    whole = wire.encode_report([builder.block(session=session), *builder.session_blocks()])
-    path.write_bytes(whole[:-1])
+    complete = wire.encode_report([builder.block(session=session), *builder.session_blocks()])
+    path.write_bytes(complete[:-1])
     assert settings_of(path) == Settings("base", "none", "kernel")
-    path.write_bytes(whole[:20])
+    path.write_bytes(complete[:20])
     assert settings_of(path) == Settings()

@@ -1,4 +1,4 @@
-"""What was checked is what is read: nobody can change it in between."""
+"""A snapshot's bytes cannot change between the check and the reading."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def test_its_bytes_are_the_same_here_and_under_its_name() -> None:
 
 @pytest.mark.parametrize("flags", [os.O_WRONLY, os.O_RDWR])
 def test_it_cannot_be_written_to(flags: int) -> None:
-    snapshot = Snapshot.of([b"kept"])
+    snapshot = Snapshot.of([b"bytes"])
     opened = os.open(snapshot.name, flags)
     for change in (lambda: os.write(opened, b"x"), lambda: os.ftruncate(opened, 0), lambda: os.ftruncate(opened, 9)):
         with pytest.raises(PermissionError):
             change()
     os.close(opened)
-    assert snapshot.data[:] == b"kept"
+    assert snapshot.data[:] == b"bytes"
     snapshot.close()
 
 

@@ -1,4 +1,4 @@
-"""Source texts: of the report, or of this machine where the file may be the one that was compiled."""
+"""Source texts: from the report, or of a local file that may be the one that was compiled."""
 
 from __future__ import annotations
 

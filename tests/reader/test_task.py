@@ -1,4 +1,4 @@
-"""What parent and child tell each other arrives."""
+"""The protocol between parent and child: tasks and progress lines arrive."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ def test_a_task_is_read_as_it_was_written(kernel: str, headers: list[tuple[str, 
 
 def test_a_task_comes_with_the_report_that_it_is_about() -> None:
     task = Task("", 0, [["x", 1, 2]], with_code=True, memory=1, cpu_s=2)  # type: ignore[list-item]  # as JSON has it
-    told, report = Snapshot.of([task.to_json()]), Snapshot.of([b"a report"])
+    text, report = Snapshot.of([task.to_json()]), Snapshot.of([b"a report"])
     ours, its = socket.socketpair()
     with ours, its:
-        hand_over(ours, told.descriptor, report.descriptor)
+        hand_over(ours, text.descriptor, report.descriptor)
         given = handed_over(its)
     assert given
     assert Task.from_json(given[0]) == task
     assert Path(given[1]).read_bytes() == b"a report"
     os.close(int(Path(given[1]).name))
-    told.close()
+    text.close()
     report.close()
 
 
-def test_who_will_get_no_task_is_told_so() -> None:
+def test_a_closed_socket_means_that_there_is_no_task() -> None:
     ours, its = socket.socketpair()
     ours.close()
     with its:

@@ -1,4 +1,4 @@
-"""Numbers that no measurement gives are unknown, and nothing else is."""
+"""Impossible numbers become unknown, and all others stay."""
 
 from __future__ import annotations
 
@@ -61,33 +61,33 @@ def test_a_profile_without_fault_is_itself() -> None:
     assert profile.refused == {}
 
 
-def test_only_what_is_wrong_becomes_unknown_and_is_kept_for_the_reason() -> None:
+def test_only_impossible_values_become_unknown_and_the_originals_are_in_refused() -> None:
     profile = make_profile(Launch(), Launch({SECTORS: -5.0, USE: 4000.0}), Launch({SECTORS: inf}))
-    kept = valid(profile)
-    assert kept.metrics[SECTORS].isna().tolist() == [False, True, True]
-    assert kept.metrics.drop(columns=[SECTORS, USE]).equals(profile.metrics.drop(columns=[SECTORS, USE]))
-    assert kept.refused == {1: {SECTORS: -5.0, USE: 4000.0}, 2: {SECTORS: inf}}
+    checked = valid(profile)
+    assert checked.metrics[SECTORS].isna().tolist() == [False, True, True]
+    assert checked.metrics.drop(columns=[SECTORS, USE]).equals(profile.metrics.drop(columns=[SECTORS, USE]))
+    assert checked.refused == {1: {SECTORS: -5.0, USE: 4000.0}, 2: {SECTORS: inf}}
     analysis = Analysis(profile)
     assert analysis.was_refused([SECTORS, HIT_RATE]).tolist() == [False, True, True]
     assert analysis.was_refused([USE]).tolist() == [False, True, False]
-    assert Analysis(replace(kept, failure=None)).was_refused([USE]).tolist() == [False, True, False]
+    assert Analysis(replace(checked, failure=None)).was_refused([USE]).tolist() == [False, True, False]
     assert profile.metrics[SECTORS].tolist()[1:] == [-5.0, inf], "what was read stays as it was"
 
 
 def test_a_launch_without_a_time_that_can_be_has_none() -> None:
-    kept = valid(make_profile(Launch({TIME: -7.0}), Launch()))
-    assert kept.launches["duration_ns"].isna().tolist() == [True, False]
-    assert kept.refused[0] == {TIME: -7.0}
+    checked = valid(make_profile(Launch({TIME: -7.0}), Launch()))
+    assert checked.launches["duration_ns"].isna().tolist() == [True, False]
+    assert checked.refused[0] == {TIME: -7.0}
 
 
 def test_one_instruction_is_enough_to_name_the_first_of_its_launch() -> None:
     bad = [Instruction("NOP", metrics={"inst_executed": value}) for value in (1.0, -2.0, -3.0)]
     profile = make_profile(Launch(), Launch({"inst_executed": 10.0}, instructions=bad))
-    kept = valid(profile)
-    rows = kept.instructions
+    checked = valid(profile)
+    rows = checked.instructions
     assert rows.loc[rows["launch"] == 1, "inst_executed"].isna().tolist() == [False, True, True]
     assert not rows.loc[rows["launch"] == 0, "inst_executed"].isna().any()
-    assert kept.refused[1] == {"inst_executed": -2.0}
+    assert checked.refused[1] == {"inst_executed": -2.0}
     assert list(rows.columns) == list(profile.instructions.columns)
 
 

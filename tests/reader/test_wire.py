@@ -1,4 +1,4 @@
-"""The wire format is written as it is read, and nothing else is read."""
+"""The wire format: what is encoded is parsed again, and other bytes are refused."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ values = st.integers(0, 2**64 - 1) | st.binary(max_size=300)
 Content = int | bytes
 
 
-def whole(data: bytes) -> Span:
+def span_of(data: bytes) -> Span:
     return Span(0, len(data))
 
 
 def decoded(data: bytes) -> list[tuple[int, Content]]:
     return [
         (field.number, field.value if field.wire_type == wire.VARINT else data[slice(*field.content)])
-        for field in wire.fields(data, whole(data))
+        for field in wire.fields(data, span_of(data))
     ]
 
 
@@ -68,7 +68,7 @@ def test_a_message_too_large_to_copy_is_read_in_its_place(
 @given(st.lists(st.tuples(numbers, values)))
 def test_fields_cover_the_message_without_gaps(contents: list[tuple[int, Content]]) -> None:
     data = b"".join(wire.encode_field(number, value) for number, value in contents)
-    assert b"".join(data[field.start : field.end] for field in wire.fields(data, whole(data))) == data
+    assert b"".join(data[field.start : field.end] for field in wire.fields(data, span_of(data))) == data
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(0, 2**32 - 1))
@@ -88,12 +88,12 @@ def test_blocks_and_items_are_read_as_they_were_written(contents: list[tuple[lis
 def test_contents_follow_a_path_of_numbers_through_every_repetition() -> None:
     inner = wire.encode_field(2, b"first") + wire.encode_field(2, b"second")
     data = wire.encode_field(1, inner) + wire.encode_field(3, b"other") + wire.encode_field(1, inner)
-    assert [data[slice(*span)] for span in wire.contents(data, whole(data), 1, 2)] == [b"first", b"second"] * 2
+    assert [data[slice(*span)] for span in wire.contents(data, span_of(data), 1, 2)] == [b"first", b"second"] * 2
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_message_or_refused_at_a_place_in_them(data: bytes) -> None:
-    offset = refused_at(lambda: wire.fields(data, whole(data)))
+    offset = refused_at(lambda: wire.fields(data, span_of(data)))
     assert offset is None or 0 <= offset <= len(data)
 
 
@@ -122,7 +122,7 @@ def test_any_bytes_after_the_magic_are_blocks_or_refused_at_a_place_in_them(data
 )
 def test_what_is_no_message_is_refused_at_its_offset(data: bytes, offset: int) -> None:
     with pytest.raises(WireError) as refused:
-        wire.outline(data, whole(data))
+        wire.outline(data, span_of(data))
     assert refused.value.offset == offset
 
 

@@ -1,10 +1,10 @@
 """Child process: launch or time a JSON job file's kernels with PyCUDA, count wrong outputs, and write results as JSON.
 
-``python -m ncuview.catalogue.launcher JOB RESULT`` makes each launch of the file JOB once, compares every output with
-the NumPy oracle, where there is one, and writes the number of wrong elements to the file RESULT.
-Under ncu, the report then has one launch for each entry of the job. A job whose ``timed`` says ``launches`` has each
-launch made many times more, and timed with events; one that says ``transfers`` has only the host's copies and the
-launches between them timed. Both are for a run without ncu, which would serialise what overlaps.
+``python -m ncuview.catalogue.launcher JOB RESULT`` reads the file JOB and writes counts, or times, to the file RESULT.
+Each launch of the job is made once, and every output is compared with the NumPy oracle, where the kernel has one.
+Under ncu, the report then has one launch for each entry of the job. With ``timed`` = ``launches``, each launch is
+repeated and timed with events; with ``transfers``, only the host's copies and the launches between them are timed. Both
+are for a run without ncu, which would serialise what overlaps.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _KEPT = 8
 """Answers kept for the next launches; each is up to a few hundred megabytes."""
 _PIECE = 1 << 18
 _SHARED_WITHOUT_ASKING = 48 * 1024
-"""Bytes of dynamic shared memory that a kernel gets without opting in."""
+"""Bytes of dynamic shared memory that a kernel may use without opting in."""
 
 Sizes = tuple[tuple[str, int], ...]
 
@@ -36,40 +36,40 @@ Sizes = tuple[tuple[str, int], ...]
 @lru_cache(maxsize=_KEPT)
 def expected(oracle: str, inputs: tuple[Input, ...], shape: Shape, dtype: str, sizes: Sizes) -> Array:
     """The oracle's answer, kept for the next launch on the same data."""
-    given = tuple(seeded(wanted) for wanted in inputs)
+    given = tuple(seeded(each) for each in inputs)
     return ORACLES[oracle](Problem(given, shape, dtype, dict(sizes)))
 
 
 @lru_cache(maxsize=_KEPT)
 def _landing(shape: Shape, dtype: str) -> Array:
-    """Host memory that outputs are copied into, kept so that its pages are touched only once."""
+    """Host memory that outputs are copied into, kept so that its pages are mapped only once."""
     return np.empty(shape, dtype)
 
 
-def wrong_elements(got: Array, want: Array, tolerance: float) -> int:
+def wrong_elements(output: Array, answer: Array, tolerance: float) -> int:
     """How many elements differ: bit by bit, where a NaN equals itself, or by more than the tolerance."""
     if tolerance:
         with np.errstate(invalid="ignore"):
-            close = np.abs(got.astype(np.float64) - want) <= tolerance * np.maximum(1.0, np.abs(want))
-        known = np.isfinite(got) & np.isfinite(want)
+            close = np.abs(output.astype(np.float64) - answer) <= tolerance * np.maximum(1.0, np.abs(answer))
+        known = np.isfinite(output) & np.isfinite(answer)
         return int(np.count_nonzero(~(close & known)))
-    word = f"u{got.dtype.itemsize}"
-    words, wanted = (np.ascontiguousarray(array).reshape(-1).view(word) for array in (got, want))
+    word = f"u{output.dtype.itemsize}"
+    words, right = (np.ascontiguousarray(array).reshape(-1).view(word) for array in (output, answer))
     # In pieces that stay in the cache, which takes a third of the time.
     pieces = range(0, len(words), _PIECE)
-    return sum(int(np.count_nonzero(words[at : at + _PIECE] != wanted[at : at + _PIECE])) for at in pieces)
+    return sum(int(np.count_nonzero(words[at : at + _PIECE] != right[at : at + _PIECE])) for at in pieces)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A kernel with everything that its launch needs on the device.
+    """A kernel with all that its launch needs on the device.
 
     Attributes:
-        entry: Of the job.
+        entry: The entry of the job.
         function: The kernel.
-        arguments: In order.
-        outputs: Memory, shape and dtype of each.
-        inputs: What it is given.
+        arguments: Its arguments, in order.
+        outputs: Memory, shape and dtype of each output.
+        inputs: Its inputs.
     """
 
     entry: dict[str, Any]
@@ -84,25 +84,25 @@ class Prepared:
         self.function(*self.arguments, **extents, shared=self.entry["shared"], **how)
 
     def wrong(self) -> int | None:
-        """How many elements the launch got wrong; None where no oracle knows them."""
+        """How many elements of the outputs are wrong; None where the kernel has no oracle."""
         if self.entry["oracle"] is None:
             return None
         wrong = 0
         for memory, shape, dtype in self.outputs:
-            got = _landing(shape, dtype)
-            cuda.memcpy_dtoh(got, memory)
-            want = expected(self.entry["oracle"], self.inputs, shape, dtype, tuple(self.entry["sizes"].items()))
-            wrong += wrong_elements(got, want, self.entry["tolerance"])
+            output = _landing(shape, dtype)
+            cuda.memcpy_dtoh(output, memory)
+            answer = expected(self.entry["oracle"], self.inputs, shape, dtype, tuple(self.entry["sizes"].items()))
+            wrong += wrong_elements(output, answer, self.entry["tolerance"])
         return wrong
 
     def free(self) -> None:
-        """Give up the outputs; inputs stay for the next launch."""
+        """Free the outputs; inputs stay for the next launch."""
         for memory, _, _ in self.outputs:
             memory.free()
 
 
 def prepared(entry: dict[str, Any]) -> Prepared:
-    """Load a kernel of the job and put its data where it expects them."""
+    """Load a kernel of the job and place its data in the memory that it expects."""
     module = cuda.module_from_file(entry["cubin"])
     arguments: list[Any] = []
     outputs: list[tuple[Any, Shape, str]] = []
@@ -125,7 +125,7 @@ def prepared(entry: dict[str, Any]) -> Prepared:
 
 
 def launch(entry: dict[str, Any]) -> dict[str, Any]:
-    """Make one launch of the job and count the elements that it got wrong; None where no oracle knows them."""
+    """Make one launch of the job and count wrong elements; None where the kernel has no oracle."""
     made = prepared(entry)
     made.launch()
     cuda.Context.synchronize()
@@ -146,7 +146,7 @@ def launch_and_time(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refills(made: Prepared) -> list[tuple[Any, int, int]]:
-    """Memory, word and number of words that put each output into the state which the first launch found."""
+    """Memory, word and number of words that reset each output to its state before the first launch."""
     roles = [argument["role"] for argument in made.entry["args"] if argument["role"] in {"out", "zeroed"}]
     return [
         (memory, int(POISON) if role == "out" else 0, words_of(shape, dtype))
@@ -155,7 +155,7 @@ def _refills(made: Prepared) -> list[tuple[Any, int, int]]:
 
 
 def main(job_file: str, result_file: str) -> None:
-    """Make all launches of the job, and time what it says."""
+    """Make all launches of the job, and time what the job selects."""
     import pycuda.autoinit  # noqa: F401  (makes the context)
 
     job = json.loads(Path(job_file).read_text(encoding="utf-8"))

@@ -25,12 +25,12 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Input:
-    """Which numbers an input array holds; equal ones hold equal numbers.
+    """The description of an input array's numbers; equal descriptions give equal numbers.
 
     Attributes:
-        shape: Of the array.
-        dtype: Of its elements.
-        below: They are whole numbers from 0 to below this; when it is 0, random in [0, 1), or integers of any size.
+        shape: The array's shape.
+        dtype: The type of its elements.
+        below: They are integers from 0 to below this; when it is 0, random in [0, 1), or integers of any size.
         stream: Its position among the inputs, so that two inputs differ.
     """
 
@@ -41,38 +41,38 @@ class Input:
 
 
 def input_of(argument: Mapping[str, Any], stream: int) -> Input:
-    """The input that an argument of the job asks for."""
+    """The input that an argument of the job describes."""
     return Input(tuple(argument["shape"]), argument["dtype"], argument["below"], stream)
 
 
 @lru_cache(maxsize=_KEPT)
-def seeded(wanted: Input) -> Array:
+def seeded(described: Input) -> Array:
     """The same numbers in every run, so that counters of data-dependent kernels repeat."""
-    random = np.random.default_rng(SEED + wanted.stream)
-    dtype = np.dtype(wanted.dtype)
-    if wanted.below:
-        return random.integers(0, wanted.below, wanted.shape, dtype=np.uint32).astype(dtype)
+    random = np.random.default_rng(SEED + described.stream)
+    dtype = np.dtype(described.dtype)
+    if described.below:
+        return random.integers(0, described.below, described.shape, dtype=np.uint32).astype(dtype)
     if dtype.kind in "ui":
         bounds = np.iinfo(dtype)
-        return random.integers(bounds.min, int(bounds.max) + 1, wanted.shape, dtype=dtype)
-    return random.random(wanted.shape, dtype=max(dtype, np.dtype(np.float32)).type).astype(dtype, copy=False)
+        return random.integers(bounds.min, int(bounds.max) + 1, described.shape, dtype=dtype)
+    return random.random(described.shape, dtype=max(dtype, np.dtype(np.float32)).type).astype(dtype, copy=False)
 
 
-def place(wanted: Input, argument: Mapping[str, Any], module: Any) -> list[Any]:
-    """Put an input where the kernel expects it; the kernel arguments that lead there: one, or none for a constant."""
+def place(described: Input, argument: Mapping[str, Any], module: Any) -> list[Any]:
+    """Put an input into the memory that the kernel expects; returns its kernel argument, or none for a constant."""
     role = argument["role"]
-    _release(other_than=(role, wanted))
+    _release(other_than=(role, described))
     if role == "constant":
-        _fill_constant(module, argument["name"], seeded(wanted))
+        _fill_constant(module, argument["name"], seeded(described))
         return []
-    if (role, wanted) not in _resident:
-        _resident[role, wanted] = _texture(wanted) if role == "texture" else _global(wanted)
-    return [_resident[role, wanted].argument]
+    if (role, described) not in _resident:
+        _resident[role, described] = _texture(described) if role == "texture" else _global(described)
+    return [_resident[role, described].argument]
 
 
 @dataclass(frozen=True)
 class _Resident:
-    """An input on the device: its memory, and the kernel argument that leads there."""
+    """An input on the device: its memory, and the kernel argument that refers to it."""
 
     memory: Any
     argument: Any
@@ -87,7 +87,7 @@ the device can reach before each pass, whether the kernel uses it or not.
 
 
 def _release(other_than: tuple[str, Input]) -> None:
-    """Give up the input whose place in the launch this one takes, and with a new first input all."""
+    """Free the input at this one's place in the launch; if this is a new first input, free all."""
     place = other_than[1].stream
     given_up = [
         key
@@ -98,8 +98,8 @@ def _release(other_than: tuple[str, Input]) -> None:
         _resident.pop(key).memory.free()
 
 
-def _global(wanted: Input) -> _Resident:
-    array = seeded(wanted)
+def _global(described: Input) -> _Resident:
+    array = seeded(described)
     memory = cuda.mem_alloc(array.nbytes)
     cuda.memcpy_htod(memory, array)
     return _Resident(memory, memory)
@@ -113,7 +113,7 @@ def _fill_constant(module: Any, name: str, array: Array) -> None:
 
 
 def poisoned(shape: Shape, dtype: str) -> Any:
-    """Device memory for an output, filled so that an element that is not written shows."""
+    """Device memory for an output, filled with ``POISON``, so that elements that are not written are found."""
     return _filled(shape, dtype, int(POISON))
 
 
@@ -163,12 +163,12 @@ class _Sampling(ctypes.Structure):
 _LINEAR, _NORMALIZED = 1, 2
 
 
-def _texture(wanted: Input) -> _Resident:
+def _texture(described: Input) -> _Resident:
     """A texture object over the input: linear filter, wrap addressing, normalised coordinates, as simpleTexture has.
 
-    PyCUDA knows only texture references, which CUDA 12 removed; the driver is asked directly.
+    PyCUDA supports only texture references, which CUDA 12 removed; the driver is called directly.
     """
-    array = cuda.matrix_to_array(seeded(wanted), "C")
+    array = cuda.matrix_to_array(seeded(described), "C")
     resource = _Resource(array=array.handle)
     sampling = _Sampling(filter_mode=_LINEAR, flags=_NORMALIZED)
     texture = ctypes.c_uint64()

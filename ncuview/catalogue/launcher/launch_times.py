@@ -1,9 +1,9 @@
 """Measure the duration of repeated launches of a kernel by CUDA events, with outputs and L2 cache reset before each.
 
 ``time_launch`` returns ns per launch; ``device_words`` the GPU's name, compute capability and multiprocessors.
-Neither needs permission to read counters. Outputs are put back into their first state and the L2 cache is filled with
-something else, so that every launch finds what the first one found. All of this is in one stream, and the filling takes
-longer than Python needs to put the launch behind it: no gap of the host's lies between the events.
+Neither needs permission to read counters. Outputs are reset to their first state and the L2 cache is filled with other
+data, so that every launch starts in the state of the first one. All of this is in one stream, and filling takes longer
+than Python needs to queue the launch after it: the host adds no gap between the events.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import pycuda.driver as cuda
 MOST, LEAST = 21, 3
 """Launches that are timed: the most, and the least where they take long."""
 LONG_NS = 2e9
-"""After so much time in launches there are no more than the least."""
+"""After this much time in launches no more than the least number is made."""
 FILL_BYTES = 256 << 20
-"""More than any GPU's L2 cache holds, and what takes even an H200 more than 50 us."""
+"""More than any GPU's L2 cache holds; filling it takes even an H200 more than 50 us."""
 _WORD = 4
 
 Refill = tuple[Any, int, int]
@@ -26,11 +26,11 @@ Refill = tuple[Any, int, int]
 
 
 def time_launch(launch: Callable[..., None], refills: Sequence[Refill]) -> list[float]:
-    """The time of each further launch in ns, in order; the first, which loads the kernel, has been made before.
+    """The time of each repeated launch in ns, in order; the first, which loads the kernel, has been made before.
 
     Args:
-        launch: Makes one, on the ``stream`` that it is given.
-        refills: What to do with the outputs before each.
+        launch: Makes one launch, on the ``stream`` that it is given.
+        refills: How to reset the outputs before each launch.
     """
     stream = cuda.Stream()
     filling = cuda.mem_alloc(FILL_BYTES)

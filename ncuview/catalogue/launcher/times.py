@@ -1,8 +1,9 @@
-"""Measure by CUDA events the host's copies to the GPU, the kernel, the copies back, and the whole of one job entry.
+"""Time one job entry's copies to the GPU, its kernel, its copies back and all together, in ns, by CUDA events.
 
-``time_transfers`` returns medians over the repeats, which ncu does not measure.
-With one stream, copies and kernel follow each other; with several, each piece has its copies and its launch on the next
-stream in turn, so that copies overlap with kernels and with copies the other way.
+``time_transfers`` copies the data in pieces over streams, from pageable or pinned memory, and returns median times.
+The entry's ``transfers`` gives memory, pieces and streams. With one stream, all pieces are copied, the kernel is
+launched once, and the results are copied back; with several, each piece has its copies and its launch on one of the
+streams, in rotation, so that copies overlap with kernels and with copies the other way. ncu measures none of this.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ class _Buffer:
         shape, dtype = tuple(argument["shape"]), argument["dtype"]
         self.comes_back = argument["role"] == "out"
         self.host = cuda.pagelocked_empty(shape, dtype) if pinned else np.empty(shape, dtype)
-        # Writing touches every page, so that no copy pays for the operating system's first look at it.
+        # Writing maps every page, so that no timed copy causes page faults.
         self.host[...] = 0 if self.comes_back else seeded(input_of(argument, stream))
         self.device = cuda.mem_alloc(self.host.nbytes)
         self._flat = self.host.reshape(-1)
 
     def piece(self, index: int, pieces: int) -> tuple[Any, int]:
-        """One of the equal pieces: in host memory, and its address in device memory."""
+        """One of the equal pieces: the host's array, and the address in device memory."""
         length = self._flat.size // pieces
         return self._flat[index * length : (index + 1) * length], int(self.device) + index * length * self.host.itemsize
 
 
 def time_transfers(entry: Entry) -> dict[str, Any]:
-    """Medians over the repeats: copies to the device, kernel, copies back, and the whole from start to end.
+    """Medians over the repeats: copies to the device, kernel, copies back, and the end-to-end time.
 
     The keys are the metrics of ``reader/host_times.py``; times are in ns.
     """
@@ -102,7 +103,7 @@ def _once(entry: Entry, function: Any, buffers: Sequence[_Buffer | None], stream
 
 @contextmanager
 def _span(spans: list[tuple[Any, Any]], stream: Any) -> Iterator[None]:
-    """Events around what is put on the stream."""
+    """Record events before and after what the body queues on the stream."""
     spans.append((cuda.Event(), cuda.Event()))
     spans[-1][0].record(stream)
     yield
@@ -123,7 +124,7 @@ def _copy(buffers: Sequence[_Buffer | None], share: range, pieces: int, stream: 
 def _launch(
     entry: Entry, function: Any, buffers: Sequence[_Buffer | None], piece: tuple[int, int], stream: Any
 ) -> None:
-    """Launch on one piece of so many: as many blocks as its share of the data."""
+    """Launch on one piece (its index, and the number of pieces), with its share of the blocks."""
     arguments = [
         np.intp(buffer.piece(*piece)[1]) if buffer else np.dtype(argument["dtype"]).type(argument["value"])
         for buffer, argument in zip(buffers, entry["args"], strict=True)

@@ -1,7 +1,6 @@
 """NumPy oracles of the catalogue's kernels: ``ORACLES`` maps each name to a function of a ``Problem``.
 
-Each computes the output that the kernel must produce; an element that the kernel must leave alone holds ``POISON``.
-The host puts that there before the launch.
+Each computes the kernel's correct output; elements that the kernel must not write hold ``POISON`` from the host.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """NumPy oracles of the access_patterns kernels: sums of eight elements per thread, read in one of ten patterns.
 
-Also places below each row's largest element, sums of distances to all others, and counts of samples above levels.
-Thread t of T reads what the pattern makes of t, t + T, t + 2 T ... The elements are whole numbers, so that sums in
-float32 are exact.
+Also distances below each row's largest element, sums of distances to all others, and counts of samples above levels.
+Each takes a ``Problem``. Thread t of T reads the elements that the pattern assigns to t, t + T, t + 2 T ... They are
+integers, so that sums in float32 are exact.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _SAMPLES, _LEVELS, _APART = 32, 8, 32
 
 
 def sums_of_elements(problem: Problem) -> Array:
-    """Element i itself, or the one that lies ``offset`` further on."""
+    """Element i, or element i + ``offset``."""
     offset = problem.sizes.get("offset", 0)
     count = _LOADS * problem.shape[0]
     return _sums(problem.given[offset : offset + count])
 
 
 def sums_of_permuted(problem: Problem) -> Array:
-    """The lanes of a warp exchange places: lane k reads element 5 k modulo 32."""
+    """The lanes of a warp are permuted: lane k reads element 5 k modulo 32."""
     lanes = np.arange(_WARP) * 5 % _WARP
     return _sums(problem.given).reshape(-1, _WARP)[:, lanes].reshape(problem.shape)
 
@@ -42,11 +42,11 @@ def sums_of_strided(problem: Problem) -> Array:
 
 
 def sums_of_scattered(problem: Problem) -> Array:
-    """Element i times an odd number, modulo their number, a power of two: each is read once."""
+    """Element (i times an odd number) modulo their number, a power of two: each is read once."""
     threads, last = problem.shape[0], np.uint32(len(problem.given) - 1)
     total: Array = np.zeros(threads, problem.given.dtype)
-    for turn in range(_LOADS):
-        i = np.arange(turn * threads, (turn + 1) * threads, dtype=np.uint32)
+    for load in range(_LOADS):
+        i = np.arange(load * threads, (load + 1) * threads, dtype=np.uint32)
         total += problem.given[i * _ODD & last]
     return total
 
@@ -84,14 +84,14 @@ def _sums(elements: Array) -> Array:
 
 
 def places_below_largest(problem: Problem) -> Array:
-    """In each row, what the elements lie below its largest one, taken from the sum of all that they lie below it."""
+    """For each element of a row its distance below the row's largest one, subtracted from the sum of these."""
     below = problem.given.max(axis=1, keepdims=True) - problem.given
     result: Array = below.sum(axis=1, keepdims=True, dtype=problem.dtype) - below
     return result
 
 
 def distances_to_all(problem: Problem) -> Array:
-    """For each element the sum of its distances from all others, by how often each of the few values occurs."""
+    """For each element the sum of its distances from all others, computed from the counts of the few values."""
     values, counts = np.unique(problem.given, return_counts=True)
     sums = np.abs(values[:, None] - values).astype(np.float64) @ counts
     result: Array = sums[np.searchsorted(values, problem.given)].astype(problem.dtype)

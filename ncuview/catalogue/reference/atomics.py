@@ -1,4 +1,7 @@
-"""NumPy oracles of the atomics kernels: histogram, count of set bits, and sums of rows by target row."""
+"""NumPy oracles of the atomics kernels: histogram, count of set bits, and sums of rows by target row.
+
+Each takes a ``Problem`` and returns the output array.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def count_of_bits(problem: Problem) -> Array:
 
 
 def sums_by_target_row(problem: Problem) -> Array:
-    """The rows that go to each row of a table, added up: small whole numbers, so that halves hold them exactly."""
+    """The sum of the rows for each row of a table: small integers, so that halves hold them exactly."""
     values, to = problem.inputs
     rows, table = values.reshape(len(to), -1), (problem.sizes["rows"], problem.sizes["width"])
     order = np.argsort(to, kind="stable")

@@ -1,7 +1,7 @@
 """NumPy oracles of the bank_patterns kernels: per-thread sums of words of a tile in shared memory, by access pattern.
 
 A thread sums one word over all rounds (linear, strided, two-way, paired, broadcast), or the words of a tile row.
-The words are whole numbers, so that sums are exact. Blocks have 256 threads, and all read the same tile.
+The words are integers, so that sums are exact. Blocks have 256 threads, and all read the same tile.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ def rounds_of_linear_words(problem: Problem) -> Array:
 
 
 def rounds_of_strided_words(problem: Problem) -> Array:
-    """Neighbouring threads read words a stride apart, round and round the tile."""
+    """Neighbouring threads read words a stride apart, modulo the size of the tile."""
     return _rounds(problem, _THREAD * problem.sizes["stride"] % len(problem.given))
 
 
 def rounds_of_two_way_words(problem: Problem) -> Array:
-    """Odd threads read a word 31 further on than their own."""
+    """Odd threads read the word 31 after their own."""
     return _rounds(problem, _THREAD + _THREAD % 2 * 31)
 
 

@@ -1,6 +1,6 @@
 """NumPy oracles of the constant_memory kernels: matrix-vector products with one signal, and sums over weighted lines.
 
-The products are sums of whole numbers that stay below 2**24, exact in any order.
+Each takes a ``Problem``. The products are sums of integers that stay below 2**24, exact in any order.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def apply_signal_by_lane(problem: Problem) -> Array:
 
 
 def apply_generated(problem: Problem) -> Array:
-    """Row r of the matrix repeats four coefficients, of six bits of r each."""
+    """Row r of the matrix repeats four coefficients, each of six bits of r."""
     rows = np.arange(problem.shape[0])
     sums = problem.given.reshape(-1, _COEFFICIENTS).sum(axis=0)
     bits = rows[:, None] >> _BITS * np.arange(_COEFFICIENTS) & (1 << _BITS) - 1

@@ -1,6 +1,7 @@
 """NumPy oracles of the divergence kernels: random generators and squarings with paths by lane, warp or worker.
 
 Also sums of rows, and products of a sparse matrix and a vector, with entries stored by row or by column.
+Each takes a ``Problem`` and returns the output array.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ _BLOCK_OF_WORKERS = 256
 _BLOCK_OF_TWO_WARPS = 64
 _FIRST, _SECOND = np.uint32(1013904223), np.uint32(0x9E3779B9)
 _PIECE = 1 << 15
-"""Numbers that are squared together: as many as stay in a processor's cache."""
+"""Numbers that are squared together: as many as fit in a processor's cache."""
 
 
 def two_generators_by_lane(problem: Problem) -> Array:
@@ -37,7 +38,7 @@ def _two_generators(problem: Problem, group: int) -> Array:
 
 
 def squarings(problem: Problem) -> Array:
-    """Every number is squared, and a constant added, again and again."""
+    """Every number is squared, and a constant added, repeatedly."""
     return _squared(problem.given, problem.sizes["rounds"], _FIRST)
 
 
@@ -54,8 +55,8 @@ def two_squarings_at_warp_size(problem: Problem) -> Array:
 def squarings_of_scattered_workers(problem: Problem) -> Array:
     """In each pass every second worker of the pass before squares its number again: all, then 0, 2, 4 ..."""
     blocks = problem.given.reshape(-1, _BLOCK_OF_WORKERS).copy()
-    for turn in range(problem.sizes["passes"]):
-        workers = blocks[:, :: 1 << turn]
+    for index in range(problem.sizes["passes"]):
+        workers = blocks[:, :: 1 << index]
         workers[:] = _squared(workers, problem.sizes["rounds"], _FIRST)
     return blocks.reshape(problem.shape)
 
@@ -63,8 +64,8 @@ def squarings_of_scattered_workers(problem: Problem) -> Array:
 def squarings_of_contiguous_workers(problem: Problem) -> Array:
     """In each pass the first half of the workers of the pass before squares its numbers again."""
     blocks = problem.given.reshape(-1, _BLOCK_OF_WORKERS).copy()
-    for turn in range(problem.sizes["passes"]):
-        workers = blocks[:, : _BLOCK_OF_WORKERS >> turn]
+    for index in range(problem.sizes["passes"]):
+        workers = blocks[:, : _BLOCK_OF_WORKERS >> index]
         workers[:] = _squared(workers, problem.sizes["rounds"], _FIRST)
     return blocks.reshape(problem.shape)
 
@@ -79,7 +80,7 @@ def _two_squarings(problem: Problem, border: int) -> Array:
 
 
 def _squared(numbers: Array, rounds: int, constant: np.uint32) -> Array:
-    """``x = x * x + constant`` for each number, so many times."""
+    """``x = x * x + constant`` for each number, ``rounds`` times."""
     result: Array = numbers.flatten()
     for at in range(0, len(result), _PIECE):
         piece = result[at : at + _PIECE]
@@ -90,7 +91,7 @@ def _squared(numbers: Array, rounds: int, constant: np.uint32) -> Array:
 
 
 def sums_of_rows(problem: Problem) -> Array:
-    """The sum of each row; of whole numbers, so that it is exact in any order."""
+    """The sum of each row; of integers, so that it is exact in any order."""
     total: Array = problem.given.reshape(problem.shape[0], -1).sum(axis=1)
     return total
 

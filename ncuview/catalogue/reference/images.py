@@ -1,4 +1,7 @@
-"""NumPy oracles of the image kernels: Sobel edges, and an image rotated with bilinear interpolation."""
+"""NumPy oracles of the image kernels: Sobel edges, and an image rotated with bilinear interpolation.
+
+Each takes a ``Problem`` and returns the output array.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import numpy as np
 from ncuview.catalogue.reference.problem import Array, Problem
 
 _ROWS = 64
-"""Rows that are worked on at once: as many as fit in a processor's cache."""
+"""Rows that are computed at once: as many as fit in a processor's cache."""
 
 
 def sobel_edges(problem: Problem) -> Array:
@@ -25,14 +28,14 @@ def sobel_edges(problem: Problem) -> Array:
 
 
 def rotated_image(problem: Problem) -> Array:
-    """The image turned about its centre and repeated beyond its border; each pixel interpolates the nearest four."""
+    """The image rotated about its centre and repeated beyond its border; each pixel interpolates the nearest four."""
     image = problem.given
     height, width = image.shape
     around = np.pad(image, 1, mode="wrap").reshape(-1)
     angle = float(np.float32(np.radians(problem.sizes["degrees"])))
     cosine, sine = np.cos(angle), np.sin(angle)
     u = np.arange(width) / width - 0.5
-    turned = np.empty(problem.shape, np.float32)
+    rotated = np.empty(problem.shape, np.float32)
     for top in range(0, height, _ROWS):
         v = (np.arange(top, min(top + _ROWS, height)) / height - 0.5)[:, None]
         x = _wrapped(u * cosine - v * sine + 0.5) * width - 0.5
@@ -42,8 +45,8 @@ def rotated_image(problem: Problem) -> Array:
         at = ((above + 1) * (width + 2) + left + 1).astype(np.int64)
         upper = (1 - a) * around.take(at) + a * around.take(at + 1)
         lower = (1 - a) * around.take(at + width + 2) + a * around.take(at + width + 3)
-        turned[top : top + _ROWS] = (1 - b) * upper + b * lower
-    return turned
+        rotated[top : top + _ROWS] = (1 - b) * upper + b * lower
+    return rotated
 
 
 def _wrapped(coordinate: Array) -> Array:

@@ -1,6 +1,6 @@
 """NumPy oracles of the instructions kernels: results of repeated integer and floating-point operations per element.
 
-Shifts, divisions, sums of sines and exponentials, variance, Gaussian filter, momentum step, polynomial, scaling ...
+Each takes a ``Problem``: shifts, divisions, sums of sines or exponentials, filters, a polynomial and others.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from ncuview.catalogue.reference.problem import Array, Problem
 
 _PIECE = 1 << 15
-"""Elements worked on at once: as many as stay in a processor's cache."""
+"""Elements that are computed at once: as many as fit in a processor's cache."""
 _SUMS = 48
 """Sums in the ring of registerSpill.cu, registersFit.cu, tailEffect.cu and tailFree.cu."""
 _LAGS = 16
@@ -20,7 +20,7 @@ _LAGS = 16
 
 
 def xor_shift_rounds(problem: Problem) -> Array:
-    """``x ^= x << 1``, again and again."""
+    """``x ^= x << 1``, repeatedly."""
     words = problem.given
     for _ in range(problem.sizes["rounds"]):
         words = words ^ (words << np.uint32(1))
@@ -31,26 +31,26 @@ def division_rounds(problem: Problem) -> Array:
     """The quotient, and the remainder times a constant, become the next number to divide."""
     d, constant = np.uint32(problem.sizes["d"]), np.uint32(2654435769)
 
-    def turn(words: Array) -> Array:
+    def step(words: Array) -> Array:
         quotient = words // d
         following: Array = quotient + (words - quotient * d) * constant
         return following
 
-    return _again_and_again(problem, turn)
+    return _repeated(problem, step)
 
 
 def multiply_rounds(problem: Problem) -> Array:
-    """Multiply, add and shift, again and again."""
+    """Multiply, add and shift, repeatedly."""
     factor, shift = np.uint32(problem.sizes["factor"]), np.uint32(problem.sizes["shift"])
-    return _again_and_again(problem, lambda words: (words * factor + np.uint32(12345)) >> shift)
+    return _repeated(problem, lambda words: (words * factor + np.uint32(12345)) >> shift)
 
 
-def _again_and_again(problem: Problem, turn: Callable[[Array], Array]) -> Array:
+def _repeated(problem: Problem, step: Callable[[Array], Array]) -> Array:
     result = problem.given.copy()
     for at in range(0, len(result), _PIECE):
         piece = result[at : at + _PIECE]
         for _ in range(problem.sizes["rounds"]):
-            piece = turn(piece)
+            piece = step(piece)
         result[at : at + _PIECE] = piece
     return result
 
@@ -75,8 +75,8 @@ def weighted_variance(problem: Problem) -> Array:
     rounds, step = problem.sizes["rounds"], 1 / problem.sizes["parts"]
     given = problem.given.astype(np.float64)
     weights, sums, squares = (np.zeros_like(given) for _ in range(3))
-    for turn in range(rounds):
-        x = given + turn * step
+    for index in range(rounds):
+        x = given + index * step
         weight = np.exp(-((x - problem.sizes["center"]) ** 2))
         weights += weight
         sums += weight * x
@@ -86,7 +86,7 @@ def weighted_variance(problem: Problem) -> Array:
 
 
 def sum_of_quotients(problem: Problem) -> Array:
-    """``a / (x + 1) + a / (x + 2) + ...`` for whole x: a difference of harmonic numbers."""
+    """``a / (x + 1) + a / (x + 2) + ...`` for integer x: a difference of harmonic numbers."""
     rounds, x = problem.sizes["rounds"], problem.given.astype(np.int64)
     harmonic = np.append(0.0, np.cumsum(1 / np.arange(1, x.max() + rounds + 1)))
     total: Array = problem.sizes["numerator"] * (harmonic[x + rounds] - harmonic[x])
@@ -125,14 +125,14 @@ def momentum_step(problem: Problem) -> Array:
 
 
 def damped_rounds(problem: Problem) -> Array:
-    """``x = 0.999 x + 0.001``, again and again: the distance to 1 shrinks each time."""
+    """``x = 0.999 x + 0.001``, repeatedly: the distance to 1 shrinks each time."""
     remains = 0.999 ** problem.sizes["rounds"]
     result: Array = 1 - remains * (1 - problem.given.astype(np.float64))
     return result
 
 
 def ring_of_sums(problem: Problem) -> Array:
-    """Sums that start at x, x + 1, x + 2 ...; in every round each adds the next two, round the ring; the first one."""
+    """The first of a ring of sums that start at x, x + 1, x + 2 ...; in every round each adds the next two."""
 
     def run(words: Array) -> Array:
         sums = [words + np.uint32(number) for number in range(_SUMS)]
@@ -145,14 +145,14 @@ def ring_of_sums(problem: Problem) -> Array:
 
 
 def lagged_fibonacci(problem: Problem) -> Array:
-    """A window of words, each of which adds the fifth one after it, round and round; the last word."""
+    """The last word of a circular window, in which each word in sequence adds the fifth one after it."""
 
     def run(words: Array) -> Array:
         window = [words]
         for _ in range(_LAGS - 1):
             window.append(window[-1] * np.uint32(1664525) + np.uint32(1013904223))
-        for turn in range(problem.sizes["rounds"]):
-            at = turn % _LAGS
+        for index in range(problem.sizes["rounds"]):
+            at = index % _LAGS
             window[at] = window[at] + window[(at + 5) % _LAGS]
         return window[-1]
 
@@ -160,7 +160,7 @@ def lagged_fibonacci(problem: Problem) -> Array:
 
 
 def _linear(problem: Problem, run: Callable[[Array], Array]) -> Array:
-    """A computation of sums and constant factors modulo 2**32, known everywhere from what it makes of 0 and of 1."""
+    """A linear computation modulo 2**32, evaluated for all elements from its results for 0 and 1."""
     of_zero, of_one = run(np.array([0, 1], np.uint32)).tolist()
     result: Array = problem.given * np.uint32((of_one - of_zero) % (1 << 32)) + np.uint32(of_zero)
     return result

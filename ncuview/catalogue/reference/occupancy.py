@@ -1,4 +1,4 @@
-"""NumPy oracle of the occupancy kernels in which each warp follows a chain of records: a weighted sum per lane.
+"""NumPy oracle (of a ``Problem``) of the occupancy kernels whose warps follow chains of records: weighted lane sums.
 
 The family's other oracle, ``ring_of_sums``, is in ``instructions``.
 """
@@ -12,10 +12,10 @@ from ncuview.catalogue.reference.problem import Array, Problem
 _WARP = 32
 
 
-def records_walked(problem: Problem) -> Array:
-    """Each warp walks from record to record and each lane weighs its word of the k-th one with ``31**k``.
+def chained_records(problem: Problem) -> Array:
+    """Each warp follows a chain of records, and each lane multiplies its word of the k-th one by ``31**k``.
 
-    The first word of a record, plus the warp's number, names the record to go to.
+    The first word of a record, plus the warp's number, is the index of the next record.
     """
     table, records = problem.given, np.uint32(problem.sizes["records"])
     warp = np.arange(problem.shape[0] // _WARP, dtype=np.uint32)
@@ -30,4 +30,4 @@ def records_walked(problem: Problem) -> Array:
     return total.reshape(problem.shape)
 
 
-ORACLES = (records_walked,)
+ORACLES = (chained_records,)

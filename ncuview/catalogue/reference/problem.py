@@ -1,6 +1,6 @@
 """``Problem``, the argument of every oracle: a kernel's input arrays, output shape and dtype, and sizes.
 
-Also ``POISON``, the word that the host fills outputs with before a launch.
+``POISON`` is the word that the host fills outputs with before a launch.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 POISON = np.uint32(0xFFFFFFFF)
-"""What the host fills outputs with before a launch: a NaN as float32, the largest number as uint32."""
+"""The word that the host fills outputs with before a launch: a NaN as float32, the largest number as uint32."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What a kernel was given, and what it must return.
+    """A kernel's inputs, and the form of its output.
 
     Attributes:
         inputs: The input arrays, constants and textures, in the order of the arguments.
-        shape: Of the output.
-        dtype: Of the output.
+        shape: The output's shape.
+        dtype: The type of the output's elements.
         sizes: The kernel file's sizes.
     """
 

@@ -1,4 +1,7 @@
-"""NumPy oracles of the stencil kernels: means of windows along rows or columns, and a step of red-black relaxation."""
+"""NumPy oracles of the stencil kernels: ``Problem`` -> periodic moving means, or one red-black relaxation step.
+
+The means are along columns (9 numbers) or rows (33); the relaxation takes mixed or separated red and black cells.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from ncuview.catalogue.reference.problem import Array, Problem
 _REACH = 4
 """Rows above and below, in column_smooth.cu and column_smooth_four.cu."""
 _REACH_IN_ROW = 16
-"""Numbers before and behind, in row_smooth.cu and row_smooth_four.cu."""
+"""Numbers before and after, in row_smooth.cu and row_smooth_four.cu."""
 
 
 def smooth_columns(problem: Problem) -> Array:
@@ -20,7 +23,7 @@ def smooth_columns(problem: Problem) -> Array:
 
 
 def smooth_rows(problem: Problem) -> Array:
-    """The mean of each number with the sixteen before and the sixteen behind it, in a row that repeats."""
+    """The mean of each number with the sixteen before and the sixteen after it, in a row that repeats."""
     return _smooth(problem.given, _REACH_IN_ROW, axis=1)
 
 
@@ -44,7 +47,7 @@ def red_cells_relaxed(problem: Problem) -> Array:
 
 
 def red_cells_relaxed_apart(problem: Problem) -> Array:
-    """The same, where red cells come first and then the black ones, and only red ones are the result."""
+    """The same, where red and black cells are separate inputs, and only red ones are in the result."""
     red, black = problem.given
     odd = np.arange(len(red)) % 2 == 1
     cells = np.empty((red.shape[0], 2 * red.shape[1]))

@@ -1,4 +1,4 @@
-"""NumPy oracle of the transfers kernels: each word after many steps of a linear congruential generator."""
+"""NumPy oracle of the transfers kernels: ``Problem`` -> each input word after many steps of a linear generator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FACTOR, _ADDEND, _WORDS = 1664525, 1013904223, 1 << 32
 
 
 def lcg_rounds(problem: Problem) -> Array:
-    """A linear congruential generator, stepped again and again: all steps together are one of other constants."""
+    """Steps of a linear congruential generator, which together are one step with other constants."""
     factor, addend = 1, 0
     for _ in range(problem.sizes["rounds"]):
         factor, addend = factor * _FACTOR % _WORDS, (addend * _FACTOR + _ADDEND) % _WORDS

@@ -1,4 +1,4 @@
-"""NumPy oracles of the copy and transpose kernels: the input itself, its transpose, and a transpose with padding."""
+"""NumPy oracles of the copy and transpose kernels: ``Problem`` -> the input, its transpose, or a padded transpose."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def transpose_CPU(problem: Problem) -> Array:
 
 
 def transpose_padded_CPU(problem: Problem) -> Array:
-    """The transpose of the square part; the padding columns of each row stay as they were."""
+    """The transpose of the square part; the padding columns of each row are not changed."""
     n = problem.shape[0]
     expected: Array = np.full(problem.shape, POISON).view(problem.given.dtype)
     expected[:, :n] = problem.given[:, :n].T

@@ -1,4 +1,4 @@
-"""The host process's modules over a PyCUDA that is not there."""
+"""The host process's modules over a stand-in for PyCUDA."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Device:
     (tmp_path / "pycuda").mkdir()
     (tmp_path / "pycuda" / "autoinit.py").write_text(AUTOINIT, encoding="utf-8")
     package.__path__ = [str(tmp_path / "pycuda")]
-    # What is kept between launches belongs to one test: the modules are imported anew.
+    # State between launches belongs to one test: the modules are imported anew.
     for name in ("pycuda.autoinit", *(f"{HOST}.{part}" for part in ("__main__", "data", "launch_times", "times"))):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "pycuda", package)

@@ -61,7 +61,7 @@ class FakeEvent:
     def time_till(self, other: FakeEvent) -> float:
         """In milliseconds."""
         if other.known() > self.device.reached:
-            raise Refused("an event that nobody waited for")
+            raise Refused("an event that was not awaited")
         return (other.known() - self.known()) / 1e6
 
 
@@ -87,7 +87,7 @@ class Device:
     Attributes:
         log: Every call that does something, in order.
         live: Address -> allocation.
-        kernels: Symbol -> what it does; ``kernel_ns`` gives how long each launch takes in turn, the last for the rest.
+        kernels: Symbol -> what it does; ``kernel_ns`` gives the time of each launch in order, the last for the rest.
         constants: Name -> memory of the module's ``__constant__`` symbols.
     """
 
@@ -117,7 +117,7 @@ class Device:
             raise Refused("no context")
 
     def view(self, pointer: Any, size: int) -> Array:
-        """The bytes behind a pointer: an allocation, or an address in one."""
+        """The bytes at a pointer: an allocation, or an address in one."""
         self.need_context()
         address = int(pointer)
         for memory in (*self.live.values(), *self.constants.values()):

@@ -1,4 +1,4 @@
-"""A job's launches: made once each, with what the kernel takes, and every wrong element counted."""
+"""A job's launches: made once each, with the kernel's arguments, and every wrong element counted."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_launch_is_made_once_and_its_output_fetched(host: ModuleType, device: 
     ]
 
 
-def test_a_launch_whose_answer_nobody_knows_is_made_and_left_unjudged(host: ModuleType, device: Device) -> None:
+def test_a_launch_without_an_oracle_is_made_and_not_checked(host: ModuleType, device: Device) -> None:
     device.kernels["run"] = failing
     assert host.launch(entry(oracle=None)) == {"kernel": "copy[n=6]", "wrong_elements": None}
     assert [event[0] for event in device.log].count("launch") == 1
@@ -236,19 +236,19 @@ def test_exactly_the_elements_that_differ_in_a_bit_are_wrong(
 
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "uint32", "float32", "float64"])
 def test_elements_of_every_width_are_compared(host: ModuleType, dtype: str) -> None:
-    want = np.arange(12, dtype=dtype).reshape(3, 4)
-    got = want.copy()
-    got[1, 2] += 1
-    got[2, 3] += 1
-    assert host.wrong_elements(got, want, 0.0) == 2
-    assert host.wrong_elements(got, np.asfortranarray(want), 0.0) == 2
+    answer = np.arange(12, dtype=dtype).reshape(3, 4)
+    output = answer.copy()
+    output[1, 2] += 1
+    output[2, 3] += 1
+    assert host.wrong_elements(output, answer, 0.0) == 2
+    assert host.wrong_elements(output, np.asfortranarray(answer), 0.0) == 2
 
 
 def test_every_piece_of_a_large_output_is_compared(host: ModuleType) -> None:
-    want = np.zeros((1 << 18) * 2 + 3, np.uint32)
-    got = want.copy()
-    got[[0, (1 << 18) - 1, 1 << 18, -1]] = 1
-    assert host.wrong_elements(got, want, 0.0) == 4
+    answer = np.zeros((1 << 18) * 2 + 3, np.uint32)
+    output = answer.copy()
+    output[[0, (1 << 18) - 1, 1 << 18, -1]] = 1
+    assert host.wrong_elements(output, answer, 0.0) == 4
 
 
 def test_a_nan_that_was_expected_is_right(host: ModuleType) -> None:
@@ -258,20 +258,20 @@ def test_a_nan_that_was_expected_is_right(host: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(
-    ("got", "want", "wrong"),
+    ("output", "answer", "wrong"),
     [(1.0009, 1.0, 0), (1.0011, 1.0, 1), (1000.9, 1000.0, 0), (1001.1, 1000.0, 1), (0.0009, 0.0, 0), (-0.0011, 0.0, 1)],
 )
 def test_a_tolerance_is_relative_above_1_and_absolute_below(
-    host: ModuleType, got: float, want: float, wrong: int
+    host: ModuleType, output: float, answer: float, wrong: int
 ) -> None:
-    assert host.wrong_elements(np.array([got], np.float32), np.array([want]), 1e-3) == wrong
+    assert host.wrong_elements(np.array([output], np.float32), np.array([answer]), 1e-3) == wrong
 
 
 def test_poison_is_wrong_whatever_the_tolerance(host: ModuleType) -> None:
     assert host.wrong_elements(np.full(3, POISON).view(np.float32), np.zeros(3), 0.9) == 3
 
 
-@pytest.mark.parametrize("want", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("answer", [np.inf, -np.inf, np.nan])
 @pytest.mark.filterwarnings("ignore:invalid value")
-def test_a_finite_number_is_not_what_an_infinite_one_should_be(host: ModuleType, want: float) -> None:
-    assert host.wrong_elements(np.ones(1, np.float32), np.array([want]), 1e-3) == 1
+def test_a_finite_number_is_not_what_an_infinite_one_should_be(host: ModuleType, answer: float) -> None:
+    assert host.wrong_elements(np.ones(1, np.float32), np.array([answer]), 1e-3) == 1

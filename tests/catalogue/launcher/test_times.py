@@ -65,7 +65,7 @@ def launched(blocks: int, stream: int) -> tuple[Any, ...]:
     return ("launch", "step", (blocks, 1, 1), (BLOCK, 1, 1), 0, stream)
 
 
-def test_on_one_stream_the_whole_is_the_sum_of_its_parts(timed: Any) -> None:
+def test_on_one_stream_the_end_to_end_time_is_the_sum_of_its_parts(timed: Any) -> None:
     found = timed(entry())
     assert found["host__to_device_time"] == pytest.approx(THERE)
     assert found["host__kernel_time"] == pytest.approx(KERNEL)
@@ -88,7 +88,7 @@ def test_small_copies_go_in_pieces_around_one_launch(timed: Any, device: Device)
     assert found["host__whole_time"] == pytest.approx(THERE + KERNEL + BACK)
 
 
-def test_several_streams_take_the_pieces_in_turn(timed: Any, device: Device) -> None:
+def test_several_streams_take_the_pieces_in_rotation(timed: Any, device: Device) -> None:
     timed(entry("pinned", pieces=4, streams=2))
     quarter = BYTES // 4
     pieces = [
@@ -100,21 +100,21 @@ def test_several_streams_take_the_pieces_in_turn(timed: Any, device: Device) -> 
     assert once(device.log) == [("wait", 1), *pieces, ("wait", 0)]
 
 
-def test_the_whole_ends_with_the_last_stream_to_end(timed: Any, device: Device) -> None:
+def test_the_end_to_end_time_ends_with_the_last_stream(timed: Any, device: Device) -> None:
     device.kernel_ns = [1000.0, 9000.0] * REPEATS
     found = timed(entry("pinned", pieces=2, streams=2))
     assert found["host__kernel_time"] == pytest.approx(10_000.0)
     assert found["host__whole_time"] == pytest.approx((THERE + BACK) / PAGE_LOCKED / 2 + 9000.0)
 
 
-@pytest.mark.parametrize(("pieces", "streams", "turns"), [(4, 2, 2), (4, 4, 1), (8, 4, 2), (4, 3, 2)])
-def test_streams_work_at_the_same_time(timed: Any, pieces: int, streams: int, turns: int) -> None:
+@pytest.mark.parametrize(("pieces", "streams", "rounds"), [(4, 2, 2), (4, 4, 1), (8, 4, 2), (4, 3, 2)])
+def test_streams_work_at_the_same_time(timed: Any, pieces: int, streams: int, rounds: int) -> None:
     found = timed(entry("pinned", pieces, streams))
     copies = (THERE + BACK) / PAGE_LOCKED
     assert found["host__to_device_time"] == pytest.approx(THERE / PAGE_LOCKED)
     assert found["host__to_host_time"] == pytest.approx(BACK / PAGE_LOCKED)
     assert found["host__kernel_time"] == pytest.approx(KERNEL * pieces)
-    assert found["host__whole_time"] == pytest.approx(turns * (copies / pieces + KERNEL))
+    assert found["host__whole_time"] == pytest.approx(rounds * (copies / pieces + KERNEL))
 
 
 @pytest.mark.parametrize(("memory", "speed", "pinned"), [("pageable", 1, 0), ("pinned", PAGE_LOCKED, 1)])
@@ -141,8 +141,8 @@ def test_every_element_is_copied_computed_and_brought_back(
     assert len(device.fetched) == pieces * REPEATS
     given = times.seeded(times.input_of(entry()["args"][1], 0))
     for repeat in range(REPEATS):
-        got = np.concatenate(device.fetched[repeat * pieces : (repeat + 1) * pieces])
-        np.testing.assert_array_equal(got, given * np.uint32(1664525))
+        output = np.concatenate(device.fetched[repeat * pieces : (repeat + 1) * pieces])
+        np.testing.assert_array_equal(output, given * np.uint32(1664525))
 
 
 def test_all_that_is_known_is_said_under_the_names_of_the_metrics(timed: Any) -> None:

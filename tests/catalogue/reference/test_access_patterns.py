@@ -25,10 +25,10 @@ def sums(given: Array, element: Callable[[int], int]) -> list[float]:
 
 
 def answer(oracle: str, given: Array, **sizes: int) -> Array:
-    got = ORACLES[oracle](Problem((given,), (THREADS,), "float32", sizes))
-    assert got.shape == (THREADS,)
-    assert got.dtype == np.float32
-    return got
+    result = ORACLES[oracle](Problem((given,), (THREADS,), "float32", sizes))
+    assert result.shape == (THREADS,)
+    assert result.dtype == np.float32
+    return result
 
 
 def test_aligned_threads_read_their_own_element() -> None:

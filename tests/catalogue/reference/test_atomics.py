@@ -18,22 +18,22 @@ def test_a_histogram_counts_each_value(values: int) -> None:
     want = [0] * 256
     for value in given.tolist():
         want[value] += 1
-    got = ORACLES["histogram_CPU"](Problem((given,), (256,), "uint32", {"values": values}))
-    assert got.dtype == np.uint32
-    assert got.tolist() == want
+    result = ORACLES["histogram_CPU"](Problem((given,), (256,), "uint32", {"values": values}))
+    assert result.dtype == np.uint32
+    assert result.tolist() == want
 
 
 def test_all_set_bits_are_counted() -> None:
     given = words(1000, 1 << 32)
-    got = ORACLES["count_of_bits"](Problem((given,), (2,), "uint32", {}))
-    assert got.dtype == np.uint32
-    assert got.tolist() == [sum(f"{value:b}".count("1") for value in given.tolist()), 0]
+    result = ORACLES["count_of_bits"](Problem((given,), (2,), "uint32", {}))
+    assert result.dtype == np.uint32
+    assert result.tolist() == [sum(f"{value:b}".count("1") for value in given.tolist()), 0]
 
 
 def test_a_count_of_bits_is_one_number_of_64_bits() -> None:
     given = np.full(1 << 20, 0xFFFFFFFF, np.uint32)
-    got = ORACLES["count_of_bits"](Problem((given,), (2,), "uint32", {}))
-    assert got.view(np.uint64).tolist() == [32 << 20]
+    result = ORACLES["count_of_bits"](Problem((given,), (2,), "uint32", {}))
+    assert result.view(np.uint64).tolist() == [32 << 20]
 
 
 def test_rows_are_added_to_the_rows_that_they_go_to() -> None:
@@ -41,6 +41,6 @@ def test_rows_are_added_to_the_rows_that_they_go_to() -> None:
     want = np.zeros((20, 6))
     for row, target in zip(rows.tolist(), to.tolist(), strict=True):
         want[target] += row
-    got = ORACLES["sums_by_target_row"](Problem((rows.reshape(-1), to), (120,), "float16", {"rows": 20, "width": 6}))
-    assert got.dtype == np.float16
-    assert got.reshape(20, 6).tolist() == want.tolist()
+    result = ORACLES["sums_by_target_row"](Problem((rows.reshape(-1), to), (120,), "float16", {"rows": 20, "width": 6}))
+    assert result.dtype == np.float16
+    assert result.reshape(20, 6).tolist() == want.tolist()

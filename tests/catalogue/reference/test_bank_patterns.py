@@ -1,4 +1,4 @@
-"""Words that threads read from a tile round by round, against a loop, and the conflicts that the kernels promise."""
+"""Words that threads read from a tile in rounds, against a loop, and the documented bank conflicts."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def whole_numbers(n: int, dtype: str = "float32") -> Array:
 
 
 def answer(oracle: str, given: Array, **sizes: int) -> Array:
-    got = ORACLES[oracle](Problem((given,), (THREADS,), str(given.dtype), {"rounds": ROUNDS, **sizes}))
-    assert got.shape == (THREADS,)
-    assert got.dtype == given.dtype
-    return got
+    result = ORACLES[oracle](Problem((given,), (THREADS,), str(given.dtype), {"rounds": ROUNDS, **sizes}))
+    assert result.shape == (THREADS,)
+    assert result.dtype == given.dtype
+    return result
 
 
 def gathered(given: Array, word: Callable[[int], int]) -> list[float]:
@@ -64,7 +64,7 @@ def test_strided_words_go_round_the_tile(stride: int) -> None:
     assert answer("rounds_of_strided_words", given, stride=stride).tolist() == want
 
 
-def test_64_bit_words_are_gathered_alike() -> None:
+def test_64_bit_words_are_gathered_in_the_same_way() -> None:
     given = whole_numbers(512, "float64")
     assert answer("rounds_of_linear_words", given).tolist() == gathered(given, lambda tid: tid)
     assert answer("rounds_of_strided_words", given, stride=2).tolist() == gathered(given, lambda tid: tid * 2 % 512)

@@ -33,16 +33,16 @@ def test_each_matrix_is_applied_to_the_signal(
         [sum(int(matrix[coefficient(t, j)]) * int(signal[element(t, j)]) for j in range(M)) for t in range(M)]
         for matrix in matrices
     ]
-    got = ORACLES[oracle](Problem((matrices, signal), (MATRICES, M), "float32", {}))
-    assert got.shape == (MATRICES, M)
-    assert got.dtype == np.float32
-    assert got.tolist() == want
+    result = ORACLES[oracle](Problem((matrices, signal), (MATRICES, M), "float32", {}))
+    assert result.shape == (MATRICES, M)
+    assert result.dtype == np.float32
+    assert result.tolist() == want
 
 
 def test_a_generated_row_repeats_four_numbers_of_six_bits() -> None:
     signal = whole_numbers(8) % 16
     rows = 1 << 14
     want = [sum((row >> 6 * (j % 4) & 63) * int(signal[j]) for j in range(8)) for row in range(rows)]
-    got = ORACLES["apply_generated"](Problem((signal,), (rows,), "float32", {}))
-    assert got.dtype == np.float32
-    assert got.tolist() == want
+    result = ORACLES["apply_generated"](Problem((signal,), (rows,), "float32", {}))
+    assert result.dtype == np.float32
+    assert result.tolist() == want

@@ -26,18 +26,18 @@ def squared(value: int, constant: int) -> int:
 
 def answer(oracle: str, given: Array, **sizes: int) -> list[int]:
     before = given.copy()
-    got = ORACLES[oracle](Problem((given,), given.shape, "uint32", {"rounds": ROUNDS, **sizes}))
+    result = ORACLES[oracle](Problem((given,), given.shape, "uint32", {"rounds": ROUNDS, **sizes}))
     np.testing.assert_array_equal(given, before)
-    assert got.shape == given.shape
-    assert got.dtype == np.uint32
-    return list(map(int, got))
+    assert result.shape == given.shape
+    assert result.dtype == np.uint32
+    return list(map(int, result))
 
 
 def test_every_number_is_squared() -> None:
     given = words((1 << 15) + 33)
-    got = answer("squarings", given)
+    result = answer("squarings", given)
     picked = [*range(40), *range(len(given) - 40, len(given))]
-    assert [got[i] for i in picked] == [squared(int(given[i]), FIRST) for i in picked]
+    assert [result[i] for i in picked] == [squared(int(given[i]), FIRST) for i in picked]
 
 
 @pytest.mark.parametrize(("oracle", "border"), [("two_squarings_at_lane_16", 16), ("two_squarings_at_warp_size", 32)])
@@ -48,23 +48,23 @@ def test_threads_take_two_paths(oracle: str, border: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("oracle", "works"),
+    ("oracle", "is_worker"),
     [
-        ("squarings_of_scattered_workers", lambda tid, turn: tid % (1 << turn) == 0),
-        ("squarings_of_contiguous_workers", lambda tid, turn: tid < 256 >> turn),
+        ("squarings_of_scattered_workers", lambda tid, index: tid % (1 << index) == 0),
+        ("squarings_of_contiguous_workers", lambda tid, index: tid < 256 >> index),
     ],
 )
-def test_workers_stop_for_good(oracle: str, works: Callable[[int, int], bool]) -> None:
+def test_workers_stop_for_good(oracle: str, is_worker: Callable[[int, int], bool]) -> None:
     given = words(512)
     want = given.tolist()
     for i in range(len(want)):
-        turn = 0
-        while turn < 5 and works(i % 256, turn):
+        index = 0
+        while index < 5 and is_worker(i % 256, index):
             want[i] = squared(want[i], FIRST)
-            turn += 1
+            index += 1
     assert answer(oracle, given, passes=5) == want
 
 
 def test_scattered_and_contiguous_workers_do_the_same_work() -> None:
-    for turn in range(5):
-        assert sum(tid % (1 << turn) == 0 for tid in range(256)) == 256 >> turn
+    for index in range(5):
+        assert sum(tid % (1 << index) == 0 for tid in range(256)) == 256 >> index

@@ -1,4 +1,4 @@
-"""Every oracle against the plainest loop that says the same."""
+"""Every oracle against a plain loop."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def test_a_copy_is_the_input() -> None:
 @pytest.mark.parametrize("shape", [(1, 1), (3, 5), (64, 64), (65, 3), (130, 70)])
 def test_a_transpose_swaps_rows_and_columns(shape: tuple[int, int]) -> None:
     given = floats(*shape)
-    got = answer("transpose_CPU", given, shape[::-1])
-    assert got.dtype == np.float32
-    assert all(got[j, i] == given[i, j] for i in range(shape[0]) for j in range(shape[1]))
+    result = answer("transpose_CPU", given, shape[::-1])
+    assert result.dtype == np.float32
+    assert all(result[j, i] == given[i, j] for i in range(shape[0]) for j in range(shape[1]))
 
 
 def test_a_padded_transpose_leaves_the_padding_as_it_was() -> None:
     given = floats(3, 5)
-    got = answer("transpose_padded_CPU", given, (3, 5))
-    assert all(got[j, i] == given[i, j] for i in range(3) for j in range(3))
-    assert (got[:, 3:].view(np.uint32) == POISON).all()
+    result = answer("transpose_padded_CPU", given, (3, 5))
+    assert all(result[j, i] == given[i, j] for i in range(3) for j in range(3))
+    assert (result[:, 3:].view(np.uint32) == POISON).all()
 
 
 def test_strided_words_are_summed_by_each_thread() -> None:
@@ -57,7 +57,7 @@ def test_strided_words_are_summed_by_each_thread() -> None:
 
 
 @pytest.mark.parametrize("quads", [1, 4, 7, 40])
-def test_a_buffer_is_walked_round_and_round(quads: int) -> None:
+def test_a_buffer_is_read_repeatedly(quads: int) -> None:
     rounds, threads = 6, 5
     given = words(4 * quads)
     want = [
@@ -82,15 +82,15 @@ def test_each_lane_adds_its_number_once_a_round() -> None:
     assert answer("sum_of_lanes", words(0), (70,), rounds=9).tolist() == want
 
 
-def test_a_walk_ends_where_its_steps_lead() -> None:
+def test_a_chain_of_loads_ends_where_its_steps_lead() -> None:
     given, at = words(1009), 0
     for _ in range(50):
         at = (at + 8191 * 32 + (int(given[at]) & 1)) % 1009
-    assert answer("end_of_walk", given, (1,), steps=50, words=1009).tolist() == [at]
+    assert answer("end_of_chain", given, (1,), steps=50, words=1009).tolist() == [at]
 
 
 @pytest.mark.parametrize(("oracle", "group"), [("two_generators_by_lane", 1), ("two_generators_by_warp", 32)])
-def test_two_generators_take_turns(oracle: str, group: int) -> None:
+def test_two_generators_alternate(oracle: str, group: int) -> None:
     given = words(256)
     want = []
     for thread, start in enumerate(given.tolist()):

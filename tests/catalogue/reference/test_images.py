@@ -22,7 +22,7 @@ def edges(image: Array, threshold: int) -> Array:
     return ORACLES["sobel_edges"](Problem((image,), image.shape, "int32", {"threshold": threshold}))
 
 
-def turned(image: Array, degrees: int) -> Array:
+def rotated(image: Array, degrees: int) -> Array:
     return ORACLES["rotated_image"](Problem((image,), image.shape, "float32", {"degrees": degrees}))
 
 
@@ -37,9 +37,9 @@ def test_an_edge_is_where_the_masks_exceed_the_threshold(shape: tuple[int, int])
             sum2 = u[i - 1][j - 1] + 2 * u[i - 1][j] + u[i - 1][j + 1]
             sum2 -= u[i + 1][j - 1] + 2 * u[i + 1][j] + u[i + 1][j + 1]
             want[i, j] = 255 if sum1 * sum1 + sum2 * sum2 > 90000 else 0
-    got = edges(image, 90000)
-    assert got.dtype == np.int32
-    assert got.tolist() == want.tolist()
+    result = edges(image, 90000)
+    assert result.dtype == np.int32
+    assert result.tolist() == want.tolist()
 
 
 def test_a_gradient_of_the_threshold_itself_is_no_edge() -> None:
@@ -64,13 +64,13 @@ def test_a_turned_pixel_interpolates_the_four_nearest(shape: tuple[int, int], de
                 for i in (math.floor(x), math.floor(x) + 1)
                 for j in (math.floor(y), math.floor(y) + 1)
             )
-    got = turned(image, degrees)
-    assert got.dtype == np.float32
-    np.testing.assert_allclose(got, want, atol=1e-5)
+    result = rotated(image, degrees)
+    assert result.dtype == np.float32
+    np.testing.assert_allclose(result, want, atol=1e-5)
 
 
 def test_an_image_that_is_not_turned_averages_pixels_because_their_centres_are_half_a_pixel_in() -> None:
     image = brightness(4, 6)
-    got = turned(image, 0)
-    np.testing.assert_allclose(got[1, 1], image[:2, :2].mean(), atol=1e-6)
-    np.testing.assert_allclose(got[0, 0], image[[0, 0, -1, -1], [0, -1, 0, -1]].mean(), atol=1e-6)
+    result = rotated(image, 0)
+    np.testing.assert_allclose(result[1, 1], image[:2, :2].mean(), atol=1e-6)
+    np.testing.assert_allclose(result[0, 0], image[[0, 0, -1, -1], [0, -1, 0, -1]].mean(), atol=1e-6)

@@ -1,4 +1,4 @@
-"""The oracles of single instructions against the plainest loop that says the same."""
+"""The oracles of single instructions against a plain loop."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_a_number_is_multiplied_and_shifted_again_and_again() -> None:
 
 def test_work_in_pieces_covers_every_element() -> None:
     given = words((1 << 15) * 2 + 3)
-    got = answer("division_rounds", given, d=10, rounds=1)
-    assert got.tolist() == [(value // 10 + value % 10 * 2654435769) % M32 for value in given.tolist()]
+    result = answer("division_rounds", given, d=10, rounds=1)
+    assert result.tolist() == [(value // 10 + value % 10 * 2654435769) % M32 for value in given.tolist()]
 
 
 def test_sines_are_summed_in_steps() -> None:
@@ -132,9 +132,9 @@ def test_a_polynomial_is_evaluated_highest_power_first() -> None:
 
 def test_floats_are_scaled_in_single_precision() -> None:
     given = floats(20)
-    got = answer("scaled", given, a=3)
-    assert got.dtype == np.float32
-    assert got.tolist() == [float(np.float32(3) * x) for x in given]
+    result = answer("scaled", given, a=3)
+    assert result.dtype == np.float32
+    assert result.tolist() == [float(np.float32(3) * x) for x in given]
 
 
 @pytest.mark.parametrize(

@@ -20,14 +20,14 @@ def product(left: Array, right: Array) -> Array:
 @pytest.mark.parametrize(("rows", "inner", "columns"), [(1, 1, 1), (5, 5, 5), (3, 7, 4), (17, 33, 9)])
 def test_an_element_is_a_row_of_the_left_times_a_column_of_the_right(rows: int, inner: int, columns: int) -> None:
     left, right = whole_numbers(rows, inner, 7), whole_numbers(inner, columns, 8)
-    got = product(left, right)
-    assert got.dtype == np.float32
+    result = product(left, right)
+    assert result.dtype == np.float32
     for i in range(rows):
         for j in range(columns):
             total = 0
             for k in range(inner):
                 total += int(left[i, k]) * int(right[k, j])
-            assert got[i, j] == total
+            assert result[i, j] == total
 
 
 def test_a_matrix_product_leaves_its_inputs_alone() -> None:

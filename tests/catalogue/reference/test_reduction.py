@@ -21,9 +21,9 @@ def test_each_block_sums_its_own_stretch(blocks: int, each: int) -> None:
         for i in range(each):
             total += int(given[block * each + i])
         want.append(total)
-    got = ORACLES["block_sums"](Problem((given,), (blocks,), "float32", {}))
-    assert got.dtype == np.float32
-    assert got.tolist() == want
+    result = ORACLES["block_sums"](Problem((given,), (blocks,), "float32", {}))
+    assert result.dtype == np.float32
+    assert result.tolist() == want
 
 
 def test_block_sums_leave_their_input_alone() -> None:

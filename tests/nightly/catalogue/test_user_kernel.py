@@ -1,4 +1,4 @@
-"""A user's own .cu file: launched as its front matter or the command line says, under whatever name C++ gives it."""
+"""A user's own .cu file: launched by its front matter or the command line, under any C++ name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ncuview.base.paths import shipped
 from ncuview.catalogue import live
 from ncuview.catalogue.compiler import Compiled, compile_user_kernel
 from ncuview.catalogue.kernels import Launch, find_kernel, launch_of, next_in_textbook
-from ncuview.catalogue.launch_spec import LaunchWords
+from ncuview.catalogue.launch_spec import LaunchOptions
 from ncuview.catalogue.live import compile_all, host_program, profile_live
 from ncuview.catalogue.user_kernel import check_arguments, not_checked, user_launch
 from ncuview.profiling.machine import find_nvcc
@@ -32,7 +32,7 @@ __global__ void saxpy(int n, float a, const float *x, float *y) {
 }
 """
 HEADER = "#pragma once\n#define SCALED(a) (2 * (a))\n"
-WORDS = LaunchWords(
+WORDS = LaunchOptions(
     kernel="saxpy",
     grid="n / 256",
     block="256",
@@ -75,8 +75,8 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def words(**changed: Any) -> LaunchWords:
-    return LaunchWords(**{**WORDS.__dict__, **changed})
+def words(**changed: Any) -> LaunchOptions:
+    return LaunchOptions(**{**WORDS.__dict__, **changed})
 
 
 # The launch
@@ -96,14 +96,14 @@ def test_the_command_line_says_how_a_bare_file_is_launched(source: Path) -> None
 
 def test_front_matter_needs_a_name_a_launch_arguments_and_sizes(source: Path) -> None:
     source.write_text(FRONT + SAXPY)
-    launch = user_launch(source, LaunchWords())
+    launch = user_launch(source, LaunchOptions())
     assert (launch.grid, launch.block, launch.useful_bytes) == ((16, 1, 1), (256, 1, 1), 0)
     assert [argument["role"] for argument in launch.args] == ["scalar", "scalar", "in", "out"]
 
 
 def test_sizes_of_the_command_line_go_before_those_of_the_file(source: Path) -> None:
     source.write_text(FRONT + SAXPY)
-    assert user_launch(source, LaunchWords(sizes=("n=512",))).grid == (2, 1, 1)
+    assert user_launch(source, LaunchOptions(sizes=("n=512",))).grid == (2, 1, 1)
 
 
 def test_a_kernel_of_the_command_line_replaces_the_launch_of_the_file(source: Path) -> None:
@@ -111,20 +111,18 @@ def test_a_kernel_of_the_command_line_replaces_the_launch_of_the_file(source: Pa
     assert user_launch(source, words(grid="1, 2, 3")).grid == (1, 2, 3)
 
 
-def test_a_copy_of_a_catalogue_kernel_works_under_any_name_and_family(tmp_path: Path) -> None:
+def test_a_copy_of_a_catalogue_kernel_may_have_any_name_and_family(tmp_path: Path) -> None:
     text = find_kernel("transposeCoalesced").path.read_text(encoding="utf-8")
     copy = tmp_path / "mine.cu"
     copy.write_text(text.replace('family = "transpose"', 'family = "nobody\'s"'), encoding="utf-8")
-    launch = user_launch(copy, LaunchWords())
+    launch = user_launch(copy, LaunchOptions())
     assert (launch.kernel.text.oracle, not_checked(launch)) == ("transpose_CPU", "")
     assert launch.useful_bytes == launch_of(find_kernel("transposeCoalesced")).useful_bytes
     assert next_in_textbook(launch.kernel) == []
 
 
-def test_results_that_nobody_can_check_are_said_to_be_so(source: Path) -> None:
-    assert not_checked(user_launch(source, WORDS)) == (
-        "the results of saxpy are not checked, for there is no oracle that knows them"
-    )
+def test_a_remark_names_results_that_cannot_be_checked(source: Path) -> None:
+    assert not_checked(user_launch(source, WORDS)) == ("the results of saxpy are not checked, since it has no oracle")
 
 
 @pytest.mark.parametrize(
@@ -173,22 +171,22 @@ def test_a_bare_file_without_a_launch_says_which_kernels_it_has_and_what_to_type
     source.write_text(
         SAXPY + "template <int N>\n__global__ void __launch_bounds__(256, 2)\nscale(float *x) { x[0] = N; }\n"
     )
-    with pytest.raises(UsageError, match=r"mine\.cu does not say how its kernel is launched") as refusal:
-        user_launch(source, LaunchWords(sizes=("n=4",)))
+    with pytest.raises(UsageError, match=r"mine\.cu does not define how its kernel is launched") as refusal:
+        user_launch(source, LaunchOptions(sizes=("n=4",)))
     assert refusal.value.hint.startswith("It has saxpy, scale. Say it (--kernel saxpy --grid")
 
 
-def test_part_of_a_launch_beside_front_matter_is_refused(source: Path) -> None:
+def test_part_of_a_launch_in_addition_to_front_matter_is_refused(source: Path) -> None:
     source.write_text(FRONT + SAXPY)
     for changed, option in (({"block": "128"}, "--block"), ({"args": ("int32 = n",)}, "--arg ")):
         with pytest.raises(UsageError, match=option):
-            user_launch(source, LaunchWords(**changed))
+            user_launch(source, LaunchOptions(**changed))
 
 
 def test_a_size_that_the_file_does_not_have(source: Path) -> None:
     source.write_text(FRONT + SAXPY)
     with pytest.raises(UsageError, match=r"mine\.cu has no size 'm'") as refusal:
-        user_launch(source, LaunchWords(sizes=("m=1",)))
+        user_launch(source, LaunchOptions(sizes=("m=1",)))
     assert refusal.value.hint == "It has n."
 
 
@@ -198,7 +196,7 @@ def test_a_size_that_the_file_does_not_have(source: Path) -> None:
         ('name = "saxpy"\n', "", "name: Field required"),
         ('[launch]\ngrid = ["n / 256"]\nblock = ["256"]\n', "", "launch: Field required"),
         ("[sizes]", "hurry = 1\n[sizes]", "hurry: "),
-        ('name = "saxpy"', 'name = "saxpy"\noracle = "nobody"', "oracle: there is none named 'nobody'"),
+        ('name = "saxpy"', 'name = "saxpy"\noracle = "nobody"', "oracle: none is named 'nobody'"),
         ("[sizes]\n", "[sizes\n", ""),
     ],
 )
@@ -206,14 +204,14 @@ def test_what_is_wrong_in_front_matter_is_named(source: Path, old: str, new: str
     assert old in FRONT
     source.write_text(FRONT.replace(old, new, 1) + SAXPY)
     with pytest.raises(KernelFileError) as refusal:
-        user_launch(source, LaunchWords())
+        user_launch(source, LaunchOptions())
     assert said in str(refusal.value)
     assert "mine.cu" in str(refusal.value)
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(KernelFileError, match="cannot be read"):
-        user_launch(tmp_path / "none.cu", LaunchWords())
+        user_launch(tmp_path / "none.cu", LaunchOptions())
 
 
 def test_a_source_in_another_encoding_can_be_launched(source: Path) -> None:
@@ -225,7 +223,7 @@ def test_a_source_in_another_encoding_can_be_launched(source: Path) -> None:
 def test_any_words_give_a_launch_or_an_error_of_ours(
     args: list[str], grid: str, block: str, sizes: list[str], kernel: str
 ) -> None:
-    asked = LaunchWords(kernel=kernel, grid=grid, block=block, args=tuple(args), sizes=tuple(sizes))
+    asked = LaunchOptions(kernel=kernel, grid=grid, block=block, args=tuple(args), sizes=tuple(sizes))
     try:
         launch = user_launch(find_kernel("copy").path, asked)
     except NcuviewError as error:
@@ -290,13 +288,13 @@ def test_a_kernel_is_found_under_the_name_that_cpp_gives_it(
 def test_template_arguments_of_front_matter_instantiate_the_template(source: Path, tmp_path: Path) -> None:
     body = SAXPY.replace("__global__", "template <int unroll, int more>\n__global__")
     source.write_text(FRONT.replace("block =", 'template = ["n / 1024", "2"]\nblock =') + body)
-    launch = user_launch(source, LaunchWords())
+    launch = user_launch(source, LaunchOptions())
     assert (launch.kernel.name, launch.kernel.function) == ("saxpy<4, 2>", "saxpy")
     assert compiled(launch, tmp_path).symbol().startswith("_Z5saxpyILi4ELi2EE")
 
 
 @needs_nvcc
-def test_the_question_to_the_compiler_leaves_nothing_behind(source: Path, tmp_path: Path) -> None:
+def test_the_helper_kernel_for_the_mangled_name_is_removed(source: Path, tmp_path: Path) -> None:
     code = compiled(user_launch(source, WORDS), tmp_path).cubin.read_bytes()
     assert b"saxpy" in code
     assert b"ncuview_asked" not in code
@@ -337,9 +335,7 @@ def test_nvcc_is_given_further_options(source: Path, tmp_path: Path) -> None:
     ("kernel", "said"),
     [("saxpi", "saxpi.*undefined"), ("over", "overloaded"), ("blas::scale", "cannot determine")],
 )
-def test_a_kernel_that_is_not_there_is_told_in_nvccs_words(
-    source: Path, tmp_path: Path, kernel: str, said: str
-) -> None:
+def test_a_missing_kernel_is_reported_in_nvccs_words(source: Path, tmp_path: Path, kernel: str, said: str) -> None:
     source.write_text(NAMES)
     with pytest.raises(CompileFailed, match=rf"(?s)nvcc rejects src/mine\.cu.*{said}"):
         compiled(user_launch(source, words(kernel=kernel)), tmp_path)
@@ -374,7 +370,7 @@ def test_arguments_that_the_driver_would_take_and_the_kernel_would_not(
 
 
 @needs_nvcc
-def test_the_host_process_is_told_all_that_it_needs(source: Path, tmp_path: Path) -> None:
+def test_the_host_process_gets_all_that_it_needs(source: Path, tmp_path: Path) -> None:
     assert NVCC is not None
     launch = user_launch(source, words(nvcc_args="-arch=sm_90", shared="1024"))
     code = compile_all(NVCC, [launch.kernel], tmp_path)
@@ -402,7 +398,7 @@ def test_options_that_choose_among_launches_are_refused_for_a_kernel_file(source
         profile_live([user_launch(source, WORDS)], ["m"], tmp_path, options=NcuOptions(launch_skip=1))
 
 
-def test_results_without_an_oracle_are_believed_as_unchecked(tmp_path: Path) -> None:
+def test_results_without_an_oracle_are_accepted_as_unchecked(tmp_path: Path) -> None:
     result = tmp_path / "launches.json"
     result.write_text(json.dumps({"launches": [{"kernel": "saxpy", "wrong_elements": None}]}))
     live.check_results(result)

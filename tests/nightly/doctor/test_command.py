@@ -1,4 +1,4 @@
-"""``ncuview doctor`` as a user meets it: page, document and exit code."""
+"""``ncuview doctor`` as a user runs it: page, document and exit code."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ print(doctor_json(examine_this_machine()))
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can change its user")
 def test_a_user_without_rights_or_home() -> None:
     environment = {"PATH": "/home/ada/bin:/usr/bin", "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", NOBODY], capture_output=True, cwd="/", env=environment, check=True)

@@ -1,4 +1,4 @@
-"""From the bytes of a report, through NVIDIA's reader and the command line, to what is printed: names do nothing."""
+"""From the bytes of a report, through NVIDIA's reader and the command line, to the output: names have no effect."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def header(data: bytes, block: Block) -> bytes:
-    kept = (field for field in wire.fields(data, block.header) if field.number != PAYLOAD_SIZE)
-    return b"".join(data[field.start : field.end] for field in kept)
+    fields_left = (field for field in wire.fields(data, block.header) if field.number != PAYLOAD_SIZE)
+    return b"".join(data[field.start : field.end] for field in fields_left)
 
 
 def payload(data: bytes, block: Block, texts: Iterator[str]) -> bytes:

@@ -1,4 +1,4 @@
-"""Every hostile text in every place and every output: no script, no request, no control byte, and sound to readers."""
+"""Every hostile text in every place and every output: no script, no request, no control byte, and valid for readers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import pytest
 
 from tests.hostile import PAYLOADS
 from tests.hostility.outputs import outputs_of
-from tests.hostility.places import OF_THE_WHOLE, PLACES, answers_in
+from tests.hostility.places import OF_ALL_LAUNCHES, PLACES, answers_in
 
 
 @pytest.mark.parametrize("place", list(PLACES)[::2])
 def test_hostile_text_does_nothing(place: str) -> None:
     # Every other place, and another part of the texts for each; tests/nightly takes more of both.
-    check_place(place, part=27 if place in OF_THE_WHOLE else 9)
+    check_place(place, part=27 if place in OF_ALL_LAUNCHES else 9)
 
 
 def check_place(place: str, part: int) -> None:
@@ -26,6 +26,6 @@ def check_place(place: str, part: int) -> None:
                 raise
 
 
-def test_there_are_as_many_texts_and_places_as_are_promised() -> None:
+def test_there_are_as_many_texts_and_places_as_documented() -> None:
     assert len(set(PAYLOADS.values())) >= 60
-    assert len(PLACES.keys() - OF_THE_WHOLE) >= 12
+    assert len(PLACES.keys() - OF_ALL_LAUNCHES) >= 12

@@ -1,4 +1,4 @@
-"""What is said beside answers: complaints, progress, patches and plots, with every hostile text."""
+"""Messages other than answers: errors, progress, patches and plots, with every hostile text."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def test_progress_on_a_terminal_rewrites_one_line_and_nothing_else(text: str, mo
 
 
 def printed(text: str, monkeypatch: pytest.MonkeyPatch) -> bytes:
-    kept = BytesIO()
-    monkeypatch.setattr(sys, "stdout", TextIOWrapper(kept))
+    output = BytesIO()
+    monkeypatch.setattr(sys, "stdout", TextIOWrapper(output))
     print_unchanged(text)
-    return kept.getvalue()
+    return output.getvalue()
 
 
 def test_a_patch_is_printed_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,10 +67,10 @@ def test_a_patch_is_printed_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_patch_goes_to_whatever_takes_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-    kept = io.StringIO()
-    monkeypatch.setattr(sys, "stdout", kept)
+    output = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", output)
     print_unchanged("-a\n+b\n")
-    assert kept.getvalue() == "-a\n+b\n"
+    assert output.getvalue() == "-a\n+b\n"
 
 
 def test_github_obeys_no_line_of_a_patch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,9 +145,9 @@ def picture(place: str, shown: list[str]) -> etree._Element:
     with mpl.rc_context({"svg.fonttype": "none"}):
         for axes in (plot_units(answers.diagnosis), plot_ladder(answers.ladder)):
             figure: Any = axes.figure
-            kept = BytesIO()
-            figure.savefig(kept, format="svg")
+            output = BytesIO()
+            figure.savefig(output, format="svg")
             plt.close(figure)
-            check_text(kept.getvalue().decode())
-            root.append(etree.fromstring(kept.getvalue(), etree.XMLParser(resolve_entities=False, no_network=True)))
+            check_text(output.getvalue().decode())
+            root.append(etree.fromstring(output.getvalue(), etree.XMLParser(resolve_entities=False, no_network=True)))
     return root

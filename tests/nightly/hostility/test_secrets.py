@@ -1,4 +1,4 @@
-"""What a command line, the environment and the home folder hold stays out of everything that is printed and written."""
+"""Secrets of a command line, the environment and the home folder are in nothing that is printed or written."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def written(tmp_path: Path) -> dict[str, bytes]:
 
 def assert_silent(tmp_path: Path, ended: Ended) -> None:
     found = {"standard output": ended.out.encode(), "standard error": ended.err.encode(), **written(tmp_path)}
-    told = {(name, canary) for name, content in found.items() for canary in CANARIES if canary.encode() in content}
-    assert not told
+    shown = {(name, canary) for name, content in found.items() for canary in CANARIES if canary.encode() in content}
+    assert not shown
 
 
 def test_no_output_of_a_profiled_program_holds_a_secret(run: Run, tmp_path: Path) -> None:
@@ -96,14 +96,14 @@ def test_no_output_of_a_profiled_program_holds_a_secret(run: Run, tmp_path: Path
     ],
     ids=["no word", "an option", "an address", "no kernels", "no permission"],
 )
-def test_no_failure_tells_a_secret(run: Run, tmp_path: Path, scenario: dict[str, Any]) -> None:
+def test_no_failure_shows_a_secret(run: Run, tmp_path: Path, scenario: dict[str, Any]) -> None:
     ended = run("analyze", "--output", "out.json", **scenario)
     assert ended.code in {2, 3, 5, 6}
     assert ended.err
     assert_silent(tmp_path, ended)
 
 
-def test_a_dry_run_masks_what_the_program_is_told(run: Run, tmp_path: Path) -> None:
+def test_a_dry_run_masks_the_programs_arguments(run: Run, tmp_path: Path) -> None:
     ended = run("analyze", "--dry-run")
     assert ended.code == 0, ended.err
     assert f"--token={MASK}" in ended.out
@@ -140,10 +140,10 @@ def test_home_becomes_a_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_a_home_nothing_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nobody() -> Path:
+    def no_home() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
-    monkeypatch.setattr(Path, "home", nobody)
+    monkeypatch.setattr(Path, "home", no_home)
     assert masked("/home/me/a") == "/home/me/a"
 
 

@@ -1,4 +1,4 @@
-"""From a finding to an edit: which change is meant, and sources that nobody would want to parse."""
+"""From a finding to an edit: which change is made, and sources that are hard to parse."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_kernel_is_found_under_the_names_that_profiles_give_it(name: str) -> N
         (PLAIN.format("a[0] = " + "(" * 5000 + "1" + ")" * 5000 + ";"), "nested too deeply"),
         (PLAIN.format("a[0] = " + "1+" * 5000 + "1;"), "nested too deeply"),
         (PLAIN.format("{" * 3000 + "}" * 3000), "nested too deeply"),
-        (PLAIN.format("") + "// " + "x" * 1_000_000, "no hand-written source"),
+        (PLAIN.format("") + "// " + "x" * 1_000_000, "more than a hand-written source"),
     ],
     ids=[
         "empty",

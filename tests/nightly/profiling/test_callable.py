@@ -1,4 +1,4 @@
-"""A function travels to a new Python and is called there, once, where the profiler looks."""
+"""A function is sent to a new Python and called there, once, under the profiler."""
 
 # ruff: noqa: N802, N815  (the played driver bears the driver's own names)
 
@@ -138,7 +138,7 @@ def test_arguments_travel_with_a_partial(tmp_path: Path) -> None:
     assert "with_words" in done.stdout.split()
 
 
-def test_a_context_that_the_function_s_module_made_is_kept(tmp_path: Path) -> None:
+def test_a_context_that_the_functions_module_made_stays_current(tmp_path: Path) -> None:
     done = run_function(say, tmp_path, context=OWN)
     assert done.stdout.split() == [*PREPARED[:2], "cuProfilerStart", "called", *ENDED]
 
@@ -176,9 +176,9 @@ from ncuview.base.errors import UsageError
 if sys.argv[1] == "pickle":
     import ncuview.profiling.callable as sending
     sending.find_spec = {"cloudpickle": None}.__getitem__
-import beside
+import neighbour
 def step():
-    print("of the script", beside.WORD, flush=True)
+    print("of the script", neighbour.WORD, flush=True)
 try:
     print(json.dumps(program_of(eval(sys.argv[2]), NcuOptions(), Path.cwd())[0]))
 except UsageError as error:
@@ -190,7 +190,7 @@ def run_script(folder: Path, way: str, function: str) -> str:
     """What a script of the user's prints that sends one of its own functions, as a cell of a notebook does."""
     (folder / "script").mkdir()
     (folder / "script" / "main.py").write_text(SCRIPT)
-    (folder / "script" / "beside.py").write_text("WORD = 'and what lies beside it'\n")
+    (folder / "script" / "neighbour.py").write_text("WORD = 'and what lies next to it'\n")
     argv = [sys.executable, "../script/main.py", way, function]
     (folder / "work").mkdir()
     done = subprocess.run(argv, capture_output=True, text=True, check=True, cwd=folder / "work")
@@ -198,10 +198,10 @@ def run_script(folder: Path, way: str, function: str) -> str:
 
 
 @needs_cloudpickle
-def test_a_function_of_a_script_travels_and_finds_the_modules_beside_it(tmp_path: Path) -> None:
+def test_a_function_of_a_script_finds_the_modules_of_the_scripts_folder(tmp_path: Path) -> None:
     done = run(json.loads(run_script(tmp_path, "cloudpickle", "step")))
     assert done.returncode == 0, done.stderr
-    assert "of the script and what lies beside it" in done.stdout
+    assert "of the script and what lies next to it" in done.stdout
 
 
 @pytest.mark.parametrize("function", ["step", "partial(step)", "partial(print, step)"])

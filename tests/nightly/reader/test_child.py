@@ -1,4 +1,4 @@
-"""The child that reads has little of our surroundings, and however it ends, it is known how."""
+"""The child that reads has a minimal environment, and each way in which it ends is recognised."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 from ncuview.base.errors import ReportUnreadable
 from ncuview.base.paths import shipped
 from ncuview.reader import child as module
-from ncuview.reader.child import Ahead, Answer, Children, Failure, Shard
+from ncuview.reader.child import Answer, Children, Failure, PrestartedChildren, Shard
 from ncuview.reader.columns import LaunchColumns, Reading, encode
 from ncuview.reader.readable_part import approve
 from ncuview.reader.task import at_launch, lost_launch, reading
@@ -83,14 +83,14 @@ def test_only_launches_of_the_kernel_are_read(shard: Shard, kernel: str) -> None
 
 
 def test_without_code_there_are_all_metrics_and_nothing_else(shard: Shard) -> None:
-    whole, numbers = answer(shard).reading.launches, answer(shard, with_code=False).reading.launches
-    assert whole.sass
-    assert whole.sources
+    full, numbers = answer(shard).reading.launches, answer(shard, with_code=False).reading.launches
+    assert full.sass
+    assert full.sources
     assert (numbers.sass, numbers.sources, list(numbers.counts)) == ([], {}, [0] * LAUNCHES)
     assert (numbers.index, numbers.metrics, bytes(numbers.values)) == (  # type: ignore[arg-type]
-        whole.index,
-        whole.metrics,
-        bytes(whole.values),  # type: ignore[arg-type]
+        full.index,
+        full.metrics,
+        bytes(full.values),  # type: ignore[arg-type]
     )
 
 
@@ -110,7 +110,7 @@ def test_a_report_with_other_launches_than_it_announces_fails(shard: Shard) -> N
 def test_nothing_of_our_surroundings_is_there(
     shard: Shard, pretend: Pretend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = tmp_path / "told"
+    found_file = tmp_path / "found"
     for name in ("LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONSTARTUP", "PYTHONINSPECT", "SECRET_TOKEN"):
         monkeypatch.setenv(name, "/nowhere")
     pretend(
@@ -121,11 +121,11 @@ def test_nothing_of_our_surroundings_is_there(
         "links = [f'/proc/self/fd/{file}' for file in range(3, 1000)]\n"
         "files = [os.readlink(link) for link in links if os.path.islink(link)]\n"
         "found = {'folder': folder, 'environment': dict(os.environ), 'files': files}\n"
-        f"open({str(told)!r}, 'w').write(json.dumps(found))\n"
+        f"open({str(found_file)!r}, 'w').write(json.dumps(found))\n"
     )
     with pytest.raises(ReportUnreadable):
         Children("").read(shard, with_code=True)
-    found = json.loads(told.read_text())
+    found = json.loads(found_file.read_text())
     assert found["folder"] is None
     environment = found["environment"]
     assert environment.keys() - {"LD_LIBRARY_PATH"} == {"PYTHONPATH", "LC_ALL", "HOME", "TMPDIR"}
@@ -142,7 +142,7 @@ def test_python_finds_its_own_library_where_it_is_a_shared_one(monkeypatch: pyte
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has rights to give up")
-def test_root_reads_as_nobody(shard: Shard, pretend: Pretend) -> None:
+def test_root_reads_as_user_nobody(shard: Shard, pretend: Pretend) -> None:
     pretend(
         "import os, sys\n"
         "import ncuview.reader.native as native\n"
@@ -154,7 +154,7 @@ def test_root_reads_as_nobody(shard: Shard, pretend: Pretend) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has rights to give up")
-def test_what_only_root_may_look_for_is_there_when_nobody_reads(
+def test_modules_that_only_root_may_read_are_imported_before_rights_are_given_up(
     shard: Shard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed = find_spec("ncu_report")
@@ -224,12 +224,12 @@ def test_code_that_there_was_no_memory_for_is_not_taken_for_all_code(shard: Shar
     assert failure(shard) == Failure(None, "was read with too little memory", scarce=True)
 
 
-def test_a_report_in_which_nothing_is_found_may_lack_memory(shard: Shard, pretend: Pretend) -> None:
+def test_a_report_in_which_nothing_is_found_may_need_more_memory(shard: Shard, pretend: Pretend) -> None:
     pretend(sent(0))
     assert failure(shard) == Failure(None, "announces 8 launches, of which NVIDIA's reader finds 0", scarce=True)
 
 
-def test_what_a_child_leaves_out_is_told_with_its_answer(shard: Shard, pretend: Pretend) -> None:
+def test_launches_that_a_child_leaves_out_are_in_its_answer(shard: Shard, pretend: Pretend) -> None:
     pretend(f"{sent(LAUNCHES)}; sys.stderr.write({lost_launch(5, 'has 0 metrics')!r})")
     assert answer(shard).lost == {5: "has 0 metrics"}
 
@@ -253,7 +253,7 @@ def test_a_child_that_never_begins_says_nothing_about_the_report(
     assert refused.value.hint
 
 
-def test_a_python_that_is_gone_is_no_damage(shard: Shard, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_python_is_no_damage(shard: Shard, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
     with pytest.raises(ReportUnreadable, match=r"cannot start: .*No such file"):
         Children("").read(shard, with_code=True)
@@ -290,14 +290,14 @@ def test_a_child_that_started_ahead_reads_the_first_shard(
     with closing(ahead_of(tmp_path, pretend)) as started:
         wait_for(tmp_path / "rehearsed")
         monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
-        children = Children(ahead=[started])
+        children = Children(prestarted=[started])
         assert children.read(shard, with_code=True) == expected
         with pytest.raises(ReportUnreadable, match=r"cannot start: .*No such file"):
             children.read(shard, with_code=True)
 
 
 def test_a_child_that_started_ahead_is_not_for_those_that_want_one_kernel(shard: Shard) -> None:
-    with closing(Ahead()) as started:
+    with closing(PrestartedChildren()) as started:
         Children("pinnedCopies", [started]).read(shard, with_code=True)
         assert started._children
 
@@ -306,7 +306,7 @@ def test_a_child_that_started_ahead_is_not_for_those_that_want_one_kernel(shard:
 def test_children_that_started_for_a_kernel_read_one_shard_each(
     shard: Shard, kernel: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with closing(Ahead(2, kernel)) as started:
+    with closing(PrestartedChildren(2, kernel)) as started:
         monkeypatch.setattr(sys, "executable", "/missing")
         children = Children(kernel, [started])
         assert all(isinstance(children.read(shard, with_code=True), Answer) for _ in range(2))
@@ -317,25 +317,25 @@ def test_children_that_started_for_a_kernel_read_one_shard_each(
 @pytest.mark.parametrize("rehearsal", [RECORDED, Path("missing.ncu-rep")])
 def test_where_it_ended_meanwhile_another_reads(shard: Shard, rehearsal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REHEARSAL", rehearsal)
-    with closing(Ahead()) as started:
+    with closing(PrestartedChildren()) as started:
         process = started._children[0].process
         if rehearsal == RECORDED:
             process.kill()
         process.wait()
-        assert isinstance(Children(ahead=[started]).read(shard, with_code=True), Answer)
+        assert isinstance(Children(prestarted=[started]).read(shard, with_code=True), Answer)
 
 
-def test_one_that_nobody_asked_ends_when_it_is_closed(pretend: Pretend, tmp_path: Path) -> None:
+def test_a_child_without_a_task_ends_when_it_is_closed(pretend: Pretend, tmp_path: Path) -> None:
     with closing(ahead_of(tmp_path, pretend)) as started:
         process = started._children[0].process
         assert process.poll() is None
     assert process.poll() == -9
 
 
-def test_one_whose_starter_is_gone_ends_by_itself(tmp_path: Path) -> None:
+def test_a_child_whose_parent_has_ended_ends_by_itself(tmp_path: Path) -> None:
     program = (
-        "import os, signal, sys; from ncuview.reader.child import Ahead\n"
-        "print(Ahead()._children[0].process.pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, signal, sys; from ncuview.reader.child import PrestartedChildren\n"
+        "print(PrestartedChildren()._children[0].process.pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
     said = subprocess.run([sys.executable, "-P", "-c", program], stdout=subprocess.PIPE, check=False, cwd=tmp_path)
     assert said.returncode == -9
@@ -349,11 +349,14 @@ def test_where_nothing_can_start_ahead_the_reader_of_the_report_says_why(
     shard: Shard, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
-    with closing(Ahead()) as started, pytest.raises(ReportUnreadable, match=r"cannot start: .*No such file"):
-        Children(ahead=[started]).read(shard, with_code=True)
+    with (
+        closing(PrestartedChildren()) as started,
+        pytest.raises(ReportUnreadable, match=r"cannot start: .*No such file"),
+    ):
+        Children(prestarted=[started]).read(shard, with_code=True)
 
 
-def ahead_of(folder: Path, pretend: Pretend) -> Ahead:
+def ahead_of(folder: Path, pretend: Pretend) -> PrestartedChildren:
     """A child that leaves a file when it has rehearsed."""
     pretend(
         "import sys\n"
@@ -365,7 +368,7 @@ def ahead_of(folder: Path, pretend: Pretend) -> Ahead:
         "native._rehearse = rehearsed\n"
         "native.main(*sys.argv[6:])\n"
     )
-    return Ahead()
+    return PrestartedChildren()
 
 
 def wait_for(file: Path) -> None:
@@ -377,7 +380,7 @@ def wait_for(file: Path) -> None:
 
 
 def is_running(process: int) -> bool:
-    """Whether it is there and no zombie that nobody waited for."""
+    """Whether it is there and not a zombie."""
     try:
         return Path(f"/proc/{process}/stat").read_text().split()[2] != "Z"
     except FileNotFoundError:

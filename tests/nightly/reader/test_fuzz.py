@@ -24,7 +24,7 @@ def test_every_file_can_be_made_again_and_differs_from_the_others() -> None:
 
 
 @pytest.mark.parametrize("kind", REFUSED_ALWAYS)
-def test_what_must_be_refused_is_no_whole_report(kind: str, tmp_path: Path) -> None:
+def test_reports_that_must_be_refused_are_not_complete(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "x.ncu-rep"
     for number in range(40):
         path.write_bytes(changed(number, 1, kind)[2])
@@ -63,7 +63,7 @@ def ended(code: int = 0, document: dict[str, Any] | None = None, said: str = "",
         ("1 bit", Ended(3, 1, "", None), "broken"),
     ],
 )
-def test_a_broken_promise_is_seen(kind: str, how: Ended, expected: str) -> None:
+def test_a_result_that_breaks_the_expectation_is_found(kind: str, how: Ended, expected: str) -> None:
     found, broken = outcome(kind, how, json.loads(json.dumps(DOCUMENT)))
     assert found == expected
     assert bool(broken) == (expected == "broken")

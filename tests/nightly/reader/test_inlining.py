@@ -1,4 +1,4 @@
-"""Where inlined code was called from, on recorded profiles of an H200, whose lines ncu gave."""
+"""The call sites of inlined code, on recorded profiles of an H200, whose lines ncu gave."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_device_functions_of_the_same_file_are_called_from_the_kernel() -> None:
 
 
 @pytest.mark.validation
-def test_a_table_that_says_something_else_than_ncu_is_not_believed() -> None:
+def test_a_table_that_disagrees_with_ncu_is_not_used() -> None:
     report = P12
     profile = profile_of(report, kernel="k12a")
     moved = profile.instructions.assign(line=profile.instructions["line"] + 1000)
@@ -87,16 +87,16 @@ def test_where_there_is_no_room_for_the_report_the_profile_stays_as_it_is(monkey
 @pytest.mark.validation
 def test_a_report_that_was_cut_since_has_the_call_sites_of_what_is_left(tmp_path: Path) -> None:
     report = tmp_path / "cut.ncu-rep"
-    whole = read_report(P12)
-    report.write_bytes(whole)
+    complete = read_report(P12)
+    report.write_bytes(complete)
     profile = read([report])
     before = {each.name for each in Path("/proc/self/fd").iterdir()}
-    report.write_bytes(whole[:-9])
+    report.write_bytes(complete[:-9])
     assert with_call_sites(profile).call_sites == with_call_sites(profile_of(P12)).call_sites
     assert {each.name for each in Path("/proc/self/fd").iterdir()} == before
 
 
-def test_a_report_that_is_gone_or_no_report_leaves_the_profile_as_it_is(tmp_path: Path) -> None:
+def test_a_missing_report_or_another_file_leaves_the_profile_as_it_is(tmp_path: Path) -> None:
     other = tmp_path / "other.ncu-rep"
     other.write_bytes(b"something else")
     for path in (tmp_path / "gone.ncu-rep", other):

@@ -1,4 +1,4 @@
-"""Processes that walk over launches say what a walk in this process says, or nothing."""
+"""Processes that parse launches give what this process would give, or nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No bad file passes: the plain ones, cuts, overruns, and bytes changed at random."""
+"""Bad files are refused: plain ones, cut ones, overruns, and bytes changed at random."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from ncuview.reader.packing import packed
 from ncuview.reader.precheck import checked_header, precheck, read_report
 from tests.reader import builder
 
-WHOLE = builder.report(launches=3)
-PACKED = packed(WHOLE)
+COMPLETE = builder.report(launches=3)
+PACKED = packed(COMPLETE)
 HEADER = wire.MAGIC + b"\x02\0\0\0\x08\x07"
 NO_WAY_TO_READ = (
     "does not exist|is empty|is not an Nsight Compute report|is a folder|is a pipe or device|cannot be read"
@@ -54,7 +54,7 @@ def length(number: int) -> bytes:
 
 
 def version(number: int) -> bytes:
-    return wire.MAGIC + wire.encode_item(wire.encode_field(1, number)) + WHOLE[len(HEADER) :]
+    return wire.MAGIC + wire.encode_item(wire.encode_field(1, number)) + COMPLETE[len(HEADER) :]
 
 
 def one_block(header: bytes, payload: bytes = b"") -> bytes:
@@ -76,8 +76,8 @@ def many_fields() -> tuple[bytes, bytes]:
     return one_item(b"\x08\0" * 99_999, 21)
 
 
-def test_a_whole_report_says_who_wrote_it_when_and_how_many_launches_it_holds(file: File) -> None:
-    assert precheck(file(WHOLE)) == ReportHeader("2025.3.1", builder.CREATED, 3)
+def test_a_complete_report_names_its_ncu_its_date_and_its_number_of_launches(file: File) -> None:
+    assert precheck(file(COMPLETE)) == ReportHeader("2025.3.1", builder.CREATED, 3)
 
 
 def test_a_report_without_session_details_is_read_all_the_same(file: File) -> None:
@@ -102,23 +102,23 @@ def test_a_creation_time_beyond_the_calendar_is_no_error(file: File) -> None:
         pytest.param(bytes(4096), ReportUnreadable, id="zeros"),
         pytest.param(random.Random(1).randbytes(4096), ReportUnreadable, id="random"),
         pytest.param(b'{"launches": []}', ReportUnreadable, id="JSON"),
-        pytest.param(gzip.compress(WHOLE), ReportUnreadable, id="gzip"),
+        pytest.param(gzip.compress(COMPLETE), ReportUnreadable, id="gzip"),
         pytest.param(b"\x28\xb5\x2f\xfd" + bytes(100), ReportUnreadable, id="compressed report under this name"),
         pytest.param(wire.MAGIC[:3], ReportUnreadable, id="part of the magic"),
         pytest.param(wire.MAGIC, ReportDamaged, id="magic only"),
         pytest.param(HEADER, ReportDamaged, id="file header only"),
         pytest.param(wire.MAGIC + length(65) + bytes(65), ReportDamaged, id="file header too long"),
         pytest.param(wire.MAGIC + length(2**32 - 1) + b"\x08\x07", ReportDamaged, id="file header overruns"),
-        pytest.param(WHOLE + b"\0", ReportDamaged, id="a byte follows"),
-        pytest.param(WHOLE + bytes(4096), ReportDamaged, id="zeros follow"),
-        pytest.param(WHOLE + WHOLE, ReportDamaged, id="two files in one"),
+        pytest.param(COMPLETE + b"\0", ReportDamaged, id="a byte follows"),
+        pytest.param(COMPLETE + bytes(4096), ReportDamaged, id="zeros follow"),
+        pytest.param(COMPLETE + COMPLETE, ReportDamaged, id="two files in one"),
         pytest.param(HEADER + length(0), ReportDamaged, id="block without header"),
         pytest.param(HEADER + length(2**32 - 1) + b"\x08\0", ReportDamaged, id="block header overruns"),
         pytest.param(one_block(wire.encode_field(5, 2**31 - 1)), ReportDamaged, id="payload of 2 GiB"),
         pytest.param(one_block(wire.encode_field(5, 2**32 - 1)), ReportDamaged, id="payload of 4 GiB"),
-        pytest.param(one_block(wire.encode_field(2, 2**32 - 1)), ReportDamaged, id="2^32 launches promised"),
-        pytest.param(one_block(b"\x10\x01"), ReportDamaged, id="fewer items than promised"),
-        pytest.param(one_block(b"\x10\x00\x28\x04", bytes(4)), ReportDamaged, id="more items than promised"),
+        pytest.param(one_block(wire.encode_field(2, 2**32 - 1)), ReportDamaged, id="2^32 launches announced"),
+        pytest.param(one_block(b"\x10\x01"), ReportDamaged, id="fewer items than announced"),
+        pytest.param(one_block(b"\x10\x00\x28\x04", bytes(4)), ReportDamaged, id="more items than announced"),
         pytest.param(one_block(b"\x10\x01\x28\x04", length(2**32 - 1)), ReportDamaged, id="item overruns"),
         pytest.param(one_block(b"\x10\x01\x28\x02", bytes(2)), ReportDamaged, id="item length cut off"),
         pytest.param(one_block(b"\x10\x01\x28\x07", length(3) + b"abc"), ReportDamaged, id="item is no message"),
@@ -155,16 +155,16 @@ def plain_bad_input(chance: random.Random) -> bytes:
             HEADER + some,
             HEADER + wire.encode_item(some),
             version(number),
-            WHOLE + some + b"\0",
-            WHOLE + WHOLE[len(HEADER) - 1 :],
-            WHOLE[chance.randrange(1, len(WHOLE)) :],
-            WHOLE[::-1],
-            WHOLE.decode("latin-1").encode("utf-16"),
-            WHOLE.hex().encode(),
-            WHOLE.replace(b"\n", b"\r\n"),
-            gzip.compress(WHOLE),
+            COMPLETE + some + b"\0",
+            COMPLETE + COMPLETE[len(HEADER) - 1 :],
+            COMPLETE[chance.randrange(1, len(COMPLETE)) :],
+            COMPLETE[::-1],
+            COMPLETE.decode("latin-1").encode("utf-16"),
+            COMPLETE.hex().encode(),
+            COMPLETE.replace(b"\n", b"\r\n"),
+            gzip.compress(COMPLETE),
             packed(some),
-            packed(WHOLE)[: chance.randrange(4, 40)],
+            packed(COMPLETE)[: chance.randrange(4, 40)],
             b"PK\3\4" + some,
             b"\x7fELF" + some,
             b'<?xml version="1.0"?>\n<report/>\n' * 20,
@@ -190,12 +190,12 @@ def test_five_hundred_plain_bad_inputs_are_refused(file: File, name: str) -> Non
 
 
 def test_damage_is_said_with_its_place(file: File) -> None:
-    with pytest.raises(ReportDamaged, match=f"is damaged at byte {len(WHOLE):,} of {len(WHOLE) + 1:,}: "):
-        precheck(file(WHOLE + b"\0"))
+    with pytest.raises(ReportDamaged, match=f"is damaged at byte {len(COMPLETE):,} of {len(COMPLETE) + 1:,}: "):
+        precheck(file(COMPLETE + b"\0"))
 
 
 def test_damage_has_the_id_of_the_failure_catalogue(file: File) -> None:
-    for path in (file(WHOLE[:-1]), file(wire.MAGIC), file(packed(WHOLE)[:-9], "x.ncu-repz")):
+    for path in (file(COMPLETE[:-1]), file(wire.MAGIC), file(packed(COMPLETE)[:-9], "x.ncu-repz")):
         with pytest.raises(ReportDamaged) as refused:
             precheck(path)
         assert refused.value.id == "NCU-CORRUPT"
@@ -216,14 +216,14 @@ def test_an_older_format_is_refused(file: File, number: int) -> None:
 
 
 def test_a_compressed_report_is_read_as_the_report_in_it(file: File) -> None:
-    assert precheck(file(packed(WHOLE), "x.ncu-repz")) == precheck(file(WHOLE))
+    assert precheck(file(packed(COMPLETE), "x.ncu-repz")) == precheck(file(COMPLETE))
 
 
 def test_a_report_must_be_compressed_as_its_name_says_since_nvidias_reader_goes_by_it(file: File) -> None:
     with pytest.raises(ReportUnreadable, match="is not compressed"):
-        precheck(file(WHOLE, "x.ncu-repz"))
+        precheck(file(COMPLETE, "x.ncu-repz"))
     with pytest.raises(ReportUnreadable, match="is a compressed report") as refused:
-        precheck(file(packed(WHOLE)))
+        precheck(file(packed(COMPLETE)))
     assert ".ncu-repz" in refused.value.hint
 
 
@@ -237,7 +237,7 @@ def test_a_compressed_report_that_is_cut_is_damaged(tmp_path_factory: pytest.Tem
 
 def test_what_unpacks_to_more_than_a_report_can_hold_is_refused_before_it_is_unpacked(file: File) -> None:
     with pytest.raises(ReportUnreadable, match="unpacks to more than"):
-        precheck(file(packed(WHOLE + bytes(10**9)), "x.ncu-repz"))
+        precheck(file(packed(COMPLETE + bytes(10**9)), "x.ncu-repz"))
 
 
 def test_ten_gigabytes_of_nothing_are_refused(file: File) -> None:
@@ -246,9 +246,9 @@ def test_ten_gigabytes_of_nothing_are_refused(file: File) -> None:
 
 
 def packed_zeros(size: int) -> bytes:
-    """A report with so many zeros behind it, compressed without ever being whole."""
+    """A report with so many zeros after it, compressed piece by piece."""
     compressor = zstandard.ZstdCompressor(level=1).compressobj()
-    parts = [compressor.compress(WHOLE)]
+    parts = [compressor.compress(COMPLETE)]
     parts += [compressor.compress(bytes(10**7)) for _ in range(size // 10**7)]
     return b"".join([*parts, compressor.flush()])
 
@@ -272,10 +272,10 @@ def test_deep_nesting_is_not_followed(file: File) -> None:
 
 
 def test_what_was_changed_after_it_was_sealed_is_refused_with_or_without_other_damage(file: File) -> None:
-    path = file(WHOLE)
+    path = file(COMPLETE)
     seal(path)
     assert precheck(path).results == 3
-    for changed in (WHOLE.replace(b"twice", b"twicf"), WHOLE[:-1]):
+    for changed in (COMPLETE.replace(b"twice", b"twicf"), COMPLETE[:-1]):
         path.write_bytes(changed)
         with pytest.raises(ReportDamaged, match="was changed after it was written"):
             precheck(path)
@@ -295,7 +295,7 @@ def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> N
 
 def test_links_are_followed_unless_they_go_round(file: File, tmp_path: Path) -> None:
     link, circle = tmp_path / "link", tmp_path / "circle"
-    link.symlink_to(file(WHOLE))
+    link.symlink_to(file(COMPLETE))
     circle.symlink_to(circle)
     assert precheck(link).results == 3
     with pytest.raises(ReportUnreadable, match="cannot be read"):
@@ -306,7 +306,7 @@ def test_a_file_that_may_not_be_read_is_refused(file: File, monkeypatch: pytest.
     def forbid(*_: object) -> NoReturn:
         raise PermissionError(13, "Permission denied")
 
-    path = file(WHOLE)
+    path = file(COMPLETE)
     monkeypatch.setattr(os, "open", forbid)
     with pytest.raises(ReportUnreadable, match="may not be read") as refused:
         precheck(path)
@@ -317,7 +317,7 @@ def test_a_file_that_fails_while_it_is_read_is_refused(file: File, monkeypatch: 
     def fail(*_: object, **__: object) -> NoReturn:
         raise OSError(5, "Input/output error")
 
-    path = file(WHOLE)
+    path = file(COMPLETE)
     monkeypatch.setattr(os, "fdopen", fail)
     with pytest.raises(ReportUnreadable, match="Input/output error"):
         precheck(path)
@@ -346,7 +346,7 @@ def test_a_report_that_there_is_no_room_for_is_refused(file: File, monkeypatch: 
     def full(*_: object) -> NoReturn:
         raise OSError(28, "No space left on device")
 
-    path = file(WHOLE)
+    path = file(COMPLETE)
     monkeypatch.setattr(os, "memfd_create", full)
     with pytest.raises(ReportUnreadable, match="does not fit into memory: No space left") as refused:
         precheck(path)
@@ -370,7 +370,7 @@ def test_a_cut_is_refused_or_shows_as_fewer_launches(file: File) -> None:
 
 
 def check_cuts(data: bytes, file: File) -> None:
-    """Cut at 320 even places: between two blocks a whole report with fewer launches remains, elsewhere damage."""
+    """Cut at 320 even places: between two blocks a complete report with fewer launches remains, elsewhere damage."""
     ends = {block.payload.end for block in wire.blocks(data)}
     for place in range(0, len(data), -(-len(data) // 320)):
         launches = launches_or_none(file(data[:place]))
@@ -391,7 +391,7 @@ def launches_or_none(path: Path) -> int | None:
 @given(st.data())
 @settings(max_examples=400)
 def test_changed_bytes_are_read_or_refused_but_never_crash(data: st.DataObject) -> None:
-    changed = bytearray(WHOLE)
+    changed = bytearray(COMPLETE)
     for _ in range(data.draw(st.integers(1, 8))):
         place = data.draw(st.integers(0, len(changed) - 1))
         old = data.draw(st.integers(0, 8))

@@ -63,14 +63,14 @@ def test_no_rights_are_left_and_none_can_be_had() -> None:
 
 
 @AS_ROOT
-def test_root_becomes_nobody() -> None:
+def test_root_becomes_user_nobody() -> None:
     found = state()
     assert found["users"] == [65534] * 3
     assert found["groups"] == [65534] * 3
 
 
 @AS_ROOT
-def test_root_that_cannot_become_anybody_goes_on_with_what_else_there_is() -> None:
+def test_root_that_cannot_change_its_user_is_confined_by_the_other_limits() -> None:
     # Without CAP_SETUID and CAP_SETGID, as in a container that has none.
     before = "for name in ('setgroups', 'setresgid', 'setresuid'): setattr(os, name, forbid)"
     forbid = "def forbid(*_): raise PermissionError(1, 'Operation not permitted')\n"
@@ -108,7 +108,7 @@ def test_more_time_is_not_given() -> None:
     assert -done.returncode == signal.SIGXCPU, "the signal says that it was the time, not the memory"
 
 
-def test_more_time_is_not_given_to_whoever_ignores_the_first_signal() -> None:
+def test_more_time_is_not_given_to_a_process_that_ignores_the_first_signal() -> None:
     done = confined("while True: pass", "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)", cpu_s=1)
     assert -done.returncode == signal.SIGKILL
 

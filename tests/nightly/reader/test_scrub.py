@@ -1,4 +1,4 @@
-"""A scrubbed report does not tell whose it was, and reads like the original in everything else."""
+"""A scrubbed report does not identify its maker, and is the same as the original in everything else."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_relative_names_of_source_files_remain(scrubbed: Scrub) -> None:
         pytest.param(b"listen on 127.0.0.1", b"listen on 127.0.0.1", id="what every machine has"),
     ],
 )
-def test_only_whole_quotations_in_a_source_text_are_overwritten(scrubbed: Scrub, written: bytes, read: bytes) -> None:
+def test_only_complete_quotations_in_a_source_are_overwritten(scrubbed: Scrub, written: bytes, read: bytes) -> None:
     assert values_of(scrubbed(one_launch(text=written)), SOURCE_TEXT) == [read]
 
 
