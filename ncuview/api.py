@@ -72,7 +72,7 @@ def run(
     A function is called once, in a new Python, and only what that call launches is profiled. It takes no arguments
     (``functools.partial`` gives it some), and what it returns or changes here is lost. One that can be imported by its
     name travels as that; a lambda, or a function of a script or a notebook cell, needs cloudpickle, the extra
-    ``ncuview[notebook]``. What lives on the GPU cannot travel: make it inside the function. See docs/library.md.
+    ``ncuview[notebook]``. What lives on the GPU cannot travel: make it inside the function. See docs/how-to/library.md.
 
     Args:
         target: A command as one string, as in a shell, or as its words, of which a first one that ends in .py is run by

@@ -31,7 +31,7 @@ def history(*targets: str | Path, rules: Sequence[Rule] | None = None) -> Histor
     """Set many reports beside each other: what each kernel took over commits, dates, ranks or GPUs.
 
     A file in a sub-folder belongs to the point that the sub-folder names, any other to the point of its own name. See
-    docs/ci.md for names that tell ranks apart.
+    docs/how-to/ci.md for names that tell ranks apart.
 
     Args:
         targets: Folders of reports or of JSON documents that ``ncuview analyze`` printed, or such files.
