@@ -22,6 +22,7 @@ from ncuview.metrics.names import NAMES as SHORT_NAMES
 from ncuview.metrics.quantities import QUANTITIES
 from ncuview.metrics.textbook import definitions
 from ncuview.profiling.ncu_failures import catalogue
+from ncuview.render.quantity_page import quantity_reference
 from ncuview.render.schemas import NAMES as DOCUMENTS
 from ncuview.render.schemas import schema
 from ncuview.render.text import json_text
@@ -34,7 +35,7 @@ def pages() -> Mapping[Path, str]:
     texts = {
         "commands.md": commands(),
         "rules.md": rules(),
-        "quantities.md": quantities(),
+        "quantities.md": quantity_reference(QUANTITIES.values(), SHORT_NAMES),
         "metrics.md": metrics(),
         "expressions.md": expressions(),
         "failures.md": failures(),
@@ -105,24 +106,6 @@ def rules() -> str:
             f"- **Limits**: {_flowing(text.docs.limits)}\n",
         ]
     return "\n".join(parts)
-
-
-def quantities() -> str:
-    """What expressions of rules read: quantities, and Nsight Compute's metrics under short names."""
-    rows = (
-        (f"`{each.name}`", each.unit, each.summary, ", ".join(f"`{name}`" for name in each.inputs or each.metrics))
-        for each in sorted(QUANTITIES.values(), key=lambda each: each.name)
-    )
-    short = ((f"`{name}`", f"`{metric}`") for name, metric in sorted(SHORT_NAMES.items()))
-    return "\n".join(
-        [
-            "# Quantities\n",
-            "What the expressions of rules may read. `ncuview metrics NAME` shows one of them.\n",
-            _table(("quantity", "unit", "meaning", "made of"), rows),
-            "## Short names of Nsight Compute's metrics\n",
-            _table(("name", "metric"), short),
-        ]
-    )
 
 
 def metrics() -> str:

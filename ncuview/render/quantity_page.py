@@ -1,4 +1,4 @@
-"""Plain-text pages of quantities: what rules can read, with unit, inputs, and ncu's metrics underneath."""
+"""Plain-text and Markdown pages of quantities: what rules can read, with unit, inputs, and ncu's metrics underneath."""
 
 from __future__ import annotations
 
@@ -23,6 +23,23 @@ def quantity_list(quantities: Iterable[Quantity], names: Mapping[str, str], widt
 def quantity_page(quantity: Quantity, width: int) -> str:
     """Everything about one quantity; names are never broken, so that they can be copied."""
     return "\n".join(_page_lines(quantity, width)) + "\n"
+
+
+def quantity_reference(quantities: Iterable[Quantity], names: Mapping[str, str]) -> str:
+    """The reference page in Markdown: a table of the quantities, and one of the metrics' short names."""
+    lines = [
+        "# Quantities",
+        "",
+        "What the expressions of rules may read. `ncuview metrics NAME` shows one of them.",
+        "",
+    ]
+    lines += ["| quantity | unit | meaning | made of |", "| --- | --- | --- | --- |"]
+    for each in _sorted(quantities):
+        made_of = ", ".join(f"`{name}`" for name in each.inputs or each.metrics)
+        lines.append(f"| `{each.name}` | {each.unit} | {each.summary} | {made_of} |")
+    lines += ["", "## Short names of Nsight Compute's metrics", "", "| name | metric |", "| --- | --- |"]
+    lines += [f"| `{short}` | `{metric}` |" for short, metric in sorted(names.items())]
+    return "\n".join(lines) + "\n"
 
 
 def _sorted(quantities: Iterable[Quantity]) -> list[Quantity]:
