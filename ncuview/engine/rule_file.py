@@ -18,10 +18,11 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ncuview.base.errors import RuleFileError, UnknownRule
-from ncuview.base.expression import Expression, compile_expression
+from ncuview.base.expression import Expression, compile_expression, suggestion
 from ncuview.base.paths import shipped
 from ncuview.base.toml_file import toml_of
 from ncuview.engine.rule_packs import with_packs
+from ncuview.engine.static_subjects import BYTES_IN_FLIGHT, SUBJECTS
 from ncuview.engine.template import Template, compile_template
 from ncuview.gpus import FIGURE_NAMES
 from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS
@@ -95,6 +96,18 @@ class WhereTexts(_Part):
     among: Literal["load", "global_load", "global_store", "atomic", "local"] | None = None
 
 
+class StaticTexts(_Part):
+    """What machine code shows of the rule's subject without counters: a search, conditions and a phrase."""
+
+    subject: Text
+    """A name of ``static_subjects.SUBJECTS``."""
+    counts: Text
+    """What ``{n}`` in the phrase counts, in the singular."""
+    when: list[Text] = []
+    """Conditions over the values of the subject, thresholds and ``gpu.bytes_in_flight``."""
+    finding: Text
+
+
 class MessageTexts(_Part):
     """What is said for each outcome that a rule can reach by itself."""
 
@@ -157,9 +170,19 @@ class RuleFile(_Part):
     effects: Annotated[dict[str, Text | dict[str, Text]], Field(min_length=1)]
     """Named effect -> what the change leaves of it; ``added`` holds the work that it brings. See speedup/effects.py."""
     where: WhereTexts | None = None
+    static: StaticTexts | None = None
     message: MessageTexts
     fix: Annotated[list[FixRegions], Field(min_length=1)]
     example: Annotated[list[Example], Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class StaticJudgement:
+    """A ``[static]`` table with its conditions and its phrase compiled."""
+
+    texts: StaticTexts
+    holds: Expression
+    finding: Template
 
 
 @dataclass(frozen=True)
@@ -178,6 +201,7 @@ class Rule:
         latency_hidden: The share of the launch's latency that the change removes, 0..1.
         time_left: The share of the time that is left at least.
         waste: What each source line adds to the waste, over the metrics of instructions; None when lines cannot say.
+        static: What machine code shows of the subject without counters; None where it shows nothing.
     """
 
     path: Path
@@ -192,6 +216,7 @@ class Rule:
     latency_hidden: Expression
     time_left: Expression
     waste: Expression | None
+    static: StaticJudgement | None
     finding: Template
     check: Template
     passed: Template
@@ -339,6 +364,14 @@ class _Checker:
                 raise self.complain(f"{key}.{effect}", f"no such effect; known: {', '.join(known)}")
         return {effect: self.expression(f"{key}.{effect}", text, names) for effect, text in texts.items()}
 
+    def static(self, texts: StaticTexts, parameters: Iterable[str]) -> StaticJudgement:
+        if texts.subject not in SUBJECTS:
+            close = suggestion(texts.subject, SUBJECTS)
+            raise self.complain("static.subject", f"no subject {texts.subject!r} in machine code{close}")
+        names = SUBJECTS[texts.subject].names
+        holds = self.expression("static.when", _all(texts.when or ["1"]), {*names, *parameters, BYTES_IN_FLIGHT})
+        return StaticJudgement(texts, holds, self.template("static.finding", texts.finding, {*names, "n"}))
+
 
 def _parameters(text: RuleFile) -> dict[str, Parameter]:
     thresholds = {f"threshold.{name}": parameter for name, parameter in text.thresholds.items()}
@@ -399,6 +432,7 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
         latency_hidden=hidden,
         time_left=time_left,
         waste=check.expression("where.waste", text.where.waste, OF_INSTRUCTIONS) if text.where else None,
+        static=check.static(text.static, _parameters(text)) if text.static else None,
         finding=finding,
         check=to_check,
         passed=passed,

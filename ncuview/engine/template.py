@@ -26,7 +26,7 @@ class Template:
     _parts: tuple[tuple[str, str | None, str], ...] = field(repr=False)
     """Text, the name whose value follows it, and how that is formatted."""
 
-    def fill(self, values: Mapping[str, float]) -> str:
+    def fill(self, values: Mapping[str, float | str]) -> str:
         """The message with each name replaced by its formatted value."""
         return "".join(
             text if name is None else f"{text}{format(values[name], spec)}" for text, name, spec in self._parts

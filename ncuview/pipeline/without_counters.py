@@ -270,7 +270,7 @@ def _code_of(launch: Launch, compiled: Compiled) -> KernelFacts:
 
 
 def _facts(code: KernelCode, launch: Launch | None, line: LineReader) -> KernelFacts:
-    from ncuview.engine.static_facts import spilled_bytes
+    from ncuview.engine.static_subjects import spilled_bytes
     from ncuview.metrics.occupancy import best_occupancy, occupancy
 
     if launch:
@@ -301,16 +301,15 @@ def _subjects(code: KernelCode, line: LineReader) -> tuple[RuleSubject, ...]:
     from ncuview.engine.rule_file import load_rules
     from ncuview.engine.static_facts import code_facts
 
-    rules = {rule.text.name: rule.text for rule in load_rules()}
     return tuple(
         RuleSubject(
-            rule=RuleId(rules[fact.rule].code, fact.rule),
-            optimization=rules[fact.rule].optimization,
+            rule=RuleId(fact.rule.text.code, fact.rule.text.name),
+            optimization=fact.rule.text.optimization,
             says=fact.says,
             in_loop=fact.in_loop,
             where=_where([code.places[at] for at in fact.positions], line),
         )
-        for fact in code_facts(code.code, code.places)
+        for fact in code_facts(code.code, code.places, load_rules())
     )
 
 

@@ -15,7 +15,7 @@ from ncuview.catalogue.compiler import compile_kernel
 from ncuview.catalogue.kernels import find_kernel, launch_of
 from ncuview.catalogue.machine_code import KernelCode, code_of_cubin, code_of_program
 from ncuview.catalogue.recorded import recorded_report
-from ncuview.engine.static_facts import spilled_bytes
+from ncuview.engine.static_subjects import spilled_bytes
 from ncuview.metrics.instruction_table import executed_by_launch
 from ncuview.profiling.machine import find_nvcc
 from ncuview.reader.line_table import LineTable, Row

@@ -65,7 +65,7 @@ OWN_NAMES = {("thresholds",), ("prediction",)}
 def is_required(at: Path_) -> bool:
     """Not optional, and not a name that the rule chose itself."""
     own = at[:-1] in OWN_NAMES
-    return not own and not any(at[:end][-1] in OPTIONAL for end in range(1, len(at) + 1))
+    return not own and at != ("static",) and not any(at[:end][-1] in OPTIONAL for end in range(1, len(at) + 1))
 
 
 REQUIRED = [at for at in keys_of(RULE) if is_required(at)]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ncuview import load_rules
-from ncuview.engine import static_facts as module
-from ncuview.engine.static_facts import CodeFact, code_facts, spilled_bytes
+from ncuview.base.errors import RuleFileError
+from ncuview.engine.rule_file import load_rule
+from ncuview.engine.static_facts import CodeFact, code_facts
+from ncuview.engine.static_subjects import SUBJECTS, spilled_bytes
 from ncuview.metrics.instruction_table import executed_by_launch
 from ncuview.sass.code import Code
 from tests.profiles import recorded_profile
@@ -22,28 +26,14 @@ def code(*lines: str) -> Code:
 def facts(*lines: str, places: dict[int, int] | None = None) -> dict[str, CodeFact]:
     """Rule -> what the code shows; ``places`` gives instructions a source line."""
     known = places or {}
-    found = code_facts(code(*lines), [("k.cu", known.get(at, 0)) for at in range(len(lines))])
-    assert len({fact.rule for fact in found}) == len(found)
-    return {fact.rule: fact for fact in found}
+    found = code_facts(code(*lines), [("k.cu", known.get(at, 0)) for at in range(len(lines))], load_rules())
+    assert len({fact.rule.text.name for fact in found}) == len(found)
+    return {fact.rule.text.name: fact for fact in found}
 
 
 def looped(*lines: str, filler: int = 16) -> tuple[str, ...]:
     """The lines in a loop that is too long to be a rolled one."""
     return (*lines, *["NOP"] * filler, "@P0 BRA 0x0", EXIT)
-
-
-def threshold(rule: str, name: str) -> float:
-    [found] = [each.text.thresholds for each in load_rules() if each.text.name == rule]
-    return found[name].value
-
-
-def test_code_is_judged_by_the_thresholds_of_the_rules_that_judge_it_with_counters() -> None:
-    for rule in ("little-work-per-thread", "serialized-loads"):
-        (found,) = (each for each in load_rules() if each.text.name == rule)
-        assert "gpu.bytes_in_flight" in found.gpu_figures
-        assert threshold(rule, "loads") == module._FEW_LOADS
-    least = threshold("loop-overhead", "overhead")
-    assert 3 / module._ROLLED >= least > 3 / (module._ROLLED + 1)
 
 
 @pytest.mark.parametrize(
@@ -60,13 +50,13 @@ def test_code_is_judged_by_the_thresholds_of_the_rules_that_judge_it_with_counte
         ("instructions", "divideByAnything", "integer-division", "by a number known at run time, in a loop"),
         ("instructions", "preciseSine", "precise-function", "instructions more than their fast forms take, in a loop"),
         ("instructions", "powersByFunction", "power-function", "340 instructions more than those take"),
-        ("instructions", "loopRolled", "loop-overhead", "instructions a turn, three of which count, compare and jump"),
+        ("instructions", "loopRolled", "loop-overhead", "instructions an iteration, of which the counter"),
         ("instructions", "mul24", "short-integer-masks", "masks of the low 24 bits"),
-        ("instructions", "mayAlias", "reload-after-store", "from an address that stays the same, beside stores"),
+        ("instructions", "mayAlias", "reload-after-store", "from an address that stays the same, although"),
         ("access_patterns", "load_aos", "array-of-structures", "8 loads of one field of larger elements"),
         ("access_patterns", "load_aos_all_fields", "split-access", "of neighbouring fields, where"),
         ("access_patterns", "gather_fields", "gathered-fields", "through an index that served a load before"),
-        ("atomics", "add_half", "swap-loop", "repeated until nobody came between, in a loop"),
+        ("atomics", "add_half", "swap-loop", "repeated until no other thread came between, in a loop"),
         ("reduction", "reduce_v3", "shared-memory-exchange", "of sums in shared memory, and no exchange between lanes"),
         ("transpose", "copyRow", "little-work-per-thread", "asks global memory for 4 bytes at most before it waits"),
         ("texture", "transformKernel_global", "scattered-image-load", "at coordinates that were computed as floats"),
@@ -86,7 +76,7 @@ def test_code_is_judged_by_the_thresholds_of_the_rules_that_judge_it_with_counte
             "calibration",
             "l2Scatter",
             "uncoalesced-global-store",
-            "5 stores by neighbouring threads that are 32 bytes apart",
+            "5 stores by neighbouring threads that are 32 bytes apart or more",
         ),
     ],
 )
@@ -94,7 +84,10 @@ def test_the_textbooks_bad_examples_show_what_they_are_about(family: str, kernel
     profile = recorded_profile(family)
     launch = profile.launches.index[profile.launches["kernel"] == kernel][0]
     rows = executed_by_launch(profile)[launch]
-    found = {fact.rule: fact for fact in code_facts(rows.code, list(zip(rows.files, rows.lines.tolist(), strict=True)))}
+    found = {
+        fact.rule.text.name: fact
+        for fact in code_facts(rows.code, list(zip(rows.files, rows.lines.tolist(), strict=True)), load_rules())
+    }
     assert says in found[rule].says
 
 
@@ -123,19 +116,15 @@ def test_their_cures_do_not(family: str, kernel: str, rule: str) -> None:
     launch = profile.launches.index[profile.launches["kernel"] == kernel][0]
     rows = executed_by_launch(profile)[launch]
     places = list(zip(rows.files, rows.lines.tolist(), strict=True))
-    assert rule not in {fact.rule for fact in code_facts(rows.code, places)}
+    assert rule not in {fact.rule.text.name for fact in code_facts(rows.code, places, load_rules())}
 
 
-def test_every_fact_is_of_a_rule_that_there_is() -> None:
-    rules = {rule.text.name for rule in load_rules()}
-    for family in ("access_patterns", "atomics", "instructions", "reduction", "texture", "transpose"):
-        for rows in executed_by_launch(recorded_profile(family)).values():
-            places = list(zip(rows.files, rows.lines.tolist(), strict=True))
-            assert {fact.rule for fact in code_facts(rows.code, places)} <= rules
+def test_every_subject_is_one_of_a_rule() -> None:
+    assert {rule.static.texts.subject for rule in load_rules() if rule.static} == SUBJECTS.keys()
 
 
 def test_code_without_anything_shows_nothing() -> None:
-    assert code_facts(Code((), ()), []) == ()
+    assert code_facts(Code((), ()), [], load_rules()) == ()
     assert facts("MOV R0, R1", EXIT) == {}
 
 
@@ -171,7 +160,7 @@ LANE = ("S2R R3, SR_TID.X", "LDC.64 R8, c[0x0][0x210]")
         (
             ("IMAD.WIDE R2, R3, 0x40, R8", "LDG.E R4, desc[UR4][R2.64]"),
             "uncoalesced-global-load",
-            "1 load by neighbouring threads that are 64 bytes apart",
+            "1 load by neighbouring threads that are 64 bytes apart or more",
         ),
         (
             (
@@ -181,7 +170,7 @@ LANE = ("S2R R3, SR_TID.X", "LDC.64 R8, c[0x0][0x210]")
                 "STG.E desc[UR4][R6.64], R4",
             ),
             "uncoalesced-global-store",
-            "2 stores by neighbouring threads that are 32 to 64 bytes apart",
+            "2 stores by neighbouring threads that are 32 bytes apart or more",
         ),
         (
             ("SHF.L.U32 R3, R3, 0x3, RZ", "STS [R3], R9"),
@@ -212,20 +201,26 @@ def test_accesses_that_may_be_fine_are_none(lines: tuple[str, ...]) -> None:
 
 def test_double_arithmetic_between_conversions_is_counted() -> None:
     found = facts("F2F.F64.F32 R8, R7", "DFMA R8, R8, R10, R2", "F2F.F32.F64 R8, R8", EXIT)["double-in-float-code"]
-    assert found.says == "2 conversions between single and double precision, 1 instruction of double arithmetic"
+    assert found.says == "2 conversions between single and double precision, and 1 of double arithmetic"
     assert found.positions == (0, 2)
 
 
 def test_what_is_in_a_loop_is_said_and_comes_first() -> None:
     mask = "LOP3.LUT R2, R3, 0xffffff, RZ, 0xc0, !PT"
-    found = code_facts(code(*looped(mask)[:-1], "LDL R4, [R7]", EXIT), [("", 0)] * 20)
-    assert [(fact.rule, fact.in_loop) for fact in found] == [("short-integer-masks", True), ("local-array", False)]
+    found = code_facts(code(*looped(mask)[:-1], "LDL R4, [R7]", EXIT), [("", 0)] * 20, load_rules())
+    assert [(fact.rule.text.name, fact.in_loop) for fact in found] == [
+        ("short-integer-masks", True),
+        ("local-array", False),
+    ]
     assert found[0].says == "1 mask of the low 24 bits, as __mul24 has them, in a loop"
 
 
 def test_a_short_loop_is_named_by_its_length() -> None:
     found = facts("IADD3 R0, R0, 0x1, RZ", "ISETP.LT.AND P0, PT, R0, R5, PT", "@P0 BRA 0x0", EXIT)["loop-overhead"]
-    assert found.says == "a loop of 3 instructions a turn, three of which count, compare and jump"
+    assert (
+        found.says
+        == "a loop of 3 instructions an iteration, of which the counter, the comparison and the jump are three"
+    )
     assert found.in_loop
     assert found.positions == (2,)
 
@@ -288,3 +283,11 @@ def test_sums_in_shared_memory_are_told_where_no_lane_shuffles() -> None:
     update = ("LDS R2, [R4]", "FADD R2, R2, R3", "STS [R4], R2")
     assert facts(*update, EXIT)["shared-memory-exchange"].says.startswith("1 update of sums in shared memory")
     assert "shared-memory-exchange" not in facts(*update, "SHFL.DOWN PT, R2, R3, 0x1, 0x1f", EXIT)
+
+
+def test_a_subject_that_there_is_not_is_refused_with_the_closest(tmp_path: Path) -> None:
+    [rule] = [each for each in load_rules() if each.text.name == "uniform-global-load"]
+    file = tmp_path / rule.path.name
+    file.write_text(rule.path.read_text().replace('subject = "uniform_loads"', 'subject = "uniform_load"'))
+    with pytest.raises(RuleFileError, match=r"static\.subject: no subject 'uniform_load' .*uniform_loads"):
+        load_rule(file)
