@@ -1,4 +1,7 @@
-"""Write the pages and schemas of docs/reference from the code: ``python -m docs.generate``."""
+"""Write the pages and schemas of docs/reference from the code: ``python -m docs.generate``.
+
+Parts of docs/how-to/write-a-rule.md stand between ``<!-- NAME: ... -->`` and ``<!-- end -->``.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import ast
 import inspect
 import json
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,8 +21,9 @@ from ncuview.base import errors, expression
 from ncuview.base.errors import NcuviewError
 from ncuview.base.expression import ARITHMETIC, COMPARISONS, FUNCTIONS, UNARY, compile_expression
 from ncuview.cli.app import INTERNAL_ERROR, app
-from ncuview.engine.rule_file import shipped_rules
+from ncuview.engine.rule_file import OPTIMIZATIONS, shipped_rules
 from ncuview.metrics.names import NAMES as SHORT_NAMES
+from ncuview.metrics.names import OF_INSTRUCTIONS
 from ncuview.metrics.quantities import QUANTITIES
 from ncuview.metrics.textbook import definitions
 from ncuview.profiling.ncu_failures import catalogue
@@ -26,8 +31,11 @@ from ncuview.render.quantity_page import quantity_reference
 from ncuview.render.schemas import NAMES as DOCUMENTS
 from ncuview.render.schemas import schema
 from ncuview.render.text import json_text
+from ncuview.speedup.effects import ADDED, EFFECTS, LATENCY_HIDDEN, TIME_LEFT
 
-REFERENCE = Path(__file__).resolve().parent / "reference"
+DOCS = Path(__file__).resolve().parent
+REFERENCE = DOCS / "reference"
+_WIDTH = 120
 
 
 def pages() -> Mapping[Path, str]:
@@ -35,14 +43,38 @@ def pages() -> Mapping[Path, str]:
     texts = {
         "commands.md": commands(),
         "rules.md": rules(),
-        "quantities.md": quantity_reference(QUANTITIES.values(), SHORT_NAMES),
+        "quantities.md": quantity_reference(QUANTITIES.values(), SHORT_NAMES, OF_INSTRUCTIONS),
         "metrics.md": metrics(),
         "expressions.md": expressions(),
         "failures.md": failures(),
         "json.md": json_documents(),
         **{f"{name}.schema.json": json_text(schema(name)) for name in DOCUMENTS},
     }
-    return {REFERENCE / name: text for name, text in texts.items()}
+    return {**{REFERENCE / name: text for name, text in texts.items()}, **how_to_write_a_rule()}
+
+
+def how_to_write_a_rule() -> Mapping[Path, str]:
+    """The page that leads to a rule, with the optimizations and effects that there are."""
+    page = DOCS / "how-to" / "write-a-rule.md"
+    text = page.read_text(encoding="utf-8")
+    for name, part in (("optimizations", _optimizations()), ("effects", _effects())):
+        marked = re.compile(rf"(<!-- {name}: [^\n]* -->\n).*?(<!-- end -->)", re.DOTALL)
+        text = marked.sub(rf"\g<1>{part}\g<2>", text)
+    return {page: text}
+
+
+def _optimizations() -> str:
+    return textwrap.fill(", ".join(f"`{word}`" for word in OPTIMIZATIONS) + ".", _WIDTH) + "\n"
+
+
+def _effects() -> str:
+    rows = ((f"`{name}`", ", ".join(units)) for name, units in EFFECTS.items())
+    added = ", ".join(f"`{name}`" for name in ADDED)
+    others = (
+        f"`{LATENCY_HIDDEN}` is the share of the waiting that goes away, `{TIME_LEFT}` the share of the time that is "
+        f"left at least, and a table `[effects.added]` holds work that the change adds, of warps: {added}."
+    )
+    return f"{_table(('effect: share left', 'of the work of'), rows)}\n{textwrap.fill(others, _WIDTH)}\n"
 
 
 def commands() -> str:

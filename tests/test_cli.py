@@ -20,6 +20,7 @@ import pytest
 
 from ncuview import __version__
 from ncuview.base.paths import shipped
+from ncuview.metrics.names import OF_INSTRUCTIONS
 from ncuview.metrics.quantities import QUANTITIES
 from ncuview.reader.precheck import read_report
 from ncuview.reader.scrub import scrub
@@ -729,10 +730,22 @@ def test_a_quantity_of_rules_is_defined_and_a_short_name_too() -> None:
     assert_failed(ncuview("metrics", "own_wait"), 2, "own_waits")
 
 
+def test_metrics_of_instructions_and_names_that_nvprof_has_too_are_answered() -> None:
+    assert ncuview("metrics", "samples_wait").out.startswith(
+        "samples_wait: smsp__pcsamp_warps_issue_stalled_wait, of each"
+    )
+    assert_failed(ncuview("metrics", "sampels_wait"), 2, "samples_wait")
+    both = ncuview("metrics", "stall_wait").out
+    assert both.startswith("stall_wait (ncuview)\n")
+    assert "\n\nstall_wait, a quantity that rules read\n" in both
+    assert "is divided by the sum over all 19 reasons" in both
+
+
 def test_all_quantities_are_listed() -> None:
     ended = ncuview("metrics", "--quantities")
     assert (ended.code, ended.err) == (0, "")
     assert all(f"{name} (" in ended.out or f"{name}:" in ended.out for name in QUANTITIES)
+    assert all(f"\n{name}: {metric}" in ended.out for name, metric in OF_INSTRUCTIONS.items())
 
 
 def test_the_version_is_told() -> None:

@@ -26,8 +26,6 @@ pytestmark = pytest.mark.checkout
 
 PENDING = {f"validation/{name}.md" for name in ("accuracy", "held-out", "predicted-and-measured")}
 """Pages that links name before they are moved to their place."""
-UNMARKED = {"write-a-rule.md"}
-"""Pages whose commands are neither run nor parsed yet."""
 KILOBYTES = 150
 WORDS = {"README.md": 800, "ARCHITECTURE.md": 1600}
 
@@ -71,7 +69,7 @@ def test_every_command_exists(page: Path) -> None:
 
 @together("page", handwritten(), name=name_of)
 def test_every_block_names_its_language(page: Path) -> None:
-    assert page.name in UNMARKED or all(token.info for token in tokens(page) if token.type == "fence")
+    assert all(token.info for token in tokens(page) if token.type == "fence")
 
 
 @pytest.mark.parametrize("words", ["ncuview analize x", "ncuview analyze --no-such-option x", "ncuveiw analyze x"])

@@ -7,6 +7,7 @@ The command line prints message, id and hint and leaves with the exit code, whic
     NcuviewError
       ├ UsageError              2   what the user typed: UnknownKernel, UnknownFamily, UnknownRule, UnknownMetric,
       │                             TableError, BudgetError, BaselineError, PluginError
+      ├ QuantityError           2   a function of ``metrics/quantities`` that cannot be a quantity
       ├ RuleFileError           2   a rule file or kernel file: UnsafeExpression, UnsafeTemplate, KernelFileError
       ├ ReportError             3   no usable data: ReportUnreadable, ReportDamaged, ReportEmpty, NothingProfiled
       ├ NotComparable           4   two profiles that cannot be set beside each other: BaselineMissing
@@ -76,6 +77,12 @@ class BaselineError(UsageError):
 
 class PluginError(UsageError):
     """What an installed package adds to ncuview cannot be used; the message names entry point and package."""
+
+
+class QuantityError(NcuviewError):
+    """The function of a quantity cannot be used; the message names file, line, quantity and parameter."""
+
+    exit_code = 2
 
 
 class RuleFileError(NcuviewError):

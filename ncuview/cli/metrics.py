@@ -18,19 +18,23 @@ def metrics(
     ] = False,
 ) -> None:
     """Define a metric of the textbooks or a quantity of rules in Nsight Compute's terms, or list them all."""
-    from ncuview.metrics.names import NAMES
+    from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS
     from ncuview.metrics.quantities import QUANTITIES
     from ncuview.metrics.textbook import definition, definitions
     from ncuview.render.metric_page import metric_list, metric_page
-    from ncuview.render.quantity_page import quantity_list, quantity_page
+    from ncuview.render.quantity_page import metric_of_instructions_page, quantity_list, quantity_page
 
     if quantities:
-        print_text(quantity_list(QUANTITIES.values(), NAMES, width()))
+        print_text(quantity_list(QUANTITIES.values(), NAMES, OF_INSTRUCTIONS, width()))
     elif name is None:
         print_text(metric_list(definitions().values(), width()))
-    elif name in QUANTITIES and name not in definitions():
+    elif name in definitions() and name in QUANTITIES:  # nvprof's stall_wait is in %, the quantity a share
+        print_text(f"{metric_page(definition(name), width())}\n{quantity_page(QUANTITIES[name], width())}")
+    elif name in QUANTITIES:
         print_text(quantity_page(QUANTITIES[name], width()))
     elif name in NAMES and name not in definitions():
         print_text(f"{name}: {NAMES[name]}\n")
+    elif name in OF_INSTRUCTIONS:
+        print_text(metric_of_instructions_page(name, OF_INSTRUCTIONS[name], width()))
     else:
-        print_text(metric_page(definition(name, also=(*QUANTITIES, *NAMES)), width()))
+        print_text(metric_page(definition(name, also=(*QUANTITIES, *NAMES, *OF_INSTRUCTIONS)), width()))

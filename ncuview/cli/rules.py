@@ -51,6 +51,8 @@ def check_rules(
             print_text(f"    {each}\n")
         for each in check.to_ship:
             print_text(f"    to ship: {each}\n")
+        for each in check.notes:
+            print_text(f"    note: {each}\n")
     if wrong := sum(bool(check.wrong) for check in checks):
         raise RuleFileError(f"{wrong} of {len(checks)} rules do not keep what they claim")
 

@@ -37,6 +37,9 @@ def region(reference: str, beside: Path) -> str:
     try:
         begin, end = marks["begin", name], marks["end", name]
     except KeyError as error:
-        raise RuleFileError(f"{beside}: fix: no region {name!r} in {path}") from error
+        known = sorted(region for edge, region in marks if edge == "begin")
+        problem = f"no region {name!r} in {path}" if name else f"{path} without a region: write {path}#NAME"
+        regions = f"; its regions: {', '.join(known)}" if known else "; it has no `// ncuview: begin NAME`"
+        raise RuleFileError(f"{beside}: fix: {problem}{regions}") from error
     inner = [line for line in lines[begin + 1 : end] if not _MARK.match(line)]
     return textwrap.dedent("\n".join(inner)).strip("\n")

@@ -17,15 +17,16 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ncuview.base.errors import RuleFileError, UnknownRule
+from ncuview.base.errors import RuleFileError, UnknownRule, UnsafeExpression
 from ncuview.base.expression import Expression, compile_expression, suggestion
 from ncuview.base.paths import shipped
 from ncuview.base.toml_file import toml_of
+from ncuview.engine.regions import region
 from ncuview.engine.rule_packs import with_packs
 from ncuview.engine.static_subjects import BYTES_IN_FLIGHT, SUBJECTS
 from ncuview.engine.template import Template, compile_template
 from ncuview.gpus import FIGURE_NAMES
-from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS
+from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS, in_words
 from ncuview.metrics.quantities import QUANTITIES, metrics_of
 from ncuview.records.diagnosis import Optimization
 from ncuview.speedup import effects as effect_names
@@ -45,6 +46,9 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
 _OBVIOUS = frozenset({0.0, 1.0, 2.0, 32.0, 100.0})
 """Numbers that need no source: nothing, all, a pair, the threads of a warp or bytes of a sector, a percentage."""
 _PARAMETER = re.compile(r"\b(?:threshold|prediction)\.\w+")
+_COMPLETE = "instructions/INST001-loop-overhead.toml"
+"""A shipped rule that shows what a rule file needs."""
+_NOT_OF_LAUNCHES = "{} is a metric of each instruction, which waste and instruction quantities read."
 _PER_CYCLE = "sm_cycles"
 """What added work is set against."""
 
@@ -90,7 +94,7 @@ class EvidenceTexts(_Part):
 
 
 class WhereTexts(_Part):
-    """Which lines carry the waste: arithmetic over metrics that ncu attributes to instructions, under ncu's names."""
+    """Which lines carry the waste: arithmetic over the metrics of each instruction (``names.OF_INSTRUCTIONS``)."""
 
     waste: Text
     among: Literal["load", "global_load", "global_store", "atomic", "local"] | None = None
@@ -272,7 +276,8 @@ def load_rule(path: Path) -> Rule:
     try:
         text = RuleFile.model_validate(content)
     except ValidationError as error:
-        raise RuleFileError(f"{path}: {_first_problem(error)}", hint="`ncuview rules` shows complete ones.") from error
+        hint = f"A complete rule file is {shipped('rules') / _COMPLETE}"
+        raise RuleFileError(f"{path}: {_first_problem(error)}", hint=hint) from error
     return _compiled(path, text)
 
 
@@ -314,7 +319,17 @@ def _of_folder(folder: Path) -> list[Rule]:
     if not rules:
         what = "holds no rules" if folder.is_dir() else "is no folder"
         raise RuleFileError(f"{folder} {what}", hint="Rules are files <category>/<CODE>-<name>.toml below a folder.")
+    if folder != shipped("rules"):  # what the shipped rules show is tested, and they are loaded for each answer
+        _check_regions(rules)
     return rules
+
+
+def _check_regions(rules: Iterable[Rule]) -> None:
+    """Refuse a fix that shows a region which does not exist."""
+    for rule in rules:
+        for fix in rule.text.fix:
+            for shown in filter(None, (fix.before, fix.after)):
+                region(shown, rule.path)
 
 
 def find_rule(rules: Iterable[Rule], wanted: str) -> Rule:
@@ -348,7 +363,19 @@ class _Checker:
         try:
             return compile_expression(text, names, dotted=names is not None)
         except RuleFileError as error:
-            raise type(error)(f"{self._path}: {key}: {error}") from error
+            used = [name for name in OF_INSTRUCTIONS if names is not None and re.search(rf"\b{name}\b", text)]
+            hint = _NOT_OF_LAUNCHES.format(used[0]) if used else ""
+            raise type(error)(f"{self._path}: {key}: {error}", hint=hint) from error
+
+    def waste(self, key: str, text: str) -> Expression:
+        expression = self.expression(key, text, None)
+        for name in sorted(expression.names - OF_INSTRUCTIONS.keys()):
+            what = "is a number of the launch" if name in QUANTITIES or name in NAMES else "is unknown"
+            raise UnsafeExpression(
+                f"{self._path}: {key}: {name!r} {what}{suggestion(name, OF_INSTRUCTIONS)}",
+                hint=f"waste reads metrics of each instruction: {in_words(OF_INSTRUCTIONS)}.",
+            )
+        return expression
 
     def template(self, key: str, text: str, names: Iterable[str]) -> Template:
         try:
@@ -431,7 +458,7 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
         added=added,
         latency_hidden=hidden,
         time_left=time_left,
-        waste=check.expression("where.waste", text.where.waste, OF_INSTRUCTIONS) if text.where else None,
+        waste=check.waste("where.waste", text.where.waste) if text.where else None,
         static=check.static(text.static, _parameters(text)) if text.static else None,
         finding=finding,
         check=to_check,

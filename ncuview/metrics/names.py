@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ncuview.metrics.units import UNITS
 
@@ -84,6 +84,7 @@ NAMES: Mapping[str, str] = {
 """Short name of a launch's metric -> Nsight Compute's name. Names that end in
 ``_pct`` are in % of the peak; times are in ns."""
 
+OF_SAMPLES = "samples_"
 OF_INSTRUCTIONS: Mapping[str, str] = {
     "executions": "inst_executed",
     "threads": "thread_inst_executed",
@@ -93,7 +94,13 @@ OF_INSTRUCTIONS: Mapping[str, str] = {
     "sectors_ideal": "memory_l2_theoretical_sectors_global_ideal",
     "wavefronts": "memory_l1_wavefronts_shared",
     "wavefronts_ideal": "memory_l1_wavefronts_shared_ideal",
-    **{f"samples_{reason}": metric for reason, metric in SAMPLES.items()},
+    **{f"{OF_SAMPLES}{reason}": metric for reason, metric in SAMPLES.items()},
 }
 """Short name of a metric of each instruction -> Nsight Compute's name. Sectors and tag requests are those of global
 accesses, wavefronts those of shared memory; ``threads`` are on, ``active_threads`` are not predicated off either."""
+
+
+def in_words(of_instructions: Iterable[str]) -> str:
+    """These metrics of each instruction in a sentence; the reasons of samples are one word."""
+    short = dict.fromkeys(f"{OF_SAMPLES}REASON" if name.startswith(OF_SAMPLES) else name for name in of_instructions)
+    return ", ".join(short)

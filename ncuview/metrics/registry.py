@@ -12,19 +12,25 @@ Inputs of a ``quantity`` are other quantities and the metrics of ``names``: floa
 NaN where it is unknown. Inputs of an ``instruction_quantity`` are those of one launch: its machine code (``code``), the
 source line of each instruction (``places``), and the metrics of each instruction (``names.OF_INSTRUCTIONS``). NaN for
 launches without machine code, or without one of those metrics. ``launches`` gives a ``quantity`` all of them.
+
+A mistake in such a function raises a ``QuantityError`` that names file, line, quantity and parameter: when the function
+is registered, once all are (``check_inputs``), or when it is computed.
 """
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from inspect import getdoc
+from inspect import getdoc, signature
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS
+from ncuview.base.errors import NcuviewError, QuantityError
+from ncuview.base.expression import suggestion
+from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS, in_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +44,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _OF_CODE = ("code", "places")
 """Inputs of instruction quantities that are no metrics of ncu."""
-_WHOLE = "launches"
+_OURS = "If this function is not yours, that is a bug of ncuview; please report it."
+ALL_LAUNCHES = "launches"
+"""The parameter that gives a ``quantity`` the launches themselves."""
 
 
 class Launches(Protocol):
@@ -70,18 +78,22 @@ class Quantity:
         name: As rules write it.
         unit: Of its values; empty for counts without one.
         summary: What it is, in one sentence.
+        details: What else its docstring says; often empty.
         inputs: The parameters of its function.
         reads: Metrics that it reads beside its inputs, under ncu's names.
         of_instructions: Whether it is computed from machine code and the metrics of each instruction.
+        place: File and line of its function.
         compute: The column of its values.
     """
 
     name: str
     unit: str
     summary: str
+    details: str
     inputs: tuple[str, ...]
     reads: tuple[str, ...]
     of_instructions: bool
+    place: str
     compute: Callable[[Launches], Column]
 
     @cached_property
@@ -91,7 +103,7 @@ class Quantity:
         for name in self.inputs:
             if self.of_instructions:
                 found.update({OF_INSTRUCTIONS[name]: None} if name in OF_INSTRUCTIONS else {})
-            elif name != _WHOLE:
+            elif name != ALL_LAUNCHES:
                 found.update(dict.fromkeys((NAMES[name],) if name in NAMES else REGISTERED[name].metrics))
         return tuple(found)
 
@@ -105,51 +117,94 @@ REGISTERED: dict[str, Quantity] = {}
 """Every registered quantity by name; complete once the package ``quantities`` is imported, where to look them up."""
 
 
-def quantity(unit: str, reads: tuple[str, ...] = ()) -> Callable[[Function], Function]:
-    """Register a function of whole columns.
+def quantity(unit: str | None = None, reads: tuple[str, ...] = ()) -> Callable[[Function], Function]:
+    """Register a function of complete columns.
 
     Args:
-        unit: The unit of its values.
+        unit: The unit of its values. Where it is left out, the error names the function, which Python's own does not.
         reads: Metrics that it takes from ``launches``, under ncu's names.
     """
+    _refuse_bare(unit, "quantity")
 
     def register(function: Function) -> Function:
-        inputs = _parameters(function)
+        inputs = _parameters(function, "quantity", unit)
+        for name in inputs:
+            if name in _OF_CODE or name in OF_INSTRUCTIONS:
+                what = "machine code" if name in _OF_CODE else "a metric of each instruction"
+                raise _mistake(function, f"parameter {name!r} is {what}", "Use @instruction_quantity for it.")
 
         def compute(launches: Launches) -> Column:
-            values: Column = function(*(launches if name == _WHOLE else launches.value(name) for name in inputs))
-            return values
+            given = [launches if name == ALL_LAUNCHES else launches.value(name) for name in inputs]
+            return _column(function, _called(function, given), len(launches.profile.launches))
 
-        _add(
-            Quantity(function.__name__, unit, _summary(function), inputs, reads, of_instructions=False, compute=compute)
-        )
+        _add(function, unit or "", inputs, reads, of_instructions=False, compute=compute)
         return function
 
     return register
 
 
-def instruction_quantity(unit: str) -> Callable[[Function], Function]:
+def instruction_quantity(unit: str | None = None) -> Callable[[Function], Function]:
     """Register a function of one launch's machine code and of the metrics of its instructions.
 
     Args:
-        unit: The unit of its value.
+        unit: The unit of its value; as for ``quantity``.
     """
+    _refuse_bare(unit, "instruction_quantity")
 
     def register(function: Function) -> Function:
-        inputs = _parameters(function)
+        inputs = _parameters(function, "instruction_quantity", unit)
+        for name in inputs:
+            if name not in _OF_CODE and name not in OF_INSTRUCTIONS:
+                near = suggestion(name, (*_OF_CODE, *OF_INSTRUCTIONS))
+                raise _mistake(
+                    function,
+                    f"parameter {name!r} is no metric of each instruction{near}",
+                    f"It reads {', '.join(_OF_CODE)} and metrics of each instruction: {in_words(OF_INSTRUCTIONS)}. "
+                    "@quantity is for arithmetic over other quantities.",
+                )
         metrics = [OF_INSTRUCTIONS[name] for name in inputs if name not in _OF_CODE]
 
         def compute(launches: Launches) -> Column:
             result = np.full(len(launches.profile.launches), np.nan)
             for launch, rows in launches.instructions.items():
                 if all(name in rows and not np.isnan(rows[name]).any() for name in metrics):
-                    result[launch] = function(*(_input(rows, name) for name in inputs))
+                    result[launch] = _number(function, _called(function, [_input(rows, name) for name in inputs]))
             return result
 
-        _add(Quantity(function.__name__, unit, _summary(function), inputs, (), of_instructions=True, compute=compute))
+        _add(function, unit or "", inputs, (), of_instructions=True, compute=compute)
         return function
 
     return register
+
+
+def check_inputs(quantities: Mapping[str, Quantity]) -> None:
+    """Refuse parameters that name nothing, and quantities that are computed from themselves.
+
+    Raises:
+        QuantityError: There is one.
+    """
+    for each in quantities.values():
+        if each.of_instructions:
+            continue
+        for name in each.inputs:
+            if name != ALL_LAUNCHES and name not in NAMES and name not in quantities:
+                near = suggestion(name, (*quantities, *NAMES))
+                raise QuantityError(
+                    f"{each.place}: quantity {each.name}: parameter {name!r} is no quantity or metric{near}",
+                    hint="docs/reference/quantities.md lists them. Metrics of Nsight Compute get a short name in "
+                    "ncuview/metrics/names.py.",
+                )
+    for each in quantities.values():
+        _refuse_circles(each, quantities, ())
+
+
+def _refuse_circles(new: Quantity, quantities: Mapping[str, Quantity], above: tuple[str, ...]) -> None:
+    if new.name in above:
+        circle = " from ".join((*above[above.index(new.name) :], new.name))
+        raise QuantityError(f"{new.place}: quantity {new.name} is computed from itself: {circle}")
+    for name in () if new.of_instructions else new.inputs:
+        if name in quantities:
+            _refuse_circles(quantities[name], quantities, (*above, new.name))
 
 
 def _input(rows: Executed, name: str) -> Any:
@@ -158,15 +213,96 @@ def _input(rows: Executed, name: str) -> Any:
     return list(zip(rows.files, rows.lines.tolist(), strict=True)) if name == "places" else rows[OF_INSTRUCTIONS[name]]
 
 
-def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    return function.__code__.co_varnames[: function.__code__.co_argcount]
+def _called(function: Callable[..., Any], given: Iterable[Any]) -> Any:
+    try:
+        return function(*given)
+    except (NcuviewError, MemoryError):
+        raise
+    except Exception as error:
+        own = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == _file(function)]
+        line = f", at line {own[-1].lineno}" if own else ""
+        raise _mistake(function, f"raises {type(error).__name__}: {error}{line}", _OURS) from error
 
 
-def _summary(function: Callable[..., Any]) -> str:
-    return (getdoc(function) or "").partition("\n")[0].rstrip(".")
+def _column(function: Callable[..., Any], given: Any, launches: int) -> Column:
+    """What a function of columns gave: one number per launch."""
+    if given is None:
+        raise _mistake(function, "returns nothing", _OURS)
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise _mistake(function, f"returns {type(given).__name__}, not a column of numbers", _OURS) from error
+    if values.shape != (launches,):
+        raise _mistake(function, f"returns {_shape(values)}, not one number for each of {launches} launches", _OURS)
+    return values
 
 
-def _add(new: Quantity) -> None:
-    if new.name in REGISTERED or new.name in NAMES:
-        raise ValueError(f"two quantities or metrics are called {new.name!r}")
-    REGISTERED[new.name] = new
+def _number(function: Callable[..., Any], given: Any) -> float:
+    """What a function of one launch gave: one number."""
+    if given is None:
+        raise _mistake(function, "returns nothing", _OURS)
+    if np.ndim(given):
+        raise _mistake(function, f"returns {_shape(np.asarray(given))}, not one number for the launch", _OURS)
+    try:
+        return float(given)
+    except (TypeError, ValueError) as error:
+        raise _mistake(function, f"returns {type(given).__name__}, not a number", _OURS) from error
+
+
+def _shape(values: NDArray[Any]) -> str:
+    return f"a column of {values.size}" if values.ndim else "a single number"
+
+
+def _refuse_bare(unit: object, decorator: str) -> None:
+    """Refuse ``@quantity`` without parentheses, which would register nothing."""
+    if callable(unit):
+        raise _without_unit(unit, decorator)
+
+
+def _without_unit(function: Callable[..., Any], decorator: str) -> QuantityError:
+    return _mistake(function, "has no unit", f'Write @{decorator}("inst"), with the unit of its values.')
+
+
+def _parameters(function: Callable[..., Any], decorator: str, unit: str | None) -> tuple[str, ...]:
+    if unit is None:
+        raise _without_unit(function, decorator)
+    parameters = signature(function).parameters.values()
+    for each in parameters:
+        if each.kind is not each.POSITIONAL_OR_KEYWORD or each.default is not each.empty:
+            raise _mistake(function, f"parameter {each.name!r} is no plain name: without *, / and default")
+    return tuple(each.name for each in parameters)
+
+
+def _file(function: Callable[..., Any]) -> str:
+    return function.__code__.co_filename
+
+
+def _place(function: Callable[..., Any]) -> str:
+    return f"{_file(function)}:{function.__code__.co_firstlineno}"
+
+
+def _mistake(function: Callable[..., Any], problem: str, hint: str = "") -> QuantityError:
+    return QuantityError(f"{_place(function)}: quantity {function.__name__}: {problem}", hint=hint)
+
+
+def _add(
+    function: Callable[..., Any],
+    unit: str,
+    inputs: tuple[str, ...],
+    reads: tuple[str, ...],
+    *,
+    of_instructions: bool,
+    compute: Callable[[Launches], Column],
+) -> None:
+    name = function.__name__
+    if name in REGISTERED:
+        raise _mistake(function, f"the name is taken by the quantity at {REGISTERED[name].place}")
+    if name in NAMES or name in OF_INSTRUCTIONS:
+        raise _mistake(function, f"the name is taken by the metric {NAMES.get(name) or OF_INSTRUCTIONS[name]}")
+    summary, _, details = (getdoc(function) or "").partition("\n")
+    if not summary:
+        raise _mistake(function, "has no docstring", "Its first line is shown to users: say what is counted.")
+    details = " ".join(details.split())
+    REGISTERED[name] = Quantity(
+        name, unit, summary.rstrip("."), details, inputs, reads, of_instructions, _place(function), compute
+    )

@@ -84,7 +84,7 @@ def definition(name: str, also: Iterable[str] = ()) -> TextbookDefinition:
     """
     if name in definitions():
         return definitions()[name]
-    near = get_close_matches(name, [*definitions(), *also], n=3)
+    near = get_close_matches(name, sorted({*definitions(), *also}), n=3)
     hint = f"Did you mean {' or '.join(near)}?" if near else "`ncuview metrics` lists all names."
     raise UnknownMetric(f"no metric is called {name!r}", hint=hint)
 

@@ -1,19 +1,24 @@
 """Check rules on recorded launches: their examples, and whether a shipped rule keeps what it claims.
 
 A shipped rule fires on the launch that its fix shows as ``before`` and not on ``after``, and the speedup between the
-two lies within the predicted bounds. A draft may not have that yet.
+two lies within the predicted bounds. A draft may not have that yet, and may leave out what its examples predict.
+Each cited document is one of rules/documents.toml, or of a ``documents.toml`` beside the rule folder's categories.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from ncuview.base.errors import NcuviewError, UnknownKernel
+from ncuview.base.errors import NcuviewError, QuantityError, RuleFileError, UnknownKernel
+from ncuview.base.expression import suggestion
+from ncuview.base.paths import shipped
+from ncuview.base.toml_file import toml_of
 from ncuview.catalogue.kernels import find_kernel
 from ncuview.engine.rank import diagnose
-from ncuview.engine.regions import region
 from ncuview.engine.rule_file import Example, FixRegions, Rule
 from ncuview.pipeline.ladders import ladder
 from ncuview.reader.reader import read
@@ -23,6 +28,12 @@ TOLERANCE = 0.02
 """How far a predicted speedup may be from what an example states, as a share; examples give three digits."""
 SPREAD = 1.05
 """How far the ratio of two measured times may be from run to run: times of a kernel differ by up to 5 % on an H200."""
+_OF_USERS = re.compile(r"9(?:0[1-9]|[1-9]\d)$")
+_DOCUMENTS = "documents.toml"
+_A_PAIR = (
+    "two kernels of the catalogue, where the rule fires on the first and is silent on the second, and the measured"
+    " speedup between them lies within the predicted bounds"
+)
 _NAMES = {Passed: "passed", NotApplicable: "not_applicable", Skipped: "skipped", Broken: "broken", Finding: "finding"}
 
 
@@ -34,11 +45,13 @@ class RuleCheck:
         rule: The rule.
         wrong: What is wrong, one sentence each; empty for a rule that may be used.
         to_ship: What a draft needs before it may ship; empty for a rule that has it all.
+        notes: What else to know about a rule that is not ncuview's own.
     """
 
     rule: Rule
     wrong: tuple[str, ...]
     to_ship: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def check_rules(rules: Sequence[Rule]) -> list[RuleCheck]:
@@ -48,11 +61,14 @@ def check_rules(rules: Sequence[Rule]) -> list[RuleCheck]:
 
 
 def _checked(rule: Rule, launches: _Launches) -> RuleCheck:
-    wrong = [problem for example in rule.text.example if (problem := _problem(rule, example, launches))]
-    to_ship = [*_unproven_numbers(rule), *_unshown(rule, launches)]
+    examples = [_judged(rule, example, launches) for example in rule.text.example]
+    wrong = [each.wrong for each in examples if each.wrong]
+    unstated = [each.unstated for each in examples if each.unstated]
+    to_ship = [*unstated, *_unknown_documents(rule), *_unproven_numbers(rule), *_unshown(rule, launches)]
+    notes = () if _ships(rule) else tuple(_notes(rule))
     if rule.text.status == "shipped":
-        return RuleCheck(rule, (*wrong, *to_ship), ())
-    return RuleCheck(rule, tuple(wrong), tuple(to_ship))
+        return RuleCheck(rule, (*wrong, *to_ship), (), notes)
+    return RuleCheck(rule, tuple(wrong), tuple(to_ship), notes)
 
 
 class _Launches:
@@ -87,25 +103,63 @@ class _Launches:
         return self._known[family][name]
 
 
-def _problem(rule: Rule, example: Example, launches: _Launches) -> str:
-    """What an example states that is not so; empty where all is."""
+@dataclass(frozen=True)
+class _Judged:
+    """What an example states that is not so, and what it does not state yet; empty where there is nothing to say."""
+
+    wrong: str = ""
+    unstated: str = ""
+
+
+def _judged(rule: Rule, example: Example, launches: _Launches) -> _Judged:
     try:
         found = _outcome(rule, launches.of(example, rule.path))
+    except QuantityError:
+        raise  # of a function, which every example would repeat
     except NcuviewError as error:
-        return f"example {example.launch}: {error}"
+        return _Judged(f"example {example.launch}: {error}")
     if (name := _NAMES[type(found)]) != example.expect:
-        return f"example {example.launch} gives {name}, not {example.expect}: {found.message}"
+        return _Judged(f"example {example.launch} gives {name}, not {example.expect}: {found.message}")
     if isinstance(found, Finding):
         best = found.predicted_speedup.best
         if example.predicted is None:
-            return f"example {example.launch} does not state what is predicted: {best:.3g}"
+            return _Judged(unstated=f"example {example.launch}: add predicted = {best:.3g}")
         if abs(best - example.predicted) > TOLERANCE * best:
-            return f"example {example.launch} predicts {best:.3g}, not {example.predicted:g}"
-    return ""
+            return _Judged(f"example {example.launch} predicts {best:.3g}, not {example.predicted:g}")
+    return _Judged()
 
 
 def _outcome(rule: Rule, launch: LaunchDiagnosis) -> Outcome:
     return next(each for each in launch.outcomes if each.rule.code == rule.text.code)
+
+
+def _ships(rule: Rule) -> bool:
+    """Whether the file is one of ncuview's own, whatever its status is."""
+    return rule.path.resolve().is_relative_to(shipped("rules").resolve())
+
+
+def _notes(rule: Rule) -> Iterator[str]:
+    if not _OF_USERS.search(rule.text.code):
+        yield f"{rule.text.code} may become the code of a shipped rule: codes of your own end in 901 to 999"
+    if missing := [name for name in rule.text.evidence.values if name not in rule.text.evidence.units]:
+        yield f"evidence.units has no unit of {', '.join(missing)}"
+
+
+def _unknown_documents(rule: Rule) -> Iterator[str]:
+    ours, own = shipped("rules") / _DOCUMENTS, rule.path.parent.parent / _DOCUMENTS
+    known = _documents(ours) | (_documents(own) if own.is_file() else frozenset())
+    for cite in rule.text.cite:
+        if cite.document not in known:
+            yield f"cite: {cite.document!r} is no document of {ours} or {own}{suggestion(cite.document, known)}"
+
+
+@cache
+def _documents(path: Path) -> frozenset[str]:
+    """The names of documents that a table lists."""
+    try:
+        return frozenset(toml_of(path))
+    except (OSError, ValueError) as error:
+        raise RuleFileError(f"{path}: {error}", hint="A list of documents is TOML in UTF-8.") from error
 
 
 def _unproven_numbers(rule: Rule) -> Iterator[str]:
@@ -128,13 +182,11 @@ def _unshown(rule: Rule, launches: _Launches) -> Iterator[str]:
         if fix.before and fix.after:
             yield from _fix_problems(rule, fix, launches)
         else:
-            yield f"fix {fix.title!r} names no kernel before and after it"
+            yield f"fix {fix.title!r} names no kernel before and after it: {_A_PAIR}"
 
 
 def _fix_problems(rule: Rule, fix: FixRegions, launches: _Launches) -> Iterator[str]:
     try:
-        for shown in (fix.before, fix.after):
-            region(shown or "", rule.path)
         before, after = (launches.of_catalogue(name) for name in fix.launches)
     except NcuviewError as error:
         yield f"fix: {error}"

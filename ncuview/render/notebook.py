@@ -29,7 +29,7 @@ from ncuview.render.words import (
     promise_bounds,
     promise_headline,
     provenance,
-    rejected_words,
+    rejected_line,
     shown_file,
     skipped_words,
     step_words,
@@ -224,7 +224,7 @@ def _rest(launch: LaunchDiagnosis) -> Iterator[tuple[str, Sequence[Part]]]:
         yield "Also", [also_words(finding)]
     for outcome in launch.outcomes:
         if isinstance(outcome, Finding) and outcome.rejected:
-            yield "Not", [rejected_words(outcome)]
+            yield "Not", [rejected_line(outcome)]
         elif isinstance(outcome, Broken):
             yield "Broken", [f"{outcome.rule.code}: {outcome.message}"]
     for note in launch.textbook:

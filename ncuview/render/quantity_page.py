@@ -6,17 +6,32 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from ncuview.metrics.registry import ALL_LAUNCHES
+
 if TYPE_CHECKING:
     from ncuview.metrics.registry import Quantity
 
 _INDENT = "    "
 
 
-def quantity_list(quantities: Iterable[Quantity], names: Mapping[str, str], width: int) -> str:
-    """Name, unit and meaning of each quantity; then the short names of ncu's metrics."""
+_OF_INSTRUCTIONS = (
+    "`waste` in a rule and the functions of `@instruction_quantity` read them; conditions and values of a rule cannot. "
+    "Sectors and tag requests are those of accesses to global memory, wavefronts those of shared memory. `threads` "
+    "counts threads that are on, `active_threads` those that are not predicated off either. `samples_REASON` counts "
+    "samples of warps that stall at the instruction for that reason; the quantity `stall_REASON` is the share of the "
+    "launch's samples with it."
+)
+
+
+def quantity_list(
+    quantities: Iterable[Quantity], names: Mapping[str, str], of_instructions: Mapping[str, str], width: int
+) -> str:
+    """Name, unit and meaning of each quantity; then the short names of ncu's metrics of launches and instructions."""
     lines = [_wrapped(f"{each.name}{_unit(each)}: {each.summary}", width) for each in _sorted(quantities)]
     lines += ["", "Metrics of Nsight Compute under the short names that rules use:"]
     lines += [_wrapped(f"{short}: {metric}", width) for short, metric in sorted(names.items())]
+    lines += ["", "Metrics of each instruction:", _wrapped(_OF_INSTRUCTIONS, width, hanging="")]
+    lines += [_wrapped(f"{short}: {metric}", width) for short, metric in of_instructions.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -25,21 +40,35 @@ def quantity_page(quantity: Quantity, width: int) -> str:
     return "\n".join(_page_lines(quantity, width)) + "\n"
 
 
-def quantity_reference(quantities: Iterable[Quantity], names: Mapping[str, str]) -> str:
-    """The reference page in Markdown: a table of the quantities, and one of the metrics' short names."""
+def metric_of_instructions_page(name: str, metric: str, width: int) -> str:
+    """One metric of each instruction, and who reads it."""
+    return f"{name}: {metric}, of each instruction\n\n{_wrapped(_OF_INSTRUCTIONS, width, hanging='')}\n"
+
+
+def quantity_reference(
+    quantities: Iterable[Quantity], names: Mapping[str, str], of_instructions: Mapping[str, str]
+) -> str:
+    """The reference page in Markdown: tables of the quantities, and of the metrics of launches and of instructions."""
     lines = [
         "# Quantities",
         "",
-        "What the expressions of rules may read. `ncuview metrics NAME` shows one of them.",
+        "What the expressions of rules read; `waste` reads the last table. `ncuview metrics NAME` shows one of them.",
         "",
     ]
     lines += ["| quantity | unit | meaning | made of |", "| --- | --- | --- | --- |"]
     for each in _sorted(quantities):
-        made_of = ", ".join(f"`{name}`" for name in each.inputs or each.metrics)
+        made_of = ", ".join(f"`{name}`" for name in _made_of(each))
         lines.append(f"| `{each.name}` | {each.unit} | {each.summary} | {made_of} |")
     lines += ["", "## Short names of Nsight Compute's metrics", "", "| name | metric |", "| --- | --- |"]
     lines += [f"| `{short}` | `{metric}` |" for short, metric in sorted(names.items())]
+    lines += ["", "## Metrics of each instruction", "", _OF_INSTRUCTIONS, "", "| name | metric |", "| --- | --- |"]
+    lines += [f"| `{short}` | `{metric}` |" for short, metric in of_instructions.items()]
     return "\n".join(lines) + "\n"
+
+
+def _made_of(quantity: Quantity) -> list[str]:
+    """Its inputs that can be looked up: all but the launches themselves, of which its details say what is read."""
+    return [name for name in quantity.inputs if name != ALL_LAUNCHES]
 
 
 def _sorted(quantities: Iterable[Quantity]) -> list[Quantity]:
@@ -55,9 +84,11 @@ def _page_lines(quantity: Quantity, width: int) -> Iterator[str]:
     yield _wrapped(f"{quantity.summary}.", width, hanging="")
     if quantity.unit:
         yield f"\nUnit: {quantity.unit}"
-    if quantity.inputs:
+    if quantity.details:
+        yield "\n" + _wrapped(quantity.details, width, hanging="")
+    if made_of := _made_of(quantity):
         yield "\nComputed from:"
-        yield from (_INDENT + name for name in quantity.inputs)
+        yield from (_INDENT + name for name in made_of)
     if quantity.metrics:
         yield "\nMetrics of Nsight Compute underneath:"
         yield from (_INDENT + name for name in quantity.metrics)

@@ -32,7 +32,7 @@ from ncuview.render.words import (
     promise_bounds,
     promise_headline,
     provenance,
-    rejected_words,
+    rejected_line,
     shown_file,
     skipped_words,
     step_words,
@@ -244,7 +244,7 @@ def _rest(console: Console, launch: LaunchDiagnosis) -> None:
         row(console, "Also", Text(also_words(finding)))
     for outcome in launch.outcomes:
         if isinstance(outcome, Finding) and outcome.rejected:
-            row(console, "Not", Text(rejected_words(outcome)), style="dim")
+            row(console, "Not", Text(rejected_line(outcome)), style="dim")
         elif isinstance(outcome, Broken):
             row(console, "Broken", Text(f"{outcome.rule.code}: {safe_text(outcome.message)}"), style="red")
     for note in launch.textbook:

@@ -252,6 +252,11 @@ def rejected_words(finding: Finding) -> str:
     return f"{finding.optimization} ({_code(finding)}), {finding.rejected}"
 
 
+def rejected_line(finding: Finding) -> str:
+    """A finding that is no advice, on one line; of a draft also what it found, so that its evidence can be verified."""
+    return rejected_words(finding) + (f". {finding.message}." if finding.draft else "")
+
+
 def skipped_words(launch: LaunchDiagnosis) -> str:
     """The rules whose metrics have no value, or none that can be right, and what collects them; empty without any."""
     skipped = [outcome for outcome in launch.outcomes if isinstance(outcome, Skipped)]

@@ -145,6 +145,34 @@ def test_an_expression_is_refused_under_its_key(
     assert f"{NAME}.toml: {key}: " in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("waste", "said"),
+    [
+        ("fetch_sectors", "is unknown"),
+        ("load_sectors", "is a number of the launch; did you mean"),
+        ("duration", "is a"),
+    ],
+)
+def test_waste_that_reads_a_number_of_the_launch_is_answered_with_the_metrics_of_instructions(
+    tmp_path: Path, waste: str, said: str
+) -> None:
+    with pytest.raises(UnsafeExpression, match=rf"where\.waste: '{waste}' {said}") as refusal:
+        load_rule(written(tmp_path, changed(lambda rule: rule["where"].update(waste=waste))))
+    assert "metrics of each instruction: executions, threads, " in refusal.value.hint
+
+
+def test_a_metric_of_instructions_in_a_condition_is_named_as_one(tmp_path: Path) -> None:
+    with pytest.raises(UnsafeExpression, match="did you mean stall_wait") as refusal:
+        load_rule(written(tmp_path, changed(lambda rule: rule["evidence"].update(when=["samples_wait > 0"]))))
+    assert refusal.value.hint.startswith("samples_wait is a metric of each instruction")
+
+
+def test_what_does_not_fit_the_schema_is_answered_with_a_complete_file(tmp_path: Path) -> None:
+    with pytest.raises(RuleFileError) as refusal:
+        load_rule(written(tmp_path, changed(lambda rule: rule.pop("summary"))))
+    assert Path(refusal.value.hint.rpartition(" ")[2]).is_file()
+
+
 @pytest.mark.parametrize("message", ["finding", "check", "passed"])
 def test_a_message_is_refused_under_its_key(tmp_path: Path, message: str) -> None:
     with pytest.raises(UnsafeTemplate, match=rf"{NAME}\.toml: message\.{message}: "):

@@ -16,7 +16,14 @@ from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.ladder import Ladder
 from ncuview.render import render
 from tests.hostile import each_hostile_text, poisoned
-from tests.render.sample import diagnosis, ladder, launch_near_peak, launch_with_advice
+from tests.render.sample import (
+    advice_finding,
+    diagnosis,
+    ladder,
+    launch_near_peak,
+    launch_with_advice,
+    rejected_finding,
+)
 
 WIDTHS = (40, 60, 80, 120)
 ANSWERS: dict[str, Diagnosis | Ladder] = {"diagnosis": diagnosis(), "ladder": ladder()}
@@ -131,6 +138,15 @@ def test_the_first_line_says_where_the_data_are_from_and_why() -> None:
 
 def test_a_diagnosis_without_launches_is_a_page_too() -> None:
     assert render(Diagnosis((), ())).startswith("report: unknown GPU")
+
+
+def test_what_a_draft_found_is_shown_also_where_it_is_no_advice() -> None:
+    draft = replace(rejected_finding(), draft=True)
+    launch = replace(launch_with_advice(), outcomes=(advice_finding(), draft))
+    for shown, mark in ((launch, "SYNC001, a draft"), (launch_with_advice(), "SYNC001")):
+        page = " ".join(render(Diagnosis((shown,), ())).split())
+        assert f"fewer_barriers ({mark}), not the wall: l1_data at 88% of its peak is" in page
+        assert ("is. Warps wait at barriers for 31% of their time." in page) == (shown is launch)
 
 
 def test_each_verdict_and_outcome_has_its_row() -> None:

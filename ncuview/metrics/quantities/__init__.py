@@ -8,11 +8,12 @@ from types import MappingProxyType
 
 from ncuview.metrics.names import NAMES
 from ncuview.metrics.quantities import host, instructions, launch, memory, stalls
-from ncuview.metrics.registry import REGISTERED, Quantity
+from ncuview.metrics.registry import REGISTERED, Quantity, check_inputs
 
 __all__ = ["QUANTITIES", "host", "instructions", "launch", "memory", "metrics_of", "stalls", "unit_of"]
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType(REGISTERED)
+check_inputs(QUANTITIES)
 
 
 def metrics_of(name: str) -> tuple[str, ...]:

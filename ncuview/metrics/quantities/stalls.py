@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ncuview.metrics.names import SAMPLES
+from ncuview.metrics.names import SAMPLES, STALL_REASONS
 from ncuview.metrics.registry import quantity
 
 if TYPE_CHECKING:
@@ -33,7 +33,11 @@ def _share_of(reason: str) -> Callable[[Launches], Column]:
         return np.where(complete & (total > 0), np.nan_to_num(samples[SAMPLES[reason]]) / total, np.nan)
 
     share.__name__ = f"stall_{reason}"
-    share.__doc__ = f"The share of warp samples with the stall reason {reason}."
+    share.__doc__ = (
+        f"The share of warp samples with the stall reason {reason}: its samples divided by those of all reasons.\n\n"
+        f"{SAMPLES[reason]} is divided by the sum over all {len(STALL_REASONS)} reasons. Unknown where a reason was "
+        "not sampled, and for a launch without samples."
+    )
     return share
 
 
@@ -47,16 +51,7 @@ def _only_others_have(launches: Launches, metrics: Iterable[str]) -> NDArray[np.
     return missing
 
 
-for _reason in (
-    "barrier",
-    "drain",
-    "imc_miss",
-    "lg_throttle",
-    "long_scoreboard",
-    "mio_throttle",
-    "short_scoreboard",
-    "wait",
-):
+for _reason in STALL_REASONS:
     quantity("share", reads=SAMPLED)(_share_of(_reason))
 
 
