@@ -34,7 +34,7 @@ RECORDED = shipped("kernels") / "transpose" / "h200.ncu-repz"
 CALIBRATION = shipped("kernels") / "calibration" / "h200.ncu-repz"
 DIVERGENCE = shipped("kernels") / "divergence" / "h200.ncu-repz"
 RULE = shipped("rules") / "shared_memory" / "SMEM001-shared-bank-conflict.toml"
-PATIENCE_S = 60
+PATIENCE_S = 240
 LEAVE = {"COLUMNS", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "FORCE_COLOR", "NO_COLOR", "PYTHONIOENCODING", "TERM"}
 MAIN = "from ncuview.cli import main; main()"
 

@@ -57,7 +57,12 @@ def run_warm(
         waiting.settimeout(timeout_s)
         streams = [stream.fileno() for stream in (nothing, out, err)]
         socket.send_fds(waiting, [json.dumps(wanted).encode()], streams)
-        code = int(waiting.recv(64))
+        try:
+            code = int(waiting.recv(64))
+        except TimeoutError as error:  # its answer must not be taken for that of the next run
+            waiting.close()
+            _waiting.cache_clear()
+            raise subprocess.TimeoutExpired(args, timeout_s) from error
         out.seek(0)
         err.seek(0)
         return subprocess.CompletedProcess(args, code, out.read(), err.read())

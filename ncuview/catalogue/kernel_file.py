@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -236,13 +237,20 @@ def _front_matter(path: Path, model: type[Text]) -> Text:
     if not match:
         raise KernelFileError(f"{path}: no front matter", hint="A kernel file begins with `/*--- ncuview` and TOML.")
     try:
-        return model.model_validate(parse_toml(match["toml"]))
+        text: Text = _validated(match["toml"], model)
     except ValidationError as error:  # a ValueError too
         problem = error.errors()[0]
         key = ".".join(str(part) for part in problem["loc"])
         raise KernelFileError(f"{path}: {key}: {problem['msg']}") from error
     except ValueError as error:
         raise KernelFileError(f"{path}: {error}") from error
+    return text
+
+
+@lru_cache(maxsize=512)
+def _validated(toml: str, model: type[Text]) -> Text:
+    """Front matter as a model, once for each text: a ladder looks through its family for each kernel."""
+    return model.model_validate(parse_toml(toml))
 
 
 def _head(path: Path) -> str:
