@@ -1,7 +1,8 @@
-"""The Markdown pages: links lead somewhere, commands exist, sizes keep their bounds, the README shows real output."""
+"""Markdown pages: links and names lead somewhere, commands exist, sizes are bounded, the README shows real output."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -26,6 +27,13 @@ pytestmark = pytest.mark.checkout
 
 PENDING = {f"validation/{name}.md" for name in ("accuracy", "held-out", "predicted-and-measured")}
 """Pages that links name before they are moved to their place."""
+NAMING = sorted(
+    path
+    for folder in ("ncuview", "rules", "kernels", "examples", "tests", "benchmarks")
+    for path in (ROOT / folder).rglob("*.*")
+    if path.suffix in {".py", ".toml", ".yml", ".cu"}
+)
+PAGE = re.compile(r"(?<![\w/.-])(?:docs|validation)/[\w/.-]+\.md")
 KILOBYTES = 150
 WORDS = {"README.md": 800, "ARCHITECTURE.md": 1600}
 
@@ -46,6 +54,12 @@ def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
             continue
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
+
+
+@together("path", NAMING, name=name_of)
+def test_every_page_that_code_and_rules_name_exists(path: Path) -> None:
+    named = set(PAGE.findall(path.read_text(encoding="utf-8"))) - PENDING
+    assert not [name for name in named if not (ROOT / name).exists()]
 
 
 def test_the_index_names_every_page_of_docs() -> None:
