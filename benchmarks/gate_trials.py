@@ -1,7 +1,7 @@
 """How often a gate fails without a change, and how often it catches one: trials on repeats of real kernels.
 
     python benchmarks/gate_trials.py --record benchmarks/gate/h200.json     # needs a GPU, ncu, nvcc and PyCUDA
-    python benchmarks/gate_trials.py benchmarks/gate/h200.json              # prints the tables of docs/gates.md
+    python benchmarks/gate_trials.py benchmarks/gate/h200.json              # prints the tables of gate/README.md
     python benchmarks/gate_trials.py                                        # the same on made-up repeats
 
 Recorded are RUNS runs of ncu, in each of which every kernel is launched LAUNCHES times. A trial draws two sides from

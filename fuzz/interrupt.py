@@ -1,6 +1,6 @@
 """Interrupt the command line at random moments of a run, and see what is left behind.
 
-    python -m fuzz.interrupt --count 100 --record docs/interrupted.txt
+    python -m fuzz.interrupt --count 100 --record fuzz/interrupted.txt
 
 Each run is ``python -m ncuview analyze --export ... -- program`` under a played ncu, which starts the program, profiles
 one launch after the other and, in every other run, is deaf to requests to end, as the program is then. SIGINT, SIGTERM

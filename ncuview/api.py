@@ -73,7 +73,8 @@ def run(
     A function is called once, in a new Python process, and only the launches of that call are profiled. It takes no
     arguments (bind them with ``functools.partial``), and its result and side effects are lost. A function that can be
     imported is sent by its name; a lambda, or a function of a script or notebook cell, needs cloudpickle, the extra
-    ``ncuview[notebook]``. Objects on the GPU cannot be sent: create them inside the function. See docs/library.md.
+    ``ncuview[notebook]``. Objects on the GPU cannot be sent: create them inside the function.
+    See docs/how-to/library.md.
 
     Args:
         target: A command as one string, as in a shell, or as a list of words; a first word that ends in .py is run by

@@ -60,7 +60,7 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 
 @pytest.fixture(name="ncuview")
 def profiler(request: pytest.FixtureRequest) -> Profiler:
-    """Profile a program or a function in a test, or read a report: see docs/ci.md."""
+    """Profile a program or a function in a test, or read a report: see docs/how-to/ci.md."""
     folder = request.config.getoption("--ncuview-report")
     marker = request.node.get_closest_marker("ncuview")
     return Profiler(

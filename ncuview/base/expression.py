@@ -144,13 +144,13 @@ def _where(condition: Column, then: Column, otherwise: Column) -> Column:
     return np.where(np.isnan(condition), np.nan, np.where(condition != 0, then, otherwise))
 
 
-_ARITHMETIC: Mapping[type[ast.operator], Callable[..., Column]] = {
+ARITHMETIC: Mapping[type[ast.operator], Callable[..., Column]] = {
     ast.Add: _bounded(operator.add),
     ast.Sub: _bounded(operator.sub),
     ast.Mult: _bounded(operator.mul),
     ast.Div: _bounded(np.divide),
 }
-_COMPARISONS: Mapping[type[ast.cmpop], Callable[..., Column]] = {
+COMPARISONS: Mapping[type[ast.cmpop], Callable[..., Column]] = {
     ast.Lt: _known(operator.lt),
     ast.LtE: _known(operator.le),
     ast.Gt: _known(operator.gt),
@@ -158,17 +158,18 @@ _COMPARISONS: Mapping[type[ast.cmpop], Callable[..., Column]] = {
     ast.Eq: _known(operator.eq),
     ast.NotEq: _known(operator.ne),
 }
-_UNARY: Mapping[type[ast.unaryop], Callable[..., Column]] = {
+UNARY: Mapping[type[ast.unaryop], Callable[..., Column]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
     ast.Not: _negated,
 }
-_FUNCTIONS: Mapping[str, tuple[Callable[..., Column], range]] = {
-    "min": (lambda *values: reduce(np.minimum, values), range(2, 9)),
-    "max": (lambda *values: reduce(np.maximum, values), range(2, 9)),
-    "abs": (np.abs, range(1, 2)),
-    "where": (_where, range(3, 4)),
+FUNCTIONS: Mapping[str, tuple[Callable[..., Column], range, str]] = {
+    "min": (lambda *values: reduce(np.minimum, values), range(2, 9), "the smallest; unknown if any is"),
+    "max": (lambda *values: reduce(np.maximum, values), range(2, 9), "the largest; unknown if any is"),
+    "abs": (np.abs, range(1, 2), "without its sign"),
+    "where": (_where, range(3, 4), "the second where the first holds, else the third; unknown if the first is"),
 }
+"""What computes a function, how many arguments it takes, and its value for the reference page."""
 
 
 class _Compiler:
@@ -195,17 +196,17 @@ class _Compiler:
                 return lambda _: constant  # type: ignore[return-value,unused-ignore]
             case ast.Name() | ast.Attribute():
                 return self._name(node)
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
-                return self._apply(_ARITHMETIC[type(op)], [left, right], depth)
-            case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
-                return self._apply(_UNARY[type(op)], [operand], depth)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
+                return self._apply(ARITHMETIC[type(op)], [left, right], depth)
+            case ast.UnaryOp(op=op, operand=operand) if type(op) in UNARY:
+                return self._apply(UNARY[type(op)], [operand], depth)
             case ast.BoolOp(op=op, values=values):
                 combine = _both if isinstance(op, ast.And) else _either
                 return self._apply(lambda *parts: reduce(combine, parts), values, depth)
             case ast.Compare():
                 return self._comparison(node, depth)
-            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
-                function, arity = _FUNCTIONS[name]
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in FUNCTIONS:
+                function, arity, _ = FUNCTIONS[name]
                 if len(arguments) in arity:
                     return self._apply(function, arguments, depth)
         raise self._not_allowed(ast.unparse(node))
@@ -219,7 +220,7 @@ class _Compiler:
 
     def _comparison(self, node: ast.Compare, depth: int) -> Step:
         terms = [self.step(term, depth + 1) for term in (node.left, *node.comparators)]
-        compares = [_COMPARISONS.get(type(op)) for op in node.ops]
+        compares = [COMPARISONS.get(type(op)) for op in node.ops]
         if None in compares:
             raise self._not_allowed(ast.unparse(node))
 

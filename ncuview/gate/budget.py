@@ -26,7 +26,7 @@ from ncuview.records.profile import Extent
 
 _PYPROJECT = "pyproject.toml"
 _OLD_KEY = "promised"
-_HINT = "docs/gates.md lists the keys of a budget."
+_HINT = "docs/how-to/baselines-and-budgets.md lists the keys of a budget."
 _OF_NCU = re.compile(r"[a-z0-9]+__\w+(\.\w+)*|(thread_)?inst_executed\w*|memory_l[12]_\w+")
 
 Number = Annotated[float, Field(allow_inf_nan=False)]

@@ -31,7 +31,7 @@ def history(*targets: str | Path, rules: Sequence[Rule] | None = None) -> Histor
     """Compare many reports: the time of each kernel over commits, dates, ranks or GPUs.
 
     A file in a sub-folder belongs to the point of the sub-folder's name, any other file to the point of its own name.
-    See docs/ci.md for names that identify ranks.
+    See docs/how-to/ci.md for names that identify ranks.
 
     Args:
         targets: Files or folders of reports, or of JSON documents that ``ncuview analyze`` printed.

@@ -63,7 +63,7 @@ def test_there_are_22_checks_with_names_of_their_own() -> None:
 
 
 def test_every_check_is_documented() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "doctor.md").read_text(encoding="utf-8")
     rows = [line.split("|")[2:4] for line in text.splitlines() if line.startswith("| ") and line[2].isdigit()]
     assert [(name.strip(" `"), title.strip()) for name, title in rows] == [(each.name, each.title) for each in CHECKS]
     for check in CHECKS:

@@ -1,4 +1,4 @@
-"""docs/gates.md shows budgets that can be read, and defaults that are the program's."""
+"""The page about budgets shows budgets that can be read, and defaults that are the program's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import pytest
 
 from ncuview.gate.budget import BaselineLimits, Budget, read_budget
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "gates.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "baselines-and-budgets.md").read_text(
+    encoding="utf-8"
+)
 BLOCKS = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
@@ -19,10 +21,10 @@ def read(folder: Path, block: str) -> Budget:
     return read_budget(path)
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=["a budget file", "pyproject.toml"])
+@pytest.mark.parametrize("block", BLOCKS, ids=["the first", "a budget file", "pyproject.toml"])
 def test_budgets_of_the_page_can_be_read(tmp_path: Path, block: str) -> None:
     assert read(tmp_path, block).entries
 
 
 def test_the_defaults_of_the_page_are_those_of_the_program(tmp_path: Path) -> None:
-    assert read(tmp_path, BLOCKS[0]).baseline == BaselineLimits()
+    assert read(tmp_path, BLOCKS[1]).baseline == BaselineLimits()

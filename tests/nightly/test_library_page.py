@@ -1,4 +1,4 @@
-"""Every example of docs/library.md runs, in order, and prints what the page shows."""
+"""Every example of docs/how-to/library.md runs, in order, and prints what the page shows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import ncuview
 from ncuview.base.paths import shipped
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "library.md").read_text(encoding="utf-8")
 BLOCK = re.compile(
     r"^(?P<gpu><!-- needs a GPU -->\n)?```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<printed>.*?)^```\n)?",
     re.MULTILINE | re.DOTALL,
@@ -28,7 +28,7 @@ def test_examples_print_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.
     names: dict[str, object] = {}
     run = 0
     for block in BLOCK.finditer(PAGE):
-        code = compile(block["code"], "docs/library.md", "exec")
+        code = compile(block["code"], "docs/how-to/library.md", "exec")
         if block["gpu"]:
             continue
         printed = io.StringIO()

@@ -121,7 +121,7 @@ def test_nothing_stays_of_a_program_that_fails(ncu: PlayedNcu) -> None:
 
 
 def test_every_name_of_the_library_page_is_public() -> None:
-    page = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "library.md").read_text(encoding="utf-8")
     used = set(re.findall(r"ncuview\.(\w+)", page))
     assert "run" in used
     assert used <= set(ncuview.__all__)

@@ -319,7 +319,7 @@ def test_runs_that_do_not_use_it_import_nothing_heavy(tmp_path: Path, options: l
 def test_the_page_about_it_shows_tests_that_run(
     run: Run, monkeypatch: pytest.MonkeyPatch, pytester: pytest.Pytester
 ) -> None:
-    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "ci.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert len(examples) == 2
     (pytester.path / "kernels").symlink_to(shipped("kernels"))

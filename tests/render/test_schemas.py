@@ -1,15 +1,11 @@
-"""The JSON Schemas of all documents: closed, described, and as docs/reference has them."""
+"""The JSON Schemas of all documents: closed and described."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from ncuview.render.schemas import NAMES, main
+from ncuview.render.schemas import NAMES
 from tests.render.schema import objects, schema, undescribed
-
-REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -20,13 +16,3 @@ def test_no_object_is_open(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "baseline"])
 def test_every_property_and_object_is_described(name: str) -> None:
     assert not undescribed(schema(name))
-
-
-@pytest.mark.checkout
-def test_the_reference_is_current(tmp_path: Path) -> None:
-    main(tmp_path)
-    made, kept = (
-        {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.schema.json")}
-        for folder in (tmp_path, REFERENCE)
-    )
-    assert made == kept, "python -m ncuview.render.schemas docs/reference"
