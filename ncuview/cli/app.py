@@ -27,6 +27,8 @@ from ncuview.cli.scrub import scrub
 from ncuview.cli.signals import Terminated, hear_signals
 
 INTERNAL_ERROR = 70
+_SIGPIPE = 13
+"""Windows has no signal of this name."""
 _TAKE_PROGRAMS = ("analyze", "calibrate", "check")
 """Commands whose words behind ``--`` are a program's."""
 
@@ -87,7 +89,7 @@ def main() -> NoReturn:
         code = 128 + signal.SIGTERM
     except BrokenPipeError:
         discard_stdout()  # the reader of our output has gone
-        code = 128 + signal.SIGPIPE
+        code = 128 + _SIGPIPE
     except Exception as error:  # noqa: BLE001  (a bug must not leave with 0 or 1)
         code = _usage_exit_code(error) or _unwritable() or _internal_error(error)
     sys.exit(code)

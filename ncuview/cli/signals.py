@@ -29,7 +29,7 @@ def hear_signals() -> None:
 
 
 def _dropped(lost: UnraisableHookArgs) -> None:
-    if lost.exc_type in {KeyboardInterrupt, Terminated}:
+    if lost.exc_type in {KeyboardInterrupt, Terminated} and hasattr(signal, "setitimer"):  # Windows has no timer
         signal.signal(signal.SIGALRM, partial(_raise, lost.exc_type))
         signal.setitimer(signal.ITIMER_REAL, _SOON_S)  # not at once: this is still the callback
     else:

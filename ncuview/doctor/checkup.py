@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from threading import Thread
 
 from ncuview.base.figures import duration
+from ncuview.base.system import IS_LINUX
 from ncuview.doctor.commands import Commands
 from ncuview.doctor.competition import gpu_processes, profilers
 from ncuview.doctor.driver import cuda_driver, stub_library
@@ -20,7 +21,7 @@ from ncuview.doctor.lock import lock_file, protected_files
 from ncuview.doctor.machine import Machine, this_machine
 from ncuview.doctor.nsight import driver_fits, gpu_supported, ncu_report, nsight_compute, other_installations
 from ncuview.doctor.permission import administrator, container, counter_permission
-from ncuview.doctor.surroundings import folders, host_memory, injections
+from ncuview.doctor.surroundings import folders, host_memory, injections, operating_system
 from ncuview.doctor.verdict import Checked, Evidence, Examination, NotKnown, Verdict, unknown
 
 LIMIT_S = 9.0
@@ -63,13 +64,18 @@ CHECKS = (
     Check("ecc", "Error correction", (), ecc),
 )
 """In the order of a start of ncu: what it is, what it needs, what disturbs it."""
+ELSEWHERE = (
+    Check("system", "Operating system", ("NeedsLinux",), operating_system),
+    *(check for check in CHECKS if check.name == "ncu-report"),
+)
+"""On other systems than Linux, where reports can be read and nothing can be profiled."""
 
 
 def examine_this_machine() -> Examination:
-    """Make all checks here; takes ten seconds at most, needs no rights, and never raises because of the machine."""
+    """Make all checks of this system; takes ten seconds at most, needs no rights, never raises for the machine."""
     commands = Commands(os.environ)
     try:
-        return examine(this_machine(commands))
+        return examine(this_machine(commands), CHECKS if IS_LINUX else ELSEWHERE)
     finally:
         commands.stop()
 

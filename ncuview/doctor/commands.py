@@ -16,6 +16,7 @@ from pathlib import PurePath
 from threading import Lock
 
 from ncuview.base.figures import duration
+from ncuview.base.system import IS_WINDOWS
 from ncuview.doctor.verdict import NotKnown
 
 LIMIT_S = 7.0
@@ -109,6 +110,9 @@ class Commands:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
+    if IS_WINDOWS:
+        process.kill()
+        return
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 

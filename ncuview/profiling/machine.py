@@ -13,7 +13,16 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from ncuview.base.errors import CompilerNotFound, GpuNotFound, LauncherNotFound, NcuNotFound, NcuRefused, ToolError
+from ncuview.base.errors import (
+    CompilerNotFound,
+    GpuNotFound,
+    LauncherNotFound,
+    NcuNotFound,
+    NcuRefused,
+    NeedsLinux,
+    ToolError,
+)
+from ncuview.base.system import IS_LINUX
 from ncuview.profiling.nvidia_smi import Gpu, SmiLog, read_log, visible
 
 _NSIGHT_COMPUTE = Path("/opt/nvidia/nsight-compute")
@@ -104,6 +113,11 @@ def compute_capability() -> str:
 
 def missing_for_ncu() -> ToolError | None:
     """The first thing that running a program under ncu lacks here, or None when all is there."""
+    if not IS_LINUX:
+        return NeedsLinux(
+            "profiling needs Linux",
+            hint="Profile on a Linux machine with an NVIDIA GPU, and read the report here.",
+        )
     if gpu_state() is None:
         return GpuNotFound(
             "no NVIDIA GPU here: nvidia-smi is missing or lists none",

@@ -9,12 +9,13 @@ become, and the program runs as it is.
 from __future__ import annotations
 
 import os
-import pwd
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from ncuview.base.system import ADMINISTRATOR, user_id
 
 _BECOME = Path(__file__).with_name("drop_privileges.py")
 
@@ -51,8 +52,10 @@ class InvokingUser:
 
 def invoking_user() -> InvokingUser | None:
     """Who called sudo, where this process has root's rights by it; None for root itself and everybody else."""
-    if os.geteuid() != 0:
+    if user_id() != ADMINISTRATOR:
         return None
+    import pwd
+
     try:
         uid = int(os.environ.get("SUDO_UID", "0"))
         known = pwd.getpwuid(uid)

@@ -1,10 +1,10 @@
 """Child process that reads launches of one report with NVIDIA's ``ncu_report`` and writes them to stdout as columns.
 
 It is the only module that imports ncu_report. ``python -P -m ncuview.reader.native [REHEARSAL [without-code]]`` takes a
-task (task.py) from the socket that its stdin is and writes its launches in the form of columns.py; on stderr it says
-where it is. NVIDIA's reader is native code that crashes on damaged files and never frees what it loads, so it lives and
-dies here, without rights and with bounds on memory and time (sandbox.py). A rehearsal is a report of ours that is read
-while there is no task yet: what NVIDIA's libraries do once takes longer than to read most reports.
+task (task.py) from its stdin and writes its launches in the form of columns.py; on stderr it says where it is. NVIDIA's
+reader is native code that crashes on damaged files and never frees what it loads, so it lives and dies here, without
+rights and with bounds on memory and time (sandbox.py). A rehearsal is a report of ours that is read while there is no
+task yet: what NVIDIA's libraries do once takes longer than to read most reports.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import gc
 import math
 import os
 import re
-import socket
 import sys
 from array import array
 from collections.abc import Callable, Sequence
@@ -26,7 +25,7 @@ from typing import Any, NamedTuple
 from ncuview.reader.columns import DEVICE_NAME, REAL, WHOLE, LaunchColumns, Reading, encode
 from ncuview.reader.kernel_filter import check_wanted, matches
 from ncuview.reader.sandbox import confine
-from ncuview.reader.task import WITHOUT_CODE, Task, at_launch, handed_over, lost_launch, reading
+from ncuview.reader.task import WITHOUT_CODE, Task, at_launch, from_stdin, lost_launch, reading
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{9,}")
 _NO_ADDRESSES = ("launch__", "sass__", "device__", "numa__", "nvlink__", "c2clink__", "profiler__", "pmsampling:")
@@ -210,8 +209,7 @@ def main(rehearsal: str = "", *words: str) -> None:
 
     if rehearsal:
         _rehearse(ncu_report, rehearsal, with_code=WITHOUT_CODE not in words)
-    with socket.socket(fileno=sys.stdin.fileno()) as parent:
-        given = handed_over(parent)
+    given = from_stdin()
     if given is None:
         return
     task, report = Task.from_json(given[0]), given[1]

@@ -1,21 +1,20 @@
 """Child process that parses some launches of a large report, given by their places, into ``LaunchOutline``s as JSON.
 
-``python -P -m ncuview.reader.outline_child`` takes the places of launches (``outliners.py``) from the socket that its
-stdin is; several such processes work at once. What is no launch it leaves out: whoever needs it will see why.
+``python -P -m ncuview.reader.outline_child`` takes the places of launches (``outliners.py``) from its
+stdin; several such processes work at once. What is no launch it leaves out: whoever needs it will see why.
 """
 
 from __future__ import annotations
 
 import json
 import mmap
-import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
 
 from ncuview.reader.launch_outline import launch_outline
 from ncuview.reader.sandbox import confine
-from ncuview.reader.task import handed_over
+from ncuview.reader.task import from_stdin
 from ncuview.reader.wire import Span, WireError
 
 MEMORY = 1 << 30
@@ -24,8 +23,7 @@ MEMORY = 1 << 30
 
 def main() -> None:
     """Write the outlines that are asked for, each with the byte at which its launch begins."""
-    with socket.socket(fileno=sys.stdin.fileno()) as parent:
-        given = handed_over(parent)
+    given = from_stdin()
     if given is None:
         return
     told, path = given

@@ -1,16 +1,25 @@
 """Confine the current process before it reads untrusted data: limits on memory, CPU time and files, no root rights.
 
-``confine`` cannot be undone. The process can write no file, gain no privilege, and dies with its parent.
+``confine`` cannot be undone. The process can write no file, gain no privilege, and dies with its parent. This is Linux:
+macOS has the limits on processor time and files alone, Windows has none of these bounds, and ``MISSING`` says so.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-import resource
 import signal
 from errno import EINVAL, EPERM
 from math import ceil
+
+from ncuview.base.system import ADMINISTRATOR, IS_LINUX, IS_WINDOWS, user_id
+
+MISSING = ""
+"""What the process that reads a report may do on this system, and not on Linux; empty on Linux."""
+if IS_WINDOWS:
+    MISSING = "it has all rights of this user, without limits on its memory and files"
+elif not IS_LINUX:
+    MISSING = "it has the rights of this user, without a limit on its memory"
 
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _NOBODY = 65534
@@ -21,30 +30,39 @@ def confine(memory: int, cpu_s: int) -> None:
     """Give them up for good: bytes of address space, and seconds of processor time from now on, are limited.
 
     As root the process becomes the user nobody, so everything that it will import or load later must be there already.
-    It dies with the process that started it.
+    It dies with the process that started it. Other systems than Linux have a part of this (``MISSING``).
 
     Raises:
         OSError: The system does not let it.
     """
+    if IS_WINDOWS:
+        return
+    import resource
+
     used = resource.getrusage(resource.RUSAGE_SELF)
     seconds = ceil(used.ru_utime + used.ru_stime) + cpu_s
     limits = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_NOFILE: _MOST_FILES,
-        resource.RLIMIT_AS: memory,
     }
+    if IS_LINUX:  # macOS refuses a limit on address space
+        limits[resource.RLIMIT_AS] = memory
     for what, wanted in limits.items():
         _limit(what, wanted, wanted)
     # Where both are the same, what takes too long is killed as what takes too much memory is.
     _limit(resource.RLIMIT_CPU, seconds, seconds + 1)
-    if os.geteuid() == 0:
+    if not IS_LINUX:
+        return
+    if user_id() == ADMINISTRATOR:
         _become_nobody()
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a change of user takes it back
 
 
 def _limit(what: int, soft: int, hard: int) -> None:
+    import resource
+
     _, known = resource.getrlimit(what)
     most = hard if known == resource.RLIM_INFINITY else min(hard, known)
     resource.setrlimit(what, (min(soft, most), most))
