@@ -1,4 +1,4 @@
-"""ncuview opens no network connection: its source imports no networking module, and a diagnosis makes no socket for one."""
+"""ncuview opens no network connection: its source imports no networking module, and a diagnosis makes no such socket."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ GUARD = """
 import os, sys
 
 def hook(event, arguments):
-    network = event == "socket.__new__" and arguments[1] != 1  # AF_UNIX
+    network = event == "socket.__new__" and arguments[1] not in (1, -1)  # AF_UNIX, or a descriptor that is there
     if network or event in {"socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname",
                             "socket.sendto", "urllib.Request", "webbrowser.open"}:
         os.write(2, f"{event} {arguments}".encode())
