@@ -1,4 +1,4 @@
-"""ncuview opens no network connection: its source imports no networking module, and a diagnosis makes no such socket."""
+"""ncuview opens no network connection: it imports no networking module, and a diagnosis makes no such socket."""
 
 from __future__ import annotations
 
