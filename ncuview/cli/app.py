@@ -6,12 +6,16 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
+from enum import StrEnum
 from typing import Annotated, NoReturn
 
 import typer
 
 from ncuview.base.errors import NcuviewError, UsageError
+from ncuview.base.log import LOG
+from ncuview.base.version import VERSION
 from ncuview.cli.analyze import analyze
 from ncuview.cli.calibrate import calibrate
 from ncuview.cli.catalogue import kernels, ladder
@@ -20,7 +24,7 @@ from ncuview.cli.diff import diff
 from ncuview.cli.doctor import doctor
 from ncuview.cli.empty_words import Command, Group
 from ncuview.cli.metrics import metrics
-from ncuview.cli.printing import complain, discard_stdout, open_closed_streams, print_text, say, show_what_is_left_out
+from ncuview.cli.printing import complain, discard_stdout, open_closed_streams, print_text, say, show_log
 from ncuview.cli.report import report
 from ncuview.cli.rules import check_rules, explain, rules
 from ncuview.cli.scrub import scrub
@@ -31,6 +35,17 @@ _SIGPIPE = 13
 """Windows has no signal of this name."""
 _TAKE_PROGRAMS = ("analyze", "calibrate", "check")
 """Commands whose words behind ``--`` are a program's."""
+_LOG_LEVEL = "--log-level"
+
+
+class LogLevel(StrEnum):
+    """From which level on the log is shown."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
 
 app = typer.Typer(
     cls=Group,
@@ -53,26 +68,30 @@ for command in (explain, metrics, scrub, doctor):
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from ncuview.base.version import VERSION
-
         print_text(f"ncuview {VERSION}\n")
         raise typer.Exit
 
 
 @app.callback()
 def common(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001  (its callback prints it)
         bool, typer.Option("--version", help="Print the version and leave.", is_eager=True, callback=_show_version)
     ] = False,
+    log_level: Annotated[
+        LogLevel,
+        typer.Option(_LOG_LEVEL, help="What is reported on standard error: info names files, programs and fallbacks."),
+    ] = LogLevel.WARNING,
 ) -> None:
     """Options of all commands."""
+    show_log(log_level)
+    LOG.debug("ncuview %s, Python %s on %s", VERSION, sys.version.split()[0], sys.platform)
 
 
 def main() -> NoReturn:
     """Run the command line and turn every failure into a message and the exit code that it stands for."""
     open_closed_streams()
     hear_signals()
-    show_what_is_left_out()
+    show_log()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 lacks some letters of names
@@ -111,10 +130,21 @@ def run() -> NoReturn:
 
 def _split_program(args: list[str]) -> tuple[list[str], tuple[str, ...] | None]:
     """The words before the first ``--``, and those behind it, which are a program's and never options of ours."""
-    if not args or args[0] not in _TAKE_PROGRAMS or "--" not in args:
+    if "--" not in args or _command_among(args) not in _TAKE_PROGRAMS:
         return args, None
     at = args.index("--")
     return args[:at], tuple(args[at + 1 :])
+
+
+def _command_among(args: Sequence[str]) -> str:
+    """The first word that is no option of all commands, nor the value of one."""
+    words = iter(args)
+    for word in words:
+        if not word.startswith("-"):
+            return word
+        if word == _LOG_LEVEL:
+            next(words, "")
+    return ""
 
 
 def _run(args: list[str], program: tuple[str, ...] | None = None) -> int:

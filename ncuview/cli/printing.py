@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from ncuview.base.errors import UsageError
 from ncuview.base.figures import duration
+from ncuview.base.log import LOG
 from ncuview.base.masking import masked
 from ncuview.render.text import safe_page, safe_text, without_orders
 
@@ -83,19 +84,24 @@ def complain(message: str, hint: str = "", id: str = "") -> None:  # noqa: A002 
         say("\n".join(safe_text(part) for part in line.split("\n")))
 
 
-class _Complaints(logging.Handler):
-    """What ncuview goes on without, as the command line says what is wrong."""
+class _Shown(logging.Handler):
+    """Warnings as the command line says what is wrong, and what is done with its level and the time since the start."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        complain(*map(str, record.args or (record.msg,)))
+        if record.levelno >= logging.WARNING:
+            complain(*map(str, record.args or (record.msg,)))
+            return
+        since = duration(1e6 * record.relativeCreated, digits=3)
+        say(safe_text(f"ncuview: {record.levelname.lower()}: {since}: {record.getMessage()}"))
 
 
-_COMPLAINTS = _Complaints()
+_SHOWN = _Shown()
 
 
-def show_what_is_left_out() -> None:
-    """Show on standard error what the package reports through ``logging``."""
-    logging.getLogger("ncuview").addHandler(_COMPLAINTS)
+def show_log(level: str = "warning") -> None:
+    """Show on standard error what the package reports through ``logging``, from this level on."""
+    LOG.addHandler(_SHOWN)
+    LOG.setLevel(level.upper())
 
 
 def say(text: str) -> None:

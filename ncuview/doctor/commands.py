@@ -16,6 +16,7 @@ from pathlib import PurePath
 from threading import Lock
 
 from ncuview.base.figures import duration
+from ncuview.base.log import log_command
 from ncuview.base.system import IS_WINDOWS
 from ncuview.doctor.verdict import NotKnown
 
@@ -97,6 +98,7 @@ class Commands:
         with self._lock:
             if self._stopped:
                 raise NotKnown("there was no time left")
+            log_command(argv)
             process = subprocess.Popen(
                 argv,
                 env=self._environment,

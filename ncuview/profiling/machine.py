@@ -22,6 +22,7 @@ from ncuview.base.errors import (
     NeedsLinux,
     ToolError,
 )
+from ncuview.base.log import log_command
 from ncuview.base.system import IS_LINUX
 from ncuview.profiling.nvidia_smi import Gpu, SmiLog, read_log, visible
 
@@ -66,6 +67,7 @@ def ncu_version(ncu: Path) -> str:
         NcuRefused: It does not start, or does not say its version.
     """
     try:
+        log_command([ncu, "--version"])
         answer = subprocess.run(
             [ncu, "--version"],
             stdin=subprocess.DEVNULL,
@@ -159,6 +161,7 @@ def _nvidia_smi(*words: str) -> bytes:
     if nvidia_smi is None:
         return b""
     try:
+        log_command([nvidia_smi, *words])
         return subprocess.run(
             [nvidia_smi, *words],
             stdin=subprocess.DEVNULL,

@@ -26,6 +26,7 @@ from typing import IO, NamedTuple, cast
 
 from ncuview.base.errors import ReportUnreadable
 from ncuview.base.figures import duration
+from ncuview.base.log import LOG
 from ncuview.base.paths import shipped
 from ncuview.base.system import IS_LINUX, IS_WINDOWS
 from ncuview.reader.child_streams import streams_of
@@ -134,6 +135,7 @@ class Child(NamedTuple):
             except OSError:
                 ours.close()
                 raise
+        LOG.debug("process %d is to read: %s", process.pid, module)
         return cls(process, ours)
 
     def tell(self, task: bytes, report: Snapshot) -> None:

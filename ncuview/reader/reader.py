@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import Thread
 
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportError, ReportUnreadable
+from ncuview.base.log import LOG
 from ncuview.base.plugins import leave_out
 from ncuview.base.report_files import is_csv_export
 from ncuview.base.system import usable_processors
@@ -157,6 +158,7 @@ class _File:
         workers: int,
     ) -> None:
         self._name = str(path)
+        LOG.info("reads %s", path)
         self._approved = None if is_csv_export(Path(path)) else approve(Path(path), outliners)
         if self._approved:
             shards = _shards(self._approved.snapshot, self._approved.header.launches, workers)
