@@ -13,7 +13,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ncuview.base.errors import NcuviewError, UsageError
+from ncuview.base.errors import NcuviewError, ProgramError, ToolError, UsageError
+from ncuview.base.last_error import keep
 from ncuview.base.log import LOG
 from ncuview.base.version import VERSION
 from ncuview.cli.analyze import analyze
@@ -100,6 +101,8 @@ def main() -> NoReturn:
     except NcuviewError as error:
         complain(str(error), error.hint, error.id)
         code = error.exit_code
+        if isinstance(error, ToolError | ProgramError):
+            keep(error, code)
     except (KeyboardInterrupt, typer.Abort):
         complain("interrupted")
         code = 128 + signal.SIGINT
@@ -185,7 +188,9 @@ def _internal_error(error: Exception) -> int:
     # Nothing of ours is imported here: it may be what is broken.
     say(_printable(traceback.format_exc().rstrip()))
     say(f"ncuview: internal error: {type(error).__name__}: {str(error)!a}")
-    say("  This is a bug of ncuview; please report it.")
+    say("  This is a bug of ncuview; please report it. `ncuview doctor --bundle FILE.zip` says what to send with it.")
+    with suppress(Exception):  # it must not hide what happened
+        keep(error, INTERNAL_ERROR)
     return INTERNAL_ERROR
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from threading import Thread
+from typing import TypeVar
 
 from ncuview.base.figures import duration
 from ncuview.base.system import IS_LINUX
@@ -24,6 +25,7 @@ from ncuview.doctor.permission import administrator, container, counter_permissi
 from ncuview.doctor.surroundings import folders, host_memory, injections, operating_system
 from ncuview.doctor.verdict import Checked, Evidence, Examination, NotKnown, Verdict, unknown
 
+_Answer = TypeVar("_Answer")
 LIMIT_S = 9.0
 """Of all checks together. Longer than a program may take, so that one which hangs is named."""
 
@@ -71,13 +73,18 @@ ELSEWHERE = (
 """On other systems than Linux, where reports can be read and nothing can be profiled."""
 
 
-def examine_this_machine() -> Examination:
-    """Make all checks of this system; takes ten seconds at most, needs no rights, never raises for the machine."""
+def on_this_machine(ask: Callable[[Machine], _Answer]) -> _Answer:
+    """What is found out here; programs that still run are ended."""
     commands = Commands(os.environ)
     try:
-        return examine(this_machine(commands), CHECKS if IS_LINUX else ELSEWHERE)
+        return ask(this_machine(commands))
     finally:
         commands.stop()
+
+
+def examine_this_machine() -> Examination:
+    """Make all checks of this system; takes ten seconds at most, needs no rights, never raises for the machine."""
+    return on_this_machine(lambda machine: examine(machine, CHECKS if IS_LINUX else ELSEWHERE))
 
 
 def examine(machine: Machine, checks: Sequence[Check] = CHECKS, limit_s: float = LIMIT_S) -> Examination:
