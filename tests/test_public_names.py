@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 
@@ -59,8 +58,7 @@ def test_any_other_name_is_an_attribute_error() -> None:
         _ = ncuview.nonsense
 
 
-def test_the_version_is_that_of_the_package() -> None:
-    assert ncuview.__version__ == version("ncuview")
+def test_the_version_has_three_numbers() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", ncuview.__version__)
 
 

@@ -11,8 +11,8 @@ The command line prints message, id and hint and exits with the exit code, which
       ├ RuleFileError           2   a rule file or kernel file: UnsafeExpression, UnsafeTemplate, KernelFileError
       ├ ReportError             3   no usable data: ReportUnreadable, ReportDamaged, ReportEmpty, NothingProfiled
       ├ NotComparable           4   two profiles that cannot be compared: BaselineMissing
-      ├ ToolError               5   this machine: GpuNotFound, NcuNotFound, NcuRefused, CompilerNotFound,
-      │                             LauncherNotFound
+      ├ ToolError               5   this machine: NeedsLinux, GpuNotFound, NcuNotFound, NcuRefused,
+      │                             CompilerNotFound, LauncherNotFound
       ├ ProgramError            6   the profiled program: CompileFailed, WrongResult, ProgramFailed
       └ Incomplete   2, 3, 5, 6     not everything was profiled, for one of these four reasons
 
@@ -155,6 +155,10 @@ class ToolError(NcuviewError):
     """Something that profiling needs is missing on this machine, or refused."""
 
     exit_code = 5
+
+
+class NeedsLinux(ToolError):
+    """What was asked for is there on Linux only: profiling."""
 
 
 class GpuNotFound(ToolError):

@@ -16,6 +16,15 @@ from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
 
+from ncuview.base.system import IS_WINDOWS, host_name
+
+_READ = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)  # without it opening a pipe waits for a writer, for ever if there is none
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_BINARY", 0)  # Windows alters line ends without it
+)
+_WRITE_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 _LONGEST_NAME = 180
 """Bytes of a target's name in the names of its partial files; a name may have 255 bytes, the rest takes up to 42."""
 _ABANDONED_AFTER_S = 3600.0
@@ -49,9 +58,7 @@ def open_regular(path: Path, largest: int | None = None, *, follow: bool = True)
         TooLarge: It has more than ``largest`` bytes.
         ValueError: No file can have this name.
     """
-    # Without O_NONBLOCK opening a pipe waits for a writer, for ever if there is none.
-    how = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | (0 if follow else os.O_NOFOLLOW)
-    descriptor = os.open(path, how)
+    descriptor = os.open(path, _READ | (0 if follow else getattr(os, "O_NOFOLLOW", 0)))
     try:
         _check(os.fstat(descriptor), largest)
         return os.fdopen(descriptor, "rb")
@@ -106,7 +113,7 @@ def _machine() -> str:
         numbering = Path("/proc/self/ns/pid").readlink()
     except OSError:
         numbering = Path()
-    return hashlib.sha256(os.fsencode(f"{os.uname().nodename} {numbering}")).hexdigest()[:8]
+    return hashlib.sha256(os.fsencode(f"{host_name()} {numbering}")).hexdigest()[:8]
 
 
 def _permissions(target: Path) -> int | None:
@@ -118,10 +125,10 @@ def _permissions(target: Path) -> int | None:
 
 def _write(partial: Path, parts: Iterable[bytes], mode: int, permissions: int | None) -> None:
     """Write a file to the disk; it is private until it has the permissions of the file that it replaces."""
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode if permissions is None else 0o600)
+    descriptor = os.open(partial, _WRITE_NEW, mode if permissions is None else 0o600)
     try:
         if permissions is not None:
-            os.fchmod(descriptor, permissions)
+            os.chmod(descriptor if os.chmod in os.supports_fd else partial, permissions)  # noqa: PTH101  (by descriptor)
         for part in parts:
             rest = memoryview(part)
             while rest:
@@ -150,6 +157,8 @@ def _is_abandoned(partial: Path, machine: str, writer: int) -> bool:
 
 def _runs(process: int) -> bool:
     """Whether there is a process of this number; one of another user exists but may not be signalled."""
+    if IS_WINDOWS:  # there ``os.kill`` ends the process, whatever the signal
+        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -6,18 +6,16 @@ The latter is for a plugin that ncuview goes on without.
 
 from __future__ import annotations
 
-import logging
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ncuview.base.errors import PluginError
+from ncuview.base.log import LOG
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.metadata import EntryPoint
-
-LOGGER: Final = logging.getLogger("ncuview")
 
 
 def installed(group: str) -> tuple[EntryPoint, ...]:
@@ -53,7 +51,7 @@ def used(entry: EntryPoint, use: Callable[[Any], Any]) -> Any:
 @cache
 def leave_out(message: str, hint: str) -> None:
     """Log, once, what is left out and why; the command line shows it on standard error."""
-    LOGGER.warning("%s. %s", message, hint)
+    LOG.warning("%s. %s", message, hint)
 
 
 def _package(entry: EntryPoint) -> str:

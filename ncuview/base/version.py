@@ -1,3 +1,3 @@
-"""The version of ncuview as the constant ``VERSION``, the same as in pyproject.toml."""
+"""The version of ncuview as the constant ``VERSION``; the build reads it from here."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ncuview.base.errors import CompileFailed
+from ncuview.base.log import log_command
 from ncuview.catalogue.kernel_file import Kernel
 
 NATIVE = "native"
@@ -171,8 +172,10 @@ class _Build:
         given = self.kernel.nvcc_args
         named = any(word.startswith(("-arch", "--gpu-architecture", "-gencode", "--generate-code")) for word in given)
         target = [] if named else [f"-arch={self.architecture}"]
+        command = [str(self.nvcc), *target, "-lineinfo", *given, *words]
+        log_command(command)
         done = subprocess.run(
-            [str(self.nvcc), *target, "-lineinfo", *given, *words],
+            command,
             cwd=self.kernel.root,
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from ncuview.base.errors import NcuNotFound, ProgramFailed, UsageError, WrongResult
 from ncuview.base.figures import duration
+from ncuview.base.log import log_command
 from ncuview.catalogue.compiler import NATIVE, Compiled, compile_kernel, compile_user_kernel
 from ncuview.catalogue.kernel_file import Kernel
 from ncuview.catalogue.kernels import Launch
@@ -139,6 +140,7 @@ def run_host(program: Sequence[str], folder: Path, root: Path, seconds: float, t
     if user := invoking_user():
         user.hand_over([folder, *folder.iterdir()])
         program, variables = user.runs(program, variables), {}
+    log_command(program)
     try:
         done = subprocess.run(
             program,

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from ncuview.base.errors import ReportEmpty, ToolError
 from ncuview.base.figures import duration
+from ncuview.base.log import log_command
 from ncuview.profiling.machine import find_nvcc
 from ncuview.reader.line_table import LineTable, LineTableError, line_tables
 from ncuview.sass.code import Code
@@ -184,6 +185,7 @@ def _asked(places: str, *words: str | Path, folder: Path | None = None, may_fail
         ToolError: It failed, or took too long.
     """
     cuobjdump = shutil.which("cuobjdump", path=places) or "cuobjdump"
+    log_command([cuobjdump, *words])
     try:
         done = subprocess.run(
             [cuobjdump, *words],

@@ -9,12 +9,17 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
+from enum import StrEnum
 from typing import Annotated, NoReturn
 
 import typer
 
-from ncuview.base.errors import NcuviewError, UsageError
+from ncuview.base.errors import NcuviewError, ProgramError, ToolError, UsageError
+from ncuview.base.last_error import keep
+from ncuview.base.log import LOG
+from ncuview.base.version import VERSION
 from ncuview.cli.analyze import analyze
 from ncuview.cli.calibrate import calibrate
 from ncuview.cli.catalogue import kernels, ladder
@@ -29,7 +34,7 @@ from ncuview.cli.printing import (
     print_error,
     print_message,
     print_text,
-    show_log_messages,
+    show_log,
 )
 from ncuview.cli.report import report
 from ncuview.cli.rules import check_rules, explain, rules
@@ -37,8 +42,21 @@ from ncuview.cli.scrub import scrub
 from ncuview.cli.signals import Terminated, install_signal_handlers
 
 INTERNAL_ERROR = 70
+_SIGPIPE = 13
+"""Windows has no signal of this name."""
 _TAKE_PROGRAMS = ("analyze", "calibrate", "check")
 """Commands that take a program after ``--``."""
+_LOG_LEVEL = "--log-level"
+
+
+class LogLevel(StrEnum):
+    """From which level on the log is shown."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
 
 app = typer.Typer(
     cls=Group,
@@ -61,26 +79,30 @@ for command in (explain, metrics, scrub, doctor):
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from ncuview.base.version import VERSION
-
         print_text(f"ncuview {VERSION}\n")
         raise typer.Exit
 
 
 @app.callback()
 def common(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001  (its callback prints it)
         bool, typer.Option("--version", help="Print the version and leave.", is_eager=True, callback=_show_version)
     ] = False,
+    log_level: Annotated[
+        LogLevel,
+        typer.Option(_LOG_LEVEL, help="What is reported on standard error: info names files, programs and fallbacks."),
+    ] = LogLevel.WARNING,
 ) -> None:
     """Options of all commands."""
+    show_log(log_level)
+    LOG.debug("ncuview %s, Python %s on %s", VERSION, sys.version.split()[0], sys.platform)
 
 
 def main() -> NoReturn:
     """Run the command line and turn every failure into a message and its exit code."""
     open_closed_streams()
     install_signal_handlers()
-    show_log_messages()
+    show_log()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 cannot show all letters of names
@@ -89,6 +111,8 @@ def main() -> NoReturn:
     except NcuviewError as error:
         print_error(str(error), error.hint, error.id)
         code = error.exit_code
+        if isinstance(error, ToolError | ProgramError):
+            keep(error, code)
     except (KeyboardInterrupt, typer.Abort):
         print_error("interrupted")
         code = 128 + signal.SIGINT
@@ -97,7 +121,7 @@ def main() -> NoReturn:
         code = 128 + signal.SIGTERM
     except BrokenPipeError:
         discard_stdout()  # the reader of the output has exited
-        code = 128 + signal.SIGPIPE
+        code = 128 + _SIGPIPE
     except Exception as error:  # noqa: BLE001  (a bug must not exit with 0 or 1)
         code = _usage_exit_code(error) or _unwritable() or _internal_error(error)
     sys.exit(code)
@@ -119,10 +143,21 @@ def run() -> NoReturn:
 
 def _split_program(args: list[str]) -> tuple[list[str], tuple[str, ...] | None]:
     """The words before the first ``--``, and the words of a program after it, which are no options of ncuview."""
-    if not args or args[0] not in _TAKE_PROGRAMS or "--" not in args:
+    if "--" not in args or _command_among(args) not in _TAKE_PROGRAMS:
         return args, None
     at = args.index("--")
     return args[:at], tuple(args[at + 1 :])
+
+
+def _command_among(args: Sequence[str]) -> str:
+    """The first word that is no option of all commands, nor the value of one."""
+    words = iter(args)
+    for word in words:
+        if not word.startswith("-"):
+            return word
+        if word == _LOG_LEVEL:
+            next(words, "")
+    return ""
 
 
 def _run(args: list[str], program: tuple[str, ...] | None = None) -> int:
@@ -163,7 +198,11 @@ def _internal_error(error: Exception) -> int:
     # No module of ncuview is imported here: it may be the one with the bug.
     print_message(_printable(traceback.format_exc().rstrip()))
     print_message(f"ncuview: internal error: {type(error).__name__}: {str(error)!a}")
-    print_message("  This is a bug of ncuview; please report it.")
+    print_message(
+        "  This is a bug of ncuview; please report it. `ncuview doctor --bundle FILE.zip` collects what to send."
+    )
+    with suppress(Exception):  # it must not hide what happened
+        keep(error, INTERNAL_ERROR)
     return INTERNAL_ERROR
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Self
 
 from ncuview.base.errors import UsageError
 from ncuview.base.figures import duration
+from ncuview.base.log import LOG
 from ncuview.base.masking import masked
 from ncuview.render.text import safe_page, safe_text, without_ci_commands
 
@@ -84,19 +85,24 @@ def print_error(message: str, hint: str = "", id: str = "") -> None:  # noqa: A0
         print_message("\n".join(safe_text(part) for part in line.split("\n")))
 
 
-class _Complaints(logging.Handler):
-    """A log handler that prints log records in the form of error messages."""
+class _Shown(logging.Handler):
+    """Print warnings in the form of error messages, other records with their level and the time since the start."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        print_error(*map(str, record.args or (record.msg,)))
+        if record.levelno >= logging.WARNING:
+            print_error(*map(str, record.args or (record.msg,)))
+            return
+        since = duration(1e6 * record.relativeCreated, digits=3)
+        print_message(safe_text(f"ncuview: {record.levelname.lower()}: {since}: {record.getMessage()}"))
 
 
-_COMPLAINTS = _Complaints()
+_SHOWN = _Shown()
 
 
-def show_log_messages() -> None:
-    """Show on standard error the messages that the package sends through ``logging``."""
-    logging.getLogger("ncuview").addHandler(_COMPLAINTS)
+def show_log(level: str = "warning") -> None:
+    """Show on standard error what the package reports through ``logging``, from this level on."""
+    LOG.addHandler(_SHOWN)
+    LOG.setLevel(level.upper())
 
 
 def print_message(text: str) -> None:

@@ -32,7 +32,7 @@ def install_signal_handlers() -> None:
 
 
 def _dropped(lost: UnraisableHookArgs) -> None:
-    if lost.exc_type in {KeyboardInterrupt, Terminated}:
+    if lost.exc_type in {KeyboardInterrupt, Terminated} and hasattr(signal, "setitimer"):  # Windows has no timer
         signal.signal(signal.SIGALRM, partial(_raise, lost.exc_type))
         signal.setitimer(signal.ITIMER_REAL, _SOON_S)  # later: this is still the callback
     else:

@@ -10,8 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from threading import Thread
+from typing import TypeVar
 
 from ncuview.base.figures import duration
+from ncuview.base.system import IS_LINUX
 from ncuview.doctor.commands import Commands
 from ncuview.doctor.competition import gpu_processes, profilers
 from ncuview.doctor.driver import cuda_driver, stub_library
@@ -20,9 +22,10 @@ from ncuview.doctor.lock import lock_file, protected_files
 from ncuview.doctor.machine import Machine, this_machine
 from ncuview.doctor.nsight import driver_fits, gpu_supported, ncu_report, nsight_compute, other_installations
 from ncuview.doctor.permission import administrator, container, counter_permission
-from ncuview.doctor.surroundings import folders, host_memory, injections
+from ncuview.doctor.surroundings import folders, host_memory, injections, operating_system
 from ncuview.doctor.verdict import Checked, Evidence, Examination, NotKnown, Verdict, unknown
 
+_Answer = TypeVar("_Answer")
 LIMIT_S = 9.0
 """The limit for all checks together. It is longer than that of one program, so that a hanging program is named."""
 
@@ -63,15 +66,25 @@ CHECKS = (
     Check("ecc", "Error correction", (), ecc),
 )
 """In the order of a start of ncu: the installation, its requirements, disturbances."""
+ELSEWHERE = (
+    Check("system", "Operating system", ("NeedsLinux",), operating_system),
+    *(check for check in CHECKS if check.name == "ncu-report"),
+)
+"""On other systems than Linux, where reports can be read and nothing can be profiled."""
+
+
+def on_this_machine(ask: Callable[[Machine], _Answer]) -> _Answer:
+    """The answer about this machine; programs that still run are ended."""
+    commands = Commands(os.environ)
+    try:
+        return ask(this_machine(commands))
+    finally:
+        commands.stop()
 
 
 def examine_this_machine() -> Examination:
-    """Make all checks here; takes ten seconds at most, needs no rights, and raises no error about the machine."""
-    commands = Commands(os.environ)
-    try:
-        return examine(this_machine(commands))
-    finally:
-        commands.stop()
+    """Make all checks of this system; takes ten seconds at most, needs no rights, and raises no error."""
+    return on_this_machine(lambda machine: examine(machine, CHECKS if IS_LINUX else ELSEWHERE))
 
 
 def examine(machine: Machine, checks: Sequence[Check] = CHECKS, limit_s: float = LIMIT_S) -> Examination:

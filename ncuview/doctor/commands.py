@@ -16,6 +16,8 @@ from pathlib import PurePath
 from threading import Lock
 
 from ncuview.base.figures import duration
+from ncuview.base.log import log_command
+from ncuview.base.system import IS_WINDOWS
 from ncuview.doctor.verdict import NotKnown
 
 LIMIT_S = 7.0
@@ -96,6 +98,7 @@ class Commands:
         with self._lock:
             if self._stopped:
                 raise NotKnown("there was no time left")
+            log_command(argv)
             process = subprocess.Popen(
                 argv,
                 env=self._environment,
@@ -109,6 +112,9 @@ class Commands:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
+    if IS_WINDOWS:
+        process.kill()
+        return
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 

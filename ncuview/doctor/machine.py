@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import os
-import pwd
 import re
 import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from ncuview.base.system import user_id
 from ncuview.doctor.commands import Answer, Commands
 from ncuview.profiling.machine import find_ncu
 
@@ -42,7 +43,8 @@ class Machine:
     root: Path
     """The folder that absolute paths start from; the file system's root on a real machine."""
     environment: Mapping[str, str]
-    uid: int
+    uid: int | None
+    """Of this user; None on Windows."""
     groups: frozenset[int]
     pid: int
     """Of this process."""
@@ -142,8 +144,8 @@ def this_machine(commands: Commands) -> Machine:
     return Machine(
         root=Path("/"),
         environment=os.environ,
-        uid=os.geteuid(),
-        groups=frozenset({os.getegid(), *os.getgroups()}),
+        uid=user_id(),
+        groups=frozenset({os.getegid(), *os.getgroups()}) if hasattr(os, "getgroups") else frozenset(),
         pid=os.getpid(),
         folder=_working_folder(),
         homes=_homes(),
@@ -160,9 +162,9 @@ def _working_folder() -> str:
 
 
 def _homes() -> tuple[str, ...]:
-    try:
-        registered = pwd.getpwuid(os.geteuid()).pw_dir
-    except KeyError:
-        registered = ""
-    homes = {os.environ.get("HOME", "").rstrip("/"), registered.rstrip("/")}
+    homes = {os.environ.get(name, "").rstrip("/\\") for name in ("HOME", "USERPROFILE")}
+    with suppress(ImportError, KeyError):  # Windows keeps no list of users, or this user is not in it
+        import pwd
+
+        homes.add(pwd.getpwuid(os.geteuid()).pw_dir.rstrip("/"))
     return tuple(sorted(homes - {""}, key=len, reverse=True))

@@ -1,15 +1,17 @@
-"""Three checks of doctor on the host: writable folders with room, memory for ncu's saves, tools injected into CUDA.
+"""Checks of doctor on the host: writable folders with room, memory for ncu's saves, tools injected into CUDA.
 
-``folders``, ``host_memory`` and ``injections`` take a ``Machine`` and return a ``Verdict``.
+``folders``, ``host_memory``, ``injections`` and, where this is not Linux, ``operating_system`` return a ``Verdict``.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 
 from ncuview.doctor.gpus import COMMAND, visible_gpus
 from ncuview.doctor.machine import Machine
 from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, fail, ok, warn
+from ncuview.reader.sandbox import MISSING
 
 _GIB = 1 << 30
 _ENOUGH_BYTES = 500 << 20
@@ -24,6 +26,16 @@ _LIMITS = (
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
 """The files with a container's memory limit and use, by version of control groups."""
+
+
+def operating_system(_: Machine) -> Verdict:
+    """That this system is not Linux, and what else differs here."""
+    return fail(
+        "profiling needs Linux",
+        Evidence("system", sys.platform),
+        Evidence("process that reads reports", f"no sandbox: {MISSING}"),
+        fix="Profile on a Linux machine with an NVIDIA GPU, and read the reports here; those of strangers on Linux.",
+    )
 
 
 def folders(machine: Machine) -> Verdict:

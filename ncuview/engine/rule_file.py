@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ncuview.base.errors import RuleFileError, UnknownRule, UnsafeExpression
 from ncuview.base.expression import Expression, compile_expression, suggestion
+from ncuview.base.log import LOG
 from ncuview.base.paths import shipped
 from ncuview.base.toml_file import toml_of
 from ncuview.engine.regions import region
@@ -318,6 +319,7 @@ def load_rules(folders: Iterable[Path] = ()) -> tuple[Rule, ...]:
 
 def _of_folder(folder: Path) -> list[Rule]:
     rules = [load_rule(path) for path in sorted(folder.glob("*/*.toml"))]
+    LOG.debug("%d rules below %s", len(rules), folder)
     if not rules:
         what = "holds no rules" if folder.is_dir() else "is no folder"
         raise RuleFileError(f"{folder} {what}", hint="Rules are files <category>/<CODE>-<name>.toml below a folder.")

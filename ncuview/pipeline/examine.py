@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ncuview.base.errors import Incomplete, ReportEmpty, UsageError
+from ncuview.base.log import LOG
 from ncuview.base.report_files import CSV_ENDING, REPORT_ENDINGS
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
 from ncuview.records.profile import Profile
@@ -198,6 +199,7 @@ def examine_launches(
     missing = missing_for_live() if live is None else None
     if live is False or missing:
         remark = f"{missing}; --live insists" if missing else "as asked for with --recorded"
+        LOG.info("the recorded profile is used: %s", remark)
         made = _recorded(launches)
         diagnosis = rank(made, rules, "recorded")
         settings = None

@@ -18,6 +18,7 @@ from shutil import copyfile
 from typing import NamedTuple
 
 from ncuview.base.errors import NcuviewError, ProgramFailed, ReportDamaged, ReportEmpty, ReportError, UsageError
+from ncuview.base.log import LOG
 from ncuview.base.report_files import REPORT_ENDINGS, report_files
 from ncuview.profiling.export import (
     ROOM_FOR_A_REPORT,
@@ -186,9 +187,11 @@ def _attempts(job: Job, report: Path, folders: Sequence[Path], sleep: Callable[[
         failed = made.failure.id if made.failure else ""
         if failed == "NCU-BUSY" and (wait := next(waits, None)) is not None:
             notes[failed] = note(failed)
+            LOG.info("%s: ncu is started again in %g s", failed, wait)
             sleep(wait)
         elif failed == "NCU-MIG-CLK" and job.options.clock_control is not ClockControl.NONE:
             notes[failed] = note(failed)
+            LOG.info("%s: ncu is started again without locking the clocks", failed)
             job = replace(job, options=replace(job.options, clock_control=ClockControl.NONE))
         else:
             made = _with_smaller_plan(job, made, report, folders) if _plan_may_be_why(made) else made
@@ -224,6 +227,7 @@ def _with_smaller_plan(job: Job, died: Profiled, report: Path, folders: Sequence
 
 def _smaller(job: Job, plan: SmallerPlan, report: Path, folders: Sequence[Path]) -> Profiled:
     """An attempt with a smaller plan, in a new folder, so that the reports of other attempts stay."""
+    LOG.info("the plan may be why: ncu is started again with %d metrics", len(plan.metrics))
     private = Path(tempfile.mkdtemp(dir=folders[0]))
     made = _attempt(replace(job, metrics=plan.metrics), private / report.name, [private, *folders])
     return replace(made, notes=(note("NCU-PLAN", without=plan.without),))

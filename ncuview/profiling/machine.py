@@ -14,7 +14,17 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from ncuview.base.errors import CompilerNotFound, GpuNotFound, LauncherNotFound, NcuNotFound, NcuRefused, ToolError
+from ncuview.base.errors import (
+    CompilerNotFound,
+    GpuNotFound,
+    LauncherNotFound,
+    NcuNotFound,
+    NcuRefused,
+    NeedsLinux,
+    ToolError,
+)
+from ncuview.base.log import log_command
+from ncuview.base.system import IS_LINUX
 from ncuview.profiling.nvidia_smi import Gpu, SmiLog, read_log, visible
 
 _NSIGHT_COMPUTE = Path("/opt/nvidia/nsight-compute")
@@ -58,6 +68,7 @@ def ncu_version(ncu: Path) -> str:
         NcuRefused: It does not start, or does not name its version.
     """
     try:
+        log_command([ncu, "--version"])
         answer = subprocess.run(
             [ncu, "--version"],
             stdin=subprocess.DEVNULL,
@@ -105,6 +116,11 @@ def compute_capability() -> str:
 
 def missing_for_ncu() -> ToolError | None:
     """The first thing that is missing here to run a program under ncu, or None when nothing is."""
+    if not IS_LINUX:
+        return NeedsLinux(
+            "profiling needs Linux",
+            hint="Profile on a Linux machine with an NVIDIA GPU, and read the report here.",
+        )
     if gpu_state() is None:
         return GpuNotFound(
             "no NVIDIA GPU here: nvidia-smi is missing or lists none",
@@ -146,6 +162,7 @@ def _nvidia_smi(*words: str) -> bytes:
     if nvidia_smi is None:
         return b""
     try:
+        log_command([nvidia_smi, *words])
         return subprocess.run(
             [nvidia_smi, *words],
             stdin=subprocess.DEVNULL,

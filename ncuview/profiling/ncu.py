@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ncuview.base.errors import NcuRefused, NcuviewError, ProgramFailed, UsageError
 from ncuview.base.figures import duration
+from ncuview.base.log import LOG
 from ncuview.profiling.ncu_failures import SAVES_TO_THE_HOST, Found, errors_among, failure, first_match, remarks
 from ncuview.profiling.ncu_output import Progress, ProgressReader, Transcript, plain_lines
 from ncuview.profiling.options import ClockControl, NcuOptions, ReplayMode
@@ -164,6 +165,7 @@ def run_ncu(
         remove=remove,
         meanwhile=meanwhile,
     )
+    LOG.info("ncu began %d launches; passes of the finished ones: %s", launches.begun, launches.passes)
     return NcuRun(
         ended.returncode,
         stdout.text(),

@@ -8,12 +8,13 @@ the counters. Where root is the only user, as in most containers, the program ru
 from __future__ import annotations
 
 import os
-import pwd
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from ncuview.base.system import ADMINISTRATOR, user_id
 
 _DROP_PRIVILEGES = Path(__file__).with_name("drop_privileges.py")
 
@@ -50,8 +51,10 @@ class InvokingUser:
 
 def invoking_user() -> InvokingUser | None:
     """The user who called sudo, if this process has root's rights through it; None otherwise."""
-    if os.geteuid() != 0:
+    if user_id() != ADMINISTRATOR:
         return None
+    import pwd
+
     try:
         uid = int(os.environ.get("SUDO_UID", "0"))
         known = pwd.getpwuid(uid)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from ncuview.base.log import LOG, log_command
 from ncuview.profiling.stall_watchdog import Overdue
 
 # A profiler that is asked to stop ends its program and frees the clocks; killed, it leaves both as they are.
@@ -70,6 +71,7 @@ def supervise(
         remove: Folders to remove if this process is killed.
         meanwhile: Called once the profiler has been started.
     """
+    log_command(argv)
     with _started(argv, cwd, environment, frees_clocks, remove) as (guard, output, errors):
         listeners: dict[IO[bytes], _Listener] = {output: stdout, errors: stderr}
         try:
@@ -82,6 +84,7 @@ def supervise(
             raise
         if stopped:
             _stop(guard, listeners)
+    LOG.info("%s ended with %d%s", argv[0], guard.returncode, f", stopped: {stopped}" if stopped else "")
     return Ended(guard.returncode, stopped)
 
 

@@ -8,32 +8,42 @@ from __future__ import annotations
 
 import os
 import re
-import selectors
-import signal
 import socket
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
+from io import FileIO
 from math import ceil
 from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 from ncuview.base.errors import ReportUnreadable
 from ncuview.base.figures import duration
+from ncuview.base.log import LOG
 from ncuview.base.paths import shipped
+from ncuview.base.system import IS_LINUX, IS_WINDOWS
+from ncuview.reader.child_streams import streams_of
 from ncuview.reader.columns import Reading, decode
 from ncuview.reader.framing import LaunchHeader
 from ncuview.reader.kernel_filter import PREFIX
 from ncuview.reader.snapshot import Snapshot
-from ncuview.reader.task import WITHOUT_CODE, Task, hand_over, has_begun, last_launch, last_words, lost_launches
+from ncuview.reader.task import (
+    WITHOUT_CODE,
+    Task,
+    by_name,
+    hand_over,
+    has_begun,
+    last_launch,
+    last_words,
+    lost_launches,
+)
 
 REHEARSAL = shipped("kernels") / "transfers" / "h200.ncu-repz"
 """The smallest report that ships."""
@@ -48,10 +58,11 @@ _MEMORY, _MEMORY_PER_BYTE, _MOST_MEMORY = 2 << 30, 100, 16 << 30
 _OUTPUT, _OUTPUT_PER_BYTE = 64 << 20, 16
 """Bytes of output; launches take about as many in it as in the report."""
 _MOST_SAID = 1 << 20
-_CHUNK = 1 << 20
 _SHORT_OF_MEMORY = re.compile(rb"MemoryError|bad_alloc|Memory allocation failure|Resource temporarily unavailable")
 """Messages of Python, C++ and NVIDIA's libraries when memory is short."""
 _MB = 1e6
+_SIGKILL, _SIGXCPU = 9, 24
+"""Windows has no signals of these names."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +111,7 @@ class Child(NamedTuple):
     """A process that waits for its task, and the socket that the task is sent through."""
 
     process: subprocess.Popen[bytes]
-    tasks: socket.socket
+    tasks: socket.socket | FileIO
 
     @classmethod
     def start(cls, module: str, environment: Mapping[str, str], *words: str) -> Child:
@@ -109,8 +120,8 @@ class Child(NamedTuple):
         Raises:
             OSError: It cannot be started.
         """
-        ours, its = socket.socketpair()
-        # Its working directory is deleted when it begins, so that it can leave no file there.
+        ours, its = socket.socketpair() if IS_LINUX else _pipe()
+        # Its working directory is deleted when it begins, so that it can leave no file there; not on Windows.
         with its, tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
             try:
                 process = subprocess.Popen(
@@ -118,12 +129,13 @@ class Child(NamedTuple):
                     stdin=its.fileno(),
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    cwd=folder,
+                    cwd=None if IS_WINDOWS else folder,
                     env={**environment, "HOME": folder, "TMPDIR": folder},
                 )
             except OSError:
                 ours.close()
                 raise
+        LOG.debug("process %d is to read: %s", process.pid, module)
         return cls(process, ours)
 
     def send_task(self, task: bytes, report: Snapshot) -> None:
@@ -132,6 +144,12 @@ class Child(NamedTuple):
         Raises:
             OSError: The process has ended, or there is no memory for the task.
         """
+        if not isinstance(self.tasks, socket.socket):
+            rest = by_name(task, str(report.name))
+            while rest:
+                rest = rest[self.tasks.write(rest) :]
+            self.tasks.close()
+            return
         text = Snapshot.of([task])
         try:
             hand_over(self.tasks, text.descriptor, report.descriptor)
@@ -153,6 +171,12 @@ class Child(NamedTuple):
         self.tasks.close()
         with self.process:
             self.process.kill()
+
+
+def _pipe() -> tuple[FileIO, FileIO]:
+    """What this process writes to, and what a child reads from."""
+    reads, writes = os.pipe()
+    return FileIO(writes, "w"), FileIO(reads)
 
 
 class PrestartedChildren:
@@ -265,28 +289,22 @@ class _Run:
 
     def follow(self, child: subprocess.Popen[bytes]) -> None:
         """Read its output until it ends; kill it where it takes too long or writes too much."""
-        quiet_since = time.monotonic()
-        with selectors.DefaultSelector() as selector:
-            for stream, held in ((child.stdout, self.written), (child.stderr, self.said)):
-                selector.register(cast("IO[bytes]", stream), selectors.EVENT_READ, held)
-            while selector.get_map() and not self.stopped:
+        held = self.written, self.said
+        with streams_of(cast("IO[bytes]", child.stdout), cast("IO[bytes]", child.stderr)) as streams:
+            while streams.open and not self.stopped:
                 limit = self._quiet_s if has_begun(self.said) else START_S
-                ready = selector.select(quiet_since + limit - time.monotonic())
-                if not ready:
+                pieces = streams.next(limit)
+                if not pieces:
                     self.stopped = self._too_long(limit)
-                for key, _ in ready:
-                    quiet_since = time.monotonic()
-                    chunk = os.read(key.fd, _CHUNK)
-                    key.data.extend(chunk)
-                    if not chunk:
-                        selector.unregister(key.fileobj)
+                for number, piece in pieces:
+                    held[number].extend(piece)
                 if len(self.written) > self._most_output or len(self.said) > _MOST_SAID:
                     self.stopped = "made NVIDIA's reader give more than a report can hold"
-        try:
-            child.wait(0 if self.stopped else self._quiet_s)
-        except subprocess.TimeoutExpired:
-            self.stopped = self.stopped or self._too_long(self._quiet_s)
-            child.kill()
+            try:
+                child.wait(0 if self.stopped else self._quiet_s)
+            except subprocess.TimeoutExpired:
+                self.stopped = self.stopped or self._too_long(self._quiet_s)
+                child.kill()
 
     def _too_long(self, limit: float) -> str:
         self.took_too_long = True
@@ -300,10 +318,10 @@ def _outcome(run: _Run, code: int, shard: Shard, cpu_s: int) -> Answer | Failure
     at, short = last_launch(said), bool(_SHORT_OF_MEMORY.search(said))
     if run.stopped:
         return Failure(at, run.stopped, scarce=run.took_too_long)
-    if code == -signal.SIGKILL:
+    if code == -_SIGKILL:
         killed = f"was being read when NVIDIA's reader was killed ({_ended(code)}), as where memory runs out"
         return Failure(at, killed, scarce=True)
-    if code == -signal.SIGXCPU:
+    if code == -_SIGXCPU:
         return Failure(at, f"took NVIDIA's reader more than {duration(1e9 * cpu_s)} of processor time", scarce=True)
     if code < 0:
         return Failure(at, f"crashed NVIDIA's reader ({_ended(code)})", scarce=short)
@@ -345,6 +363,8 @@ def environment_of(modules: Sequence[str]) -> dict[str, str]:
     found = {"PYTHONPATH": os.pathsep.join(dict.fromkeys(map(_folder_of, modules))), "LC_ALL": "C.UTF-8"}
     if sysconfig.get_config_var("Py_ENABLE_SHARED"):  # else Python itself may not be found
         found["LD_LIBRARY_PATH"] = str(sysconfig.get_config_var("LIBDIR"))
+    if IS_WINDOWS:  # Python does not start without it
+        found["SYSTEMROOT"] = os.environ.get("SYSTEMROOT", "")
     return found
 
 

@@ -1,8 +1,8 @@
 """Child process that reads launches of one report with NVIDIA's ``ncu_report`` and writes them to stdout as columns.
 
 ``python -P -m ncuview.reader.native [REHEARSAL [without-code]]`` takes a ``Task`` and the report through its stdin.
-stdin is a socket (task.py); launches are written in the form of columns.py, and progress as lines on stderr. This is
-the only module that imports ncu_report. NVIDIA's reader is native code that crashes on damaged files and never frees
+task.py has the form of the task; launches are written in the form of columns.py, and progress as lines on stderr. This
+is the only module that imports ncu_report. NVIDIA's reader is native code that crashes on damaged files and never frees
 what it loads, so it runs in this process only, without rights and with limits on memory and time (sandbox.py).
 REHEARSAL is a shipped report that is read before the task arrives: what NVIDIA's libraries do once per process takes
 longer than reading most reports.
@@ -15,7 +15,6 @@ import gc
 import math
 import os
 import re
-import socket
 import sys
 from array import array
 from collections.abc import Callable, Sequence
@@ -27,7 +26,7 @@ from typing import Any, NamedTuple
 from ncuview.reader.columns import DEVICE_NAME, FLOAT64, INT64, LaunchColumns, Reading, encode
 from ncuview.reader.kernel_filter import check_kernel_filter, matches
 from ncuview.reader.sandbox import confine
-from ncuview.reader.task import WITHOUT_CODE, Task, at_launch, handed_over, lost_launch, reading
+from ncuview.reader.task import WITHOUT_CODE, Task, at_launch, from_stdin, lost_launch, reading
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{9,}")
 _NO_ADDRESSES = ("launch__", "sass__", "device__", "numa__", "nvlink__", "c2clink__", "profiler__", "pmsampling:")
@@ -211,8 +210,7 @@ def main(rehearsal: str = "", *words: str) -> None:
 
     if rehearsal:
         _rehearse(ncu_report, rehearsal, with_code=WITHOUT_CODE not in words)
-    with socket.socket(fileno=sys.stdin.fileno()) as parent:
-        given = handed_over(parent)
+    given = from_stdin()
     if given is None:
         return
     task, report = Task.from_json(given[0]), given[1]

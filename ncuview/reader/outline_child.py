@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import mmap
-import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
 
 from ncuview.reader.launch_outline import launch_outline
 from ncuview.reader.sandbox import confine
-from ncuview.reader.task import handed_over
+from ncuview.reader.task import from_stdin
 from ncuview.reader.wire import Span, WireError
 
 MEMORY = 1 << 30
@@ -25,8 +24,7 @@ MEMORY = 1 << 30
 
 def main() -> None:
     """Write the outlines of the task's launches, each with the byte at which its launch begins."""
-    with socket.socket(fileno=sys.stdin.fileno()) as parent:
-        given = handed_over(parent)
+    given = from_stdin()
     if given is None:
         return
     text, path = given

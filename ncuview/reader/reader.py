@@ -5,7 +5,6 @@ Of damaged reports the readable launches are kept; ``damage_of`` names the other
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -17,7 +16,10 @@ from pathlib import Path
 from threading import Thread
 
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportError, ReportUnreadable
+from ncuview.base.log import LOG
+from ncuview.base.plugins import leave_out
 from ncuview.base.report_files import is_csv_export
+from ncuview.base.system import usable_processors
 from ncuview.reader.child import Children, PrestartedChildren, Shard
 from ncuview.reader.columns import Reading
 from ncuview.reader.csv_export import read_csv
@@ -28,6 +30,7 @@ from ncuview.reader.outliners import Outliners
 from ncuview.reader.precheck import CORRUPT, PROFILE_AGAIN
 from ncuview.reader.readable_part import Approved, approve
 from ncuview.reader.recover import Salvaged, salvage
+from ncuview.reader.sandbox import MISSING
 from ncuview.reader.snapshot import Snapshot
 from ncuview.records.failure import Failure
 from ncuview.records.profile import Profile, ReportInfo
@@ -71,7 +74,9 @@ def read(
         UsageError: The pattern is no regular expression.
     """
     check_kernel_filter(kernel)
-    workers = min(MOST_CHILDREN, len(os.sched_getaffinity(0)))
+    if MISSING:
+        leave_out(f"NVIDIA's reader has no sandbox here: {MISSING}", "Read the reports of strangers on Linux.")
+    workers = min(MOST_CHILDREN, usable_processors())
     running: list[_File] = []
     with ExitStack() as held, ThreadPoolExecutor(workers) as pool:
         waiting = [prestarted] if prestarted else []
@@ -157,6 +162,7 @@ class _File:
         workers: int,
     ) -> None:
         self._name = str(path)
+        LOG.info("reads %s", path)
         self._approved = None if is_csv_export(Path(path)) else approve(Path(path), outliners)
         if self._approved:
             shards = _shards(self._approved.snapshot, self._approved.header.launches, workers)

@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ncuview.base.log import LOG
 from ncuview.reader.child import Answer, Failure, Shard
 from ncuview.reader.columns import Reading
 
@@ -85,6 +86,7 @@ class _Attempts:
     def _try(self, shard: Shard, *, with_code: bool) -> Answer | Failure:
         answer = self._reader.read(shard, with_code=with_code)
         if isinstance(answer, Failure):
+            LOG.info("launches %d to %d: %s", shard.start, shard.stop - 1, answer.why)
             self._failures += 1
             self._failing_since = self._failing_since or time.monotonic()
         return answer

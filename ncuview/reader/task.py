@@ -1,4 +1,7 @@
-"""Protocol with a child process that reads a report: its ``Task``, the hand-over by socket, and its progress lines.
+"""Protocol with a child process that reads a report: its ``Task``, the hand-over, and its progress lines.
+
+On Linux the child's stdin is a socket, which gives it descriptors: it has no right to open the files. Elsewhere it
+is a pipe, which gives it the text of the task and the report's name.
 
 ``hand_over`` sends, ``handed_over`` receives. The child's progress lines on stderr are made and parsed here.
 """
@@ -9,9 +12,12 @@ import json
 import os
 import re
 import socket
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Self
+
+from ncuview.base.system import IS_LINUX
 
 WITHOUT_CODE = "without-code"
 """The argument for a child that need not be ready to read machine code."""
@@ -67,6 +73,23 @@ def handed_over(by: socket.socket) -> tuple[bytes, str] | None:
     task, report = given
     with os.fdopen(task, "rb") as file:
         return file.read(), f"/proc/self/fd/{report}"
+
+
+def by_name(told: bytes, report: str) -> bytes:
+    """What a child finds in the pipe that its stdin is: its task's text, and the name of the report."""
+    return json.dumps([told.decode("ascii"), report]).encode("ascii")
+
+
+def from_stdin() -> tuple[bytes, str] | None:
+    """What this process, a child, is given: the task's text and the report's path; None where there will be none."""
+    if IS_LINUX:
+        with socket.socket(fileno=sys.stdin.fileno()) as parent:
+            return handed_over(parent)
+    given = sys.stdin.buffer.read()
+    if not given:
+        return None
+    told, report = json.loads(given)
+    return told.encode("ascii"), report
 
 
 def reading() -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ncuview.base.errors import UsageError
 from ncuview.base.files import replace_file
+from ncuview.base.log import LOG
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.gate import Gate
 from ncuview.records.ladder import Ladder
@@ -260,6 +261,7 @@ def write_output(path: Path, content: str | bytes | Iterable[str]) -> None:
     Raises:
         UsageError: It cannot be written; the file stays as it was.
     """
+    LOG.info("writes %s", path)
     try:
         if path.exists() and not path.is_file():
             with path.open("wb") as file:

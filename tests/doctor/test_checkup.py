@@ -116,7 +116,7 @@ def test_this_machine_is_examined(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_programs_are_ended_even_when_something_goes_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     stopped = []
-    monkeypatch.setattr(checkup, "examine", lambda _: broken())
+    monkeypatch.setattr(checkup, "examine", lambda *_: broken())
     monkeypatch.setattr(Commands, "stop", lambda _: stopped.append(True))
     with pytest.raises(RuntimeError, match="broken"):
         examine_this_machine()
