@@ -128,7 +128,7 @@ def test_the_notes_of_a_ladder_have_the_figures_of_its_table(family: str) -> Non
             (note,) = (note for note in notes if note.startswith(f"#{each.rung} to #{numbers[step.kernel]}, "))
             assert re.findall(r"\d+\.\d+x|\d[\d,]+x", note) == [factor(step.measured_speedup)]
             if each.better == step.kernel:
-                assert rung_cells(each, numbers)["got"] == factor(step.measured_speedup)
+                assert rung_cells(each, numbers)["measured"] == factor(step.measured_speedup)
     assert len(notes) == sum(bool(step.not_first) for each in recorded_ladder(family).rungs for step in each.steps)
 
 
