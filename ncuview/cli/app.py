@@ -47,6 +47,8 @@ _SIGPIPE = 13
 _TAKE_PROGRAMS = ("analyze", "calibrate", "check")
 """Commands that take a program after ``--``."""
 _LOG_LEVEL = "--log-level"
+_COMPLETE = "_NCUVIEW_COMPLETE"
+"""The variable by which a shell asks for completions, as typer's scripts for shells name it."""
 
 
 class LogLevel(StrEnum):
@@ -61,7 +63,6 @@ class LogLevel(StrEnum):
 app = typer.Typer(
     cls=Group,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Turns a GPU profile into the next change to make: which optimisation, on which line, why, what it will gain.",
@@ -77,8 +78,8 @@ for command in (explain, metrics, scrub, doctor):
     app.command(cls=Command)(command)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(context: typer.Context, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:  # a shell completes what follows
         print_text(f"ncuview {VERSION}\n")
         raise typer.Exit
 
@@ -163,11 +164,17 @@ def _command_among(args: Sequence[str]) -> str:
 def _run(args: list[str], program: tuple[str, ...] | None = None) -> int:
     """Run typer without its own main, which exits with 0 on Ctrl-C and with 1, a failed gate, on a closed pipe."""
     command = typer.main.get_command(app)
+    if asked := os.environ.get(_COMPLETE):
+        from typer.completion import shell_complete
+
+        return UsageError.exit_code if shell_complete(command, {}, "ncuview", _COMPLETE, asked) else 0
     try:
         with command.make_context("ncuview", args, obj=program) as context:
             command.invoke(context)
     except typer.Exit as left:
         return left.exit_code
+    except SystemExit as left:  # typer ends --show-completion so: with 1, which is a gate's, for an unknown shell
+        return UsageError.exit_code if left.code else 0
     return 0
 
 

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from ncuview.base.errors import UsageError
+from ncuview.cli.completion import kernel_names
 from ncuview.cli.inputs import option
 from ncuview.cli.printing import ProgressDisplay, print_message, print_text, width
 
@@ -24,7 +25,9 @@ def calibrate(
     kernels: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[KERNEL...] [-- PROGRAM ARGS...]", help="With --repeat: what to measure the spread of."
+            metavar="[KERNEL...] [-- PROGRAM ARGS...]",
+            help="With --repeat: what to measure the spread of.",
+            autocompletion=kernel_names,
         ),
     ] = None,
     reports: Annotated[

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from ncuview.cli.completion import family_names
 from ncuview.cli.inputs import LiveOption, RulesOption
 from ncuview.cli.outputs import (
     FormatOption,
@@ -23,7 +24,9 @@ from ncuview.cli.printing import ProgressDisplay, print_text, width
 
 
 def ladder(
-    family: Annotated[str, typer.Argument(help="A family of the catalogue, such as transpose.")],
+    family: Annotated[
+        str, typer.Argument(help="A family of the catalogue, such as transpose.", autocompletion=family_names)
+    ],
     live: LiveOption = None,
     rules: RulesOption = None,
     to: FormatOption = "terminal",

@@ -41,6 +41,8 @@ def _refuse_empty(command: Command | Group, context: Any, words: list[str]) -> N
     Raises:
         UsageError: A word is empty or blank.
     """
+    if context.resilient_parsing:  # a shell asks for completions
+        return
     given, _, _ = command.make_parser(context).parse_args(list(words))
     if given.get("help"):
         return

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from ncuview.base.errors import UsageError
+from ncuview.cli.completion import kernel_names, rule_names
 from ncuview.profiling.options import OPTIONS, Form, NcuOptions, Option
 
 if TYPE_CHECKING:
@@ -48,9 +49,9 @@ class YesNo(StrEnum):
         return self in {YesNo.YES, YesNo.ON}
 
 
-def option(help_: str, *names: str) -> Any:
+def option(help_: str, *names: str, completed_by: Callable[[str], Iterator[str]] | None = None) -> Any:
     """A typer option, with its help before its names, so that the helps of a list of options line up."""
-    return typer.Option(*names, help=help_)
+    return typer.Option(*names, help=help_, autocompletion=completed_by)
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ class Inputs:
         typer.Argument(
             metavar="TARGET... [-- PROGRAM ARGS...]",
             help="A kernel of the catalogue, reports (.ncu-rep, .ncu-repz), a .cu file, a Python file, or a program.",
+            autocompletion=kernel_names,
         ),
     ] = None
     live: LiveOption = None
@@ -88,9 +90,14 @@ class Inputs:
     size: Annotated[list[str] | None, option("A size: n=1048576. Repeatable.", "--size")] = None
     nvcc_args: Annotated[str, option('Further options of nvcc: "-Iinclude -DN=4".', "--nvcc-args")] = ""
     select: Annotated[
-        list[str] | None, option("Only rules with this code, its beginning, or this name. Repeatable.", "--select")
+        list[str] | None,
+        option(
+            "Only rules with this code, its beginning, or this name. Repeatable.", "--select", completed_by=rule_names
+        ),
     ] = None
-    ignore: Annotated[list[str] | None, option("Leave these rules out. Repeatable.", "--ignore")] = None
+    ignore: Annotated[
+        list[str] | None, option("Leave these rules out. Repeatable.", "--ignore", completed_by=rule_names)
+    ] = None
 
     @property
     def suffix(self) -> str:

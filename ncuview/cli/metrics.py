@@ -9,12 +9,16 @@ from typing import Annotated
 
 import typer
 
+from ncuview.cli.completion import metric_names
 from ncuview.cli.printing import print_text, width
 
 
 def metrics(
     name: Annotated[
-        str | None, typer.Argument(help="A metric of the textbooks or of nvprof, or a quantity of rules.")
+        str | None,
+        typer.Argument(
+            help="A metric of the textbooks or of nvprof, or a quantity of rules.", autocompletion=metric_names
+        ),
     ] = None,
     quantities: Annotated[
         bool, typer.Option("--quantities", help="List what the expressions of rules may read.")

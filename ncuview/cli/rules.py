@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from ncuview.base.errors import RuleFileError
+from ncuview.cli.completion import rule_names
 from ncuview.cli.inputs import RulesOption
 from ncuview.cli.outputs import ListFormat, ListFormatOption
 from ncuview.cli.printing import print_text, width
@@ -61,7 +62,9 @@ def check_rules(
 
 
 def explain(
-    rule: Annotated[str, typer.Argument(help="A rule's code or name: SMEM001, shared-bank-conflict.")],
+    rule: Annotated[
+        str, typer.Argument(help="A rule's code or name: SMEM001, shared-bank-conflict.", autocompletion=rule_names)
+    ],
     folder: RulesOption = None,
 ) -> None:
     """Explain a rule: what it measures, why it matters, the change before and after, and its sources."""
