@@ -63,15 +63,17 @@ def test_completion_loads_no_data_frames_and_no_reader(line: str) -> None:
     assert not [name for name in ("pandas", "ncu_report", "ncuview.reader", "ncuview.render.html") if name in imported]
 
 
-SHELL_IS_NAMED = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+def named(*words: str, home: Path) -> subprocess.CompletedProcess[str]:
+    """The options with the shell as their value, where typer does not look which one runs."""
+    return run(*words, python=(), HOME=str(home), _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
 
 
 def test_completion_is_installed_and_shown(tmp_path: Path) -> None:
-    ended = run("--install-completion", "bash", HOME=str(tmp_path), **SHELL_IS_NAMED)
+    ended = named("--install-completion", "bash", home=tmp_path)
     assert ended.returncode == 0, ended.stderr
     script = (tmp_path / ".bash_completions" / "ncuview.sh").read_text()
     assert "_NCUVIEW_COMPLETE=complete_bash" in script
-    assert run("--show-completion", "bash", **SHELL_IS_NAMED).stdout.strip() == script.strip()
+    assert named("--show-completion", "bash", home=tmp_path).stdout.strip() == script.strip()
 
 
 def test_a_shell_that_is_not_known_is_a_usage_error() -> None:
