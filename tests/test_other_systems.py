@@ -30,7 +30,7 @@ WINDOWS_LACKS = {
         *("chown", "fchmod", "fork", "getegid", "geteuid", "getgroups", "getuid", "killpg", "setsid", "uname"),
         *("pipe2", "statvfs", "waitstatus_to_exitcode"),
     ],
-    "signal": ["SIGALRM", "SIGHUP", "SIGPIPE", "SIGXCPU", "setitimer", "ITIMER_REAL"],
+    "signal": ["SIGALRM", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGXCPU", "setitimer", "ITIMER_REAL"],
     "mmap": ["MADV_DONTNEED", "MAP_PRIVATE", "PROT_READ"],
     "selectors": ["DefaultSelector"],
 }
@@ -44,7 +44,8 @@ import importlib, json, os, sys
 lacks = json.loads(os.environ["PLAYED"])
 for name in lacks["first"]:
     importlib.import_module(name)
-import ctypes, multiprocessing, platform, random, shutil, subprocess, tempfile
+import ctypes, multiprocessing, platform, random, selectors, shutil, signal, socket, subprocess, tempfile
+import concurrent.futures.thread, types, zipfile
 platform.uname()  # kept: NVIDIA's reader asks for it to find its library
 
 class Refused:
@@ -56,8 +57,13 @@ for name in lacks["modules"]:
     sys.modules.pop(name, None)
 sys.meta_path.insert(0, Refused())
 for module, names in lacks["names"].items():
-    for name in names:
-        vars(importlib.import_module(module)).pop(name, None)
+    # A copy for whoever imports it from now on; Python's own modules are imported already and go on with Linux's.
+    played = types.ModuleType(module)
+    real = vars(importlib.import_module(module))
+    vars(played).update({name: value for name, value in real.items() if name not in names})
+    sys.modules[module] = played
+shutil.sys = types.ModuleType("sys")  # else it asks for a module that only Python for Windows has
+vars(shutil.sys).update(vars(sys))
 sys.platform = lacks["system"]
 """
 FIRST = ["numpy", "pandas", "pydantic", "rich.console", "typer", "tree_sitter", "lxml.etree", "re2", "asyncio"]
@@ -100,6 +106,23 @@ def on(system: str, folder: Path, program: str, *words: str) -> Ended:
 
 
 COMMAND = "import sys\nfrom ncuview.cli import main\nsys.argv[0] = 'ncuview'\nmain()\n"
+
+
+def test_the_played_system_lacks_what_it_should(tmp_path: Path) -> None:
+    program = """
+import sys
+import ncuview.base.files, ncuview.cli.signals, ncuview.reader.snapshot
+assert sys.platform == "win32"
+assert not hasattr(ncuview.base.files.os, "O_NONBLOCK")
+assert not hasattr(ncuview.cli.signals.signal, "SIGKILL")
+assert not hasattr(ncuview.reader.snapshot.mmap, "MADV_DONTNEED")
+try:
+    import fcntl
+except ModuleNotFoundError:
+    sys.exit(3)
+"""
+    ended = on("win32", tmp_path, program)
+    assert (ended.code, ended.err) == (3, "")
 
 
 def test_a_report_is_read_and_its_page_written(system: str, tmp_path: Path) -> None:
