@@ -24,6 +24,7 @@ _READ = (
     | getattr(os, "O_NOCTTY", 0)
     | getattr(os, "O_BINARY", 0)  # Windows alters line ends without it
 )
+_CHMOD_BY_DESCRIPTOR = os.chmod in os.supports_fd
 _WRITE_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 _LONGEST_NAME = 180
 """Bytes of a target's name in the names of its partial files; a name may have 255 bytes, the rest takes up to 42."""
@@ -128,7 +129,7 @@ def _write(partial: Path, parts: Iterable[bytes], mode: int, permissions: int | 
     descriptor = os.open(partial, _WRITE_NEW, mode if permissions is None else 0o600)
     try:
         if permissions is not None:
-            os.chmod(descriptor if os.chmod in os.supports_fd else partial, permissions)  # noqa: PTH101  (by descriptor)
+            os.chmod(descriptor if _CHMOD_BY_DESCRIPTOR else partial, permissions)  # noqa: PTH101  (by descriptor)
         for part in parts:
             rest = memoryview(part)
             while rest:

@@ -117,7 +117,7 @@ def compare(
     if not pairing.pairs:
         raise NotComparable(
             f"no kernel is in both: {_names(before.launches)} before, {_names(after.launches)} after",
-            hint="If a kernel was renamed, give --renamed OLD=NEW.",
+            hint="If a kernel was renamed, `ncuview diff --renamed OLD=NEW` pairs the two; save a baseline again.",
         )
     pairs = [_pair(was, now) for was, now in pairing.pairs]
     return Comparison(

@@ -61,13 +61,13 @@ def _flows(kernel: Kernel) -> Iterator[tuple[Node, str]]:
             if declared.value is not None:
                 yield declared.value, name
     for node in kernel.of_type("assignment_expression"):
-        target, behind = child(node, "left"), ""
+        target, suffix = child(node, "left"), ""
         while target.type in {"subscript_expression", "field_expression", "pointer_expression"}:
-            behind = behind if target.type == "field_expression" else "[]"
+            suffix = suffix if target.type == "field_expression" else "[]"
             target = child(target, "argument")
-        yield child(node, "right"), kernel.program.text(target) + behind
-        if behind:
-            yield child(node, "left"), kernel.program.text(target) + behind
+        yield child(node, "right"), kernel.program.text(target) + suffix
+        if suffix:
+            yield child(node, "left"), kernel.program.text(target) + suffix
 
 
 def _words(kernel: Kernel, node: Node) -> frozenset[str]:

@@ -67,7 +67,7 @@ def supervise(
         overdue: Polled for whether and why the run has taken too long.
         stdout: Called with each piece of its standard output, unbuffered.
         stderr: The same for its standard error.
-        frees_clocks: The command that undoes what the profiler leaves behind when it is killed.
+        frees_clocks: The command that undoes the changes that the profiler leaves when it is killed.
         remove: Folders to remove if this process is killed.
         meanwhile: Called once the profiler has been started.
     """

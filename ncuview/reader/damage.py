@@ -20,7 +20,7 @@ class Damage:
     results: int
     """How many launches the intact part of the report holds."""
     announced: int | None
-    """How many the report announces; None when that cannot be told."""
+    """How many the report announces; None when it is unknown."""
     lost: Collection[int]
     """Those of the intact part that could not be read."""
     without_code: Collection[int]

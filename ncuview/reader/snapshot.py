@@ -1,6 +1,6 @@
 """``Snapshot``: a report's bytes in a sealed memory file, immutable, shared by this process and its child processes.
 
-``Snapshot.of`` takes the bytes in pieces. As nobody can change them, the bytes that were checked are those read.
+``Snapshot.of`` takes the bytes in pieces. No process can change them, so the bytes that were checked are those read.
 Only Linux has such files; elsewhere it is a temporary file of this user.
 """
 

@@ -75,9 +75,9 @@ def handed_over(by: socket.socket) -> tuple[bytes, str] | None:
         return file.read(), f"/proc/self/fd/{report}"
 
 
-def by_name(told: bytes, report: str) -> bytes:
+def by_name(task: bytes, report: str) -> bytes:
     """What a child finds in the pipe that its stdin is: its task's text, and the name of the report."""
-    return json.dumps([told.decode("ascii"), report]).encode("ascii")
+    return json.dumps([task.decode("ascii"), report]).encode("ascii")
 
 
 def from_stdin() -> tuple[bytes, str] | None:
@@ -88,8 +88,8 @@ def from_stdin() -> tuple[bytes, str] | None:
     given = sys.stdin.buffer.read()
     if not given:
         return None
-    told, report = json.loads(given)
-    return told.encode("ascii"), report
+    task, report = json.loads(given)
+    return task.encode("ascii"), report
 
 
 def reading() -> str:

@@ -25,7 +25,7 @@ from ncuview.base.files import NoRegularFile, TooLarge, open_regular, replace_fi
 from ncuview.reader import scrub
 from ncuview.reader.packing import packed
 
-CALLS = ("open", "write", "fchmod", "fsync", "close", "replace", "unlink", "scandir")
+CALLS = ("open", "write", "chmod", "fsync", "close", "replace", "unlink", "scandir")
 """What writing asks of the system, as functions of ``os``."""
 HOUR_S = 3600
 ROOT = Path(__file__).resolve().parents[2]
@@ -119,7 +119,7 @@ def test_nobody_reads_it_before_who_may_read_the_old_one(
 ) -> None:
     target.chmod(mode)
     seen: list[int] = []
-    fchmod, write = os.fchmod, os.write
+    chmod, write = os.chmod, os.write
 
     def watched(call: Callable[..., Any]) -> Callable[..., Any]:
         def watch(descriptor: int, what: Any) -> Any:
@@ -128,7 +128,7 @@ def test_nobody_reads_it_before_who_may_read_the_old_one(
 
         return watch
 
-    monkeypatch.setattr(os, "fchmod", watched(fchmod))
+    monkeypatch.setattr(os, "chmod", watched(chmod))
     monkeypatch.setattr(os, "write", watched(write))
     replace_file(target, b"new")
     assert seen == [0o600, mode]

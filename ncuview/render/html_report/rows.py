@@ -16,7 +16,7 @@ from ncuview.records.gate import Check, Gate
 from ncuview.records.profile import Device, Extent
 
 DETAILED, LISTED = 300, 1_000
-"""Kernels with details, and kernels in the table; a browser is slow with more, and nobody reads them."""
+"""Kernels with details, and kernels in the table; a browser is slow with more."""
 
 Key = tuple[str, str, Extent, Extent, Device]
 

@@ -173,7 +173,7 @@ def test_a_bare_file_without_a_launch_says_which_kernels_it_has_and_what_to_type
     )
     with pytest.raises(UsageError, match=r"mine\.cu does not define how its kernel is launched") as refusal:
         user_launch(source, LaunchOptions(sizes=("n=4",)))
-    assert refusal.value.hint.startswith("It has saxpy, scale. Say it (--kernel saxpy --grid")
+    assert refusal.value.hint.startswith("It has saxpy, scale. Define it (--kernel saxpy --grid")
 
 
 def test_part_of_a_launch_in_addition_to_front_matter_is_refused(source: Path) -> None:
@@ -394,7 +394,7 @@ def test_without_a_gpu_a_users_kernel_ends_with_what_is_missing(
 
 
 def test_options_that_choose_among_launches_are_refused_for_a_kernel_file(source: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--launch-skip chooses"):
+    with pytest.raises(UsageError, match="--launch-skip selects"):
         profile_live([user_launch(source, WORDS)], ["m"], tmp_path, options=NcuOptions(launch_skip=1))
 
 

@@ -53,7 +53,7 @@ def test_a_live_run_that_succeeds_outweighs_a_check_that_failed() -> None:
 def test_a_bare_machine() -> None:
     ended = ncuview("doctor", before=BARE)
     assert (ended.code, ended.err) == (5, "")
-    assert ended.out.startswith("Reports can be read. Programs cannot be profiled: there is no ncu")
+    assert ended.out.startswith("Reports can be read. Programs cannot be profiled: ncu (Nsight Compute) is missing")
     assert "  Fix      Install Nsight Compute" in ended.out
 
 
