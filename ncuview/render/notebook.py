@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 from ncuview.base.figures import duration
 from ncuview.comparison.compare import extent_words, launch_words
-from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, Passed, SourceLine
+from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, SourceLine
 from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Profile
 from ncuview.render.html_report.elements import Part, dim, element, markup
@@ -29,6 +29,7 @@ from ncuview.render.words import (
     failure_sentence,
     gain_bounds,
     idle_words,
+    passed_words,
     provenance,
     rejected_line,
     shown_file,
@@ -242,7 +243,7 @@ def _rest(launch: LaunchDiagnosis) -> Iterator[tuple[str, Sequence[Part]]]:
         yield "Textbook", [note]
     if skipped := skipped_words(launch):
         yield "Skipped", [skipped]
-    if passed := ", ".join(outcome.rule.name for outcome in launch.outcomes if isinstance(outcome, Passed)):
+    if passed := passed_words(launch):
         yield "Passed", [passed]
 
 

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from ncuview.base.figures import duration
 from ncuview.comparison.compare import launch_words
-from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, NotApplicable, Passed, SourceLine
+from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, NotApplicable, SourceLine
 from ncuview.render.text import safe_copy, safe_text, without_ci_commands
 from ncuview.render.words import (
     advice_headline,
@@ -32,6 +32,7 @@ from ncuview.render.words import (
     gain_bounds,
     host_words,
     idle_words,
+    passed_words,
     place_words,
     provenance,
     rejected_line,
@@ -253,10 +254,9 @@ def _rest(console: Console, launch: LaunchDiagnosis) -> None:
         row(console, "Textbook", Text(note))
     if skipped := skipped_words(launch):
         row(console, "Skipped", Text(skipped), style="yellow")
-    passed = [o.rule.name for o in launch.outcomes if isinstance(o, Passed)]
     absent = [o.rule.name for o in launch.outcomes if isinstance(o, NotApplicable)]
-    if passed:
-        row(console, "Passed", Text(", ".join(passed)), style="dim")
+    if passed := passed_words(launch):
+        row(console, "Passed", Text(passed), style="dim")
     if absent:
         row(console, "No case", Text(", ".join(absent)), style="dim")
     if launch.findings:

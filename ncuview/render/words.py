@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from ncuview.base.figures import duration, factor
 from ncuview.metrics.units import UNITS
-from ncuview.records.diagnosis import SKIPPED_BECAUSE, Broken, Finding, LaunchDiagnosis, Skipped, SourceLine
+from ncuview.records.diagnosis import SKIPPED_BECAUSE, Broken, Finding, LaunchDiagnosis, Passed, Skipped, SourceLine
 from ncuview.records.failure import Failure
 from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Device, HostTimes, ReportInfo
@@ -30,6 +30,8 @@ LADDER_MEANING = (
 )
 _EXPORT_HINT = " -o mine ./program, and give mine.ncu-rep: a CSV export holds no instructions"
 _SCRUBBED_FOLDERS = re.compile(r"^/(?:_+\d+/)+(?:.*/_+\d+/)?")
+_FEW_RULES = 3
+"""Rules whose messages a page has room for: who selects so few (``--select``) wants to know why they did not fire."""
 _ORIGIN = {"live": "live profile", "recorded": "recorded profile", "report": "report"}
 
 
@@ -263,8 +265,16 @@ def rejected_line(finding: Finding) -> str:
     return rejected_words(finding) + (f". {finding.message}." if finding.draft else "")
 
 
+def passed_words(launch: LaunchDiagnosis) -> str:
+    """The rules that passed, by name; where only a few were selected, what each measured and the conditions not met."""
+    passed = [outcome for outcome in launch.outcomes if isinstance(outcome, Passed)]
+    if len(launch.outcomes) > _FEW_RULES:
+        return ", ".join(outcome.rule.name for outcome in passed)
+    return "; ".join(f"{outcome.rule.name}: {safe_text(outcome.message)}" for outcome in passed)
+
+
 def skipped_words(launch: LaunchDiagnosis) -> str:
-    """The rules that lack values, and the command that collects the metrics; empty where no rule was skipped."""
+    """The rules with missing values, and the command that collects the metrics; empty where no rule was skipped."""
     skipped = [outcome for outcome in launch.outcomes if isinstance(outcome, Skipped)]
     without_values = [outcome.rule.name for outcome in skipped if outcome.missing]
     others: dict[str, list[str]] = {}

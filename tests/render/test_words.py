@@ -12,7 +12,15 @@ from ncuview.api import load_rules
 from ncuview.engine.rank import diagnose
 from ncuview.records.diagnosis import Passed, RuleId, Skipped, TextbookMetric
 from ncuview.records.profile import Device
-from ncuview.render.words import device_words, idle_words, kernel_words, skipped_words, verdict_headline, verdict_reason
+from ncuview.render.words import (
+    device_words,
+    idle_words,
+    kernel_words,
+    passed_words,
+    skipped_words,
+    verdict_headline,
+    verdict_reason,
+)
 from tests.builders import USE, Launch, make_profile
 
 
@@ -72,6 +80,14 @@ def test_rules_that_want_the_machine_code_say_so_and_do_not_ask_for_metrics() ->
     skipped = Skipped(RuleId("INST002", "precise-function"), "it cannot be judged: no machine code was read", ())
     words = skipped_words(replace(launch, outcomes=(skipped, Passed(RuleId("A001", "a"), ""))))
     assert words == "precise-function: it cannot be judged: no machine code was read"
+
+
+def test_a_rule_that_was_selected_says_which_condition_it_did_not_meet() -> None:
+    [launch] = diagnose(make_profile(Launch()), load_rules()).launches
+    passed = Passed(RuleId("SMEM001", "shared-bank-conflict"), "1.00 wavefronts (not met: ways >= 1.1)", ("ways",))
+    alone = replace(launch, outcomes=(passed,))
+    assert passed_words(alone) == "shared-bank-conflict: 1.00 wavefronts (not met: ways >= 1.1)"
+    assert passed_words(replace(launch, outcomes=(passed,) * 4)) == ", ".join(["shared-bank-conflict"] * 4)
 
 
 def test_the_hint_for_an_export_asks_for_the_report() -> None:

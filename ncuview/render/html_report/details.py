@@ -12,7 +12,7 @@ from math import isfinite
 from xml.etree import ElementTree as ET
 
 from ncuview.base.figures import duration
-from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotApplicable, Passed, SourceLine
+from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotApplicable, SourceLine
 from ncuview.records.gate import Check
 from ncuview.render.html_report.elements import Part, dim, element, hidden
 from ncuview.render.html_report.rows import KernelRow
@@ -28,6 +28,7 @@ from ncuview.render.words import (
     excerpts,
     gain_bounds,
     host_words,
+    passed_words,
     place_words,
     rejected_words,
     shown_file,
@@ -226,9 +227,9 @@ def _rest(launch: LaunchDiagnosis) -> Iterator[Part]:
     broken = [each for each in launch.outcomes if isinstance(each, Broken)]
     entries += [("Broken", [f"{each.rule.code}: {each.message}"]) for each in broken]
     entries += [("Skipped", [words])] if (words := skipped_words(launch)) else []
-    for label, kind in (("Passed", Passed), ("No case", NotApplicable)):
-        names = ", ".join(each.rule.name for each in launch.outcomes if isinstance(each, kind))
-        entries += [(label, [names])] if names else []
+    entries += [("Passed", [passed])] if (passed := passed_words(launch)) else []
+    absent = ", ".join(each.rule.name for each in launch.outcomes if isinstance(each, NotApplicable))
+    entries += [("No case", [absent])] if absent else []
     if entries:
         yield element("details", element("summary", "Other advice, and what was rejected"), _list(entries))
 
