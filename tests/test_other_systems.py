@@ -1,6 +1,6 @@
-"""ncuview on macOS and Windows, played in a child process: what they lack cannot be imported, and they give their name.
+"""ncuview on macOS and Windows, simulated in a child process without the modules and functions that these do not have.
 
-The played system has Linux's paths and processes. ``ncuview`` alone is held to it: other packages are imported before.
+The simulated system has Linux's paths and processes, and other packages than ncuview are imported before it begins.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ncuview.base.paths import shipped
 
 REPORT = shipped("kernels") / "transfers" / "h200.ncu-repz"
 POSIX_ONLY = ["fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"]
-"""Modules that Windows lacks."""
+"""Modules that Windows does not have."""
 LINUX_ONLY = {
     "os": ["memfd_create", "pidfd_open", "sched_getaffinity", "setresgid", "setresuid"],
     "socket": ["send_fds", "recv_fds"],
     "mmap": [],
 }
-WINDOWS_LACKS = {
+MISSING_ON_WINDOWS = {
     "os": [
         *("O_NOCTTY", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"),
         *("chown", "fchmod", "fork", "getegid", "geteuid", "getgroups", "getuid", "killpg", "setsid", "uname"),
@@ -36,13 +36,13 @@ WINDOWS_LACKS = {
 }
 SYSTEMS = {
     "darwin": ([], {**LINUX_ONLY, "selectors": ["EpollSelector"]}),
-    "win32": (POSIX_ONLY, {**LINUX_ONLY, **WINDOWS_LACKS, "os": [*LINUX_ONLY["os"], *WINDOWS_LACKS["os"]]}),
+    "win32": (POSIX_ONLY, {**LINUX_ONLY, **MISSING_ON_WINDOWS, "os": [*LINUX_ONLY["os"], *MISSING_ON_WINDOWS["os"]]}),
 }
 
-PLAYED = """
+SIMULATED = """
 import importlib, json, os, sys
-lacks = json.loads(os.environ["PLAYED"])
-for name in lacks["first"]:
+settings = json.loads(os.environ["SIMULATED"])
+for name in settings["first"]:
     importlib.import_module(name)
 import ctypes, multiprocessing, platform, random, selectors, shutil, signal, socket, subprocess, tempfile
 import concurrent.futures.thread, types, zipfile
@@ -50,21 +50,21 @@ platform.uname()  # kept: NVIDIA's reader asks for it to find its library
 
 class Refused:
     def find_spec(self, name, path=None, target=None):
-        if name in lacks["modules"]:
+        if name in settings["modules"]:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
-for name in lacks["modules"]:
+for name in settings["modules"]:
     sys.modules.pop(name, None)
 sys.meta_path.insert(0, Refused())
-for module, names in lacks["names"].items():
+for module, names in settings["names"].items():
     # A copy for whoever imports it from now on; Python's own modules are imported already and go on with Linux's.
-    played = types.ModuleType(module)
+    simulated = types.ModuleType(module)
     real = vars(importlib.import_module(module))
-    vars(played).update({name: value for name, value in real.items() if name not in names})
-    sys.modules[module] = played
+    vars(simulated).update({name: value for name, value in real.items() if name not in names})
+    sys.modules[module] = simulated
 shutil.sys = types.ModuleType("sys")  # else it asks for a module that only Python for Windows has
 vars(shutil.sys).update(vars(sys))
-sys.platform = lacks["system"]
+sys.platform = settings["system"]
 """
 FIRST = ["numpy", "pandas", "pydantic", "rich.console", "typer", "tree_sitter", "lxml.etree", "re2", "asyncio"]
 
@@ -83,21 +83,22 @@ def system(request: pytest.FixtureRequest) -> str:
 def on(system: str, folder: Path, program: str, *words: str) -> Ended:
     """Run a program of Python on a system, and its child processes too: both start with ``sitecustomize``."""
     modules, names = SYSTEMS[system]
-    (folder / "sitecustomize.py").write_text("import os\nif 'PLAYED' in os.environ:\n    import played\n")
-    (folder / "played.py").write_text(PLAYED)
-    lacks = {"system": system, "modules": modules, "names": names, "first": FIRST}
-    of_child = json.dumps({**lacks, "first": ["ncu_report"]})
+    (folder / "sitecustomize.py").write_text("import os\nif 'SIMULATED' in os.environ:\n    import simulated\n")
+    (folder / "simulated.py").write_text(SIMULATED)
+    settings = {"system": system, "modules": modules, "names": names, "first": FIRST}
+    of_child = json.dumps({**settings, "first": ["ncu_report"]})
     children = (
         "import ncuview.reader.child as child\n"
         "def environment(modules, made=child.environment_of):\n"
         "    found = made(modules)\n"
-        f"    return {{**found, 'PYTHONPATH': {str(folder)!r} + ':' + found['PYTHONPATH'], 'PLAYED': {of_child!r}}}\n"
+        f"    path = {str(folder)!r} + ':' + found['PYTHONPATH']\n"
+        f"    return {{**found, 'PYTHONPATH': path, 'SIMULATED': {of_child!r}}}\n"
         "child.environment_of = environment\n"
     )
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(folder), str(Path(ncuview.__file__).parents[1])]),
-        "PLAYED": json.dumps(lacks),
+        "SIMULATED": json.dumps(settings),
         "XDG_CONFIG_HOME": str(folder),
     }
     command = [sys.executable, "-P", "-c", children + program, *words]
@@ -108,7 +109,7 @@ def on(system: str, folder: Path, program: str, *words: str) -> Ended:
 COMMAND = "import sys\nfrom ncuview.cli import main\nsys.argv[0] = 'ncuview'\nmain()\n"
 
 
-def test_the_played_system_lacks_what_it_should(tmp_path: Path) -> None:
+def test_the_simulated_system_is_without_what_it_should_not_have(tmp_path: Path) -> None:
     program = """
 import sys
 import ncuview.base.files, ncuview.cli.signals, ncuview.reader.snapshot

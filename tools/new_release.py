@@ -20,6 +20,7 @@ from pathlib import Path
 
 from ncuview.engine.shipped_plan import shipped_plan
 from ncuview.profiling.ncu_failures import first_match, remarks
+from ncuview.profiling.ncu_output import ProgressReader
 from ncuview.profiling.options import OPTIONS, Form
 
 OUTPUTS = {
@@ -81,10 +82,10 @@ def _version(folder: Path) -> str:
 
 def _passes(file: Path) -> dict[str, int]:
     """The most passes of each kernel; empty where none were saved."""
-    text = _read(file) if file.exists() else ""
+    events = ProgressReader(clock=lambda: 0.0).feed(file.read_bytes()) if file.exists() else []
     counts: dict[str, int] = {}
-    for kernel, count in re.findall(r'==PROF== Profiling "(.+?)" - .*?(\d+) pass(?:es)?\b', text):
-        counts[kernel] = max(int(count), counts.get(kernel, 0))
+    for event in events:
+        counts[event.kernel] = max(event.passes or 0, counts.get(event.kernel, 0))
     return counts
 
 

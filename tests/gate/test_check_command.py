@@ -363,8 +363,8 @@ def test_a_baseline_of_other_conditions_leaves_with_4_unless_forced(
     ended = run("check", REPORT, "--baseline", other, "--output", tmp_path / "gate.json")
     assert ended.code == 4
     assert difference in ended.err
-    (told,) = json.loads((tmp_path / "gate.json").read_text(encoding="utf-8"))["gate"]["checks"]
-    assert (told["subject"], told["result"]) == ("baseline", "inconclusive")
+    (outcome,) = json.loads((tmp_path / "gate.json").read_text(encoding="utf-8"))["gate"]["checks"]
+    assert (outcome["subject"], outcome["result"]) == ("baseline", "inconclusive")
     forced = run("check", REPORT, "--baseline", other, "--force")
     assert (forced.code, forced.err) == (0, "")
     assert difference in " ".join(forced.out.split())

@@ -239,7 +239,7 @@ def test_counters_that_the_driver_forbids_skip_the_test(
 
 
 @pytest.mark.parametrize(
-    ("marker", "told"),
+    ("marker", "shown"),
     [
         ("kernel='k'", "ncuview.profile has no option kernel"),
         ("launch_count=0", "--launch-count 0 would profile nothing"),
@@ -247,7 +247,7 @@ def test_counters_that_the_driver_forbids_skip_the_test(
     ],
 )
 def test_a_wrong_marker_is_an_error_that_says_what_is_wrong(
-    run: Run, profiled: Profiled, marker: str, told: str
+    run: Run, profiled: Profiled, marker: str, shown: str
 ) -> None:
     result = run(f"""
         import pytest
@@ -257,7 +257,7 @@ def test_a_wrong_marker_is_an_error_that_says_what_is_wrong(
             ncuview.profile("./app")
     """)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines([f"*{told}*"])
+    result.stdout.fnmatch_lines([f"*{shown}*"])
 
 
 def test_reports_are_saved_under_the_name_of_their_test(

@@ -82,6 +82,17 @@ def test_new_demand_never_speeds_up(
     assert best(load, effects=effects, added=added, latency=latency) <= best(load, effects=effects, latency=latency)
 
 
+@given(loads, changes, st.dictionaries(st.sampled_from(sorted(ADDED)), shares, min_size=1), shares, shares, shares)
+def test_more_new_demand_never_speeds_up_whatever_warps_wait_for(
+    use: dict[str, float], effects: dict[str, float], added: dict[str, float], latency: float, waits: float, more: float
+) -> None:
+    load = replace(load_with(use), own_waits=np.array([waits]))
+    further = {name: work + more for name, work in added.items()}
+    assert best(load, effects=effects, added=further, latency=latency) <= best(
+        load, effects=effects, added=added, latency=latency
+    )
+
+
 def test_own_waits_stay_after_a_change_that_lowers_traffic_and_adds_no_work() -> None:
     load = replace(load_with({"l2_sectors": 95.0}), own_waits=np.array([0.5]))
     assert best(load, effects={"l2_sectors": 0.0}) == pytest.approx(2.0, rel=0.01)

@@ -150,18 +150,18 @@ def check_no_finding(family: str, count: int) -> None:
 @pytest.mark.parametrize("family", LAUNCHES)
 def test_the_reason_is_what_the_report_says(family: str) -> None:
     spots, found = poisoned(family, 1)
-    told = 0
+    named = 0
     for spot, each in zip(spots, found.launches, strict=True):
         for outcome in each.outcomes:
             if isinstance(outcome, Skipped) and spot.metric in outcome.missing:
-                told += 1
+                named += 1
                 if spot.value == spot.value:
                     assert f"{spot.metric} is {spot.value:g}" in outcome.message
                     assert outcome.message.endswith(". Profile again")
                     assert "the report gives an impossible value: " in outcome.message
                 else:
                     assert "no value in the report. Collect with: ncu --metrics" in outcome.message
-    assert told > len(WRONG)
+    assert named > len(WRONG)
 
 
 @pytest.mark.parametrize("family", LAUNCHES)
@@ -299,18 +299,18 @@ def test_without_its_time_nothing_is_promised_of_a_launch() -> None:
     good, bad = of(make_profile(wasteful, wasteful.with_metrics({TIME: -1.0}))).launches
     assert good.findings
     assert not bad.findings
-    (told,) = (o for o in bad.outcomes if o.rule == good.findings[0].rule)
-    assert isinstance(told, Skipped)
-    assert told.missing == (TIME,)
-    assert f"the report gives an impossible value: {TIME} is -1" in told.message
+    (skipped,) = (o for o in bad.outcomes if o.rule == good.findings[0].rule)
+    assert isinstance(skipped, Skipped)
+    assert skipped.missing == (TIME,)
+    assert f"the report gives an impossible value: {TIME} is -1" in skipped.message
     assert bad.verdict == "unclear"
 
 
 def test_a_stall_reason_that_cannot_be_makes_all_shares_unknown() -> None:
     for reason in ("imc_miss", "long_scoreboard"):
         profile = make_profile(Launch({STALL.format(reason): -3.0}))
-        told = [outcome for outcome in of(profile).launches[0].outcomes if isinstance(outcome, Skipped)]
-        assert any(STALL.format(reason) in outcome.missing for outcome in told)
+        skipped = [outcome for outcome in of(profile).launches[0].outcomes if isinstance(outcome, Skipped)]
+        assert any(STALL.format(reason) in outcome.missing for outcome in skipped)
 
 
 def test_copies_of_which_some_time_is_unknown_are_not_taken_for_none() -> None:

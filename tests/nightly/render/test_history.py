@@ -106,9 +106,9 @@ def test_a_break_is_shown_on_every_page() -> None:
     reports = [
         reported(f"c{at}", [launch("k", 1e5)], at, settings=Settings("base" if at < 2 else "none")) for at in range(4)
     ]
-    told = "Not compared across c2: clock control base before, none after."
+    remark = "Not compared across c2: clock control base before, none after."
     for to in ("terminal", "html"):
-        assert told in render_history(history_of(reports), to)
+        assert remark in render_history(history_of(reports), to)
 
 
 def test_many_kernels_are_cut_on_the_terminal_with_their_number() -> None:
