@@ -42,7 +42,8 @@ class Pair:
     """Metrics that changed in the longest launch: repeatable counters first, then by the time that they explain."""
     rule_changes: tuple[RuleChange, ...]
     prediction: PredictionCheck | None
-    """The first advice for the longest launch; None where there was no advice, or a time is unknown."""
+    """The advice that was taken from the longest launch; None where there was no advice, where all of its
+    evidence is still there, or where a time is unknown."""
 
     @property
     def longest(self) -> tuple[LaunchDiagnosis, LaunchDiagnosis]:
