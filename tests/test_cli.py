@@ -799,8 +799,33 @@ def test_diff_prints_a_patch_and_nothing_else(tmp_path: Path) -> None:
 @pytest.mark.validation
 def test_diff_says_for_which_kernel_there_is_none() -> None:
     ended = ncuview("analyze", PROGRAM_22, "-k", "k22b", "--diff")
-    assert (ended.code, ended.out) == (0, "")
+    assert (ended.code, ended.out) == (3, "")
     assert "k22b: its source is not on this machine" in ended.err
+
+
+def test_diff_gives_one_hint_for_all_kernels_without_source() -> None:
+    ended = ncuview("analyze", RECORDED, "-k", "regex:^transpose(Naive|Coalesced)$", "--diff")
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err.count("its source is not on this machine") == 2
+    assert ended.err.count("--source-folders names where to look.") == 1
+
+
+def test_diff_of_a_catalogue_kernel_changes_the_shipped_source() -> None:
+    ended = ncuview("analyze", "transposeCoalesced", "--recorded", "--diff")
+    assert (ended.code, ended.err) == (0, "")
+    assert "+    __shared__ float tile[TILE_DIM][TILE_DIM + 1];\n" in ended.out
+    assert "kernels/transpose/transposeCoalesced.cu\n" in ended.out
+
+
+def test_diff_of_advice_without_a_mechanical_change_gives_the_reason_and_exits_with_3() -> None:
+    ended = ncuview("analyze", "transposeNaive", "--recorded", "--diff")
+    assert (ended.code, ended.out) == (3, "")
+    assert "transposeNaive: shared_memory_tiling takes decisions" in ended.err
+
+
+def test_diff_without_advice_prints_nothing() -> None:
+    ended = ncuview("analyze", "transposeNoBankConflicts", "--recorded", "--diff")
+    assert (ended.code, ended.out, ended.err) == (0, "", "")
 
 
 def test_a_dry_run_needs_neither_gpu_nor_ncu() -> None:
