@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ncuview.base.errors import Incomplete, ReportEmpty, UsageError
+from ncuview.base.errors import GpuNotFound, Incomplete, LauncherNotFound, NcuNotFound, ReportEmpty, UsageError
 from ncuview.base.log import LOG
 from ncuview.base.paths import shipped
 from ncuview.base.report_files import CSV_ENDING, REPORT_ENDINGS
@@ -169,7 +169,11 @@ def examine_source(
 
     launch = user_launch(source, words)
     rules = load_rules() if rules is None else rules
-    made = profile_here([launch], rules, progress, options)
+    try:
+        made = profile_here([launch], rules, progress, options)
+    except (GpuNotFound, NcuNotFound, LauncherNotFound) as missing:
+        hint = f"{missing.hint} With --no-counters, nvcc is enough: registers, occupancy and what the code shows."
+        raise type(missing)(str(missing), hint=hint) from missing
     diagnosis = rank(made, rules, "live")
     found = _with_catalogue(_matching(launch, diagnosis.launches[0]), launch)
     remark = "; ".join(filter(None, [not_checked(launch), diagnosis.remark]))

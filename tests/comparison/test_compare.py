@@ -455,3 +455,14 @@ def test_diagonal_mapping_changes_no_counter() -> None:
 )
 def test_the_steps_of_the_reduction_name_their_mechanism(before: str, after: str, metric: str) -> None:
     assert step("reduction", before, after).metric_changes[0].metric == metric
+
+
+def test_exchanging_the_block_s_dimensions_reads_as_few_sectors_as_the_check_names() -> None:
+    report = recorded_diagnosis("matmul")
+    found = compare(report, report, renamed={"mmul_1x128": "mmul"})
+    pair = next(pair for pair in found.pairs if pair.before[0].kernel == "mmul_1x128")
+    sectors = next(each for each in pair.metric_changes if each.metric == "gld_transactions_per_request")
+    assert (sectors.before, sectors.after) == (16.5, 2.5)
+    assert "fall from 16.5 to 2.5 " in pair.before[0].findings[0].check
+    assert pair.prediction is not None
+    assert (pair.prediction.rule.code, pair.prediction.verdict) == ("GMEM001", "kept")
