@@ -843,6 +843,12 @@ def test_a_cu_file_without_a_gpu_names_what_is_possible_without_one(tmp_path: Pa
     assert_failed(ncuview("analyze", tmp_path / "k.cu", *launch), 5, "no NVIDIA GPU here", "--no-counters")
 
 
+def test_diff_of_advice_about_no_line_says_so() -> None:
+    ended = ncuview("analyze", "tinyBlocks", "--recorded", "--diff")
+    assert (ended.code, ended.out) == (3, "")
+    assert "tinyBlocks: no source line is known for " in ended.err
+
+
 def test_diff_without_advice_prints_nothing() -> None:
     ended = ncuview("analyze", "transposeNoBankConflicts", "--recorded", "--diff")
     assert (ended.code, ended.out, ended.err) == (0, "", "")

@@ -135,7 +135,7 @@ def _why_no_patch(launch: LaunchDiagnosis, edit: SourceEdit | None) -> tuple[str
         return f"{launch.kernel}: {edit.reason}", ""
     if not any(isinstance(each, Finding) and each.where for each in launch.outcomes):
         return (
-            f"{launch.kernel}: the report does not name the lines of its source",
-            "Compile with nvcc -lineinfo and profile again.",
+            f"{launch.kernel}: no source line is known for {launch.findings[0].optimization}",
+            "Programs compiled with nvcc -lineinfo have lines, where the advice is about one.",
         )
     return f"{launch.kernel}: its source is not on this machine", "--source-folders names where to look."
