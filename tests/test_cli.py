@@ -110,7 +110,14 @@ def assert_failed(ended: Ended, code: int, *says: str) -> None:
         (["analyze"], ["nothing to analyze"]),
         (["ladder", "transpos"], ["'transpos'", "transpose"]),
         (["ladder", "../transpose"], ["'../transpose'"]),
+        (["ladder", "matmull"], ["Did you mean matmul?"]),
         (["explain", "SMEM999"], ["'SMEM999'", "ncuview rules"]),
+        (["explain", "SMEM01"], ["Did you mean SMEM001"]),
+        (["explain", "shared_memory_padding"], ["shared_memory_padding is what SMEM001 shared-bank-conflict advises"]),
+        (["analyze", "copy", "--select", "shared-bank-conflicts"], ["Did you mean shared-bank-conflict"]),
+        (["analyze", "copy", "--format", "jsn"], ["Did you mean json?"]),
+        (["analyze", "nothing.cu"], ["nothing.cu", "Check its path"]),
+        (["metrics", "exected"], ["Did you mean executed"]),
         (["metrics", "gld_eficiency"], ["'gld_eficiency'", "Did you mean gld_efficiency"]),
         (["rules", "check", "/no/such/folder"], ["/no/such/folder"]),
         (["rules", "--rules", "/no/such/folder"], ["/no/such/folder"]),
@@ -226,7 +233,7 @@ def test_the_complete_launches_of_a_partial_report_are_shown_and_it_exits_with_3
     assert f"launches 0 to {complete - 1} were read" in ended.err
     assert [launch["index"] for launch in json.loads(answer.read_text())["launches"]] == list(range(complete))
     assert_failed(replace(ended, out=""), 3, str(report), "damaged")
-    assert ended.err.count("\n") == 2, "a message and a hint"
+    assert ended.err.removeprefix(f"{answer}: written\n").count("\n") == 2, "a message and a hint"
 
 
 def test_one_bad_report_among_good_ones_is_not_passed_over(tmp_path: Path) -> None:
@@ -267,7 +274,8 @@ def poor(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ended, str]:
 
 def test_missing_metrics_are_no_error_but_skip_the_rules_that_need_them(poor: tuple[Ended, str]) -> None:
     ended, _ = poor
-    assert (ended.code, ended.err) == (0, "")
+    assert ended.code == 0
+    assert re.fullmatch(r"\S+page.txt: written\n", ended.err)
     for launch in ended.document["launches"]:
         skipped = [outcome for outcome in launch["outcomes"] if outcome["outcome"] == "skipped"]
         assert len(skipped) > 5
@@ -294,7 +302,7 @@ def test_the_page_names_the_command_that_collects_what_is_missing(poor: tuple[En
 def test_a_report_without_times_says_so_instead_of_failing(tmp_path: Path) -> None:
     report = scrubbed_to(tmp_path / "timeless.ncu-rep", "launch__", "device__")
     ended = ncuview("analyze", report, "--format", "json", "--output", tmp_path / "page.txt")
-    assert (ended.code, ended.err) == (0, "")
+    assert (ended.code, ended.err) == (0, f"{tmp_path / 'page.txt'}: written\n")
     assert_valid(ended.document)
     assert all(launch["duration_ns"] is None for launch in ended.document["launches"])
     page = (tmp_path / "page.txt").read_text(encoding="utf-8")
@@ -551,7 +559,7 @@ def coalesced(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     ended = ncuview(
         "analyze", "transposeCoalesced", "--format", "json", "--output", outputs[0], "-o", outputs[1], cwd=folder
     )
-    assert (ended.code, ended.err) == (0, "")
+    assert (ended.code, ended.err) == (0, "".join(f"{output}: written\n" for output in outputs))
     return Answers(ended, *(output.read_text(encoding="utf-8") for output in outputs))
 
 
@@ -616,6 +624,12 @@ def test_color_can_be_switched_off_and_nothing_else_changes(colored: str, env: d
     plain = on_a_terminal("analyze", "divergentWithinWarp", COLUMNS="70", **env)
     assert "\x1b" not in plain
     assert [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", colored).split("\n")] == plain.split("\n")
+
+
+def test_with_only_errors_in_the_log_a_written_file_is_not_named(tmp_path: Path) -> None:
+    ended = ncuview("--log-level", "error", "analyze", DIVERGENCE, "-o", tmp_path / "page.html")
+    assert (ended.code, ended.err) == (0, "")
+    assert (tmp_path / "page.html").exists()
 
 
 def test_letters_that_a_terminal_cannot_show_do_not_stop_a_page() -> None:
@@ -799,8 +813,45 @@ def test_diff_prints_a_patch_and_nothing_else(tmp_path: Path) -> None:
 @pytest.mark.validation
 def test_diff_says_for_which_kernel_there_is_none() -> None:
     ended = ncuview("analyze", PROGRAM_22, "-k", "k22b", "--diff")
-    assert (ended.code, ended.out) == (0, "")
+    assert (ended.code, ended.out) == (3, "")
     assert "k22b: its source is not on this machine" in ended.err
+
+
+def test_diff_gives_one_hint_for_all_kernels_without_source() -> None:
+    ended = ncuview("analyze", RECORDED, "-k", "regex:^transpose(Naive|Coalesced)$", "--diff")
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err.count("its source is not on this machine") == 2
+    assert ended.err.count("--source-folders names where to look.") == 1
+
+
+def test_diff_of_a_catalogue_kernel_changes_the_shipped_source() -> None:
+    ended = ncuview("analyze", "transposeCoalesced", "--recorded", "--diff")
+    assert (ended.code, ended.err) == (0, "")
+    assert "+    __shared__ float tile[TILE_DIM][TILE_DIM + 1];\n" in ended.out
+    assert "kernels/transpose/transposeCoalesced.cu\n" in ended.out
+
+
+def test_diff_of_advice_without_a_mechanical_change_gives_the_reason_and_exits_with_3() -> None:
+    ended = ncuview("analyze", "transposeNaive", "--recorded", "--diff")
+    assert (ended.code, ended.out) == (3, "")
+    assert "transposeNaive: shared_memory_tiling takes decisions" in ended.err
+
+
+def test_a_cu_file_without_a_gpu_names_what_is_possible_without_one(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text("__global__ void k(float *a) { a[threadIdx.x] = 1; }\n")
+    launch = ["--kernel", "k", "--grid", "1", "--block", "32", "--arg", "out float32[32]"]
+    assert_failed(ncuview("analyze", tmp_path / "k.cu", *launch), 5, "no NVIDIA GPU here", "--no-counters")
+
+
+def test_diff_of_advice_about_no_line_says_so() -> None:
+    ended = ncuview("analyze", "tinyBlocks", "--recorded", "--diff")
+    assert (ended.code, ended.out) == (3, "")
+    assert "tinyBlocks: no source line is known for " in ended.err
+
+
+def test_diff_without_advice_prints_nothing() -> None:
+    ended = ncuview("analyze", "transposeNoBankConflicts", "--recorded", "--diff")
+    assert (ended.code, ended.out, ended.err) == (0, "", "")
 
 
 def test_a_dry_run_needs_neither_gpu_nor_ncu() -> None:

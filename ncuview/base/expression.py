@@ -16,13 +16,13 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ncuview.base.errors import UnsafeExpression
+from ncuview.base.suggestion import suggestion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,8 +36,6 @@ MAX_PARTS = 256
 """Numbers, names and operations; the longest shipped expression has 54."""
 _LETTERS = re.compile(r"[\w\s.+\-*/<>=!(),]*+")
 """The characters of arithmetic; others are refused before Python's parser runs."""
-_FEW = 20
-"""The number of known names that a message lists."""
 _OF_NCU = "__"
 """The separator in every hardware metric's name, between unit and counter."""
 _SHOWN = 80
@@ -95,14 +93,6 @@ def compile_expression(text: str, names: Iterable[str] | None = None, *, dotted:
     ) as error:
         raise UnsafeExpression(f"not an expression: {_shown(text)}") from error
     return Expression(text, frozenset(compiler.used), step)
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the nearest known names, or all where they are few."""
-    names = sorted(known)
-    if near := get_close_matches(name, names, n=3):
-        return f"; did you mean {' or '.join(near)}?"
-    return f"; known here: {', '.join(names)}" if len(names) <= _FEW else ""
 
 
 def _shown(text: str) -> str:

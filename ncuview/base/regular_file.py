@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ncuview.base.errors import ReportUnreadable
 from ncuview.base.files import NoRegularFile, TooLarge, open_regular
+from ncuview.base.suggestion import did_you_mean_file
 
 LARGEST = 4 << 30
 """The most bytes of a report."""
@@ -32,7 +33,7 @@ def regular_file(path: Path, largest: int = LARGEST) -> Iterator[BufferedReader]
     except FileNotFoundError as error:
         raise ReportUnreadable(
             f"{path} does not exist",
-            hint="ncu adds .ncu-rep to its --export name, and writes none without a launch.",
+            hint=did_you_mean_file(path, "ncu adds .ncu-rep to its --export name, and writes none without a launch."),
         ) from error
     except PermissionError as error:
         raise ReportUnreadable(

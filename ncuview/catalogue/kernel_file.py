@@ -17,6 +17,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from ncuview.base.errors import KernelFileError
+from ncuview.base.suggestion import did_you_mean_file
 from ncuview.base.toml_file import LARGEST, beginning_of, parse_toml
 
 _FRONT_MATTER = re.compile(r"\A/\*--- ncuview\n(?P<toml>.*?)^---\*/$", re.DOTALL | re.MULTILINE)
@@ -260,7 +261,8 @@ def _head(path: Path) -> str:
         # A source may be in any encoding; the front matter itself is UTF-8.
         return beginning_of(path, LARGEST).decode("utf-8", errors="replace").replace("\r\n", "\n")
     except OSError as error:
-        raise KernelFileError(f"{path} cannot be read: {error.strerror}", hint="Check its path.") from error
+        hint = did_you_mean_file(path, "Check its path.")
+        raise KernelFileError(f"{path} cannot be read: {error.strerror}", hint=hint) from error
     except ValueError as error:
         raise KernelFileError(f"{path}: {error}", hint="Check its path.") from error
 

@@ -7,7 +7,6 @@ sizes of the kernel that it improves.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 from ncuview.base.errors import KernelFileError, RuleFileError, UnknownFamily, UnknownKernel
 from ncuview.base.expression import compile_expression
 from ncuview.base.paths import shipped
+from ncuview.base.suggestion import did_you_mean
 from ncuview.catalogue.kernel_file import Argument, Kernel, Step, load_kernels
 from ncuview.records.profile import Extent
 
@@ -71,9 +71,8 @@ def find_kernel(name: str) -> Kernel:
     function = name.partition("[")[0]
     known = {kernel.name: kernel for kernel in load_kernels(files[function])} if function in files else {}
     if name not in known:
-        near = difflib.get_close_matches(name, known or files, n=3)
-        hint = f"Did you mean {' or '.join(near)}? " if near else ""
-        raise UnknownKernel(f"no kernel or report {name!r}", hint=hint + "`ncuview kernels` lists the kernels.")
+        hint = did_you_mean(name, known or files, "`ncuview kernels` lists the kernels.")
+        raise UnknownKernel(f"no kernel or report {name!r}", hint=hint)
     return known[name]
 
 
@@ -92,7 +91,7 @@ def family(name: str) -> list[Kernel]:
     files = sorted((shipped("kernels") / name).glob("*.cu")) if name.isidentifier() else []
     if not files:
         known = sorted({path.parent.name for path in shipped("kernels").glob("*/*.cu")})
-        raise UnknownFamily(f"no family {name!r}", hint=f"There are: {', '.join(known)}.")
+        raise UnknownFamily(f"no family {name!r}", hint=did_you_mean(name, known, f"There are: {', '.join(known)}."))
     return sorted((kernel for path in files for kernel in load_kernels(path)), key=lambda kernel: kernel.text.rung)
 
 

@@ -139,7 +139,8 @@ def _no_launch(path: Path) -> UsageError:
     names = list(dict.fromkeys(_DEFINITION.findall(_ATTRIBUTE.sub("", source))))[:_KERNELS_TO_NAME]
     has = f"It has {', '.join(names)}. " if names else ""
     example = (
-        f'--kernel {names[0] if names else "NAME"} --grid "n / 256" --block 256 --arg "in float32[n]" --size n=4096'
+        f'--kernel {names[0] if names else "NAME"} --grid "n / 256" --block 256 --arg "in float32[n]" --size n=4096,'
+        " with one --arg for each parameter"
     )
     return UsageError(
         f"{path.name} does not define how its kernel is launched",

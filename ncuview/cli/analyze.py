@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ncuview.base.errors import UsageError
+from ncuview.base.errors import ReportError, UsageError
 from ncuview.cli.inputs import Inputs, option, takes_inputs
 from ncuview.cli.outputs import (
     FormatOption,
@@ -24,11 +24,12 @@ from ncuview.cli.outputs import (
 )
 from ncuview.cli.printing import ProgressDisplay, print_error, print_text, print_unchanged
 from ncuview.cli.without_counters import report_without_counters
+from ncuview.records.diagnosis import Finding
 from ncuview.render.text import safe_page
 
 if TYPE_CHECKING:
     from ncuview.engine.rule_file import Rule
-    from ncuview.records.diagnosis import Diagnosis
+    from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, SourceEdit
 
 
 class Look(StrEnum):
@@ -87,9 +88,13 @@ def analyze(
         else:
             examined = inputs.examine(rules, progress.show)
             diagnosis, profile = examined.diagnosis, examined.profile
+            if diff_only and examined.shipped_sources:
+                from ncuview.pipeline.examine import with_source_edits
+
+                diagnosis = with_source_edits(diagnosis, [examined.shipped_sources])
     if diff_only:
-        _print_patches(diagnosis)
-        exit_with(diagnosis.failure)
+        missing = _print_patches(diagnosis)
+        exit_with(diagnosis.failure, code=ReportError.exit_code if missing else 0)
         return
     write_answer(diagnosis, to, files, top=top, rules=rules, source_root=source_root, profile=profile)
     exit_with(diagnosis.failure)
@@ -107,13 +112,30 @@ def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, *, quick: bool) ->
     print_text(safe_page(str(forecast_of(runs_as, rules, inputs.options, quick=quick))))
 
 
-def _print_patches(diagnosis: Diagnosis) -> None:
-    """Print each change of the user's source once; on stderr, the reason where a kernel has none."""
-    edits = [(launch.kernel, finding.edit) for launch in diagnosis.launches for finding in launch.findings[:1]]
-    for patch in dict.fromkeys(edit.diff for _, edit in edits if edit and edit.diff):
+def _print_patches(diagnosis: Diagnosis) -> bool:
+    """Print each change of the user's source once; on stderr, the reason where a kernel has none.
+
+    Returns:
+        Whether there is advice, and no change for any of it.
+    """
+    advised = [(launch, finding.edit) for launch in diagnosis.launches for finding in launch.findings[:1]]
+    patches = dict.fromkeys(edit.diff for _, edit in advised if edit and edit.diff)
+    for patch in patches:
         print_unchanged(patch)
-    for kernel, edit in dict.fromkeys(edits):
-        if not edit:
-            print_error(f"{kernel}: its source is not on this machine", "--source-folders names where to look.")
-        elif edit.reason:
-            print_error(f"{kernel}: {edit.reason}")
+    reasons = dict.fromkeys(_why_no_patch(launch, edit) for launch, edit in advised if not (edit and edit.diff))
+    hints = [hint for _, hint in reasons]
+    for at, (message, hint) in enumerate(reasons):
+        print_error(message, hint if hint not in hints[at + 1 :] else "")
+    return bool(advised) and not patches
+
+
+def _why_no_patch(launch: LaunchDiagnosis, edit: SourceEdit | None) -> tuple[str, str]:
+    """The reason and a hint."""
+    if edit:
+        return f"{launch.kernel}: {edit.reason}", ""
+    if not any(isinstance(each, Finding) and each.where for each in launch.outcomes):
+        return (
+            f"{launch.kernel}: no source line is known for {launch.findings[0].optimization}",
+            "Programs compiled with nvcc -lineinfo have lines, where the advice is about one.",
+        )
+    return f"{launch.kernel}: its source is not on this machine", "--source-folders names where to look."

@@ -23,7 +23,7 @@ from ncuview.cli.outputs import (
     exit_with,
     write_answer,
 )
-from ncuview.cli.printing import ProgressDisplay, print_error, print_message
+from ncuview.cli.printing import ProgressDisplay, print_error, print_message, print_written
 
 if TYPE_CHECKING:
     from ncuview.gate.baseline import Baseline
@@ -98,7 +98,7 @@ def check(
         examined.diagnosis, to, files, gate=gate, rules=rules, source_root=source_root, profile=examined.profile
     )
     if saved:
-        print_message(f"{saved}: written")
+        print_written(saved)
     elif save and failure:
         print_error(f"{save} was not written: the profile is incomplete")
     elif save:

@@ -25,7 +25,7 @@ def diff(
     to: FormatOption = "terminal",
     output: OutputOption = None,
 ) -> None:
-    """Compare two profiles: what changed in each kernel, and whether the prediction of the first advice held."""
+    """Compare two profiles: what changed in each kernel, and whether the prediction of the advice taken held."""
     from ncuview import api
 
     files = destinations(to, output)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ncuview.base.errors import NcuviewError, PluginError, UsageError
-from ncuview.cli.printing import color, print_error, print_text, width
+from ncuview.base.suggestion import did_you_mean
+from ncuview.cli.printing import color, print_error, print_text, print_written, width
 from ncuview.cli.without_counters import is_about_counters, report_without_counters
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.failure import Failure
@@ -67,7 +68,10 @@ def destinations(to: str, output: Sequence[str] | None) -> tuple[tuple[str, Path
     """Format and path of each output file. All formats are checked before any work is done."""
     if to not in _TEXTS and (to in FORMATS or not is_format(to)):
         known = ", ".join(format_names(binary=False))
-        raise UsageError(f"--format {to}: there is no such format of text", hint=f"There are {known}.")
+        raise UsageError(
+            f"--format {to}: there is no such format of text",
+            hint=did_you_mean(to, format_names(binary=False), f"There are {known}."),
+        )
     return tuple(destination(word) for word in output or ())
 
 
@@ -143,6 +147,7 @@ def write_answer(
     for form, path in files:
         try:
             write_output(path, content(form))
+            print_written(path)
         except PluginError as error:  # the other outputs are still written
             broken = error
     printed = content(to) if to != "terminal" else (_page(answer, gate, top),)

@@ -23,6 +23,8 @@ from ncuview.base.masking import masked
 from ncuview.render.text import safe_page, safe_text, without_ci_commands
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ncuview.profiling.ncu_output import Progress
 
 _NARROWEST, _WIDEST = 40, 120
@@ -103,6 +105,12 @@ def show_log(level: str = "warning") -> None:
     """Show on standard error what the package reports through ``logging``, from this level on."""
     LOG.addHandler(_SHOWN)
     LOG.setLevel(level.upper())
+
+
+def print_written(path: Path) -> None:
+    """Name a file that was written on standard error, unless ``--log-level error`` asks for errors only."""
+    if LOG.isEnabledFor(logging.WARNING):
+        print_message(f"{safe_text(str(path))}: written")
 
 
 def print_message(text: str) -> None:

@@ -11,9 +11,10 @@ from typing import Annotated
 import typer
 
 from ncuview.base.errors import UsageError
+from ncuview.base.suggestion import did_you_mean
 from ncuview.cli.inputs import RulesOption
 from ncuview.cli.outputs import errors_written, exit_with
-from ncuview.cli.printing import color, print_text, width
+from ncuview.cli.printing import color, print_text, print_written, width
 
 _ENDINGS = {".txt": "terminal", ".json": "json", ".html": "html"}
 
@@ -34,7 +35,8 @@ def report(
 ) -> None:
     """Show many reports on one page: trends over commits, ranks or GPUs, and the kernels whose time changed."""
     if to not in _ENDINGS.values():
-        raise UsageError(f"--format {to}: there is no such format", hint=f"There are {', '.join(_ENDINGS.values())}.")
+        hint = did_you_mean(to, _ENDINGS.values(), f"There are {', '.join(_ENDINGS.values())}.")
+        raise UsageError(f"--format {to}: there is no such format", hint=hint)
     files = {path: _format_of(path) for path in output or ()}
     from ncuview.api import load_rules
     from ncuview.pipeline.history import history
@@ -45,6 +47,7 @@ def report(
         found = history(*targets, rules=load_rules(rules or ()))
     for path, form in files.items():
         write_output(path, render_history(found, form))
+        print_written(path)
     print_text(render_history(found, to, width=width(), color=color()))
     exit_with(*found.failures)
 

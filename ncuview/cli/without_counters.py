@@ -15,7 +15,7 @@ import typer
 
 from ncuview.base.errors import NcuRefused, NcuviewError, UsageError
 from ncuview.cli.inputs import Inputs
-from ncuview.cli.printing import color, print_error, print_text, width
+from ncuview.cli.printing import color, print_error, print_text, print_written, width
 
 if TYPE_CHECKING:
     from ncuview.pipeline.without_counters import WithoutCounters
@@ -46,7 +46,10 @@ def report_without_counters(
     from ncuview.render.without_counters import without_counters_document, without_counters_page
 
     if {to, *(form for form, _ in files)} - _FORMS:
-        raise refusal or UsageError("the report without counters is a page or JSON", hint="Use --format json.")
+        raise refusal or UsageError(
+            "the report without counters is a page or JSON",
+            hint="Use --format json, or files that end in .txt or .json.",
+        )
     try:
         found = _report(inputs, refusal)
     except NcuviewError as nothing:
@@ -54,6 +57,7 @@ def report_without_counters(
     pages = {"json": without_counters_document(found), "terminal": without_counters_page(found, width=100, color=False)}
     for form, path in files:
         write_output(path, pages[form])
+        print_written(path)
     print_text(pages["json"] if to == "json" else without_counters_page(found, width=width(), color=color()))
     if refusal:
         print_error(str(refusal), refusal.hint, refusal.id)

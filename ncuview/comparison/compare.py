@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from math import fsum, isfinite, nan
 
 from ncuview.base.errors import NotComparable, UnknownKernel
+from ncuview.base.suggestion import did_you_mean
 from ncuview.comparison.counters import MetricChange, RuleChange, metric_changes, rule_changes
 from ncuview.comparison.pairing import Launches, pair_launches
 from ncuview.comparison.prediction import PredictionCheck, check_prediction, spread
@@ -42,7 +43,8 @@ class Pair:
     """Metrics that changed in the longest launch: repeatable counters first, then by the time that they explain."""
     rule_changes: tuple[RuleChange, ...]
     prediction: PredictionCheck | None
-    """The first advice for the longest launch; None where there was no advice, or a time is unknown."""
+    """The advice that was taken from the longest launch; None where there was no advice, where all of its
+    evidence is still there, or where a time is unknown."""
 
     @property
     def longest(self) -> tuple[LaunchDiagnosis, LaunchDiagnosis]:
@@ -135,7 +137,8 @@ def _check_names(names: Iterable[str], launches: Launches, side: str) -> None:
     known = {launch.kernel for launch in launches}
     for name in names:
         if name not in known:
-            raise UnknownKernel(f"no kernel is called {name} {side}", hint=f"The kernels are {_names(launches)}.")
+            hint = did_you_mean(name, known, f"The kernels are {_names(launches)}.")
+            raise UnknownKernel(f"no kernel is called {name} {side}", hint=hint)
 
 
 def _conditions(

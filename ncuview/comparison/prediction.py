@@ -1,6 +1,8 @@
-"""Compare the gain that a launch's first advice predicted with the measured speedup -> ``PredictionCheck``.
+"""Compare the gain that the advice taken from a launch predicted with the measured speedup -> ``PredictionCheck``.
 
-``check_prediction`` takes the ``LaunchDiagnosis`` before and after; ``spread`` is the run-to-run spread of a time.
+The advice taken is that whose evidence is gone or smaller after the change. Where the evidence of all advice is still
+there, the change was another one, and nothing is compared. ``check_prediction`` takes the ``LaunchDiagnosis`` before
+and after; ``spread`` is the run-to-run spread of a time.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis, NotApplica
 
 PredictionVerdict = Literal["kept", "more than promised", "not kept"]
 """Words of the JSON document: within, above and below the predicted range."""
-WasteState = Literal["gone", "smaller", "still there", "unknown"]
+WasteState = Literal["gone", "smaller", "unknown"]
 
 _SPREAD, _SHORT_SPREAD = 0.05, 0.10
 """The share by which times differ between two profiles of the same code. Of 200 launches of the catalogue that were
@@ -25,7 +27,7 @@ _SHORT_NS = 10_000.0
 
 @dataclass(frozen=True)
 class PredictionCheck:
-    """The predicted and the measured speedup of the first advice, and whether the waste is still there."""
+    """The predicted and the measured speedup of the advice that was taken, and whether its waste is gone."""
 
     rule: RuleId
     optimization: str
@@ -45,29 +47,37 @@ def spread(duration_ns: float) -> float:
 
 
 def check_prediction(before: LaunchDiagnosis, after: LaunchDiagnosis, measured: float) -> PredictionCheck | None:
-    """Compare the prediction of the first advice with the measured speedup; None where there was no advice."""
-    if not before.findings:
+    """Compare the prediction of the advice that was taken with the measured speedup.
+
+    None where there was no advice, or where all evidence is still there, so that the change was another one.
+    """
+    outcomes = {outcome.rule: outcome for outcome in after.outcomes}
+    states = [(advice, _state(advice, outcomes.get(advice.rule))) for advice in before.findings]
+    # The first advice may have been taken where its rule could not judge the second launch, unless another one was.
+    likely = [each for state in ("gone", "smaller") for each in states if each[1] == state] + states[:1]
+    advice, evidence = likely[0] if likely else (None, None)
+    if not advice or not evidence:
         return None
-    advice = before.findings[0]
     predicted = advice.predicted_speedup
     verdict: PredictionVerdict = "kept"
     if measured < predicted.low:
         verdict = "not kept"
     elif measured > predicted.high:
         verdict = "more than promised"
-    outcome = next((each for each in after.outcomes if each.rule == advice.rule), None)
+    outcome = outcomes.get(advice.rule)
     return PredictionCheck(
         rule=advice.rule,
         optimization=advice.optimization,
         predicted=predicted,
         measured=measured,
         verdict=verdict,
-        evidence=_state(advice, outcome),
+        evidence=evidence,
         now=outcome.message if outcome else "",
     )
 
 
-def _state(advice: Finding, outcome: Outcome | None) -> WasteState:
+def _state(advice: Finding, outcome: Outcome | None) -> WasteState | None:
+    """What became of the evidence; None where it is still there."""
     if isinstance(outcome, Finding):
-        return "smaller" if gain(outcome) < sqrt(gain(advice)) else "still there"
+        return "smaller" if gain(outcome) < sqrt(gain(advice)) else None
     return "gone" if isinstance(outcome, Passed | NotApplicable) else "unknown"

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ncuview.base.errors import UnknownRule, UsageError
-from ncuview.engine.rule_file import Rule
+from ncuview.base.errors import UsageError
+from ncuview.engine.rule_file import Rule, unknown_rule
 from ncuview.metrics.quantities import metrics_of
 from ncuview.metrics.units import OF_THE_MODEL, UNITS
 from ncuview.profiling.one_pass import ONE_PASS
@@ -96,7 +96,7 @@ def choose_rules(rules: Sequence[Rule], select: Sequence[str] = (), ignore: Sequ
     return tuple(rule for rule in rules if rule.text.code in chosen)
 
 
-def _named(rules: Iterable[Rule], words: Iterable[str]) -> frozenset[str]:
+def _named(rules: Sequence[Rule], words: Iterable[str]) -> frozenset[str]:
     """The codes of the rules that the words name."""
     known = [(rule.text.code, rule.text.name) for rule in rules]
     found: set[str] = set()
@@ -105,10 +105,7 @@ def _named(rules: Iterable[Rule], words: Iterable[str]) -> frozenset[str]:
             {code for code, name in known if code.startswith(word.upper()) or name == word.lower()} if word else set()
         )
         if not meant:
-            raise UnknownRule(
-                f"no rule {word!r}",
-                hint="`ncuview rules` lists codes and names; SMEM selects all SMEM rules.",
-            )
+            raise unknown_rule(word, rules)
         found |= meant
     return frozenset(found)
 

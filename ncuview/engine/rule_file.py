@@ -11,7 +11,7 @@ A rule with a missing part does not load; the error names file and key. Nothing 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -20,9 +20,10 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ncuview.base.errors import RuleFileError, UnknownRule, UnsafeExpression
-from ncuview.base.expression import Expression, compile_expression, suggestion
+from ncuview.base.expression import Expression, compile_expression
 from ncuview.base.log import LOG
 from ncuview.base.paths import shipped
+from ncuview.base.suggestion import did_you_mean, suggestion
 from ncuview.base.toml_file import toml_of
 from ncuview.engine.regions import region
 from ncuview.engine.rule_packs import with_packs
@@ -336,7 +337,7 @@ def _check_regions(rules: Iterable[Rule]) -> None:
                 region(shown, rule.path)
 
 
-def find_rule(rules: Iterable[Rule], wanted: str) -> Rule:
+def find_rule(rules: Sequence[Rule], wanted: str) -> Rule:
     """The rule with this code or name, in any case.
 
     Raises:
@@ -344,8 +345,21 @@ def find_rule(rules: Iterable[Rule], wanted: str) -> Rule:
     """
     by_id = {key.lower(): rule for rule in rules for key in (rule.text.code, rule.text.name)}
     if wanted.lower() not in by_id:
-        raise UnknownRule(f"no rule {wanted!r}", hint="`ncuview rules` lists them.")
+        raise unknown_rule(wanted, rules)
     return by_id[wanted.lower()]
+
+
+def unknown_rule(wanted: str, rules: Sequence[Rule]) -> UnknownRule:
+    """The error for a word that is no code or name of a rule; the hint names the rules that it may stand for."""
+    advising = [f"{each.text.code} {each.text.name}" for each in rules if each.text.optimization == wanted.lower()]
+    if advising:
+        hint = f"{wanted} is what {', '.join(advising)} advise{'s' if len(advising) == 1 else ''}."
+    else:
+        names = (word for each in rules for word in (each.text.code, each.text.name))
+        hint = did_you_mean(
+            wanted, names, "`ncuview rules` lists codes and names; --select SMEM selects all SMEM rules."
+        )
+    return UnknownRule(f"no rule {wanted!r}", hint=hint)
 
 
 def _first_problem(error: ValidationError) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from string import Formatter
 
 from ncuview.base.errors import UnsafeTemplate
-from ncuview.base.expression import suggestion
+from ncuview.base.suggestion import suggestion
 
 MAX_LENGTH = 4096
 _FORMAT = re.compile(r",?(\.\d{1,2})?[fg%]?")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -15,6 +14,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from ncuview.base.errors import BudgetError
+from ncuview.base.suggestion import suggestion
 from ncuview.base.toml_file import LARGEST, parse_toml
 from ncuview.comparison.repeats import FLOOR_NS, TOLERANCE
 from ncuview.gate.files import read_text
@@ -69,8 +69,7 @@ class Entry(_Part):
         if name is None:
             return None
         if name != DURATION and name not in definitions() and not _OF_NCU.fullmatch(name):
-            near = get_close_matches(name, [*definitions(), DURATION], n=2)
-            raise ValueError(f"no metric is called {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
+            raise ValueError(f"no metric is called {name!r}{suggestion(name, [*definitions(), DURATION])}")
         if name in definitions() and not definitions()[name].expressions:
             raise ValueError(f"Nsight Compute has no equivalent of {name}")
         if best_class(name) is MetricClass.NOISY:
@@ -161,13 +160,13 @@ def check_rules_exist(budget: Budget, codes_and_names: Iterable[tuple[str, str]]
     Raises:
         BudgetError: An entry names an unknown rule.
     """
-    known = {word.lower() for pair in codes_and_names for word in pair}
+    known = {word for pair in codes_and_names for word in pair}
+    in_any_case = {word.lower() for word in known}
     for number, entry in enumerate(budget.entries, start=1):
-        if entry.finding is not None and entry.finding.lower() not in known:
-            near = get_close_matches(entry.finding.lower(), known, n=1)
+        if entry.finding is not None and entry.finding.lower() not in in_any_case:
             raise BudgetError(
                 f"{budget.name}, budget {number}: finding: no rule {entry.finding!r} was evaluated"
-                + (f"; did you mean {near[0]}?" if near else ""),
+                f"{suggestion(entry.finding, known)}",
                 hint="`ncuview rules` lists codes and names.",
             )
 

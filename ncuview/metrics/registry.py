@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from ncuview.base.errors import NcuviewError, QuantityError
-from ncuview.base.expression import suggestion
+from ncuview.base.suggestion import suggestion
 from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS, in_words
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from math import isnan
@@ -20,6 +19,7 @@ import numpy as np
 
 from ncuview.base.errors import UnknownMetric
 from ncuview.base.expression import Expression, compile_expression
+from ncuview.base.suggestion import did_you_mean
 from ncuview.records.diagnosis import TextbookMetric
 
 if TYPE_CHECKING:
@@ -84,8 +84,7 @@ def definition(name: str, also: Iterable[str] = ()) -> TextbookDefinition:
     """
     if name in definitions():
         return definitions()[name]
-    near = get_close_matches(name, sorted({*definitions(), *also}), n=3)
-    hint = f"Did you mean {' or '.join(near)}?" if near else "`ncuview metrics` lists all names."
+    hint = did_you_mean(name, {*definitions(), *also}, "`ncuview metrics` lists the names, with --quantities others.")
     raise UnknownMetric(f"no metric is called {name!r}", hint=hint)
 
 

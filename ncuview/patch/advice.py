@@ -1,6 +1,7 @@
 """Add to each launch of a diagnosis the patch that makes its first advice, from the kernel's source on this machine.
 
 ``with_edits`` takes a ``Diagnosis`` and stores a ``SourceEdit``, a diff or the reason for none, in first findings.
+A diff names the file from the root of its git repository, where ``git apply`` finds it.
 """
 
 from __future__ import annotations
@@ -55,9 +56,10 @@ def _proposed(text: str, file: str, kernel: str, finding: Finding, lines: Sequen
 
 
 def _named(path: Path) -> str:
-    """The file's name in a patch: relative to the current folder, if it is in it."""
+    """The file's name in a patch: relative to its repository, else to the current folder, if it is in it."""
     here, file = Path.cwd(), path.resolve()
-    return str(file.relative_to(here) if file.is_relative_to(here) else path)
+    root = next((folder for folder in file.parents if (folder / ".git").exists()), here)
+    return str(file.relative_to(root) if file.is_relative_to(root) else path)
 
 
 def _file_of(launch: LaunchDiagnosis, first: Finding) -> str:

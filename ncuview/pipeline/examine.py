@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ncuview.base.errors import Incomplete, ReportEmpty, UsageError
+from ncuview.base.errors import GpuNotFound, Incomplete, LauncherNotFound, NcuNotFound, ReportEmpty, UsageError
 from ncuview.base.log import LOG
+from ncuview.base.paths import shipped
 from ncuview.base.report_files import CSV_ENDING, REPORT_ENDINGS
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
 from ncuview.records.profile import Profile
@@ -39,6 +40,8 @@ class Examined:
     profile: Profile
     settings: Settings | None = None
     """The settings of ncu where the profile was made here; None where its reports have them."""
+    shipped_sources: Path | None = None
+    """The folder with the sources of catalogue kernels, whose pages show the document's step instead of an edit."""
 
 
 def require_complete(profile: Profile) -> Profile:
@@ -166,7 +169,11 @@ def examine_source(
 
     launch = user_launch(source, words)
     rules = load_rules() if rules is None else rules
-    made = profile_here([launch], rules, progress, options)
+    try:
+        made = profile_here([launch], rules, progress, options)
+    except (GpuNotFound, NcuNotFound, LauncherNotFound) as missing:
+        hint = f"{missing.hint} With --no-counters, nvcc is enough: registers, occupancy and what the code shows."
+        raise type(missing)(str(missing), hint=hint) from missing
     diagnosis = rank(made, rules, "live")
     found = _with_catalogue(_matching(launch, diagnosis.launches[0]), launch)
     remark = "; ".join(filter(None, [not_checked(launch), diagnosis.remark]))
@@ -213,7 +220,7 @@ def examine_launches(
     ordered = (_matching(launch, found.get(at)) for launch, at in zip(launches, positions, strict=True))
     known = tuple(_with_catalogue(each, launch) for each, launch in zip(ordered, launches, strict=True))
     remark = "; ".join(filter(None, [remark, diagnosis.remark]))
-    return Examined(replace(diagnosis, launches=known, remark=remark), made, settings)
+    return Examined(replace(diagnosis, launches=known, remark=remark), made, settings, shipped("kernels"))
 
 
 def profile_here(

@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 
 from ncuview.base.errors import NcuviewError, QuantityError, RuleFileError, UnknownKernel
-from ncuview.base.expression import suggestion
 from ncuview.base.paths import shipped
+from ncuview.base.suggestion import suggestion
 from ncuview.base.toml_file import toml_of
 from ncuview.catalogue.kernels import find_kernel
 from ncuview.engine.rank import diagnose

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 import re
@@ -18,6 +17,7 @@ from pathlib import Path
 from ncuview.base.errors import NcuRefused, NcuviewError, ProgramFailed, UsageError
 from ncuview.base.figures import duration
 from ncuview.base.log import LOG
+from ncuview.base.suggestion import did_you_mean
 from ncuview.profiling.ncu_failures import SAVES_TO_THE_HOST, Found, errors_among, failure, first_match, remarks
 from ncuview.profiling.ncu_output import Progress, ProgressReader, Transcript, plain_lines
 from ncuview.profiling.options import ClockControl, NcuOptions, ReplayMode
@@ -271,6 +271,5 @@ def _kernels_to_choose(log: str, kernel_name: str | None) -> str:
     if available is None:
         return ""
     names = re.findall(r"^\s*\d+\W\s*(\S.*?)\s*$", available[1], re.MULTILINE)
-    nearest = difflib.get_close_matches((kernel_name or "").removeprefix("regex:"), names, n=1)
-    advice = f"Did you mean {nearest[0]}? " if nearest else ""
-    return f"{advice}The program launches {', '.join(names[:_KERNELS_TO_NAME])}."
+    launches = f"The program launches {', '.join(names[:_KERNELS_TO_NAME])}."
+    return did_you_mean((kernel_name or "").removeprefix("regex:"), names, launches)

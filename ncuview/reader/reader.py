@@ -19,6 +19,7 @@ from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportError, ReportU
 from ncuview.base.log import LOG
 from ncuview.base.plugins import leave_out
 from ncuview.base.report_files import is_csv_export
+from ncuview.base.suggestion import did_you_mean
 from ncuview.base.system import usable_processors
 from ncuview.reader.child import Children, PrestartedChildren, Shard
 from ncuview.reader.columns import Reading
@@ -133,7 +134,8 @@ def _expected_shards(paths: Sequence[str | Path], workers: int) -> int:
 
 def _none_of(kernel: str, readings: Sequence[Reading], damage: Failure | None) -> ReportError:
     known = sorted({name for reading in readings for name in reading.kernels})
-    message, there = f"no launch of a kernel {kernel!r}", f"There are: {', '.join(known[:_NAMED])}."
+    message = f"no launch of a kernel {kernel!r}"
+    there = did_you_mean(kernel.removeprefix("regex:"), known, f"There are: {', '.join(known[:_NAMED])}.")
     if damage is None:
         return ReportEmpty(message, hint=there)
     message += f" among those that could be read; {damage.message}"

@@ -68,7 +68,6 @@ _VERDICTS = {
 _EVIDENCE = {
     "gone": "its evidence is gone",
     "smaller": "its evidence is smaller",
-    "still there": "its evidence is still there",
     "unknown": "whether its evidence is gone is unknown",
 }
 

@@ -8,7 +8,6 @@ Launches are chosen by kernel, grid and block. ``with_note`` adds the hint of an
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from math import isfinite, nan
 from statistics import median
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from ncuview.base.errors import NcuviewError, UnknownKernel, UnknownMetric, UsageError
 from ncuview.base.figures import duration
+from ncuview.base.suggestion import did_you_mean
 
 if TYPE_CHECKING:
     from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, Verdict
@@ -259,10 +259,9 @@ class KernelResult:
         names = {*definitions(), *self._profile.metrics.columns}
         if metric in names:
             return UnknownMetric(f"{kernel} has no value of {metric}", hint="It was collected for other launches only.")
-        near = get_close_matches(metric, sorted(names), n=3)
         return UnknownMetric(
             f"no metric {metric!r} was collected, and no textbook metric has this name",
-            hint=f"Did you mean {' or '.join(near)}?" if near else "`ncuview metrics` lists the textbooks' names.",
+            hint=did_you_mean(metric, names, "`ncuview metrics` lists the textbooks' names."),
         )
 
     def _names(self) -> str:

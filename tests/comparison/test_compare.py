@@ -21,6 +21,7 @@ from ncuview.records.diagnosis import (
     LaunchDiagnosis,
     NotApplicable,
     Passed,
+    RuleId,
     Skipped,
     TextbookMetric,
 )
@@ -113,6 +114,22 @@ def test_two_kernels_left_are_not_guessed_but_can_be_named() -> None:
         compare(before, after)
     found = compare(before, after, renamed={"a": "d", "b": "c"})
     assert sorted(kernels(found)) == [("a", "d", 1), ("b", "c", 1)]
+
+
+def test_a_named_pair_is_compared_where_both_reports_hold_both_kernels_and_the_grids_differ() -> None:
+    launches = (launch("old", grid=4), launch("new", grid=8), launch("other"))
+    found = compare(diagnosis(*launches), diagnosis(*launches), renamed={"old": "new"})
+    assert sorted(kernels(found)) == [("old", "new", 1), ("other", "other", 1)]
+    assert ([each.kernel for each in found.only_before], [each.kernel for each in found.only_after]) == (
+        ["new"],
+        ["old"],
+    )
+
+
+def test_a_changed_grid_is_paired_with_the_launch_of_as_many_threads() -> None:
+    after = (launch(grid=64, block=(256, 1, 1)), launch(grid=2, block=(1024, 1, 1)))
+    found = pair_launches((launch(grid=8, block=(256, 1, 1)),), after, {})
+    assert found.pairs[0][1] == after[1:]
 
 
 @pytest.mark.parametrize("renamed", [{"nobody": "b"}, {"a": "nobody"}])
@@ -354,7 +371,6 @@ def weaker(finding: Finding, gain: float) -> Finding:
 @pytest.mark.parametrize(
     ("outcome", "state"),
     [
-        (advice_finding(), "still there"),
         (weaker(advice_finding(), 1.05), "smaller"),
         (Passed(RULE, "none"), "gone"),
         (NotApplicable(RULE, "none"), "gone"),
@@ -362,10 +378,23 @@ def weaker(finding: Finding, gain: float) -> Finding:
         (None, "unknown"),
     ],
 )
-def test_the_evidence_of_a_prediction_is_gone_or_still_there(outcome: object, state: str) -> None:
+def test_the_evidence_of_a_prediction_is_gone_smaller_or_unknown(outcome: object, state: str) -> None:
     check = compared(launch_with_advice(), after_advice(1.0, outcome)).prediction
     assert check is not None
     assert check.evidence == state
+
+
+def test_a_change_that_leaves_all_evidence_there_is_compared_with_no_prediction() -> None:
+    assert compared(launch_with_advice(), after_advice(2.1, advice_finding())).prediction is None
+
+
+def test_the_prediction_is_that_of_the_advice_whose_evidence_is_gone() -> None:
+    first, taken = advice_finding(), replace(weaker(advice_finding(), 1.3), rule=RuleId("SYNC001", "barrier-stall"))
+    before = replace(launch_with_advice(), outcomes=(first, taken))
+    after = replace(before, duration_ns=before.duration_ns / 1.25, outcomes=(first, Passed(taken.rule, "none")))
+    check = check_prediction(before, after, 1.25)
+    assert check is not None
+    assert (check.rule, check.evidence) == (taken.rule, "gone")
 
 
 def test_without_advice_there_is_no_prediction() -> None:
@@ -426,3 +455,14 @@ def test_diagonal_mapping_changes_no_counter() -> None:
 )
 def test_the_steps_of_the_reduction_name_their_mechanism(before: str, after: str, metric: str) -> None:
     assert step("reduction", before, after).metric_changes[0].metric == metric
+
+
+def test_exchanging_the_block_s_dimensions_reads_as_few_sectors_as_the_check_names() -> None:
+    report = recorded_diagnosis("matmul")
+    found = compare(report, report, renamed={"mmul_1x128": "mmul"})
+    pair = next(pair for pair in found.pairs if pair.before[0].kernel == "mmul_1x128")
+    sectors = next(each for each in pair.metric_changes if each.metric == "gld_transactions_per_request")
+    assert (sectors.before, sectors.after) == (16.5, 2.5)
+    assert "fall from 16.5 to 2.5 " in pair.before[0].findings[0].check
+    assert pair.prediction is not None
+    assert (pair.prediction.rule.code, pair.prediction.verdict) == ("GMEM001", "kept")

@@ -426,7 +426,7 @@ def test_one_run_writes_many_forms(tmp_path: Path) -> None:
     outputs = [part for name in names for part in ("--output", tmp_path / name)]
     path = budget(tmp_path, OPEN + CLOSED)
     ended = ncuview("check", REPORT, "--budget", path, "--format", "github", *outputs, cwd=tmp_path)
-    assert (ended.code, ended.err) == (1, "")
+    assert (ended.code, ended.err) == (1, "".join(f"{tmp_path / name}: written\n" for name in names))
     assert "::error file=divergence/divergentWithinWarp.cu" in ended.out
     assert all((tmp_path / name).stat().st_size for name in names)
     document = json.loads((tmp_path / "gate.json").read_text(encoding="utf-8"))

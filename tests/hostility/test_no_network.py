@@ -107,7 +107,7 @@ def test_a_recorded_kernel_is_diagnosed_and_its_page_written_without_a_network(t
     page = tmp_path / "page.html"
     words = ["analyze", "transposeCoalesced", "--recorded", "--format", "json", "--output", str(page)]
     ended = guarded(tmp_path, DIAGNOSE, str(tmp_path), *words)
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (ended.returncode, ended.stderr) == (0, f"{page}: written\n")
     assert json.loads(ended.stdout)["launches"]
     assert page.stat().st_size
 

@@ -49,6 +49,17 @@ def test_the_tile_of_the_users_file_is_padded(tmp_path: Path, monkeypatch: pytes
     assert before != after
 
 
+def test_a_file_of_a_repository_is_named_from_its_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, elsewhere = tmp_path / "repository", tmp_path / "elsewhere"
+    for folder in (root / ".git", root / "src", elsewhere):
+        folder.mkdir(parents=True)
+    source_of("p022", root / "src")
+    monkeypatch.chdir(elsewhere)
+    change = edit_of(launch("p022", "k22b", root / "src"))
+    assert "--- a/src/p22.cu\n" in change.diff
+    subprocess.run(["git", "apply", "--check", "-"], input=change.diff, text=True, check=True, cwd=root)
+
+
 def test_what_cannot_be_written_says_why(tmp_path: Path) -> None:
     source_of("p005", tmp_path)
     change = edit_of(launch("p005", "k05a", tmp_path))

@@ -94,7 +94,7 @@ class MovedRule:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The predicted and the measured speedup of the first advice."""
+    """The predicted and the measured speedup of the advice that was taken."""
 
     rule: RuleCode
     """The rule's code, such as SMEM001."""
@@ -106,9 +106,9 @@ class Prediction:
     """The measured speedup."""
     verdict: Literal["kept", "more than promised", "not kept"]
     """``kept`` when what was measured lies in the predicted range."""
-    evidence: Literal["gone", "smaller", "still there", "unknown"]
-    """Whether the rule still finds the waste; ``smaller`` when removing it brings less than the square root of what it
-    did; ``unknown`` when the rule could not judge."""
+    evidence: Literal["gone", "smaller", "unknown"]
+    """What became of the waste; ``smaller`` when removing it brings less than the square root of what it did;
+    ``unknown`` when the rule could not judge."""
     now: str
     """The rule's outcome after; empty where it was not evaluated."""
     name: str
@@ -148,7 +148,8 @@ class ComparedPair:
     rules: tuple[MovedRule, ...]
     """Findings that appeared, disappeared or changed in the longest launch, the most time first."""
     promise: Prediction | None
-    """Whether the prediction of the first advice before held; null when there was none, or a time is unknown."""
+    """Whether the prediction of the advice that was taken held; null when all advice before is still valid after, when
+    there was none, or a time is unknown."""
     launches: Annotated[tuple[Partners, ...], Limits(fewest=1)]
     """The launches, each with its partner, in their order."""
 
