@@ -9,8 +9,7 @@ installed, so that it imports little but pytest until a test uses it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -98,19 +97,8 @@ class Profiler:
         Raises:
             NcuviewError: The options, the program or the profile are wrong; Incomplete where launches are missing.
         """
-        from ncuview import api
-        from ncuview.base.errors import ToolError
-        from ncuview.profiling.machine import missing_for_ncu
-
-        with _hints():
-            chosen, timeout_s = _ncu_options({**self._given, **options})
-            if missing := missing_for_ncu():
-                self._skip(missing)
-            try:
-                profile = api.run(target, options=chosen, export=self._report(), timeout_s=timeout_s)
-            except ToolError as error:
-                self._skip(error)
-            return _result(profile)
+        __tracebackhide__ = True
+        return _with_short_traceback(lambda: self._profiled(target, options))
 
     def read(self, *reports: str | Path) -> KernelResult:
         """Diagnose stored reports, without a GPU.
@@ -123,8 +111,22 @@ class Profiler:
         """
         from ncuview import api
 
-        with _hints():
-            return _result(api.read(*reports))
+        __tracebackhide__ = True
+        return _with_short_traceback(lambda: _result(api.read(*reports)))
+
+    def _profiled(self, target: Target, options: Mapping[str, Any]) -> KernelResult:
+        from ncuview import api
+        from ncuview.base.errors import ToolError
+        from ncuview.profiling.machine import missing_for_ncu
+
+        chosen, timeout_s = _ncu_options({**self._given, **options})
+        if missing := missing_for_ncu():
+            self._skip(missing)
+        try:
+            profile = api.run(target, options=chosen, export=self._report(), timeout_s=timeout_s)
+        except ToolError as error:
+            self._skip(error)
+        return _result(profile)
 
     def _skip(self, error: ToolError) -> NoReturn:
         """Skip the test with the reason, or fail it where a GPU is required."""
@@ -192,13 +194,12 @@ def _ncu_options(given: Mapping[str, Any]) -> tuple[Any, float]:
     return NcuOptions(**chosen), float(given.get("timeout_s", inf))
 
 
-@contextmanager
-def _hints() -> Iterator[None]:
-    """Show the hint of an error in its traceback."""
+def _with_short_traceback(make: Callable[[], KernelResult]) -> KernelResult:
+    """Show an expected error at the line of the test, with its hint; other errors keep their traceback."""
     from ncuview.base.errors import NcuviewError
 
+    __tracebackhide__ = True
     try:
-        yield
+        return make()
     except NcuviewError as error:
-        with_note(error)
-        raise
+        raise with_note(error).with_traceback(None) from None

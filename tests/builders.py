@@ -15,7 +15,7 @@ from ncuview.records.profile import Profile, ReportInfo
 H200 = "NVIDIA H200"
 FILE = "family/kernel.cu"
 LOW_USE = 10.0
-"""Of every unit, in % of its peak: nothing is the wall."""
+"""Of every unit, in % of its peak: nothing is the bottleneck."""
 
 BLOCKS, THREADS_PER_BLOCK, MULTIPROCESSORS, THREADS_THAT_FIT = 8192, 256, 132, 2048
 WARPS = BLOCKS * THREADS_PER_BLOCK // 32

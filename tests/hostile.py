@@ -136,4 +136,4 @@ def poisoned(value: Any, text: str) -> Any:
 
 
 value_of_wall = "l1_data"
-"""The unit whose name becomes just ``text``, so that a launch's wall is still among its walls."""
+"""The unit whose name becomes just ``text``, so that a launch's bottleneck is still among its units."""

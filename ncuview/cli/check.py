@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ncuview.base.errors import BaselineMissing, NotComparable, UsageError
+from ncuview.base.errors import BaselineMissing, BudgetError, NotComparable, UsageError
 from ncuview.cli.inputs import Inputs, option, takes_inputs
 from ncuview.cli.outputs import (
     FormatOption,
@@ -26,6 +26,7 @@ from ncuview.cli.outputs import (
 from ncuview.cli.printing import ProgressDisplay, print_error, print_message, print_written
 
 if TYPE_CHECKING:
+    from ncuview.engine.rule_file import Rule
     from ncuview.gate.baseline import Baseline
     from ncuview.gate.budget import Budget
     from ncuview.pipeline.examine import Examined
@@ -65,17 +66,19 @@ def check(
     only_budget: Annotated[
         bool, option("Only check the budget files: --budget, and each TARGET.", "--check-budget-only")
     ] = False,
+    verbose: Annotated[bool, option("Print also the checks that passed.", "--verbose", "-v")] = False,
     to: FormatOption = "terminal",
     output: OutputOption = None,
     source_root: SourceRootOption = None,
 ) -> None:
     """Check kernels against a budget and a baseline: 0 where the gate is open, 1 where it is closed."""
+    from ncuview.gate.baseline import few_repeats
     from ncuview.gate.verdict import exit_code, on_missing
     from ncuview.pipeline import gates
 
     files = destinations(to, output)
     if only_budget:
-        _check_budgets([*([budget] if budget else []), *map(Path, inputs.named)])
+        _check_budgets([*([budget] if budget else []), *map(Path, inputs.named)], inputs.chosen_rules())
         return
     if not (budget or baseline or save):
         raise UsageError("there is nothing to check against", hint="Give --budget, --baseline or --save-baseline.")
@@ -86,32 +89,65 @@ def check(
             raise UsageError(f"{budget} only sets how a baseline is compared", hint="Give --baseline.")
         before = _baseline(baseline)
         rules = inputs.chosen_rules()
+        if allowed:
+            _refuse_unknown_rules(allowed, rules)
         with ProgressDisplay() as progress:
             examined = inputs.examine(rules, progress.show)
         gate = _gate(examined, allowed, before, fail_on, allow_missing=allow_missing, force=force)
         gate = on_missing(gate, missing.value) if missing else gate
         code, failure = exit_code(gate), examined.diagnosis.failure
         saved = save if not failure and (code == 0 or exit_zero) else None
-        if saved:
-            gates.save_as_baseline(examined, saved)  # before any output, because it may fail
+        kept = gates.save_as_baseline(examined, saved) if saved else None  # before any output, because it may fail
     write_answer(
-        examined.diagnosis, to, files, gate=gate, rules=rules, source_root=source_root, profile=examined.profile
+        examined.diagnosis,
+        to,
+        files,
+        gate=gate,
+        rules=rules,
+        source_root=source_root,
+        profile=examined.profile,
+        verbose=verbose,
     )
-    if saved:
+    if saved and kept:
         print_written(saved)
+        if note := few_repeats(kept):
+            print_error(f"{saved}: {note}")
     elif save and failure:
         print_error(f"{save} was not written: the profile is incomplete")
     elif save:
-        print_error(f"{save} was not written: the gate is closed", "Without --baseline and --budget it is written.")
+        print_error(f"{save} was not written: the gate did not pass", "Without --baseline and --budget it is written.")
     exit_with(failure, code=0 if exit_zero else code)
 
 
-def _check_budgets(files: list[Path]) -> None:
+def _check_budgets(files: list[Path], rules: tuple[Rule, ...] | None) -> None:
+    """Check budget files and report the errors of all of them."""
     if not files:
         raise UsageError("there is no budget file to check", hint="Name one or more.")
+    wrong = []
     for file in files:
-        count = len(_read_budget(file).entries)
-        print_message(f"{file}: {count} {'budget' if count == 1 else 'budgets'}")
+        try:
+            budget = _read_budget(file)
+            _refuse_unknown_rules(budget, rules)
+        except BudgetError as error:
+            wrong.append(error)
+        else:
+            count = len(budget.entries)
+            print_message(f"{file}: {count} {'budget' if count == 1 else 'budgets'}")
+    for each in wrong[:-1]:
+        print_error(str(each), each.hint)
+    if wrong:
+        raise wrong[-1]
+
+
+def _refuse_unknown_rules(budget: Budget, rules: tuple[Rule, ...] | None) -> None:
+    """Refuse a budget that names a rule which will not be evaluated."""
+    from ncuview.gate.budget import check_rules_exist
+
+    if any(entry.finding for entry in budget.entries):
+        from ncuview.api import load_rules
+
+        chosen = load_rules() if rules is None else rules
+        check_rules_exist(budget, [(rule.text.code, rule.text.name) for rule in chosen])
 
 
 def _budget(path: Path | None) -> Budget | None:

@@ -133,8 +133,13 @@ def write_answer(
     rules: Sequence[Rule] | None = None,
     source_root: Path | None = None,
     profile: Profile | None = None,
+    verbose: bool = True,
 ) -> None:
-    """Write an answer to its files, then print it; ``profile`` is the profile of a diagnosis, where there is one."""
+    """Write an answer to its files, then print it.
+
+    ``profile`` is the profile of a diagnosis, where there is one. ``verbose`` prints also the checks that passed; files
+    always have them.
+    """
 
     def content(form: str) -> Iterable[str] | bytes:
         if form == "terminal" and gate is None:
@@ -150,7 +155,7 @@ def write_answer(
             print_written(path)
         except PluginError as error:  # the other outputs are still written
             broken = error
-    printed = content(to) if to != "terminal" else (_page(answer, gate, top),)
+    printed = content(to) if to != "terminal" else (_page(answer, gate, top, verbose=verbose),)
     assert not isinstance(printed, bytes)  # noqa: S101  (destinations refuses binary formats)
     for part in printed:
         print_text(part)
@@ -158,12 +163,12 @@ def write_answer(
         raise broken
 
 
-def _page(answer: Diagnosis | Ladder | Comparison, gate: Gate | None, top: int | None) -> str:
+def _page(answer: Diagnosis | Ladder | Comparison, gate: Gate | None, top: int | None, *, verbose: bool) -> str:
     """The page for this terminal: only the gate, where there is one."""
     if gate is not None:
         from ncuview.render.gate import gate_page
 
-        return gate_page(gate, width=width(), color=color())
+        return gate_page(gate, width=width(), color=color(), passed=verbose)
     from ncuview.render import render
 
     return render(answer, width=width(), color=color(), top=top)

@@ -19,7 +19,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, FailFast, Field, field
 
 from ncuview.base.errors import BaselineError, BaselineMissing, NothingProfiled
 from ncuview.comparison.launch_groups import LaunchGroup, configuration_of, group_launches, median_or_nan
-from ncuview.comparison.repeats import Repeats
+from ncuview.comparison.repeats import LEAST_REPEATS, Repeats
 from ncuview.gate.files import read_json, write_json
 from ncuview.gate.spread import Spreads
 from ncuview.metrics.repeatability import MetricClass, class_of_expression
@@ -209,6 +209,22 @@ def baseline_of(diagnosis: Diagnosis, settings: Iterable[Settings], spreads: Spr
         kernels=tuple(
             _kernel(group, spreads) for groups in group_launches(diagnosis.launches).values() for group in groups
         ),
+    )
+
+
+def few_repeats(baseline: Baseline) -> str:
+    """A sentence about kernels with too few launches to know how far their times spread; empty where there are none.
+
+    A spread that ``calibrate --repeat`` measured does not help: few launches are compared by a wide margin.
+    """
+    timed = [kernel for kernel in baseline.kernels if kernel.duration_ns]
+    few = [kernel for kernel in timed if kernel.repeats < LEAST_REPEATS]
+    if not few:
+        return ""
+    return (
+        f"{len(few)} of {len(timed)} kernels have fewer than {LEAST_REPEATS} launches: the spread of their times is"
+        " unknown, and they fail only where they take a quarter longer. Launch each kernel five times in a run, or"
+        " give the reports of five runs: ncuview check RUN1 RUN2 RUN3 RUN4 RUN5 --save-baseline FILE"
     )
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -20,13 +20,19 @@ from ncuview.comparison.repeats import FLOOR_NS, TOLERANCE
 from ncuview.gate.files import read_text
 from ncuview.metrics.repeatability import DURATION, MetricClass, best_class
 from ncuview.metrics.textbook import definitions
-from ncuview.records.diagnosis import LaunchDiagnosis
+from ncuview.records.diagnosis import LaunchDiagnosis, SourceLine
 from ncuview.records.gate import Level
 from ncuview.records.profile import Extent
 
 _PYPROJECT = "pyproject.toml"
 _OLD_KEY = "promised"
-_HINT = "docs/how-to/baselines-and-budgets.md lists the keys of a budget."
+_HINT = (
+    "A [[budget]] has kernel; one of metric, finding (a rule) and predicted = true; for metric max, min or equal, for"
+    " predicted max; and optionally level, grid, block and required. [baseline] has tolerance, floor_ns, time, counters"
+    " and kernels. `ncuview metrics` lists metrics, `ncuview rules` rules."
+)
+_HEAD = re.compile(r"\s*\[\[\s*budget\s*\]\]")
+_HEAD_IN_PYPROJECT = re.compile(r"\s*\[\[\s*tool\s*\.\s*ncuview\s*\.\s*budget(\s*\.\s*budget)?\s*\]\]")
 _OF_NCU = re.compile(r"[a-z0-9]+__\w+(\.\w+)*|(thread_)?inst_executed\w*|memory_l[12]_\w+")
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -127,13 +133,25 @@ class Budget(_Part):
     baseline: BaselineLimits = BaselineLimits()
     notes: tuple[str, ...] = ()
     """Outdated keys in the file, one sentence each."""
+    lines: tuple[int, ...] = ()
+    """The line of each entry in the file; empty where they are unknown, as for an inline array."""
+
+    def origin(self, number: int) -> str:
+        """Where an entry, counted from 1, stands: ``budget.toml:7, budget 2``."""
+        return f"{_place(self.name, self.lines[number - 1] if self.lines else 0)}, budget {number}"
+
+    def line(self, number: int) -> tuple[SourceLine, ...]:
+        """The line of an entry, counted from 1, with the absolute path of its file; empty where it is unknown."""
+        if not self.lines:
+            return ()
+        return (SourceLine(str(Path(self.name).absolute()), self.lines[number - 1], 1.0, ""),)
 
 
 def read_budget(path: Path) -> Budget:
     """The budget in a file; for a pyproject.toml, its table ``tool.ncuview.budget``.
 
     Raises:
-        BudgetError: It cannot be used; the message names file, entry and key.
+        BudgetError: It cannot be used; the message names file, line, entry and key of every error.
     """
     text = read_text(path, BudgetError, _HINT, LARGEST)
     if text is None:
@@ -147,11 +165,17 @@ def read_budget(path: Path) -> Budget:
     try:
         found = _File.model_validate(content)
     except ValidationError as error:
-        raise BudgetError(f"{path}, {_place(error)}", hint=_HINT) from error
+        raise _errors(str(path), list(_wrong_keys(path, text, error)), _HINT) from error
     if not found.budget and "baseline" not in content:
         raise BudgetError(f"{path} holds no budget", hint="Each begins with [[budget]].")
-    notes = tuple(_old_keys(path, content.get("budget", [])))
-    return Budget(name=str(path), entries=tuple(found.budget), baseline=found.baseline, notes=notes)
+    heads = _heads(path, text)
+    budget = Budget(
+        name=str(path),
+        entries=tuple(found.budget),
+        baseline=found.baseline,
+        lines=heads if len(heads) == len(found.budget) else (),
+    )
+    return budget.model_copy(update={"notes": tuple(_old_keys(budget, content.get("budget", [])))})
 
 
 def check_rules_exist(budget: Budget, codes_and_names: Iterable[tuple[str, str]]) -> None:
@@ -162,20 +186,29 @@ def check_rules_exist(budget: Budget, codes_and_names: Iterable[tuple[str, str]]
     """
     known = {word for pair in codes_and_names for word in pair}
     in_any_case = {word.lower() for word in known}
+    wrong = []
     for number, entry in enumerate(budget.entries, start=1):
         if entry.finding is not None and entry.finding.lower() not in in_any_case:
-            raise BudgetError(
-                f"{budget.name}, budget {number}: finding: no rule {entry.finding!r} was evaluated"
-                f"{suggestion(entry.finding, known)}",
-                hint="`ncuview rules` lists codes and names.",
+            wrong.append(
+                f"{budget.origin(number)}: finding: no rule {entry.finding!r} was evaluated"
+                f"{suggestion(entry.finding, known)}"
             )
+    if wrong:
+        raise _errors(budget.name, wrong, "`ncuview rules` lists codes and names.")
 
 
-def _old_keys(path: Path, entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _errors(name: str, wrong: Sequence[str], hint: str) -> BudgetError:
+    """One error for all that is wrong in a file, with a line for each where there are several."""
+    if len(wrong) == 1:
+        return BudgetError(wrong[0], hint=hint)
+    return BudgetError("\n  ".join([f"{name} has {len(wrong)} errors:", *wrong]), hint=hint)
+
+
+def _old_keys(budget: Budget, entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """The outdated keys of valid entries, one sentence each."""
     for number, entry in enumerate(entries, start=1):
         if _OLD_KEY in entry:
-            yield f"{path}, budget {number}: {_OLD_KEY} is called predicted now; the old key still works in 0.2"
+            yield f"{budget.origin(number)}: {_OLD_KEY} is called predicted now; the old key still works in 0.2"
 
 
 def _in_pyproject(path: Path, content: Any) -> Any:
@@ -191,14 +224,38 @@ def _fits(wanted: list[int] | None, extent: Extent) -> bool:
     return wanted is None or (*wanted, 1, 1)[:3] == extent
 
 
-def _place(error: ValidationError) -> str:
-    """``budget 3: metric: no metric is called ...``."""
-    problem = error.errors()[0]
-    location = list(problem["loc"])
-    words = problem["msg"].removeprefix("Value error, ")
-    if problem["type"] == "extra_forbidden":
-        words = "unknown key"
-    if location[:1] == ["budget"] and len(location) > 1:
-        key = ".".join(str(part) for part in location[2:])
-        return f"budget {int(location[1]) + 1}: " + (f"{key}: {words}" if key else words)
-    return f"{'.'.join(str(part) for part in location) or 'file'}: {words}"
+def _wrong_keys(path: Path, text: str, error: ValidationError) -> Iterator[str]:
+    """``budget.toml:7, budget 3: metric: no metric is called ...`` for each error."""
+    heads = _heads(path, text)
+    lines = text.splitlines()
+    for problem in error.errors():
+        location = list(problem["loc"])
+        words = problem["msg"].removeprefix("Value error, ")
+        if problem["type"] == "extra_forbidden":
+            words = "unknown key"
+        if location[:1] == ["budget"] and len(location) > 1:
+            at = int(location[1])
+            key = ".".join(str(part) for part in location[2:])
+            first = heads[at] if at < len(heads) else 0
+            last = heads[at + 1] - 1 if at + 1 < len(heads) else len(lines)
+            line = (_line_of_key(lines[:last], str(location[2]), first) if key and first else 0) or first
+            yield f"{_place(str(path), line)}, budget {at + 1}: " + (f"{key}: {words}" if key else words)
+        else:
+            line = _line_of_key(lines, str(location[-1]), 0) if location else 0
+            yield f"{_place(str(path), line)}, {'.'.join(map(str, location)) or 'file'}: {words}"
+
+
+def _heads(path: Path, text: str) -> tuple[int, ...]:
+    """The lines of ``[[budget]]``, from 1. They are as many as entries, unless the file writes entries otherwise."""
+    head = _HEAD_IN_PYPROJECT if path.name == _PYPROJECT else _HEAD
+    return tuple(number for number, line in enumerate(text.splitlines(), start=1) if head.match(line))
+
+
+def _line_of_key(lines: Sequence[str], key: str, after: int) -> int:
+    """The first line after a line that sets a key; 0 where none does."""
+    sets = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=")
+    return next((number for number, line in enumerate(lines, 1) if number > after and sets.match(line)), 0)
+
+
+def _place(name: str, line: int) -> str:
+    return f"{name}:{line}" if line else name

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isclose, isfinite
 from statistics import median
 
@@ -17,6 +17,7 @@ from ncuview.gate.formatting import quantity, times
 from ncuview.gate.metric_values import MetricValue, MetricValues, finding_lines
 from ncuview.gate.spread import Spreads
 from ncuview.metrics.repeatability import DURATION, NEAR_TOLERANCE, TIME_SPREAD, MetricClass
+from ncuview.metrics.textbook import definitions, metric_names
 from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, Outcome, Skipped
 from ncuview.records.gate import Check, CheckResult, Level
 from ncuview.records.profile import NOWHERE, Configuration
@@ -50,10 +51,12 @@ def budget_checks(budget: Budget, diagnosis: Diagnosis, values: MetricValues, sp
             if about:
                 used.add(number)
             if about and entry.level != "off":
-                yield _check(entry, f"{budget.name}, budget {number}", about, values, spreads)
+                check = _check(entry, budget.origin(number), about, values, spreads)
+                yield replace(check, limit_line=budget.line(number))
     for number, entry in enumerate(budget.entries, start=1):
         if number not in used and entry.level != "off":
-            yield _unmatched(entry, f"{budget.name}, budget {number}", diagnosis)
+            unmatched = _unmatched(entry, budget.origin(number), diagnosis)
+            yield replace(unmatched, limit_line=budget.line(number))
 
 
 def _by_configuration(launches: Iterable[LaunchDiagnosis]) -> dict[Configuration, list[LaunchDiagnosis]]:
@@ -69,6 +72,7 @@ def _unmatched(entry: Entry, origin: str, diagnosis: Diagnosis) -> Check:
     names = list(dict.fromkeys(launch.kernel for launch in diagnosis.launches))
     there = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     where = "" if entry.grid is None and entry.block is None else " with this grid and block"
+    remedy = ": correct the budget's kernel, or set required = false" if entry.required else ""
     return Check(
         kernel=entry.kernel,
         grid=NOWHERE,
@@ -80,7 +84,7 @@ def _unmatched(entry: Entry, origin: str, diagnosis: Diagnosis) -> Check:
         measured=None,
         limit=_limit(entry),
         unit="",
-        message=f"no launch is called {entry.kernel}{where}, so that nothing was checked; there are {there or 'none'}",
+        message=f"no launch is called {entry.kernel}{where}; there are {there or 'none'}{remedy}",
         origin=origin,
     )
 
@@ -202,13 +206,23 @@ def _gain(launch: LaunchDiagnosis) -> float:
     return launch.findings[0].predicted_speedup.best if launch.findings else 1.0
 
 
+def _collect(metric: str) -> str:
+    """How to profile so that a metric has a value."""
+    names: Iterable[str] = [metric]
+    if metric == DURATION:
+        names = ["gpu__time_duration.sum"]
+    elif metric in definitions():
+        names = sorted(metric_names(definitions()[metric].expressions[0]))
+    return f"it was not collected; profile with --metrics {','.join(names)}"
+
+
 def _metric(entry: Entry, group: LaunchGroup, values: MetricValues, spreads: Spreads) -> _Judged:
     name = entry.metric or ""
     found = [(values.of(launch, name), launch) for launch in group.launches]
     missing = [launch for each, launch in found if each.value is None and each.has_subject]
     known = [(each, each.value, launch) for each, launch in found if each.value is not None]
     if missing:
-        why = next((each.why for each, _ in found if each.why and each.value is None), _COLLECT)
+        why = next((each.why for each, _ in found if each.why and each.value is None), _collect(name))
         message = f"no value of {name} in {len(missing)} of {times(len(found), 'launch')}: {why}"
         return _Judged("not judged", None, message, missing[0])
     if not known:

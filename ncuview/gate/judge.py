@@ -17,7 +17,7 @@ from ncuview.gate.budget import Budget, check_rules_exist
 from ncuview.gate.budget_checks import budget_checks
 from ncuview.gate.metric_values import MetricValues
 from ncuview.gate.spread import Spreads
-from ncuview.gate.verdict import check_of_no_launch, close_without_result
+from ncuview.gate.verdict import BASELINE, PROFILE, check_of_no_launch, close_without_result
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.failure import Failure
@@ -79,13 +79,14 @@ def judge(
 
 def not_compared(gate: Gate, name: str, failure: NotComparable) -> Gate:
     """The gate of a budget alone, with a check that gives the reason why the baseline was not compared."""
-    check = check_of_no_launch("baseline", "comparable", "inconclusive", str(failure), f"baseline {name}")
+    message = f"{failure}, so that nothing was compared. {failure.hint}".rstrip()
+    check = check_of_no_launch(BASELINE, "comparable", "inconclusive", message, f"baseline {name}")
     return replace(gate, checks=(check, *gate.checks))
 
 
 def _incomplete(failure: Failure) -> Check:
     """Launches that were not profiled or read cannot be judged, whatever the other checks give."""
-    return check_of_no_launch("profile", "complete", "not judged", f"{failure.message} [{failure.id}]", "profile")
+    return check_of_no_launch(PROFILE, "complete", "not judged", f"{failure.message} [{failure.id}]", PROFILE)
 
 
 def _in_order(checks: Iterable[Check], diagnosis: Diagnosis) -> list[Check]:

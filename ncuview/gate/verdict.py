@@ -14,6 +14,9 @@ from ncuview.records.profile import NOWHERE
 
 Missing = Literal["fail", "skip"]
 
+PROFILE, BASELINE = "profile", "baseline"
+"""The subjects of checks without a launch: is the profile complete, and can the baseline be compared?"""
+
 _SERIOUS: dict[Level, int] = {"off": 0, "warn": 1, "error": 2}
 _CODES: dict[CheckResult, int] = {"passed": 0, "failed": 1, "inconclusive": 4, "not judged": 3}
 _PRECEDENCE = (2, 5, 6, 3, 4, 1, 0)

@@ -42,9 +42,11 @@ class Check:
     message: str
     """The result as a sentence, with numbers and units."""
     origin: str
-    """Where the condition stands: ``budget.toml, budget 3``, ``baseline main.json``."""
+    """Where the condition stands: ``budget.toml:12, budget 3``, ``baseline main.json``."""
     where: tuple[SourceLine, ...] = ()
     """The lines responsible, where a finding or a metric's evidence names them."""
+    limit_line: tuple[SourceLine, ...] = ()
+    """The line of the budget file that sets the limit, with its absolute path; empty where it is unknown."""
 
 
 @dataclass(frozen=True)

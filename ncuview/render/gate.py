@@ -1,4 +1,4 @@
-"""Terminal page of a ``Gate`` (``gate_page``): one line per check, closing ones first, passed last, and verdict."""
+"""Terminal page of a ``Gate`` (``gate_page``): a line per check that did not pass, closing ones first, and verdict."""
 
 from __future__ import annotations
 
@@ -34,17 +34,18 @@ _STYLES: dict[CheckResult, str] = {
 _LABEL = 8
 
 
-def gate_page(gate: Gate, *, width: int = 100, color: bool = False) -> str:
-    """A line for each check, failures first, then the verdict with its reason."""
+def gate_page(gate: Gate, *, width: int = 100, color: bool = False, passed: bool = True) -> str:
+    """A line for each check, failures first, then the verdict with its reason; passed checks only where wanted."""
     console = page_console(width, color=color)
     shown = safe_copy(gate)
     if shown.remark:
         console.print(Text(f"{shown.remark}."), style="yellow")
         console.print()
-    passed = (check for check in shown.checks if check.result == "passed")
-    for check in (*unpassed_checks(shown), *passed):
+    listed = unpassed_checks(shown)
+    listed += (check for check in shown.checks if passed and check.result == "passed")
+    for check in listed:
         _line(console, check, warned=not closes_at(gate.fail_on, check.level))
-    if shown.checks:
+    if listed:
         console.print()
     opened = "bold yellow" if nothing_checked(gate) else "bold green"
     console.print(Text(gate_sentence(gate), style="bold red" if is_closed(gate) else opened))
@@ -59,9 +60,10 @@ def _line(console: Console, check: Check, *, warned: bool) -> None:
     table.add_column(width=_LABEL, no_wrap=True)
     table.add_column(overflow="fold")
     passed = check.result == "passed"
-    text = Text(_name(check), style="dim" if passed else "bold")
+    name = _name(check)
+    text = Text(f"{name}  " if name else "", style="dim" if passed else "bold")
     condition = "" if passed else f" {check.condition}"
-    text.append(f"  {check.subject}{condition}: {check.message}", style="dim" if passed else "not bold")
+    text.append(f"{check.subject}{condition}: {check.message}", style="dim" if passed else "not bold")
     if not passed:
         for line in check.where[:1]:
             text.append(f"\n{shown_file(line.file)}:{line.line}  {line.code}", style="cyan not bold")
@@ -71,7 +73,9 @@ def _line(console: Console, check: Check, *, warned: bool) -> None:
 
 
 def _name(check: Check) -> str:
-    """The kernel without its parameters, and grid and block where the check has a launch."""
+    """The kernel without its parameters, and grid and block where the check has a launch; empty for all kernels."""
+    if check.kernel == "*":
+        return ""
     name = kernel_words(check.kernel)
     if not any(check.grid):
         return name

@@ -21,7 +21,7 @@ from ncuview.base.figures import duration, factor
 from ncuview.records.diagnosis import Diagnosis, Finding, Gain, LaunchDiagnosis, SourceLine
 from ncuview.records.failure import Failure
 from ncuview.records.gate import Check, Gate
-from ncuview.render.gate_words import unpassed_checks
+from ncuview.render.gate_words import closes, unpassed_checks
 from ncuview.render.text import safe_text
 from ncuview.render.words import advice_headline, coverage_sentence, failure_sentence
 
@@ -37,8 +37,8 @@ class Remark:
     """A failed check, an advice, or a missing part, about one kernel."""
 
     severity: Severity
-    """``error`` and ``warning`` are checks, by their level; ``note`` is advice, or names what was not judged. Missing
-    launches are an error."""
+    """``error`` and ``warning`` are checks: an error closes the gate at the default level. ``note`` is advice, or names
+    what was not judged or compared. Missing launches are an error."""
     rule: str
     """The rule's code, or ``budget/`` and the subject of the condition."""
     title: str
@@ -59,14 +59,16 @@ class Remark:
 
 def remarks(diagnosis: Diagnosis, gate: Gate | None) -> list[Remark]:
     """Checks that did not pass, then advice: one remark for each rule and kernel, the largest saving first."""
-    found = [_of_check(check) for check in unpassed_checks(gate)] if gate else []
+    found = [_of_check(check, gate) for check in unpassed_checks(gate)] if gate else []
+    if gate and gate.remark:
+        found.append(_of_comparison(gate.remark))
     if diagnosis.failure and not gate:  # a gate has a check of it
         found.append(_of_failure(diagnosis.failure))
     if covered := coverage_sentence(diagnosis.launches):
         found.append(_of_coverage(covered))
     blamed = {(remark.rule, remark.kernel) for remark in found}
     found += (remark for remark in _advice(diagnosis) if (remark.rule, remark.kernel) not in blamed)
-    found.sort(key=lambda remark: (_ORDER[remark.severity], -remark.saved_ns))
+    found.sort(key=lambda remark: (_ORDER[remark.severity], remark.launches > 0, -remark.saved_ns))  # advice last
     return list(_with_unique_fingerprints(found))
 
 
@@ -100,17 +102,18 @@ def rule_id(subject: str) -> str:
     return code.group() if code else f"{_CONDITION}{subject}"
 
 
-def _of_check(check: Check) -> Remark:
+def _of_check(check: Check, gate: Gate) -> Remark:
     rule = rule_id(check.subject)
-    severe = check.result == "failed" and check.level == "error"
+    named = "" if check.kernel == "*" else f"{check.kernel}: "
+    severe = check.level == "error" and (check.result == "failed" or closes(check, gate))
     parts = (rule, check.kernel, str((check.grid, check.block)), _code(check.where))
     return Remark(
         severity="error" if severe else "warning",
         rule=rule,
         title=f"{check.subject}: {check.result}",
-        message=f"{check.kernel}: {check.message.rstrip('.')} ({check.condition}; {check.origin}).",
+        message=f"{named}{check.message.rstrip('.')} ({check.condition}; {check.origin}).",
         kernel=check.kernel,
-        where=check.where,
+        where=(*check.where, *check.limit_line),
         predicted=None,
         saved_ns=0.0,
         launches=0,
@@ -130,6 +133,22 @@ def _of_failure(failure: Failure) -> Remark:
         saved_ns=0.0,
         launches=0,
         fingerprint=_fingerprint((failure.id, failure.message)),
+    )
+
+
+def _of_comparison(said: str) -> Remark:
+    """What the gate did not compare, or compared by force, so that an open gate does not hide it."""
+    return Remark(
+        severity="note",
+        rule="baseline",
+        title="ncuview: comparison with the baseline",
+        message=f"{said.rstrip('.')}.",
+        kernel="*",
+        where=(),
+        predicted=None,
+        saved_ns=0.0,
+        launches=0,
+        fingerprint=_fingerprint(("baseline", said)),
     )
 
 

@@ -106,6 +106,7 @@ class KernelResult:
         Raises:
             UnknownKernel: There is no such kernel; the hint names the existing ones.
         """
+        __tracebackhide__ = True
         wanted = [
             at
             for at, launch in zip(self._positions, self.launches, strict=True)
@@ -127,6 +128,7 @@ class KernelResult:
         """
         from ncuview.metrics.repeatability import NEAR_TOLERANCE, MetricClass, best_class
 
+        __tracebackhide__ = True
         self._only()
         values = [value for at in self._positions if isfinite(value := self._value(at, metric))]
         if not values:
@@ -151,6 +153,7 @@ class KernelResult:
         Raises:
             UsageError: There are several kernels, or no duration was measured.
         """
+        __tracebackhide__ = True
         self._only()
         known = [launch.duration_ns for launch in self.launches if isfinite(launch.duration_ns)]
         if not known:
@@ -160,16 +163,19 @@ class KernelResult:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The advice for the launch of median duration, best first; empty without advice."""
+        __tracebackhide__ = True
         return self._typical().findings
 
     @property
     def advice(self) -> str:
         """The first advised optimization, one word such as ``shared_memory_padding``; empty without advice."""
+        __tracebackhide__ = True
         return self.findings[0].optimization if self.findings else ""
 
     @property
     def predicted(self) -> float:
         """The predicted speedup of the first advice; 1.0 without advice."""
+        __tracebackhide__ = True
         best = self.findings[0].predicted_speedup.best if self.findings else 1.0
         return Measured(best, "predicted speedup", "x", self)
 
@@ -179,6 +185,7 @@ class KernelResult:
     @property
     def verdict(self) -> Verdict:
         """The verdict on the launch of median duration; see ``ncuview.records.diagnosis.Verdict``."""
+        __tracebackhide__ = True
         return self._typical().verdict
 
     def __repr__(self) -> str:
@@ -226,6 +233,7 @@ class KernelResult:
 
     def _typical(self) -> LaunchDiagnosis:
         """The launch of median duration."""
+        __tracebackhide__ = True
         self._only()
         timed = (launch for launch in self.launches if isfinite(launch.duration_ns))
         known = sorted(timed, key=lambda launch: launch.duration_ns)

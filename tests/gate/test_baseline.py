@@ -12,7 +12,7 @@ import pytest
 
 from ncuview.base.errors import BaselineError, BaselineMissing, NotComparable
 from ncuview.base.paths import shipped
-from ncuview.gate.baseline import Baseline, baseline_of, baseline_schema, read_baseline, save_baseline
+from ncuview.gate.baseline import Baseline, baseline_of, baseline_schema, few_repeats, read_baseline, save_baseline
 from ncuview.gate.budget import BaselineLimits, Budget
 from ncuview.gate.judge import judge
 from ncuview.gate.spread import KernelSpread, Spreads
@@ -96,6 +96,13 @@ def test_the_conditions_are_saved() -> None:
     conditions = saved(launch()).conditions
     assert (conditions.gpus, conditions.ncu) == (("NVIDIA H200",), ("2025.3.1",))
     assert (conditions.clock_control, conditions.cache_control, conditions.ncuview) == ("none", "all", "0.1.0")
+
+
+def test_kernels_with_few_launches_are_counted_in_a_note() -> None:
+    assert few_repeats(saved(*five())) == ""
+    note = few_repeats(saved(*five(), launch("alone")))
+    assert note.startswith("1 of 2 kernels have fewer than 3 launches")
+    assert "five runs" in note
 
 
 def test_a_metric_that_varies_is_saved_with_its_bounds() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ncuview.base.errors import BudgetError
+from ncuview.gate import budget as budget_file
 from ncuview.gate.budget import Entry, check_rules_exist, read_budget
 from tests.gate.made import launch
 
@@ -97,6 +98,41 @@ def test_a_wrong_budget_is_named_with_file_entry_and_key(tmp_path: Path, text: s
     assert caught.value.hint
 
 
+def test_all_errors_of_a_file_are_named_with_their_lines(tmp_path: Path) -> None:
+    text = '# two\n[[budget]]\nkernel = "a"\nmetric = "gst_transactions"\nmax = "4"\n\n[[budget]]\nkernle = "a"\n'
+    path = write(tmp_path, text + "[baseline]\ntolerance = 2\n")
+    with pytest.raises(BudgetError) as caught:
+        read_budget(path)
+    first, *errors = str(caught.value).split("\n  ")
+    assert first == f"{path} has 4 errors:"
+    assert [error.removeprefix(f"{path}:").partition(": ")[0] for error in errors] == [
+        "5, budget 1",
+        "7, budget 2",
+        "8, budget 2",
+        "10, baseline.tolerance",
+    ]
+
+
+def test_the_hint_names_the_keys_of_an_entry() -> None:
+    assert all(key in budget_file._HINT for key in (*Entry.model_fields, *budget_file.BaselineLimits.model_fields))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("b.toml", '\n [[ budget ]]\nkernel = "*"\nfinding = "SMEM001"\n', 2),
+        ("b.toml", 'budget = [{kernel = "*", finding = "SMEM001"}]\n', 0),
+        ("pyproject.toml", '[[budget]]\n[[tool.ncuview.budget]]\nkernel = "*"\nfinding = "SMEM001"\n', 2),
+    ],
+)
+def test_an_entry_knows_its_line_where_the_file_has_one_for_each(
+    tmp_path: Path, name: str, text: str, line: int
+) -> None:
+    found = read_budget(write(tmp_path, text, name))
+    assert [(one.file, one.line) for one in found.line(1)] == ([(str(tmp_path / name), line)] if line else [])
+    assert found.origin(1) == f"{tmp_path / name}{f':{line}' if line else ''}, budget 1"
+
+
 def test_a_file_that_is_not_there_is_no_empty_budget(tmp_path: Path) -> None:
     with pytest.raises(BudgetError, match="there is no budget file"):
         read_budget(tmp_path / "none.toml")
@@ -143,7 +179,7 @@ def test_the_key_of_0_1_for_what_is_predicted_is_accepted_and_noted(tmp_path: Pa
     new = write(tmp_path, GOOD, "new.toml")
     assert read_budget(old).entries == read_budget(new).entries
     assert read_budget(old).notes == (
-        f"{old}, budget 3: promised is called predicted now; the old key still works in 0.2",
+        f"{old}:12, budget 3: promised is called predicted now; the old key still works in 0.2",
     )
     assert read_budget(new).notes == ()
 

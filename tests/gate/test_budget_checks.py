@@ -19,7 +19,7 @@ from tests.render.sample import advice_finding, rejected_finding
 RULE = RuleId("SMEM001", "shared-bank-conflict")
 METRIC = '[[budget]]\nkernel = "copy"\nmetric = "{}"\n{}\n'
 FINDING = '[[budget]]\nkernel = "copy"\nfinding = "{}"\n'
-PROMISED = '[[budget]]\nkernel = "copy"\npredicted = true\nmax = {}\n'
+PREDICTED = '[[budget]]\nkernel = "copy"\npredicted = true\nmax = {}\n'
 
 
 def checks(folder: Path, text: str, *launches: LaunchDiagnosis, **metrics: list[float]) -> list[Check]:
@@ -54,7 +54,7 @@ def test_conditions_on_metrics(tmp_path: Path, metric: str, limit: str, result: 
     found = check(tmp_path, METRIC.format(metric, limit), launch())
     assert found.result == result
     assert found.measured == (100_000.0 if metric == "duration_ns" else 1000.0)
-    assert found.origin == f"{tmp_path / 'b.toml'}, budget 1"
+    assert found.origin == f"{tmp_path / 'b.toml'}:1, budget 1"
 
 
 def test_near_exact_counters_may_differ_by_two_percent(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_finding_in_some_of_the_repeats_is_inconclusive(tmp_path: Path) -> Non
     assert check(tmp_path, FINDING.format("SMEM001"), *launches).result == "inconclusive"
 
 
-def promising(gain: float) -> LaunchDiagnosis:
+def predicting(gain: float) -> LaunchDiagnosis:
     return launch(outcomes=(replace(advice_finding(), predicted_speedup=Gain(1.0, gain, 9.0)),))
 
 
@@ -152,15 +152,15 @@ def promising(gain: float) -> LaunchDiagnosis:
     [([2.2, 2.3], "failed"), ([1.1, 1.15], "passed"), ([1.1, 1.3], "inconclusive")],
 )
 def test_the_predicted_gain_can_be_limited(tmp_path: Path, gains: list[float], result: str) -> None:
-    found = check(tmp_path, PROMISED.format(1.2), *map(promising, gains))
+    found = check(tmp_path, PREDICTED.format(1.2), *map(predicting, gains))
     assert found.result == result
     assert found.unit == "x"
     assert bool(found.where) is (result == "failed")
 
 
 def test_no_predicted_gain_needs_every_rule_to_have_judged(tmp_path: Path) -> None:
-    assert check(tmp_path, PROMISED.format(1.2), launch()).result == "passed"
-    found = check(tmp_path, PROMISED.format(1.2), launch(outcomes=(Skipped(RULE, "collect", ("m",)),)))
+    assert check(tmp_path, PREDICTED.format(1.2), launch()).result == "passed"
+    found = check(tmp_path, PREDICTED.format(1.2), launch(outcomes=(Skipped(RULE, "collect", ("m",)),)))
     assert found.result == "not judged"
     assert "SMEM001" in found.message
 

@@ -80,7 +80,8 @@ def main(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A baseline of the report."""
     path = tmp_path_factory.mktemp("baseline") / "main.json"
     ended = ncuview("check", REPORT, "--save-baseline", path)
-    assert (ended.code, ended.err) == (0, f"{path}: written\n")
+    assert ended.code == 0
+    assert ended.err.startswith(f"{path}: written\nncuview: {path}: 15 of 15 kernels have fewer than 3 launches")
     return path
 
 
@@ -114,10 +115,10 @@ def halve(kernel: str, metric: str) -> Any:
         (CLOSED, 1, "gate: closed, 1 of 1 checks failed (exit code 1)"),
         (OPEN + CLOSED, 1, "gate: closed, 1 of 2 checks failed (exit code 1)"),
         (OPEN + CLOSED + 'level = "warn"\n', 0, "gate: open, 1 of 2 checks failed; 1 of these only warn"),
-        (UNSURE, 4, "gate: closed, because it is inconclusive, 1 of 1 checks inconclusive (exit code 4)"),
-        (UNSURE + CLOSED, 4, "gate: closed, because it is inconclusive, 1 of 2 checks failed, 1 inconclusive"),
-        (RENAMED, 3, "gate: closed, because data is missing, 1 of 1 checks could not be judged (exit code 3)"),
-        (RENAMED + UNSURE + CLOSED, 3, "gate: closed, because data is missing, 1 of 3 checks failed"),
+        (UNSURE, 4, "gate: fails because it is inconclusive, 1 of 1 checks inconclusive (exit code 4)"),
+        (UNSURE + CLOSED, 4, "gate: fails because it is inconclusive, 1 of 2 checks failed, 1 inconclusive"),
+        (RENAMED, 3, "gate: fails because data is missing (kernels that the budget names), 1 of 1 checks could not"),
+        (RENAMED + UNSURE + CLOSED, 3, "because data is missing (kernels that the budget names), 1 of 3 checks failed"),
         (RENAMED + "required = false\n", 3, "no check came to a result, so that nothing was checked"),
         (
             RENAMED + "required = false\n" + OPEN,
@@ -155,7 +156,7 @@ def test_a_failure_is_shown_first_with_values_and_the_origin_of_its_condition(ru
     words = " ".join(run("check", REPORT, "--budget", path).out.split())
     assert words.startswith("FAIL divergentWithinWarp [")
     assert "warp_nonpred_execution_efficiency at least 90 %: it is" in words
-    assert "budgets.toml, budget 2)" in words.replace("/ ", "/")
+    assert "budgets.toml:5, budget 2)" in words.replace("/ ", "/")
 
 
 @pytest.mark.parametrize(
@@ -247,6 +248,41 @@ def test_budget_files_can_be_checked_alone(run: Run, tmp_path: Path) -> None:
     assert_failed(run("check", "--check-budget-only", good, bad), 2, "bad.toml")
 
 
+def test_all_errors_of_all_budget_files_are_reported_with_their_lines(run: Run, tmp_path: Path) -> None:
+    first = budget(tmp_path, OPEN.replace("min", "maximum") + OPEN + 'level = "fatal"\n')
+    second = tmp_path / "rules.toml"
+    second.write_text('[[budget]]\nkernel = "*"\nfinding = "SMEM999"\n' * 2, encoding="utf-8")
+    ended = run("check", "--check-budget-only", first, second)
+    assert ended.code == 2
+    for says in (
+        f"{first} has 2 errors",
+        f"{first}:4, budget 1: maximum: unknown key",
+        f"{first}:9, budget 2: level: ",
+        f"{second}:1, budget 1: finding: no rule 'SMEM999'",
+        f"{second}:4, budget 2: finding: no rule 'SMEM999'",
+    ):
+        assert says in ended.err
+
+
+def test_an_unknown_rule_is_refused_before_anything_is_read(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "bad.ncu-rep").write_bytes(b"no report")
+    path = budget(tmp_path, '[[budget]]\nkernel = "*"\nfinding = "SMEM999"\n')
+    assert_failed(run("check", tmp_path / "bad.ncu-rep", "--budget", path), 2, "no rule 'SMEM999'")
+
+
+def test_what_passed_is_printed_where_verbose(run: Run, tmp_path: Path) -> None:
+    words = ("check", REPORT, "--budget", budget(tmp_path, OPEN), "-o", tmp_path / "gate.txt")
+    assert run(*words).out == "gate: open, 1 check passed\n"
+    assert "ok       divergentOnWarpBorder" in run(*words, "-v").out
+    assert "ok       divergentOnWarpBorder" in (tmp_path / "gate.txt").read_text(encoding="utf-8")
+
+
+def test_a_missing_metric_comes_with_the_option_that_collects_it(run: Run, tmp_path: Path) -> None:
+    ended = run("check", REPORT, "--budget", budget(tmp_path, UNKNOWN), "--format", "github")
+    assert "::error file=budgets.toml,line=1,title=launch__nobody_collects_this%3A not judged::" in ended.out
+    assert "profile with --metrics launch__nobody_collects_this" in ended.out
+
+
 # Reports without data, and machines that cannot profile
 
 
@@ -334,6 +370,11 @@ def test_a_missing_baseline_leaves_with_4_unless_that_is_allowed(run: Run, tmp_p
     assert ended.code == 4
     assert f"there is no baseline {none}" in ended.err
     assert "--allow-missing-baseline" in ended.err
+    assert "gate: fails because the baseline was not compared" in ended.out
+    annotated = run("check", REPORT, "--baseline", none, "--format", "github").out
+    assert f"::error title=baseline%3A inconclusive::there is no baseline {none}" in annotated
+    annotated = run("check", REPORT, "--baseline", none, "--allow-missing-baseline", "--format", "github").out
+    assert f"::notice title=ncuview%3A comparison with the baseline::there is no baseline {none}" in annotated
     ended = run("check", REPORT, "--baseline", none, "--allow-missing-baseline")
     assert (ended.code, ended.err) == (0, "")
     assert "nothing was compared" in " ".join(ended.out.split())

@@ -1,4 +1,4 @@
-"""Every mechanical edit on a GPU: apply the diff, run both programs, and hold the gain to the promise."""
+"""Every mechanical edit on a GPU: apply the diff, run both programs, and compare the gain with the prediction."""
 
 from __future__ import annotations
 
@@ -89,5 +89,5 @@ def test_an_edit_keeps_the_results_and_brings_what_its_finding_promised(
     if exact:
         assert after.said == before.said
     gained = before.launch.duration_ns / after.launch.duration_ns
-    promised = finding.predicted_speedup
-    assert promised.low <= gained <= promised.high, (gained, promised)
+    predicted = finding.predicted_speedup
+    assert predicted.low <= gained <= predicted.high, (gained, predicted)

@@ -125,8 +125,10 @@ def given(name: str, inputs: Mapping[str, str]) -> dict[str, str]:
     """The environment of a step of the action for these inputs."""
     known = {key: value["default"] for key, value in content(ACTION)["inputs"].items()}
     assert inputs.keys() <= known.keys()
-    told = {f"inputs.{key}": value for key, value in {**known, **inputs}.items()}
-    return {key: EXPRESSION.sub(lambda found: told[found[1]], value) for key, value in action_step(name)["env"].items()}
+    values = {f"inputs.{key}": value for key, value in {**known, **inputs}.items()}
+    return {
+        key: EXPRESSION.sub(lambda found: values[found[1]], value) for key, value in action_step(name)["env"].items()
+    }
 
 
 Checked = Callable[..., subprocess.CompletedProcess[str]]
@@ -152,11 +154,11 @@ def gitlab(here: Path, request: pytest.FixtureRequest) -> Checked:
 
     def check(**variables: str) -> subprocess.CompletedProcess[str]:
         known = {**content(GITLAB)["variables"], "NCUVIEW_INSTALL": "none"}
-        told = {f"NCUVIEW_{key.upper()}": value for key, value in variables.items()}
-        assert told.keys() <= known.keys()
+        chosen = {f"NCUVIEW_{key.upper()}": value for key, value in variables.items()}
+        assert chosen.keys() <= known.keys()
         job = content(GITLAB)[".ncuview"]
         script = "\n".join([*job["before_script"], *job["script"]])
-        return run(script, here, {**known, **told}, request.param)
+        return run(script, here, {**known, **chosen}, request.param)
 
     return check
 
@@ -291,7 +293,7 @@ def test_installing_takes_the_release_that_the_action_is_a_part_of(here: Path) -
     python = 'mkdir -p "$3/bin"; printf \'#!/bin/bash\\nprintf "%%s\\\\n" "$@" >> "$LOG"\' > "$3/bin/python"'
     install(here / "bin", "python3", f'[ "$1 $2" = "-m venv" ] || exit 99\n{python}; chmod +x "$3/bin/python"')
     environment["GITHUB_PATH"] = str(here / "path")
-    for wanted, told in (("", ROOT), ("$(touch owned)", "$(touch owned)"), ("--help", "--help")):
+    for wanted, expected in (("", ROOT), ("$(touch owned)", "$(touch owned)"), ("--help", "--help")):
         log.unlink(missing_ok=True)
         done = run(
             action_step("Install ncuview")["run"],
@@ -301,7 +303,7 @@ def test_installing_takes_the_release_that_the_action_is_a_part_of(here: Path) -
         assert done.returncode == 0, done.stderr
         *words, last = log.read_text().splitlines()
         assert words == ["-m", "pip", "install", "--"]
-        assert Path(last).resolve() == told if isinstance(told, Path) else last == told
+        assert Path(last).resolve() == expected if isinstance(expected, Path) else last == expected
     assert not (here / "owned").exists()
     assert action_step("Install ncuview")["if"] == "inputs.install != 'none'"
     assert {*(here / "path").read_text().splitlines()} == {f"{here}/temp/ncuview/bin"}
@@ -333,8 +335,10 @@ def test_the_comment_is_posted_once_and_edited_later(here: Path) -> None:
 @pytest.mark.parametrize(
     ("variables", "code"),
     [
+        ({"baseline": "ci/none.json", "allow_missing_baseline": "true"}, 0),
         ({"budget": "ci/broken.toml"}, 2),
         ({"budget": "ci/open.toml", "reports": "empty"}, 3),
+        ({"baseline": "ci/none.json"}, 4),
         ({"program": "true"}, 5),
     ],
     ids=str,

@@ -49,7 +49,7 @@ def test_killed_writers_leave_the_old_file_or_the_new_one_and_nothing_for_the_ne
 
 
 @pytest.mark.parametrize("make", FAULTS[:-1], ids=["ENOSPC", "EIO", "EACCES"])
-def test_whatever_fails_is_told_and_leaves_the_old_file_or_the_new_one(
+def test_whatever_fails_is_reported_and_leaves_the_old_file_or_the_new_one(
     make: Callable[[], BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check_faults(writers(), make, tmp_path, monkeypatch)

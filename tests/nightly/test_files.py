@@ -456,7 +456,7 @@ def every() -> Sequence[Writer]:
 
 
 @pytest.mark.parametrize("at", range(len(FAULTS) - 1), ids=["ENOSPC", "EIO", "EACCES"])
-def test_whatever_fails_is_told_and_leaves_the_old_file_or_the_new_one(
+def test_whatever_fails_is_reported_and_leaves_the_old_file_or_the_new_one(
     every: Sequence[Writer], at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A third of the writers for each fault; tests/nightly has all of them.

@@ -203,6 +203,27 @@ def test_a_program_that_fails_fails_the_test_with_the_hint(
     result.stdout.fnmatch_lines(["E *ProgramFailed: ./app left with 3", "E *Run it alone."])
 
 
+def test_an_error_is_shown_at_the_line_of_the_test_without_code_of_ncuview(run: Run) -> None:
+    result = run(f"""
+        def test_missing(ncuview):
+            ncuview.read("none.ncu-rep")
+
+        def test_metric(ncuview):
+            ncuview.read({str(REPORT)!r}).kernel("copy")["ipcc"]
+
+        def test_kernel(ncuview):
+            ncuview.read({str(REPORT)!r}).kernel("nope")
+
+        def test_option(ncuview):
+            ncuview.profile("./app", unknown=1)
+    """)
+    result.assert_outcomes(failed=4)
+    result.stdout.fnmatch_lines(["E *ReportUnreadable: none.ncu-rep does not exist", "E *UnknownMetric: *'ipcc'*"])
+    result.stdout.no_fnmatch_line("*def read(*")
+    result.stdout.no_fnmatch_line("*pytest_plugin.py:[0-9]*")
+    result.stdout.no_fnmatch_line("*kernel_result.py:[0-9]*")
+
+
 @pytest.mark.parametrize("call", ["profile('./app')", "read('cut.ncu-rep')"])
 def test_a_profile_without_some_of_its_launches_passes_no_test(
     run: Run, monkeypatch: pytest.MonkeyPatch, profiled: Profiled, pytester: pytest.Pytester, call: str

@@ -1,4 +1,4 @@
-"""What needs all launches of a profile refuses one that lacks some, and says what is missing."""
+"""What needs all launches of a profile refuses one with missing launches, and names what is missing."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def checks(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, RuleCheck]:
     return {check.rule.text.code: check for check in check_rules(rules_below([folder]))}
 
 
-def test_the_rule_of_the_page_lacks_only_what_a_draft_may_leave_out(checks: Mapping[str, RuleCheck]) -> None:
+def test_the_rule_of_the_page_leaves_out_only_what_a_draft_may_leave_out(checks: Mapping[str, RuleCheck]) -> None:
     check_inputs(QUANTITIES)
     assert {"wide_multiplies", "wide_multiply_share"} <= QUANTITIES.keys()
     check = checks["INST901"]

@@ -60,7 +60,7 @@ def diagnosed(
 ) -> tuple[Diagnosis, list[Run]]:
     """The diagnosis of a program that launches these recorded launches, in its second run perhaps with this grid.
 
-    The report of the run ``damaged`` lacks launches.
+    Launches are missing in the report of the run ``damaged``.
     """
     runs: list[Run] = []
 

@@ -47,6 +47,12 @@ def test_every_check_is_a_line() -> None:
     assert page.count("  ok  ") == 40
 
 
+def test_checks_that_passed_can_be_left_out() -> None:
+    page = gate_page(Gate((check("passed"), check("failed")), "error"), passed=False)
+    assert ("FAIL" in page, "  ok  " in page) == (True, False)
+    assert gate_page(Gate((check("passed"),), "error"), passed=False) == "gate: open, 1 check passed\n"
+
+
 def test_a_remark_is_the_first_line() -> None:
     page = gate_page(Gate((), "error", "compared by force: GPU A before, B after"))
     assert page.startswith("compared by force: GPU A before, B after.\n")

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from ncuview.gate.verdict import BASELINE, PROFILE, check_of_no_launch
 from ncuview.records.gate import Check, Gate, Level
+from ncuview.records.profile import NOWHERE
 from ncuview.render.gate_words import closes, gate_sentence, is_closed, unpassed_checks
 from tests.render.gate_sample import failed_error, failed_warning, gate, inconclusive, not_judged, passed
 
@@ -35,8 +37,8 @@ def test_only_failures_of_the_level_close_the_gate(check: Check, fail_on: Level,
 
 def test_the_sentence_counts_what_did_not_pass() -> None:
     assert gate_sentence(gate()) == (
-        "gate: closed, because data is missing, 3 of 6 checks failed, 1 could not be judged, 1 inconclusive; 2 of"
-        " these only warn (exit code 3)"
+        "gate: fails because data is missing (values of metrics), 3 of 6 checks failed, 1 could not be judged, 1"
+        " inconclusive; 2 of these only warn (exit code 3)"
     )
 
 
@@ -49,9 +51,26 @@ def test_the_sentence_counts_what_did_not_pass() -> None:
         ([failed_error(), failed_error(), passed()], "gate: closed, 2 of 3 checks failed (exit code 1)"),
         (
             [inconclusive(), failed_error()],
-            "gate: closed, because it is inconclusive, 1 of 2 checks failed, 1 inconclusive (exit code 4)",
+            "gate: fails because it is inconclusive, 1 of 2 checks failed, 1 inconclusive (exit code 4)",
         ),
-        ([not_judged()], "gate: closed, because data is missing, 1 of 1 checks could not be judged (exit code 3)"),
+        (
+            [not_judged(), replace(not_judged(), grid=NOWHERE)],
+            (
+                "gate: fails because data is missing (values of metrics, kernels that the budget names),"
+                " 2 of 2 checks could not be judged (exit code 3)"
+            ),
+        ),
+        (
+            [check_of_no_launch(PROFILE, "complete", "not judged", "", PROFILE)],
+            (
+                "gate: fails because data is missing (launches of the profile), 1 of 1 checks could not be judged"
+                " (exit code 3)"
+            ),
+        ),
+        (
+            [check_of_no_launch(BASELINE, "comparable", "inconclusive", "", "baseline main.json")],
+            "gate: fails because the baseline was not compared, 1 of 1 checks inconclusive (exit code 4)",
+        ),
     ],
 )
 def test_the_verdict_is_one_sentence(checks: list[Check], said: str) -> None:

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.diagnosis import Diagnosis, SourceLine
 from ncuview.records.gate import Gate
 from ncuview.render.github import workflow_commands
 from ncuview.render.remarks import rule_id
 from tests.hostile import each_hostile_text, poisoned
-from tests.render.gate_sample import failed_error, gate, poisoned_gate
+from tests.render.gate_sample import failed_error, failed_warning, gate, poisoned_gate
 from tests.render.sample import diagnosis, launch_with_advice
 
 ROOT = Path()
@@ -35,9 +35,9 @@ def commands(text: str) -> list[tuple[str, ...]]:
 
 def test_levels_files_and_lines() -> None:
     text = workflow_commands(diagnosis(), gate(), ROOT)
-    assert text.startswith("gate: closed, because data is missing, 3 of 6 checks failed")
+    assert text.startswith("gate: fails because data is missing (values of metrics), 3 of 6 checks failed")
     found = commands(text)
-    assert [level for level, *_ in found] == ["error", *["warning"] * 4, "notice"]
+    assert [level for level, *_ in found] == [*["error"] * 3, *["warning"] * 2, *["notice"] * 2]
     assert found[0] == (
         *("error", "", "", "duration_ns%3A failed"),
         (
@@ -46,6 +46,19 @@ def test_levels_files_and_lines() -> None:
         ),
     )
     assert found[3][1:4] == ("transpose/coalesced.cu", "63", "SMEM001 shared-bank-conflict%3A failed")
+    assert found[5][3:] == ("ncuview%3A comparison with the baseline", "the baseline is of another driver.")
+
+
+def test_a_check_without_a_line_of_code_is_at_its_line_of_the_budget() -> None:
+    line = SourceLine(str(ROOT / "ci" / "budget.toml"), 7, 1.0, "")
+    checks = (replace(failed_error(), limit_line=(line,)), replace(failed_warning(), limit_line=(line,)))
+    found = commands(workflow_commands(diagnosis(), Gate(checks, "error"), ROOT))
+    assert [place for _, *place, _, _ in found[:2]] == [["ci/budget.toml", "7"], ["transpose/coalesced.cu", "63"]]
+
+
+def test_the_remark_of_an_open_gate_is_shown_before_advice() -> None:
+    found = commands(workflow_commands(diagnosis(), Gate((), "error", "there is no baseline main.json"), ROOT))
+    assert found[0][3:] == ("ncuview%3A comparison with the baseline", "there is no baseline main.json.")
 
 
 def test_without_a_gate_advice_is_a_notice() -> None:
@@ -74,6 +87,7 @@ def test_no_name_makes_a_command(text: str) -> None:
 
 @given(st.text(st.characters(), max_size=20))
 def test_no_text_at_all_makes_a_command_or_breaks_one(text: str) -> None:
+    assume(text)  # an empty remark is none
     assume(rule_id(text) != text)  # else the check is about the rule of the finding, and says it all
     plain = commands(workflow_commands(poisoned(diagnosis(), "x"), poisoned_gate("x"), ROOT))
     found = commands(workflow_commands(poisoned(diagnosis(), text), poisoned_gate(text), ROOT))

@@ -200,7 +200,7 @@ def test_the_first_view_says_how_much_and_what_first() -> None:
         "All kernels 472.6 us in 3 launches of 3 kernels",
         "With all advice taken 1.60x faster",
         "Near their peak 1 of 3",
-        "Gate Closed 2 of 4 checks failed, 1 inconclusive",
+        "Gate Fails 2 of 4 checks failed, 1 inconclusive",
         "transposeCoalesced Pad the tile by one column , coalesced.cu:63 2.18x faster",
         "38% 177.7 us",
         "kernels near their peak 30%",

@@ -70,10 +70,10 @@ def test_levels_are_those_of_the_checks_and_advice_is_a_note() -> None:
     levels = {(result["ruleId"], result["level"]) for result in run_of(diagnosis(), gate())["results"]}
     assert levels == {
         ("budget/duration_ns", "error"),
-        ("budget/duration_ns", "warning"),
-        ("budget/gld_efficiency", "warning"),
+        ("budget/gld_efficiency", "error"),
         ("budget/kernel", "warning"),
         ("SMEM001", "warning"),
+        ("baseline", "note"),
         ("PAR001", "note"),
     }
     assert {result["level"] for result in run_of(diagnosis())["results"]} == {"note"}

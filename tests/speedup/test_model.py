@@ -180,7 +180,7 @@ SERVED = {
 """Units that only some instructions use, and one of these."""
 
 
-def lacking(unit: str, *code: str) -> Launch:
+def without_metric(unit: str, *code: str) -> Launch:
     """A launch in which a unit was not measured, and which executes an instruction that uses it, or this code."""
     texts = code or (SERVED.get(unit, "EXIT"),)
     return replace(Launch().without(UNITS[unit].metric), instructions=tuple(Instruction(text) for text in texts))
@@ -188,7 +188,7 @@ def lacking(unit: str, *code: str) -> Launch:
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_missing_unit_is_named(unit: str) -> None:
-    load = load_of(Analysis(make_profile(lacking(unit))))
+    load = load_of(Analysis(make_profile(without_metric(unit))))
     assert load.missing(0) == (USE[unit],)
 
 
@@ -202,12 +202,12 @@ def test_what_device_memory_attains_is_unknown_without_the_bytes_written(metric:
 @pytest.mark.parametrize("unit", UNITS)
 def test_latency_is_no_answer_while_a_unit_is_unknown(unit: str) -> None:
     assert bottlenecks_now(load_of(Analysis(make_profile(Launch())))) == ["latency"]
-    assert bottlenecks_now(load_of(Analysis(make_profile(lacking(unit))))) == ["unknown"]
+    assert bottlenecks_now(load_of(Analysis(make_profile(without_metric(unit))))) == ["unknown"]
 
 
 @pytest.mark.parametrize("unit", SERVED)
 def test_a_unit_that_no_instruction_uses_is_idle(unit: str) -> None:
-    load = load_of(Analysis(make_profile(lacking(unit, "@P0 IADD3 R1, R2, R3", "EXIT"))))
+    load = load_of(Analysis(make_profile(without_metric(unit, "@P0 IADD3 R1, R2, R3", "EXIT"))))
     assert load.missing(0) == ()
     assert load.use[unit].tolist() == [0.0]
 

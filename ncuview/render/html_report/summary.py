@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 from ncuview.base.figures import duration, factor
 from ncuview.engine.priority import Priorities
-from ncuview.gate.verdict import nothing_checked
+from ncuview.gate.verdict import exit_code, nothing_checked
 from ncuview.records.gate import Gate
 from ncuview.render.gate_words import is_closed
 from ncuview.render.html_report.elements import Part, dim, element, hidden, section
@@ -71,7 +71,8 @@ def _figures(rows: Sequence[KernelRow], ranked: Priorities, gate: Gate | None) -
         counts += f", {unjudged:,} not judged" if unjudged else ""
         closed = is_closed(gate)
         opened = "Nothing was checked" if nothing_checked(gate) else "Open"
-        yield _figure("Gate", "Closed" if closed else opened, counts, "bad" if closed else "")
+        closing = "Closed" if exit_code(gate) == 1 else "Fails"
+        yield _figure("Gate", closing if closed else opened, counts, "bad" if closed else "")
 
 
 def _figure(name: str, value: str, about: str, css: str = "") -> ET.Element:

@@ -1,4 +1,4 @@
-"""None, NaN, infinite, negative and impossible numbers: no rule judges by them, and no promise or document has one."""
+"""None, NaN, infinite, negative and impossible numbers: no rule judges by them, no prediction or document has one."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def numbers(value: Any) -> Iterator[float]:
 
 
 def assert_sound(launch: LaunchDiagnosis) -> None:
-    """Every promise is within its bounds, and whatever a finding rests on is a number."""
+    """Every prediction is within its bounds, and whatever a finding rests on is a number."""
     for outcome in launch.outcomes:
         if isinstance(outcome, Finding):
             gain = outcome.predicted_speedup
@@ -277,7 +277,7 @@ def test_a_size_that_cannot_be_is_unknown_in_every_form(value: float) -> None:
 # The what-if model
 
 
-def test_a_change_that_is_no_number_promises_nothing() -> None:
+def test_a_change_that_is_no_number_predicts_nothing() -> None:
     load_ = load_of(Analysis(make_profile(Launch({USE["l1_data"]: 90.0}))))
     none = load_.floor() * 0
     wavefronts = {"l1_wavefronts": none + nan}
@@ -287,14 +287,14 @@ def test_a_change_that_is_no_number_promises_nothing() -> None:
         assert not isfinite(predict(load_, {}, {}, **words).best[0])
 
 
-def test_a_promise_without_any_unit_at_work_is_finite() -> None:
+def test_a_prediction_without_any_unit_at_work_is_finite() -> None:
     idle = dict.fromkeys(USE.values(), 0.0)
     load_ = load_of(Analysis(make_profile(Launch({**idle, TIME: 1e15}))))
     gain = predict(load_, {}, {}, load_.floor() * 0 + 1)
     assert 1 < gain.low[0] <= gain.best[0] <= gain.high[0] < inf
 
 
-def test_without_its_time_nothing_is_promised_of_a_launch() -> None:
+def test_without_its_time_nothing_is_predicted_of_a_launch() -> None:
     wasteful = Launch({USE["l1_data"]: 90.0}, [load(), shared_load(ways=32.0), shared_load(ways=32.0)])
     good, bad = of(make_profile(wasteful, wasteful.with_metrics({TIME: -1.0}))).launches
     assert good.findings

@@ -1,4 +1,4 @@
-"""A first look loses no advice, whatever it lacks, and excuses launches from a second one."""
+"""A first look loses no advice, whatever is missing in it, and excuses launches from a second one."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_what_weight_leaves_out_could_save_next_to_nothing() -> None:
 
 @settings(max_examples=25, phases=[Phase.explicit, Phase.generate])
 @given(path=st.sampled_from(FEW), metrics=st.frozensets(st.sampled_from(PLAN)))
-def test_no_advice_is_lost_whatever_the_first_look_lacks(path: Path, metrics: frozenset[str]) -> None:
+def test_no_advice_is_lost_whatever_is_missing_in_the_first_look(path: Path, metrics: frozenset[str]) -> None:
     look = second_look(at_a_look(recorded(path), metrics), RULES, least_saving=0.0)
     assert lost(look, whole_diagnosis(path), first_only=False) == []
 
@@ -174,15 +174,15 @@ def test_the_joined_diagnosis_says_of_every_rule_what_the_look_that_judged_it_sa
     assert not [outcome for outcome in looked_at.outcomes if isinstance(outcome, Skipped)]
 
 
-def test_a_recorded_family_is_diagnosed_alike_with_two_looks() -> None:
+def test_a_recorded_family_has_the_same_diagnosis_with_two_looks() -> None:
     path = shipped("kernels") / "bank_patterns" / "h200.ncu-repz"
     first = at_a_look(recorded(path), first_look_metrics())
     look = second_look(first, RULES, least_saving=0.0)
     again = {place: place for place in look.launches}
     answer = joined(diagnose(first, RULES), diagnose(recorded(path), look.rules), look, again)
-    for told, whole in zip(answer.launches, whole_diagnosis(path).launches, strict=True):
-        assert [each.rule for each in told.findings] == [each.rule for each in whole.findings]
-        gains = [each.predicted_speedup for each in told.outcomes if isinstance(each, Finding) and not each.rejected]
+    for seen, whole in zip(answer.launches, whole_diagnosis(path).launches, strict=True):
+        assert [each.rule for each in seen.findings] == [each.rule for each in whole.findings]
+        gains = [each.predicted_speedup for each in seen.outcomes if isinstance(each, Finding) and not each.rejected]
         assert gains == [each.predicted_speedup for each in whole.findings]
 
 

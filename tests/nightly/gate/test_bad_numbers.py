@@ -155,9 +155,9 @@ def test_rules_and_predictions_that_could_not_be_judged_pass_no_gate(family: str
         *(entry("*", finding=code) for code in sorted(fired)),
     ]
     for number, spot in enumerate(spots):
-        promised, *findings = checked(entries, found, numbers, number)
+        predicted, *findings = checked(entries, found, numbers, number)
         unknown = [o for o in found.launches[number].outcomes if isinstance(o, Skipped | Broken)]
-        assert (promised.result == "not judged") == bool(unknown), spot
+        assert (predicted.result == "not judged") == bool(unknown), spot
         assert all(check.result in {"failed", "not judged"} for check in findings), spot
 
 
@@ -183,9 +183,9 @@ def test_a_baseline_is_held_against_no_number_that_cannot_be(family: str) -> Non
             for name in COUNTERS
             if name in twins.launches[number].metrics and numbers.of(launch, name).value is None
         ]
-        told = [check for check in by_kernel[launch.demangled] if check.result == "not judged"]
+        unjudged = [check for check in by_kernel[launch.demangled] if check.result == "not judged"]
         for name in unknown:
-            assert any(name in check.message for check in told), (spot, name)
+            assert any(name in check.message for check in unjudged), (spot, name)
     strict(str(output_text(found, gate, "json", rules=RULES)))
 
 
@@ -246,8 +246,8 @@ def test_a_duration_that_is_none(number: float, limit: dict[str, float]) -> None
 
 @pytest.mark.parametrize("gain", [nan, inf])
 def test_a_prediction_that_is_not_finite_passes_no_limit(gain: float) -> None:
-    told = replace(advice_finding(), predicted_speedup=Gain(gain, gain, gain))
-    made = launch(outcomes=(told,))
+    finding = replace(advice_finding(), predicted_speedup=Gain(gain, gain, gain))
+    made = launch(outcomes=(finding,))
     asked = entry("copy", predicted=True, max=WIDE)
     (check,) = held_against(asked, made)
     assert check.result != "passed"
@@ -285,8 +285,8 @@ def test_an_equality_over_a_number_that_spreads_is_never_sure() -> None:
 def test_a_metric_from_noisy_counters_only_is_not_judged() -> None:
     noisy = definitions()["dram_throughput"].expressions[0]
     made = launch(counts={"dram_throughput": 1e9})
-    told = replace(made.metrics["dram_throughput"], source=noisy)
-    made = replace(made, metrics={"dram_throughput": told})
+    changed = replace(made.metrics["dram_throughput"], source=noisy)
+    made = replace(made, metrics={"dram_throughput": changed})
     asked = entry("copy", metric="dram_throughput", max=WIDE)
     (check,) = held_against(asked, made)
     assert check.result == "not judged"
