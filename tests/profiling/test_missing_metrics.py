@@ -6,7 +6,7 @@ import pytest
 
 from ncuview.api import load_rules
 from ncuview.engine.plan import metrics_for
-from ncuview.profiling.missing_metrics import without_values
+from ncuview.profiling.ncu_failures import without_values
 from ncuview.records.profile import Profile
 from tests.profiles import recorded_profile
 

@@ -33,7 +33,7 @@ from ncuview.profiling.ncu import NcuRun
 from ncuview.profiling.ncu_output import Progress
 from ncuview.profiling.options import ClockControl, NcuOptions
 from ncuview.profiling.program import python_script, run_program
-from ncuview.profiling.stall_watchdog import NO_PROGRESS_S
+from ncuview.profiling.runner import NO_PROGRESS_S
 from ncuview.reader.precheck import launches_in, precheck
 from tests.profiling.played import AS_NCU, BEGUN, BROKEN_OFF, CONNECTED, DONE, NOTHING, arrange, returned
 from tests.profiling.test_machine import Machine, gpu
