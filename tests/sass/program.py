@@ -44,4 +44,4 @@ def marked(of: Of, *lines: str) -> list[int]:
 
 def weights(of: Of, *lines: str) -> list[float]:
     """The weight of each instruction."""
-    return of(code(*lines)).tolist()
+    return [float(weight) for weight in of(code(*lines))]
