@@ -21,8 +21,7 @@ from ncuview.api import load_rules
 from ncuview.engine.plan import first_look_metrics, metrics_for
 from ncuview.profiling.machine import find_ncu, find_nvcc, ncu_version
 from ncuview.profiling.ncu import classify, ncu_command, run_ncu
-from ncuview.profiling.one_pass import sampling_metrics
-from ncuview.profiling.passes import COLLECTORS, collector_of
+from ncuview.profiling.passes import COLLECTORS, collector_of, sampling_metrics
 from ncuview.reader.reader import read
 
 SOURCE = Path(__file__).resolve().parent / "many_launches.cu"

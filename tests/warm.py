@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _LONGEST = 1 << 18
 _NEEDED = (
     "ncuview.cli",
-    "ncuview.patch.advice",
+    "ncuview.patch",
     "ncuview.render.terminal",
     "ncuview.render.outputs",
     "ncuview.gate.judge",

@@ -17,7 +17,7 @@ from ncuview.reader.source import Sources
 from ncuview.records.diagnosis import CodeLine, HotInstruction, SourceLine
 from ncuview.records.profile import CallSite, Profile
 from ncuview.sass import opcode_classes
-from ncuview.sass.columns import of_class
+from ncuview.sass.code import of_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,8 +15,7 @@ from ncuview.base.errors import UsageError
 from ncuview.engine.rule_file import Rule, unknown_rule
 from ncuview.metrics.quantities import metrics_of
 from ncuview.metrics.units import OF_THE_MODEL, UNITS
-from ncuview.profiling.one_pass import ONE_PASS
-from ncuview.profiling.passes import ATTRIBUTES, collector_of
+from ncuview.profiling.passes import ATTRIBUTES, ONE_PASS, collector_of
 
 # Measured by the host process, not by ncu.
 _HOST = "host__"

@@ -19,15 +19,11 @@ from ncuview.sass.address import (
     structure_loads,
 )
 from ncuview.sass.cfg import innermost_loop, loops
-from ncuview.sass.code import Code
-from ncuview.sass.columns import Weights, of_class
-from ncuview.sass.idioms import compare_and_swap, division, precise_math, shared_sums, spills
-from ncuview.sass.idioms.pow import power_instructions
+from ncuview.sass.code import Code, Weights, of_class
+from ncuview.sass.global_loads import chased_loads, load_batches, regathered_loads, reloads, uniform_loads
+from ncuview.sass.idioms import division, math_functions, memory_patterns
 from ncuview.sass.instruction import Access
-from ncuview.sass.load_batches import load_batches
-from ncuview.sass.load_indices import regathered_loads
 from ncuview.sass.loaded_values import float_coordinates
-from ncuview.sass.loops import chased_loads, reloads, uniform_loads
 from ncuview.sass.opcode_classes import Class, is_global_load, is_global_store
 from ncuview.sass.repeated_passes import Place
 
@@ -82,13 +78,13 @@ def spilled_bytes(code: Code) -> tuple[int, int] | None:
     Each instruction counts once, as ptxas counts them. None where there are arrays in local memory, whose elements at
     known offsets look the same.
     """
-    if spills.local_array_accesses(code).any():
+    if memory_patterns.local_array_accesses(code).any():
         return None
     return _spilled(code, "store"), _spilled(code, "load")
 
 
 def _spilled(code: Code, access: Access) -> int:
-    accesses = (code.instructions[at].memory for at in np.flatnonzero(spills.spill_accesses(code)))
+    accesses = (code.instructions[at].memory for at in np.flatnonzero(memory_patterns.spill_accesses(code)))
     return sum(memory.bytes for memory in accesses if memory and memory.access == access)
 
 
@@ -119,7 +115,7 @@ def _spilled_registers(code: Code, _places: Sequence[Place]) -> Shown | None:
     stored, loaded = spilled_bytes(code) or (0, 0)
     if not stored and not loaded:
         return None
-    return _shown(code, np.flatnonzero(spills.spill_accesses(code)).tolist(), stored=stored, loaded=loaded)
+    return _shown(code, np.flatnonzero(memory_patterns.spill_accesses(code)).tolist(), stored=stored, loaded=loaded)
 
 
 def _neighbouring_fields(code: Code, _places: Sequence[Place]) -> Shown | None:
@@ -206,7 +202,7 @@ def _bank_conflicts(code: Code, _places: Sequence[Place]) -> Shown | None:
 
 def _shared_updates(code: Code, _places: Sequence[Place]) -> Shown | None:
     """Updates of sums in shared memory, in a kernel without shuffles."""
-    updates = shared_sums.shared_updates(code)
+    updates = memory_patterns.shared_updates(code)
     if not updates.any() or instruction_mix.shuffles(code).any():
         return None
     return _shown(code, np.flatnonzero(updates).tolist())
@@ -214,11 +210,11 @@ def _shared_updates(code: Code, _places: Sequence[Place]) -> Shown | None:
 
 SUBJECTS: Mapping[str, Subject] = {
     "spilled_registers": Subject(_spilled_registers, ("stored", "loaded")),
-    "local_array_accesses": Subject(_weighted(spills.local_array_accesses)),
+    "local_array_accesses": Subject(_weighted(memory_patterns.local_array_accesses)),
     "double_conversions": Subject(_double_conversions, ("arithmetic",)),
     "integer_divisions": Subject(_weighted(division.division_leaves, of_one=2.0)),
-    "precise_instructions": Subject(_weighted(precise_math.precise_instructions)),
-    "power_instructions": Subject(_weighted(power_instructions)),
+    "precise_instructions": Subject(_weighted(math_functions.precise_instructions)),
+    "power_instructions": Subject(_weighted(math_functions.power_instructions)),
     "neighbouring_fields": Subject(_neighbouring_fields, ("wide",)),
     "innermost_loops": Subject(_innermost_loops, ("instructions",), is_loop=True),
     "load_batches": Subject(_load_batches, ("loads", "bytes")),
@@ -230,7 +226,7 @@ SUBJECTS: Mapping[str, Subject] = {
     "float_coordinates": Subject(_weighted(float_coordinates)),
     "indexed_constants": Subject(_weighted(instruction_mix.indexed_constants)),
     "masks_to_24_bits": Subject(_weighted(instruction_mix.masks_to_24_bits)),
-    "swap_loops": Subject(_weighted(compare_and_swap.swap_loops)),
+    "swap_loops": Subject(_weighted(memory_patterns.swap_loops)),
     "shared_updates": Subject(_shared_updates),
     "loads_apart": Subject(_apart(is_global_load), ("least",)),
     "stores_apart": Subject(_apart(is_global_store), ("least",)),

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ncuview.sass.code import Code
-from ncuview.sass.columns import Weights, of_class
+from ncuview.sass.code import Code, Weights, of_class
 from ncuview.sass.opcode_classes import Class
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """Determine from the syntax tree whether an expression is computed as integer, float or double, or unknown (``Kind``).
 
 ``Arithmetic.kind`` takes a tree-sitter node of one function, and applies C++'s conversions to its parts.
+``own_functions`` lists the functions that an arithmetic patch may edit.
 """
 
 from __future__ import annotations
@@ -13,7 +14,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ncuview.patch.constants import file_constant, integer
-from ncuview.patch.program import Declared, Program, bare, child, function_declarator, meaningful, operator
+from ncuview.patch.program import (
+    Declared,
+    Kernel,
+    Program,
+    above,
+    bare,
+    child,
+    function_declarator,
+    meaningful,
+    operator,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -242,3 +253,31 @@ def of_type(name: str) -> Kind:
 def _joined(one: Kind, other: Kind) -> Kind:
     """The kind that C++ converts both operands to."""
     return one if one.value >= other.value else other
+
+
+def own_functions(kernel: Kernel) -> list[Node]:
+    """The kernel, and the device functions of its file that no other function calls, directly or through each other."""
+    program = kernel.program
+    own: dict[str, Node] = {kernel.name: kernel.definition}
+    grown = True
+    while grown:
+        grown = False
+        for name, definitions in program.functions.items():
+            if name in own or len(definitions) != 1 or definitions[0].has_error or program.in_macros(name):
+                continue
+            (definition,) = definitions
+            head = function_declarator(definition)
+            device = any(
+                part.type == "__device__" or program.text(part) == "__device__" for part in definition.children
+            )
+            host = any(program.text(part) == "__host__" for part in definition.children)
+            uses = [node for node in program.named(name) if head is None or node != child(head, "declarator")]
+            users = {_function_around(node) for node in uses}
+            if device and not host and uses and users <= {each.start_byte for each in own.values()}:
+                own[name] = definition
+                grown = True
+    return list(own.values())
+
+
+def _function_around(node: Node) -> int:
+    return next((each.start_byte for each in above(node) if each.type == "function_definition"), -1)

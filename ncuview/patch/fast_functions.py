@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ncuview.patch.arithmetic import Arithmetic, Kind
+from ncuview.patch.arithmetic import Arithmetic, Kind, own_functions
 from ncuview.patch.patch import Change, Refused, Replacement
 from ncuview.patch.program import Kernel, bare, child, meaningful, on_lines, operator, within
-from ncuview.patch.scope import own_functions
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ncuview.patch.arithmetic import DOUBLE, MATH, Arithmetic, Kind, of_type
+from ncuview.patch.arithmetic import DOUBLE, MATH, Arithmetic, Kind, of_type, own_functions
 from ncuview.patch.constants import integer
 from ncuview.patch.patch import Change, Refused, Replacement
 from ncuview.patch.program import Kernel, bare, child, line_of, meaningful, within
-from ncuview.patch.scope import own_functions
 
 if TYPE_CHECKING:
     from tree_sitter import Node

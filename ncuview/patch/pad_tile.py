@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ncuview.patch.constants import constant, integer
+from ncuview.patch.constants import check_known_names, constant, integer
 from ncuview.patch.indices import depends, varying
-from ncuview.patch.names import check_known_names
 from ncuview.patch.patch import Change, Refused, Replacement
 from ncuview.patch.program import Declared, Kernel, bare, child, line_of, meaningful, on_lines, operator
 

@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from ncuview.patch.constants import check_known_names
 from ncuview.patch.indices import Stride, depends, stride_of, varying
 from ncuview.patch.launches import block_of
-from ncuview.patch.names import check_known_names
 from ncuview.patch.patch import Change, Refused, Replacement
 from ncuview.patch.program import Kernel, above, bare, child, line_of, meaningful, on_lines, takes_values, within
 

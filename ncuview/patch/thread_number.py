@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ncuview.patch.names import check_known_names
+from ncuview.patch.constants import check_known_names
 from ncuview.patch.patch import Refused
 from ncuview.patch.program import Kernel, bare, child, line_of, meaningful, operator, takes_values, within
 

@@ -58,7 +58,7 @@ def require_complete(profile: Profile) -> Profile:
 
 def with_source_edits(diagnosis: Diagnosis, folders: Sequence[Path]) -> Diagnosis:
     """The diagnosis with its first advice as edits of the user's source, where the source is on this machine."""
-    from ncuview.patch.advice import with_edits
+    from ncuview.patch import with_edits
 
     return with_edits(diagnosis, folders)
 
@@ -141,7 +141,7 @@ def examine_program(
     )
     from ncuview.engine.rank import diagnose as rank
     from ncuview.engine.rule_file import load_rules
-    from ncuview.profiling.missing_metrics import without_values
+    from ncuview.profiling.ncu_failures import without_values
 
     judged = rank(found, load_rules() if rules is None else rules, "live")
     diagnosis = with_source_edits(judged, options.source_folders if options else ())

@@ -33,7 +33,7 @@ _NEEDED_LATER = (
     "ncuview.reader.frames",
     "ncuview.reader.reader",
     "ncuview.engine.rank",
-    "ncuview.patch.advice",
+    "ncuview.patch",
     "ncuview.render.terminal",
 )
 """Modules that read, judge and show a report, with pandas and everything else that they import."""

@@ -22,9 +22,8 @@ from ncuview.pipeline.profiled import profile_program
 from ncuview.profiling.callable import program_of
 from ncuview.profiling.machine import find_ncu
 from ncuview.profiling.ncu import ncu_command
-from ncuview.profiling.one_pass import sampling_metrics
 from ncuview.profiling.options import NcuOptions
-from ncuview.profiling.passes import Forecast, forecast
+from ncuview.profiling.passes import Forecast, forecast, sampling_metrics
 from ncuview.profiling.sampling import (
     Sample,
     configurations_of,

@@ -32,9 +32,9 @@ from ncuview.profiling.ncu import NcuRun, absolute_program, classify, ncu_comman
 from ncuview.profiling.ncu_failures import Note, failure, note, remarks
 from ncuview.profiling.ncu_output import Progress
 from ncuview.profiling.options import ClockControl, NcuOptions
+from ncuview.profiling.passes import SmallerPlan, smaller_plans
 from ncuview.profiling.privileges import invoking_user
-from ncuview.profiling.smaller_plan import SmallerPlan, smaller_plans
-from ncuview.profiling.stall_watchdog import NO_PROGRESS_S
+from ncuview.profiling.runner import NO_PROGRESS_S
 
 _REPORT_WRITTEN = re.compile(r"==PROF== Report: (\S.*\.ncu-repz?)\s*$", re.MULTILINE)
 _DEATHS = frozenset({"NCU-CRASH", "NCU-OOM"})

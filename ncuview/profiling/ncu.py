@@ -22,8 +22,7 @@ from ncuview.profiling.ncu_failures import SAVES_TO_THE_HOST, Found, errors_amon
 from ncuview.profiling.ncu_output import Progress, ProgressReader, Transcript, plain_lines
 from ncuview.profiling.options import ClockControl, NcuOptions, ReplayMode
 from ncuview.profiling.privileges import variables_for_ncu
-from ncuview.profiling.runner import supervise
-from ncuview.profiling.stall_watchdog import NO_PROGRESS_S, Overdue, Watch
+from ncuview.profiling.runner import NO_PROGRESS_S, Overdue, Watch, supervise
 
 # Without this, ncu copies its rules into the home folder and runs every Python file in it.
 _ENVIRONMENT = {"NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT": "1"}

@@ -1,6 +1,8 @@
 """Match the lines of ncu's log against the catalogue of known failures (``ncu_failures.toml``): id, reason and fix.
 
 ``remarks`` selects ncu's own lines from a log, ``first_match`` finds their ``Failure``; a ``Note`` is only shown.
+``without_values`` is the error for requested metrics that a ``Profile`` misses: ncu leaves out those that it does not
+know, and exits with 0.
 """
 
 from __future__ import annotations
@@ -11,12 +13,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ncuview.base import errors
 from ncuview.base.errors import NcuviewError
 from ncuview.profiling.ncu_output import plain_lines
 
+if TYPE_CHECKING:
+    from ncuview.records.profile import Profile
+
+
+_METRICS_TO_NAME = 5
 _FILE = Path(__file__).with_name("ncu_failures.toml")
 
 Kind = Literal["cause", "symptom", "ours", "note"]
@@ -110,3 +117,23 @@ def first_match(kinds: Sequence[Kind], lines: Sequence[str]) -> Found | None:
                     if match := re.search("|".join(each.texts), line):
                         return each, match
     return None
+
+
+def without_values(metrics: Iterable[str], profile: Profile) -> NcuviewError | None:
+    """The error that names requested metrics without a value in some launch; None where each has one in every launch.
+
+    Args:
+        metrics: Those that ncu was to collect.
+        profile: The launches of the reports.
+    """
+    of_each = {name: profile.metrics[name].notna().sum() if name in profile.metrics else 0 for name in metrics}
+    missing = [name for name, values in of_each.items() if values < len(profile.launches)]
+    if not missing:
+        return None
+    named = ", ".join(missing[:_METRICS_TO_NAME])
+    more = f" and {len(missing) - _METRICS_TO_NAME:,} more" if len(missing) > _METRICS_TO_NAME else ""
+    nowhere = sum(not of_each[name] for name in missing)
+    return failure("NCU-METRIC").as_error(
+        f"ncu left out requested metrics: {named}{more} "
+        f"({nowhere} of {len(missing)} in all launches); rules that need them are skipped"
+    )

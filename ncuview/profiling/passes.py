@@ -1,6 +1,7 @@
 """Forecast the cost of an ncu run from its metrics: bounds on the number of passes and on the seconds.
 
 ``passes_of`` counts passes from measured sets of metrics, ``forecast`` adds the times; neither runs ncu.
+``smaller_plans`` derives smaller lists of metrics, to retry with where profiling ends the program.
 
 Four collectors never share a pass: hardware counters, warp samples, counters of instructions, and instrumented code.
 How many passes hardware counters take depends on the chip. ``passes.toml`` holds measured sets, and two facts bound the
@@ -8,6 +9,8 @@ rest: a part of a set takes no more passes than the set, two sets together no mo
 ``benchmarks/passes.py`` measures further sets, which narrows the bounds.
 
 ncu saves and restores the memory that a kernel can reach around every pass, except where all metrics fit into one.
+This, the instrumented code, and the longer time of each launch can each end a program; each smaller plan leaves one
+more out.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ncuview.base.masking import masked_words
 
@@ -224,3 +227,68 @@ def _most(metrics: frozenset[str], table: Sequence[Measured]) -> tuple[int, froz
 
 def _counters(metrics: Iterable[str]) -> int:
     return len({metric.partition(".")[0] for metric in metrics})
+
+
+ONE_PASS = (
+    "gpu__time_duration.sum",
+    "sm__cycles_elapsed.max",
+    "dram__cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "dram__bytes_read.sum",
+    "dram__bytes_write.sum",
+    "lts__t_sectors.avg",
+    "lts__t_sectors.max",
+    "lts__t_sectors.sum",
+    "lts__t_sectors.avg.pct_of_peak_sustained_elapsed",
+    "lts__xbar2lts_cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed",
+    "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct",
+    "sm__inst_issued.avg.pct_of_peak_sustained_elapsed",
+    "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_elapsed",
+    "sm__maximum_warps_per_active_cycle_pct",
+    "sm__warps_active.avg.pct_of_peak_sustained_active",
+)
+"""The hardware counters, of those that rules read, that rule out most rules: on the recorded profiles they and the
+counters of instructions spare 82 of the 132 launches without advice a second run; all hardware counters, which take
+three passes, spare 95."""
+
+
+def sampling_metrics() -> list[str]:
+    """The metrics that give each launch's share of the time and how near it is to its peak, sorted.
+
+    They are chosen to fit one pass, so that ncu neither saves nor restores memory.
+    """
+    return sorted(ONE_PASS)
+
+
+TIME_ALONE = ("gpu__time_duration.sum",)
+"""The smallest plan: one pass, nothing saved, nothing instrumented. A program that dies even then fails by itself."""
+
+
+class SmallerPlan(NamedTuple):
+    """Fewer metrics, and what is left out, in words."""
+
+    metrics: tuple[str, ...]
+    without: str
+
+
+def smaller_plans(metrics: Sequence[str]) -> list[SmallerPlan]:
+    """Plans that are part of this one, the largest first; the last is time alone.
+
+    Args:
+        metrics: What the plan that killed the program collects.
+    """
+    plans = [
+        SmallerPlan(
+            tuple(name for name in metrics if collector_of(name) != "instrumented"), "counters of instrumented code"
+        ),
+        SmallerPlan(_part(metrics, sampling_metrics()), "all that does not fit into one pass"),
+        SmallerPlan(TIME_ALONE, "everything but the time of each launch"),
+    ]
+    smaller: dict[frozenset[str], SmallerPlan] = {}
+    for plan in plans:
+        smaller.setdefault(frozenset(plan.metrics), plan)
+    return [plan for chosen, plan in smaller.items() if chosen and chosen != frozenset(metrics)]
+
+
+def _part(metrics: Sequence[str], allowed: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in allowed if name in metrics)

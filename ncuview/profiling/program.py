@@ -18,10 +18,10 @@ from ncuview.profiling.ncu import NcuRun
 from ncuview.profiling.ncu_failures import failure
 from ncuview.profiling.ncu_output import Progress
 from ncuview.profiling.options import NcuOptions
-from ncuview.profiling.stall_watchdog import NO_PROGRESS_S
+from ncuview.profiling.passes import TIME_ALONE
+from ncuview.profiling.runner import NO_PROGRESS_S
 
 _KERNELS_TO_NAME = 20
-_CHEAPEST = ("gpu__time_duration.sum",)
 
 
 def python_script(script: Path, arguments: Sequence[str] = ()) -> list[str]:
@@ -62,7 +62,7 @@ def run_program(
             name are ncu's. None leaves the reports in ``folder``. A file under its name is always complete.
         timeout_s: How long the program may take under ncu, in seconds.
         no_progress_s: How long ncu may profile one launch, or the program print and launch nothing, without progress;
-            None for ``profiling.stall_watchdog.NO_PROGRESS_S``.
+            None for ``profiling.runner.NO_PROGRESS_S``.
         progress: Called for every kernel that ncu starts and finishes.
         meanwhile: Called once ncu has been started, for each attempt.
 
@@ -109,7 +109,7 @@ def _kernels_launched(job: Job, folder: Path) -> tuple[str, ...]:
     names: dict[str, None] = {}
     everything = replace(
         job,
-        metrics=_CHEAPEST,
+        metrics=TIME_ALONE,
         options=NcuOptions(launch_count=_KERNELS_TO_NAME, kill=True),
         progress=lambda news: names.setdefault(news.kernel),
     )

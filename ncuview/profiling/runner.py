@@ -1,6 +1,7 @@
 """Run a profiler below the guard process ``reaper.py``, pass on its output as it comes, and stop it when overdue.
 
 ``supervise`` takes the command line and listeners, and returns ``Ended``: exit status, and why it was stopped.
+``Watch`` tracks a run's time: ``overdue`` once it exceeds its limit or shows no progress for too long.
 """
 
 from __future__ import annotations
@@ -16,10 +17,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 from ncuview.base.log import LOG, log_command
-from ncuview.profiling.stall_watchdog import Overdue
 
 # A profiler that is asked to stop ends its program and frees the clocks; killed, it leaves both as they are.
 _REQUESTS = ((signal.SIGINT, 10.0), (signal.SIGTERM, 8.0))
@@ -30,6 +30,41 @@ _LARGEST_PIPE = 1 << 20
 _GUARD = Path(__file__).with_name("reaper.py")
 
 _Listener = Callable[[bytes], object]
+
+NO_PROGRESS_S = 1800.0
+"""The default for how long a run may show no progress: fifteen times the limit of a launch of the catalogue
+(``live.SECONDS_PER_LAUNCH``), and less than the hour after which pipelines often end a job without output."""
+
+Overdue = Literal["", "time", "silence"]
+"""Not overdue, over the total time, or without progress for too long."""
+
+
+class Watch:
+    """The time of one run, from the construction of this object."""
+
+    def __init__(self, timeout_s: float, no_progress_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._started = clock()
+        self._moved = self._started
+        self._timeout_s = timeout_s
+        self._no_progress_s = no_progress_s
+
+    def progressed(self) -> None:
+        """Note progress."""
+        self._moved = self._clock()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Since the run began."""
+        return self._clock() - self._started
+
+    @property
+    def overdue(self) -> Overdue:
+        """Whether the run must be stopped, and why."""
+        now = self._clock()
+        if now - self._started >= self._timeout_s:
+            return "time"
+        return "silence" if now - self._moved >= self._no_progress_s else ""
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,12 @@ from ncuview.base.system import usable_processors
 from ncuview.reader.child import Children, PrestartedChildren, Shard
 from ncuview.reader.columns import Reading
 from ncuview.reader.csv_export import read_csv
-from ncuview.reader.damage import Damage
 from ncuview.reader.framing import LaunchHeader
 from ncuview.reader.kernel_filter import check_kernel_filter
 from ncuview.reader.outliners import Outliners
 from ncuview.reader.precheck import CORRUPT, PROFILE_AGAIN
 from ncuview.reader.readable_part import Approved, approve
-from ncuview.reader.recover import Salvaged, salvage
+from ncuview.reader.recover import Damage, Salvaged, salvage
 from ncuview.reader.sandbox import MISSING
 from ncuview.reader.snapshot import Snapshot
 from ncuview.records.failure import Failure

@@ -16,11 +16,11 @@ A ``Code`` stores the results of the analyses of it::
 
 The modules build on one another in this order:
 
-- ``isa``, ``instruction``, ``decode``, ``code``: the opcode table and decoded instructions.
-- ``opcode_classes``, ``columns``, ``loads``, ``operands``: kinds of instructions and operands.
-- ``cfg``, ``solver``, ``control_dependence``, ``dataflow``: blocks, loops, chains, and ``propagate`` for analyses.
-- ``index_dependence``, ``provenance``, ``slices``, ``affine``, ``address``, ``loops``: what values and addresses are.
-- ``load_batches``, ``load_indices``, ``loaded_values``, ``repeated_passes``, ``instruction_mix``, ``idioms``: counts.
+- ``isa``, ``instruction``, ``decode``: the opcode table and decoded instructions.
+- ``opcode_classes``, ``code``: kinds of instructions, and columns of a code.
+- ``cfg``, ``control_dependence``, ``dataflow``: blocks, loops, the solver, chains, and ``propagate`` for analyses.
+- ``index_dependence``, ``provenance``, ``slices``, ``affine``, ``address``: what values and addresses are.
+- ``loaded_values``, ``global_loads``, ``repeated_passes``, ``instruction_mix``, ``idioms``: counts.
 
 Positions number the instructions of a code from 0. Functions that return ``Weights`` give one float64 per instruction.
 """

@@ -14,8 +14,7 @@ import numpy as np
 
 from ncuview.sass.affine import add, affine_addresses, multiply, number, signed
 from ncuview.sass.cfg import Loop, control_flow, dominates, forward_order, immediate_dominators, innermost_loop
-from ncuview.sass.code import Code, analysis
-from ncuview.sass.columns import Weights, positions_of, weights_at
+from ncuview.sass.code import Code, Weights, analysis, positions_of, weights_at
 from ncuview.sass.dataflow import use_def
 from ncuview.sass.index_dependence import OTHER_THREADS, TID_X, TID_Y, TID_Z, index_dependence
 from ncuview.sass.instruction import Instruction

@@ -1,6 +1,7 @@
 """Build from ``Code`` the control-flow graph (``control_flow``): basic blocks, edges, calls; dominators and loops.
 
 ``loops`` and ``innermost_loop`` give ``Loop`` objects, ``immediate_dominators`` each block's nearest dominator.
+``solve`` is the worklist solver for data-flow equations: one equation per node of a graph -> their least solution.
 
 Edges stay within a function: a call continues with the instruction after it, and ``calls`` gives the function. BSYNC,
 BREAK and WARPSYNC only let threads wait for one another: execution falls through.
@@ -8,9 +9,11 @@ BREAK and WARPSYNC only let threads wait for one another: execution falls throug
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeVar
 
 from ncuview.sass.code import Code, analysis
 from ncuview.sass.instruction import Instruction
@@ -19,6 +22,7 @@ _JUMPS = frozenset({"BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU"})
 _EXITS = frozenset({"EXIT", "KILL"})
 _ENDS_BLOCK = _JUMPS | _EXITS | {"CALL", "RET"}
 
+Value = TypeVar("Value")
 Edges = tuple[tuple[int, ...], ...]
 
 
@@ -391,3 +395,36 @@ def _cycles(edges: Edges, blocks: frozenset[int], closed: frozenset[int]) -> lis
                     if len(members) > 1 or block in inner[block]:
                         found.append(members)
     return found
+
+
+def solve(
+    equation: Callable[[int, Sequence[Value]], Value],
+    dependents: Sequence[Collection[int]],
+    start: Value,
+    order: Iterable[int],
+) -> list[Value]:
+    """Compute the least solution of one equation per node.
+
+    Args:
+        equation: The value of a node from the current values of all nodes. It must be monotone over a lattice of finite
+            height, or the solver does not end.
+        dependents: For each node those whose equations read its value.
+        start: The least value, which all nodes have at first.
+        order: The nodes to compute, first to last; others keep ``start`` until a node that they read changes.
+    """
+    values = [start] * len(dependents)
+    waiting = deque(order)
+    queued = bytearray(len(dependents))
+    for node in waiting:
+        queued[node] = 1
+    while waiting:
+        node = waiting.popleft()
+        queued[node] = 0
+        value = equation(node, values)
+        if value != values[node]:
+            values[node] = value
+            for dependent in dependents[node]:
+                if not queued[dependent]:
+                    queued[dependent] = 1
+                    waiting.append(dependent)
+    return values

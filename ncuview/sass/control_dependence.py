@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ncuview.sass.cfg import control_flow, immediate_post_dominators, reverse_postorder
+from ncuview.sass.cfg import control_flow, immediate_post_dominators, reverse_postorder, solve
 from ncuview.sass.code import Code, analysis
-from ncuview.sass.solver import solve
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,10 +21,9 @@ from itertools import accumulate
 from operator import or_
 from typing import Generic, NamedTuple, TypeVar
 
-from ncuview.sass.cfg import ControlFlow, called, control_flow, reverse_postorder
+from ncuview.sass.cfg import ControlFlow, called, control_flow, reverse_postorder, solve
 from ncuview.sass.code import Code, analysis
 from ncuview.sass.instruction import Guard, Instruction
-from ncuview.sass.solver import solve
 
 Value = TypeVar("Value")
 Chains = tuple[Mapping[str, tuple[int, ...]], ...]

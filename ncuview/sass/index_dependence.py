@@ -17,12 +17,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ncuview.sass.cfg import called, control_flow, innermost_loop, loops
-from ncuview.sass.code import Code, analysis
-from ncuview.sass.columns import Weights, by_opcode, positions_of, weights_at
+from ncuview.sass.code import Code, Weights, analysis, by_opcode, positions_of, weights_at
 from ncuview.sass.control_dependence import decisions
 from ncuview.sass.dataflow import Chains, propagate, reads, use_def, with_functions
-from ncuview.sass.instruction import Instruction
-from ncuview.sass.loads import LANE_EXCHANGES, loaded_from
+from ncuview.sass.instruction import LANE_EXCHANGES, Instruction, loaded_from
 
 Axis = Literal["x", "y", "z"]
 

@@ -1,16 +1,52 @@
 """Dataclasses of one decoded SASS instruction: ``Instruction``, its ``Guard`` (predicate) and its ``Memory`` access.
 
 They hold opcode, operands, registers defined and used, address space, bytes per thread and jump target.
+``loaded_from`` gives the address space that an instruction's results come from, ``register`` the name in an operand's
+text: ``R4`` of ``-|R4|``.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 Space = Literal["global", "shared", "local", "generic", "constant", "texture", "surface", "distributed", "tensor"]
 _REGISTER_BYTES = 4
 Access = Literal["load", "store", "atomic", "reduction", "copy", "prefetch"]
+_REGISTER = re.compile(r"[-+~|!]*(?P<name>U?R\d+)(?:[.|]\S*)?$", re.ASCII)
+
+LOADS: dict[str, Space] = {
+    "LDG": "global",
+    "LDGMC": "global",
+    "ATOMG": "global",
+    "LD": "generic",
+    "ATOM": "generic",
+    "LDS": "shared",
+    "LDSM": "shared",
+    "ATOMS": "shared",
+    "LDL": "local",
+    "LDC": "constant",
+    "ULDC": "constant",
+    "LDCU": "constant",
+    "TEX": "texture",
+    "TEXS": "texture",
+    "TLD": "texture",
+    "TLD4": "texture",
+    "TLD4S": "texture",
+    "TLDS": "texture",
+    "TMML": "texture",
+    "TXD": "texture",
+    "TXQ": "texture",
+    "SULD": "surface",
+    "SUATOM": "surface",
+    "LDTM": "tensor",
+}
+"""The base opcodes whose results come from memory, atomics with a result too; from Volta to Blackwell."""
+
+LANE_EXCHANGES = frozenset({"SHFL", "MATCH", "REDUX", "CREDUX"})
+"""The base opcodes whose results come from other lanes of the warp, without votes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +107,15 @@ class Instruction:
     uses: frozenset[str]
     memory: Memory | None
     target: int | None
+
+
+@lru_cache(maxsize=1 << 14)
+def register(operand: str) -> str:
+    """The register that an operand is, of a group the first: ``R4`` of ``-|R4|``; empty where it is none."""
+    found = _REGISTER.match(operand)
+    return found["name"] if found else ""
+
+
+def loaded_from(each: Instruction) -> Space | None:
+    """The address space that an instruction's results come from; None where they do not come from memory."""
+    return LOADS.get(each.base_opcode)

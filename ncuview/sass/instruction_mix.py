@@ -15,8 +15,7 @@ import numpy as np
 
 from ncuview.sass import opcode_classes
 from ncuview.sass.cfg import control_flow, loops, reverse_postorder
-from ncuview.sass.code import Code, analysis
-from ncuview.sass.columns import Weights, by_opcode, count_of, of_class, positions_of, weights_at
+from ncuview.sass.code import Code, Weights, analysis, by_opcode, count_of, of_class, positions_of, weights_at
 from ncuview.sass.instruction import Instruction
 
 _COMPUTED_CONSTANT = re.compile(r"\bc\[0x[0-9a-f]+\]\[UR\d")

@@ -12,8 +12,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from ncuview.sass.code import Code, analysis
-from ncuview.sass.columns import Weights, positions_of, weights_at
+from ncuview.sass.code import Code, Weights, analysis, positions_of, weights_at
 from ncuview.sass.dataflow import propagate, use_def
 from ncuview.sass.instruction import Instruction
 from ncuview.sass.opcode_classes import is_double_arithmetic, is_global_load, is_global_store

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ncuview.sass import isa
-from ncuview.sass.instruction import Instruction
-from ncuview.sass.loads import LANE_EXCHANGES
+from ncuview.sass.instruction import LANE_EXCHANGES, Instruction
 
 Class = Callable[[Instruction], bool]
 """Whether an instruction is of a class."""

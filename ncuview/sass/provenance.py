@@ -15,11 +15,9 @@ from operator import or_
 from typing import NamedTuple
 
 from ncuview.sass.cfg import called, innermost_loop
-from ncuview.sass.code import Code, analysis
-from ncuview.sass.columns import Weights, by_opcode, positions_of, weights_at
+from ncuview.sass.code import Code, Weights, analysis, by_opcode, positions_of, weights_at
 from ncuview.sass.dataflow import propagate, reads, with_functions
-from ncuview.sass.instruction import Instruction
-from ncuview.sass.loads import loaded_from
+from ncuview.sass.instruction import Instruction, loaded_from
 
 LOADED, ARGUMENT, CONSTANT, CONVERTED = (1 << bit for bit in range(4))
 """Where a value comes from; sets of them are integers. Constant bank 0 holds the arguments and the launch's

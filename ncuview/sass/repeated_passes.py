@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from ncuview.sass.cfg import Loop, innermost_loop
 from ncuview.sass.code import Code
-from ncuview.sass.load_indices import pointer_arguments
-from ncuview.sass.loops import has_fixed_address
+from ncuview.sass.global_loads import has_fixed_address, pointer_arguments
 from ncuview.sass.opcode_classes import Class, is_global_load, is_global_store
 
 Mask = NDArray[np.bool_]

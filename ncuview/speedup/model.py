@@ -26,7 +26,7 @@ import numpy as np
 
 from ncuview.metrics.units import BLOCKS, DRAM_BYTES, UNITS, Unit
 from ncuview.reader.validity import MOST_OF_PEAK
-from ncuview.sass.columns import of_class
+from ncuview.sass.code import of_class
 from ncuview.speedup.attainable import bounds_of, of_gpu
 from ncuview.speedup.effects import ADDED, by_unit
 

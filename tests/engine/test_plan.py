@@ -14,8 +14,7 @@ from ncuview.engine.rule_file import Rule, load_rules
 from ncuview.engine.shipped_plan import shipped_plan
 from ncuview.metrics.quantities import QUANTITIES
 from ncuview.metrics.units import UNITS
-from ncuview.profiling.one_pass import sampling_metrics
-from ncuview.profiling.passes import collector_of
+from ncuview.profiling.passes import collector_of, sampling_metrics
 from ncuview.records.diagnosis import Finding, LaunchDiagnosis
 from tests.profiles import recorded_diagnosis, recorded_profile
 from tests.together import together

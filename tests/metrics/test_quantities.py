@@ -15,7 +15,7 @@ from ncuview.metrics.names import STALL_REASONS
 from ncuview.metrics.quantities import QUANTITIES
 from ncuview.metrics.quantities.stalls import SAMPLED
 from ncuview.sass.code import Code
-from ncuview.sass.load_batches import load_batches
+from ncuview.sass.global_loads import load_batches
 from tests.builders import STALL, WARPS, Instruction, Launch, load, make_profile, shared_load, store
 from tests.together import together
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.base.test_masking import LONG, check_masked
-from tests.profiling.test_failure_catalogue import CATALOGUE, IDS, Case, check_failure
+from tests.profiling.failure_cases import CATALOGUE, IDS, Case
+from tests.profiling.test_failure_catalogue import check_failure
 from tests.profiling.test_ncu import FakeNcu
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from ncuview.api import load_rules, read
 from ncuview.engine.rank import diagnose
-from ncuview.patch.advice import with_edits
+from ncuview.patch import with_edits
 from ncuview.records.diagnosis import LaunchDiagnosis, SourceEdit
 
 pytestmark = pytest.mark.validation

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tests.profiling.test_machine import Machine
 from tests.reader.builder import report as made_report
+
+if TYPE_CHECKING:
+    import pytest
 
 FAKE_NCU = Path(__file__).with_name("fake_ncu.py")
 AS_NCU = f"exec '{sys.executable}' -I -S '{FAKE_NCU}' \"$@\""
@@ -27,6 +32,14 @@ BROKEN_OFF = (
 )
 NOTHING = "==WARNING== No kernels were profiled.\n"
 BACKING_UP = "==WARNING== Backing up device memory in system memory. Kernel replay might be slow.\n"
+
+METRICS = ["sm__cycles_active.avg"]
+PROGRAM = [sys.executable, "--its-own", "-k", "flags"]
+SECOND = '==PROF== Profiling "void scale<float>(float *)" - 1: 0%....50%....100% - 1 pass\n'
+
+Profile = Callable[..., tuple[Path, ...]]
+
+"""The fixture ``profile``."""
 
 
 def returned(code: int) -> str:
@@ -50,3 +63,12 @@ def arrange(file: Path, *, launches: int | None = None, data: bytes | None = Non
     content.write_bytes(data)
     file.write_text(json.dumps({"content": str(content), **scenario}))
     return {"FAKE_NCU": str(file)}
+
+
+def play(here: Machine, monkeypatch: pytest.MonkeyPatch, **scenario: Any) -> None:
+    variables = arrange(here.root / "scenario.json", words=str(here.root / "words"), **scenario)
+    monkeypatch.setenv("FAKE_NCU", variables["FAKE_NCU"])
+
+
+def words_of(here: Machine) -> list[list[str]]:
+    return [json.loads(line) for line in (here.root / "words").read_text().splitlines()]

@@ -24,7 +24,7 @@ from ncuview.profiling.ncu import NcuRun, classify, ncu_command, run_ncu
 from ncuview.profiling.ncu_output import Progress, ProgressReader
 from ncuview.profiling.options import ClockControl, NcuOptions
 from ncuview.profiling.reaper import descendants
-from ncuview.profiling.stall_watchdog import Watch
+from ncuview.profiling.runner import Watch
 from tests.profiling.played import AS_NCU, BEGUN, CLOCKS, CONNECTED, DONE, arrange
 
 PATIENCE_S = 60.0

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from ncuview.profiling.ncu_output import ProgressReader, plain_lines
-from ncuview.profiling.stall_watchdog import Overdue, Watch
+from ncuview.profiling.runner import Overdue, Watch
 from tests.profiling.played import BEGUN, CONNECTED, DONE
 
 

@@ -1,7 +1,8 @@
-"""Where NVIDIA's reader fails, all that it can read is read, and the rest is named."""
+"""Where NVIDIA's reader fails, all that it can read is read, and the rest is named, in text too."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 import pytest
@@ -12,7 +13,7 @@ from ncuview.reader import recover as module
 from ncuview.reader.child import Answer, Failure, Shard
 from ncuview.reader.columns import LaunchColumns, Reading
 from ncuview.reader.framing import LaunchHeader
-from ncuview.reader.recover import Salvaged, salvage
+from ncuview.reader.recover import Damage, Salvaged, salvage
 from ncuview.reader.snapshot import Snapshot
 
 CRASHED = "crashed NVIDIA's reader (signal 11)"
@@ -136,3 +137,51 @@ def test_where_failing_takes_long_it_is_given_up_sooner(report: Snapshot, monkey
     found = salvage(shard_of(report, 6), reader)
     assert len(reader.asked) == 2
     assert found.lost == dict.fromkeys(range(6), f"launch 2 {CRASHED}")
+
+
+def damage(results: int, announced: int | None, lost: set[int], without_code: set[int], *reasons: str) -> str:
+    return str(Damage(results, announced, lost, without_code, reasons))
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (damage(9, 9, {7, 8}, set(), "why"), "launches 0 to 6 of 9 were read; why"),
+        (damage(9, 9, {4}, set(), "why"), "launches 0 to 3 and 5 to 8 of 9 were read; why"),
+        (damage(7, 7, {1, 3, 5}, set(), "why"), "launches 0, 2, 4 and 6 of 7 were read; why"),
+        (damage(2, 2, {0}, set(), "why"), "launch 1 of 2 was read; why"),
+        (damage(7, None, set(), set(), "cut"), "launches 0 to 6 were read; cut"),
+        (damage(2_000, 2_000, set(range(0, 2_000, 2)), set(), "why"), "1,000 launches of 2,000 were read; why"),
+        (
+            damage(3, 3, set(), {0, 1, 2}, "why"),
+            "launches 0 to 2 of 3 were read, launches 0 to 2 were read without sources and machine code; why",
+        ),
+    ],
+)
+def test_launches_are_named_as_people_do(said: str, expected: str) -> None:
+    assert said == expected
+
+
+def test_a_reason_is_given_once_and_only_the_first_few() -> None:
+    assert Damage(9, 9, {1}, (), ["a", "b", "a"]).why == "a; b"
+    assert Damage(9, 9, {1}, (), list("abcde")).why == "a; b; c; and 2 more"
+
+
+def test_a_report_that_may_be_intact_is_not_called_damaged() -> None:
+    made = Damage(9, 9, {1}, (), list("abcde"), may_be_intact=True)
+    assert made.why.endswith(
+        "and 2 more; the report is damaged, or this machine has too little memory or time to read it"
+    )
+
+
+@given(st.sets(st.integers(0, 12), min_size=1, max_size=12))
+def test_launches_that_were_read_and_lost_ones_are_never_confused(lost: set[int]) -> None:
+    said = damage(13, None, lost, set(), "why")
+    outcome, _, why = said.partition(" read; ")
+    assert why == "why"
+    runs = re.findall(r"(\d+)(?: to (\d+))?", outcome)
+    named = {launch for first, last in runs for launch in range(int(first), int(last or first) + 1)}
+    if outcome.startswith("launch"):
+        assert named == set(range(13)) - lost
+    else:
+        assert named == {13 - len(lost)}

@@ -1,5 +1,11 @@
-from ncuview.sass.code import Code, analysis
-from tests.sass.program import program
+"""Decoded code, the memory of analyses, and columns: each class is asked once for each kind of instruction."""
+
+from __future__ import annotations
+
+from ncuview.sass.code import Code, analysis, by_opcode, count_of, of_class, positions_of
+from ncuview.sass.opcode_classes import Class, is_global_load
+from tests.sass.program import code, program
+from tests.sass.test_opcode_classes import MEMBERS, STRANGERS
 
 
 def test_an_analysis_is_computed_once_for_each_object() -> None:
@@ -37,3 +43,23 @@ def test_positions_of_addresses() -> None:
 def test_opcodes_that_the_table_does_not_cover_are_counted() -> None:
     code = program("FROB.X R4, R5\nFADD R4, R5, R6\n@P0 FROB.X R4, R5\nEXIT")
     assert code.unknown_opcodes == {"FROB.X": 2}
+
+
+CODE = code(*(text for _, text in (*MEMBERS, *STRANGERS)), "LDG.E R4, desc[UR4][R2.64]", "LDG.E RZ, desc[UR4][R2.64]")
+CLASSES: set[Class] = {asked for asked, _ in (*MEMBERS, *STRANGERS)}
+
+
+def test_each_instruction_is_of_the_classes_that_it_says() -> None:
+    for asked in CLASSES:
+        want = [asked(each) for each in CODE.instructions]
+        assert of_class(CODE, asked).tolist() == want
+        assert count_of(CODE, asked).tolist() == want
+        assert list(positions_of(CODE, asked)) == [position for position, found in enumerate(want) if found]
+
+
+def test_loads_of_one_opcode_with_a_result_and_without_are_two_kinds() -> None:
+    assert of_class(CODE, is_global_load).tolist()[-2:] == [True, False]
+
+
+def test_a_weight_by_opcode() -> None:
+    assert by_opcode(CODE, len).tolist() == [len(each.opcode) for each in CODE.instructions]

@@ -8,19 +8,19 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.sass import address, index_dependence, instruction_mix, load_indices, loaded_values, loops, provenance
+from ncuview.sass import address, global_loads, index_dependence, instruction_mix, loaded_values, provenance
 from ncuview.sass.code import Code
 from ncuview.sass.decode import decode
-from ncuview.sass.idioms import compare_and_swap, division, pow, precise_math, shared_sums, spills  # noqa: A004
+from ncuview.sass.idioms import division, math_functions, memory_patterns
 from ncuview.sass.opcode_classes import is_local_access
-from tests.sass.counting import Of, code
+from tests.sass.program import Of, code
 from tests.sass.test_division import QUOTIENT, RECIPROCAL, SIGNED
 from tests.sass.test_instruction_mix import COPY_LOOP, COUNTED
-from tests.sass.test_precise_math import PRECISE
+from tests.sass.test_math_functions import PRECISE
 
 MODULES = (
-    *(address, index_dependence, instruction_mix, load_indices, loaded_values, loops, provenance),
-    *(compare_and_swap, division, pow, precise_math, shared_sums, spills),
+    *(address, global_loads, index_dependence, instruction_mix, loaded_values, provenance),
+    *(division, math_functions, memory_patterns),
 )
 HELPERS = {"by_opcode", "count_of", "loads_invariant_along", "saved_by_wider", "weights_at"}
 """What takes more than the code."""
@@ -33,7 +33,7 @@ COUNTS: tuple[Of, ...] = tuple(
 
 
 def test_all_counts_are_looked_at() -> None:
-    assert {instruction_mix.loop_iterations, division.repeated_divisions, shared_sums.shared_updates} <= set(COUNTS)
+    assert {instruction_mix.loop_iterations, division.repeated_divisions, memory_patterns.shared_updates} <= set(COUNTS)
 
 
 snippets = st.sampled_from(
@@ -75,7 +75,9 @@ def test_every_count_has_one_number_for_each_instruction(lines: list[str]) -> No
 @given(kernels)
 def test_local_memory_is_spills_and_arrays_and_nothing_else(lines: list[str]) -> None:
     local = [float(is_local_access(decode(line))) for line in lines]
-    assert (spills.spill_accesses(code(*lines)) + spills.local_array_accesses(code(*lines))).tolist() == local
+    assert (
+        memory_patterns.spill_accesses(code(*lines)) + memory_patterns.local_array_accesses(code(*lines))
+    ).tolist() == local
 
 
 @given(kernels, st.integers(1, 100))

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from ncuview.sass.idioms.division import division_instructions, division_leaves, repeated_divisions
-from tests.sass.counting import code, marked, weights
-from tests.sass.program import program, where
+from tests.sass.program import code, marked, program, weights, where
 
 RECIPROCAL = (
     "I2F.U32.RP R10, UR6",

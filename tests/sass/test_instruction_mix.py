@@ -20,8 +20,7 @@ from ncuview.sass.instruction_mix import (
     uniform_constants,
     uniform_multiply_adds,
 )
-from tests.sass.counting import Of, marked, weights
-from tests.sass.program import program
+from tests.sass.program import Of, marked, program, weights
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ncuview.sass.loaded_values import converted_loads, float_coordinates, kept_doubles
-from tests.sass.counting import marked, weights
+from tests.sass.program import marked, weights
 
 LOAD_AT_R6 = ("IMAD.WIDE R6, R6, 0x4, R2", "LDG.E R8, desc[UR4][R6.64]")
 

@@ -12,11 +12,8 @@ import numpy as np
 from ncuview.metrics.instruction_table import total, weighted
 from ncuview.metrics.registry import instruction_quantity, quantity
 from ncuview.sass import index_dependence, instruction_mix, loaded_values, opcode_classes, provenance
-from ncuview.sass.columns import of_class
-from ncuview.sass.idioms import compare_and_swap, division, precise_math, shared_sums, spills
-from ncuview.sass.idioms.pow import power_doubles as power_doubles_of
-from ncuview.sass.idioms.pow import power_instructions as power_instructions_of
-from ncuview.sass.idioms.pow import power_special as power_special_of
+from ncuview.sass.code import of_class
+from ncuview.sass.idioms import division, math_functions, memory_patterns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -131,37 +128,37 @@ def special_functions(code: Code, executions: Column) -> float:
 @instruction_quantity("inst")
 def precise_instructions(code: Code, executions: Column) -> float:
     """Instructions that precise functions take beyond their fast forms."""
-    return weighted(code, precise_math.precise_instructions, executions)
+    return weighted(code, math_functions.precise_instructions, executions)
 
 
 @instruction_quantity("inst")
 def precise_special(code: Code, executions: Column) -> float:
     """Instructions of the XU pipe that precise functions take beyond their fast forms."""
-    return weighted(code, precise_math.precise_special, executions)
+    return weighted(code, math_functions.precise_special, executions)
 
 
 @instruction_quantity("inst")
 def denormal_scaling(code: Code, executions: Column) -> float:
     """Instructions that scale denormal numbers around special functions."""
-    return weighted(code, precise_math.denormal_scaling, executions)
+    return weighted(code, math_functions.denormal_scaling, executions)
 
 
 @instruction_quantity("inst")
 def power_instructions(code: Code, executions: Column) -> float:
     """Instructions that powers take beyond the products or roots that could replace them."""
-    return weighted(code, power_instructions_of, executions)
+    return weighted(code, math_functions.power_instructions, executions)
 
 
 @instruction_quantity("inst")
 def power_special(code: Code, executions: Column) -> float:
     """Instructions of the XU pipe that replaceable powers take."""
-    return weighted(code, power_special_of, executions)
+    return weighted(code, math_functions.power_special, executions)
 
 
 @instruction_quantity("inst")
 def power_doubles(code: Code, executions: Column) -> float:
     """Instructions in double precision that replaceable powers take."""
-    return weighted(code, power_doubles_of, executions)
+    return weighted(code, math_functions.power_doubles, executions)
 
 
 @instruction_quantity("inst")
@@ -221,13 +218,13 @@ def uniform_multiply_adds(code: Code, executions: Column) -> float:
 @instruction_quantity("inst")
 def shared_pairs(code: Code, executions: Column) -> float:
     """Additions of two numbers from shared memory whose result is added or compared next."""
-    return weighted(code, shared_sums.shared_pairs, executions)
+    return weighted(code, memory_patterns.shared_pairs, executions)
 
 
 @instruction_quantity("inst")
 def shared_updates(code: Code, executions: Column) -> float:
     """Stores to shared memory that replace a value just loaded from there: sums in shared memory."""
-    return weighted(code, shared_sums.shared_updates, executions)
+    return weighted(code, memory_patterns.shared_updates, executions)
 
 
 @instruction_quantity("inst")
@@ -251,13 +248,13 @@ def masks_to_24_bits(code: Code, executions: Column) -> float:
 @instruction_quantity("inst")
 def spill_accesses(code: Code, executions: Column) -> float:
     """Accesses to local memory at a fixed place of the stack: spilled registers."""
-    return weighted(code, spills.spill_accesses, executions)
+    return weighted(code, memory_patterns.spill_accesses, executions)
 
 
 @instruction_quantity("inst")
 def local_array_accesses(code: Code, executions: Column) -> float:
     """Accesses to local memory at a computed address: arrays whose index the compiler does not know."""
-    return weighted(code, spills.local_array_accesses, executions)
+    return weighted(code, memory_patterns.local_array_accesses, executions)
 
 
 @instruction_quantity("inst")
@@ -275,7 +272,7 @@ def uniform_constants(code: Code, executions: Column) -> float:
 @instruction_quantity("inst")
 def swap_loops(code: Code, executions: Column) -> float:
     """Compare-and-swaps in global memory that a loop repeats until no other thread interferes."""
-    return weighted(code, compare_and_swap.swap_loops, executions)
+    return weighted(code, memory_patterns.swap_loops, executions)
 
 
 @quantity("share")

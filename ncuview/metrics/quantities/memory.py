@@ -11,10 +11,10 @@ import numpy as np
 
 from ncuview.metrics.instruction_table import total, weighted
 from ncuview.metrics.registry import instruction_quantity, quantity
-from ncuview.sass import address, instruction_mix, load_indices, loaded_values, loops, opcode_classes
-from ncuview.sass.columns import of_class
+from ncuview.sass import address, global_loads, instruction_mix, loaded_values, opcode_classes
+from ncuview.sass.code import of_class
+from ncuview.sass.global_loads import load_batches
 from ncuview.sass.index_dependence import loads_invariant_along
-from ncuview.sass.load_batches import load_batches
 from ncuview.sass.repeated_passes import fusible_pass_loads as fusible_pass_loads_of
 from ncuview.sass.repeated_passes import repeated_pass_loads as repeated_pass_loads_of
 
@@ -195,13 +195,13 @@ def half_warp_loads(code: Code, executions: Column, active_threads: Column) -> f
 @instruction_quantity("inst")
 def gathered_loads(code: Code, executions: Column) -> float:
     """Global loads whose address comes from another load's value."""
-    return weighted(code, load_indices.gathered_loads, executions)
+    return weighted(code, global_loads.gathered_loads, executions)
 
 
 @instruction_quantity("inst")
 def regathered_loads(code: Code, executions: Column) -> float:
     """Gathered loads whose index an earlier load used: another field of the same record."""
-    return weighted(code, load_indices.regathered_loads, executions)
+    return weighted(code, global_loads.regathered_loads, executions)
 
 
 @instruction_quantity("inst")
@@ -219,19 +219,19 @@ def window_loads(code: Code, executions: Column) -> float:
 @instruction_quantity("inst")
 def chased_loads(code: Code, executions: Column) -> float:
     """Global loads whose address depends on earlier loads, or on the same load an iteration before."""
-    return weighted(code, loops.chased_loads, executions)
+    return weighted(code, global_loads.chased_loads, executions)
 
 
 @instruction_quantity("inst")
 def reloads(code: Code, executions: Column) -> float:
     """Global loads in a loop that stores, from an address that the loop does not change."""
-    return weighted(code, loops.reloads, executions)
+    return weighted(code, global_loads.reloads, executions)
 
 
 @instruction_quantity("inst")
 def uniform_loads(code: Code, executions: Column) -> float:
     """Global loads from a thread-invariant address, except reloads that a store in the loop forces."""
-    return weighted(code, loops.uniform_loads, executions)
+    return weighted(code, global_loads.uniform_loads, executions)
 
 
 @instruction_quantity("inst")

@@ -15,12 +15,10 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
 from ncuview.sass.cfg import control_flow, immediate_dominators, innermost_loop
-from ncuview.sass.code import Code, analysis
-from ncuview.sass.columns import Weights, positions_of, weights_at
+from ncuview.sass.code import Code, Weights, analysis, positions_of, weights_at
 from ncuview.sass.dataflow import last_touches, propagate, use_def
-from ncuview.sass.instruction import Instruction
-from ncuview.sass.loop_invariance import is_invariant
-from ncuview.sass.operands import register
+from ncuview.sass.instruction import Instruction, register
+from ncuview.sass.slices import is_invariant
 
 _QUOTIENT_STEPS, _RECIPROCAL_STEPS = 10.0, 7.0
 _STEPS_OF_64_BITS = 73.0

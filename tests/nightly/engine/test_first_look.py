@@ -18,7 +18,7 @@ from ncuview.base.paths import shipped
 from ncuview.engine.first_look import LEAST_SAVING, SecondLook, joined, second_look
 from ncuview.engine.plan import first_look_metrics, metrics_for
 from ncuview.engine.rank import diagnose
-from ncuview.profiling.one_pass import sampling_metrics
+from ncuview.profiling.passes import sampling_metrics
 from ncuview.reader.host_times import with_host_times_of
 from ncuview.records.diagnosis import Diagnosis, Finding, Passed, Skipped
 from ncuview.records.profile import Profile

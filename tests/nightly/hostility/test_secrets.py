@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from ncuview.base.masking import MASK, masked, masked_words
 from ncuview.reader.precheck import read_report
 from ncuview.render.outputs import FORMATS
-from tests.profiling.played import AS_NCU, BEGUN, CONNECTED, DONE
+from tests.profiling.played import AS_NCU, BEGUN, CONNECTED, DONE, play
 from tests.profiling.test_machine import Machine, gpu
-from tests.profiling.test_program import play
 from tests.test_cli import RECORDED, Ended
 
 ARGUMENT, VARIABLE, FOLDER, HOME = "CANARYarg1", "CANARYenv2", "CANARYcwd3", "CANARYhome4"

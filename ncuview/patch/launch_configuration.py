@@ -1,7 +1,9 @@
-"""Make the patch that changes a kernel's launches to blocks of 256 threads, and the grids to match.
+"""Make the patches of a kernel's launch configuration: blocks of 256 threads, or relaxed ``__launch_bounds__``.
 
 ``block_size`` takes a ``Kernel``, returns a ``Change``, and raises ``Refused`` if the code depends on the block size.
 The thread's global index is the one use of the block size that is allowed.
+``launch_bounds`` lets the compiler use more registers per thread: no minimum of blocks, or the launches' block size as
+maximum.
 """
 
 from __future__ import annotations
@@ -11,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ncuview.patch.constants import constant, file_constant, integer
-from ncuview.patch.launches import Launch, initial_value, launches
+from ncuview.patch.launches import Launch, block_of, initial_value, launches
 from ncuview.patch.patch import Change, Refused, Replacement
-from ncuview.patch.program import Kernel, Program, above, bare, child, line_of, meaningful, operator
+from ncuview.patch.program import Kernel, Program, above, bare, child, line_of, meaningful, operator, within
 from ncuview.patch.thread_number import bound_of_threads
 
 if TYPE_CHECKING:
@@ -169,3 +171,37 @@ def _larger_bounds(kernel: Kernel) -> Iterator[Replacement]:
             raise Refused(f"__launch_bounds__ allows only {value} threads")
         if value < THREADS and threads.type == "number_literal":
             yield Replacement(threads.start_byte, threads.end_byte, str(THREADS))
+
+
+def launch_bounds(kernel: Kernel, lines: Sequence[int]) -> Change:
+    """Drop the minimum of blocks, which limits registers, or lower the maximum of threads to the launches' block size.
+
+    Args:
+        kernel: The kernel.
+        lines: Unused: registers are allocated to the complete kernel.
+
+    Raises:
+        Refused: Nothing in the source limits registers, or the blocks of the launches are not known.
+    """
+    del lines
+    bounds = _bounds(kernel)
+    threads, *further = meaningful(bounds)
+    if any(each.type == "comment" for each in within(bounds)):
+        raise Refused("__launch_bounds__ contains a comment")
+    if further:
+        cut = Replacement(threads.end_byte, further[-1].end_byte, "")
+        return Change("Let the compiler choose how many blocks fit", "", (cut,))
+    promised = constant(kernel.program, threads)
+    x, y, z = block_of(kernel)
+    if promised is None or promised <= x * y * z:
+        raise Refused(f"__launch_bounds__ already allows no more threads than the {x * y * z} of the launches")
+    lower = Replacement(threads.start_byte, threads.end_byte, str(x * y * z))
+    assumes = "no launch outside this file has larger blocks"
+    return Change(f"Limit blocks to {x * y * z} threads", assumes, (lower,))
+
+
+def _bounds(kernel: Kernel) -> Node:
+    found = [node for node in kernel.definition.children if node.type == "launch_bounds"]
+    if len(found) != 1 or not meaningful(found[0]):
+        raise Refused(f"no __launch_bounds__ of {kernel.name} limits its registers")
+    return found[0]

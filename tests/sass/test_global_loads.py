@@ -1,24 +1,24 @@
-"""Global loads in loops: unchanged addresses, reloads, and chains."""
+"""Global loads: unchanged addresses, reloads, chains, gathers, arguments of addresses, and batches in flight.
+
+More cases of batches are in tests/metrics/test_quantities.py.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from ncuview.sass.code import Code
-from ncuview.sass.loops import chased_loads, fixed_loads, reloads, uniform_loads
-from tests.sass.program import program, where
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-
-def marked(of: Callable[[Code], NDArray[np.float64]], *lines: str) -> list[int]:
-    return np.flatnonzero(of(program("\n".join(lines)))).tolist()
-
+from ncuview.sass.global_loads import (
+    chased_loads,
+    fixed_loads,
+    gathered_loads,
+    load_batches,
+    pointer_arguments,
+    regathered_loads,
+    reloads,
+    uniform_loads,
+)
+from tests.sass.program import code, marked, program, where
 
 LOAD = "LDG.E R4, desc[UR6][R2.64]"
 
@@ -190,3 +190,89 @@ def test_a_definition_under_the_guard_of_a_load_replaces_what_was_before() -> No
     assert marked(chased_loads, *hops, *fresh) == []
     other_guard = ("@P1 IMAD.WIDE R6, R5, 0x4, R20", "@P2 LDG.E R9, desc[UR4][R6.64]")
     assert marked(chased_loads, *hops, "@P0 IMAD.WIDE R6, R9, 0x4, R20", *other_guard) == [6]
+
+
+GATHER = (
+    "LDG.E R5, desc[UR4][R2.64]",
+    "IMAD.WIDE R6, R5, 0x4, R10",
+    "IMAD.WIDE R8, R5, 0x4, R12",
+    "LDG.E R14, desc[UR4][R6.64]",
+    "LDG.E R15, desc[UR4][R8.64]",
+)
+
+
+def test_a_load_through_a_loaded_index_is_a_gather_and_a_second_one_gathers_again() -> None:
+    assert marked(gathered_loads, *GATHER) == [3, 4]
+    assert marked(regathered_loads, *GATHER) == [4]
+
+
+def test_a_pointer_that_was_loaded_before_a_loop_is_no_index_in_it() -> None:
+    row = ("LDG.E R5, desc[UR4][R2.64]", "IMAD.WIDE R6, R5, 0x4, R10")
+    loop = ("LDG.E R14, desc[UR4][R6.64]", "IADD3 R6, R6, 0x4, RZ", "@P0 BRA 0x20", "EXIT")
+    assert marked(gathered_loads, *row, *loop) == []
+
+
+def test_an_index_that_a_hash_mixes_counts_across_a_loop() -> None:
+    row = ("LDG.E R5, desc[UR4][R2.64]", "LOP3.LUT R5, R5, 0xff, RZ, 0xc0, !PT", "IMAD.WIDE R6, R5, 0x4, R10")
+    loop = ("LDG.E R14, desc[UR4][R6.64]", "IADD3 R6, R6, 0x4, RZ", "@P0 BRA 0x30", "EXIT")
+    assert marked(gathered_loads, *row, *loop) == [3]
+
+
+def test_a_list_that_is_followed_is_no_gather_from_its_own_last_element() -> None:
+    assert marked(gathered_loads, "LDG.E.64 R2, desc[UR4][R2.64]", "@P0 BRA 0x0", "EXIT") == []
+
+
+def test_a_coefficient_that_a_library_function_chooses_by_a_loaded_number_is_no_gather() -> None:
+    table = ("LDG.E R3, desc[UR4][R8.64]", "LDC.64 R22, c[0x4][0x8]", "IMAD.WIDE R22, R3, 0x8, R22")
+    assert marked(gathered_loads, *table, "LDG.E.128.CONSTANT R4, desc[UR6][R22.64]") == []
+    assert marked(gathered_loads, *table, "LDG.E.128 R4, desc[UR6][R22.64]") == [3]
+
+
+def test_the_arguments_of_an_address_are_found_through_arithmetic_and_not_through_loads() -> None:
+    lines = (
+        "LDC.64 R2, c[0x0][0x210]",
+        "LDC R4, c[0x0][0x220]",
+        "IMAD.WIDE R6, R4, 0x4, R2",
+        "LDG.E R8, desc[UR4][R6.64]",
+        "LEA R10, P0, R8, c[0x0][0x228], 0x2",
+        "STG.E desc[UR4][R10.64], R8",
+        "STS [R10], R8",
+    )
+    assert pointer_arguments(code(*lines)) == {3: frozenset({"0x210"}), 5: frozenset({"0x228"})}
+
+
+@pytest.mark.parametrize(
+    ("modifiers", "size"),
+    [
+        ("", 4),
+        (".CONSTANT", 4),
+        (".U8", 1),
+        (".S8.CONSTANT", 1),
+        (".U16", 2),
+        (".S16.STRONG.SYS", 2),
+        (".LTC128B.U8.CONSTANT", 1),
+        (".64", 8),
+        (".64.CONSTANT", 8),
+        (".128.STRONG.GPU", 16),
+        (".LTC128B", 4),
+        (".LTC64B.64", 8),
+    ],
+)
+def test_a_load_brings_the_bytes_of_its_width(modifiers: str, size: int) -> None:
+    assert list(load_batches(code(f"LDG.E{modifiers} R4, desc[UR4][R2.64]"))) == [(0, max(size, 4))]
+
+
+def test_a_loop_unrolled_by_two_has_two_loads_in_flight() -> None:
+    lines = [
+        "LDG.E R5, desc[UR4][R2.64]",
+        "LDG.E R6, desc[UR4][R2.64+0x4]",
+        "FADD R7, R5, R6",
+        "LDG.E R5, desc[UR4][R2.64+0x8]",
+        "FADD R7, R7, R5",
+    ]
+    assert list(load_batches(code(*lines))) == [(0, 8), (3, 4)]
+
+
+def test_a_load_whose_register_is_overwritten_is_waited_for() -> None:
+    lines = ["LDG.E.128 R4, desc[UR4][R2.64]", "MOV R7, RZ", "LDG.E R8, desc[UR4][R2.64]", "FADD R4, R4, R8"]
+    assert list(load_batches(code(*lines))) == [(0, 16), (2, 4)]

@@ -1,11 +1,17 @@
-"""Sums over shared memory."""
+"""Spilled registers and local arrays, sums over shared memory, and loops of compare-and-swap."""
 
 from __future__ import annotations
 
 import pytest
 
-from ncuview.sass.idioms.shared_sums import shared_pairs, shared_updates
-from tests.sass.counting import marked
+from ncuview.sass.idioms.memory_patterns import (
+    local_array_accesses,
+    shared_pairs,
+    shared_updates,
+    spill_accesses,
+    swap_loops,
+)
+from tests.sass.program import Of, marked
 
 
 def test_a_sum_in_shared_memory_is_an_update() -> None:
@@ -74,3 +80,68 @@ def test_a_running_sum_that_begins_with_a_number_from_shared_memory_is_no_pair()
 def test_a_double_is_one_number(halves: tuple[str, list[int]]) -> None:
     adds, pairs = halves
     assert marked(shared_pairs, "LDS.64 R4, [R10]", "LDS.64 R6, [R11]", adds, "DADD R8, R8, R2") == pairs
+
+
+COUNTED = [
+    (spill_accesses, "STL [R1+0x4c], R4", "STL [R3], R4"),
+    (spill_accesses, "LDL.LU R0, [R1]", "LDL R0, [R12+0x4]"),
+    (spill_accesses, "STL.128 [R1+0x10], R12", "STS.128 [R1+0x10], R12"),
+    (local_array_accesses, "LDL R5, [R5]", "LDL R5, [R1]"),
+    (local_array_accesses, "@P1 LDL R3, [R12+-0x4]", "@P1 LDL R3, [R1+0x4]"),
+    (local_array_accesses, "STL [R10], R2", "LDG.E R5, desc[UR4][R10.64]"),
+]
+
+
+@pytest.mark.parametrize(
+    ("of", "counts", "does_not"), COUNTED, ids=[f"{of.__name__}: {text}" for of, text, _ in COUNTED]
+)
+def test_spills_and_local_arrays_are_distinguished(of: Of, counts: str, does_not: str) -> None:
+    assert marked(of, does_not, counts, does_not) == [1]
+
+
+def test_a_place_on_the_stack_that_a_uniform_register_moves_is_in_an_array() -> None:
+    assert marked(local_array_accesses, "LDL R4, [R1+UR4+0x10]") == [0]
+
+
+def test_an_addition_by_compare_and_swap_is_a_swap_loop() -> None:
+    lines = (
+        "LD.E R5, desc[UR4][R8.64]",
+        "HADD2 R0, R5, R2.H0_H0",
+        "PRMT R3, R5, R4, R0",
+        "ATOM.E.CAS.STRONG.GPU PT, R0, [R8], R5, R3",
+        "ISETP.NE.U32.AND P0, PT, R0, R5, PT",
+        "MOV R5, R0",
+        "@P0 BRA 0x10",
+        "EXIT",
+    )
+    assert marked(swap_loops, *lines) == [3]
+
+
+@pytest.mark.parametrize(
+    "swap",
+    [
+        "ATOM.E.CAS.STRONG.GPU PT, R0, [R8], R5, R7",
+        "ATOM.E.ADD.STRONG.GPU PT, R0, [R8], R5",
+        "ATOMS.CAS R0, [R8], R5, R5",
+    ],
+    ids=["a fixed value", "an addition", "in shared memory"],
+)
+def test_other_atomics_in_a_loop_are_no_swap_loops(swap: str) -> None:
+    lines = ("LD.E R5, desc[UR4][R8.64]", "IADD3 R3, R5, 0x1, RZ", swap, "MOV R5, R0", "@P0 BRA 0x10", "EXIT")
+    assert marked(swap_loops, *lines) == []
+
+
+def test_a_swap_that_nothing_repeats_is_no_swap_loop() -> None:
+    lines = ("LD.E R5, desc[UR4][R8.64]", "IADD3 R3, R5, 0x1, RZ", "ATOM.E.CAS.STRONG.GPU PT, R0, [R8], R5, R3", "EXIT")
+    assert marked(swap_loops, *lines) == []
+
+
+def test_a_value_that_is_only_chosen_by_what_was_found_is_a_fixed_one() -> None:
+    lines = (
+        "ATOMG.E.CAS.STRONG.GPU PT, R0, [R8], R5, R3",
+        "ISETP.NE.U32.AND P0, PT, R0, R5, PT",
+        "@P0 MOV R3, R7",
+        "@P0 BRA 0x0",
+        "EXIT",
+    )
+    assert marked(swap_loops, *lines) == []
