@@ -1,15 +1,56 @@
-"""What ncuview does, reported through Python's ``logging``: ``LOG``, and ``log_command`` for a program that is started.
+"""What ncuview does, reported through Python's ``logging`` (``LOG``, ``log_command``), and secrets masked with ``***``.
 
 ``--log-level`` shows it on standard error. INFO names files, programs, passes and fallbacks, DEBUG the steps between.
+``masked`` takes and returns a text, ``masked_words`` the words of a command line; the user's home folder becomes ``~``.
+A secret is the value after a name such as token or password (``--token=...``, ``HF_TOKEN=...``, ``--password ...``),
+the user in an address (``https://user:pass@host``), and a word with the prefix of a known service's tokens.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Final
 
-from ncuview.base.masking import masked_words
+MASK = "***"
+
+_NAME = r"[\w.-]*(?:token|secret|passw(?:or)?d|passphrase|credentials?|key|auth)"
+_OPTION = re.compile(rf"--?{_NAME}", re.IGNORECASE)
+_ASSIGNED = re.compile(rf"(?P<named>(?:^|[^\w.-]){_NAME}=).*", re.IGNORECASE | re.DOTALL)
+_VALUE = r"""(?:"[^"]*"|'[^']*'|[^\s"',;)]+)"""
+_IN_TEXT = re.compile(rf"(?P<named>(?<![\w.-])(?:--?{_NAME}(?:=|[ \t]+)|{_NAME}=)){_VALUE}", re.IGNORECASE)
+_IN_ADDRESS = re.compile(r"(?P<named>(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*+://)[^\s/@'\"]+@", re.IGNORECASE)
+_WELL_KNOWN = re.compile(
+    r"(?<![A-Za-z0-9])(?P<named>)"
+    r"(?:gh[pousr]_|github_pat_|glpat-|hf_|sk-|xox[abprs]-|npm_|pypi-|AKIA|AIza|eyJ)[A-Za-z0-9_.-]{12,}"
+)
+
+
+def masked(text: str) -> str:
+    """A message without secrets and without the user's home."""
+    text = _IN_ADDRESS.sub(rf"\g<named>{MASK}@", text)
+    for pattern in (_IN_TEXT, _WELL_KNOWN):
+        text = pattern.sub(rf"\g<named>{MASK}", text)
+    return _without_home(text)
+
+
+def masked_words(words: Iterable[str]) -> Iterator[str]:
+    """A command line without secrets, also if these contain blanks and quotes."""
+    is_secret = False
+    for word in words:
+        yield MASK if is_secret else masked(_ASSIGNED.sub(rf"\g<named>{MASK}", word))
+        is_secret = not is_secret and _OPTION.fullmatch(word) is not None
+
+
+def _without_home(text: str) -> str:
+    try:
+        home = str(Path.home())
+    except RuntimeError:  # the home folder is unknown
+        return text
+    return text if home == "/" else re.sub(rf"(?<![\w.~/-]){re.escape(home)}(?![\w.-])", "~", text)
+
 
 LOG: Final = logging.getLogger("ncuview")
 

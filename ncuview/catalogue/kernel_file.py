@@ -17,7 +17,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from ncuview.base.errors import KernelFileError
-from ncuview.base.toml_file import LARGEST, beginning_of, parse_toml
+from ncuview.base.files import LARGEST_TOML, beginning_of, parse_toml
 
 _FRONT_MATTER = re.compile(r"\A/\*--- ncuview\n(?P<toml>.*?)^---\*/$", re.DOTALL | re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}|[{}]")
@@ -258,7 +258,7 @@ def _head(path: Path) -> str:
     """The beginning of a source, in which the front matter must end."""
     try:
         # A source may be in any encoding; the front matter itself is UTF-8.
-        return beginning_of(path, LARGEST).decode("utf-8", errors="replace").replace("\r\n", "\n")
+        return beginning_of(path, LARGEST_TOML).decode("utf-8", errors="replace").replace("\r\n", "\n")
     except OSError as error:
         raise KernelFileError(f"{path} cannot be read: {error.strerror}", hint="Check its path.") from error
     except ValueError as error:

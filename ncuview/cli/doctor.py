@@ -48,7 +48,7 @@ def doctor(
 def _write_bundle(file: Path, found: Examination) -> None:
     import os
 
-    from ncuview.base.last_error import last_error
+    from ncuview.base.paths import last_error
     from ncuview.doctor.checkup import on_this_machine
     from ncuview.doctor.facts import Private, environment, versions
     from ncuview.render.doctor_bundle import doctor_bundle

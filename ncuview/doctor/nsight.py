@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ncuview.doctor.commands import Answer
 from ncuview.doctor.driver import devices_of, driver_of
-from ncuview.doctor.gpus import COMMAND, smi_log
+from ncuview.doctor.gpu_state import COMMAND, smi_log
 from ncuview.doctor.machine import Machine
 from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, fail, ok, unknown, warn
 

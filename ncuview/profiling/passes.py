@@ -20,7 +20,7 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
-from ncuview.base.masking import masked_words
+from ncuview.base.log import masked_words
 
 Collector = Literal["hardware", "samples", "lines", "instrumented"]
 COLLECTORS: tuple[Collector, ...] = ("hardware", "samples", "lines", "instrumented")

@@ -32,8 +32,7 @@ from ncuview.reader.readable_part import Approved, approve
 from ncuview.reader.recover import Salvaged, salvage
 from ncuview.reader.sandbox import MISSING
 from ncuview.reader.snapshot import Snapshot
-from ncuview.records.failure import Failure
-from ncuview.records.profile import Profile, ReportInfo
+from ncuview.records.profile import Failure, Profile, ReportInfo
 
 MOST_CHILDREN = 8
 """Shards read at once; each child holds 220 MB and 20 times its shard's bytes."""

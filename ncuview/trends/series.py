@@ -17,8 +17,7 @@ from ncuview.comparison.compare import Pair, compare
 from ncuview.comparison.launch_groups import group_launches
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
-from ncuview.records.failure import Failure
-from ncuview.records.profile import Configuration, Device, Extent, ReportInfo
+from ncuview.records.profile import Configuration, Device, Extent, Failure, ReportInfo
 from ncuview.trends.series_files import number_aware_key
 from ncuview.trends.steps import Change, changes, noise_of_median
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.base.test_masking import LONG, check_masked
+from tests.base.test_texts import LONG, check_masked
 from tests.profiling.test_failure_catalogue import CATALOGUE, IDS, Case, check_failure
 from tests.profiling.test_ncu import FakeNcu
 

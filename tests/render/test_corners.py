@@ -26,10 +26,9 @@ from ncuview.comparison.counters import MetricChange
 from ncuview.engine.priority import priorities
 from ncuview.engine.rule_file import find_rule, load_rules
 from ncuview.reader.settings import Settings
-from ncuview.records.calibration import Attained, Calibration, Figure
 from ncuview.records.diagnosis import Diagnosis, HotInstruction, LaunchDiagnosis, SourceEdit, TextbookMetric
 from ncuview.records.ladder import Ladder
-from ncuview.records.profile import Device, HostTimes, ReportInfo
+from ncuview.records.profile import Attained, Calibration, Device, Figure, HostTimes, ReportInfo
 from ncuview.render import render
 from ncuview.render.calibration import calibration_page
 from ncuview.render.change_words import metric_change_words

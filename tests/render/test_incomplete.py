@@ -14,8 +14,8 @@ from ncuview.comparison.compare import compare
 from ncuview.gate.judge import _incomplete
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis
-from ncuview.records.failure import Failure
 from ncuview.records.gate import Gate
+from ncuview.records.profile import Failure
 from ncuview.render.document import as_json
 from ncuview.render.history_document import history_json
 from ncuview.render.history_page import history_page

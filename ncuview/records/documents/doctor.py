@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from ncuview.records.documents.common import Count
+from ncuview.records.documents.diagnosis import Count
 from ncuview.records.schema import Limits
 
 
