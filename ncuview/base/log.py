@@ -1,5 +1,6 @@
-"""What ncuview does, reported through Python's ``logging`` (``LOG``, ``log_command``), and secrets masked with ``***``.
+"""What ncuview does, reported through Python's ``logging`` (``LOG``), and secrets masked with ``***``.
 
+``log_command`` reports a program that is started; ``run_logged`` also runs it and returns its output.
 ``--log-level`` shows it on standard error. INFO names files, programs, passes and fallbacks, DEBUG the steps between.
 ``masked`` takes and returns a text, ``masked_words`` the words of a command line; the user's home folder becomes ``~``.
 A secret is the value after a name such as token or password (``--token=...``, ``HF_TOKEN=...``, ``--password ...``),
@@ -10,9 +11,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 MASK = "***"
 
@@ -61,3 +63,16 @@ def log_command(words: Iterable[object], level: int = logging.INFO) -> None:
         import shlex
 
         LOG.log(level, "starts %s", shlex.join(masked_words(map(str, words))))
+
+
+def run_logged(words: Sequence[str | Path], **how: Any) -> subprocess.CompletedProcess[str]:
+    """Report that a program is started, and run it to its end without input; ``how`` goes to ``subprocess.run``.
+
+    Raises:
+        OSError: It cannot be started.
+        subprocess.TimeoutExpired: It did not end within ``how["timeout"]`` seconds.
+    """
+    log_command(words)
+    return subprocess.run(
+        words, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False, **how
+    )

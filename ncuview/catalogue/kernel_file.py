@@ -203,15 +203,6 @@ def load_kernels(path: Path) -> list[Kernel]:
     return [kernel, *(_variant(kernel, variant) for variant in text.variant)]
 
 
-def load_kernel(path: Path) -> Kernel:
-    """Read a kernel file of the catalogue: the kernel at its own sizes.
-
-    Raises:
-        KernelFileError: See ``load_kernels``.
-    """
-    return load_kernels(path)[0]
-
-
 def has_front_matter(path: Path) -> bool:
     """Whether a source has front matter, which defines its kernel's launch.
 

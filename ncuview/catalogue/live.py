@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from ncuview.base.errors import GpuNotFound, LauncherNotFound, NcuNotFound, ProgramFailed, UsageError, WrongResult
 from ncuview.base.figures import duration
-from ncuview.base.log import log_command
+from ncuview.base.log import run_logged
 from ncuview.catalogue.compiler import NATIVE, Compiled, compile_kernel, compile_user_kernel
 from ncuview.catalogue.kernel_file import Kernel
 from ncuview.catalogue.kernels import Launch
@@ -144,19 +144,8 @@ def run_host(program: Sequence[str], folder: Path, root: Path, seconds: float, t
     if user := invoking_user():
         user.hand_over([folder, *folder.iterdir()])
         program, variables = user.runs(program, variables), {}
-    log_command(program)
     try:
-        done = subprocess.run(
-            program,
-            cwd=root,
-            env={**variables_for_ncu(), **variables},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=seconds,
-            check=False,
-        )
+        done = run_logged(program, cwd=root, env={**variables_for_ncu(), **variables}, timeout=seconds)
     except subprocess.TimeoutExpired as late:
         raise ProgramFailed(
             f"the host process did not end within {duration(1e9 * seconds)} while it timed {timed}",
@@ -199,15 +188,15 @@ def compile_all(nvcc: Path, kernels: Sequence[Kernel], folder: Path, architectur
 
     See ``compile_kernel`` for the arguments.
     """
+
+    def compiled_kernel(kernel: Kernel) -> Compiled:
+        compile_ = compile_kernel if kernel.of_catalogue else compile_user_kernel
+        return compile_(nvcc, kernel, folder, architecture)
+
     distinct = {kernel.function: kernel for kernel in kernels}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        compiled = pool.map(lambda kernel: _compiled(nvcc, kernel, folder, architecture), distinct.values())
+        compiled = pool.map(compiled_kernel, distinct.values())
         return dict(zip(distinct, compiled, strict=True))
-
-
-def _compiled(nvcc: Path, kernel: Kernel, folder: Path, architecture: str) -> Compiled:
-    compile_ = compile_kernel if kernel.of_catalogue else compile_user_kernel
-    return compile_(nvcc, kernel, folder, architecture)
 
 
 def host_program(

@@ -25,10 +25,7 @@ def smi_log(machine: Machine) -> SmiLog:
     nvidia_smi = machine.which("nvidia-smi")
     if nvidia_smi is None:
         raise NotKnown("nvidia-smi is not on PATH")
-    try:
-        answer = machine.run(nvidia_smi, "-q", "-x")
-    except OSError as error:
-        raise NotKnown(f"nvidia-smi cannot be started: {error.strerror}") from error
+    answer = machine.answer("nvidia-smi cannot be started", nvidia_smi, "-q", "-x")
     if answer.status:
         raise NotKnown(f"nvidia-smi ended with exit code {answer.status}: {answer.last_words}")
     log = read_log(answer.stdout.encode("utf-8", "replace"))

@@ -17,9 +17,8 @@ from threading import Thread
 
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportError, ReportUnreadable
 from ncuview.base.log import LOG
-from ncuview.base.plugins import leave_out
 from ncuview.base.report_files import is_csv_export
-from ncuview.base.system import usable_processors
+from ncuview.base.system import leave_out, usable_processors
 from ncuview.reader.child import Children, PrestartedChildren, Shard
 from ncuview.reader.columns import Reading
 from ncuview.reader.csv_export import read_csv

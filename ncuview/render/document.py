@@ -16,9 +16,9 @@ from ncuview.comparison.prediction import PredictionCheck
 from ncuview.engine.priority import Priorities, Priority, priorities
 from ncuview.gate.verdict import nothing_checked
 from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, NotApplicable, Outcome, Skipped
+from ncuview.records.documents import Place, Report
 from ncuview.records.documents import comparison as comparisons
 from ncuview.records.documents import diagnosis as diagnoses
-from ncuview.records.documents.diagnosis import Place, Report
 from ncuview.records.gate import Check, Gate
 from ncuview.records.ladder import Ladder, Rung
 from ncuview.records.profile import ReportInfo

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import isfinite
 
+from ncuview.records.documents import Place
 from ncuview.records.documents import history as histories
-from ncuview.records.documents.diagnosis import Place
 from ncuview.records.schema import plain
 from ncuview.render.change_words import change_sentence
 from ncuview.render.text import json_text

@@ -10,7 +10,7 @@ import pytest
 from ncuview.base.errors import KernelFileError
 from ncuview.base.files import LARGEST_TOML
 from ncuview.base.paths import shipped
-from ncuview.catalogue.kernel_file import has_front_matter, load_kernel, load_kernels, read_front_matter
+from ncuview.catalogue.kernel_file import has_front_matter, load_kernels, read_front_matter
 
 STRIDED = shipped("kernels") / "access_patterns" / "load_strided.cu"
 STEP = '[step]\nafter = "j"\napplies = "unrolling"\n'
@@ -95,7 +95,7 @@ def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path: Path) -> None
 
 def test_a_kernel_of_the_catalogue_with_its_variants() -> None:
     own, *variants = load_kernels(STRIDED)
-    assert own == load_kernel(STRIDED)
+    assert own == load_kernels(STRIDED)[0]
     assert own.of_catalogue
     assert own.name == own.function == "load_strided"
     assert variants

@@ -11,17 +11,8 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from ncuview.records.diagnosis import Gain, Verdict
-from ncuview.records.documents.diagnosis import (
-    Amount,
-    Count,
-    GateResult,
-    Launch,
-    NullableOptimization,
-    OptimizationWord,
-    Report,
-    RuleCode,
-    Triple,
-)
+from ncuview.records.documents import Amount, Count, NullableOptimization, OptimizationWord, Report, RuleCode, Triple
+from ncuview.records.documents.diagnosis import GateResult, Launch
 from ncuview.records.ladder import TextbookStep
 from ncuview.records.profile import Device, Failure
 from ncuview.records.schema import LEFT_OUT, Limits

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from ncuview.records.diagnosis import Gain, Verdict
-from ncuview.records.documents.diagnosis import Amount, Count, Place, Positive, Triple
+from ncuview.records.documents import Amount, Count, Place, Positive, Triple
 from ncuview.records.profile import Device, Failure
 from ncuview.records.schema import Limits
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from ncuview.records.diagnosis import Share
+from ncuview.records.documents import Count, Positive
 from ncuview.records.documents.comparison import LadderDocument
-from ncuview.records.documents.diagnosis import Count, Positive
 from ncuview.records.profile import Device, Failure
 from ncuview.records.schema import Limits
 
