@@ -28,7 +28,7 @@ from ncuview.base import system
 system.host_name = lambda: "{HOST}.example.org"
 from ncuview.doctor import commands, competition
 from ncuview.doctor.verdict import Evidence, warn
-import ncuview.doctor.checkup as checkup
+import ncuview.doctor as checkup
 from dataclasses import replace
 
 def others(machine):

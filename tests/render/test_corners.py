@@ -42,7 +42,7 @@ from ncuview.render.markdown import COMMENT, markdown
 from ncuview.render.notebook import launch_html
 from ncuview.render.outputs import FORMATS, output_text
 from ncuview.render.rule_page import rule_page
-from ncuview.trends.series import DiagnosedReport, History, history_of
+from ncuview.trends import DiagnosedReport, History, history_of
 from tests.builders import FILE, Launch, make_profile, store
 from tests.render.report_pages import recorded
 from tests.render.sample import advice_finding, diagnosis, ladder, launch_near_peak, launch_unclear, launch_with_advice

@@ -22,8 +22,8 @@ from ncuview.render.history_page import history_page
 from ncuview.render.html_report.history import history_html
 from ncuview.render.notebook import diagnosis_html
 from ncuview.render.outputs import FORMATS, output_text
+from ncuview.trends import DiagnosedReport, history_of
 from ncuview.trends.document import diagnosis_of
-from ncuview.trends.series import DiagnosedReport, history_of
 from tests.render.sample import diagnosis
 from tests.render.schema import problems
 
