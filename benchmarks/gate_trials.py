@@ -25,9 +25,8 @@ from typing import Any
 import pandas as pd
 
 from ncuview.api import diagnose, load_rules, read
-from ncuview.catalogue.kernels import Launch, find_kernel, launch_of
+from ncuview.catalogue.kernels import Launch, find_kernel, launch_of, recorded_report
 from ncuview.catalogue.live import profile_live
-from ncuview.catalogue.recorded import recorded_report
 from ncuview.engine.plan import metrics_for
 from ncuview.gate.baseline import baseline_of
 from ncuview.gate.baseline_checks import COUNTERS

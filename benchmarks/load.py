@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.reading import FAMILY, repeated
-from ncuview.catalogue.recorded import recorded_report
+from ncuview.catalogue.kernels import recorded_report
 from ncuview.reader.precheck import precheck, read_report
 
 LAUNCHES = (1_000, 10_000, 100_000)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks.reading import FAMILY, repeated
 from ncuview.api import diagnose, load_rules
-from ncuview.catalogue.recorded import recorded_report
+from ncuview.catalogue.kernels import recorded_report
 from ncuview.reader.precheck import read_report
 from ncuview.reader.reader import read
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis

@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from ncuview.catalogue.recorded import recorded_report
+from ncuview.catalogue.kernels import recorded_report
 from ncuview.profiling.machine import find_ncu
 from ncuview.reader import wire
 from ncuview.reader.precheck import read_report

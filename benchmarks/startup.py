@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from ncuview.catalogue.recorded import recorded_report
+from ncuview.catalogue.kernels import recorded_report
 from ncuview.reader.child import Children, Shard
 from ncuview.reader.readable_part import approve
 

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from benchmarks.reading import repeated
-from ncuview.catalogue.recorded import recorded_report
+from ncuview.catalogue.kernels import recorded_report
 from ncuview.reader import wire
 from ncuview.reader.precheck import read_report
 

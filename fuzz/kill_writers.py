@@ -24,16 +24,16 @@ from typing import Literal
 
 from ncuview.api import load_rules
 from ncuview.base.errors import NcuviewError
-from ncuview.base.seal import seal
-from ncuview.catalogue.recorded import recorded_report
+from ncuview.base.report_files import seal
+from ncuview.catalogue.kernels import recorded_report
 from ncuview.engine.rank import diagnose
 from ncuview.gate.baseline import baseline_of, save_baseline
 from ncuview.gate.spread import Spreads
 from ncuview.reader.reader import read
 from ncuview.reader.scrub import scrub
 from ncuview.reader.settings import Settings
-from ncuview.records.calibration import Attained, Calibration
 from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.profile import Attained, Calibration
 from ncuview.render.outputs import output_text, write_output
 from ncuview.speedup.attainable import save_calibration
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from ncuview.testing.kernel_result import KernelResult, Measured, with_note
+from ncuview.testing import KernelResult, Measured, with_note
 
 if TYPE_CHECKING:
     from ncuview.base.errors import ToolError

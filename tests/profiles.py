@@ -22,7 +22,7 @@ import pytest
 import ncuview
 from ncuview.api import ladder, load_rules
 from ncuview.base.paths import shipped
-from ncuview.catalogue.recorded import recorded_report
+from ncuview.catalogue.kernels import recorded_report
 from ncuview.engine.rank import diagnose
 from ncuview.reader import reader
 from ncuview.reader.child import PrestartedChildren

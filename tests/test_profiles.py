@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ncuview.catalogue.recorded import recorded_report
+from ncuview.catalogue.kernels import recorded_report
 from ncuview.reader.reader import read
 from tests.profiles import PACKAGE, READER_FILES, once, profile_of, recorded_diagnosis, version_of
 

@@ -1,6 +1,8 @@
-"""Replace a file atomically (old or new content, never a part), and open a file only if it is a regular file.
+"""Replace a file atomically, open it only if it is a regular file, and read untrusted TOML within limits.
 
-``replace_file`` writes beside the target and renames; ``open_regular`` refuses folders, pipes, devices, large files.
+``replace_file`` writes beside the target and renames, so that readers see old or new content, never a part.
+``open_regular`` refuses folders, pipes, devices, large files; ``text_of`` and ``beginning_of`` read a limited size.
+``toml_of`` parses a file and ``parse_toml`` a text, within limits of size, key depth and nesting.
 """
 
 from __future__ import annotations
@@ -11,10 +13,12 @@ import re
 import secrets
 import stat
 import time
+import tomllib
 from collections.abc import Iterable
 from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
 from ncuview.base.system import IS_WINDOWS, host_name
 
@@ -31,6 +35,13 @@ _LONGEST_NAME = 180
 _ABANDONED_AFTER_S = 3600.0
 """Seconds after which a partial file counts as abandoned if it is unknown whether its writer still runs."""
 _REST_OF_NAME = r"(?P<machine>[0-9a-f]{8})\.(?P<writer>[1-9][0-9]{0,6})\.[0-9a-f]{16}\.tmp"
+LARGEST_TOML = 1 << 18
+"""The most bytes of a file; the largest that ships has 8,000."""
+DEEPEST = 32
+"""The most parts of a dotted key. Python's parser takes a minute for one of 64 kB with 30,000 parts."""
+
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_DEEP_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{DEEPEST}}}")
 
 
 class NoRegularFile(ValueError):
@@ -177,3 +188,51 @@ def _keep_entry(folder: Path) -> None:
             os.fsync(opened)
         finally:
             os.close(opened)
+
+
+def toml_of(path: Path) -> dict[str, Any]:
+    """Parse a file.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is no regular file, too large, not UTF-8, or no TOML that ``parse_toml`` accepts.
+    """
+    return parse_toml(text_of(path))
+
+
+def text_of(path: Path, most: int = LARGEST_TOML) -> str:
+    """The text of a file of at most ``most`` bytes.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is no regular file, larger, or not UTF-8.
+    """
+    data = beginning_of(path, most + 1)
+    if len(data) > most:
+        raise ValueError(f"is larger than {most:,} bytes")
+    return data.decode("utf-8")
+
+
+def beginning_of(path: Path, most: int) -> bytes:
+    """The first bytes of a file, at most ``most``.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is no regular file.
+    """
+    with open_regular(path) as file:
+        return file.read(most)
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse a text.
+
+    Raises:
+        ValueError: It is no TOML, or exceeds the limits of nesting and of dotted keys.
+    """
+    if _DEEP_KEY.search(text):
+        raise ValueError(f"a key has more than {DEEPEST} parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError("is nested too deep") from error

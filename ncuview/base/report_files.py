@@ -1,22 +1,36 @@
-"""Expand the files and folders that a user names into the paths of report files, in a fixed order.
+"""Report files: find them in folders, open them as regular files, and keep a checksum beside each.
 
-``report_files``: a folder gives all .ncu-rep and .ncu-repz files below it. ``is_csv_export`` tests a file's name.
+``report_files`` expands files and folders in a fixed order: a folder gives all .ncu-rep and .ncu-repz files below it.
+``regular_file`` gives an opened file, ``read_regular_file`` its bytes; every failure is a ``ReportUnreadable`` with a
+hint. ``seal`` writes the SHA-256 checksum to ``REPORT.sha256``, in the form of ``sha256sum``'s output; ``Sealed`` reads
+a report once, and its ``check`` raises ``ReportDamaged`` where the bytes differ. The format of reports itself has no
+checksum, so that changed values go unseen without it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 
-from ncuview.base.errors import ReportEmpty, ReportUnreadable, UsageError
+from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportUnreadable, UsageError
+from ncuview.base.files import NoRegularFile, TooLarge, open_regular, replace_file
+from ncuview.base.suggestion import did_you_mean_file
 
 REPORT_ENDINGS = (".ncu-rep", ".ncu-repz")
 """The endings that a folder is searched for. CSV exports must be named: most .csv files are no exports."""
-
-
 CSV_ENDING = ".csv"
+LARGEST = 4 << 30
+"""The most bytes of a report."""
+NAME_A_REPORT = "Name one of the .ncu-rep or .ncu-repz files that ncu --export writes."
+_CHECKSUM_ENDING = ".sha256"
+_CHECKSUM = re.compile(rb"\\?([0-9a-fA-F]{64})[ \t]+\*?[^\n]+\n?")
+_LONGEST_CHECKSUM = 8192
+_ESCAPES = {ord("\\"): "\\\\", ord("\n"): "\\n", ord("\r"): "\\r"}
 
 
 def is_csv_export(path: Path) -> bool:
@@ -82,3 +96,124 @@ def _in_order(file: Path) -> tuple[list[list[tuple[int, str]]], str]:
         for part in file.parts
     ]
     return parts, str(file)
+
+
+@contextmanager
+def regular_file(path: Path, largest: int = LARGEST) -> Iterator[BufferedReader]:
+    """A file opened for reading. Errors of the system while it is read are converted to ``ReportUnreadable`` too.
+
+    Raises:
+        ReportUnreadable: It cannot be opened or read, is no regular file, or is larger than ``largest`` bytes.
+    """
+    try:
+        with _opened(path, largest) as file:
+            yield file
+    except FileNotFoundError as error:
+        raise ReportUnreadable(
+            f"{path} does not exist",
+            hint=did_you_mean_file(path, "ncu adds .ncu-rep to its --export name, and writes none without a launch."),
+        ) from error
+    except PermissionError as error:
+        raise ReportUnreadable(
+            f"{path} may not be read by this user", hint="Reports written by sudo ncu belong to root: sudo chown them."
+        ) from error
+    except OSError as error:
+        raise ReportUnreadable(f"{path} cannot be read: {error.strerror}", hint=NAME_A_REPORT) from error
+
+
+def read_regular_file(path: Path, largest: int = LARGEST) -> bytes:
+    """The bytes of a file of any format.
+
+    Raises:
+        ReportUnreadable: As for ``regular_file``.
+    """
+    with regular_file(path, largest) as file:
+        return file.read(os.fstat(file.fileno()).st_size)
+
+
+def _opened(path: Path, largest: int) -> BufferedReader:
+    try:
+        return open_regular(path, largest)
+    except NoRegularFile as error:
+        kind = "a folder" if error.is_folder else "a pipe or device"
+        raise ReportUnreadable(f"{path} is {kind}, not a file", hint=NAME_A_REPORT) from error
+    except TooLarge as error:
+        raise ReportUnreadable(
+            f"{path} is larger than {largest >> 20:,} MiB",
+            hint="Profile fewer launches, as with --launch-count.",
+        ) from error
+    except ValueError as error:  # a NUL in the name
+        raise ReportUnreadable(f"{str(path)!r} cannot be read: {error}", hint=NAME_A_REPORT) from error
+
+
+def seal(report: Path) -> Path:
+    """Write the checksum of a report beside it, and return the file's path.
+
+    Raises:
+        ReportUnreadable: The report cannot be read.
+        OSError: The checksum cannot be written.
+    """
+    with regular_file(report) as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    name = report.name.translate(_ESCAPES)
+    escaped = "" if name == report.name else "\\"
+    replace_file(sidecar(report), os.fsencode(f"{escaped}{digest}  {name}\n"))
+    return sidecar(report)
+
+
+def sidecar(report: Path) -> Path:
+    """The path of a report's checksum, which need not exist."""
+    return report.with_name(report.name + _CHECKSUM_ENDING)
+
+
+class Sealed:
+    """A report that is read once from start to end, while its checksum is computed if it has one to compare with."""
+
+    def __init__(self, file: BufferedReader, report: Path) -> None:
+        """Raises ``ReportUnreadable`` or ``ReportDamaged`` if the checksum's file cannot be read or holds none."""
+        self._file, self._report = file, report
+        self._left = os.fstat(file.fileno()).st_size
+        self._expected = _expected(report)
+        self._digest = hashlib.sha256()
+
+    @property
+    def left(self) -> int:
+        """Bytes that were not read yet; bytes that are appended later do not count."""
+        return self._left
+
+    def read(self, size: int) -> bytes:
+        """The next bytes; empty at the end."""
+        data = self._file.read(min(size, self._left))
+        self._left = self._left - len(data) if data else 0
+        if self._expected:
+            self._digest.update(data)
+        return data
+
+    def check(self) -> None:
+        """Read the rest, and compare the checksum, if the report has one.
+
+        Raises:
+            ReportDamaged: They differ.
+        """
+        while self._expected and self.read(1 << 20):
+            pass
+        if self._expected and self._expected != self._digest.hexdigest():
+            raise ReportDamaged(
+                f"{self._report} was changed after it was written: its checksum in {sidecar(self._report)} differs",
+                hint="Copy report and checksum again, or profile again. If you changed it, remove the checksum.",
+                id="NCU-CORRUPT",
+            )
+
+
+def _expected(report: Path) -> str | None:
+    place = sidecar(report)
+    try:
+        place.lstat()
+    except OSError:
+        return None
+    found = _CHECKSUM.fullmatch(read_regular_file(place, _LONGEST_CHECKSUM))
+    if not found:
+        raise ReportDamaged(
+            f"{place} is no checksum", hint=f"Remove it, or make it again: sha256sum {report.name}.", id="NCU-CORRUPT"
+        )
+    return found[1].decode("ascii").lower()

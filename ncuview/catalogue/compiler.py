@@ -7,13 +7,12 @@ Source names in the line information are relative to the kernel's root.
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ncuview.base.errors import CompileFailed
-from ncuview.base.log import log_command
+from ncuview.base.log import run_logged
 from ncuview.catalogue.kernel_file import Kernel
 
 NATIVE = "native"
@@ -173,16 +172,7 @@ class _Build:
         named = any(word.startswith(("-arch", "--gpu-architecture", "-gencode", "--generate-code")) for word in given)
         target = [] if named else [f"-arch={self.architecture}"]
         command = [str(self.nvcc), *target, "-lineinfo", *given, *words]
-        log_command(command)
-        done = subprocess.run(
-            command,
-            cwd=self.kernel.root,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        done = run_logged(command, cwd=self.kernel.root)
         if done.returncode:
             said = "\n".join((done.stderr or done.stdout).strip().splitlines()[-20:])
             path = self.kernel.path

@@ -17,8 +17,8 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from ncuview.base.errors import KernelFileError
+from ncuview.base.files import LARGEST_TOML, beginning_of, parse_toml
 from ncuview.base.suggestion import did_you_mean_file
-from ncuview.base.toml_file import LARGEST, beginning_of, parse_toml
 
 _FRONT_MATTER = re.compile(r"\A/\*--- ncuview\n(?P<toml>.*?)^---\*/$", re.DOTALL | re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}|[{}]")
@@ -204,15 +204,6 @@ def load_kernels(path: Path) -> list[Kernel]:
     return [kernel, *(_variant(kernel, variant) for variant in text.variant)]
 
 
-def load_kernel(path: Path) -> Kernel:
-    """Read a kernel file of the catalogue: the kernel at its own sizes.
-
-    Raises:
-        KernelFileError: See ``load_kernels``.
-    """
-    return load_kernels(path)[0]
-
-
 def has_front_matter(path: Path) -> bool:
     """Whether a source has front matter, which defines its kernel's launch.
 
@@ -259,7 +250,7 @@ def _head(path: Path) -> str:
     """The beginning of a source, in which the front matter must end."""
     try:
         # A source may be in any encoding; the front matter itself is UTF-8.
-        return beginning_of(path, LARGEST).decode("utf-8", errors="replace").replace("\r\n", "\n")
+        return beginning_of(path, LARGEST_TOML).decode("utf-8", errors="replace").replace("\r\n", "\n")
     except OSError as error:
         hint = did_you_mean_file(path, "Check its path.")
         raise KernelFileError(f"{path} cannot be read: {error.strerror}", hint=hint) from error

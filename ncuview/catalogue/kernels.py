@@ -2,7 +2,7 @@
 
 ``find_kernel``, ``family`` and ``all_kernels`` return ``Kernel``s; ``launch_of`` evaluates a kernel's expressions.
 These give grid, block, shared memory, arguments and useful work. ``launches_of`` also launches a better kernel at the
-sizes of the kernel that it improves.
+sizes of the kernel that it improves. ``recorded_report`` gives the report of a family that ships.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from ncuview.base.errors import KernelFileError, RuleFileError, UnknownFamily, UnknownKernel
+from ncuview.base.errors import KernelFileError, ReportUnreadable, RuleFileError, UnknownFamily, UnknownKernel
 from ncuview.base.expression import compile_expression
 from ncuview.base.paths import shipped
 from ncuview.base.suggestion import did_you_mean
@@ -192,3 +193,15 @@ class _Arithmetic:
         if (scalar := _SCALAR.fullmatch(argument.kind)) and scalar["dtype"] in _DTYPES:
             return {"role": "scalar", "dtype": scalar["dtype"], "value": self.value(key, scalar["value"])}
         raise KernelFileError(f"{self._path}: {key}: {argument.kind!r} is no kind of argument")
+
+
+def recorded_report(family: str) -> Path:
+    """The report with all launches of a family.
+
+    Raises:
+        ReportUnreadable: None was recorded.
+    """
+    reports = sorted((shipped("kernels") / family).glob("*.ncu-repz"))
+    if not reports:
+        raise ReportUnreadable(f"no profile of {family} is recorded", hint="Use --live on a machine with a GPU.")
+    return reports[0]

@@ -1,6 +1,7 @@
 """Profile catalogue kernels or a user's .cu kernel on this machine: compile, launch under ncu, check results.
 
 ``profile_live`` takes ``Launch``es and returns the report's path; other functions, as ``run_host``, run without ncu.
+``event_times`` makes a launch many times without ncu, which needs no permission to read counters -> ``EventTimes``.
 """
 
 from __future__ import annotations
@@ -8,22 +9,25 @@ from __future__ import annotations
 import json
 import math
 import os
+import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from ncuview.base.errors import NcuNotFound, ProgramFailed, UsageError, WrongResult
+from ncuview.base.errors import GpuNotFound, LauncherNotFound, NcuNotFound, ProgramFailed, UsageError, WrongResult
 from ncuview.base.figures import duration
-from ncuview.base.log import log_command
+from ncuview.base.log import run_logged
 from ncuview.catalogue.compiler import NATIVE, Compiled, compile_kernel, compile_user_kernel
 from ncuview.catalogue.kernel_file import Kernel
 from ncuview.catalogue.kernels import Launch
 from ncuview.catalogue.user_kernel import check_arguments
 from ncuview.profiling.job import Job, profile
-from ncuview.profiling.machine import find_ncu, find_nvcc, missing_for_live
+from ncuview.profiling.machine import find_ncu, find_nvcc, gpu_state, missing_for_live
 from ncuview.profiling.ncu_output import Progress
 from ncuview.profiling.options import NcuOptions
 from ncuview.profiling.privileges import invoking_user, variables_for_ncu
@@ -140,19 +144,8 @@ def run_host(program: Sequence[str], folder: Path, root: Path, seconds: float, t
     if user := invoking_user():
         user.hand_over([folder, *folder.iterdir()])
         program, variables = user.runs(program, variables), {}
-    log_command(program)
     try:
-        done = subprocess.run(
-            program,
-            cwd=root,
-            env={**variables_for_ncu(), **variables},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=seconds,
-            check=False,
-        )
+        done = run_logged(program, cwd=root, env={**variables_for_ncu(), **variables}, timeout=seconds)
     except subprocess.TimeoutExpired as late:
         raise ProgramFailed(
             f"the host process did not end within {duration(1e9 * seconds)} while it timed {timed}",
@@ -195,15 +188,15 @@ def compile_all(nvcc: Path, kernels: Sequence[Kernel], folder: Path, architectur
 
     See ``compile_kernel`` for the arguments.
     """
+
+    def compiled_kernel(kernel: Kernel) -> Compiled:
+        compile_ = compile_kernel if kernel.of_catalogue else compile_user_kernel
+        return compile_(nvcc, kernel, folder, architecture)
+
     distinct = {kernel.function: kernel for kernel in kernels}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        compiled = pool.map(lambda kernel: _compiled(nvcc, kernel, folder, architecture), distinct.values())
+        compiled = pool.map(compiled_kernel, distinct.values())
         return dict(zip(distinct, compiled, strict=True))
-
-
-def _compiled(nvcc: Path, kernel: Kernel, folder: Path, architecture: str) -> Compiled:
-    compile_ = compile_kernel if kernel.of_catalogue else compile_user_kernel
-    return compile_(nvcc, kernel, folder, architecture)
 
 
 def host_program(
@@ -245,3 +238,53 @@ def host_environment() -> dict[str, str]:
     """The variables with which the host process finds ncuview in a checkout."""
     root = str(Path(__file__).resolve().parents[2])
     return {"PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))}
+
+
+@dataclass(frozen=True)
+class EventTimes:
+    """The times of one launch on the GPU, repeated with the same data and cold caches.
+
+    Attributes:
+        device: The GPU's name.
+        capability: Its compute capability: ``9.0``.
+        multiprocessors: How many it has.
+        times_ns: The time of each launch, in order, without the first one, which loads the kernel.
+    """
+
+    device: str
+    capability: str
+    multiprocessors: int
+    times_ns: tuple[float, ...]
+
+    @property
+    def median_ns(self) -> float:
+        """The median of the launches."""
+        return statistics.median(self.times_ns)
+
+    @property
+    def bounds_ns(self) -> tuple[float, float]:
+        """The shortest and the longest."""
+        return min(self.times_ns), max(self.times_ns)
+
+
+def event_times(launch: Launch, compiled: Mapping[str, Compiled], folder: Path) -> EventTimes:
+    """Make a launch many times without ncu, check its result, and time it with events.
+
+    Args:
+        launch: The launch to make.
+        compiled: Function -> machine code, from ``live.compile_all``.
+        folder: A private folder with the machine code, for the files of this run; under sudo it becomes the user's.
+
+    Raises:
+        ToolError: GPU or PyCUDA is missing.
+        ProgramError: The kernel fails, takes too long, or computes something wrong.
+    """
+    if gpu_state() is None:
+        raise GpuNotFound("no NVIDIA GPU here: nvidia-smi is missing or lists none", hint="Run it where the GPU is.")
+    if find_spec("pycuda") is None:
+        raise LauncherNotFound("no PyCUDA here: it is not installed", hint="pip install 'ncuview[gpu]'")
+    program, result = host_program([launch], compiled, folder, timed="launches")
+    run_host(program, folder, launch.kernel.root, SECONDS_PER_LAUNCH, launch.kernel.name)
+    check_results(result)
+    (found,) = results_of(result)
+    return EventTimes(found["device"], found["compute_capability"], found["multiprocessors"], tuple(found["times_ns"]))

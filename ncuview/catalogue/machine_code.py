@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ncuview.base.errors import ReportEmpty, ToolError
 from ncuview.base.figures import duration
-from ncuview.base.log import log_command
+from ncuview.base.log import run_logged
 from ncuview.profiling.machine import find_nvcc
 from ncuview.reader.line_table import LineTable, LineTableError, line_tables
 from ncuview.sass.code import Code
@@ -185,19 +185,8 @@ def _asked(places: str, *words: str | Path, folder: Path | None = None, may_fail
         ToolError: It failed, or took too long.
     """
     cuobjdump = shutil.which("cuobjdump", path=places) or "cuobjdump"
-    log_command([cuobjdump, *words])
     try:
-        done = subprocess.run(
-            [cuobjdump, *words],
-            cwd=folder,
-            env={"PATH": places},  # for nvdisasm
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=TIMEOUT_S,
-            check=False,
-        )
+        done = run_logged([cuobjdump, *words], cwd=folder, env={"PATH": places}, timeout=TIMEOUT_S)  # for nvdisasm
     except subprocess.TimeoutExpired as late:
         raise _failed(f"took more than {duration(1e9 * TIMEOUT_S)}") from late
     if done.returncode and not may_fail:

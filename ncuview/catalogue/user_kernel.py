@@ -1,4 +1,4 @@
-"""Build the ``Launch`` of a user's .cu kernel from its front matter or from the command line's launch options.
+"""Build the ``Launch`` of a user's .cu kernel from its front matter or from the command line's ``LaunchOptions``.
 
 ``user_launch`` does it; ``check_arguments`` compares a launch with the compiled kernel's parameters, or raises.
 ``not_checked`` gives the remark for a launch without an oracle.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +18,32 @@ from ncuview.base.errors import KernelFileError, UsageError
 from ncuview.catalogue.compiler import Parameter
 from ncuview.catalogue.kernel_file import Argument, Kernel, KernelText, LaunchTexts, has_front_matter, read_front_matter
 from ncuview.catalogue.kernels import Launch, launch_of
-from ncuview.catalogue.launch_spec import LaunchOptions
 from ncuview.catalogue.reference import ORACLES
+
+
+@dataclass(frozen=True)
+class LaunchOptions:
+    """A launch on the command line, in the arithmetic of kernel files.
+
+    Attributes:
+        kernel: The kernel's C++ name: ``saxpy``, ``blas::saxpy<float, 4>``; empty where front matter names it.
+        grid: Blocks in x, y and z: ``n / 256``, ``n / 32, n / 32``.
+        block: Threads per block in x, y and z.
+        shared: Bytes of dynamic shared memory; empty for none.
+        args: A kind for each parameter, in order: ``in float32[n] below 4``, ``out float32[n]``, ``int32 = n``; one for
+            a symbol begins with its name: ``weights: constant float32[9]``.
+        sizes: The names in all these, ``n=1048576`` each; with front matter, other sizes than it gives.
+        nvcc_args: Further options of nvcc, as typed in a shell.
+    """
+
+    kernel: str = ""
+    grid: str = ""
+    block: str = ""
+    shared: str = ""
+    args: tuple[str, ...] = ()
+    sizes: tuple[str, ...] = ()
+    nvcc_args: str = ""
+
 
 _NAME = re.compile(r"(?:::\s*)?\w+(?:\s*::\s*\w+)*\s*(?:<[\w\s:,<>*&()+.'-]*>)?")
 """A C++ function's name, with optional namespaces and template arguments."""

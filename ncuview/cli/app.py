@@ -17,8 +17,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from ncuview.base.errors import NcuviewError, ProgramError, ToolError, UsageError
-from ncuview.base.last_error import keep
 from ncuview.base.log import LOG
+from ncuview.base.paths import keep_error
 from ncuview.base.version import VERSION
 from ncuview.cli.analyze import analyze
 from ncuview.cli.calibrate import calibrate
@@ -113,7 +113,7 @@ def main() -> NoReturn:
         print_error(str(error), error.hint, error.id)
         code = error.exit_code
         if isinstance(error, ToolError | ProgramError):
-            keep(error, code)
+            keep_error(error, code)
     except (KeyboardInterrupt, typer.Abort):
         print_error("interrupted")
         code = 128 + signal.SIGINT
@@ -209,7 +209,7 @@ def _internal_error(error: Exception) -> int:
         "  This is a bug of ncuview; please report it. `ncuview doctor --bundle FILE.zip` collects what to send."
     )
     with suppress(Exception):  # it must not hide what happened
-        keep(error, INTERNAL_ERROR)
+        keep_error(error, INTERNAL_ERROR)
     return INTERNAL_ERROR
 
 

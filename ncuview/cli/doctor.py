@@ -29,7 +29,7 @@ def doctor(
     """Check this machine for what profiling needs, and name the fix for each problem; exits with 5 if there is one."""
     from dataclasses import replace
 
-    from ncuview.doctor.checkup import examine_this_machine
+    from ncuview.doctor import examine_this_machine
     from ncuview.render.doctor_page import doctor_json, doctor_page
 
     found = examine_this_machine()
@@ -48,8 +48,8 @@ def doctor(
 def _write_bundle(file: Path, found: Examination) -> None:
     import os
 
-    from ncuview.base.last_error import last_error
-    from ncuview.doctor.checkup import on_this_machine
+    from ncuview.base.paths import last_error
+    from ncuview.doctor import on_this_machine
     from ncuview.doctor.facts import Private, environment, versions
     from ncuview.render.doctor_bundle import doctor_bundle
     from ncuview.render.outputs import write_output

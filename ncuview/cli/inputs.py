@@ -21,7 +21,7 @@ from ncuview.cli.completion import kernel_names, rule_names
 from ncuview.profiling.options import OPTIONS, Form, NcuOptions, Option
 
 if TYPE_CHECKING:
-    from ncuview.catalogue.launch_spec import LaunchOptions
+    from ncuview.catalogue.user_kernel import LaunchOptions
     from ncuview.engine.rule_file import Rule
     from ncuview.pipeline.examine import Examined, ProgressCallback
 
@@ -127,7 +127,7 @@ class Inputs:
     @property
     def words(self) -> LaunchOptions:
         """How a .cu file's kernel is launched."""
-        from ncuview.catalogue.launch_spec import LaunchOptions
+        from ncuview.catalogue.user_kernel import LaunchOptions
 
         arguments, sizes = tuple(self.arg or ()), tuple(self.size or ())
         return LaunchOptions(self.kernel, self.grid, self.block, self.shared, arguments, sizes, self.nvcc_args)

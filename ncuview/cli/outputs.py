@@ -18,7 +18,7 @@ from ncuview.base.suggestion import did_you_mean
 from ncuview.cli.printing import color, print_error, print_text, print_written, width
 from ncuview.cli.without_counters import is_about_counters, report_without_counters
 from ncuview.records.diagnosis import Diagnosis
-from ncuview.records.failure import Failure
+from ncuview.records.profile import Failure
 from ncuview.render.outputs import (
     FORMATS,
     destination,
@@ -88,7 +88,7 @@ def errors_written(inputs: Inputs | None, to: str, files: Sequence[tuple[str, Pa
         if inputs and is_about_counters(error):
             with suppress(NcuviewError):
                 report_without_counters(inputs, to, files, error)
-        from ncuview.records.failure import failure_of
+        from ncuview.records.profile import failure_of
 
         nothing = Diagnosis((), (), failure=failure_of(error))
         for form, path in files:

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Self
 
 from ncuview.base.errors import UsageError
 from ncuview.base.figures import duration
-from ncuview.base.log import LOG
-from ncuview.base.masking import masked
+from ncuview.base.log import LOG, masked
 from ncuview.render.text import safe_page, safe_text, without_ci_commands
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from ncuview.comparison.pairing import Launches, pair_launches
 from ncuview.comparison.prediction import PredictionCheck, check_prediction, spread
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
-from ncuview.records.failure import Failure
-from ncuview.records.profile import NOWHERE, Extent
+from ncuview.records.profile import NOWHERE, Extent, Failure
 
 _MOST_NAMES = 12
 """An error message names no more kernels."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ncuview.doctor.gpus import COMMAND, visible_gpus
+from ncuview.doctor.gpu_state import COMMAND, visible_gpus
 from ncuview.doctor.machine import Machine
 from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, ok, warn
 

@@ -11,12 +11,12 @@ from pathlib import Path, PurePath
 
 from pydantic import BaseModel, ValidationError
 
-from ncuview.doctor.commands import Answer
 from ncuview.doctor.machine import Machine
 from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, fail, ok, warn
 
 PROBE = (sys.executable, "-I", str(Path(__file__).with_name("driver_probe.py")))
 """The command line that tests the driver."""
+_PROBED = ("no child process can be started", *PROBE)
 _TRIED = "libcuda.so.1 in a child process"
 
 _FIXES = {
@@ -60,7 +60,7 @@ def driver_of(machine: Machine) -> Driver:
     Raises:
         NotKnown: It crashed, hung, or its output cannot be parsed.
     """
-    answer = _probed(machine)
+    answer = machine.answer(*_PROBED)
     if answer.status:
         raise NotKnown(f"the child process that loads libcuda ended with {answer.status}: {answer.last_words}")
     try:
@@ -83,7 +83,7 @@ def devices_of(machine: Machine) -> tuple[Device, ...]:
 
 def cuda_driver(machine: Machine) -> Verdict:
     """Whether libcuda can be loaded and started."""
-    answer = _probed(machine)
+    answer = machine.answer(*_PROBED)
     if answer.status < 0:
         return fail(
             f"libcuda crashes (signal {-answer.status})",
@@ -122,10 +122,3 @@ def stub_library(machine: Machine) -> Verdict:
     if "stubs" in PurePath(library).parts:
         return fail("a stub takes the place of the CUDA driver", Evidence(_TRIED, library), fix=fix)
     return ok("no stub takes the place of the CUDA driver", Evidence("LD_LIBRARY_PATH", "names no folder of stubs"))
-
-
-def _probed(machine: Machine) -> Answer:
-    try:
-        return machine.run(*PROBE)
-    except OSError as error:
-        raise NotKnown(f"no child process can be started: {error.strerror}") from error

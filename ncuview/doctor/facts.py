@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from ncuview.base.errors import NcuviewError
-from ncuview.base.masking import MASK, masked
+from ncuview.base.log import MASK, masked
 from ncuview.base.system import host_name
 from ncuview.base.version import VERSION
-from ncuview.doctor.gpus import smi_log
+from ncuview.doctor.gpu_state import smi_log
 from ncuview.doctor.machine import Machine
 from ncuview.doctor.nsight import used_release
 

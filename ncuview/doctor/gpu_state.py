@@ -1,6 +1,7 @@
 """Five checks of doctor on the GPUs: visible devices, MIG, virtualization, clocks and heat, ECC memory.
 
 Each takes a ``Machine``, reads nvidia-smi, CUDA_VISIBLE_DEVICES or /proc/version, and returns a ``Verdict``.
+``smi_log`` gives all GPUs and ``visible_gpus`` those that a CUDA program sees; both raise ``NotKnown`` without any.
 """
 
 from __future__ import annotations
@@ -8,10 +9,42 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from ncuview.doctor.gpus import COMMAND, smi_log, visible_gpus
 from ncuview.doctor.machine import Machine
 from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, fail, ok, unknown, warn
-from ncuview.profiling.nvidia_smi import Gpu, visible
+from ncuview.profiling.nvidia_smi import Gpu, SmiLog, read_log, visible
+
+COMMAND = "nvidia-smi -q -x"
+
+
+def smi_log(machine: Machine) -> SmiLog:
+    """All GPUs of the machine.
+
+    Raises:
+        NotKnown: nvidia-smi is missing, fails, hangs, or its output cannot be parsed.
+    """
+    nvidia_smi = machine.which("nvidia-smi")
+    if nvidia_smi is None:
+        raise NotKnown("nvidia-smi is not on PATH")
+    answer = machine.answer("nvidia-smi cannot be started", nvidia_smi, "-q", "-x")
+    if answer.status:
+        raise NotKnown(f"nvidia-smi ended with exit code {answer.status}: {answer.last_words}")
+    log = read_log(answer.stdout.encode("utf-8", "replace"))
+    if log is None:
+        raise NotKnown("the output of nvidia-smi is no XML")
+    return log
+
+
+def visible_gpus(machine: Machine) -> tuple[Gpu, ...]:
+    """The GPUs that a CUDA program sees, in the order of CUDA_VISIBLE_DEVICES; all of them without it.
+
+    Raises:
+        NotKnown: See ``smi_log``, or there is none.
+    """
+    seen = visible(smi_log(machine).gpus, machine.environment.get("CUDA_VISIBLE_DEVICES"))
+    if not seen:
+        raise NotKnown("no GPU can be seen")
+    return seen
+
 
 _SHOWN = 60
 _HOT_C = 80

@@ -17,6 +17,7 @@ from pathlib import Path, PurePath
 
 from ncuview.base.system import user_id
 from ncuview.doctor.commands import Answer, Commands
+from ncuview.doctor.verdict import NotKnown
 from ncuview.profiling.machine import find_ncu
 
 _MOST_CHARACTERS = 1 << 16
@@ -56,6 +57,17 @@ class Machine:
     """Called with the words of a command line; see ``Commands``."""
     find_ncu: Callable[[], Path | None]
     """The Nsight Compute that ncuview would use."""
+
+    def answer(self, refused: str, *argv: str) -> Answer:
+        """The answer of a program; ``refused`` says what cannot be started where the system refuses it.
+
+        Raises:
+            NotKnown: It cannot be started, or did not end in time.
+        """
+        try:
+            return self.run(*argv)
+        except OSError as error:
+            raise NotKnown(f"{refused}: {error.strerror}") from error
 
     def at(self, path: str | PurePath) -> Path:
         """The real path of an absolute path of this machine."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from ncuview.doctor.commands import Answer
 from ncuview.doctor.driver import devices_of, driver_of
-from ncuview.doctor.gpus import COMMAND, smi_log
+from ncuview.doctor.gpu_state import COMMAND, smi_log
 from ncuview.doctor.machine import Machine
 from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, fail, ok, unknown, warn
 
@@ -76,7 +77,7 @@ def used_release(machine: Machine) -> str:
     Raises:
         NotKnown: ncu is missing, or does not name its version.
     """
-    release = _release(_asked(machine, used_ncu(machine), "--version"))
+    release = _release(_asked(machine, "--version"))
     if not release:
         raise NotKnown("ncu does not name its version")
     return release
@@ -122,10 +123,7 @@ def other_installations(machine: Machine) -> Verdict:
 
 def ncu_report(machine: Machine) -> Verdict:
     """Whether NVIDIA's reader of reports works, and is as new as the reports of the ncu that is used."""
-    try:
-        answer = machine.run(*READER)
-    except OSError as error:
-        raise NotKnown(f"no child process can be started: {error.strerror}") from error
+    answer = machine.answer("no child process can be started", *READER)
     release = re.search(r"ncu-report (\d+(?:\.\d+)*)", answer.stdout)
     seen = Evidence("import ncu_report in a child process", release[1] if release else answer.last_words)
     if answer.status or release is None:
@@ -205,18 +203,15 @@ def _gpus_seen(machine: Machine) -> list[Evidence]:
 
 
 def _chips(machine: Machine) -> list[str]:
-    answer = _asked(machine, used_ncu(machine), "--list-chips")
+    answer = _asked(machine, "--list-chips")
     chips = re.findall(r"\b[a-z]{2}\d\w{2,3}\b", answer.stdout)
     if answer.status or not chips:
         raise NotKnown("ncu does not list the chips that it supports")
     return chips
 
 
-def _asked(machine: Machine, *argv: str) -> Answer:
-    try:
-        return machine.run(*argv)
-    except OSError as error:
-        raise NotKnown(f"ncu cannot be started: {error.strerror}") from error
+def _asked(machine: Machine, option: str) -> Answer:
+    return machine.answer("ncu cannot be started", used_ncu(machine), option)
 
 
 def _release(answer: Answer) -> str:
@@ -243,7 +238,4 @@ def _any_begins(names: list[str], beginning: str) -> bool:
 
 def _counted(names: Iterable[str]) -> str:
     """Names, each once, with how often they occur."""
-    every = list(names)
-    return ", ".join(
-        f"{every.count(name)} x {name}" if every.count(name) > 1 else name for name in dict.fromkeys(every)
-    )
+    return ", ".join(f"{count} x {name}" if count > 1 else name for name, count in Counter(names).items())

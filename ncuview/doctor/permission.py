@@ -25,7 +25,7 @@ _CGROUPS = re.compile(r"\b(docker|kubepods|containerd|libpod|lxc|garden)\b")
 
 def counter_permission(machine: Machine) -> Verdict:
     """Whether the driver lets this process read counters."""
-    if _is_administrator(machine):
+    if _has_capability(machine) and _is_in_host_namespace(machine):
         seen = Evidence(_STATUS, "CapEff has CAP_SYS_ADMIN")
         return ok("administrators may read the GPU's counters, and this process is one", seen)
     only_administrators = _only_administrators(machine)
@@ -103,10 +103,6 @@ def _only_administrators(machine: Machine) -> bool:
     if setting is None:
         raise NotKnown(f"{_PARAMETERS} does not name the setting for who may read counters")
     return setting[1] != "0"
-
-
-def _is_administrator(machine: Machine) -> bool:
-    return _has_capability(machine) and _is_in_host_namespace(machine)
 
 
 def _has_capability(machine: Machine) -> bool:

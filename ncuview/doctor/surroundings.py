@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 
-from ncuview.doctor.gpus import COMMAND, visible_gpus
+from ncuview.doctor.gpu_state import COMMAND, visible_gpus
 from ncuview.doctor.machine import Machine
 from ncuview.doctor.verdict import Evidence, NotKnown, Verdict, fail, ok, warn
 from ncuview.reader.sandbox import MISSING
@@ -52,11 +52,8 @@ def folders(machine: Machine) -> Verdict:
     if free < _LEAST_BYTES:
         return fail("there is no room for temporary files", seen, fix=f"Free space in {temporary}, or set TMPDIR.")
     home = machine.environment.get("HOME", "")
-    troubles = [
-        found
-        for found in (_trouble(machine, "HOME", home), _trouble(machine, "working folder", machine.folder))
-        if found
-    ]
+    tried = (("HOME", home), ("working folder", machine.folder))
+    troubles = [found for what, folder in tried if (found := _trouble(machine, what, folder))]
     if free < _ENOUGH_BYTES:
         return warn("there is little room for temporary files", seen, *troubles, fix=f"Free space in {temporary}.")
     if troubles:

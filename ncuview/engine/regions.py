@@ -10,8 +10,8 @@ import textwrap
 from pathlib import Path
 
 from ncuview.base.errors import RuleFileError
+from ncuview.base.files import text_of
 from ncuview.base.paths import shipped
-from ncuview.base.toml_file import text_of
 
 _MARK = re.compile(r"^\s*(?://|#) ncuview: (?P<edge>begin|end) (?P<name>\S+)$")
 

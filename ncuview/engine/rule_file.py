@@ -21,10 +21,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ncuview.base.errors import RuleFileError, UnknownRule, UnsafeExpression
 from ncuview.base.expression import Expression, compile_expression
+from ncuview.base.files import toml_of
 from ncuview.base.log import LOG
 from ncuview.base.paths import shipped
 from ncuview.base.suggestion import did_you_mean, suggestion
-from ncuview.base.toml_file import toml_of
 from ncuview.engine.regions import region
 from ncuview.engine.rule_packs import with_packs
 from ncuview.engine.static_subjects import BYTES_IN_FLIGHT, SUBJECTS

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ncuview.base.errors import PluginError, RuleFileError
-from ncuview.base.plugins import installed, leave_out, used
+from ncuview.base.system import installed, leave_out, used
 
 GROUP = "ncuview.rules"
 

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from ncuview.base.errors import BudgetError
+from ncuview.base.files import LARGEST_TOML, parse_toml
 from ncuview.base.suggestion import suggestion
-from ncuview.base.toml_file import LARGEST, parse_toml
 from ncuview.comparison.repeats import FLOOR_NS, TOLERANCE
 from ncuview.gate.files import read_text
 from ncuview.metrics.repeatability import DURATION, MetricClass, best_class
@@ -153,7 +153,7 @@ def read_budget(path: Path) -> Budget:
     Raises:
         BudgetError: It cannot be used; the message names file, line, entry and key of every error.
     """
-    text = read_text(path, BudgetError, _HINT, LARGEST)
+    text = read_text(path, BudgetError, _HINT, LARGEST_TOML)
     if text is None:
         raise BudgetError(f"there is no budget file {path}", hint="Check its path.")
     try:

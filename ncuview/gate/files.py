@@ -12,8 +12,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ncuview.base.errors import NcuviewError
-from ncuview.base.files import replace_file
-from ncuview.base.toml_file import text_of
+from ncuview.base.files import replace_file, text_of
 
 MOST_BYTES = 64 * 2**20
 MOST_VALUES = 1_000_000

@@ -20,8 +20,8 @@ from ncuview.gate.spread import Spreads
 from ncuview.gate.verdict import BASELINE, PROFILE, check_of_no_launch, close_without_result
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis
-from ncuview.records.failure import Failure
 from ncuview.records.gate import Check, Gate, Level
+from ncuview.records.profile import Failure
 
 if TYPE_CHECKING:
     from ncuview.records.profile import Profile

@@ -18,8 +18,8 @@ from ncuview.pipeline.examine import (
     profile_here,
     require_complete,
 )
-from ncuview.records.calibration import Calibration
 from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.profile import Calibration
 
 if TYPE_CHECKING:
     from ncuview.gate.spread import Spreads

@@ -21,7 +21,7 @@ from ncuview.records.profile import Profile
 
 if TYPE_CHECKING:
     from ncuview.catalogue.kernels import Launch
-    from ncuview.catalogue.launch_spec import LaunchOptions
+    from ncuview.catalogue.user_kernel import LaunchOptions
     from ncuview.engine.rule_file import Rule
     from ncuview.profiling.ncu_output import Progress
     from ncuview.profiling.options import NcuOptions
@@ -241,7 +241,7 @@ def profile_here(
 
 
 def _recorded(launches: Sequence[Launch]) -> Profile:
-    from ncuview.catalogue.recorded import recorded_report
+    from ncuview.catalogue.kernels import recorded_report
     from ncuview.pipeline.profiled import read_with_sources
     from ncuview.reader.host_times import with_host_times_of
 

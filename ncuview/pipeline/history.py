@@ -19,8 +19,8 @@ from ncuview.pipeline.profiled import read_with_sources
 from ncuview.reader.reader import damage_of
 from ncuview.reader.settings import Settings, settings_of
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
+from ncuview.trends import DiagnosedReport, History, history_of
 from ncuview.trends.document import read_document
-from ncuview.trends.series import DiagnosedReport, History, history_of
 from ncuview.trends.series_files import SeriesFile, series_files
 
 if TYPE_CHECKING:

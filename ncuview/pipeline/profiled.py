@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 
 from ncuview.base.errors import ReportError
 from ncuview.reader.child import PrestartedChildren
-from ncuview.records.failure import failure_of
+from ncuview.records.profile import failure_of
 
 if TYPE_CHECKING:
     from ncuview.catalogue.kernels import Launch

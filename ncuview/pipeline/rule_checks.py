@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 
 from ncuview.base.errors import NcuviewError, QuantityError, RuleFileError, UnknownKernel
+from ncuview.base.files import toml_of
 from ncuview.base.paths import shipped
 from ncuview.base.suggestion import suggestion
-from ncuview.base.toml_file import toml_of
 from ncuview.catalogue.kernels import find_kernel
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import Example, FixRegions, Rule

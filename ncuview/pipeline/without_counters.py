@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING
 
 from ncuview.base.errors import CompilerNotFound, NcuviewError, ProgramError, ReportError, ToolError
 from ncuview.records.diagnosis import RuleId
-from ncuview.records.failure import Failure, failure_of
 from ncuview.records.ladder import Ladder
-from ncuview.records.profile import Extent
+from ncuview.records.profile import Extent, Failure, failure_of
 
 if TYPE_CHECKING:
     from ncuview.catalogue.compiler import Compiled
-    from ncuview.catalogue.event_times import EventTimes
     from ncuview.catalogue.kernels import Launch
-    from ncuview.catalogue.launch_spec import LaunchOptions
+    from ncuview.catalogue.live import EventTimes
     from ncuview.catalogue.machine_code import KernelCode
+    from ncuview.catalogue.user_kernel import LaunchOptions
     from ncuview.metrics.occupancy import Occupancy
 
 _PLACES = 3
@@ -211,7 +210,7 @@ def program_without_counters(program: Sequence[str], refusal: NcuviewError | Non
 
 
 def _of_launch(launch: Launch, refusal: NcuviewError | None, remark: str) -> WithoutCounters:
-    from ncuview.catalogue.event_times import event_times
+    from ncuview.catalogue.live import event_times
 
     failures: list[tuple[str, NcuviewError]] = []
     kernels: tuple[KernelFacts, ...] = ()

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ncuview.base.report_files import REPORT_ENDINGS
-from ncuview.base.seal import seal, sidecar
+from ncuview.base.report_files import REPORT_ENDINGS, seal, sidecar
 from ncuview.profiling.ncu_failures import failure
 from ncuview.profiling.privileges import invoking_user
 

@@ -23,7 +23,7 @@ from functools import cache
 from importlib import resources
 from typing import Literal, NamedTuple
 
-from ncuview.base.masking import masked_words
+from ncuview.base.log import masked_words
 
 Collector = Literal["hardware", "samples", "lines", "instrumented"]
 COLLECTORS: tuple[Collector, ...] = ("hardware", "samples", "lines", "instrumented")

@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportUnreadable
-from ncuview.base.regular_file import read_regular_file
+from ncuview.base.report_files import read_regular_file
 from ncuview.reader.columns import DEVICE_NAME, LaunchColumns, Reading
 from ncuview.reader.equivalents import METRIC_OF_LABEL, METRICS_OF_COLUMN
 from ncuview.reader.kernel_filter import matches

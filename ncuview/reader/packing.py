@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from ncuview.base.errors import ReportDamaged, ReportUnreadable
-from ncuview.base.regular_file import LARGEST, NAME_A_REPORT
+from ncuview.base.report_files import LARGEST, NAME_A_REPORT
 
 if TYPE_CHECKING:
-    from ncuview.base.seal import Sealed
+    from ncuview.base.report_files import Sealed
 
 MAGIC = b"\x28\xb5\x2f\xfd"
 ENDING = ".ncu-repz"

@@ -11,8 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportUnreadable
-from ncuview.base.regular_file import NAME_A_REPORT, regular_file
-from ncuview.base.seal import Sealed
+from ncuview.base.report_files import NAME_A_REPORT, Sealed, regular_file
 from ncuview.reader import packing, wire
 from ncuview.reader.framing import Framing, ReportHeader, framing
 from ncuview.reader.snapshot import Snapshot

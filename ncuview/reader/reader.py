@@ -17,10 +17,9 @@ from threading import Thread
 
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportError, ReportUnreadable
 from ncuview.base.log import LOG
-from ncuview.base.plugins import leave_out
 from ncuview.base.report_files import is_csv_export
 from ncuview.base.suggestion import did_you_mean
-from ncuview.base.system import usable_processors
+from ncuview.base.system import leave_out, usable_processors
 from ncuview.reader.child import Children, PrestartedChildren, Shard
 from ncuview.reader.columns import Reading
 from ncuview.reader.csv_export import read_csv
@@ -32,8 +31,7 @@ from ncuview.reader.readable_part import Approved, approve
 from ncuview.reader.recover import Damage, Salvaged, salvage
 from ncuview.reader.sandbox import MISSING
 from ncuview.reader.snapshot import Snapshot
-from ncuview.records.failure import Failure
-from ncuview.records.profile import Profile, ReportInfo
+from ncuview.records.profile import Failure, Profile, ReportInfo
 
 MOST_CHILDREN = 8
 """Shards read at once; each child holds 220 MB and 20 times its shard's bytes."""

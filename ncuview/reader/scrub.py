@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ncuview.base.errors import ReportError, UsageError
 from ncuview.base.files import replace_file
-from ncuview.base.seal import seal, sidecar
+from ncuview.base.report_files import seal, sidecar
 from ncuview.reader import wire
 from ncuview.reader.identity import Identity, Removed, find_identity
 from ncuview.reader.packing import ENDING as COMPRESSED

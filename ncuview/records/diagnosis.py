@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from ncuview.records.failure import Failure
-from ncuview.records.profile import CallSite, Configuration, Device, HostTimes, ReportInfo
+from ncuview.records.profile import CallSite, Configuration, Device, Failure, HostTimes, ReportInfo
 from ncuview.records.schema import Limits
 
 Origin = Literal["live", "recorded", "report"]

@@ -1,6 +1,8 @@
 """``Profile``: all launches of one or more ncu reports: launches, metrics and instructions as pandas DataFrames.
 
 It also holds sources and call sites; ``ReportInfo``, ``Device`` and ``HostTimes`` describe reports, GPU and copies.
+``Failure`` says why a profile or another answer is incomplete, to be stored in it; ``failure_of`` makes one from an
+``NcuviewError``, with secrets masked. ``Calibration`` is what one GPU attained, as ``speedup.calibrate`` computes it.
 """
 
 from __future__ import annotations
@@ -11,11 +13,32 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated
 
-from ncuview.records.failure import Failure
+from ncuview.base.errors import NcuviewError
+from ncuview.base.log import masked
 from ncuview.records.schema import Limits
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why an answer is missing or incomplete."""
+
+    id: Annotated[str, Limits(shortest=1)]
+    """Its stable name, as ``NcuviewError.id``: ``NCU-PERM``, ``ReportDamaged``."""
+    message: str
+    """What happened."""
+    hint: str
+    """What the user can do next; may be empty."""
+    exit_code: Annotated[int, Limits(one_of=(2, 3, 4, 5, 6, 70))]
+    """The exit code of the run, unless a worse failure happened too."""
+
+
+def failure_of(error: NcuviewError) -> Failure:
+    """An error as part of an answer."""
+    return Failure(error.id, masked(str(error)), masked(error.hint), error.exit_code)
+
 
 Extent = tuple[int, int, int]
 NOWHERE: Extent = (0, 0, 0)
@@ -122,3 +145,38 @@ class HostTimes:
     """All copies back."""
     whole_ns: Annotated[float, Limits(above=0)]
     """From the first copy to the end of the last; less than the sum of the others where they overlap."""
+
+
+@dataclass(frozen=True)
+class Attained:
+    """The share of its peak that a unit attains, 0..1, with bounds."""
+
+    low: float
+    best: float
+    high: float
+    kernel: str
+    """The kernel that reached ``best``."""
+    assumed: str = ""
+    """Why it was not measured, so that the value in the tables is used; empty where it was measured."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Another property of a GPU that predictions need; its name says the unit."""
+
+    value: float
+    kernel: str
+    assumed: str = ""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What good kernels attain on one GPU, as measured there."""
+
+    device: str
+    measured: str
+    """When, and with which ncu."""
+    shares: Mapping[str, Attained]
+    """Unit -> the share of its peak."""
+    figures: Mapping[str, Figure]
+    """``launch_ns`` and the like; see ncuview/gpus. Unknown ones are left out."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from ncuview.records.calibration import Attained, Calibration, Figure
+from ncuview.records.profile import Attained, Calibration, Figure
 from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_text
 

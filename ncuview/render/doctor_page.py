@@ -14,7 +14,7 @@ from rich.text import Text
 
 from ncuview.base.version import VERSION
 from ncuview.doctor.verdict import STATUSES, Checked, Examination
-from ncuview.records.documents.doctor import DoctorDocument, MachineCheck, Seen
+from ncuview.records.documents import DoctorDocument, MachineCheck, Seen
 from ncuview.records.schema import plain
 from ncuview.render.terminal import page_console, page_text, row
 from ncuview.render.text import safe_copy

@@ -16,10 +16,9 @@ from ncuview.comparison.prediction import PredictionCheck
 from ncuview.engine.priority import Priorities, Priority, priorities
 from ncuview.gate.verdict import nothing_checked
 from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, NotApplicable, Outcome, Skipped
+from ncuview.records.documents import Place, Report
 from ncuview.records.documents import comparison as comparisons
 from ncuview.records.documents import diagnosis as diagnoses
-from ncuview.records.documents import ladder as ladders
-from ncuview.records.documents.common import Place, Report
 from ncuview.records.gate import Check, Gate
 from ncuview.records.ladder import Ladder, Rung
 from ncuview.records.profile import ReportInfo
@@ -305,9 +304,9 @@ def _outcome(outcome: Outcome) -> diagnoses.Outcome:
     return diagnoses.OutcomePassed(code, name, "passed", message, outcome.unmet)
 
 
-def ladder_document(ladder: Ladder) -> ladders.LadderDocument:
+def ladder_document(ladder: Ladder) -> comparisons.LadderDocument:
     """The document of a ladder."""
-    return ladders.LadderDocument(
+    return comparisons.LadderDocument(
         schema="ncuview.ladder/2",
         family=ladder.family,
         remark=ladder.remark,
@@ -316,8 +315,8 @@ def ladder_document(ladder: Ladder) -> ladders.LadderDocument:
     )
 
 
-def _rung(rung: Rung) -> ladders.LadderStep:
-    return ladders.LadderStep(
+def _rung(rung: Rung) -> comparisons.LadderStep:
+    return comparisons.LadderStep(
         kernel=rung.kernel,
         rung=rung.rung,
         useful_rate=_known(rung.useful_rate),

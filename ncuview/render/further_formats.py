@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ncuview.base.errors import UsageError
-from ncuview.base.plugins import installed, used
+from ncuview.base.system import installed, used
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ncuview.trends.series import History
+    from ncuview.trends import History
 
 
 def render_history(found: History, to: str = "terminal", *, width: int = 100, color: bool = False) -> str:

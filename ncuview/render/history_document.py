@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from math import isfinite
 
+from ncuview.records.documents import Place
 from ncuview.records.documents import history as histories
-from ncuview.records.documents.common import Place
 from ncuview.records.schema import plain
 from ncuview.render.change_words import change_sentence
 from ncuview.render.text import json_text
-from ncuview.trends.series import History, KernelTrend, Point, Reading, Series, Step
+from ncuview.trends import History, KernelTrend, Point, Reading, Series, Step
 
 
 def history_json(history: History) -> str:

@@ -25,7 +25,7 @@ from ncuview.render.trend_words import (
     summary_words,
 )
 from ncuview.render.words import bottleneck_words, failure_sentence, step_words
-from ncuview.trends.series import History, KernelTrend, Series
+from ncuview.trends import History, KernelTrend, Series
 
 if TYPE_CHECKING:
     from rich.console import Console

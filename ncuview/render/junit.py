@@ -18,9 +18,8 @@ from lxml import etree
 from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import launch_words
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
-from ncuview.records.failure import Failure
 from ncuview.records.gate import Check, Gate
-from ncuview.records.profile import NOWHERE, Extent, ReportInfo
+from ncuview.records.profile import NOWHERE, Extent, Failure, ReportInfo
 from ncuview.render.gate_words import closes
 from ncuview.render.text import safe_text, without_ci_commands
 from ncuview.render.words import bottleneck_sentence, failure_sentence, verdict_headline, verdict_reason

@@ -19,8 +19,8 @@ from typing import Literal
 
 from ncuview.base.figures import duration, factor
 from ncuview.records.diagnosis import Diagnosis, Finding, Gain, LaunchDiagnosis, SourceLine
-from ncuview.records.failure import Failure
 from ncuview.records.gate import Check, Gate
+from ncuview.records.profile import Failure
 from ncuview.render.gate_words import closes, unpassed_checks
 from ncuview.render.text import safe_text
 from ncuview.render.words import advice_headline, coverage_sentence, failure_sentence

@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from ncuview.engine.rule_file import Rule, load_rules
 from ncuview.records.diagnosis import Diagnosis, SourceLine
-from ncuview.records.failure import Failure
 from ncuview.records.gate import Gate
+from ncuview.records.profile import Failure
 from ncuview.render.inert_markdown import prose
 from ncuview.render.remarks import Remark, remarks, repository_path
 from ncuview.render.text import json_text, safe_text

@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ncuview.gate.baseline import baseline_schema
-from ncuview.records.documents.comparison import ComparisonDocument
+from ncuview.records.documents import DoctorDocument
+from ncuview.records.documents.comparison import ComparisonDocument, LadderDocument
 from ncuview.records.documents.diagnosis import DiagnosisDocument
-from ncuview.records.documents.doctor import DoctorDocument
 from ncuview.records.documents.history import HistoryDocument
-from ncuview.records.documents.ladder import LadderDocument
 from ncuview.records.documents.without_counters import WithoutCountersDocument
 from ncuview.records.schema import schema_of
 

@@ -11,7 +11,7 @@ from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import launch_words
 from ncuview.render.change_words import change_sentence
 from ncuview.render.comparison import faster_words
-from ncuview.trends.series import KernelTrend, Point, Reading, Series, Step
+from ncuview.trends import KernelTrend, Point, Reading, Series, Step
 
 MEANING = (
     "The time of a kernel changed where its median left the level of the points before it by more than the noise, and"

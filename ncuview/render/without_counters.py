@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from ncuview.catalogue.event_times import EventTimes
+    from ncuview.catalogue.live import EventTimes
     from ncuview.pipeline.without_counters import KernelFacts, LaunchFacts, RuleSubject, WithoutCounters
-    from ncuview.records.failure import Failure
     from ncuview.records.ladder import Ladder
+    from ncuview.records.profile import Failure
 
 _DOCTOR = "`ncuview doctor` finds which of these applies here."
 _NO_GAIN = "No gain is predicted: only counters show what these cost."

@@ -15,9 +15,8 @@ from collections.abc import Iterator, Sequence
 from ncuview.base.figures import duration, factor
 from ncuview.metrics.units import UNITS
 from ncuview.records.diagnosis import SKIPPED_BECAUSE, Broken, Finding, LaunchDiagnosis, Passed, Skipped, SourceLine
-from ncuview.records.failure import Failure
 from ncuview.records.ladder import Ladder
-from ncuview.records.profile import Device, HostTimes, ReportInfo
+from ncuview.records.profile import Device, Failure, HostTimes, ReportInfo
 from ncuview.render.text import safe_text
 
 _MOST_NAMES = 12

@@ -21,12 +21,11 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from ncuview.base.errors import TableError
-from ncuview.base.files import replace_file
+from ncuview.base.files import parse_toml, replace_file
 from ncuview.base.paths import users_table
-from ncuview.base.toml_file import parse_toml
 from ncuview.gpus import DEFAULT, FIGURE_NAMES, shipped_tables
 from ncuview.metrics.units import UNITS
-from ncuview.records.calibration import Calibration
+from ncuview.records.profile import Calibration
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

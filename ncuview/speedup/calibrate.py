@@ -21,7 +21,7 @@ import numpy as np
 from ncuview.base.errors import NothingProfiled, UsageError
 from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.units import UNITS
-from ncuview.records.calibration import Attained, Calibration, Figure
+from ncuview.records.profile import Attained, Calibration, Figure
 from ncuview.speedup.attainable import MOST, Gpu, bounds_of, shipped
 from ncuview.speedup.model import BOTTLENECK_SHARE, use_of, written_share
 

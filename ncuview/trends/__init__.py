@@ -1,4 +1,348 @@
 """Compare diagnosed reports of the same kernels over commits, dates, ranks or GPUs: times, steps, imbalance of ranks.
 
-It finds the files, reads diagnoses from JSON documents and builds the ``History``.
+``history_of`` makes a ``History`` with one ``Series`` per GPU model from ``DiagnosedReport`` objects; a ``Break``
+separates points where ncu's version or settings changed. ``series_files`` finds the files, and ``document`` reads
+diagnoses from JSON documents.
 """
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from itertools import chain
+from math import fsum, isfinite, nan
+from statistics import median
+
+from ncuview.comparison.compare import Pair, compare
+from ncuview.comparison.launch_groups import group_launches
+from ncuview.reader.settings import Settings
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
+from ncuview.records.profile import Configuration, Device, Extent, Failure, ReportInfo
+from ncuview.trends.series_files import number_aware_key
+from ncuview.trends.steps import Change, changes, noise_of_median
+
+UNEVEN = 1.1
+"""Ranks are uneven where the slowest takes at least so many times the median. Assumed: GPUs of one model differ by 8 %
+(arXiv 2208.11035)."""
+
+
+@dataclass(frozen=True)
+class DiagnosedReport:
+    """A diagnosed report and its place in a series."""
+
+    point: str
+    rank: str
+    diagnosis: Diagnosis
+    """The diagnosis of this report alone."""
+    settings: Settings
+    """The settings of ncu; empty where the report does not name them."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A commit, date or build, with everything that was profiled there on one GPU."""
+
+    name: str
+    created: datetime | None
+    """When the first of its reports was written; None where one of them has no date."""
+    ncu: str
+    """The first two parts of ncu's version, which decide what its counters mean; empty when unknown."""
+    settings: Settings
+    ranks: tuple[str, ...]
+    """The ranks of its reports; empty where they have none."""
+    reports: tuple[ReportInfo, ...]
+    launches: int
+    time_ns: float
+    """Total of all launches of known duration."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The measurements of one kernel and configuration at one point."""
+
+    at: int
+    """The place of the point in its series."""
+    time_ns: float
+    """The median over the launches of all ranks, with their copies where the host timed them; NaN when unknown."""
+    launches: int
+    launch: LaunchDiagnosis
+    """The launch of median time; its bottleneck, verdict and first advice are shown."""
+    ranks: Mapping[str, float]
+    """The median time of each rank in ns; empty where there are no ranks."""
+    noise_ns: float
+    """How far ``time_ns`` may differ by noise; NaN when unknown."""
+
+    @property
+    def imbalance(self) -> float | None:
+        """The slowest rank's time over the median rank's; None without two ranks."""
+        return max(self.ranks.values()) / median(self.ranks.values()) if len(self.ranks) > 1 else None
+
+    @property
+    def slowest(self) -> str:
+        """The rank that takes longest; empty without ranks."""
+        return max(self.ranks, key=lambda rank: self.ranks[rank], default="")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A change of a kernel's time beyond noise, and the counters that changed."""
+
+    at: int
+    """The place of the first point after the change."""
+    since: int
+    """The place of the last point before it."""
+    before_ns: float
+    after_ns: float
+    """Median over the points before it and from it on, as far as the neighbouring steps."""
+    noise_ns: float
+    """The change of time that noise explains."""
+    is_confirmed: bool
+    """Whether the point after it shows it too."""
+    pair: Pair
+    """The launches of median time on both sides, with the counters that changed."""
+
+
+@dataclass(frozen=True)
+class KernelTrend:
+    """One launch group of a kernel, grid and block over a series."""
+
+    kernel: str
+    demangled: str
+    grid: Extent
+    block: Extent
+    group: int
+    """The number of this launch group among those of the configuration, from 1, in the order of the launches."""
+    groups: int
+    """How many launch groups the configuration has."""
+    readings: tuple[Reading, ...]
+    """One for each point that has the kernel, in the order of the series."""
+    steps: tuple[Step, ...]
+
+    @property
+    def last(self) -> Reading:
+        """The newest reading."""
+        return self.readings[-1]
+
+    @property
+    def last_step_ns(self) -> float:
+        """The change of time at the newest step; 0 where there was none."""
+        return self.steps[-1].after_ns - self.steps[-1].before_ns if self.steps else 0.0
+
+
+@dataclass(frozen=True)
+class Break:
+    """The conditions changed between two points, so that times on both sides are not compared."""
+
+    at: int
+    """The place of the first point under the new conditions."""
+    words: str
+    """``clock control base before, none after``."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """All points of one GPU model, in order."""
+
+    device: Device
+    points: tuple[Point, ...]
+    kernels: tuple[KernelTrend, ...]
+    """The largest last step first, then the longest newest time."""
+    breaks: tuple[Break, ...]
+
+    @property
+    def changed(self) -> tuple[KernelTrend, ...]:
+        """The kernels whose time changed beyond noise."""
+        return tuple(kernel for kernel in self.kernels if kernel.steps)
+
+    @property
+    def gone(self) -> tuple[KernelTrend, ...]:
+        """The kernels that are missing at the newest point."""
+        return tuple(kernel for kernel in self.kernels if kernel.last.at < len(self.points) - 1)
+
+    @property
+    def new(self) -> tuple[KernelTrend, ...]:
+        """The kernels that are missing at the first point."""
+        return tuple(kernel for kernel in self.kernels if kernel.readings[0].at > 0)
+
+    @property
+    def uneven(self) -> tuple[KernelTrend, ...]:
+        """The kernels whose slowest rank takes much longer than the median one at the newest point, worst first."""
+        found = [kernel for kernel in self.kernels if (kernel.last.imbalance or 1.0) >= UNEVEN]
+        return tuple(sorted(found, key=lambda kernel: -(kernel.last.imbalance or 1.0)))
+
+
+@dataclass(frozen=True)
+class History:
+    """Many reports as one answer: one series per GPU model; different models are not compared."""
+
+    series: tuple[Series, ...]
+    """The one with the most points first."""
+    failures: tuple[Failure, ...] = ()
+    """Why launches of some reports are missing, or all launches."""
+
+
+def history_of(reported: Iterable[DiagnosedReport]) -> History:
+    """Sort diagnosed reports by date, or by name where one has no date, and compare them."""
+    by_device: defaultdict[Device, list[tuple[DiagnosedReport, LaunchDiagnosis]]] = defaultdict(list)
+    failures = []
+    for report in reported:
+        if failure := report.diagnosis.failure:
+            failures.append(replace(failure, message=f"{report.point}: {failure.message}"))
+        for launch in report.diagnosis.launches:
+            by_device[launch.device].append((report, launch))
+    series = (_series(device, launches) for device, launches in by_device.items())
+    return History(tuple(sorted(series, key=lambda each: -len(each.points))), tuple(failures))
+
+
+_Placed = tuple[DiagnosedReport, LaunchDiagnosis]
+
+
+def _series(device: Device, launches: Sequence[_Placed]) -> Series:
+    at_point: defaultdict[str, list[_Placed]] = defaultdict(list)
+    for report, launch in launches:
+        at_point[report.point].append((report, launch))
+    points = [_point(name, found) for name, found in at_point.items()]
+    dated = all(point.created for point in points)
+    points.sort(
+        key=lambda point: (point.created.timestamp() if dated and point.created else 0.0, number_aware_key(point.name))
+    )
+    places = {point.name: at for at, point in enumerate(points)}
+    breaks = tuple(_breaks(points))
+    kernels = [
+        _trend(group, number, len(groups), places, [each.at for each in breaks])
+        for groups in _launch_groups(launches)
+        for number, group in enumerate(groups, start=1)
+    ]
+    kernels.sort(key=lambda kernel: (-abs(kernel.last_step_ns), -_known(kernel.last.time_ns)))
+    return Series(device, tuple(points), tuple(kernels), breaks)
+
+
+def _point(name: str, launches: Sequence[_Placed]) -> Point:
+    reports = list({id(report): report for report, _ in launches}.values())
+    infos = tuple(info for report in reports for info in report.diagnosis.reports)
+    dates = [info.created for info in infos]
+    return Point(
+        name=name,
+        created=min((date for date in dates if date), default=None) if all(dates) else None,
+        ncu=_same(".".join(info.ncu_version.split(".")[:2]) for info in infos),
+        settings=Settings(
+            *(_same(getattr(report.settings, field.name) for report in reports) for field in fields(Settings))
+        ),
+        ranks=tuple(sorted({report.rank for report in reports if report.rank}, key=number_aware_key)),
+        reports=infos,
+        launches=len(launches),
+        time_ns=fsum(_known(launch.whole_ns) for _, launch in launches),
+    )
+
+
+def _same(words: Iterable[str]) -> str:
+    """The word that all have; a list of words where they differ; empty where one is unknown."""
+    distinct = set(words)
+    return "" if "" in distinct else ", ".join(sorted(distinct))
+
+
+def _breaks(points: Sequence[Point]) -> Iterator[Break]:
+    """Where a condition differs from its last known value."""
+    last: dict[str, str] = {}
+    for at, point in enumerate(points):
+        conditions = {"ncu": point.ncu} | {
+            field.name.replace("_", " "): getattr(point.settings, field.name) for field in fields(Settings)
+        }
+        known = {what: word for what, word in conditions.items() if word}
+        changed = [
+            f"{what} {last[what]} before, {word} after" for what, word in known.items() if last.get(what, word) != word
+        ]
+        if changed:
+            yield Break(at, "; ".join(changed))
+        last |= known
+
+
+def _launch_groups(launches: Sequence[_Placed]) -> Iterator[list[list[_Placed]]]:
+    """The launch groups of each configuration.
+
+    Groups of different reports match by their order. Where the reports have different numbers of groups, all launches
+    of the configuration are one group.
+    """
+    by_report: defaultdict[int, list[_Placed]] = defaultdict(list)
+    for placed in launches:
+        by_report[id(placed[0])].append(placed)
+    found: defaultdict[Configuration, list[list[list[_Placed]]]] = defaultdict(list)
+    for members in by_report.values():
+        report = members[0][0]
+        for configuration, groups in group_launches(launch for _, launch in members).items():
+            found[configuration].append([[(report, launch) for launch in group.launches] for group in groups])
+    for of_reports in found.values():
+        numbers = {len(groups) for groups in of_reports}
+        same = of_reports if len(numbers) == 1 else [[list(chain(*groups))] for groups in of_reports]
+        yield [list(chain(*parts)) for parts in zip(*same, strict=True)]
+
+
+def _trend(
+    launches: Sequence[_Placed], group: int, groups: int, places: Mapping[str, int], breaks: Sequence[int]
+) -> KernelTrend:
+    first = launches[0][1]
+    at_point: defaultdict[int, list[_Placed]] = defaultdict(list)
+    for report, launch in launches:
+        at_point[places[report.point]].append((report, launch))
+    readings = tuple(_reading(at, at_point[at]) for at in sorted(at_point))
+    return KernelTrend(
+        kernel=first.kernel,
+        demangled=first.demangled,
+        grid=first.grid,
+        block=first.block,
+        group=group,
+        groups=groups,
+        readings=readings,
+        steps=tuple(step for part in _unbroken(readings, breaks) for step in _steps(part)),
+    )
+
+
+def _reading(at: int, launches: Sequence[_Placed]) -> Reading:
+    by_rank: defaultdict[str, list[float]] = defaultdict(list)
+    for report, launch in launches:
+        if isfinite(launch.whole_ns):
+            by_rank[report.rank].append(launch.whole_ns)
+    known = sorted((launch for _, launch in launches if isfinite(launch.whole_ns)), key=lambda each: each.whole_ns)
+    return Reading(
+        at=at,
+        time_ns=median(launch.whole_ns for launch in known) if known else nan,
+        launches=len(launches),
+        launch=known[(len(known) - 1) // 2] if known else launches[0][1],
+        ranks={rank: median(by_rank[rank]) for rank in sorted(by_rank, key=number_aware_key) if rank},
+        noise_ns=noise_of_median(list(by_rank.values())) if known else nan,
+    )
+
+
+def _unbroken(readings: Sequence[Reading], breaks: Sequence[int]) -> Iterator[Sequence[Reading]]:
+    """The readings between two breaks, which are comparable."""
+    parts: defaultdict[int, list[Reading]] = defaultdict(list)
+    for reading in readings:
+        parts[sum(at <= reading.at for at in breaks)].append(reading)
+    yield from parts.values()
+
+
+def _steps(readings: Sequence[Reading]) -> Iterator[Step]:
+    found = changes([reading.time_ns for reading in readings], [reading.noise_ns for reading in readings])
+    for change in found:
+        yield _step(change, readings)
+
+
+def _step(change: Change, readings: Sequence[Reading]) -> Step:
+    was, now = readings[change.before.points[-1]], readings[change.after.points[0]]
+    sides = (Diagnosis((reading.launch,), ()) for reading in (was, now))
+    return Step(
+        at=now.at,
+        since=was.at,
+        before_ns=change.before.median,
+        after_ns=change.after.median,
+        noise_ns=change.noise_ns,
+        is_confirmed=change.is_confirmed,
+        pair=compare(*sides).pairs[0],
+    )
+
+
+def _known(number: float) -> float:
+    """The number to add and to sort by; 0 where it is unknown."""
+    return number if isfinite(number) else 0.0

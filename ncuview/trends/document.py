@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from ncuview.base.errors import ReportDamaged
-from ncuview.base.regular_file import read_regular_file
+from ncuview.base.report_files import read_regular_file
 from ncuview.records.diagnosis import (
     Broken,
     Diagnosis,
@@ -25,8 +25,7 @@ from ncuview.records.diagnosis import (
     Passed,
     Skipped,
 )
-from ncuview.records.failure import Failure
-from ncuview.records.profile import Configuration, ReportInfo
+from ncuview.records.profile import Configuration, Failure, ReportInfo
 
 _SCHEMAS = ("ncuview.diagnosis/1", "ncuview.diagnosis/2")
 _RENAMED = {"wall": "bottleneck", "walls": "units", "wall_after": "bottleneck_after"}

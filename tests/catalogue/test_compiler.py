@@ -11,7 +11,7 @@ import pytest
 from ncuview.base.errors import CompileFailed
 from ncuview.base.paths import shipped
 from ncuview.catalogue.compiler import compile_kernel
-from ncuview.catalogue.kernel_file import Kernel, load_kernel
+from ncuview.catalogue.kernel_file import Kernel, load_kernels
 from ncuview.catalogue.kernels import find_kernel
 from ncuview.catalogue.live import compile_all
 from ncuview.profiling.machine import find_nvcc
@@ -40,7 +40,7 @@ def edited(path: Path, old: str, new: str) -> Kernel:
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
-    return load_kernel(path)
+    return load_kernels(path)[0]
 
 
 def test_a_cubin_is_made_for_the_architecture_that_was_asked_for(tmp_path: Path) -> None:

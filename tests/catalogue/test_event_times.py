@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from ncuview.base.errors import GpuNotFound, LauncherNotFound, NcuviewError, ProgramFailed, WrongResult
-from ncuview.catalogue import event_times as module
+from ncuview.catalogue import live as module
 from ncuview.catalogue.compiler import Compiled
-from ncuview.catalogue.event_times import EventTimes, event_times
 from ncuview.catalogue.kernels import Launch, find_kernel, launch_of
-from ncuview.catalogue.live import Timed, host_program
+from ncuview.catalogue.live import EventTimes, Timed, event_times, host_program
 from ncuview.profiling.machine import GpuState
 
 LAUNCH = launch_of(find_kernel("copyRow"))

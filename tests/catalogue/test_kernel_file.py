@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ncuview.base.errors import KernelFileError
+from ncuview.base.files import LARGEST_TOML
 from ncuview.base.paths import shipped
-from ncuview.base.toml_file import LARGEST
-from ncuview.catalogue.kernel_file import has_front_matter, load_kernel, load_kernels, read_front_matter
+from ncuview.catalogue.kernel_file import has_front_matter, load_kernels, read_front_matter
 
 STRIDED = shipped("kernels") / "access_patterns" / "load_strided.cu"
 STEP = '[step]\nafter = "j"\napplies = "unrolling"\n'
@@ -26,7 +26,7 @@ def source(folder: Path, toml: str | bytes, name: str = "k.cu") -> Path:
 
 def test_a_head_is_read_whatever_the_rest_is(tmp_path: Path) -> None:
     path = source(tmp_path, HEAD)
-    path.write_bytes(path.read_bytes() + b"\xff" * (2 * LARGEST))
+    path.write_bytes(path.read_bytes() + b"\xff" * (2 * LARGEST_TOML))
     assert has_front_matter(path)
     text = read_front_matter(path)
     assert (text.name, text.launch.grid) == ("k", ["1"])
@@ -51,7 +51,7 @@ def test_a_source_without_a_head(tmp_path: Path) -> None:
     [
         ("a = " + "[" * 10_000 + "\n", "nested too deep"),
         ("a." * 40_000 + "a = 1\n", "more than 32 parts"),
-        ("# " + "x" * LARGEST + "\n" + HEAD, "no front matter"),
+        ("# " + "x" * LARGEST_TOML + "\n" + HEAD, "no front matter"),
         ("name = \n", "Invalid value"),
         (b"name = '\xff'\n", "launch"),
         (HEAD + "[sizes]\nn = " + "9" * 400 + "\n", "sizes.n"),
@@ -95,7 +95,7 @@ def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path: Path) -> None
 
 def test_a_kernel_of_the_catalogue_with_its_variants() -> None:
     own, *variants = load_kernels(STRIDED)
-    assert own == load_kernel(STRIDED)
+    assert own == load_kernels(STRIDED)[0]
     assert own.of_catalogue
     assert own.name == own.function == "load_strided"
     assert variants

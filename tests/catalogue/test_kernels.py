@@ -10,7 +10,7 @@ import pytest
 
 from ncuview.base.errors import KernelFileError, UnknownFamily, UnknownKernel
 from ncuview.base.paths import shipped
-from ncuview.catalogue.kernel_file import Kernel, load_kernel
+from ncuview.catalogue.kernel_file import Kernel, load_kernels
 from ncuview.catalogue.kernels import all_kernels, family, find_kernel, launch_of, launches_of
 from ncuview.catalogue.reference import ORACLES
 from ncuview.engine.rule_file import OPTIMIZATIONS
@@ -212,7 +212,7 @@ def test_what_is_wrong_in_the_front_matter_is_named_with_file_and_key(
     tmp_path: Path, old: str, new: str, said: str
 ) -> None:
     with pytest.raises(KernelFileError) as refusal:
-        load_kernel(written(tmp_path, SHIPPED.replace(old, new, 1)))
+        load_kernels(written(tmp_path, SHIPPED.replace(old, new, 1)))
     assert f"transposeCoalesced.cu: {said}" in str(refusal.value)
 
 
@@ -235,7 +235,7 @@ def test_what_is_wrong_in_the_front_matter_is_named_with_file_and_key(
 def test_arithmetic_that_gives_no_launch_is_named_with_file_and_key(
     tmp_path: Path, old: str, new: str, said: str
 ) -> None:
-    kernel = load_kernel(written(tmp_path, SHIPPED.replace(old, new, 1)))
+    kernel = load_kernels(written(tmp_path, SHIPPED.replace(old, new, 1)))[0]
     with pytest.raises(KernelFileError) as refusal:
         launch_of(kernel)
     assert f"transposeCoalesced.cu: {said}" in str(refusal.value)

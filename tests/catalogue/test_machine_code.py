@@ -12,9 +12,8 @@ import pytest
 from ncuview.base.errors import ReportEmpty, ToolError
 from ncuview.catalogue import machine_code
 from ncuview.catalogue.compiler import compile_kernel
-from ncuview.catalogue.kernels import find_kernel, launch_of
+from ncuview.catalogue.kernels import find_kernel, launch_of, recorded_report
 from ncuview.catalogue.machine_code import KernelCode, code_of_cubin, code_of_program
-from ncuview.catalogue.recorded import recorded_report
 from ncuview.engine.static_subjects import spilled_bytes
 from ncuview.metrics.instruction_table import executed_by_launch
 from ncuview.profiling.machine import find_nvcc

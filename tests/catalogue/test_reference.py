@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.catalogue import reference as families
 from ncuview.catalogue.kernels import Launch, all_kernels, launch_of
 from ncuview.catalogue.reference import ORACLES, Array, Problem
 from tests.together import together
@@ -100,12 +99,6 @@ def test_an_answer_depends_on_what_is_given(name: str) -> None:
 
 def test_every_oracle_is_asked_by_a_kernel() -> None:
     assert ORACLES.keys() == BY_ORACLE.keys()
-
-
-def test_no_two_families_give_an_oracle_one_name() -> None:
-    modules = [module for module in vars(families).values() if hasattr(module, "ORACLES") and module is not families]
-    names = [oracle.__name__ for module in modules for oracle in module.ORACLES]
-    assert sorted(names) == sorted(ORACLES)
 
 
 def answer(name: str, *inputs: Array, shape: tuple[int, ...] = (), **sizes: int) -> Array:

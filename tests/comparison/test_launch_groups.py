@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ncuview.api import diagnose
-from ncuview.catalogue.recorded import recorded_report
+from ncuview.catalogue.kernels import recorded_report
 from ncuview.comparison.launch_groups import group_launches
 from ncuview.records.diagnosis import LaunchDiagnosis
 from tests.gate.made import launch

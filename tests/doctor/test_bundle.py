@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ncuview.base.errors import NcuRefused, UsageError
-from ncuview.base.last_error import keep, last_error
+from ncuview.base.paths import keep_error, last_error
 from ncuview.base.report_files import named_path
 from ncuview.base.version import VERSION
 from ncuview.doctor.facts import Private, environment
@@ -28,7 +28,7 @@ from ncuview.base import system
 system.host_name = lambda: "{HOST}.example.org"
 from ncuview.doctor import commands, competition
 from ncuview.doctor.verdict import Evidence, warn
-import ncuview.doctor.checkup as checkup
+import ncuview.doctor as checkup
 from dataclasses import replace
 
 def others(machine):
@@ -79,7 +79,7 @@ def test_the_archive_holds_what_helps_and_nothing_that_is_planted(
     planted: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", planted["XDG_STATE_HOME"])
-    keep(NcuRefused(f"{PROGRAM} of {USER} on {HOST}", id="NCU-UNKNOWN"), 5)
+    keep_error(NcuRefused(f"{PROGRAM} of {USER} on {HOST}", id="NCU-UNKNOWN"), 5)
     archive = tmp_path / "bundle.zip"
     command = [sys.executable, "-P", "-c", PLAYED, "doctor", "--bundle", str(archive)]
     ended = subprocess.run(command, env=planted, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -129,7 +129,7 @@ def test_the_last_error_holds_places_of_ncuview_and_no_message(monkeypatch: pyte
     assert last_error() is None
     with pytest.raises(UsageError) as caught:
         named_path("")
-    keep(caught.value, 70)
+    keep_error(caught.value, 70)
     found = last_error()
     assert found is not None
     assert found["id"] == "UsageError"
@@ -140,11 +140,11 @@ def test_the_last_error_holds_places_of_ncuview_and_no_message(monkeypatch: pyte
 
 def test_nothing_is_kept_where_it_cannot_be_written_or_by_sudo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", f"{os.devnull}/x")
-    keep(ValueError(), 70)
+    keep_error(ValueError(), 70)
     assert last_error() is None
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("SUDO_UID", "1000")
-    keep(ValueError(), 70)
+    keep_error(ValueError(), 70)
     assert not list(tmp_path.iterdir())
 
 

@@ -11,8 +11,7 @@ from typing import NoReturn
 
 import pytest
 
-from ncuview.doctor import checkup, verdict
-from ncuview.doctor.checkup import CHECKS, Check, examine, examine_this_machine, verdict_of
+from ncuview.doctor import CHECKS, Check, examine, examine_this_machine, verdict, verdict_of
 from ncuview.doctor.commands import Commands
 from ncuview.doctor.machine import Machine, this_machine
 from ncuview.doctor.verdict import Checked, Evidence, Examination, NotKnown, Status, Verdict, fail, ok
@@ -116,7 +115,7 @@ def test_this_machine_is_examined(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_programs_are_ended_even_when_something_goes_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     stopped = []
-    monkeypatch.setattr(checkup, "examine", lambda *_: broken())
+    monkeypatch.setattr("ncuview.doctor.examine", lambda *_: broken())
     monkeypatch.setattr(Commands, "stop", lambda _: stopped.append(True))
     with pytest.raises(RuntimeError, match="broken"):
         examine_this_machine()

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from ncuview.doctor.competition import gpu_processes
-from ncuview.doctor.gpu_state import clocks, ecc, mig, virtualization, visible_devices
-from ncuview.doctor.gpus import smi_log
+from ncuview.doctor.gpu_state import clocks, ecc, mig, smi_log, virtualization, visible_devices
 from ncuview.doctor.machine import Machine
 from ncuview.doctor.surroundings import host_memory
 from ncuview.doctor.verdict import NotKnown, Verdict

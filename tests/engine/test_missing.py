@@ -13,7 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from ncuview.api import load_rules
-from ncuview.catalogue.recorded import recorded_report
+from ncuview.catalogue.kernels import recorded_report
 from ncuview.engine.rank import diagnose
 from ncuview.metrics.units import UNITS
 from ncuview.records.diagnosis import Broken, Finding, NotApplicable, Outcome, RuleId, Skipped

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.base.plugins import leave_out
+from ncuview.base.system import leave_out
 from ncuview.engine.plan import metrics_for
 from ncuview.engine.rule_file import load_rules, shipped_rules
 from ncuview.engine.rule_packs import GROUP, has_packs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ncuview.doctor.checkup import examine_this_machine
+from ncuview.doctor import examine_this_machine
 from ncuview.doctor.live import live_checks
 
 pytestmark = pytest.mark.gpu

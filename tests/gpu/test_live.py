@@ -9,7 +9,7 @@ import pytest
 
 from ncuview import analyze, ladder
 from ncuview.base.errors import WrongResult
-from ncuview.catalogue.kernel_file import Kernel, load_kernel
+from ncuview.catalogue.kernel_file import Kernel, load_kernels
 from ncuview.catalogue.kernels import find_kernel, launch_of
 from ncuview.catalogue.live import profile_live
 from ncuview.pipeline.calibration import calibrate
@@ -72,4 +72,4 @@ def _miscomputing_copy(folder: Path) -> Kernel:
     (folder / "transpose").mkdir(parents=True)
     copy = Path(shutil.copy(source, folder / "transpose"))
     copy.write_text(copy.read_text().replace("= idata[(y + j) * n + x]", "= idata[(y + j) * n + x] + 1.0f"))
-    return load_kernel(copy)
+    return load_kernels(copy)[0]

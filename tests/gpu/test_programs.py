@@ -9,9 +9,8 @@ import pytest
 
 from ncuview.api import load_rules, read
 from ncuview.base.errors import NothingProfiled, ProgramFailed
-from ncuview.catalogue.launch_spec import LaunchOptions
 from ncuview.catalogue.live import profile_live
-from ncuview.catalogue.user_kernel import user_launch
+from ncuview.catalogue.user_kernel import LaunchOptions, user_launch
 from ncuview.engine.plan import metrics_for
 from ncuview.profiling.machine import find_nvcc
 from ncuview.profiling.options import CacheControl, ClockControl, NcuOptions, ReplayMode

@@ -8,7 +8,7 @@ import pytest
 
 from ncuview import api
 from ncuview.profiling.machine import find_nvcc
-from ncuview.testing.kernel_result import KernelResult
+from ncuview.testing import KernelResult
 
 pytestmark = pytest.mark.gpu
 pytest_plugins = ["pytester"]

@@ -25,11 +25,10 @@ from ncuview.records.diagnosis import (
     SourceEdit,
     TextbookMetric,
 )
-from ncuview.records.failure import Failure
 from ncuview.records.gate import Check, Gate
 from ncuview.records.ladder import Ladder, Rung
-from ncuview.records.profile import Device, ReportInfo
-from ncuview.trends.series import DiagnosedReport, History, history_of
+from ncuview.records.profile import Device, Failure, ReportInfo
+from ncuview.trends import DiagnosedReport, History, history_of
 from tests.hostile import poisoned
 from tests.render.gate_sample import failed_error, failed_warning
 from tests.render.sample import (

@@ -23,9 +23,8 @@ from ncuview.profiling import machine
 from ncuview.profiling.options import NcuOptions
 from ncuview.reader.precheck import read_report
 from ncuview.records.diagnosis import Diagnosis
-from ncuview.records.failure import Failure
-from ncuview.records.profile import Profile
-from ncuview.testing.kernel_result import KernelResult
+from ncuview.records.profile import Failure, Profile
+from ncuview.testing import KernelResult
 from tests.profiling.test_machine import Machine, gpu
 
 pytest_plugins = ["pytester"]

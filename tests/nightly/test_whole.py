@@ -10,7 +10,7 @@ import pytest
 from ncuview import api
 from ncuview.base.errors import Incomplete
 from ncuview.base.paths import shipped
-from ncuview.catalogue import recorded
+from ncuview.catalogue import kernels
 from ncuview.pipeline import calibration, examine, gates
 from ncuview.reader.precheck import read_report
 
@@ -43,6 +43,6 @@ def test_launches_are_missing(cut: Path, asks: Callable[[Path], object]) -> None
     "asks", [lambda: api.ladder("transpose", live=False), lambda: api.analyze("transposeNaive", live=False)]
 )
 def test_a_recorded_profile_is_damaged(cut: Path, monkeypatch: pytest.MonkeyPatch, asks: Callable[[], object]) -> None:
-    monkeypatch.setattr(recorded, "recorded_report", lambda _: cut)
+    monkeypatch.setattr(kernels, "recorded_report", lambda _: cut)
     with pytest.raises(Incomplete, match="is damaged"):
         asks()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.base.test_masking import LONG, check_masked
+from tests.base.test_texts import LONG, check_masked
 from tests.profiling.failure_cases import CATALOGUE, IDS, Case
 from tests.profiling.test_failure_catalogue import check_failure
 from tests.profiling.test_ncu import FakeNcu

@@ -22,8 +22,7 @@ from ncuview.profiling.job import Profiled
 from ncuview.profiling.ncu import NcuRun
 from ncuview.profiling.options import NcuOptions
 from ncuview.records.diagnosis import Diagnosis
-from ncuview.records.failure import Failure
-from ncuview.records.profile import Profile
+from ncuview.records.profile import Failure, Profile
 from tests.profiles import recorded_profile
 
 Run = tuple[tuple[str, ...], str]

@@ -22,9 +22,9 @@ from ncuview.base.errors import (
     UsageError,
     WrongResult,
 )
-from ncuview.catalogue import compiler, event_times, live, machine_code
-from ncuview.catalogue.event_times import EventTimes
-from ncuview.catalogue.launch_spec import LaunchOptions
+from ncuview.catalogue import compiler, live, machine_code
+from ncuview.catalogue.live import EventTimes
+from ncuview.catalogue.user_kernel import LaunchOptions
 from ncuview.pipeline import without_counters as module
 from ncuview.pipeline.without_counters import kernel_without_counters, program_without_counters, source_without_counters
 from ncuview.profiling import machine
@@ -78,7 +78,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, with_: EventTimes | NcuviewError) -
             raise with_
         return with_
 
-    monkeypatch.setattr(event_times, "event_times", timed)
+    monkeypatch.setattr(live, "event_times", timed)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from ncuview.base.errors import (
     ReportUnreadable,
     UsageError,
 )
-from ncuview.base.seal import seal
+from ncuview.base.report_files import seal
 from ncuview.profiling import export
 from ncuview.profiling import job as profiling
 from ncuview.profiling.job import Profiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from ncuview.records.calibration import Attained, Calibration, Figure
+from ncuview.records.profile import Attained, Calibration, Figure
 from ncuview.render.calibration import calibration_page
 from tests.hostile import each_hostile_text
 from tests.render.test_pages import ACTS_ON_A_TERMINAL

@@ -26,10 +26,9 @@ from ncuview.comparison.counters import MetricChange
 from ncuview.engine.priority import priorities
 from ncuview.engine.rule_file import find_rule, load_rules
 from ncuview.reader.settings import Settings
-from ncuview.records.calibration import Attained, Calibration, Figure
 from ncuview.records.diagnosis import Diagnosis, HotInstruction, LaunchDiagnosis, SourceEdit, TextbookMetric
 from ncuview.records.ladder import Ladder
-from ncuview.records.profile import Device, HostTimes, ReportInfo
+from ncuview.records.profile import Attained, Calibration, Device, Figure, HostTimes, ReportInfo
 from ncuview.render import render
 from ncuview.render.calibration import calibration_page
 from ncuview.render.change_words import metric_change_words
@@ -43,7 +42,7 @@ from ncuview.render.markdown import COMMENT, markdown
 from ncuview.render.notebook import launch_html
 from ncuview.render.outputs import FORMATS, output_text
 from ncuview.render.rule_page import rule_page
-from ncuview.trends.series import DiagnosedReport, History, history_of
+from ncuview.trends import DiagnosedReport, History, history_of
 from tests.builders import FILE, Launch, make_profile, store
 from tests.render.report_pages import recorded
 from tests.render.sample import advice_finding, diagnosis, ladder, launch_near_peak, launch_unclear, launch_with_advice

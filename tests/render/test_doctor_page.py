@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from ncuview.doctor.checkup import CHECKS, examine_this_machine
+from ncuview.doctor import CHECKS, examine_this_machine
 from ncuview.doctor.verdict import Checked, Evidence, Examination, Verdict, fail, ok, unknown, warn
 from ncuview.render.doctor_page import doctor_json, doctor_page
 from tests.hostile import HOSTILE

@@ -14,16 +14,16 @@ from ncuview.comparison.compare import compare
 from ncuview.gate.judge import _incomplete
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis
-from ncuview.records.failure import Failure
 from ncuview.records.gate import Gate
+from ncuview.records.profile import Failure
 from ncuview.render.document import as_json
 from ncuview.render.history_document import history_json
 from ncuview.render.history_page import history_page
 from ncuview.render.html_report.history import history_html
 from ncuview.render.notebook import diagnosis_html
 from ncuview.render.outputs import FORMATS, output_text
+from ncuview.trends import DiagnosedReport, history_of
 from ncuview.trends.document import diagnosis_of
-from ncuview.trends.series import DiagnosedReport, history_of
 from tests.render.sample import diagnosis
 from tests.render.schema import problems
 

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from ncuview.catalogue.event_times import EventTimes
+from ncuview.catalogue.live import EventTimes
 from ncuview.metrics.occupancy import Occupancy
 from ncuview.pipeline.without_counters import (
     CodePlace,
@@ -20,7 +20,7 @@ from ncuview.pipeline.without_counters import (
     WithoutCounters,
 )
 from ncuview.records.diagnosis import RuleId
-from ncuview.records.failure import Failure
+from ncuview.records.profile import Failure
 from ncuview.render.without_counters import without_counters_document, without_counters_page
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import ladder

@@ -15,7 +15,7 @@ from ncuview.engine.rank import diagnose
 from ncuview.gpus import DEFAULT, FIGURES, shipped_tables
 from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.units import UNITS
-from ncuview.records.calibration import Attained, Calibration, Figure
+from ncuview.records.profile import Attained, Calibration, Figure
 from ncuview.speedup.attainable import Section, attainable, check_writable, of_gpu, read_table, save_calibration
 from ncuview.speedup.model import load_of
 from tests.builders import H200, Launch, make_profile

@@ -15,8 +15,7 @@ from ncuview.catalogue.kernels import find_kernel
 from ncuview.gpus import FIGURES
 from ncuview.metrics.units import UNITS
 from ncuview.pipeline import calibration
-from ncuview.records.calibration import Calibration
-from ncuview.records.profile import Profile
+from ncuview.records.profile import Calibration, Profile
 from ncuview.speedup.attainable import shipped
 from ncuview.speedup.calibrate import KERNELS, SPREAD, USUAL_LOW, calibrate
 from tests.builders import H200, USE, Launch, make_profile

@@ -10,7 +10,7 @@ import pytest
 from ncuview import api
 from ncuview.base.errors import UnknownKernel, UnknownMetric, UsageError
 from ncuview.records.diagnosis import Diagnosis
-from ncuview.testing.kernel_result import KernelResult, Measured
+from ncuview.testing import KernelResult, Measured
 from tests.builders import Launch, make_profile
 from tests.hostile import each_hostile_text, poisoned
 from tests.profiles import recorded_profile

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
 from ncuview.records.profile import Device, ReportInfo
-from ncuview.trends.series import DiagnosedReport
+from ncuview.trends import DiagnosedReport
 from tests.render.sample import launch_near_peak, launch_with_advice
 
 FIRST_DAY = datetime(2026, 11, 1, tzinfo=UTC)

@@ -9,7 +9,7 @@ import pytest
 
 from ncuview.reader.settings import Settings
 from ncuview.records.profile import Device
-from ncuview.trends.series import DiagnosedReport, Series, history_of
+from ncuview.trends import DiagnosedReport, Series, history_of
 from tests.trends.series_sample import launch, reported, series_of
 
 A100 = Device("NVIDIA A100", "8.0")

@@ -20,8 +20,7 @@ import numpy as np
 import pycuda.driver as cuda
 
 from ncuview.catalogue.launcher.data import Input, Shape, input_of, place, poisoned, seeded, words_of, zeroed
-from ncuview.catalogue.launcher.launch_times import device_words, time_launch
-from ncuview.catalogue.launcher.times import time_transfers
+from ncuview.catalogue.launcher.times import device_words, time_launch, time_transfers
 from ncuview.catalogue.reference import ORACLES, POISON, Array, Problem
 
 _KEPT = 8

@@ -1,4 +1,10 @@
-"""Time one job entry's copies to the GPU, its kernel, its copies back and all together, in ns, by CUDA events.
+"""Time repeated launches (``time_launch``), or a job entry's copies and kernel (``time_transfers``), by CUDA events.
+
+Neither needs permission to read counters. ``device_words`` gives the GPU's name, compute capability, multiprocessors.
+
+Before each launch of ``time_launch``, outputs are reset to their first state and the L2 cache is filled with other
+data, so that every launch starts in the state of the first one. All of this is in one stream, and filling takes longer
+than Python needs to queue the launch after it: the host adds no gap between the events.
 
 ``time_transfers`` copies the data in pieces over streams, from pageable or pinned memory, and returns median times.
 The entry's ``transfers`` gives memory, pieces and streams. With one stream, all pieces are copied, the kernel is
@@ -9,7 +15,7 @@ streams, in rotation, so that copies overlap with kernels and with copies the ot
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -131,3 +137,48 @@ def _launch(
     ]
     x, y, z = entry["grid"]
     function(*arguments, grid=(x // piece[1], y, z), block=tuple(entry["block"]), stream=stream)
+
+
+MOST, LEAST = 21, 3
+"""Launches that are timed: the most, and the least where they take long."""
+LONG_NS = 2e9
+"""After this much time in launches no more than the least number is made."""
+FILL_BYTES = 256 << 20
+"""More than any GPU's L2 cache holds; filling it takes even an H200 more than 50 us."""
+_WORD = 4
+
+Refill = tuple[Any, int, int]
+"""Memory, the word it is filled with, and how many."""
+
+
+def time_launch(launch: Callable[..., None], refills: Sequence[Refill]) -> list[float]:
+    """The time of each repeated launch in ns, in order; the first, which loads the kernel, has been made before.
+
+    Args:
+        launch: Makes one launch, on the ``stream`` that it is given.
+        refills: How to reset the outputs before each launch.
+    """
+    stream = cuda.Stream()
+    filling = cuda.mem_alloc(FILL_BYTES)
+    times: list[float] = []
+    while len(times) < (MOST if sum(times) < LONG_NS else LEAST):
+        for memory, word, count in (*refills, (filling, 0, FILL_BYTES // _WORD)):
+            cuda.memset_d32_async(memory, word, count, stream)
+        start, end = cuda.Event(), cuda.Event()
+        start.record(stream)
+        launch(stream=stream)
+        end.record(stream)
+        end.synchronize()
+        times.append(start.time_till(end) * 1e6)
+    filling.free()
+    return times
+
+
+def device_words() -> dict[str, Any]:
+    """The GPU's name, its compute capability as ``9.0``, and how many multiprocessors it has."""
+    device = cuda.Context.get_device()
+    return {
+        "device": device.name(),
+        "compute_capability": "{}.{}".format(*device.compute_capability()),
+        "multiprocessors": device.get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT),
+    }

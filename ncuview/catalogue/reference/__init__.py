@@ -1,49 +1,22 @@
 """NumPy oracles of the catalogue's kernels: ``ORACLES`` maps each name to a function of a ``Problem``.
 
-Each computes the kernel's correct output; elements that the kernel must not write hold ``POISON`` from the host.
+Each public function of the modules here is an oracle, which computes a kernel's correct output; elements that the
+kernel must not write hold ``POISON`` from the host.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import getmembers, isfunction
 
-from ncuview.catalogue.reference import (
-    access_patterns,
-    atomics,
-    bank_patterns,
-    calibration,
-    constant_memory,
-    divergence,
-    images,
-    instructions,
-    matmul,
-    occupancy,
-    reduction,
-    stencil,
-    transfers,
-    transpose,
-)
+from ncuview.catalogue.reference import divergence, grids, instructions, memory, sums
 from ncuview.catalogue.reference.problem import POISON, Array, Problem
 
 __all__ = ["ORACLES", "POISON", "Array", "Problem"]
 
-_FAMILIES = (
-    access_patterns,
-    atomics,
-    bank_patterns,
-    calibration,
-    constant_memory,
-    divergence,
-    images,
-    instructions,
-    matmul,
-    occupancy,
-    reduction,
-    stencil,
-    transfers,
-    transpose,
-)
-
 ORACLES: Mapping[str, Callable[[Problem], Array]] = {
-    oracle.__name__: oracle for family in _FAMILIES for oracle in family.ORACLES
+    name: oracle
+    for module in (divergence, grids, instructions, memory, sums)
+    for name, oracle in getmembers(module, isfunction)
+    if oracle.__module__ == module.__name__ and not name.startswith("_")
 }

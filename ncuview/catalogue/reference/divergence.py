@@ -108,17 +108,3 @@ def sparse_columns(problem: Problem) -> Array:
     values, places, x = problem.inputs[:3]
     total: Array = (values * x[places]).sum(axis=0)
     return total
-
-
-ORACLES = (
-    sums_of_rows,
-    two_generators_by_lane,
-    two_generators_by_warp,
-    squarings,
-    two_squarings_at_lane_16,
-    two_squarings_at_warp_size,
-    squarings_of_scattered_workers,
-    squarings_of_contiguous_workers,
-    sparse_rows,
-    sparse_columns,
-)

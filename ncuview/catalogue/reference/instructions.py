@@ -1,6 +1,7 @@
-"""NumPy oracles of the instructions kernels: results of repeated integer and floating-point operations per element.
+"""NumPy oracles of the instructions, occupancy and transfers kernels: repeated operations on each element.
 
-Each takes a ``Problem``: shifts, divisions, sums of sines or exponentials, filters, a polynomial and others.
+Each takes a ``Problem``: shifts, divisions, sums of sines or exponentials, filters, a polynomial, steps of a linear
+generator, and lane sums weighted along a chain of records.
 """
 
 from __future__ import annotations
@@ -186,21 +187,34 @@ def scaled(problem: Problem) -> Array:
     return result
 
 
-ORACLES = (
-    xor_shift_rounds,
-    division_rounds,
-    multiply_rounds,
-    sum_of_sines,
-    sum_of_exponentials,
-    weighted_variance,
-    sum_of_quotients,
-    sum_divided,
-    square_and_cube,
-    gaussian_of_rows,
-    momentum_step,
-    damped_rounds,
-    ring_of_sums,
-    lagged_fibonacci,
-    polynomial,
-    scaled,
-)
+_FACTOR, _ADDEND, _WORDS = 1664525, 1013904223, 1 << 32
+
+
+def lcg_rounds(problem: Problem) -> Array:
+    """Steps of a linear congruential generator, which together are one step with other constants."""
+    factor, addend = 1, 0
+    for _ in range(problem.sizes["rounds"]):
+        factor, addend = factor * _FACTOR % _WORDS, (addend * _FACTOR + _ADDEND) % _WORDS
+    stepped: Array = problem.given * np.uint32(factor) + np.uint32(addend)
+    return stepped
+
+
+_WARP = 32
+
+
+def chained_records(problem: Problem) -> Array:
+    """Each warp follows a chain of records, and each lane multiplies its word of the k-th one by ``31**k``.
+
+    The first word of a record, plus the warp's number, is the index of the next record.
+    """
+    table, records = problem.given, np.uint32(problem.sizes["records"])
+    warp = np.arange(problem.shape[0] // _WARP, dtype=np.uint32)
+    at, weight = warp, 1
+    total = np.zeros((len(warp), _WARP), np.uint32)
+    for _ in range(problem.sizes["steps"]):
+        words = table[at % records]
+        at = words[:, 0] + warp
+        words *= np.uint32(weight)
+        total += words
+        weight = weight * 31 % (1 << 32)
+    return total.reshape(problem.shape)

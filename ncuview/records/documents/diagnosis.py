@@ -21,7 +21,7 @@ from ncuview.records.diagnosis import (
     SourceLine,
     Verdict,
 )
-from ncuview.records.documents.common import (
+from ncuview.records.documents import (
     Amount,
     Count,
     OptimizationWord,
@@ -32,9 +32,8 @@ from ncuview.records.documents.common import (
     RuleName,
     Triple,
 )
-from ncuview.records.failure import Failure
 from ncuview.records.gate import CheckResult, Level
-from ncuview.records.profile import Device, HostTimes
+from ncuview.records.profile import Device, Failure, HostTimes
 from ncuview.records.schema import LEFT_OUT, Limits
 
 

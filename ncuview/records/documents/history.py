@@ -11,9 +11,8 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from ncuview.records.diagnosis import Gain, Verdict
-from ncuview.records.documents.common import Amount, Count, Place, Positive, Triple
-from ncuview.records.failure import Failure
-from ncuview.records.profile import Device
+from ncuview.records.documents import Amount, Count, Place, Positive, Triple
+from ncuview.records.profile import Device, Failure
 from ncuview.records.schema import Limits
 
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from ncuview.records.diagnosis import Share
-from ncuview.records.documents.common import Count, Positive
-from ncuview.records.documents.ladder import LadderDocument
-from ncuview.records.failure import Failure
-from ncuview.records.profile import Device
+from ncuview.records.documents import Count, Positive
+from ncuview.records.documents.comparison import LadderDocument
+from ncuview.records.profile import Device, Failure
 from ncuview.records.schema import Limits
 
 

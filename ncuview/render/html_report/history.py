@@ -20,7 +20,7 @@ from ncuview.render.trend_words import (
     summary_words,
 )
 from ncuview.render.words import bottleneck_words, failure_sentence, step_words
-from ncuview.trends.series import History, KernelTrend, Point, Reading, Series, Step
+from ncuview.trends import History, KernelTrend, Point, Reading, Series, Step
 
 _WIDTH, _HEIGHT = 100.0, 100.0
 _LEAST_SPAN = 0.1

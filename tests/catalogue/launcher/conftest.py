@@ -25,7 +25,7 @@ def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Device:
     (tmp_path / "pycuda" / "autoinit.py").write_text(AUTOINIT, encoding="utf-8")
     package.__path__ = [str(tmp_path / "pycuda")]
     # State between launches belongs to one test: the modules are imported anew.
-    for name in ("pycuda.autoinit", *(f"{HOST}.{part}" for part in ("__main__", "data", "launch_times", "times"))):
+    for name in ("pycuda.autoinit", *(f"{HOST}.{part}" for part in ("__main__", "data", "times"))):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "pycuda", package)
     monkeypatch.setitem(sys.modules, "pycuda.driver", package.driver)

@@ -23,8 +23,8 @@ MOST = 21
 
 @pytest.fixture
 def times(device: Device, host: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """``ncuview.catalogue.launcher.launch_times`` as the host process has it, with a small cache to fill."""
-    module = importlib.import_module(f"{HOST}.launch_times")
+    """``ncuview.catalogue.launcher.times`` as the host process has it, with a small cache to fill."""
+    module = importlib.import_module(f"{HOST}.times")
     monkeypatch.setattr(module, "FILL_BYTES", FILL)
     device.kernel_ns = [1e9, LAUNCH_NS]  # the first launch loads the kernel, and is not timed
     return module

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ncuview.catalogue.reference import ORACLES, POISON, Array, Problem, calibration, divergence, transpose
+from ncuview.catalogue.reference import ORACLES, POISON, Array, Problem
 
 M32 = 1 << 32
 Loop = Callable[[list[Any], dict[str, int]], list[int]]
@@ -128,22 +128,3 @@ def test_what_nothing_writes_stays_poisoned() -> None:
 
 def test_poison_is_no_number() -> None:
     assert np.isnan(np.array([POISON]).view(np.float32)).all()
-
-
-FIRST = [*transpose.ORACLES, *calibration.ORACLES, *divergence.ORACLES[:2]]
-
-
-@pytest.mark.parametrize("oracle", [oracle.__name__ for oracle in FIRST])
-def test_no_oracle_changes_its_input(oracle: str) -> None:
-    given = words(32, 32) if oracle.startswith("transpose") else words(1024)
-    before = given.copy()
-    answer(
-        oracle,
-        given,
-        (256,) if oracle == "last_round_per_sector" else given.shape,
-        rounds=8,
-        threads=32,
-        steps=5,
-        words=1024,
-    )
-    np.testing.assert_array_equal(given, before)

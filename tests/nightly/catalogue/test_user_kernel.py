@@ -15,9 +15,8 @@ from ncuview.base.paths import shipped
 from ncuview.catalogue import live
 from ncuview.catalogue.compiler import Compiled, compile_user_kernel
 from ncuview.catalogue.kernels import Launch, find_kernel, launch_of, next_in_textbook
-from ncuview.catalogue.launch_spec import LaunchOptions
 from ncuview.catalogue.live import compile_all, host_program, profile_live
-from ncuview.catalogue.user_kernel import check_arguments, not_checked, user_launch
+from ncuview.catalogue.user_kernel import LaunchOptions, check_arguments, not_checked, user_launch
 from ncuview.profiling.machine import find_nvcc
 from ncuview.profiling.options import ClockControl, NcuOptions
 

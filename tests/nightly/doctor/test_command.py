@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.doctor.checkup import LIMIT_S
+from ncuview.doctor import LIMIT_S
 from ncuview.doctor.commands import LIMIT_S as OF_A_PROGRAM
 from tests.test_cli import BARE, ROOT, ncuview
 
@@ -20,7 +20,7 @@ def faked(*statuses: str, live: str = 'fail("refused", fix="Ask.")') -> str:
     made = {"OK": 'ok("fine")', "WARN": 'warn("meh", fix="Mend it.")', "FAIL": 'fail("bad", fix="Mend it.")'}
     checks = "".join(f'Checked("c{at}", "C{at}", (), {made[status]}), ' for at, status in enumerate(statuses))
     return (
-        "from ncuview.doctor import checkup, live\n"
+        "import ncuview.doctor as checkup\nfrom ncuview.doctor import live\n"
         "from ncuview.doctor.verdict import Checked, Examination, fail, ok, warn\n"
         f"checkup.examine_this_machine = lambda: Examination(({checks}))\n"
         'live.live_checks = lambda progress: (Checked("live", "Live", ("NCU-PERM",), ' + live + "),)\n"
@@ -87,7 +87,7 @@ def test_a_program_that_hangs_leaves_time_for_its_verdict() -> None:
 
 NOBODY = """
 import os
-from ncuview.doctor.checkup import examine_this_machine
+from ncuview.doctor import examine_this_machine
 from ncuview.render.doctor_page import doctor_json
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 print(doctor_json(examine_this_machine()))

@@ -30,9 +30,8 @@ from ncuview.metrics.repeatability import DURATION, MetricClass, best_class
 from ncuview.metrics.textbook import definitions
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Broken, Diagnosis, Finding, Gain, LaunchDiagnosis, Skipped
-from ncuview.records.failure import Failure
 from ncuview.records.gate import Check, CheckResult, Gate, Level
-from ncuview.records.profile import NOWHERE, Profile
+from ncuview.records.profile import NOWHERE, Failure, Profile
 from ncuview.render.outputs import FORMATS, output_text
 from tests.bad_numbers import LAUNCHES, TIME, UNKNOWN, Spot, copies, metric_names, with_numbers
 from tests.gate.made import diagnosis, launch, profile

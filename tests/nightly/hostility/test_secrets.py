@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.base.masking import MASK, masked, masked_words
+from ncuview.base.log import MASK, masked, masked_words
 from ncuview.reader.precheck import read_report
 from ncuview.render.outputs import FORMATS
 from tests.profiling.played import AS_NCU, BEGUN, CONNECTED, DONE, play

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.catalogue.recorded import recorded_report
+from ncuview.catalogue.kernels import recorded_report
 from ncuview.reader.inlining import with_call_sites
 from ncuview.reader.precheck import read_report
 from ncuview.reader.reader import read

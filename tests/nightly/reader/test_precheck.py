@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from benchmarks.reading import repeated
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportError, ReportUnreadable
 from ncuview.base.paths import shipped
-from ncuview.base.seal import seal
+from ncuview.base.report_files import seal
 from ncuview.reader import wire
 from ncuview.reader.framing import ReportHeader
 from ncuview.reader.packing import packed

@@ -15,7 +15,7 @@ from lxml import html as lxml_html
 from ncuview.reader.settings import Settings
 from ncuview.records.profile import Device
 from ncuview.render.history import render_history
-from ncuview.trends.series import DiagnosedReport, History, history_of
+from ncuview.trends import DiagnosedReport, History, history_of
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.schema import problems as problems_of
 from tests.render.test_pages import ACTS_ON_A_TERMINAL

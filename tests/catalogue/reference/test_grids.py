@@ -1,4 +1,4 @@
-"""Edges and rotations of images, against the documents' loops over pixels."""
+"""Images, stencils and matrix products, against the documents' loops over pixels, neighbours and elements."""
 
 from __future__ import annotations
 
@@ -74,3 +74,45 @@ def test_an_image_that_is_not_turned_averages_pixels_because_their_centres_are_h
     result = rotated(image, 0)
     np.testing.assert_allclose(result[1, 1], image[:2, :2].mean(), atol=1e-6)
     np.testing.assert_allclose(result[0, 0], image[[0, 0, -1, -1], [0, -1, 0, -1]].mean(), atol=1e-6)
+
+
+H, W = 11, 3
+
+
+def test_each_number_becomes_the_mean_of_nine_above_each_other() -> None:
+    grid = np.random.default_rng(7).integers(0, 256, (H, W)).astype(np.float32)
+    want = [[sum(int(grid[(y + d) % H, x]) for d in range(-4, 5)) / 9 for x in range(W)] for y in range(H)]
+    result = ORACLES["smooth_columns"](Problem((grid,), (H, W), "float32", {}))
+    np.testing.assert_allclose(result, want, rtol=1e-12)
+
+
+def whole_numbers(rows: int, columns: int, seed: int) -> Array:
+    return np.random.default_rng(seed).integers(0, 4, (rows, columns)).astype(np.float32)
+
+
+def product(left: Array, right: Array) -> Array:
+    shape = (len(left), right.shape[1])
+    return ORACLES["matrix_product"](Problem((left, right), shape, "float32", {}))
+
+
+@pytest.mark.parametrize(("rows", "inner", "columns"), [(1, 1, 1), (5, 5, 5), (3, 7, 4), (17, 33, 9)])
+def test_an_element_is_a_row_of_the_left_times_a_column_of_the_right(rows: int, inner: int, columns: int) -> None:
+    left, right = whole_numbers(rows, inner, 7), whole_numbers(inner, columns, 8)
+    result = product(left, right)
+    assert result.dtype == np.float32
+    for i in range(rows):
+        for j in range(columns):
+            total = 0
+            for k in range(inner):
+                total += int(left[i, k]) * int(right[k, j])
+            assert result[i, j] == total
+
+
+def test_products_of_the_catalogue_are_exact_in_any_order() -> None:
+    n = 2048
+    largest = np.full((1, n), 3, np.float32)
+    one_by_one = np.float32(0)
+    for value in largest[0]:
+        one_by_one += value * value
+    assert one_by_one == 9 * n
+    assert product(largest, largest.T).tolist() == [[9 * n]]

@@ -1,4 +1,4 @@
-"""Sums of elements read in a pattern, against the kernel's loop over threads and rounds."""
+"""Elements read in a pattern, and matrices applied to one signal, against the kernels' loops."""
 
 from __future__ import annotations
 
@@ -96,3 +96,38 @@ def test_all_fields_of_an_array_of_structures() -> None:
     given = whole_numbers(N, 4)
     fields = [sums(given, lambda i, field=field: 4 * i + field) for field in range(4)]  # type: ignore[misc]
     assert answer("sums_of_structures", given).tolist() == [sum(each) for each in zip(*fields, strict=True)]
+
+
+M = 64
+MATRICES = 3
+
+
+@pytest.mark.parametrize(
+    ("oracle", "coefficient", "element"),
+    [
+        ("apply_signal_to_rows", lambda t, j: (t, j), lambda _, j: j),
+        ("apply_signal_to_columns", lambda t, j: (j, t), lambda _, j: j),
+        ("apply_signal_by_lane", lambda t, j: (j, t), lambda t, j: j ^ t % 32),
+    ],
+)
+def test_each_matrix_is_applied_to_the_signal(
+    oracle: str, coefficient: Callable[[int, int], tuple[int, int]], element: Callable[[int, int], int]
+) -> None:
+    matrices, signal = whole_numbers(MATRICES, M, M), whole_numbers(M) + 1
+    want = [
+        [sum(int(matrix[coefficient(t, j)]) * int(signal[element(t, j)]) for j in range(M)) for t in range(M)]
+        for matrix in matrices
+    ]
+    result = ORACLES[oracle](Problem((matrices, signal), (MATRICES, M), "float32", {}))
+    assert result.shape == (MATRICES, M)
+    assert result.dtype == np.float32
+    assert result.tolist() == want
+
+
+def test_a_generated_row_repeats_four_numbers_of_six_bits() -> None:
+    signal = whole_numbers(8) % 16
+    rows = 1 << 14
+    want = [sum((row >> 6 * (j % 4) & 63) * int(signal[j]) for j in range(8)) for row in range(rows)]
+    result = ORACLES["apply_generated"](Problem((signal,), (rows,), "float32", {}))
+    assert result.dtype == np.float32
+    assert result.tolist() == want

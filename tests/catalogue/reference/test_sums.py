@@ -1,4 +1,4 @@
-"""Histograms and counts, against a loop."""
+"""Histograms, counts and block sums, against a loop."""
 
 from __future__ import annotations
 
@@ -44,3 +44,30 @@ def test_rows_are_added_to_the_rows_that_they_go_to() -> None:
     result = ORACLES["sums_by_target_row"](Problem((rows.reshape(-1), to), (120,), "float16", {"rows": 20, "width": 6}))
     assert result.dtype == np.float16
     assert result.reshape(20, 6).tolist() == want.tolist()
+
+
+def whole_numbers(n: int) -> Array:
+    return np.random.default_rng(7).integers(0, 8, n).astype(np.float32)
+
+
+@pytest.mark.parametrize(("blocks", "each"), [(1, 1), (1, 256), (7, 5), (12, 2048)])
+def test_each_block_sums_its_own_stretch(blocks: int, each: int) -> None:
+    given = whole_numbers(blocks * each)
+    want = []
+    for block in range(blocks):
+        total = 0
+        for i in range(each):
+            total += int(given[block * each + i])
+        want.append(total)
+    result = ORACLES["block_sums"](Problem((given,), (blocks,), "float32", {}))
+    assert result.dtype == np.float32
+    assert result.tolist() == want
+
+
+def test_block_sums_of_the_catalogue_are_exact_in_any_order() -> None:
+    given = np.full(256 * 8, 7, np.float32)
+    forwards = np.float32(0)
+    for value in given:
+        forwards += value
+    assert forwards == 7 * 256 * 8
+    assert ORACLES["block_sums"](Problem((given,), (1,), "float32", {})).tolist() == [7 * 256 * 8]

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ncuview.base.toml_file import DEEPEST, LARGEST, beginning_of, parse_toml, text_of, toml_of
+from ncuview.base.files import DEEPEST, LARGEST_TOML, beginning_of, parse_toml, text_of, toml_of
 
 BOMBS = {
-    "a long dotted key": "a." * (LARGEST // 2 - 1) + "a=1",
-    "a long heading": "[" + "a." * (LARGEST // 2 - 2) + "a]",
-    "quoted parts": "'a'." * (LARGEST // 4 - 2) + "a=1",
-    "blanks between parts": "a . " * (LARGEST // 4 - 2) + "a=1",
-    "nested arrays": "a=" + "[" * (LARGEST - 2),
-    "nested tables": "a=" + "{a=" * (LARGEST // 3 - 2),
-    "a long number": "a=" + "9" * (LARGEST - 2),
-    "quotes": '"' * LARGEST,
-    "a word": "a" * LARGEST,
+    "a long dotted key": "a." * (LARGEST_TOML // 2 - 1) + "a=1",
+    "a long heading": "[" + "a." * (LARGEST_TOML // 2 - 2) + "a]",
+    "quoted parts": "'a'." * (LARGEST_TOML // 4 - 2) + "a=1",
+    "blanks between parts": "a . " * (LARGEST_TOML // 4 - 2) + "a=1",
+    "nested arrays": "a=" + "[" * (LARGEST_TOML - 2),
+    "nested tables": "a=" + "{a=" * (LARGEST_TOML // 3 - 2),
+    "a long number": "a=" + "9" * (LARGEST_TOML - 2),
+    "quotes": '"' * LARGEST_TOML,
+    "a word": "a" * LARGEST_TOML,
 }
 
 
@@ -64,7 +64,7 @@ def test_a_large_file_is_not_read_to_its_end(tmp_path: Path) -> None:
 
 def test_a_file_of_just_the_size_is_read(tmp_path: Path) -> None:
     file = tmp_path / "a.toml"
-    file.write_text("a=1\n".ljust(LARGEST))
+    file.write_text("a=1\n".ljust(LARGEST_TOML))
     assert toml_of(file) == {"a": 1}
 
 

@@ -1,6 +1,7 @@
-"""NumPy oracles (``Problem`` -> output array) of the kernels that measure the attainable share of each unit's peak.
+"""NumPy oracles (of a ``Problem``) of kernels that count or sum: atomics, reduction, calibration.
 
-Per-thread sums of words, stores per sector, sums of lane numbers, a pointer chase, and an output without any store.
+atomics: a histogram, the count of set bits, sums of rows by target row. calibration, which measures the attainable
+share of each unit's peak: sums of words, stores per sector, sums of lane numbers, a pointer chase, and no store at all.
 """
 
 from __future__ import annotations
@@ -8,6 +9,41 @@ from __future__ import annotations
 import numpy as np
 
 from ncuview.catalogue.reference.problem import POISON, Array, Problem
+
+_HALF = 1 << 16
+_BITS = np.array([value.bit_count() for value in range(_HALF)])
+
+
+def histogram_CPU(problem: Problem) -> Array:
+    """How often each value occurs."""
+    return np.bincount(problem.given, minlength=problem.shape[0]).astype(np.uint32)
+
+
+def count_of_bits(problem: Problem) -> Array:
+    """How many bits of all words are set, as a number of 64 bits: its low half, then its high half."""
+    halves = np.bincount(problem.given.view(np.uint16), minlength=_HALF)
+    count = np.array([halves @ _BITS], np.uint64)
+    return count.view(np.uint32)
+
+
+def sums_by_target_row(problem: Problem) -> Array:
+    """The sum of the rows for each row of a table: small integers, so that halves hold them exactly."""
+    values, to = problem.inputs
+    rows, table = values.reshape(len(to), -1), (problem.sizes["rows"], problem.sizes["width"])
+    order = np.argsort(to, kind="stable")
+    counts = np.bincount(to, minlength=table[0])
+    sums = np.zeros(table, np.float32)
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])[counts > 0]
+    sums[counts > 0] = np.add.reduceat(rows[order].astype(np.float32), starts, axis=0)
+    result: Array = sums.astype(np.float16).reshape(-1)
+    return result
+
+
+def block_sums(problem: Problem) -> Array:
+    """Each block sums its part of the input; integers, so that the order of the additions does not matter."""
+    sums: Array = problem.given.reshape(*problem.shape, -1).sum(axis=1, dtype=problem.dtype)
+    return sums
+
 
 _WARP = 32
 
@@ -56,6 +92,3 @@ def end_of_chain(problem: Problem) -> Array:
 def untouched(problem: Problem) -> Array:
     """The output as the host filled it: the kernel writes nothing."""
     return np.full(problem.shape, POISON)
-
-
-ORACLES = (sum_of_strided_words, sum_of_rounds, last_round_per_sector, sum_of_lanes, end_of_chain, untouched)
