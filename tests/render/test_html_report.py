@@ -20,9 +20,9 @@ from ncuview.engine.priority import priorities
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
 from ncuview.records.gate import Gate
 from ncuview.render.html_report import html_report
+from ncuview.render.html_report.data import amount
 from ncuview.render.html_report.elements import element, markup, section
 from ncuview.render.html_report.lines import LineData
-from ncuview.render.html_report.numbers import amount
 from ncuview.render.html_report.page import page
 from ncuview.render.html_report.roofline import counted_operations, rooflines
 from ncuview.render.html_report.rows import DETAILED, LISTED, rows_of

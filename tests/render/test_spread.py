@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ncuview.gate.spread import KernelSpread, Spreads
-from ncuview.render.spread import spread_page
+from ncuview.render.calibration import spread_page
 
 
 def test_times_and_the_worst_counters_are_shown() -> None:

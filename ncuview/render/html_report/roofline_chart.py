@@ -10,9 +10,9 @@ from math import atan2, ceil, degrees, floor, isfinite, log10
 from xml.etree import ElementTree as ET
 
 from ncuview.base.figures import duration
+from ncuview.render.html_report.data import amount
 from ncuview.render.html_report.details import scrolled
 from ncuview.render.html_report.elements import Part, dim, element, section
-from ncuview.render.html_report.numbers import amount
 from ncuview.render.html_report.roofline import Point, Roof, Roofline
 from ncuview.render.html_report.rows import KernelRow
 
