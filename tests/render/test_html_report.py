@@ -469,6 +469,7 @@ def test_the_roofline_of_recorded_kernels_is_what_arithmetic_says() -> None:
 def test_kernels_that_have_no_place_under_the_roof_are_named_with_the_reason() -> None:
     _, found = recorded("transpose")
     shown_text = markup_of(html_report(found), "roofline")
+    assert shown_text.count("of half precision are not") == 1
     assert "30 kernels left out: their floating-point operations were not counted" in shown_text
     assert "transposeCoalesced" in shown_text
 
