@@ -27,7 +27,7 @@ from ncuview.metrics.names import OF_INSTRUCTIONS
 from ncuview.metrics.quantities import QUANTITIES
 from ncuview.metrics.textbook import definitions
 from ncuview.profiling.ncu_failures import catalogue
-from ncuview.render.quantity_page import quantity_reference
+from ncuview.render.metric_page import quantity_reference
 from ncuview.render.schemas import NAMES as DOCUMENTS
 from ncuview.render.schemas import schema
 from ncuview.render.text import json_text

@@ -79,7 +79,7 @@ def _spreads(
     from ncuview.base.paths import users_spreads
     from ncuview.gate.spread import read_spreads, save_spreads
     from ncuview.pipeline import calibration
-    from ncuview.render.spread import spread_page
+    from ncuview.render.calibration import spread_page
 
     table = _table(output, users_spreads())
     read_spreads(table)  # refuses an unusable table before anything is measured

@@ -30,7 +30,7 @@ def doctor(
     from dataclasses import replace
 
     from ncuview.doctor import examine_this_machine
-    from ncuview.render.doctor_page import doctor_json, doctor_page
+    from ncuview.render.doctor import doctor_json, doctor_page
 
     found = examine_this_machine()
     if live:
@@ -51,7 +51,7 @@ def _write_bundle(file: Path, found: Examination) -> None:
     from ncuview.base.paths import last_error
     from ncuview.doctor import on_this_machine
     from ncuview.doctor.facts import Private, environment, versions
-    from ncuview.render.doctor_bundle import doctor_bundle
+    from ncuview.render.doctor import doctor_bundle
     from ncuview.render.outputs import write_output
 
     about = on_this_machine(versions)

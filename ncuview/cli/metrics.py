@@ -28,8 +28,13 @@ def metrics(
     from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS
     from ncuview.metrics.quantities import QUANTITIES
     from ncuview.metrics.textbook import definition, definitions
-    from ncuview.render.metric_page import metric_list, metric_page
-    from ncuview.render.quantity_page import metric_of_instructions_page, quantity_list, quantity_page
+    from ncuview.render.metric_page import (
+        metric_list,
+        metric_of_instructions_page,
+        metric_page,
+        quantity_list,
+        quantity_page,
+    )
 
     if quantities:
         print_text(quantity_list(QUANTITIES.values(), NAMES, OF_INSTRUCTIONS, width()))

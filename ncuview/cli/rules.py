@@ -70,6 +70,6 @@ def explain(
     """Explain a rule: what it measures, why it matters, the change before and after, and its sources."""
     from ncuview.api import load_rules
     from ncuview.engine.rule_file import find_rule
-    from ncuview.render.rule_page import rule_page
+    from ncuview.render.lists import rule_page
 
     print_text(rule_page(find_rule(load_rules(folder or ()), rule), width()))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import fsum, isfinite
 from typing import TYPE_CHECKING
 
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from ncuview.base.figures import duration, factor
@@ -18,7 +18,7 @@ from ncuview.comparison.compare import Comparison, Pair, launch_words
 from ncuview.comparison.prediction import PredictionCheck
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.change_words import change_sentence, metric_change_words, rule_change_words, time_words
-from ncuview.render.terminal import page_console, page_text, print_head, row
+from ncuview.render.terminal import page_console, page_text, plain_table, print_head, row
 from ncuview.render.text import safe_text
 from ncuview.render.words import step_words
 
@@ -107,15 +107,14 @@ def faster_words(speedup: float) -> str:
 
 
 def _overview(pairs: Iterable[Pair]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("kernel", "launches", "before", "after", "change"):
-        left = name in {"kernel", "change"}
-        table.add_column(name, justify="left" if left else "right", overflow="fold", no_wrap=name != "kernel")
-    for pair in pairs:
-        change = "none" if pair.is_noise else time_words(pair).removeprefix("time ")
-        cells = (_name(pair), f"{len(pair.before):,}", duration(pair.before_ns), duration(pair.after_ns), change)
-        table.add_row(*(Text(safe_text(cell)) for cell in cells))
-    return table
+    numbers = [Column(name, justify="right", overflow="fold", no_wrap=True) for name in ("launches", "before", "after")]
+    columns = [Column("kernel", overflow="fold"), *numbers, Column("change", overflow="fold", no_wrap=True)]
+    return plain_table(columns, map(_cells, pairs))
+
+
+def _cells(pair: Pair) -> tuple[str, ...]:
+    change = "none" if pair.is_noise else time_words(pair).removeprefix("time ")
+    return (_name(pair), f"{len(pair.before):,}", duration(pair.before_ns), duration(pair.after_ns), change)
 
 
 def _name(pair: Pair) -> str:

@@ -25,7 +25,7 @@ from ncuview.records.profile import ReportInfo
 from ncuview.records.schema import plain
 from ncuview.render.change_words import change_sentence
 from ncuview.render.gate_words import closes, is_closed
-from ncuview.render.text import json_text
+from ncuview.render.text import json_text, known
 from ncuview.render.words import coverage_sentence
 
 
@@ -119,8 +119,8 @@ def _check(check: Check, gate: Gate) -> diagnoses.GateCheck:
         result=check.result,
         level=check.level,
         closes=closes(check, gate),
-        measured=None if check.measured is None else _known(check.measured),
-        limit=None if check.limit is None else _known(check.limit),
+        measured=None if check.measured is None else known(check.measured),
+        limit=None if check.limit is None else known(check.limit),
         unit=check.unit,
         message=check.message,
         origin=check.origin,
@@ -152,8 +152,8 @@ def _priority(rank: int, group: Priority) -> diagnoses.Priority:
         profiled=group.profiled,
         time_ns=group.time_ns,
         share=group.share,
-        shortest_ns=_known(group.shortest_ns),
-        longest_ns=_known(group.longest_ns),
+        shortest_ns=known(group.shortest_ns),
+        longest_ns=known(group.longest_ns),
         optimization=group.advice.optimization if group.advice else None,
         rule=group.advice.rule.code if group.advice else None,
         agreed=group.agreed,
@@ -181,9 +181,9 @@ def _pair(pair: Pair) -> comparisons.ComparedPair:
     return comparisons.ComparedPair(
         sentence=change_sentence(pair),
         changed=pair.changed,
-        before_ns=_known(pair.before_ns),
-        after_ns=_known(pair.after_ns),
-        speedup=_known(pair.speedup),
+        before_ns=known(pair.before_ns),
+        after_ns=known(pair.after_ns),
+        speedup=known(pair.speedup),
         spread=pair.spread,
         unchanged=pair.is_noise,
         moved=tuple(comparisons.MovedNumber(**vars(change)) for change in pair.metric_changes),
@@ -223,7 +223,7 @@ def _side(launch: LaunchDiagnosis) -> comparisons.ComparedLaunch:
         grid=launch.grid,
         block=launch.block,
         device=launch.device,
-        time_ns=_known(launch.whole_ns),
+        time_ns=known(launch.whole_ns),
         bottleneck=launch.bottleneck,
         verdict=launch.verdict,
         first_advice=launch.findings[0].optimization if launch.findings else None,
@@ -242,12 +242,12 @@ def _launch(launch: LaunchDiagnosis) -> diagnoses.Launch:
         demangled=launch.demangled,
         grid=launch.grid,
         block=launch.block,
-        duration_ns=_known(launch.duration_ns),
+        duration_ns=known(launch.duration_ns),
         device=launch.device,
         source=launch.origin,
         bottleneck=launch.bottleneck,
         units={unit: share for unit, share in launch.units.items() if isfinite(share)},
-        attained=_known(launch.attained),
+        attained=known(launch.attained),
         verdict=launch.verdict,
         owner=launch.owner,
         call=launch.call,
@@ -261,11 +261,6 @@ def _launch(launch: LaunchDiagnosis) -> diagnoses.Launch:
         findings=tuple(_advice(rank, finding) for rank, finding in enumerate(launch.findings, start=1)),
         outcomes=tuple(_outcome(outcome) for outcome in launch.outcomes),
     )
-
-
-def _known(value: float) -> float | None:
-    """The value; None for NaN and infinity, which JSON does not have."""
-    return value if isfinite(value) else None
 
 
 def _advice(rank: int, finding: Finding) -> diagnoses.Advice:
@@ -319,7 +314,7 @@ def _rung(rung: Rung) -> comparisons.LadderStep:
     return comparisons.LadderStep(
         kernel=rung.kernel,
         rung=rung.rung,
-        useful_rate=_known(rung.useful_rate),
+        useful_rate=known(rung.useful_rate),
         rate_unit=rung.rate_unit,
         reported=rung.reported or None,
         better=rung.better or None,

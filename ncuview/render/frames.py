@@ -43,7 +43,6 @@ def findings_frame(diagnosis: Diagnosis) -> pd.DataFrame:
 
     Args:
         diagnosis: The result of ``analyze`` or ``diagnose``.
-        diagnosis: What ``analyze`` or ``diagnose`` returned.
 
     Returns:
         Columns: ``launch`` (int64, into ``diagnosis.launches``), ``kernel``; ``rank`` (int64, 1 is the next step, 0 a

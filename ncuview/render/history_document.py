@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from math import isfinite
-
 from ncuview.records.documents import Place
 from ncuview.records.documents import history as histories
 from ncuview.records.schema import plain
 from ncuview.render.change_words import change_sentence
-from ncuview.render.text import json_text
+from ncuview.render.text import json_text, known
 from ncuview.trends import History, KernelTrend, Point, Reading, Series, Step
 
 
@@ -57,9 +55,9 @@ def _reading(reading: Reading) -> histories.HistoryReading:
     advice = reading.launch.findings[0] if reading.launch.findings else None
     return histories.HistoryReading(
         at=reading.at,
-        time_ns=_known(reading.time_ns),
+        time_ns=known(reading.time_ns),
         launches=reading.launches,
-        noise_ns=_known(reading.noise_ns),
+        noise_ns=known(reading.noise_ns),
         bottleneck=reading.launch.bottleneck,
         verdict=reading.launch.verdict,
         optimization=advice.optimization if advice else None,
@@ -69,11 +67,6 @@ def _reading(reading: Reading) -> histories.HistoryReading:
         imbalance=reading.imbalance,
         example=Place(reading.launch.report, reading.launch.index),
     )
-
-
-def _known(value: float) -> float | None:
-    """The value; None for NaN and infinity, which JSON does not have."""
-    return value if isfinite(value) else None
 
 
 def _step(step: Step) -> histories.HistoryStep:

@@ -28,6 +28,20 @@ _COLUMNS = (
     Column("measured", right=True),
     Column("by", right=True),
 )
+HTML_COLUMNS = (
+    "#",
+    "kernel",
+    "time",
+    "rate",
+    "bottleneck",
+    "first advice",
+    "predicted",
+    "low to high",
+    "measured",
+    "by",
+)
+HTML_NUMBERS = frozenset({"#", "time", "rate", "predicted", "low to high", "measured", "by"})
+"""The columns of the HTML pages, which have the bounds of a prediction and no figure of the document."""
 _ROUND_FROM = 100
 _DOCUMENT = " document: the document's own figure, and its GPU."
 

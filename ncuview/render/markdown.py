@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import fsum, isfinite
-from typing import TYPE_CHECKING
 
 from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import Comparison, Pair, launch_words
@@ -37,9 +36,6 @@ from ncuview.render.words import (
     provenance,
     shown_file,
 )
-
-if TYPE_CHECKING:
-    from ncuview.render.answer import Answer
 
 _NAME = 160
 _SENTENCE = 600
@@ -77,7 +73,7 @@ class _Section:
     """The number of parts that were left out already."""
 
 
-def markdown(answer: Answer, gate: Gate | None, budget: Budget) -> str:
+def markdown(answer: Diagnosis | Ladder | Comparison, gate: Gate | None, budget: Budget) -> str:
     """A page in GitHub's Markdown within its budget.
 
     Args:

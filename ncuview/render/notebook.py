@@ -15,8 +15,8 @@ from ncuview.comparison.compare import extent_words, launch_words
 from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, SourceLine
 from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Profile
-from ncuview.render.html_report.elements import Part, dim, element, markup
-from ncuview.render.ladder import rung_cells
+from ncuview.render.html_report.elements import Part, dim, element, markup, table
+from ncuview.render.ladder import HTML_COLUMNS, HTML_NUMBERS, rung_cells
 from ncuview.render.text import safe_copy
 from ncuview.render.words import (
     LADDER_MEANING,
@@ -132,21 +132,9 @@ def launch_html(launch: LaunchDiagnosis) -> str:
 def ladder_html(ladder: Ladder) -> str:
     """A ladder as one HTML element: a table from naive to best, with predicted and measured gains."""
     launches = tuple(rung.diagnosis for rung in ladder.rungs)
-    columns = (
-        "#",
-        "kernel",
-        "time",
-        "rate",
-        "bottleneck",
-        "first advice",
-        "predicted",
-        "low to high",
-        "measured",
-        "by",
-    )
     numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
     cells = [rung_cells(rung, numbers) for rung in ladder.rungs]
-    table = _table(columns, [[each[name] for name in columns] for each in cells])
+    table = _table(HTML_COLUMNS, [[each[name] for name in HTML_COLUMNS] for each in cells])
     notes = textbook_notes(ladder)
     folded = [_folded("What the documents do next, and why it is not first here", *_paragraphs(notes))] if notes else []
     return _page(dim(provenance(ladder.reports, launches, ladder.remark)), table, *folded, dim(LADDER_MEANING))
@@ -254,13 +242,12 @@ def _page(*parts: Part) -> str:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> ET.Element:
-    right = {"#", "time", "rate", "predicted", "low to high", "measured", "by"}
-    css = ["number" if name in right else "" for name in columns]
-    head = element("tr", *(element("th", name, css=style) for name, style in zip(columns, css, strict=True)))
+    css = ["number" if name in HTML_NUMBERS else "" for name in columns]
+    head = [element("th", name, css=style) for name, style in zip(columns, css, strict=True)]
     body = [
         element("tr", *(element("td", cell, css=style) for cell, style in zip(row, css, strict=True))) for row in rows
     ]
-    return element("table", element("thead", head), element("tbody", *body))
+    return table(head, body)
 
 
 def _row(label: str, parts: Sequence[Part]) -> ET.Element:

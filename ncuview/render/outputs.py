@@ -1,6 +1,6 @@
 """The table of all output formats (``FORMATS``): choose one by name or file ending, produce its content, write a file.
 
-``output_text`` takes an ``Answer`` and returns text or bytes; ``destination`` parses ``FORMAT:FILE``.
+``output_text`` takes a diagnosis, ladder or comparison, returns text or bytes; ``destination`` parses ``FORMAT:FILE``.
 
 ``output_parts`` returns large text in parts, and ``write_output`` writes a file atomically.
 """
@@ -16,14 +16,18 @@ from typing import TYPE_CHECKING
 from ncuview.base.errors import UsageError
 from ncuview.base.files import replace_file
 from ncuview.base.log import LOG
+from ncuview.base.system import installed, used
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.gate import Gate
 from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Profile
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from importlib.metadata import EntryPoint
+
+    from ncuview.comparison.compare import Comparison
     from ncuview.engine.rule_file import Rule
-    from ncuview.render.answer import Answer
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ FORMATS: Mapping[str, OutputFormat] = {
 }
 """Name -> format."""
 
+GROUP = "ncuview.formats"
+"""The entry points of output formats of installed packages, functions from a ``Diagnosis`` to text."""
 _GITLAB_NAME = "gl-code-quality-report.json"
 """The file name in GitLab's documentation; it selects ``gitlab`` in spite of its ending."""
 
@@ -86,8 +92,6 @@ def is_format(name: str) -> bool:
     """
     if name in FORMATS:
         return True
-    from ncuview.render.further_formats import check_format, further_formats
-
     if name not in further_formats():
         return False
     check_format(name)
@@ -96,8 +100,6 @@ def is_format(name: str) -> bool:
 
 def format_names(*, binary: bool = True) -> tuple[str, ...]:
     """The names of all formats, built-in ones first."""
-    from ncuview.render.further_formats import further_formats
-
     built_in = tuple(name for name, form in FORMATS.items() if binary or not form.binary)
     return (*built_in, *(name for name in further_formats() if name not in FORMATS))
 
@@ -118,7 +120,7 @@ def destination(word: str) -> tuple[str, Path]:
 
 
 def output_text(
-    answer: Answer,
+    answer: Diagnosis | Ladder | Comparison,
     gate: Gate | None,
     to: str,
     *,
@@ -146,8 +148,6 @@ def output_text(
     if to not in FORMATS:
         if not is_format(to):
             raise UsageError(f"no output format {to!r}", hint=f"There are {', '.join(format_names())}.")
-        from ncuview.render.further_formats import further_text
-
         return further_text(_diagnosis_in(answer, to), to)
     match to:  # each format is imported on use
         case "terminal":
@@ -173,7 +173,7 @@ def output_text(
 
 
 def output_parts(
-    answer: Answer,
+    answer: Diagnosis | Ladder | Comparison,
     gate: Gate | None,
     to: str,
     *,
@@ -204,11 +204,11 @@ def _of_launches(
 
             return sarif(diagnosis, gate, rules, root)
         case "github":
-            from ncuview.render.github import workflow_commands
+            from ncuview.render.annotations import workflow_commands
 
             return workflow_commands(diagnosis, gate, root)
         case "gitlab":
-            from ncuview.render.gitlab import code_quality
+            from ncuview.render.annotations import code_quality
 
             return code_quality(diagnosis, gate, root)
         case "openmetrics":
@@ -225,7 +225,7 @@ def _of_launches(
             return parquet_table(diagnosis, gate)
 
 
-def _html(answer: Answer, gate: Gate | None, profile: Profile | None) -> str:
+def _html(answer: Diagnosis | Ladder | Comparison, gate: Gate | None, profile: Profile | None) -> str:
     from ncuview.render.html_report import html_report
 
     if isinstance(answer, Diagnosis):
@@ -235,7 +235,7 @@ def _html(answer: Answer, gate: Gate | None, profile: Profile | None) -> str:
     return html_report(answer.after, gate, comparison=answer, profile=profile)
 
 
-def _diagnosis_in(answer: Answer, to: str) -> Diagnosis:
+def _diagnosis_in(answer: Diagnosis | Ladder | Comparison, to: str) -> Diagnosis:
     if isinstance(answer, Diagnosis):
         return answer
     if isinstance(answer, Ladder):
@@ -246,6 +246,50 @@ def _diagnosis_in(answer: Answer, to: str) -> Diagnosis:
 
 def _ladder_diagnosis(ladder: Ladder) -> Diagnosis:
     return Diagnosis(tuple(rung.diagnosis for rung in ladder.rungs), ladder.reports, ladder.remark)
+
+
+def further_formats() -> tuple[str, ...]:
+    """The names of formats that packages add; a name of a built-in format has no effect."""
+    return tuple(entry.name for entry in installed(GROUP))
+
+
+def check_format(name: str) -> None:
+    """Load a format before any work is done.
+
+    Raises:
+        PluginError: It cannot be loaded, or is not a function.
+    """
+    used(_entry(name), _function)
+
+
+def further_text(diagnosis: Diagnosis, name: str) -> str:
+    """A diagnosis in a format of an installed package.
+
+    Raises:
+        PluginError: The format cannot be loaded, fails, or returns no text.
+        UsageError: There is no such format.
+    """
+    text: str = used(_entry(name), lambda function: _text(_function(function)(diagnosis)))
+    return text
+
+
+def _entry(name: str) -> EntryPoint:
+    for entry in installed(GROUP):
+        if entry.name == name:
+            return entry
+    raise UsageError(f"no output format {name!r}", hint="`pip install` the package that has it.")
+
+
+def _function(given: object) -> Callable[[Diagnosis], object]:
+    if not callable(given):
+        raise TypeError(f"{given!r} is no function")
+    return given
+
+
+def _text(given: object) -> str:
+    if not isinstance(given, str):
+        raise TypeError(f"gives {type(given).__name__}, no text")
+    return given
 
 
 def write_output(path: Path, content: str | bytes | Iterable[str]) -> None:

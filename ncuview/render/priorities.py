@@ -41,7 +41,7 @@ def priorities_page(
     console = page_console(width, color=color)
     print_head(console, diagnosis)
     console.print()
-    ambiguous = _ambiguous(ranked)
+    ambiguous = ambiguous_names(ranked)
     rows = [
         _cells(rank, group, by_types=group.kernel in ambiguous)
         for rank, group in enumerate(ranked.groups[:listed], start=1)
@@ -79,7 +79,7 @@ def _alone(ranked: Priorities) -> float:
     return ranked.total_ns / (ranked.total_ns - ranked.groups[0].saved.best)
 
 
-def _ambiguous(ranked: Priorities) -> set[str]:
+def ambiguous_names(ranked: Priorities) -> set[str]:
     """Kernels with several templates or overloads, which need their types to be distinguished."""
     names = Counter(name for name, _ in {(group.kernel, group.demangled) for group in ranked.groups})
     return {name for name, count in names.items() if count > 1}

@@ -12,13 +12,12 @@ import csv
 from collections import Counter
 from collections.abc import Sequence
 from io import BytesIO, StringIO
-from math import isfinite
 
 from ncuview.base.errors import ToolError
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis
 from ncuview.records.gate import Gate
 from ncuview.records.profile import Extent
-from ncuview.render.text import safe_text
+from ncuview.render.text import known, safe_text
 
 Cell = str | int | float | None
 Row = dict[str, Cell]
@@ -77,8 +76,8 @@ def _rows(diagnosis: Diagnosis, gate: Gate | None) -> list[Row]:
             row["failed_checks"] = failed[launch.demangled, launch.grid, launch.block]
         if diagnosis.failure:
             row["missing"] = safe_text(diagnosis.failure.message)
-        row |= {safe_text(f"use.{unit}"): _known(share) for unit, share in launch.units.items()}
-        row |= {safe_text(f"metric.{name}"): _known(metric.value) for name, metric in launch.metrics.items()}
+        row |= {safe_text(f"use.{unit}"): known(share) for unit, share in launch.units.items()}
+        row |= {safe_text(f"metric.{name}"): known(metric.value) for name, metric in launch.metrics.items()}
         rows.append(row)
     if diagnosis.failure and not rows:
         rows.append({"missing": safe_text(diagnosis.failure.message)})
@@ -96,11 +95,11 @@ def _launch(launch: LaunchDiagnosis) -> Row:
         "device": safe_text(launch.device.name),
         "compute_capability": safe_text(launch.device.compute_capability),
         "origin": launch.origin,
-        "duration_ns": _known(launch.duration_ns),
-        "whole_ns": _known(launch.whole_ns),
+        "duration_ns": known(launch.duration_ns),
+        "whole_ns": known(launch.whole_ns),
         "verdict": launch.verdict,
         "wall": safe_text(launch.bottleneck),
-        "attained": _known(launch.attained),
+        "attained": known(launch.attained),
         **_advice(launch, launch.findings[0] if launch.findings else None),
     }
 
@@ -115,7 +114,7 @@ def _advice(launch: LaunchDiagnosis, first: Finding | None) -> Row:
         "promised_low": gain.low if gain else None,
         "promised": gain.best if gain else None,
         "promised_high": gain.high if gain else None,
-        "saved_ns": _known(launch.whole_ns * (1 - 1 / gain.best)) if gain else None,
+        "saved_ns": known(launch.whole_ns * (1 - 1 / gain.best)) if gain else None,
         "file": safe_text(place.file) if place else None,
         "line": place.line if place else None,
     }
@@ -133,11 +132,6 @@ def _type(column: str) -> str:
     if column in _TEXTS:
         return "str"
     return "Int64" if column in _COUNTS else "float64"
-
-
-def _known(value: float) -> float | None:
-    """The value; None for NaN and infinity."""
-    return value if isfinite(value) else None
 
 
 def _inert(cell: Cell) -> Cell:

@@ -2,17 +2,17 @@
 
 All other outcomes follow, one line each; ``launch_section`` prints one launch on the page of a ranking.
 
-Other terminal pages use the same functions: ``page_console``, ``page_text``, ``print_head`` and ``row``.
+Other terminal pages use ``page_console``, ``page_text``, ``print_head``, ``row`` and ``plain_table``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from ncuview.base.figures import duration
@@ -110,18 +110,20 @@ def _largest_savings(diagnosis: Diagnosis) -> list[LaunchDiagnosis]:
 
 
 def _overview(diagnosis: Diagnosis) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("kernel", "time", "bottleneck", "next step"):
-        longest = max(map(len, name.split()))  # no word of a heading is broken
-        table.add_column(name, justify="right" if name == "time" else "left", overflow="fold", min_width=longest)
-    for launch in diagnosis.launches:
-        table.add_row(
-            *(
-                Text(safe_text(cell))
-                for cell in (launch.kernel, duration(launch.duration_ns), bottleneck_words(launch), step_words(launch))
-            )
+    columns = [
+        Column(
+            name,
+            justify="right" if name == "time" else "left",
+            overflow="fold",
+            min_width=max(map(len, name.split())),  # no word of a heading is broken
         )
-    return table
+        for name in ("kernel", "time", "bottleneck", "next step")
+    ]
+    rows = (
+        (launch.kernel, duration(launch.duration_ns), bottleneck_words(launch), step_words(launch))
+        for launch in diagnosis.launches
+    )
+    return plain_table(columns, rows)
 
 
 def launch_section(console: Console, launch: LaunchDiagnosis) -> None:
@@ -270,3 +272,11 @@ def row(console: Console, label: str, content: Text, style: str = "") -> None:
     table.add_column(overflow="fold")
     table.add_row(Text(label, style="dim"), content, style=style)
     console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def plain_table(columns: Iterable[Column], rows: Iterable[Sequence[str]]) -> Table:
+    """A table without lines, whose cells are made safe."""
+    table = Table(*columns, box=None, padding=(0, 2, 0, 0))
+    for cells in rows:
+        table.add_row(*(Text(safe_text(cell)) for cell in cells))
+    return table

@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
+from math import isfinite
 from typing import Any, TypeVar
 
 from ncuview.records.diagnosis import Fix, SourceEdit
@@ -94,3 +95,8 @@ def _visible(character: str) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def known(value: float) -> float | None:
+    """The value; None for NaN and infinity, which JSON and tables do not have."""
+    return value if isfinite(value) else None

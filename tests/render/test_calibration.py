@@ -1,12 +1,13 @@
-"""The page of a calibration: every unit with where its figures are from, at any width."""
+"""The pages of ``ncuview calibrate``: every unit with where its figures are from, and how far runs differ."""
 
 from __future__ import annotations
 
 import pytest
 from rich.cells import cell_len
 
+from ncuview.gate.spread import KernelSpread, Spreads
 from ncuview.records.profile import Attained, Calibration, Figure
-from ncuview.render.calibration import calibration_page
+from ncuview.render.calibration import calibration_page, spread_page
 from tests.hostile import each_hostile_text
 from tests.render.test_pages import ACTS_ON_A_TERMINAL
 
@@ -40,3 +41,17 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 @each_hostile_text
 def test_names_from_reports_do_not_act_on_the_terminal(text: str) -> None:
     assert not ACTS_ON_A_TERMINAL.search(calibration_page(calibration(text, text), 100))
+
+
+def test_times_and_the_worst_counters_are_shown() -> None:
+    counters = {f"counter_{number}": number / 100 for number in range(6)}
+    known = {
+        "copy(float *)": KernelSpread(repeats=6, time=0.0123),
+        "race\x1b[2J(int)": KernelSpread(repeats=5, time=0.0, metrics=counters),
+    }
+    page = spread_page(Spreads({"NVIDIA H200": known}), 200)
+    assert page.splitlines()[0] == "NVIDIA H200"
+    assert "1.23%" in page
+    assert "none" in page
+    assert "counter_5 5.00%, counter_4 4.00%, counter_3 3.00%, counter_2 2.00% and 2 more" in page
+    assert "\x1b" not in page

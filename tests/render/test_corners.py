@@ -37,11 +37,10 @@ from ncuview.render.html_report import html_report
 from ncuview.render.html_report.roofline import counted_operations, rooflines
 from ncuview.render.html_report.roofline_chart import _roof_lines
 from ncuview.render.html_report.rows import rows_of
-from ncuview.render.lists import kernels_json, kernels_page, rules_json, rules_page
+from ncuview.render.lists import kernels_json, kernels_page, rule_page, rules_json, rules_page
 from ncuview.render.markdown import COMMENT, markdown
 from ncuview.render.notebook import launch_html
 from ncuview.render.outputs import FORMATS, output_text
-from ncuview.render.rule_page import rule_page
 from ncuview.trends import DiagnosedReport, History, history_of
 from tests.builders import FILE, Launch, make_profile, store
 from tests.render.report_pages import recorded

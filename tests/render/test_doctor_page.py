@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from ncuview.doctor import CHECKS, examine_this_machine
 from ncuview.doctor.verdict import Checked, Evidence, Examination, Verdict, fail, ok, unknown, warn
-from ncuview.render.doctor_page import doctor_json, doctor_page
+from ncuview.render.doctor import doctor_json, doctor_page
 from tests.hostile import HOSTILE
 from tests.render.schema import problems
 

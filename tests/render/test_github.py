@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ncuview.records.diagnosis import Diagnosis, SourceLine
 from ncuview.records.gate import Gate
-from ncuview.render.github import workflow_commands
+from ncuview.render.annotations import workflow_commands
 from ncuview.render.remarks import rule_id
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.gate_sample import failed_error, failed_warning, gate, poisoned_gate

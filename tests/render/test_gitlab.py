@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.gate import Gate
-from ncuview.render.gitlab import code_quality
+from ncuview.render.annotations import code_quality
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.gate_sample import gate, poisoned_gate
 from tests.render.sample import diagnosis

@@ -20,9 +20,9 @@ from ncuview.engine.priority import priorities
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
 from ncuview.records.gate import Gate
 from ncuview.render.html_report import html_report
+from ncuview.render.html_report.data import amount
 from ncuview.render.html_report.elements import element, markup, section
 from ncuview.render.html_report.lines import LineData
-from ncuview.render.html_report.numbers import amount
 from ncuview.render.html_report.page import page
 from ncuview.render.html_report.roofline import counted_operations, rooflines
 from ncuview.render.html_report.rows import DETAILED, LISTED, rows_of
@@ -469,6 +469,7 @@ def test_the_roofline_of_recorded_kernels_is_what_arithmetic_says() -> None:
 def test_kernels_that_have_no_place_under_the_roof_are_named_with_the_reason() -> None:
     _, found = recorded("transpose")
     shown_text = markup_of(html_report(found), "roofline")
+    assert shown_text.count("of half precision are not") == 1
     assert "30 kernels left out: their floating-point operations were not counted" in shown_text
     assert "transposeCoalesced" in shown_text
 

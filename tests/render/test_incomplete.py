@@ -17,8 +17,8 @@ from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.gate import Gate
 from ncuview.records.profile import Failure
 from ncuview.render.document import as_json
+from ncuview.render.history import history_page
 from ncuview.render.history_document import history_json
-from ncuview.render.history_page import history_page
 from ncuview.render.html_report.history import history_html
 from ncuview.render.notebook import diagnosis_html
 from ncuview.render.outputs import FORMATS, output_text

@@ -16,8 +16,7 @@ from ncuview.records.ladder import Ladder
 from ncuview.render.html_report.changes import changes_section
 from ncuview.render.html_report.checks import Ids, checks_section
 from ncuview.render.html_report.data import report_data
-from ncuview.render.html_report.elements import dim, element
-from ncuview.render.html_report.glossary import glossary_section
+from ncuview.render.html_report.elements import dim, element, section
 from ncuview.render.html_report.kernels import kernels_section
 from ncuview.render.html_report.ladders import ladders_section
 from ncuview.render.html_report.page import page, shipped
@@ -30,6 +29,24 @@ from ncuview.render.words import failure_sentence, provenance
 if TYPE_CHECKING:
     from ncuview.comparison.compare import Comparison
     from ncuview.records.profile import Profile
+
+_WORDS = {
+    "kernel": "All launches of one kernel with the same grid and block. The details of a row are those of the longest.",
+    "gain": "The predicted speedup of the kernel by its first advice, from a model of all hardware units; the numbers"
+    " beside it are its bounds.",
+    "saves": "The time that this saves over all launches of the kernel. Kernels are sorted by it at first.",
+    "bottleneck": "The hardware unit that limits the kernel now, with its use as a share of its peak; or latency, where"
+    " no unit is busy enough to explain the time.",
+    "attainable": "The share of its peak that a good kernel reaches on this unit of this GPU.",
+    "near its peak": "The bottleneck is used as much as good kernels use it. Stop here.",
+    "not judged": "Most rules could not judge it: machine code or metrics are missing from the report. Its state is"
+    " unknown.",
+    "not yours": "A kernel of a vendor's library, by its name. Only the call can be changed, not the kernel.",
+    "unclear": "No rule predicts a gain, and the kernel is not near its peak, or a rule could not judge it.",
+    "waste": "A line's share of the waste that the finding measures: replayed wavefronts, unneeded sectors ...",
+    "executed": "A line's share of the instructions that warps executed.",
+    "samples": "A line's share of the warp samples, which show where warps spend their time.",
+}
 
 
 def html_report(
@@ -76,7 +93,7 @@ def html_report(
             yield roofline_section(lines)
         if ladders:
             yield ladders_section(ladders, ids)
-        yield glossary_section()
+        yield _glossary()
 
     data = report_data(rows, line_data)
     return page(_title(diagnosis), list(parts()), data, style=shipped("report.css"), script=shipped("report.js"))
@@ -91,3 +108,11 @@ def _title(diagnosis: Diagnosis) -> str:
     if len(paths) == 1:
         return f"{paths[0].replace(chr(92), '/').rpartition('/')[2]}: what to do next"
     return f"{len(paths)} reports: what to do next" if paths else "What to do next"
+
+
+def _glossary() -> ET.Element:
+    """A list of the words with their definitions."""
+    parts = []
+    for word, meaning in _WORDS.items():
+        parts += [element("dt", word), element("dd", meaning)]
+    return section("words", "What the words mean", element("dl", *parts, css="words"))

@@ -15,8 +15,7 @@ from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.change_words import change_sentence
 from ncuview.render.comparison import faster_words, prediction_words
 from ncuview.render.html_report.checks import Ids
-from ncuview.render.html_report.details import scrolled
-from ncuview.render.html_report.elements import Part, dim, element, hidden, section
+from ncuview.render.html_report.elements import Part, dim, element, heading, hidden, number, scrolled, section, table
 from ncuview.render.words import provenance, step_words
 
 _SHOWN = 12
@@ -49,20 +48,14 @@ def changes_section(comparison: Comparison, ids: Ids) -> ET.Element:
 
 
 def _table(pairs: Sequence[Pair], ids: Ids) -> ET.Element:
-    names = ("kernel", "before", "after", "speedup", "", "what changed")
-    numbers = {"before", "after", "speedup"}
-    head = element(
-        "tr",
-        *(
-            element("th", name, css="number" if name in numbers else "", scope="col", data_sort="falling")
-            if name
-            else element("th", hidden("speedup as a bar"), scope="col")
-            for name in names
-        ),
-    )
-    body = element("tbody", *(_pair(pair, ids) for pair in pairs))
-    table = element("table", element("thead", head), body, css="wide changes", data_sortable="rows")
-    return scrolled(table, "Changes of each kernel")
+    head = [
+        heading("kernel", data_sort="falling"),
+        *(heading(name, css="number", data_sort="falling") for name in ("before", "after", "speedup")),
+        heading(hidden("speedup as a bar")),
+        heading("what changed", data_sort="falling"),
+    ]
+    rows = [_pair(pair, ids) for pair in pairs]
+    return scrolled(table(head, rows, css="wide changes", data_sortable="rows"), "Changes of each kernel")
 
 
 def _total(comparison: Comparison) -> str:
@@ -82,16 +75,12 @@ def _pair(pair: Pair, ids: Ids) -> ET.Element:
     return element(
         "tr",
         element("th", element("a", name, href=f"#{row}") if row else name, scope="row"),
-        element("td", duration(pair.before_ns), css="number", data_value=_value(pair.before_ns)),
-        element("td", duration(pair.after_ns), css="number", data_value=_value(pair.after_ns)),
-        element("td", change, css="number", data_value=_value(pair.speedup)),
+        number(duration(pair.before_ns), pair.before_ns),
+        number(duration(pair.after_ns), pair.after_ns),
+        number(change, pair.speedup),
         element("td", *([] if not known or pair.is_noise else [_bar(pair.speedup)])),
         element("td", *_changes(pair, was, now)),
     )
-
-
-def _value(number: float) -> str:
-    return repr(number) if isfinite(number) else ""
 
 
 def _changes(pair: Pair, was: LaunchDiagnosis, now: LaunchDiagnosis) -> Iterator[Part]:

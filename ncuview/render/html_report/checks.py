@@ -12,8 +12,8 @@ from ncuview.comparison.compare import launch_words
 from ncuview.records.gate import Check, Gate
 from ncuview.records.profile import Extent
 from ncuview.render.gate_words import gate_sentence, unpassed_checks
-from ncuview.render.html_report.details import check_css, scrolled
-from ncuview.render.html_report.elements import Part, dim, element, section
+from ncuview.render.html_report.details import check_css
+from ncuview.render.html_report.elements import Part, dim, element, heading, scrolled, section, table
 from ncuview.render.html_report.rows import LISTED
 
 Ids = Mapping[tuple[str, Extent, Extent], str]
@@ -37,7 +37,7 @@ def checks_section(gate: Gate, ids: Ids) -> ET.Element:
 def _table(checks: Sequence[Check], ids: Ids) -> ET.Element:
     """The first checks; a browser needs seconds to show tens of thousands."""
     names = ("result", "level", "kernel", "what", "judgement", "from")
-    head = element("tr", *(element("th", name, scope="col", data_sort="rising") for name in names))
+    head = [heading(name, data_sort="rising") for name in names]
     rows = [
         element(
             "tr",
@@ -50,8 +50,7 @@ def _table(checks: Sequence[Check], ids: Ids) -> ET.Element:
         )
         for check in checks[:LISTED]
     ]
-    table = element("table", element("thead", head), element("tbody", *rows), css="wide", data_sortable="rows")
-    shown = scrolled(table, "Checks of the gate")
+    shown = scrolled(table(head, rows, css="wide", data_sortable="rows"), "Checks of the gate")
     if len(checks) <= LISTED:
         return shown
     left_out = f"and {len(checks) - LISTED:,} more. The same command with --output FILE.json writes all."

@@ -1,6 +1,7 @@
 """Build the JSON data of the HTML report's script (``report_data``): each detailed kernel's metrics and source lines.
 
-``Texts`` stores every text once, so that the page stays small; ``definition_of`` gives the meaning of a metric.
+``Texts`` stores every text once, so that the page stays small; ``definition_of`` gives the meaning of a metric,
+``amount`` its value for people: ``3.79 TB/s``, ``84.4 %``.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from ncuview.metrics.textbook import definitions
 from ncuview.records.diagnosis import LaunchDiagnosis
-from ncuview.render.html_report.numbers import amount
 from ncuview.render.html_report.rows import KernelRow
 
 if TYPE_CHECKING:
     from ncuview.render.html_report.lines import LineData
 
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_SCALED = {"byte": "B", "byte/s": "B/s", "FLOP/s": "FLOP/s", "FLOP": "FLOP"}
+_EXACT = 1e15
 _OF_KERNEL_FILES = {
     "effective_bandwidth": "Useful bytes of the problem, over the time.",
     "useful_flops": "Useful floating-point operations of the problem, over the time.",
@@ -68,3 +71,24 @@ def definition_of(name: str) -> str:
     """The definition of a metric, in one sentence; empty where there is none."""
     known = definitions().get(name)
     return known.definition if known else _OF_KERNEL_FILES.get(name, "")
+
+
+def amount(value: float, unit: str) -> str:
+    """``3.79 TB/s``, ``84.4 %``, ``33,554,432 sector``; ``unknown`` where there is no number."""
+    if not isfinite(value):
+        return "unknown"
+    if unit == "%":
+        return f"{value:.3g} %"
+    if unit == "ratio 0-1":
+        return f"{100 * value:.3g} %"
+    if unit in _SCALED:
+        return _scaled(value, _SCALED[unit])
+    number = f"{value:,.0f}" if value == round(value) and abs(value) < _EXACT else f"{value:,.4g}"
+    return f"{number} {unit}".rstrip()
+
+
+def _scaled(value: float, unit: str) -> str:
+    for scale, prefix in _PREFIXES:
+        if abs(value) >= scale:
+            return f"{value / scale:.3g} {prefix}{unit}"
+    return f"{value:.3g} {unit}"

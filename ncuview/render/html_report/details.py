@@ -2,7 +2,7 @@
 
 They also hold the gate's checks, the row's other launches, all other outcomes, and a table of textbook metrics.
 
-``scrolled`` and ``check_css`` serve other sections too.
+``check_css`` serves other sections too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 from ncuview.base.figures import duration
 from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotApplicable, SourceLine
 from ncuview.records.gate import Check
-from ncuview.render.html_report.elements import Part, dim, element, hidden
+from ncuview.render.html_report.elements import Part, dim, element, heading, hidden, scrolled, table
 from ncuview.render.html_report.rows import KernelRow
 from ncuview.render.html_report.units import units_table
 from ncuview.render.words import (
@@ -150,22 +150,14 @@ def _code(excerpt: Sequence[SourceLine]) -> ET.Element:
         )
         for at in sorted(texts)
     ]
-    names = ("share of the waste", "line", "code")
-    head = element("tr", *(element("th", hidden(name), scope="col") for name in names))
-    return scrolled(
-        element("table", element("thead", head), element("tbody", *rows), css="code"),
-        f"Source of {shown_file(excerpt[0].file)} around line {excerpt[0].line}",
-    )
+    head = [heading(hidden(name)) for name in ("share of the waste", "line", "code")]
+    label = f"Source of {shown_file(excerpt[0].file)} around line {excerpt[0].line}"
+    return scrolled(table(head, rows, css="code"), label)
 
 
 def heat(share: float) -> int:
     """The step of the colour scale for a share, 1 to 10; 0 for a share of 0."""
     return min(10, max(1, round(10 * share))) if share > 0 else 0
-
-
-def scrolled(content: ET.Element, label: str) -> ET.Element:
-    """A part that scrolls by itself where it is too wide, also with the keyboard."""
-    return element("div", content, css="scrolled", tabindex="0", role="group", aria_label=label)
 
 
 def _change(finding: Finding) -> Iterator[Part]:
@@ -207,13 +199,12 @@ def _launches(row: KernelRow) -> Iterator[Part]:
         )
         for launch in row.launches[:_LAUNCHES]
     ]
-    columns = ("launch", "time", "bottleneck", "next step")
-    head = element("tr", *(element("th", name, scope="col") for name in columns))
+    head = map(heading, ("launch", "time", "bottleneck", "next step"))
     rest = len(row.launches) - len(body)
     yield element(
         "details",
         element("summary", f"{len(row.launches):,} launches"),
-        element("table", element("thead", head), element("tbody", *body)),
+        table(head, body),
         *([dim(f"and {rest:,} more")] if rest else []),
     )
 

@@ -1,11 +1,12 @@
 """Build HTML and SVG elements as ElementTree trees from untrusted text (``element``), and serialise them (``markup``).
 
-``section``, ``dim`` and ``hidden`` are elements of every page; ``fill`` adds parts; ``safe`` cleans a text.
+``section``, ``table``, ``filters`` and others are elements of every page; ``fill`` adds parts; ``safe`` cleans a text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import isfinite
 from xml.etree import ElementTree as ET
 
 from ncuview.render.text import safe_text, without_ci_commands
@@ -60,6 +61,50 @@ def dim(text: str, tag: str = "p") -> ET.Element:
 def hidden(text: str) -> ET.Element:
     """A text for screen readers only."""
     return element("span", text, css="hidden")
+
+
+def table(head: Iterable[Part], rows: Iterable[Part], *, css: str = "", **attributes: str) -> ET.Element:
+    """A table with one row of headings."""
+    headings = element("thead", element("tr", *head))
+    return element("table", headings, element("tbody", *rows), css=css, **attributes)
+
+
+def heading(name: Part, *, css: str = "", **attributes: str) -> ET.Element:
+    """The heading of a column."""
+    return element("th", name, css=css, scope="col", **attributes)
+
+
+def number(words: str, value: float | None, css: str = "number") -> ET.Element:
+    """A cell that is sorted by its value, not by its words; last where the value is unknown."""
+    known = value if value is not None and isfinite(value) else None
+    return element("td", words, css=css, data_value=repr(float(known)) if known is not None else "")
+
+
+def scrolled(content: ET.Element, label: str) -> ET.Element:
+    """A part that scrolls by itself where it is too wide, also with the keyboard."""
+    return element("div", content, css="scrolled", tabindex="0", role="group", aria_label=label)
+
+
+def filters(of: str, label: str, placeholder: str, choices: Iterable[ET.Element], **search: str) -> ET.Element:
+    """The form that filters the table with the id ``of``: a search field and choices; ``label`` names the form."""
+    field = element("input", type="search", **search, placeholder=placeholder, autocomplete="off")
+    return element(
+        "form",
+        element("label", "Search", field, css="search"),
+        *choices,
+        element("button", "Clear", type="reset"),
+        element("p", "Kernels shown: ", element("output", aria_live="polite")),
+        css="filters",
+        data_filters=of,
+        role="search",
+        aria_label=label,
+    )
+
+
+def choice(name: str, label: str, values: Iterable[tuple[str, str]]) -> ET.Element:
+    """A choice of one value, or any; ``values`` have a word to show after each value."""
+    options = [element("option", words, value=value) for value, words in values]
+    return element("label", label, element("select", element("option", "any", value=""), *options, name=name))
 
 
 def markup(tree: ET.Element) -> str:

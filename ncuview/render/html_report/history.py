@@ -7,7 +7,18 @@ from math import isfinite
 from xml.etree import ElementTree as ET
 
 from ncuview.base.figures import duration, factor
-from ncuview.render.html_report.elements import Part, dim, element, hidden, section
+from ncuview.render.html_report.elements import (
+    Part,
+    choice,
+    dim,
+    element,
+    filters,
+    heading,
+    hidden,
+    number,
+    scrolled,
+    section,
+)
 from ncuview.render.html_report.page import page, shipped
 from ncuview.render.trend_words import (
     MEANING,
@@ -48,11 +59,11 @@ def _parts(series: Series, at: int, *, several: bool) -> Iterator[ET.Element]:
     suffix, of = (f"-{at}", f", {series.device.name}") if several else ("", "")
     yield section(f"summary{suffix}", f"Summary{of}", *_summary(series))
     if series.changed:
-        yield section(f"changed{suffix}", f"Changes{of}", _scrolled(_changed(series), "Changes"), dim(MEANING))
+        yield section(f"changed{suffix}", f"Changes{of}", scrolled(_changed(series), "Changes"), dim(MEANING))
     yield section(f"kernels{suffix}", f"Kernels{of}", *_kernels(series, f"kernels{suffix}"))
     if any(point.ranks for point in series.points):
         yield section(f"ranks{suffix}", f"Ranks{of}", *_ranks(series))
-    yield section(f"points{suffix}", f"Points{of}", _scrolled(_points(series.points), "Points"))
+    yield section(f"points{suffix}", f"Points{of}", scrolled(_points(series.points), "Points"))
 
 
 def _summary(series: Series) -> Iterator[ET.Element]:
@@ -85,7 +96,10 @@ def _changed(series: Series) -> ET.Element:
 
 
 def _kernels(series: Series, name: str) -> Iterator[ET.Element]:
-    head = element("tr", *(_heading(*column) for column in _COLUMNS))
+    head = element(
+        "tr",
+        *(heading(name, css=css, **({"data_sort": order} if order else {})) for name, order, css in _COLUMNS),
+    )
     table = element(
         "table",
         element("caption", "Kernels, the largest change of time first", css="hidden"),
@@ -96,40 +110,15 @@ def _kernels(series: Series, name: str) -> Iterator[ET.Element]:
     )
     if len(series.kernels) > 1:
         table.set("data-sortable", "parts")
-        yield _filters(series, name)
-    yield _scrolled(table, "Kernels")
+        bottlenecks = sorted({kernel.last.launch.bottleneck for kernel in series.kernels})
+        choices = [
+            choice("changed", "Changed", [("changed", "changed"), ("unchanged", "unchanged")]),
+            choice("bottleneck", "Bottleneck", zip(bottlenecks, bottlenecks, strict=True)),
+        ]
+        about = f"Kernels of {series.device.name}"
+        yield filters(f"{name}-table", about, "Name, bottleneck, advice ...", choices)
+    yield scrolled(table, "Kernels")
     yield element("p", "No kernel matches.", id=f"{name}-table-none", hidden="")
-
-
-def _heading(name: str, order: str, css: str) -> ET.Element:
-    made = element("th", name, css=css, scope="col")
-    if order:
-        made.set("data-sort", order)
-    return made
-
-
-def _filters(series: Series, name: str) -> ET.Element:
-    search = element("input", type="search", placeholder="Name, bottleneck, advice ...", autocomplete="off")
-    choices = [
-        _choice("changed", "Changed", ["changed", "unchanged"]),
-        _choice("bottleneck", "Bottleneck", sorted({kernel.last.launch.bottleneck for kernel in series.kernels})),
-    ]
-    return element(
-        "form",
-        element("label", "Search", search, css="search"),
-        *choices,
-        element("button", "Clear", type="reset"),
-        element("p", "Kernels shown: ", element("output", aria_live="polite")),
-        css="filters",
-        data_filters=f"{name}-table",
-        role="search",
-        aria_label=f"Kernels of {series.device.name}",
-    )
-
-
-def _choice(name: str, label: str, values: Sequence[str]) -> ET.Element:
-    options = [element("option", value, value=value) for value in values]
-    return element("label", label, element("select", element("option", "any", value=""), *options, name=name))
 
 
 def _kernel(kernel: KernelTrend, series: Series, name: str) -> ET.Element:
@@ -141,7 +130,7 @@ def _kernel(kernel: KernelTrend, series: Series, name: str) -> ET.Element:
         element("td", _line(kernel, series, "trend")),
         _time(kernel.readings[0].time_ns, "number less"),
         _time(newest.time_ns, "number"),
-        _number(change_words(kernel), kernel.last_step_ns if kernel.steps else None),
+        number(change_words(kernel), kernel.last_step_ns if kernel.steps else None),
         element("td", bottleneck_words(newest.launch), css="less"),
         element("td", step_words(newest.launch)),
     )
@@ -213,7 +202,7 @@ def _readings(kernel: KernelTrend, series: Series) -> ET.Element:
         cells = [
             element("th", name, *mark, scope="row"),
             _time(reading.time_ns, "number"),
-            _number(f"{reading.launches:,}", reading.launches),
+            number(f"{reading.launches:,}", reading.launches),
             element("td", bottleneck_words(reading.launch)),
             element("td", step_words(reading.launch)),
         ]
@@ -233,13 +222,13 @@ def _ranks(series: Series) -> Iterator[ET.Element]:
         newest = kernel.last
         cells = [
             element("th", kernel.kernel, dim(configuration_words(kernel), "small"), scope="row"),
-            _number(factor(newest.imbalance or 1.0), newest.imbalance),
+            number(factor(newest.imbalance or 1.0), newest.imbalance),
             element("td", newest.slowest),
             *(_time(newest.ranks.get(rank, float("nan")), "number") for rank in ranks),
         ]
         rows.append(element("tr", *cells))
     columns = ("kernel", "slowest over median", "slowest", *ranks)
-    yield _scrolled(_table(f"Ranks at {series.points[-1].name}", columns, rows), "Ranks")
+    yield scrolled(_table(f"Ranks at {series.points[-1].name}", columns, rows), "Ranks")
 
 
 def _points(points: Sequence[Point]) -> ET.Element:
@@ -250,7 +239,7 @@ def _points(points: Sequence[Point]) -> ET.Element:
             element("td", f"{point.created:%Y-%m-%d %H:%M} UTC" if point.created else "unknown"),
             element("td", point.ncu or "unknown"),
             element("td", point.settings.clock_control or "unknown"),
-            _number(f"{point.launches:,}", point.launches),
+            number(f"{point.launches:,}", point.launches),
             _time(point.time_ns, "number"),
         )
         for point in points
@@ -259,20 +248,10 @@ def _points(points: Sequence[Point]) -> ET.Element:
 
 
 def _table(caption: str, columns: Sequence[str], rows: Sequence[ET.Element], css: str = "") -> ET.Element:
-    head = element("tr", *(element("th", name, scope="col") for name in columns))
+    head = element("tr", *map(heading, columns))
     body = element("tbody", *rows)
     return element("table", element("caption", hidden(caption)), element("thead", head), body, css=css)
 
 
-def _scrolled(table: ET.Element, label: str) -> ET.Element:
-    """A table that scrolls by itself where the window is too narrow."""
-    return element("div", table, css="scrolled", tabindex="0", role="group", aria_label=label)
-
-
 def _time(nanoseconds: float, css: str) -> ET.Element:
-    return _number(duration(nanoseconds), nanoseconds, css)
-
-
-def _number(words: str, value: float | None, css: str = "number") -> ET.Element:
-    known = value if value is not None and isfinite(value) else None
-    return element("td", words, css=css, data_value=repr(float(known)) if known is not None else "")
+    return number(duration(nanoseconds), nanoseconds, css)

@@ -6,13 +6,12 @@ Each row opens its details. ``where_words`` gives file and line of a launch's fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import isfinite
 from xml.etree import ElementTree as ET
 
 from ncuview.base.figures import duration, factor
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.html_report.details import kernel_details
-from ncuview.render.html_report.elements import Part, dim, element, section
+from ncuview.render.html_report.elements import Part, choice, dim, element, filters, heading, number, section
 from ncuview.render.html_report.rows import DETAILED, LISTED, KernelRow
 from ncuview.render.words import bottleneck_words, shown_file
 
@@ -51,7 +50,7 @@ def kernels_section(rows: Sequence[KernelRow]) -> ET.Element:
     listed = rows[:LISTED]
     head = element(
         "tr",
-        *(element("th", name, css=css, scope="col", data_sort=order) for name, order, css in _COLUMNS),
+        *(heading(name, css=css, data_sort=order) for name, order, css in _COLUMNS),
     )
     head[3].set("aria-sort", "descending")
     table = element(
@@ -82,29 +81,16 @@ def _further(rows: Sequence[KernelRow]) -> Iterator[Part]:
 
 
 def _filters(rows: Sequence[KernelRow]) -> ET.Element:
-    search = element("input", type="search", id="search", placeholder="Name, advice, file ...", autocomplete="off")
     advice = sorted({row.group.advice.optimization for row in rows if row.group.advice})
     bottlenecks = sorted({row.shown.bottleneck for row in rows})
     gate = sorted({result for row in rows if (result := _gate(row))})
-    return element(
-        "form",
-        element("label", "Search", search, css="search"),
-        _choice("verdict", "Verdict", VERDICTS.items()),
-        _choice("advice", "Advice", ((word, word) for word in advice)),
-        _choice("bottleneck", "Bottleneck", ((word, word) for word in bottlenecks)),
-        *([_choice("gate", "Gate", ((word, word) for word in gate))] if gate else []),
-        element("button", "Clear", type="reset"),
-        element("p", "Kernels shown: ", element("output", aria_live="polite")),
-        css="filters",
-        data_filters="kernels-table",
-        role="search",
-        aria_label="Kernels",
-    )
-
-
-def _choice(name: str, label: str, values: Iterable[tuple[str, str]]) -> ET.Element:
-    options = [element("option", words, value=value) for value, words in values]
-    return element("label", label, element("select", element("option", "any", value=""), *options, name=name))
+    choices = [
+        choice("verdict", "Verdict", VERDICTS.items()),
+        choice("advice", "Advice", zip(advice, advice, strict=True)),
+        choice("bottleneck", "Bottleneck", zip(bottlenecks, bottlenecks, strict=True)),
+    ]
+    choices += [choice("gate", "Gate", zip(gate, gate, strict=True))] if gate else []
+    return filters("kernels-table", "Kernels", "Name, advice, file ...", choices, id="search")
 
 
 def _row(row: KernelRow) -> ET.Element:
@@ -115,14 +101,14 @@ def _row(row: KernelRow) -> ET.Element:
         "tr",
         element("th", name, dim(row.configuration + runs, "small"), scope="row"),
         element("td", *_step(row)),
-        _number(
+        number(
             factor(group.predicted_speedup.best) if group.advice else "",
             group.predicted_speedup.best if group.advice else None,
-            "gain",
+            "number gain",
         ),
-        _number(duration(group.saved.best) if group.advice else "", group.saved.best, "less"),
-        _number(duration(group.time_ns) if group.time_ns else "unknown", group.time_ns, "less"),
-        _number(f"{group.share:.1%}", group.share, "less"),
+        number(duration(group.saved.best) if group.advice else "", group.saved.best, "number less"),
+        number(duration(group.time_ns) if group.time_ns else "unknown", group.time_ns, "number less"),
+        number(f"{group.share:.1%}", group.share, "number less"),
         element("td", bottleneck_words(launch), css="less"),
     )
     details = element("tr", element("td", kernel_details(row), colspan=str(len(_COLUMNS))), css="opens", id=opened)
@@ -158,11 +144,6 @@ def where_words(launch: LaunchDiagnosis) -> str:
         return ""
     place = next((call for call in where[0].called_from if call.code), where[0])
     return f"{shown_file(place.file).rpartition('/')[2]}:{place.line}"
-
-
-def _number(words: str, value: float | None, css: str = "") -> ET.Element:
-    known = value if value is not None and isfinite(value) else None
-    return element("td", words, css=f"number {css}".strip(), data_value=repr(known) if known is not None else "")
 
 
 def _gate(row: KernelRow) -> str:

@@ -11,13 +11,10 @@ from xml.etree import ElementTree as ET
 
 from ncuview.records.ladder import Ladder, Rung
 from ncuview.render.html_report.checks import Ids
-from ncuview.render.html_report.details import scrolled
-from ncuview.render.html_report.elements import Part, dim, element, section
-from ncuview.render.ladder import rung_cells
+from ncuview.render.html_report.elements import Part, dim, element, heading, scrolled, section, table
+from ncuview.render.ladder import HTML_COLUMNS, HTML_NUMBERS, rung_cells
 from ncuview.render.words import LADDER_MEANING, provenance, textbook_notes
 
-_COLUMNS = ("#", "kernel", "time", "rate", "bottleneck", "first advice", "predicted", "low to high", "measured", "by")
-_NUMBERS = frozenset({"#", "time", "rate", "predicted", "low to high", "measured", "by"})
 _ROW, _LEFT, _WIDTH, _TOP, _BOTTOM = 24, 270, 760, 8, 40
 _TICKS = (1, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
 _BEYOND = 3.0
@@ -50,12 +47,9 @@ def _ladder(ladder: Ladder, ids: Ids) -> Iterator[Part]:
         yield scrolled(_chart(advised, ladder.family), f"Chart of {ladder.family}")
         yield _legend()
     numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
-    head = element(
-        "tr", *(element("th", name, css="number" if name in _NUMBERS else "", scope="col") for name in _COLUMNS)
-    )
-    body = element("tbody", *(_row(rung, numbers, ids) for rung in ladder.rungs))
-    table = element("table", element("thead", head), body, css="wide")
-    yield scrolled(table, f"Table of {ladder.family}")
+    head = [heading(name, css="number" if name in HTML_NUMBERS else "") for name in HTML_COLUMNS]
+    rows = [_row(rung, numbers, ids) for rung in ladder.rungs]
+    yield scrolled(table(head, rows, css="wide"), f"Table of {ladder.family}")
     notes = textbook_notes(ladder)
     if notes:
         summary = element("summary", "What the documents do next, and why it is not first here")
@@ -71,8 +65,10 @@ def _row(rung: Rung, numbers: dict[str, int], ids: Ids) -> ET.Element:
     return element(
         "tr",
         *(
-            element("td", cells[name], css="number" if name in _NUMBERS else "short" if name == "bottleneck" else "")
-            for name in _COLUMNS
+            element(
+                "td", cells[name], css="number" if name in HTML_NUMBERS else "short" if name == "bottleneck" else ""
+            )
+            for name in HTML_COLUMNS
         ),
     )
 

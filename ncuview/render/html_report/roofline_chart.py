@@ -10,9 +10,8 @@ from math import atan2, ceil, degrees, floor, isfinite, log10
 from xml.etree import ElementTree as ET
 
 from ncuview.base.figures import duration
-from ncuview.render.html_report.details import scrolled
-from ncuview.render.html_report.elements import Part, dim, element, section
-from ncuview.render.html_report.numbers import amount
+from ncuview.render.html_report.data import amount
+from ncuview.render.html_report.elements import Part, dim, element, heading, number, scrolled, section, table
 from ncuview.render.html_report.roofline import Point, Roof, Roofline
 from ncuview.render.html_report.rows import KernelRow
 
@@ -46,7 +45,6 @@ def _roof_words(roof: Roof) -> str:
     return (
         f"{'; '.join(parts)}. Operations are those of threads that ran; a multiply-add counts as two; those of tensor"
         " cores and of half precision are not included."
-        " cores and of half precision are not among them."
     )
 
 
@@ -209,28 +207,16 @@ def _legend() -> ET.Element:
 
 
 def _table(line: Roofline) -> ET.Element:
-    names = (
-        ("kernel", "rising"),
-        ("operations", "falling"),
-        ("of them FP64", "falling"),
-        ("bytes", "falling"),
-        ("FLOP/byte", "falling"),
-        ("FLOP/s", "falling"),
-        ("of the roof", "falling"),
-        ("counted by", "rising"),
-    )
-    texts = {"kernel", "counted by"}
-    head = element(
-        "tr",
-        *(
-            element("th", name, css="" if name in texts else "number", scope="col", data_sort=order)
-            for name, order in names
-        ),
-    )
-    body = element("tbody", *(_row(point, line.roof) for point in line.points))
+    numbers = ("operations", "of them FP64", "bytes", "FLOP/byte", "FLOP/s", "of the roof")
+    head = [
+        heading("kernel", data_sort="rising"),
+        *(heading(name, css="number", data_sort="falling") for name in numbers),
+        heading("counted by", data_sort="rising"),
+    ]
+    rows = [_row(point, line.roof) for point in line.points]
     summary = element("summary", f"The same as a table ({len(line.points)} kernels)")
-    table = element("table", element("thead", head), body, css="wide", data_sortable="rows")
-    return element("details", summary, scrolled(table, "Roofline as a table"), data_print="")
+    shown = scrolled(table(head, rows, css="wide", data_sortable="rows"), "Roofline as a table")
+    return element("details", summary, shown, data_print="")
 
 
 def _row(point: Point, roof: Roof) -> ET.Element:
@@ -250,10 +236,7 @@ def _row(point: Point, roof: Roof) -> ET.Element:
         element(
             "th", name, dim(f"{point.row.configuration}, {duration(point.row.shown.duration_ns)}", "small"), scope="row"
         ),
-        *(
-            element("td", words, css="number", data_value=repr(value) if isfinite(value) else "")
-            for words, value in numbers
-        ),
+        *(number(words, value) for words, value in numbers),
         element("td", point.operations.source),
     )
 

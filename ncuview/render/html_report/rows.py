@@ -5,8 +5,7 @@ The rows keep the order of ``Priorities``, largest saving first; ``key_of`` is t
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import defaultdict
 from dataclasses import dataclass
 
 from ncuview.comparison.compare import launch_words
@@ -14,6 +13,7 @@ from ncuview.engine.priority import Priorities, Priority
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
 from ncuview.records.gate import Check, Gate
 from ncuview.records.profile import Device, Extent
+from ncuview.render.priorities import ambiguous_names
 
 DETAILED, LISTED = 300, 1_000
 """Kernels with details, and kernels in the table; a browser is slow with more."""
@@ -56,7 +56,7 @@ def rows_of(diagnosis: Diagnosis, ranked: Priorities, gate: Gate | None) -> tupl
     checks: defaultdict[tuple[str, Extent, Extent], list[Check]] = defaultdict(list)
     for check in gate.checks if gate else ():
         checks[check.kernel, check.grid, check.block].append(check)
-    ambiguous = _ambiguous(ranked.groups)
+    ambiguous = ambiguous_names(ranked)
     return tuple(
         KernelRow(
             id=f"k{number}",
@@ -79,9 +79,3 @@ def _name(group: Priority, *, by_types: bool) -> str:
 def key_of(launch: LaunchDiagnosis) -> Key:
     """The key that launches of one row share."""
     return (launch.demangled, launch.kernel, launch.grid, launch.block, launch.device)
-
-
-def _ambiguous(groups: Sequence[Priority]) -> set[str]:
-    """Kernels with several launched templates or overloads."""
-    names = Counter(name for name, _ in {(group.kernel, group.demangled) for group in groups})
-    return {name for name, count in names.items() if count > 1}

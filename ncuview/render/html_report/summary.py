@@ -14,7 +14,7 @@ from ncuview.engine.priority import Priorities
 from ncuview.gate.verdict import exit_code, nothing_checked
 from ncuview.records.gate import Gate
 from ncuview.render.gate_words import is_closed
-from ncuview.render.html_report.elements import Part, dim, element, hidden, section
+from ncuview.render.html_report.elements import Part, dim, element, heading, hidden, section, table
 from ncuview.render.html_report.kernels import where_words
 from ncuview.render.html_report.rows import KernelRow
 from ncuview.render.priorities import bound_sentence
@@ -115,12 +115,12 @@ def _time(rows: Sequence[KernelRow], ranked: Priorities) -> ET.Element:
                 element("td", duration(share * ranked.total_ns), css="number"),
             )
         )
-    head = element("tr", *(element("th", hidden(name), scope="col") for name in ("part", "share", "time")))
+    head = [heading(hidden(name)) for name in ("part", "share", "time")]
     return element(
         "div",
         element("h3", "Where the time is"),
         element("svg", *bars, css="time", viewBox="0 0 100 10", preserveAspectRatio="none", aria_hidden="true"),
-        element("table", element("thead", head), element("tbody", *rows_), css="legend"),
+        table(head, rows_, css="legend"),
         css="times",
     )
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 from ncuview.metrics.units import UNITS, units_of
 from ncuview.records.diagnosis import LaunchDiagnosis
-from ncuview.render.html_report.elements import Part, dim, element, hidden
+from ncuview.render.html_report.elements import Part, dim, element, heading, hidden, table
 from ncuview.render.words import bottleneck_sentence
 from ncuview.speedup.attainable import bounds_of, of_gpu
 
@@ -27,17 +27,15 @@ def units_table(launch: LaunchDiagnosis) -> ET.Element:
     busy = sorted(launch.units.items(), key=lambda item: -item[1])
     shown = [(unit, share) for unit, share in busy if share >= _SHOWN_FROM or unit == launch.bottleneck]
     little = ", ".join(unit for unit, share in busy if share < _SHOWN_FROM and unit != launch.bottleneck)
-    head = element(
-        "tr",
-        element("th", "unit", scope="col"),
-        element("th", hidden("use as a bar, with a mark at what is attainable"), scope="col"),
-        element("th", "of its peak", css="number", scope="col"),
-        element("th", "attainable", css="number", scope="col"),
-    )
+    head = [
+        heading("unit"),
+        heading(hidden("use as a bar, with a mark at what is attainable")),
+        heading("of its peak", css="number"),
+        heading("attainable", css="number"),
+    ]
     body = [_row(launch, unit, share) for unit, share in shown]
-    table = element("table", element("thead", head), element("tbody", *body), css="units")
     parts: list[Part] = [element("h3", "Units"), element("p", f"{bottleneck_sentence(launch)}.")]
-    parts += [table] if shown else []
+    parts += [table(head, body, css="units")] if shown else []
     parts += [dim(f"Below 5 %: {little}.")] if little else []
     return element("div", *parts)
 

@@ -88,7 +88,7 @@ def test_a_program_that_hangs_leaves_time_for_its_verdict() -> None:
 NOBODY = """
 import os
 from ncuview.doctor import examine_this_machine
-from ncuview.render.doctor_page import doctor_json
+from ncuview.render.doctor import doctor_json
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 print(doctor_json(examine_this_machine()))
 """

@@ -1,19 +1,24 @@
 """Terminal page (``doctor_page``) and JSON (``doctor_json``) of an ``Examination``: each check's result and its fix.
 
 The page shows failures first, then warnings, unknown results and passed checks; the JSON holds every check.
+``doctor_bundle`` is the archive for a bug report: four JSON files that name no host, user or program.
 """
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from ncuview.base.version import VERSION
-from ncuview.doctor.verdict import STATUSES, Checked, Examination
+from ncuview.doctor.facts import Private
+from ncuview.doctor.verdict import STATUSES, Checked, Evidence, Examination
 from ncuview.records.documents import DoctorDocument, MachineCheck, Seen
 from ncuview.records.schema import plain
 from ncuview.render.terminal import page_console, page_text, row
@@ -23,6 +28,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _STYLES: Mapping[str, str] = {"FAIL": "red", "WARN": "yellow"}
+_NAMES_PROGRAMS = {"gpu-processes", "profilers"}
+"""Checks whose evidence names programs of this and other users."""
 
 
 def doctor_page(examination: Examination, *, width: int, color: bool) -> str:
@@ -57,6 +64,34 @@ def doctor_json(examination: Examination) -> str:
         live=tuple(_entry(each) for each in examination.live),
     )
     return json.dumps(plain(document), indent=2, allow_nan=False) + "\n"
+
+
+def doctor_bundle(
+    found: Examination,
+    versions: Mapping[str, Any],
+    environment: Mapping[str, str],
+    last_error: Mapping[str, Any] | None,
+    private: Private,
+) -> bytes:
+    """The archive; every text in it is scrubbed of the private words."""
+    checks = tuple(
+        replace(each, verdict=replace(each.verdict, evidence=(Evidence("evidence", "left out: it names programs"),)))
+        if each.name in _NAMES_PROGRAMS
+        else each
+        for each in found.checks
+    )
+    contents = {
+        "doctor.json": json.loads(doctor_json(replace(found, checks=checks))),
+        "versions.json": versions,
+        "environment.json": environment,
+        "last-error.json": last_error,
+    }
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in contents.items():
+            # A fixed date: the clock of the machine is nothing that a bug report needs.
+            archive.writestr(zipfile.ZipInfo(name), json.dumps(private.scrubbed(content), indent=2) + "\n")
+    return held.getvalue()
 
 
 def _problem(console: Console, checked: Checked) -> None:
