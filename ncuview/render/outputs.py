@@ -245,7 +245,7 @@ def _diagnosis_in(answer: Answer, to: str) -> Diagnosis:
 
 
 def _ladder_diagnosis(ladder: Ladder) -> Diagnosis:
-    return Diagnosis(tuple(rung.diagnosis for rung in ladder.rungs), ladder.reports, ladder.remark)
+    return Diagnosis(tuple(step.diagnosis for step in ladder.steps), ladder.reports, ladder.remark)
 
 
 def write_output(path: Path, content: str | bytes | Iterable[str]) -> None:
