@@ -669,8 +669,8 @@ def test_a_ladder_is_a_document_with_prediction_and_measurement_for_each_step() 
     assert (ended.code, ended.err) == (0, "")
     document = ended.document
     assert (document["schema"], document["family"]) == ("ncuview.ladder/2", "transpose")
-    assert [rung["rung"] for rung in document["rungs"]] == sorted(rung["rung"] for rung in document["rungs"])
-    by_name = {rung["kernel"]: rung for rung in document["rungs"]}
+    assert [step["number"] for step in document["steps"]] == sorted(step["number"] for step in document["steps"])
+    by_name = {step["kernel"]: step for step in document["steps"]}
     step = by_name["transposeCoalesced"]
     assert step["better"] == "transposeNoBankConflicts"
     assert step["measured_speedup"] > 1.1
@@ -679,7 +679,7 @@ def test_a_ladder_is_a_document_with_prediction_and_measurement_for_each_step() 
 
 
 def diagnosis_of(ladder: Any) -> dict[str, Any]:
-    launches = [rung["launch"] for rung in ladder["rungs"]]
+    launches = [step["launch"] for step in ladder["steps"]]
     empty = json.loads(as_json(Diagnosis((), ())))
     return {**empty, "reports": ladder["reports"], "launches": launches}
 

@@ -15,8 +15,8 @@ from ncuview.catalogue.kernel_file import Kernel, Step
 from ncuview.catalogue.kernels import all_kernels, find_kernel
 from ncuview.engine.rule_file import Rule
 from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, Outcome, Skipped
-from ncuview.records.ladder import Rung
-from ncuview.render.ladder import rung_cells
+from ncuview.records.ladder import LadderStep
+from ncuview.render.ladder import step_cells
 from ncuview.render.words import textbook_notes
 from ncuview.speedup.model import BOTTLENECK_SHARE
 from tests.profiles import recorded_ladder
@@ -52,20 +52,20 @@ CLOSE = (0.80, 1.25)
 """The bounds of the predicted over the measured speedup."""
 
 
-def rung(kernel: str) -> Rung:
-    rungs = recorded_ladder(find_kernel(kernel).text.family).rungs
-    return next(rung for rung in rungs if rung.kernel == kernel)
+def step_of(kernel: str) -> LadderStep:
+    steps = recorded_ladder(find_kernel(kernel).text.family).steps
+    return next(step for step in steps if step.kernel == kernel)
 
 
 def launch(kernel: str) -> LaunchDiagnosis:
-    return rung(kernel).diagnosis
+    return step_of(kernel).diagnosis
 
 
 def outcome(rule: str, kernel: str) -> Outcome:
     return next(each for each in launch(kernel).outcomes if each.rule.code == rule)
 
 
-def predicted_over_measured(step: Rung) -> float:
+def predicted_over_measured(step: LadderStep) -> float:
     assert step.measured_speedup is not None
     return step.diagnosis.findings[0].predicted_speedup.best / step.measured_speedup
 
@@ -121,15 +121,17 @@ def test_no_note_holds_a_gain_that_was_written_by_hand(step: Step, kernel: Kerne
 
 @together("family", FAMILIES)
 def test_the_notes_of_a_ladder_have_the_figures_of_its_table(family: str) -> None:
-    numbers = {each.kernel: each.rung for each in recorded_ladder(family).rungs}
+    numbers = {each.kernel: each.number for each in recorded_ladder(family).steps}
     notes = textbook_notes(recorded_ladder(family))
-    for each in recorded_ladder(family).rungs:
-        for step in filter(lambda step: step.not_first, each.steps):
-            (note,) = (note for note in notes if note.startswith(f"#{each.rung} to #{numbers[step.kernel]}, "))
+    for each in recorded_ladder(family).steps:
+        for step in filter(lambda step: step.not_first, each.textbook_steps):
+            (note,) = (note for note in notes if note.startswith(f"#{each.number} to #{numbers[step.kernel]}, "))
             assert re.findall(r"\d+\.\d+x|\d[\d,]+x", note) == [factor(step.measured_speedup)]
             if each.better == step.kernel:
-                assert rung_cells(each, numbers)["measured"] == factor(step.measured_speedup)
-    assert len(notes) == sum(bool(step.not_first) for each in recorded_ladder(family).rungs for step in each.steps)
+                assert step_cells(each, numbers)["measured"] == factor(step.measured_speedup)
+    assert len(notes) == sum(
+        bool(step.not_first) for each in recorded_ladder(family).steps for step in each.textbook_steps
+    )
 
 
 @together("kernel", sorted({step.after for step, _ in TEXTBOOK_STEPS if step.not_first}))
@@ -183,28 +185,28 @@ def test_no_unit_is_used_beyond_its_peak(kernel: str) -> None:
 
 
 @together("family", FAMILIES)
-def test_a_ladder_has_a_rung_for_each_kernel_in_order(family: str) -> None:
+def test_a_ladder_has_a_step_for_each_kernel_in_order(family: str) -> None:
     wanted = [kernel.name for kernel in KERNELS if kernel.text.family == family]
-    assert [rung.kernel for rung in recorded_ladder(family).rungs] == wanted
+    assert [step.kernel for step in recorded_ladder(family).steps] == wanted
 
 
 def test_all_predictions_but_the_known_ones_are_close_to_what_was_measured() -> None:
     low, high = CLOSE
-    off = {kernel for kernel in STEPS if not low <= predicted_over_measured(rung(kernel)) <= high}
+    off = {kernel for kernel in STEPS if not low <= predicted_over_measured(step_of(kernel)) <= high}
     assert off == MISSED, "one that is close now leaves the list"
 
 
 def test_half_of_the_predictions_for_transposes_are_off_by_less_than_a_tenth() -> None:
     """The worst is transpose_parallel_per_row: predicted over measured is 1.15 and 1.19 in two recordings."""
     known = [kernel for kernel in STEPS if kernel not in MISSED]
-    steps = [rung(kernel) for kernel in known if find_kernel(kernel).text.family == "transpose"]
+    steps = [step_of(kernel) for kernel in known if find_kernel(kernel).text.family == "transpose"]
     off = sorted((max(predicted_over_measured(step), 1 / predicted_over_measured(step)), step.kernel) for step in steps)
     assert off[len(off) // 2][0] < 1.10
     assert off[-1][0] < CLOSE[1], off[-1]
 
 
 def test_the_prediction_for_padding_the_documents_tile_holds() -> None:
-    assert predicted_over_measured(rung("transposeCoalesced")) == pytest.approx(1.0, abs=0.15)
+    assert predicted_over_measured(step_of("transposeCoalesced")) == pytest.approx(1.0, abs=0.15)
 
 
 def test_the_bank_conflict_is_found_on_the_line_that_reads_the_column() -> None:
@@ -236,6 +238,6 @@ def test_a_calibration_kernel_is_limited_by_the_unit_it_was_written_for(kernel: 
 
 def test_diagonal_mapping_is_nowhere_advised_on_a_gpu_that_hashes_addresses() -> None:
     advised = {
-        finding.optimization for step in recorded_ladder("transpose").rungs for finding in step.diagnosis.findings
+        finding.optimization for step in recorded_ladder("transpose").steps for finding in step.diagnosis.findings
     }
     assert "diagonal_mapping" not in advised

@@ -114,18 +114,20 @@ def of_catalogue(climbed: Callable[[str], Ladder] = recorded) -> list[Case]:
 
 
 def _of_ladder(climbed: Ladder) -> Iterator[Case]:
-    for rung in climbed.rungs:
-        expect = find_kernel(rung.kernel).text.expect
-        gain = rung.measured_speedup or 1.0
-        step = expect.first if expect.first and gain >= ADVICE else ""
+    for step in climbed.steps:
+        expect = find_kernel(step.kernel).text.expect
+        gain = step.measured_speedup or 1.0
+        right = expect.first if expect.first and gain >= ADVICE else ""
         yield Case(
-            kernel=rung.kernel,
+            kernel=step.kernel,
             family=climbed.family,
-            right=(step,) if step else (),
-            gain=gain if step else 1.0,
-            negative_example=next((step.applies for step in rung.steps if step.measured_speedup < NOTHING), ""),
-            near_peak=expect.verdict == "near-peak" and max(rung.diagnosis.units.values()) >= AT_ITS_PEAK,
-            ours=_advice(rung.diagnosis),
+            right=(right,) if right else (),
+            gain=gain if right else 1.0,
+            negative_example=next(
+                (textbook.applies for textbook in step.textbook_steps if textbook.measured_speedup < NOTHING), ""
+            ),
+            near_peak=expect.verdict == "near-peak" and max(step.diagnosis.units.values()) >= AT_ITS_PEAK,
+            ours=_advice(step.diagnosis),
             vendor=None,
         )
 
@@ -151,12 +153,12 @@ def _of_variant(report: Path, judged: Judged) -> Iterator[Case]:
         better = next((pair for pair in of_better if pair[0].sizes == launch.sizes), at_its_own)
         gain = _rate(*better) / _rate(launch, found)
         expect = launch.kernel.text.expect
-        step = expect.first if expect.first and gain >= ADVICE else ""
+        right = expect.first if expect.first and gain >= ADVICE else ""
         yield Case(
             kernel=f"{launch.kernel.name} ({variant})",
             family=family,
-            right=(step,) if step else (),
-            gain=gain if step else 1.0,
+            right=(right,) if right else (),
+            gain=gain if right else 1.0,
             negative_example="",
             near_peak=expect.verdict == "near-peak" and max(found.units.values()) >= AT_ITS_PEAK,
             ours=_advice(found),

@@ -23,8 +23,8 @@ passed. Empty: the rule has no subject there. `?`: it could not be judged. `!`: 
 def main(target: str) -> None:
     """Write the document: a table per family, and below them the kernels that each rule advises."""
     families = sorted({kernel.text.family for kernel in all_kernels()})
-    rungs = {family: ladder(family, live=False).rungs for family in families}
-    launches = {family: {rung.kernel: rung.diagnosis for rung in rungs[family]} for family in families}
+    steps = {family: ladder(family, live=False).steps for family in families}
+    launches = {family: {step.kernel: step.diagnosis for step in steps[family]} for family in families}
     tables = [_table(family, of_family) for family, of_family in launches.items()]
     everything = {kernel: launch for of_family in launches.values() for kernel, launch in of_family.items()}
     parts = [_HEAD, *tables, _by_rule(everything)]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ncuview.api import ladder
 from ncuview.catalogue.kernels import all_kernels, find_kernel
-from ncuview.records.ladder import Ladder, Rung
+from ncuview.records.ladder import Ladder, LadderStep
 
 FAMILIES = tuple(sorted({kernel.text.family for kernel in all_kernels()} - {"calibration"}))
 
@@ -39,17 +39,17 @@ def main(target: str, live: bool) -> None:
 
 
 def _origin(climbed: Ladder, live: bool) -> str:
-    report, device = climbed.reports[0], climbed.rungs[0].diagnosis.device.name
+    report, device = climbed.reports[0], climbed.steps[0].diagnosis.device.name
     when = f"{report.created:%Y-%m-%d}" if report.created else "an unknown day"
     return f"{'a live run' if live else 'the recorded profiles'}: {device}, {when}, ncu {report.ncu_version}"
 
 
-def _judged(climbed: Ladder) -> list[tuple[Rung, float]]:
+def _judged(climbed: Ladder) -> list[tuple[LadderStep, float]]:
     """Steps with advice and a measured gain, with predicted over measured."""
     return [
-        (rung, rung.diagnosis.findings[0].predicted_speedup.best / rung.measured_speedup)
-        for rung in climbed.rungs
-        if rung.diagnosis.findings and rung.measured_speedup
+        (step, step.diagnosis.findings[0].predicted_speedup.best / step.measured_speedup)
+        for step in climbed.steps
+        if step.diagnosis.findings and step.measured_speedup
     ]
 
 
@@ -58,11 +58,11 @@ def _summary(ladders: list[Ladder]) -> str:
     within = {share: sum(ratio <= 1 + share for ratio in ratios) for share in (0.05, 0.10, 0.15, 0.25)}
     counts = ", ".join(f"{count} within {share:.0%}" for share, count in within.items())
     covered = sum(
-        rung.diagnosis.findings[0].predicted_speedup.low
-        <= (rung.measured_speedup or 0)
-        <= rung.diagnosis.findings[0].predicted_speedup.high
+        step.diagnosis.findings[0].predicted_speedup.low
+        <= (step.measured_speedup or 0)
+        <= step.diagnosis.findings[0].predicted_speedup.high
         for climbed in ladders
-        for rung, _ in _judged(climbed)
+        for step, _ in _judged(climbed)
     )
     return (
         f"**{len(ratios)} steps: median factor {statistics.median(ratios):.3f}, worst {max(ratios):.2f}; {counts}. "
@@ -77,35 +77,35 @@ def _section(climbed: Ladder) -> str:
         "",
         f"| {' | '.join(_COLUMNS)} |",
         "| ---: | --- | ---: | ---: | --- | --- | ---: | --- | ---: | --- | ---: |",
-        *(_row(rung) for rung in climbed.rungs),
+        *(_row(step) for step in climbed.steps),
         "",
     ]
     return "\n".join(rows)
 
 
-def _row(rung: Rung) -> str:
-    launch = rung.diagnosis
+def _row(step: LadderStep) -> str:
+    launch = step.diagnosis
     bottleneck = (
         f"{launch.bottleneck} {launch.units[launch.bottleneck]:.0%}"
         if launch.bottleneck in launch.units
         else launch.bottleneck
     )
-    cells = [str(rung.rung), rung.kernel, f"{launch.whole_ns / 1e3:,.1f}", f"{rung.useful_rate:,.3g}", bottleneck]
+    cells = [str(step.number), step.kernel, f"{launch.whole_ns / 1e3:,.1f}", f"{step.useful_rate:,.3g}", bottleneck]
     if not launch.findings:
         return "| " + " | ".join([*cells, launch.verdict, "", "", "", "", ""]) + " |"
     gain = launch.findings[0].predicted_speedup
     cells += [launch.findings[0].optimization, f"{gain.best:,.2f}", f"{gain.low:,.2f} to {gain.high:,.2f}"]
-    if rung.measured_speedup:
-        mark = "" if dict(rung.better_sizes) == _sizes(rung) else "*"
-        ratio = gain.best / rung.measured_speedup
-        cells += [f"{rung.measured_speedup:,.2f}{mark}", rung.better, f"{ratio:.2f}"]
+    if step.measured_speedup:
+        mark = "" if dict(step.better_sizes) == _sizes(step) else "*"
+        ratio = gain.best / step.measured_speedup
+        cells += [f"{step.measured_speedup:,.2f}{mark}", step.better, f"{ratio:.2f}"]
     else:
         cells += ["", "", ""]
     return "| " + " | ".join(cells) + " |"
 
 
-def _sizes(rung: Rung) -> dict[str, int]:
-    return dict(find_kernel(rung.kernel).text.sizes)
+def _sizes(step: LadderStep) -> dict[str, int]:
+    return dict(find_kernel(step.kernel).text.sizes)
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ VARIANTS: Mapping[str, Variant] = {
 
 
 def kernels_of(variant: str, family: str, folder: Path) -> Iterator[Kernel]:
-    """The kernels of a family, rewritten into this folder, by rung."""
+    """The kernels of a family, rewritten into this folder, by step."""
     target = folder / family
     target.mkdir(parents=True)
     for path in sorted((shipped("kernels") / family).glob("*.cu")):
@@ -88,7 +88,7 @@ def kernels_of(variant: str, family: str, folder: Path) -> Iterator[Kernel]:
         if not (VARIANTS[variant].element and _OF_FLOAT_ALONE.search(source)):
             (target / path.name).write_text(VARIANTS[variant].rewrite(source), encoding="utf-8")
     kernels = (kernel for path in sorted(target.glob("*.cu")) for kernel in load_kernels(path))
-    yield from sorted(kernels, key=lambda kernel: kernel.text.rung)
+    yield from sorted(kernels, key=lambda kernel: kernel.text.step_number)
 
 
 def variant_launches(variant: str, family: str, folder: Path) -> list[Launch]:

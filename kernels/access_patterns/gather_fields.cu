@@ -2,7 +2,7 @@
 schema = 1
 name = "gather_fields"
 family = "access_patterns"
-rung = 300
+step_number = 300
 document = "CUDA Performance (course notes)"
 section = "Memory Coalescing (caching or non-caching): conditions"
 teaches = "Four arrays read through one index: each lane loads four sectors, and uses one word of each."

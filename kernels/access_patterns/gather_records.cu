@@ -2,7 +2,7 @@
 schema = 1
 name = "gather_records"
 family = "access_patterns"
-rung = 310
+step_number = 310
 document = "CUDA Performance (course notes)"
 section = "Memory Coalescing (caching or non-caching): conditions"
 teaches = "The four fields of an element side by side: each lane brings one sector for all of them."

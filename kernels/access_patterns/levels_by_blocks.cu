@@ -2,7 +2,7 @@
 schema = 1
 name = "levels_by_blocks"
 family = "access_patterns"
-rung = 600
+step_number = 600
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "\"Tiling\" for Registers"
 teaches = "A row of blocks for each of eight levels counts the samples above it: each of them reads the 32 samples of each signal."

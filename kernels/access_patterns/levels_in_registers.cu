@@ -2,7 +2,7 @@
 schema = 1
 name = "levels_in_registers"
 family = "access_patterns"
-rung = 610
+step_number = 610
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "\"Tiling\" for Registers"
 teaches = "A thread keeps the eight counts of a signal in registers, and each sample is loaded once."

@@ -2,7 +2,7 @@
 schema = 1
 name = "load_aligned"
 family = "access_patterns"
-rung = 110
+step_number = 110
 document = "CUDA Performance (course notes)"
 section = "Memory Coalescing (caching or non-caching): conditions"
 teaches = "Each lane reads its own float, all in order in one aligned line: 128 bytes move for 128 used, four sectors per request."

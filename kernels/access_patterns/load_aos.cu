@@ -2,7 +2,7 @@
 schema = 1
 name = "load_aos"
 family = "access_patterns"
-rung = 200
+step_number = 200
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Coalesced Transpose 2"
 teaches = "Array of structures: each lane reads one field of its 16-byte structure. The words of a warp are no contiguous block, so 16 sectors move where 4 would hold them."

@@ -2,7 +2,7 @@
 schema = 1
 name = "load_aos_all_fields"
 family = "access_patterns"
-rung = 220
+step_number = 220
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Coalesced Transpose 2"
 teaches = "Array of structures, all four fields read one after the other: each load touches 16 sectors, the same ones four times; L1 keeps them, so only requests and wavefronts multiply."

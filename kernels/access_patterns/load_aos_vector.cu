@@ -2,7 +2,7 @@
 schema = 1
 name = "load_aos_vector"
 family = "access_patterns"
-rung = 230
+step_number = 230
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Coalesced Transpose 2"
 teaches = "The structure is one aligned element of 16 bytes, the largest that a lane can load at once: a request brings 16 sectors and uses all of them."

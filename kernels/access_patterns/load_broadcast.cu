@@ -2,7 +2,7 @@
 schema = 1
 name = "load_broadcast"
 family = "access_patterns"
-rung = 120
+step_number = 120
 document = "CUDA Performance (course notes)"
 section = "Memory Coalescing (caching or non-caching): conditions"
 teaches = "All lanes read the same float: one line of Fermi's L1 (128 bytes, 3.125 % used) or one segment of L2 (32 bytes, 12.5 % used); one sector per request."

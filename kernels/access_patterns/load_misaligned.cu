@@ -2,7 +2,7 @@
 schema = 1
 name = "load_misaligned"
 family = "access_patterns"
-rung = 70
+step_number = 70
 document = "CUDA Performance (course notes)"
 section = "Memory Coalescing (caching or non-caching): conditions"
 teaches = "All lanes shifted by one element past the 128-byte line: two lines of Fermi's L1 (256 bytes, 50 % used) or five segments of L2 (160 bytes, 80 % used); five sectors per request today, one of which the next warp needs too."
@@ -42,7 +42,7 @@ verdict = "near-peak"
 quiet = ["divergence_removal"]
 
 [[variant]]
-rung = 80
+step_number = 80
 sizes = { offset = 8 }
 teaches = "Shifted by 32 bytes: a warp's words lie in two 128-byte lines, but fill four complete sectors."
 better = "load_aligned"
@@ -55,7 +55,7 @@ verdict = "near-peak"
 quiet = ["coalescing"]
 
 [[variant]]
-rung = 90
+step_number = 90
 sizes = { offset = 16 }
 teaches = "Shifted by 64 bytes, half a line: two lines of two complete sectors each."
 better = "load_aligned"

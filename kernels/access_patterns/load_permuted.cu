@@ -2,7 +2,7 @@
 schema = 1
 name = "load_permuted"
 family = "access_patterns"
-rung = 100
+step_number = 100
 document = "CUDA Performance (course notes)"
 section = "Memory Coalescing (caching or non-caching): conditions"
 teaches = "The lanes of a warp are permuted within their 128 bytes: still one line of Fermi's L1, 100 % used, and four sectors per request today."

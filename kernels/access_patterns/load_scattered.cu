@@ -2,7 +2,7 @@
 schema = 1
 name = "load_scattered"
 family = "access_patterns"
-rung = 10
+step_number = 10
 document = "CUDA Performance (course notes)"
 section = "Memory Coalescing (caching or non-caching): conditions"
 teaches = "Each lane reads an element of its own somewhere in the array: N lanes bring N segments, 128 bytes of use in N times 128 (Fermi's L1) or N times 32 (L2); 32 sectors per request today."

@@ -2,7 +2,7 @@
 schema = 1
 name = "load_soa"
 family = "access_patterns"
-rung = 210
+step_number = 210
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Coalesced Transpose 2"
 teaches = "Structure of arrays: the same field of neighbouring particles lies side by side, and only the field that is read moves."

@@ -2,7 +2,7 @@
 schema = 1
 name = "load_strided"
 family = "access_patterns"
-rung = 20
+step_number = 20
 document = "CUDA C++ Best Practices Guide"
 section = "Strided Accesses"
 teaches = "Lanes read elements that lie a stride apart: the sectors per request grow with the stride up to one per lane, of which 4 of 32 bytes are used."
@@ -42,7 +42,7 @@ first = "coalescing"
 quiet = ["divergence_removal"]
 
 [[variant]]
-rung = 30
+step_number = 30
 sizes = { stride = 16 }
 teaches = "A stride of 16 elements: still a sector for every lane, in half as many 128-byte lines as a stride of 32."
 better = "load_aligned"
@@ -55,7 +55,7 @@ first = "coalescing"
 quiet = ["divergence_removal"]
 
 [[variant]]
-rung = 40
+step_number = 40
 sizes = { stride = 8 }
 teaches = "A stride of 8 elements, one sector: the smallest at which every lane brings a sector of its own."
 better = "load_aligned"
@@ -68,7 +68,7 @@ first = "coalescing"
 quiet = ["divergence_removal"]
 
 [[variant]]
-rung = 50
+step_number = 50
 sizes = { stride = 4 }
 teaches = "A stride of 4 elements: two lanes share a sector."
 better = "load_aligned"
@@ -81,7 +81,7 @@ first = "coalescing"
 quiet = ["divergence_removal"]
 
 [[variant]]
-rung = 60
+step_number = 60
 sizes = { stride = 2 }
 teaches = "A stride of 2 elements: every second word of each sector is loaded and not used."
 better = "load_aligned"

@@ -2,7 +2,7 @@
 schema = 1
 name = "pairs_global"
 family = "access_patterns"
-rung = 500
+step_number = 500
 document = "ncuview"
 section = "Pairs"
 teaches = "Each thread compares its element with all others and reads them one after the other, all lanes the same one: the caches have them, but each load is followed by a wait."

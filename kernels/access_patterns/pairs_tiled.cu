@@ -2,7 +2,7 @@
 schema = 1
 name = "pairs_tiled"
 family = "access_patterns"
-rung = 510
+step_number = 510
 document = "ncuview"
 section = "Pairs"
 teaches = "A block copies 128 elements into shared memory and reads them there; the loop has a fixed length, so that it is unrolled and reads four elements at once."

@@ -2,7 +2,7 @@
 schema = 1
 name = "rows_kept"
 family = "access_patterns"
-rung = 410
+step_number = 410
 document = "ncuview"
 section = "Rows"
 teaches = "Each thread keeps its 32 elements of the row in registers when it first reads them, so that each is loaded once."

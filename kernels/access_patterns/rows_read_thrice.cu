@@ -2,7 +2,7 @@
 schema = 1
 name = "rows_read_thrice"
 family = "access_patterns"
-rung = 400
+step_number = 400
 document = "ncuview"
 section = "Rows"
 teaches = "A block needs its row for the largest element, for a sum and for the result, and reads it three times; in between other rows have evicted it from the L1 cache."

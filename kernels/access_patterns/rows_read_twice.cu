@@ -2,7 +2,7 @@
 schema = 1
 name = "rows_read_twice"
 family = "access_patterns"
-rung = 405
+step_number = 405
 document = "ncuview"
 section = "Rows"
 teaches = "The sum of the distances below the largest element follows from the sum of all elements, so that one pass finds both and the second writes the result."

@@ -2,7 +2,7 @@
 schema = 1
 name = "add_half"
 family = "atomics"
-rung = 210
+step_number = 210
 document = "ncuview"
 section = "atomics"
 teaches = "Rows of halves are added to rows of a table. A single half has no atomic addition: the compiler writes a loop of compare-and-swap on the word around it, and neighbours make each other's attempts fail."

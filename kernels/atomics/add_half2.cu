@@ -2,7 +2,7 @@
 schema = 1
 name = "add_half2"
 family = "atomics"
-rung = 220
+step_number = 220
 document = "ncuview"
 section = "atomics"
 teaches = "Two halves at once: the L2 cache adds a pair in one instruction, and no thread waits for the old value."

@@ -2,7 +2,7 @@
 schema = 1
 name = "count_block"
 family = "atomics"
-rung = 130
+step_number = 130
 document = "ncuview"
 section = "atomics"
 teaches = "The warps of a block meet at a counter in shared memory, and one thread adds it to the global one: an atomic for 256 words."

@@ -2,7 +2,7 @@
 schema = 1
 name = "count_coarsened"
 family = "atomics"
-rung = 140
+step_number = 140
 document = "ncuview"
 section = "atomics"
 teaches = "Each thread counts 64 words in a register before the block adds up: 1024 atomics and as many block reductions for 16 million words."

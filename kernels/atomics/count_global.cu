@@ -2,7 +2,7 @@
 schema = 1
 name = "count_global"
 family = "atomics"
-rung = 110
+step_number = 110
 document = "ncuview"
 section = "atomics"
 teaches = "Every thread adds the bits of its word to one counter: all lanes of the GPU queue at one address. The counter has 64 bits because nvcc itself adds up a warp's 32-bit addends."

@@ -2,7 +2,7 @@
 schema = 1
 name = "count_warp"
 family = "atomics"
-rung = 120
+step_number = 120
 document = "ncuview"
 section = "atomics"
 teaches = "A warp adds up its words first, in one instruction, and one lane adds the sum: an atomic for 32 words."

@@ -2,7 +2,7 @@
 schema = 1
 name = "histogram_global"
 family = "atomics"
-rung = 10
+step_number = 10
 document = "ncuview"
 section = "atomics"
 teaches = "One atomic per element on a histogram of 256 bins in global memory: the lanes of all multiprocessors meet in a kilobyte of L2."
@@ -40,7 +40,7 @@ first = "atomic_privatization"
 quiet = ["coalescing", "divergence_removal"]
 
 [[variant]]
-rung = 15
+step_number = 15
 sizes = { values = 4 }
 teaches = "Only four values occur: eight lanes of each warp meet in one bin, and all of the GPU in one sector."
 better = "histogram_shared[values=4]"

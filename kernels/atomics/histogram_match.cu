@@ -2,7 +2,7 @@
 schema = 1
 name = "histogram_match"
 family = "atomics"
-rung = 20
+step_number = 20
 document = "ncuview"
 section = "atomics"
 teaches = "The lanes that hold the same value are matched, and one of them adds for all. Among 256 equally likely values there are few matches: the search costs time and saves no atomics."
@@ -44,7 +44,7 @@ not_first = "With 256 values the lanes of a warp seldom meet; a histogram per bl
 first = "atomic_privatization"
 
 [[variant]]
-rung = 25
+step_number = 25
 sizes = { values = 4 }
 teaches = "Where only four values occur, one lane in eight is left to add: an eighth of the atomics."
 better = "histogram_shared[values=4]"

@@ -2,7 +2,7 @@
 schema = 1
 name = "histogram_shared"
 family = "atomics"
-rung = 30
+step_number = 30
 document = "ncuview"
 section = "atomics"
 teaches = "Each block counts into a histogram of its own in shared memory and adds it to the global one at the end: 256 global atomics a block instead of one per element."
@@ -43,7 +43,7 @@ verdict = "unclear"
 quiet = ["coalescing", "divergence_removal", "shared_memory_padding"]
 
 [[variant]]
-rung = 35
+step_number = 35
 sizes = { values = 4 }
 teaches = "Only four values occur, and the warps of a block meet in four banks of shared memory."
 

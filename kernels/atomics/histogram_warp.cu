@@ -2,7 +2,7 @@
 schema = 1
 name = "histogram_warp"
 family = "atomics"
-rung = 40
+step_number = 40
 document = "ncuview"
 section = "atomics"
 teaches = "Each warp counts into a histogram of its own in shared memory: no two warps meet in a bin before the end."
@@ -44,7 +44,7 @@ verdict = "unclear"
 quiet = ["coalescing", "divergence_removal", "atomic_privatization"]
 
 [[variant]]
-rung = 45
+step_number = 45
 sizes = { values = 4 }
 teaches = "Only four values occur, and only the lanes of one warp meet in a bin."
 

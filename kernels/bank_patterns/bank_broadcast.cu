@@ -2,7 +2,7 @@
 schema = 1
 name = "bank_broadcast"
 family = "bank_patterns"
-rung = 90
+step_number = 90
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Shared memory bank conflicts 2"
 teaches = "All lanes read the same word: one bank serves all of them at once."

@@ -2,7 +2,7 @@
 schema = 1
 name = "bank_column"
 family = "bank_patterns"
-rung = 110
+step_number = 110
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Shared memory bank conflicts 6"
 teaches = "A warp reads the columns of a 32x32 tile: all elements of a column lie in one bank, the worst case of a 32-way conflict."

@@ -2,7 +2,7 @@
 schema = 1
 name = "bank_column_padded"
 family = "bank_patterns"
-rung = 120
+step_number = 120
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Shared memory bank conflicts 6"
 teaches = "One more column shifts each row by a bank: the elements of a column lie in 32 banks."

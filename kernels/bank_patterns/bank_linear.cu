@@ -2,7 +2,7 @@
 schema = 1
 name = "bank_linear"
 family = "bank_patterns"
-rung = 70
+step_number = 70
 document = "CUDA Performance (course notes)"
 section = "Bank Conflict: examples"
 teaches = "Each lane reads its own word, the next lane the next: 32 banks, 32 words, one wavefront."

@@ -2,7 +2,7 @@
 schema = 1
 name = "bank_linear64"
 family = "bank_patterns"
-rung = 140
+step_number = 140
 document = "CUDA Performance (course notes)"
 section = "Fermi vs Kepler & Newer"
 teaches = "64-bit words side by side: 256 bytes a warp, two wavefronts by nature and no conflict."

@@ -2,7 +2,7 @@
 schema = 1
 name = "bank_pairs"
 family = "bank_patterns"
-rung = 80
+step_number = 80
 document = "CUDA Performance (course notes)"
 section = "Bank Conflict: examples"
 teaches = "Two lanes read the same word: a bank serves both at once, so there is no conflict."

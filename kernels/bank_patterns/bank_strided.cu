@@ -2,7 +2,7 @@
 schema = 1
 name = "bank_strided"
 family = "bank_patterns"
-rung = 10
+step_number = 10
 document = "CUDA Performance (course notes)"
 section = "Bank Conflict"
 teaches = "Lanes read words 32 apart: one bank holds them all and serves them one after the other. A stride of 2, 4, 8 or 16 makes as many ways of conflict."
@@ -47,7 +47,7 @@ first = "shared_memory_padding"
 quiet = ["divergence_removal", "coalescing"]
 
 [[variant]]
-rung = 20
+step_number = 20
 sizes = { stride = 16 }
 teaches = "A stride of 16 words: 2 banks serve all lanes, 16 each."
 better = "bank_linear"
@@ -60,7 +60,7 @@ first = "shared_memory_padding"
 quiet = ["divergence_removal", "coalescing"]
 
 [[variant]]
-rung = 30
+step_number = 30
 sizes = { stride = 8 }
 teaches = "A stride of 8 words: 4 banks serve all lanes, 8 each."
 better = "bank_linear"
@@ -73,7 +73,7 @@ first = "shared_memory_padding"
 quiet = ["divergence_removal", "coalescing"]
 
 [[variant]]
-rung = 40
+step_number = 40
 sizes = { stride = 4 }
 teaches = "A stride of 4 words: 8 banks serve all lanes, 4 each."
 better = "bank_linear"
@@ -86,7 +86,7 @@ first = "shared_memory_padding"
 quiet = ["divergence_removal", "coalescing"]
 
 [[variant]]
-rung = 50
+step_number = 50
 sizes = { stride = 2 }
 teaches = "A stride of 2 words: 16 banks serve all lanes, 2 each."
 better = "bank_linear"

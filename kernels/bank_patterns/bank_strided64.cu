@@ -2,7 +2,7 @@
 schema = 1
 name = "bank_strided64"
 family = "bank_patterns"
-rung = 130
+step_number = 130
 document = "CUDA Performance (course notes)"
 section = "Fermi vs Kepler & Newer"
 teaches = "64-bit words two apart: 16 of 32 banks hold them, so that four wavefronts serve what two could. Kepler's banks were 64 bits wide; since Maxwell they are 32 bits wide again."

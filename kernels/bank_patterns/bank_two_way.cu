@@ -2,7 +2,7 @@
 schema = 1
 name = "bank_two_way"
 family = "bank_patterns"
-rung = 60
+step_number = 60
 document = "CUDA Performance (course notes)"
 section = "Bank Conflict: examples"
 teaches = "Odd lanes read a word 31 further on, in the bank of the even lane before them: half the banks serve two words each, half serve none."

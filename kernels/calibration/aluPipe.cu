@@ -2,7 +2,7 @@
 schema = 1
 name = "aluPipe"
 family = "calibration"
-rung = 7
+step_number = 7
 document = "ncuview"
 section = "attainable share of alu"
 teaches = "Independent chains of 32-bit rotations, which only the integer pipe executes."

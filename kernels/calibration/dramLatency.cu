@@ -2,7 +2,7 @@
 schema = 1
 name = "dramLatency"
 family = "calibration"
-rung = 10
+step_number = 10
 document = "ncuview"
 section = "attainable share of latency"
 teaches = "One thread follows a chain of addresses that never repeats a cache line: the time of one trip to device memory."

@@ -2,7 +2,7 @@
 schema = 1
 name = "dramRead"
 family = "calibration"
-rung = 1
+step_number = 1
 document = "ncuview"
 section = "attainable share of dram"
 teaches = "Sixteen bytes per thread and load, eight loads in flight: what a kernel that only reads can draw from device memory."

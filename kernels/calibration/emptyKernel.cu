@@ -2,7 +2,7 @@
 schema = 1
 name = "emptyKernel"
 family = "calibration"
-rung = 11
+step_number = 11
 document = "ncuview"
 section = "attainable share of launch"
 teaches = "Nothing to do: what a launch costs before it has done any work."

@@ -2,7 +2,7 @@
 schema = 1
 name = "fmaPipe"
 family = "calibration"
-rung = 6
+step_number = 6
 document = "ncuview"
 section = "attainable share of fma and issue"
 teaches = "Independent chains of fused multiply-adds: one warp instruction per scheduler and cycle."

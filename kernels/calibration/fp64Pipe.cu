@@ -2,7 +2,7 @@
 schema = 1
 name = "fp64Pipe"
 family = "calibration"
-rung = 9
+step_number = 9
 document = "ncuview"
 section = "attainable share of fp64"
 teaches = "Independent chains of double-precision fused multiply-adds."

@@ -2,7 +2,7 @@
 schema = 1
 name = "l2Read"
 family = "calibration"
-rung = 2
+step_number = 2
 document = "ncuview"
 section = "attainable share of l2"
 teaches = "A buffer that fits in the L2 cache, read again and again past L1: what the L2 slices and the crossbar deliver."

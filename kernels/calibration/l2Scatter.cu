@@ -2,7 +2,7 @@
 schema = 1
 name = "l2Scatter"
 family = "calibration"
-rung = 3
+step_number = 3
 document = "ncuview"
 section = "attainable share of l2"
 teaches = "Every lane of a warp stores into a sector of its own, in a buffer that fits in the L2 cache: requests, not bytes, fill the crossbar and the tags."

@@ -2,7 +2,7 @@
 schema = 1
 name = "sharedRequests"
 family = "calibration"
-rung = 5
+step_number = 5
 document = "ncuview"
 section = "attainable share of lsu"
 teaches = "Conflict-free shared-memory loads, one wavefront each: as many requests as the load/store unit takes."

@@ -2,7 +2,7 @@
 schema = 1
 name = "sharedWavefronts"
 family = "calibration"
-rung = 4
+step_number = 4
 document = "ncuview"
 section = "attainable share of l1_data"
 teaches = "Loads of a column of a 32x32 tile: each request is replayed 32 times, so the data stage of L1 is never idle."

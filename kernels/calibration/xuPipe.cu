@@ -2,7 +2,7 @@
 schema = 1
 name = "xuPipe"
 family = "calibration"
-rung = 8
+step_number = 8
 document = "ncuview"
 section = "attainable share of xu"
 teaches = "Independent chains of reciprocal square roots of one in the special-function unit."

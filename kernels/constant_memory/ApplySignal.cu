@@ -2,7 +2,7 @@
 schema = 1
 name = "ApplySignal"
 family = "constant_memory"
-rung = 30
+step_number = 30
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Constant Memory Example"
 teaches = "The signal in constant memory: all threads read one element at once, which costs no load through the L1 cache. The matrices, stored by columns so that they are read coalesced, remain the bottleneck."

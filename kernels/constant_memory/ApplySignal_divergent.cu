@@ -2,7 +2,7 @@
 schema = 1
 name = "ApplySignal_divergent"
 family = "constant_memory"
-rung = 40
+step_number = 40
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Additional Detail"
 teaches = "Each lane reads another element of the constant signal at the same instruction, so the constant cache serves them one after the other. Each row of a matrix is stored in the order in which its thread takes the signal."

@@ -2,7 +2,7 @@
 schema = 1
 name = "ApplySignal_global"
 family = "constant_memory"
-rung = 20
+step_number = 20
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Constant Memory Example"
 teaches = "The matrices are stored by columns, unlike in the document, so that a warp reads 32 neighbouring coefficients. The signal comes from global memory: one more load for each coefficient, of one address for all lanes of a warp."

@@ -2,7 +2,7 @@
 schema = 1
 name = "ApplySignal_lookup"
 family = "constant_memory"
-rung = 50
+step_number = 50
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Additional Detail"
 teaches = "The same accesses through the read-only data cache: the 32 elements that a warp reads lie in one line, which the L1 cache serves at once. Data that each thread reads at a different address should not be in constant memory."

@@ -2,7 +2,7 @@
 schema = 1
 name = "ApplySignal_rows"
 family = "constant_memory"
-rung = 12
+step_number = 12
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Constant Memory Example"
 teaches = "The document's example without changes: the signal is in constant memory, read by all threads at once, but the rows of the matrix are still read with a stride."

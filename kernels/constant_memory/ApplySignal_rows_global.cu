@@ -2,7 +2,7 @@
 schema = 1
 name = "ApplySignal_rows_global"
 family = "constant_memory"
-rung = 10
+step_number = 10
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Constant Memory Example"
 teaches = "The document's example before its optimization: each thread multiplies a row of its block's matrix by the signal, and both are in global memory. Threads read rows, so a warp touches 32 lines at once."

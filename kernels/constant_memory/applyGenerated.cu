@@ -2,7 +2,7 @@
 schema = 1
 name = "applyGenerated"
 family = "constant_memory"
-rung = 70
+step_number = 70
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Constant Memory Example"
 teaches = "The signal in constant memory: a uniform load of two elements takes the place of two loads by all 32 lanes, and the multiplications read it like a register."
@@ -44,7 +44,7 @@ first = "read_only_cache"
 quiet = ["coalescing", "divergence_removal", "constant_cache"]
 
 [[variant]]
-rung = 72
+step_number = 72
 sizes = { rows = 262144, m = 16384 }
 better = "applyGenerated_global[rows=262144,m=16384]"
 teaches = "A signal of 64 KB fills constant memory and overflows the first level of the constant cache, so each warp fetches it anew."

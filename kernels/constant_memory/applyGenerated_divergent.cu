@@ -2,7 +2,7 @@
 schema = 1
 name = "applyGenerated_divergent"
 family = "constant_memory"
-rung = 80
+step_number = 80
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Additional Detail"
 teaches = "Each of the 32 lanes reads another element of the constant signal at the same instruction: 32 accesses to the constant cache, one after the other."
@@ -44,7 +44,7 @@ first = "read_only_cache"
 quiet = ["coalescing", "divergence_removal"]
 
 [[variant]]
-rung = 76
+step_number = 76
 sizes = { ways = 2 }
 teaches = "Two different elements at each instruction: two accesses to the constant cache."
 better = "applyGenerated_lookup_global"
@@ -54,7 +54,7 @@ first = "read_only_cache"
 quiet = ["coalescing", "divergence_removal"]
 
 [[variant]]
-rung = 78
+step_number = 78
 sizes = { ways = 8 }
 teaches = "Eight different elements at each instruction: eight accesses to the constant cache."
 better = "applyGenerated_lookup_global"

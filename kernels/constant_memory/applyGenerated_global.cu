@@ -2,7 +2,7 @@
 schema = 1
 name = "applyGenerated_global"
 family = "constant_memory"
-rung = 60
+step_number = 60
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Constant Memory Example"
 teaches = "The matrices are computed instead of loaded, so that nothing hides how the signal is read: from global memory, one load of one address by each warp for each multiplication."
@@ -39,7 +39,7 @@ first = "register_tiling"
 quiet = ["coalescing", "divergence_removal"]
 
 [[variant]]
-rung = 62
+step_number = 62
 sizes = { rows = 262144, m = 16384 }
 teaches = "A signal of 64 KB, as long as constant memory can hold, still fits in the L1 cache."
 

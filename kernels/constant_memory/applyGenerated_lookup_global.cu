@@ -2,7 +2,7 @@
 schema = 1
 name = "applyGenerated_lookup_global"
 family = "constant_memory"
-rung = 84
+step_number = 84
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Additional Detail"
 teaches = "The same accesses through the read-only data cache: the L1 cache serves any elements of one line at once."

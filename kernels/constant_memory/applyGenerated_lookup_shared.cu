@@ -2,7 +2,7 @@
 schema = 1
 name = "applyGenerated_lookup_shared"
 family = "constant_memory"
-rung = 86
+step_number = 86
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Additional Detail"
 teaches = "The same accesses from a copy in shared memory, where 32 lanes that read 32 neighbouring elements in any order meet no bank conflict."

@@ -2,7 +2,7 @@
 schema = 1
 name = "applyGenerated_tiled"
 family = "constant_memory"
-rung = 90
+step_number = 90
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "\"Tiling\" for Registers"
 teaches = "Four rows per thread, held in registers: each element of the signal that comes from constant memory serves four multiplications."

@@ -2,7 +2,7 @@
 schema = 1
 name = "applyGenerated_tiled_global"
 family = "constant_memory"
-rung = 92
+step_number = 92
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "\"Tiling\" for Registers"
 teaches = "Four rows per thread, held in registers: each element of the signal that comes from global memory, through L1, serves four multiplications."

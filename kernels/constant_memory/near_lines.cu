@@ -2,7 +2,7 @@
 schema = 1
 name = "near_lines"
 family = "constant_memory"
-rung = 100
+step_number = 100
 document = "ncuview"
 section = "Lines"
 teaches = "The weights of lines at the points of a plane, less with the distance: a loop that reads four constants for each line, and computes one point with them."

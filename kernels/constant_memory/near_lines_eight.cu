@@ -2,7 +2,7 @@
 schema = 1
 name = "near_lines_eight"
 family = "constant_memory"
-rung = 110
+step_number = 110
 document = "ncuview"
 section = "Lines"
 teaches = "Each thread computes eight points of a row: what it reads of a line serves all eight, and so does the part of the distance that is the row's. Its 65,536 threads are fewer than the GPU holds."

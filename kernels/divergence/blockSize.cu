@@ -2,7 +2,7 @@
 schema = 1
 name = "blockSize"
 family = "divergence"
-rung = 90
+step_number = 90
 document = "CUDA Performance (course notes)"
 section = "Rule"
 teaches = "256 threads per block, a multiple of the warp and the document's starting point: no lane is empty."
@@ -45,7 +45,7 @@ verdict = "near-peak"
 quiet = ["launch_configuration", "divergence_removal"]
 
 [[variant]]
-rung = 50
+step_number = 50
 # ncuview: begin partial
 sizes = { block = 33 }
 # ncuview: end partial
@@ -56,7 +56,7 @@ better = "blockSize"
 first = "launch_configuration"
 
 [[variant]]
-rung = 60
+step_number = 60
 sizes = { block = 48 }
 teaches = "A warp and a half: every second warp is half empty."
 better = "blockSize"
@@ -65,7 +65,7 @@ better = "blockSize"
 first = "launch_configuration"
 
 [[variant]]
-rung = 70
+step_number = 70
 sizes = { block = 100 }
 teaches = "Three warps and four threads: four warps run with 100 of 128 lanes."
 better = "blockSize"
@@ -74,7 +74,7 @@ better = "blockSize"
 first = "launch_configuration"
 
 [[variant]]
-rung = 80
+step_number = 80
 sizes = { block = 250 }
 teaches = "Six threads short of eight warps: one lane in 43 is empty."
 better = "blockSize"

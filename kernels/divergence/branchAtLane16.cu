@@ -2,7 +2,7 @@
 schema = 1
 name = "branchAtLane16"
 family = "divergence"
-rung = 10
+step_number = 10
 document = "CUDA Performance (course notes)"
 section = "Warp Partitioning: examples"
 teaches = "The path changes after the first 16 threads of a block, inside its first warp: that warp executes both paths, and a block of two warps executes three."

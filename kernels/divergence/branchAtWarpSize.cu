@@ -2,7 +2,7 @@
 schema = 1
 name = "branchAtWarpSize"
 family = "divergence"
-rung = 20
+step_number = 20
 document = "CUDA Performance (course notes)"
 section = "Warp Partitioning: examples"
 teaches = "The path changes at the border between two warps: each warp executes one path, and a block of two warps executes two."

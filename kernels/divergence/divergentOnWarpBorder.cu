@@ -2,7 +2,7 @@
 schema = 1
 name = "divergentOnWarpBorder"
 family = "divergence"
-rung = 2
+step_number = 2
 document = "CUDA Performance (course notes)"
 section = "Divergent Optimisation"
 teaches = "The same two paths, chosen by warp: no warp executes both."

@@ -2,7 +2,7 @@
 schema = 1
 name = "divergentWithinWarp"
 family = "divergence"
-rung = 1
+step_number = 1
 document = "CUDA Performance (course notes)"
 section = "Divergent Optimisation"
 teaches = "Even and odd lanes of a warp take different paths, so every warp executes both, with half of its lanes."

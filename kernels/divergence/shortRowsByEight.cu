@@ -2,7 +2,7 @@
 schema = 1
 name = "shortRowsByEight"
 family = "divergence"
-rung = 210
+step_number = 210
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Divergent Optimisation"
 teaches = "Eight lanes for each row, four rows for each warp: every lane loads, and a quarter of the warps is enough."

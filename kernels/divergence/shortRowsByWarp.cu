@@ -2,7 +2,7 @@
 schema = 1
 name = "shortRowsByWarp"
 family = "divergence"
-rung = 200
+step_number = 200
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Divergent Optimisation"
 teaches = "A warp for each row of eight numbers: 24 lanes have nothing to load, and wait with the others."

@@ -2,7 +2,7 @@
 schema = 1
 name = "sparseRowsByThread"
 family = "divergence"
-rung = 230
+step_number = 230
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Divergent Optimisation"
 teaches = "A thread for each row, with the entries of neighbouring rows side by side: a warp works on 32 rows, many loads are under way at once, and nothing is left to add up between lanes."

@@ -2,7 +2,7 @@
 schema = 1
 name = "sparseRowsByWarp"
 family = "divergence"
-rung = 220
+step_number = 220
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Divergent Optimisation"
 teaches = "Not in the documents: a warp for each row of a sparse matrix. With 27 entries nearly every lane has one to load; then the warp adds up in five steps, stores one number and ends."

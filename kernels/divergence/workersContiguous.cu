@@ -2,7 +2,7 @@
 schema = 1
 name = "workersContiguous"
 family = "divergence"
-rung = 40
+step_number = 40
 document = "CUDA Performance (course notes)"
 section = "Warp Partitioning: Definitions"
 teaches = "The same number of workers in each pass, side by side: complete warps run out of work and retire early."

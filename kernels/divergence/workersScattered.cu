@@ -2,7 +2,7 @@
 schema = 1
 name = "workersScattered"
 family = "divergence"
-rung = 30
+step_number = 30
 document = "CUDA Performance (course notes)"
 section = "Warp Partitioning: Definitions"
 teaches = "As in a tree, half of the threads stop after each pass, every other one: each warp keeps a worker through all passes, and none can retire."

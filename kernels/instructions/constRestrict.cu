@@ -2,7 +2,7 @@
 schema = 1
 name = "constRestrict"
 family = "instructions"
-rung = 61
+step_number = 61
 document = "CUDA Performance (course notes)"
 section = "Further improvements"
 teaches = "Pointers that are declared not to overlap (__restrict__): the coefficients are loaded once and stay in registers."

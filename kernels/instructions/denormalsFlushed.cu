@@ -2,7 +2,7 @@
 schema = 1
 name = "denormalsFlushed"
 family = "instructions"
-rung = 29
+step_number = 29
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Transcendental functions"
 teaches = "An exponential that flushes denormal numbers to zero, as __expf does with -ftz=true, takes three fewer instructions."

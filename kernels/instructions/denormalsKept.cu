@@ -2,7 +2,7 @@
 schema = 1
 name = "denormalsKept"
 family = "instructions"
-rung = 28
+step_number = 28
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Transcendental functions"
 teaches = "Around each __expf the compiler puts a comparison and two multiplications, so that denormal numbers stay exact."

@@ -2,7 +2,7 @@
 schema = 1
 name = "divideByAnything"
 family = "instructions"
-rung = 10
+step_number = 10
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Arithmetic Operations"
 teaches = "Quotient and remainder by a number that is known only at run time: a dozen instructions, after a reciprocal that is taken once."
@@ -43,7 +43,7 @@ bytes = "2 * 4 * n"
 first = "strength_reduction"
 
 [[variant]]
-rung = 12
+step_number = 12
 sizes = { d = 10 }
 teaches = "The same code with a divisor that is no power of two: what it costs does not depend on the divisor."
 better = "divideByConstant"

@@ -2,7 +2,7 @@
 schema = 1
 name = "divideByConstant"
 family = "instructions"
-rung = 13
+step_number = 13
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Arithmetic Operations"
 teaches = "A divisor that is known when compiling: the compiler multiplies by its reciprocal and shifts."
@@ -44,7 +44,7 @@ verdict = "near-peak"
 quiet = ["strength_reduction", "unrolling"]
 
 [[variant]]
-rung = 14
+step_number = 14
 sizes = { d = 16 }
 teaches = "A constant power of two: the compiler itself uses a shift and a mask."
 

@@ -2,7 +2,7 @@
 schema = 1
 name = "divideByPowerOfTwo"
 family = "instructions"
-rung = 11
+step_number = 11
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Arithmetic Operations"
 teaches = "A divisor that is a power of two: the quotient is a shift and the remainder a mask."

@@ -2,7 +2,7 @@
 schema = 1
 name = "divideBySameNumber"
 family = "instructions"
-rung = 26
+step_number = 26
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Arithmetic Operations"
 teaches = "All divisions have one divisor, and each has its full cost: the compiler may not replace them, as the last bit would differ."

@@ -2,7 +2,7 @@
 schema = 1
 name = "divideDoubles"
 family = "instructions"
-rung = 34
+step_number = 34
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Arithmetic Operations"
 teaches = "A division in double precision is sixteen instructions, eight of them double, and the compiler does not reuse its parts: it may not multiply by a reciprocal, as the last bit would differ."

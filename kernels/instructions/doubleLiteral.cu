@@ -2,7 +2,7 @@
 schema = 1
 name = "doubleLiteral"
 family = "instructions"
-rung = 30
+step_number = 30
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Arithmetic Operations"
 teaches = "Literals without an f are doubles: each round converts to double precision, computes there and converts back."

@@ -2,7 +2,7 @@
 schema = 1
 name = "fastDivision"
 family = "instructions"
-rung = 25
+step_number = 25
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Arithmetic Operations"
 teaches = "__fdividef multiplies by the special-function unit's reciprocal: off by at most 2 units in the last place."

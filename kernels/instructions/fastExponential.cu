@@ -2,7 +2,7 @@
 schema = 1
 name = "fastExponential"
 family = "instructions"
-rung = 23
+step_number = 23
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Transcendental functions"
 teaches = "__expf scales by log2(e) and leaves the rest to the special-function unit."

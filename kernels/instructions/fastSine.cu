@@ -2,7 +2,7 @@
 schema = 1
 name = "fastSine"
 family = "instructions"
-rung = 21
+step_number = 21
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Transcendental functions"
 teaches = "__sinf is a multiplication and one instruction of the special-function unit; between -pi and pi it is off by at most 2**-21.4."

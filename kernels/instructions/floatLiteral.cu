@@ -2,7 +2,7 @@
 schema = 1
 name = "floatLiteral"
 family = "instructions"
-rung = 31
+step_number = 31
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Arithmetic Operations"
 teaches = "The same literals with an f: one multiply-add in single precision."

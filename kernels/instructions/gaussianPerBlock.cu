@@ -2,7 +2,7 @@
 schema = 1
 name = "gaussianPerBlock"
 family = "instructions"
-rung = 39
+step_number = 39
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Arithmetic Operations"
 teaches = "The same filter; each block computes the weights once, in shared memory."

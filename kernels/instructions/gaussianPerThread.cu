@@ -2,7 +2,7 @@
 schema = 1
 name = "gaussianPerThread"
 family = "instructions"
-rung = 38
+step_number = 38
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Arithmetic Operations"
 teaches = "Each thread computes the 129 weights of a filter, although they are the same for all."

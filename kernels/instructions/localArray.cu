@@ -2,7 +2,7 @@
 schema = 1
 name = "localArray"
 family = "instructions"
-rung = 52
+step_number = 52
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Scalar Replacement (beyond sum)"
 teaches = "An array that is indexed by a number known only at run time cannot lie in registers: every access goes to local memory."

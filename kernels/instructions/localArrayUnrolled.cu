@@ -2,7 +2,7 @@
 schema = 1
 name = "localArrayUnrolled"
 family = "instructions"
-rung = 53
+step_number = 53
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Scalar Replacement (beyond sum)"
 teaches = "Unrolled, every index is known when compiling, and the array is sixteen registers."

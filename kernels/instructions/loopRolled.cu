@@ -2,7 +2,7 @@
 schema = 1
 name = "loopRolled"
 family = "instructions"
-rung = 1
+step_number = 1
 document = "CUDA Performance (course notes)"
 section = "Furthere improvements: Loop unrolling"
 teaches = "A loop of two useful instructions: counting, comparing and jumping cost as much again."

@@ -2,7 +2,7 @@
 schema = 1
 name = "loopUnrolled"
 family = "instructions"
-rung = 2
+step_number = 2
 document = "CUDA Performance (course notes)"
 section = "Furthere improvements: Loop unrolling"
 teaches = "Sixteen rounds per iteration of the loop: counting costs once for all of them."

@@ -2,7 +2,7 @@
 schema = 1
 name = "mayAlias"
 family = "instructions"
-rung = 60
+step_number = 60
 document = "CUDA Performance (course notes)"
 section = "Further improvements"
 teaches = "The compiler must assume that each store changes the coefficients: every element loads all of them again."

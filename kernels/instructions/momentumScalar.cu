@@ -2,7 +2,7 @@
 schema = 1
 name = "momentumScalar"
 family = "instructions"
-rung = 80
+step_number = 80
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Introduction to Global Memory Bandwidth: Understanding Global Memory Accesses"
 teaches = "Three arrays are read and two written, a float per thread and array: three loads before the first use put 12 bytes in flight, so that vectors gain little."

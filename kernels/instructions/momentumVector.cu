@@ -2,7 +2,7 @@
 schema = 1
 name = "momentumVector"
 family = "instructions"
-rung = 81
+step_number = 81
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Introduction to Global Memory Bandwidth: Understanding Global Memory Accesses"
 teaches = "Four floats of each array per thread: vectors gain much for a copy of one array, and 8 % where three arrays are read."

@@ -2,7 +2,7 @@
 schema = 1
 name = "mul24"
 family = "instructions"
-rung = 40
+step_number = 40
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Arithmetic Operations"
 teaches = "24-bit multiplication was the fast one on GPUs of compute capability 1.x; today's have none and build it from masks and the 32-bit one."

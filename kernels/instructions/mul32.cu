@@ -2,7 +2,7 @@
 schema = 1
 name = "mul32"
 family = "instructions"
-rung = 41
+step_number = 41
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Arithmetic Operations"
 teaches = "The plain multiplication: one instruction, together with the addition."

@@ -2,7 +2,7 @@
 schema = 1
 name = "multiplyByReciprocal"
 family = "instructions"
-rung = 27
+step_number = 27
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Arithmetic Operations"
 teaches = "One division before the loop gives the reciprocal; every other division is a multiplication."

@@ -2,7 +2,7 @@
 schema = 1
 name = "multiplyDoubles"
 family = "instructions"
-rung = 35
+step_number = 35
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Arithmetic Operations"
 teaches = "One division in double precision before the loop gives the reciprocal; every other one is a multiplication."

@@ -2,7 +2,7 @@
 schema = 1
 name = "powersByFunction"
 family = "instructions"
-rung = 36
+step_number = 36
 document = "CUDA C++ Best Practices Guide"
 section = "Math Libraries"
 teaches = "A square and a cube by pow: 170 instructions each, half of them in double precision, as the function takes the logarithm and the exponential."

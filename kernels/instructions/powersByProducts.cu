@@ -2,7 +2,7 @@
 schema = 1
 name = "powersByProducts"
 family = "instructions"
-rung = 37
+step_number = 37
 document = "CUDA C++ Best Practices Guide"
 section = "Math Libraries"
 teaches = "The same polynomial by products: two instructions for a power."

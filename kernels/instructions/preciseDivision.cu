@@ -2,7 +2,7 @@
 schema = 1
 name = "preciseDivision"
 family = "instructions"
-rung = 24
+step_number = 24
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Arithmetic Operations"
 teaches = "A division that is right to the last bit: a reciprocal, five multiply-adds that correct it, and a test for numbers that need more care."

@@ -2,7 +2,7 @@
 schema = 1
 name = "preciseExponential"
 family = "instructions"
-rung = 22
+step_number = 22
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Transcendental functions"
 teaches = "expf splits its argument into integer and fractional powers of two around one instruction of the special-function unit."

@@ -2,7 +2,7 @@
 schema = 1
 name = "preciseSine"
 family = "instructions"
-rung = 20
+step_number = 20
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Transcendental functions"
 teaches = "sinf folds its argument into a quarter of the circle and evaluates a polynomial: some 25 instructions, and a path for huge arguments."

@@ -2,7 +2,7 @@
 schema = 1
 name = "registerSpill"
 family = "instructions"
-rung = 50
+step_number = 50
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Scalar Replacement (beyond sum)"
 teaches = "48 running sums where the launch bounds leave 32 registers: what does not fit is stored to local memory and loaded back in every round."

@@ -2,7 +2,7 @@
 schema = 1
 name = "registersFit"
 family = "instructions"
-rung = 51
+step_number = 51
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Scalar Replacement (beyond sum)"
 teaches = "Half the warps and twice the registers: all sums stay in registers."

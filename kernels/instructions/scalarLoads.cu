@@ -2,7 +2,7 @@
 schema = 1
 name = "scalarLoads"
 family = "instructions"
-rung = 70
+step_number = 70
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Introduction to Global Memory Bandwidth: Understanding Global Memory Accesses"
 teaches = "One float per thread and iteration of the loop: 4 bytes in flight per thread, where device memory needs 16."

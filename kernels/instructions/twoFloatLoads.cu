@@ -2,7 +2,7 @@
 schema = 1
 name = "twoFloatLoads"
 family = "instructions"
-rung = 71
+step_number = 71
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Introduction to Global Memory Bandwidth: Understanding Global Memory Accesses"
 teaches = "Two floats in one instruction: half the instructions and twice the bytes in flight."

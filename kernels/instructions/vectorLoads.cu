@@ -2,7 +2,7 @@
 schema = 1
 name = "vectorLoads"
 family = "instructions"
-rung = 72
+step_number = 72
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Introduction to Global Memory Bandwidth: Understanding Global Memory Accesses"
 teaches = "Four floats in one instruction: 16 bytes in flight per thread without unrolling."

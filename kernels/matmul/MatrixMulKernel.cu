@@ -2,7 +2,7 @@
 schema = 1
 name = "MatrixMulKernel"
 family = "matmul"
-rung = 90
+step_number = 90
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Final Code (from text, p. 87)"
 teaches = "Both tiles are loaded row by row, so every access to global memory is coalesced; the loop is left with two operands from shared memory for each multiplication."

@@ -2,7 +2,7 @@
 schema = 1
 name = "MatrixMulKernel_uncoalesced"
 family = "matmul"
-rung = 80
+step_number = 80
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Coalescing in Matrix Multiply"
 teaches = "The tiled kernel with the thread indices exchanged where the tiles are loaded: neighbouring threads read down a column of Md and Nd, one word from each of 32 rows."

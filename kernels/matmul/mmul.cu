@@ -2,7 +2,7 @@
 schema = 1
 name = "mmul"
 family = "matmul"
-rung = 20
+step_number = 20
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Naive Implementation"
 teaches = "One thread per element, blocks 128 wide: B and C are coalesced and A is broadcast, but each multiplication still fetches both its operands from global memory."

@@ -2,7 +2,7 @@
 schema = 1
 name = "mmul_1x128"
 family = "matmul"
-rung = 10
+step_number = 10
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Recapitulation"
 teaches = "Blocks one thread wide and 128 high: the lanes of a warp work on 32 rows, so every load from A and every store to C touches 32 rows for one word each."
@@ -10,7 +10,7 @@ better = "mmul"
 oracle = "matrix_product"
 
 [sizes]
-n = 1024  # half the other rungs: the kernel is that slow
+n = 1024  # half the other steps': this kernel is slow
 
 # ncuview: begin launch
 [launch]

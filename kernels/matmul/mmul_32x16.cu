@@ -2,7 +2,7 @@
 schema = 1
 name = "mmul_32x16"
 family = "matmul"
-rung = 40
+step_number = 40
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Searching for Better Implementation"
 teaches = "32 x 16 threads on 32 x 32 tiles: each thread computes two elements, so a word of B that is loaded from shared memory serves two multiplications."

@@ -2,7 +2,7 @@
 schema = 1
 name = "mmul_eight_by_eight"
 family = "matmul"
-rung = 125
+step_number = 125
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Scalar Replacement (beyond sum)"
 teaches = "Not in the documents: the same step again. Eight rows and eight columns per thread need sixteen words of shared memory for sixty-four multiplications, where four and four need eight for sixteen."

@@ -2,7 +2,7 @@
 schema = 1
 name = "mmul_jam_ij"
 family = "matmul"
-rung = 110
+step_number = 110
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Unroll I and J Loops and Fuse J, K Loop Copies"
 teaches = "Two rows and two columns per thread: an element of N is reused as well, so four words from shared memory feed four multiplications; without jamming each took two."

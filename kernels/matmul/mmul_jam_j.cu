@@ -2,7 +2,7 @@
 schema = 1
 name = "mmul_jam_j"
 family = "matmul"
-rung = 100
+step_number = 100
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Unroll J Loop and Fuse K Loop Copies"
 teaches = "Two columns per thread: an element of M is reused from a register, and the two sums do not wait for each other."

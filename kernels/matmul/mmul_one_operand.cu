@@ -2,7 +2,7 @@
 schema = 1
 name = "mmul_one_operand"
 family = "matmul"
-rung = 70
+step_number = 70
 document = "GPU Hardware Performance II (Filipovič)"
 section = "New Tiled Algorithm"
 teaches = "Rank-1 updates of a 64 x 16 tile of C in registers: a column of A comes from shared memory, an element of B's row from a register, and each loaded word serves sixteen multiplications."

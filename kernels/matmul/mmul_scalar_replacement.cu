@@ -2,7 +2,7 @@
 schema = 1
 name = "mmul_scalar_replacement"
 family = "matmul"
-rung = 120
+step_number = 120
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Scalar Replacement (beyond sum)"
 teaches = "Four rows and four columns per thread, with the operands of a step in scalars: eight words from shared memory feed sixteen multiplications. The compiler would find the scalars itself; the gain comes from the larger tile."

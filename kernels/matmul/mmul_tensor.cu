@@ -2,7 +2,7 @@
 schema = 1
 name = "mmul_tensor"
 family = "matmul"
-rung = 130
+step_number = 130
 document = "ncuview"
 section = "Tensor cores"
 teaches = "Tensor cores multiply tiles of 16 x 16; a warp that fetches both operands of each operation from global memory keeps the load units busy and the tensor cores idle."

@@ -2,7 +2,7 @@
 schema = 1
 name = "mmul_tensor_tiled"
 family = "matmul"
-rung = 140
+step_number = 140
 document = "ncuview"
 section = "Tensor cores"
 teaches = "Four warps share tiles of A and B in shared memory, and each warp multiplies two by two fragments: every operand is fetched once for sixteen tensor operations."

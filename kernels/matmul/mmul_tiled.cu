@@ -2,7 +2,7 @@
 schema = 1
 name = "mmul_tiled"
 family = "matmul"
-rung = 30
+step_number = 30
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Tiled Algorithm"
 teaches = "Tiles of A and B go through shared memory, where each word is read sixteen times: global memory is no longer the bottleneck, and each multiplication loads its operands from shared memory."

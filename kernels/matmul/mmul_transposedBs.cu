@@ -2,7 +2,7 @@
 schema = 1
 name = "mmul_transposedBs"
 family = "matmul"
-rung = 50
+step_number = 50
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Removing the ADD instruction"
 teaches = "Bs is stored transposed, so that the loop reads it at constant offsets; that saved an addition per step on a GTX 280. In return the lanes of a warp conflict in the same banks."

@@ -2,7 +2,7 @@
 schema = 1
 name = "mmul_transposedBs_padded"
 family = "matmul"
-rung = 60
+step_number = 60
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Removing the ADD instruction"
 teaches = "A padding column removes the bank conflicts. Today's compiler unrolls the loop and finds constant offsets either way, so nothing is left of the saved addition."

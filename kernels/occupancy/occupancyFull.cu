@@ -2,7 +2,7 @@
 schema = 1
 name = "occupancyFull"
 family = "occupancy"
-rung = 40
+step_number = 40
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Revision: all memories"
 teaches = "All warp slots are filled: while one warp waits for its record, 63 others have requested theirs."

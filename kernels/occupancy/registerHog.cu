@@ -2,7 +2,7 @@
 schema = 1
 name = "registerHog"
 family = "occupancy"
-rung = 20
+step_number = 20
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Revision: all memories"
 teaches = "Every thread keeps the words that it read in registers until the end: two blocks take all of them, and three quarters of the warp slots stay empty."

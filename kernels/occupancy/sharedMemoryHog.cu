@@ -2,7 +2,7 @@
 schema = 1
 name = "sharedMemoryHog"
 family = "occupancy"
-rung = 10
+step_number = 10
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Revision: all memories"
 teaches = "Every thread keeps the words that it read in shared memory until the end: two blocks fill it, and three quarters of the warp slots stay empty."

@@ -2,7 +2,7 @@
 schema = 1
 name = "tailEffect"
 family = "occupancy"
-rung = 50
+step_number = 50
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Granularity of Parallelism"
 teaches = "140 long blocks where 132 fit at once: eight blocks run alone, for as long as the 132 before them."

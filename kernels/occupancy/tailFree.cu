@@ -2,7 +2,7 @@
 schema = 1
 name = "tailFree"
 family = "occupancy"
-rung = 51
+step_number = 51
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Granularity of Parallelism"
 teaches = "The same work in blocks of a sixteenth of the size: 17 waves, of which the last is almost full."

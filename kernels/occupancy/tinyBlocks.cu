@@ -2,7 +2,7 @@
 schema = 1
 name = "tinyBlocks"
 family = "occupancy"
-rung = 30
+step_number = 30
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Revision: all memories"
 teaches = "Blocks of one warp: a multiprocessor takes 32 blocks, which fill half of its 64 warp slots."

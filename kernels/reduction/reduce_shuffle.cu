@@ -2,7 +2,7 @@
 schema = 1
 name = "reduce_shuffle"
 family = "reduction"
-rung = 80
+step_number = 80
 document = "ncuview"
 section = "the step after GPU V5.2 of the course notes: warp shuffles"
 teaches = "Lanes hand their sums to each other through registers: shared memory holds one word per warp, and one barrier is left of three."
@@ -41,7 +41,7 @@ verdict = "near-peak"
 quiet = ["coalescing", "shared_memory_padding", "fewer_barriers", "warp_shuffle"]
 
 [[variant]]
-rung = 82
+step_number = 82
 sizes = { n = 32768 }
 teaches = "The recursive second pass with shuffles: a launch this small consists of latency, of which barriers were a part."
 

@@ -2,7 +2,7 @@
 schema = 1
 name = "reduce_v1"
 family = "reduction"
-rung = 10
+step_number = 10
 document = "CUDA Performance (course notes)"
 section = "GPU V1: Interleaved Addressing"
 teaches = "In each round the threads whose index is a multiple of a growing power of two add: every warp diverges and idles more from round to round, and every thread pays for a modulo."

@@ -2,7 +2,7 @@
 schema = 1
 name = "reduce_v2"
 family = "reduction"
-rung = 20
+step_number = 20
 document = "CUDA Performance (course notes)"
 section = "GPU V2: Removing divergence branching"
 teaches = "The adding threads are numbered without gaps, so complete warps add or rest and the modulo is removed; but their stride in shared memory is a power of two, and they conflict in the same banks."

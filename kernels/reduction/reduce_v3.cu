@@ -2,7 +2,7 @@
 schema = 1
 name = "reduce_v3"
 family = "reduction"
-rung = 30
+step_number = 30
 document = "CUDA Performance (course notes)"
 section = "GPU V3: Sequential Addressing"
 teaches = "Threads add the word half a block away, so the lanes of a warp touch neighbouring words and no bank conflicts are left; half of the threads never add at all."

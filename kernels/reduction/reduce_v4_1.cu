@@ -2,7 +2,7 @@
 schema = 1
 name = "reduce_v4_1"
 family = "reduction"
-rung = 40
+step_number = 40
 document = "CUDA Performance (course notes)"
 section = "GPU V4.1: Single add on load"
 teaches = "Half the blocks: each thread adds two elements while it loads them, so every thread adds at least once. Two loads per thread are still too few bytes in flight."

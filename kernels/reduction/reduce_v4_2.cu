@@ -2,7 +2,7 @@
 schema = 1
 name = "reduce_v4_2"
 family = "reduction"
-rung = 50
+step_number = 50
 document = "CUDA Performance (course notes)"
 section = "GPU V4.2: Multiple adds on load"
 teaches = "TILE elements per thread in a loop that the compiler unrolls: 32 bytes in flight per thread, and one tree of barriers for eight times as many elements."

@@ -2,7 +2,7 @@
 schema = 1
 name = "reduce_v5_1"
 family = "reduction"
-rung = 60
+step_number = 60
 document = "CUDA Performance (course notes)"
 section = "GPU V5.1: Last warp unroll"
 teaches = "The last six rounds concern one warp, which needs no barrier of the block. The document leaves them to lock step and volatile; since Volta the lanes of a warp are scheduled independently, so __syncwarp stands between read and write."

@@ -2,7 +2,7 @@
 schema = 1
 name = "reduce_v5_2"
 family = "reduction"
-rung = 70
+step_number = 70
 document = "CUDA Performance (course notes)"
 section = "GPU V5.2: Complete unroll"
 teaches = "The block size is a template argument, so every round is unrolled and no loop counter or condition on it is left."
@@ -43,7 +43,7 @@ verdict = "near-peak"
 quiet = ["coalescing", "shared_memory_padding", "unrolling", "fewer_barriers"]
 
 [[variant]]
-rung = 72
+step_number = 72
 sizes = { n = 32768 }
 better = "reduce_shuffle[n=32768]"
 teaches = "The recursive second pass (Further improvements: recursive reduction): the same kernel over the 32768 block sums of the first, which stay on the device. Sixteen blocks keep sixteen of 132 multiprocessors busy."

@@ -2,7 +2,7 @@
 schema = 1
 name = "rowSums_block"
 family = "reduction"
-rung = 200
+step_number = 200
 document = "ncuview"
 section = "Rows"
 teaches = "A block of 1024 threads sums a row of 1024 numbers: every warp shuffles five times and waits twice for one number per lane."

@@ -2,7 +2,7 @@
 schema = 1
 name = "rowSums_quarter"
 family = "reduction"
-rung = 210
+step_number = 210
 document = "ncuview"
 section = "Rows"
 teaches = "128 threads take eight numbers each, in two wide loads, and exchange one sum: an eighth of the shuffles and barriers."

@@ -2,7 +2,7 @@
 schema = 1
 name = "sobel_constant"
 family = "sobel"
-rung = 32
+step_number = 32
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Assignment 2: Memory Hierarchy Optimization"
 teaches = "The masks in constant memory: all threads read the same coefficient at once, which costs no load through the L1 cache."

@@ -2,7 +2,7 @@
 schema = 1
 name = "sobel_global"
 family = "sobel"
-rung = 10
+step_number = 10
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Assignment 2: Memory Hierarchy Optimization"
 teaches = "One thread per pixel, its eight neighbours from global memory: consecutive threads read consecutive pixels, but every pixel is loaded eight times."
@@ -56,7 +56,7 @@ first = "thread_coarsening"
 quiet = ["divergence_removal", "launch_configuration"]
 
 [[variant]]
-rung = 1
+step_number = 1
 sizes = { bx = 1 }
 teaches = "Blocks of one column: the 32 threads of a warp read 32 rows of the image, one sector each."
 better = "sobel_global"
@@ -65,7 +65,7 @@ better = "sobel_global"
 first = "coalescing"
 
 [[variant]]
-rung = 2
+step_number = 2
 sizes = { bx = 8 }
 teaches = "Blocks of 8 x 32: a warp covers four rows of 32 bytes, and its loads to the left and right take two sectors of each."
 better = "sobel_global"
@@ -78,7 +78,7 @@ applies = "coalescing"
 first = "coalescing"
 
 [[variant]]
-rung = 3
+step_number = 3
 sizes = { bx = 16 }
 teaches = "Blocks of 16 x 16: a warp covers two rows of 64 bytes."
 better = "sobel_more_work"
@@ -92,7 +92,7 @@ first = "thread_coarsening"
 quiet = ["divergence_removal"]
 
 [[variant]]
-rung = 5
+step_number = 5
 # ncuview: begin short
 sizes = { threads = 32 }
 # ncuview: end short
@@ -103,7 +103,7 @@ better = "sobel_global"
 first = "launch_configuration"
 
 [[variant]]
-rung = 6
+step_number = 6
 sizes = { threads = 64 }
 teaches = "Blocks of two warps are the smallest with which 32 blocks fill a multiprocessor."
 better = "sobel_more_work"
@@ -117,7 +117,7 @@ first = "launch_configuration"
 quiet = ["coalescing", "divergence_removal"]
 
 [[variant]]
-rung = 11
+step_number = 11
 sizes = { bx = 64 }
 teaches = "Blocks of 64 x 4: a warp still covers one row of the image."
 better = "sobel_more_work"
@@ -132,7 +132,7 @@ first = "thread_coarsening"
 quiet = ["divergence_removal", "launch_configuration"]
 
 [[variant]]
-rung = 12
+step_number = 12
 sizes = { bx = 256 }
 teaches = "Blocks of 256 x 1: no row of the image is read by two warps of a block, so the L1 cache shares less."
 better = "sobel_more_work"
@@ -147,7 +147,7 @@ first = "thread_coarsening"
 quiet = ["divergence_removal"]
 
 [[variant]]
-rung = 13
+step_number = 13
 sizes = { threads = 1024 }
 teaches = "More threads in fewer blocks: 32 x 32, as many threads on a multiprocessor as with smaller blocks."
 better = "sobel_more_work"

@@ -2,7 +2,7 @@
 schema = 1
 name = "sobel_global_mask"
 family = "sobel"
-rung = 30
+step_number = 30
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Assignment 2: Memory Hierarchy Optimization"
 teaches = "The two 3 x 3 masks as data in global memory: every thread of a warp loads the same coefficient, 18 loads in addition to the nine of the pixels."

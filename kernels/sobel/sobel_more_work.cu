@@ -2,7 +2,7 @@
 schema = 1
 name = "sobel_more_work"
 family = "sobel"
-rung = 40
+step_number = 40
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Assignment 2: Memory Hierarchy Optimization"
 teaches = "Eight pixels of a column per thread: the rows that they share stay in registers, so a pixel costs less than four loads instead of eight, and half of a thread's loads are in flight at once."
@@ -53,7 +53,7 @@ verdict = "near-peak"
 quiet = ["coalescing", "divergence_removal", "thread_coarsening"]
 
 [[variant]]
-rung = 38
+step_number = 38
 sizes = { work = 2 }
 teaches = "Two pixels of a column per thread: six loads for each instead of eight."
 better = "sobel_more_work"
@@ -67,7 +67,7 @@ first = "thread_coarsening"
 quiet = ["divergence_removal"]
 
 [[variant]]
-rung = 39
+step_number = 39
 sizes = { work = 4 }
 teaches = "Four pixels of a column per thread: four and a half loads for each."
 
@@ -80,7 +80,7 @@ verdict = "near-peak"
 quiet = ["coalescing", "divergence_removal"]
 
 [[variant]]
-rung = 42
+step_number = 42
 sizes = { work = 16 }
 teaches = "Sixteen pixels of a column per thread: hardly fewer loads for each than with eight."
 

@@ -2,7 +2,7 @@
 schema = 1
 name = "sobel_shared"
 family = "sobel"
-rung = 20
+step_number = 20
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Assignment 2: Memory Hierarchy Optimization"
 teaches = "A tile with a border of one pixel in shared memory: a pixel is loaded 1.3 times from global memory instead of eight, but eight loads from shared memory replace those that the L1 cache served."

@@ -2,7 +2,7 @@
 schema = 1
 name = "sobel_shared_more_work"
 family = "sobel"
-rung = 50
+step_number = 50
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Assignment 2: Memory Hierarchy Optimization"
 teaches = "Both at once: a tile of 32 x 64 pixels with its border in shared memory, and eight pixels of a column per thread whose rows stay in registers."

@@ -2,7 +2,7 @@
 schema = 1
 name = "column_smooth"
 family = "stencil"
-rung = 10
+step_number = 10
 document = "ncuview"
 section = "Stencil"
 teaches = "The mean of nine numbers above each other on a grid that repeats: one result per thread, which computes the addresses of nine rows."

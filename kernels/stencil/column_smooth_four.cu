@@ -2,7 +2,7 @@
 schema = 1
 name = "column_smooth_four"
 family = "stencil"
-rung = 20
+step_number = 20
 document = "ncuview"
 section = "Stencil"
 teaches = "Four results below each other per thread: they share eight of their nine rows, and each result follows from the one before by one addition."

@@ -2,7 +2,7 @@
 schema = 1
 name = "red_cells"
 family = "stencil"
-rung = 50
+step_number = 50
 document = "ncuview"
 section = "Stencil"
 teaches = "Half a sweep over a grid that is coloured like a chessboard: every other lane has a red cell, the others end at once."

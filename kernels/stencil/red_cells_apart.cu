@@ -2,7 +2,7 @@
 schema = 1
 name = "red_cells_apart"
 family = "stencil"
-rung = 60
+step_number = 60
 document = "ncuview"
 section = "Stencil"
 teaches = "Red and black cells in arrays of their own: all lanes have a red cell, and half as many warps are enough."

@@ -2,7 +2,7 @@
 schema = 1
 name = "row_smooth"
 family = "stencil"
-rung = 30
+step_number = 30
 document = "ncuview"
 section = "Stencil"
 teaches = "Each thread adds up 33 numbers of a tile in shared memory, of which its neighbour adds up 32 as well."

@@ -2,7 +2,7 @@
 schema = 1
 name = "row_smooth_four"
 family = "stencil"
-rung = 40
+step_number = 40
 document = "ncuview"
 section = "Stencil"
 teaches = "Four results in a row per thread: their common window of 36 numbers comes from shared memory once, four numbers at a time."

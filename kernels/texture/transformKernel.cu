@@ -2,7 +2,7 @@
 schema = 1
 name = "transformKernel"
 family = "texture"
-rung = 20
+step_number = 20
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Using Texture Memory (simpleTexture project from SDK)"
 teaches = "The rotation by texture fetches: one fetch does the wrapping, the four loads and the interpolation. CUDA 12 removed the texture references of the document; a texture object replaces them."
@@ -56,7 +56,7 @@ first = "launch_configuration"
 quiet = ["coalescing", "divergence_removal", "texture_cache"]
 
 [[variant]]
-rung = 22
+step_number = 22
 sizes = { bx = 32 }
 teaches = "Blocks of 32 x 8: a warp covers one row, which the rotation maps to 16 rows of the texture."
 
@@ -69,7 +69,7 @@ verdict = "unclear"
 quiet = ["coalescing", "divergence_removal", "texture_cache"]
 
 [[variant]]
-rung = 24
+step_number = 24
 sizes = { degrees = 0 }
 better = "transformKernel[degrees=0,bx=32]"
 teaches = "Not rotated: fetches that plain loads could make coalesced."
@@ -84,7 +84,7 @@ first = "launch_configuration"
 quiet = ["coalescing", "divergence_removal", "texture_cache"]
 
 [[variant]]
-rung = 25
+step_number = 25
 sizes = { degrees = 0, bx = 32 }
 teaches = "Not rotated, in blocks of 32 x 8: the fetches of a warp lie in a row."
 
@@ -98,7 +98,7 @@ verdict = "unclear"
 quiet = ["coalescing", "divergence_removal", "texture_cache"]
 
 [[variant]]
-rung = 26
+step_number = 26
 sizes = { degrees = 90, bx = 32 }
 teaches = "A rotation by 90 degrees: the 32 threads of a warp fetch from a column, and a texture is stored by blocks of the image instead of by rows."
 

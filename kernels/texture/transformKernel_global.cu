@@ -2,7 +2,7 @@
 schema = 1
 name = "transformKernel_global"
 family = "texture"
-rung = 10
+step_number = 10
 document = "L5: Memory Bandwidth Optimization (CS6235)"
 section = "Using Texture Memory (simpleTexture project from SDK)"
 teaches = "The rotation of simpleTexture by plain loads: four of them for each pixel, which the angle scatters over the rows of the image, and the wrapping and interpolation by hand."
@@ -50,7 +50,7 @@ first = "launch_configuration"
 quiet = ["divergence_removal"]
 
 [[variant]]
-rung = 12
+step_number = 12
 sizes = { bx = 32 }
 teaches = "Blocks of 32 x 8: a warp covers one row, which the rotation maps to 16 rows of the image."
 better = "transformKernel[bx=32]"
@@ -64,7 +64,7 @@ first = "texture_cache"
 quiet = ["divergence_removal"]
 
 [[variant]]
-rung = 14
+step_number = 14
 sizes = { degrees = 0 }
 teaches = "Not rotated: a warp reads whole sectors of four rows, and only the arithmetic is left for a texture to take over."
 better = "transformKernel_global[degrees=0,bx=32]"
@@ -74,7 +74,7 @@ first = "launch_configuration"
 quiet = ["divergence_removal"]
 
 [[variant]]
-rung = 15
+step_number = 15
 sizes = { degrees = 0, bx = 32 }
 teaches = "Not rotated, in blocks of 32 x 8: a warp reads along a row, and every load is coalesced up to the misalignment by a pixel."
 
@@ -87,7 +87,7 @@ verdict = "unclear"
 quiet = ["divergence_removal", "texture_cache"]
 
 [[variant]]
-rung = 16
+step_number = 16
 sizes = { degrees = 90, bx = 32 }
 teaches = "A rotation by 90 degrees: the 32 threads of a warp read a column, each load from 32 rows."
 better = "transformKernel[degrees=90,bx=32]"

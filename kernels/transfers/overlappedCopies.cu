@@ -2,7 +2,7 @@
 schema = 1
 name = "overlappedCopies"
 family = "transfers"
-rung = 40
+step_number = 40
 document = "CUDA Performance (course notes)"
 section = "Minimise CPU-GPU data transfer"
 teaches = "Double buffering: sixteen pieces on two streams, so that one piece is copied while another is computed."
@@ -58,25 +58,25 @@ applies = "async_copy"
 verdict = "unclear"
 
 [[variant]]
-rung = 41
+step_number = 41
 sizes = { streams = 3 }
 [variant.expect]
 verdict = "near-peak"
 
 [[variant]]
-rung = 42
+step_number = 42
 sizes = { streams = 4 }
 [variant.expect]
 verdict = "near-peak"
 
 [[variant]]
-rung = 43
+step_number = 43
 sizes = { pieces = 8, streams = 3 }
 [variant.expect]
 verdict = "near-peak"
 
 [[variant]]
-rung = 44
+step_number = 44
 sizes = { pieces = 32, streams = 3 }
 [variant.expect]
 verdict = "near-peak"

@@ -2,7 +2,7 @@
 schema = 1
 name = "pageableCopies"
 family = "transfers"
-rung = 10
+step_number = 10
 document = "CUDA Performance (course notes)"
 section = "Minimise CPU-GPU data transfer"
 teaches = "Copies from and to ordinary host memory: the driver passes every byte through a page-locked buffer of its own, and the copy runs at its speed."

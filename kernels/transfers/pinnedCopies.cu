@@ -2,7 +2,7 @@
 schema = 1
 name = "pinnedCopies"
 family = "transfers"
-rung = 30
+step_number = 30
 document = "CUDA Performance (course notes)"
 section = "Minimise CPU-GPU data transfer"
 teaches = "One copy each way between page-locked host memory and the device, then the kernel, then the copy back: the bus is fast, and idle while the kernel runs."

@@ -2,7 +2,7 @@
 schema = 1
 name = "smallCopies"
 family = "transfers"
-rung = 20
+step_number = 20
 document = "CUDA Performance (course notes)"
 section = "Minimise CPU-GPU data transfer"
 teaches = "The same bytes in 2048 copies of 32 KB: each copy pays its latency, and by the document, below 80 KB only latency counts."

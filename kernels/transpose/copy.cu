@@ -2,7 +2,7 @@
 schema = 1
 name = "copy"
 family = "transpose"
-rung = 1
+step_number = 1
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "A simple copy kernel 1"
 teaches = "The yardstick: the same bytes as a transpose, with every access coalesced. A transpose is finished when it takes as long as a copy."

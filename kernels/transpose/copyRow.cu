@@ -2,7 +2,7 @@
 schema = 1
 name = "copyRow"
 family = "transpose"
-rung = 30
+step_number = 30
 document = "5.4 Coalesced Global Memory Access (CUDAFreshman)"
 section = "Baseline Transposition Kernel: upper bound"
 teaches = "The upper bound of the rectangular transposes: one element per thread, read and written by rows."

@@ -2,7 +2,7 @@
 schema = 1
 name = "copySharedMem"
 family = "transpose"
-rung = 2
+step_number = 2
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Coalesced Transpose 11"
 teaches = "A copy through a shared-memory tile and a barrier: neither has a measurable cost, so a slower transpose has another reason."

@@ -2,7 +2,7 @@
 schema = 1
 name = "matrixTranspose"
 family = "transpose"
-rung = 40
+step_number = 40
 document = "CUDA Performance (course notes)"
 section = "Example Matrix Transpose: GPU V1"
 teaches = "Writes by row, reads by column: the scattered side is the load."

@@ -2,7 +2,7 @@
 schema = 1
 name = "matrixTransposeShared"
 family = "transpose"
-rung = 41
+step_number = 41
 document = "CUDA Performance (course notes)"
 section = "Example Matrix Transpose: GPU V2"
 teaches = "Coalesced on both sides through shared memory, one element per thread, with a 32-way bank conflict on the way out."

@@ -2,7 +2,7 @@
 schema = 1
 name = "matrixTransposeSharedPad"
 family = "transpose"
-rung = 42
+step_number = 42
 document = "CUDA Performance (course notes)"
 section = "Example Matrix Transpose: GPU V3"
 teaches = "An unused element at the end of each row of the tile removes the bank conflict."

@@ -2,7 +2,7 @@
 schema = 1
 name = "matrixTransposeUnrolled"
 family = "transpose"
-rung = 43
+step_number = 43
 document = "CUDA Performance (course notes)"
 section = "Example Matrix Transpose: GPU V4"
 teaches = "Four elements per thread in an unrolled loop over a padded tile: the loads of a thread are in flight together."

@@ -2,7 +2,7 @@
 schema = 1
 name = "mtran"
 family = "transpose"
-rung = 50
+step_number = 50
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Matrix Transposition: trivial parallelization"
 teaches = "One thread per element without a tile: the store to odata is interleaved."

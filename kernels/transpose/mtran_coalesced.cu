@@ -2,7 +2,7 @@
 schema = 1
 name = "mtran_coalesced"
 family = "transpose"
-rung = 51
+step_number = 51
 document = "GPU Hardware Performance II (Filipovič)"
 section = "Tiled Transposition"
 teaches = "Row-wise on both sides through a 32x32 tile with 32x8 threads; the column read of the tile conflicts."

@@ -2,7 +2,7 @@
 schema = 1
 name = "mtran_matrix_padding"
 family = "transpose"
-rung = 52
+step_number = 52
 document = "GPU Hardware Performance II (Filipovič)"
 section = "How to Remove Partition Camping?: padded matrices"
 teaches = "The padded tile on matrices whose rows are padded too, so that no column of tiles falls into one memory partition."

@@ -2,7 +2,7 @@
 schema = 1
 name = "transformNaiveRow"
 family = "transpose"
-rung = 31
+step_number = 31
 document = "5.4 Coalesced Global Memory Access (CUDAFreshman)"
 section = "Baseline Transposition Kernel: lower bound"
 teaches = "The conventional transpose of a rectangular matrix: reads by row, writes by column."

@@ -2,7 +2,7 @@
 schema = 1
 name = "transformSmem"
 family = "transpose"
-rung = 32
+step_number = 32
 document = "5.4 Coalesced Global Memory Access (CUDAFreshman)"
 section = "Matrix Transposition with Shared Memory"
 teaches = "A rectangular 32x16 tile in shared memory; reading it by columns is a 16-way bank conflict."

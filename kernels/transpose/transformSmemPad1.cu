@@ -2,7 +2,7 @@
 schema = 1
 name = "transformSmemPad1"
 family = "transpose"
-rung = 33
+step_number = 33
 document = "5.4 Coalesced Global Memory Access (CUDAFreshman)"
 section = "Matrix Transposition with Padded Shared Memory"
 teaches = "One padding column is not enough for a 32x16 tile: two lanes of a warp still meet in a bank."

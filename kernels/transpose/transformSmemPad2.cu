@@ -2,7 +2,7 @@
 schema = 1
 name = "transformSmemPad2"
 family = "transpose"
-rung = 34
+step_number = 34
 document = "5.4 Coalesced Global Memory Access (CUDAFreshman)"
 section = "Matrix Transposition with Padded Shared Memory: IPAD 2"
 teaches = "Two padding columns make the 32x16 tile free of conflicts. The document measures no gain from it, and an H200 gives none either."

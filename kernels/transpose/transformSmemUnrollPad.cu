@@ -2,7 +2,7 @@
 schema = 1
 name = "transformSmemUnrollPad"
 family = "transpose"
-rung = 35
+step_number = 35
 document = "5.4 Coalesced Global Memory Access (CUDAFreshman)"
 section = "Matrix Transposition with Unrolling"
 teaches = "Each block transposes two tiles: more independent loads in flight per thread and half the blocks."

@@ -2,7 +2,7 @@
 schema = 1
 name = "transposeCoalesced"
 family = "transpose"
-rung = 21
+step_number = 21
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Coalesced Transpose 8"
 teaches = "A shared-memory tile makes both sides coalesced; what remains is a 32-way bank conflict on the column read of the tile."

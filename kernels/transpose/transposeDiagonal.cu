@@ -2,7 +2,7 @@
 schema = 1
 name = "transposeDiagonal"
 family = "transpose"
-rung = 23
+step_number = 23
 document = "GPU Hardware Performance II (Filipovič)"
 section = "How to Remove Partition Camping?"
 teaches = "Diagonal block order against partition camping. GPUs that hash addresses over their memory slices have none, so here it changes nothing."

@@ -2,7 +2,7 @@
 schema = 1
 name = "transposeGranularity"
 family = "transpose"
-rung = 63
+step_number = 63
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Granularity of Parallelism"
 teaches = "32 x 8 threads on a 32 x 32 tile, the document's choice: four elements per thread, 256 threads at the barrier, and rows of 128 bytes."
@@ -46,7 +46,7 @@ verdict = "near-peak"
 quiet = ["shared_memory_padding", "fewer_barriers", "thread_coarsening"]
 
 [[variant]]
-rung = 60
+step_number = 60
 # ncuview: begin large
 sizes = { rows = 32 }
 # ncuview: end large
@@ -58,7 +58,7 @@ first = "thread_coarsening"
 quiet = ["coalescing", "shared_memory_tiling"]
 
 [[variant]]
-rung = 61
+step_number = 61
 sizes = { tile = 16, rows = 16 }
 better = "transposeGranularity"
 teaches = "16 x 16 threads on a 16 x 16 tile: only 256 threads wait at a barrier, and more blocks alternate; still one element per thread."
@@ -73,7 +73,7 @@ first = "thread_coarsening"
 quiet = ["coalescing", "shared_memory_tiling"]
 
 [[variant]]
-rung = 62
+step_number = 62
 sizes = { tile = 8, rows = 8 }
 better = "transposeGranularity[tile=16,rows=16]"
 teaches = "8 x 8 threads on an 8 x 8 tile, a step too far: two warps per block, and a row of the tile is one sector, so a warp touches four cache lines."

@@ -2,7 +2,7 @@
 schema = 1
 name = "transposeNaive"
 family = "transpose"
-rung = 20
+step_number = 20
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "A naive transpose kernel"
 teaches = "Rows are read, columns are written: each store of a warp touches 32 different sectors."

@@ -2,7 +2,7 @@
 schema = 1
 name = "transposeNoBankConflicts"
 family = "transpose"
-rung = 22
+step_number = 22
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Shared memory bank conflicts 6"
 teaches = "One padding column spreads a column of the tile over all 32 banks; the transpose now runs at memory speed."

@@ -2,7 +2,7 @@
 schema = 1
 name = "transpose_parallel_per_element"
 family = "transpose"
-rung = 12
+step_number = 12
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Transpose 'C' code: GPU version 3"
 teaches = "One thread per element fills the GPU; now the scattered stores are the remaining cost."

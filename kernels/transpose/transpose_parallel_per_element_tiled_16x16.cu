@@ -2,7 +2,7 @@
 schema = 1
 name = "transpose_parallel_per_element_tiled_16x16"
 family = "transpose"
-rung = 14
+step_number = 14
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Granularity of Parallelism"
 teaches = "A smaller tile: fewer threads wait at each barrier and a column of 16 conflicts eight ways instead of 32."

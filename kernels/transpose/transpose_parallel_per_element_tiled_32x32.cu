@@ -2,7 +2,7 @@
 schema = 1
 name = "transpose_parallel_per_element_tiled_32x32"
 family = "transpose"
-rung = 13
+step_number = 13
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Deep Dive: transpose_parallel_per_element_tiled 32x32"
 teaches = "A 32x32 tile makes both sides coalesced; 1024 threads wait at one barrier and every column read is a 32-way bank conflict."

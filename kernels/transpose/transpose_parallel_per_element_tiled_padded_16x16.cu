@@ -2,7 +2,7 @@
 schema = 1
 name = "transpose_parallel_per_element_tiled_padded_16x16"
 family = "transpose"
-rung = 15
+step_number = 15
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Deep Dive: transpose_parallel_per_element_tiled_padded 16x16"
 teaches = "One padding column removes the bank conflicts of the 16x16 tile."

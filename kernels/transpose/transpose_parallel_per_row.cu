@@ -2,7 +2,7 @@
 schema = 1
 name = "transpose_parallel_per_row"
 family = "transpose"
-rung = 11
+step_number = 11
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Transpose 'C' code: GPU version 2"
 teaches = "One thread per row in a single block: parallel, but only one multiprocessor of the GPU is used."

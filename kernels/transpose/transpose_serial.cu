@@ -2,7 +2,7 @@
 schema = 1
 name = "transpose_serial"
 family = "transpose"
-rung = 10
+step_number = 10
 document = "CUDA Optimization with Parallel Transpose (Lee, Yoo)"
 section = "Transpose 'C' code: GPU version 1"
 teaches = "One thread transposes the complete matrix: the CPU program moved to the GPU, without any parallelism."

@@ -110,7 +110,7 @@ class Transfers(_Part):
 class Variant(_Part):
     """The same kernel at other sizes, as a step of its own in the ladder."""
 
-    rung: int
+    step_number: int
     sizes: dict[str, Size]
     teaches: str | None = None
     better: str | None = None
@@ -126,7 +126,7 @@ class KernelText(_Part):
     schema_version: Annotated[Literal[1], Field(alias="schema")] = 1
     name: str
     family: str = ""
-    rung: int = 0
+    step_number: int = 0
     document: str = ""
     section: str = ""
     teaches: str = ""
@@ -150,7 +150,7 @@ class FrontMatter(KernelText):
 
     schema_version: Annotated[Literal[1], Field(alias="schema")]
     family: str
-    rung: int
+    step_number: int
     document: str
     section: str
     teaches: str
@@ -262,7 +262,9 @@ def _variant(kernel: Kernel, variant: Variant) -> Kernel:
     text = kernel.text
     if unknown := variant.sizes.keys() - text.sizes.keys():
         raise KernelFileError(f"{kernel.path}: variant.sizes: no size {', '.join(sorted(unknown))}")
-    changed = {name: getattr(variant, name) for name in ("rung", "better", "step", "reported", "predicts", "expect")}
+    changed = {
+        name: getattr(variant, name) for name in ("step_number", "better", "step", "reported", "predicts", "expect")
+    }
     changed |= {"sizes": {**text.sizes, **variant.sizes}, "teaches": variant.teaches or text.teaches}
     label = ",".join(f"{name}={value}" for name, value in variant.sizes.items())
     return replace(kernel, text=text.model_copy(update=changed), name=f"{text.name}[{label}]")

@@ -80,7 +80,7 @@ def find_kernel(name: str) -> Kernel:
 def all_kernels() -> list[Kernel]:
     """Every kernel of the catalogue, by family and step of the ladder."""
     kernels = [kernel for path in shipped("kernels").glob("*/*.cu") for kernel in load_kernels(path)]
-    return sorted(kernels, key=lambda kernel: (kernel.text.family, kernel.text.rung))
+    return sorted(kernels, key=lambda kernel: (kernel.text.family, kernel.text.step_number))
 
 
 def family(name: str) -> list[Kernel]:
@@ -93,7 +93,9 @@ def family(name: str) -> list[Kernel]:
     if not files:
         known = sorted({path.parent.name for path in shipped("kernels").glob("*/*.cu")})
         raise UnknownFamily(f"no family {name!r}", hint=did_you_mean(name, known, f"There are: {', '.join(known)}."))
-    return sorted((kernel for path in files for kernel in load_kernels(path)), key=lambda kernel: kernel.text.rung)
+    return sorted(
+        (kernel for path in files for kernel in load_kernels(path)), key=lambda kernel: kernel.text.step_number
+    )
 
 
 def next_in_textbook(kernel: Kernel) -> list[tuple[Kernel, Step]]:

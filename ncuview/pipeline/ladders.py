@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ncuview.base.figures import factor
 from ncuview.pipeline.examine import ProgressCallback, examine_launches
 from ncuview.records.diagnosis import LaunchDiagnosis
-from ncuview.records.ladder import Ladder, Rung, TextbookStep
+from ncuview.records.ladder import Ladder, LadderStep, TextbookStep
 
 if TYPE_CHECKING:
     from ncuview.catalogue.kernel_file import Kernel, Step
@@ -38,11 +38,11 @@ def ladder(
     launches = launches_of(kernels)
     diagnosis = examine_launches(launches, load_rules() if rules is None else rules, live, progress).diagnosis
     judged = list(zip(launches, diagnosis.launches, strict=True))
-    rungs = tuple(_rung(kernel, judged) for kernel in kernels)
-    return Ladder(family, rungs, diagnosis.reports, diagnosis.remark)
+    steps = tuple(_ladder_step(kernel, judged) for kernel in kernels)
+    return Ladder(family, steps, diagnosis.reports, diagnosis.remark)
 
 
-def _rung(kernel: Kernel, judged: Sequence[Judged]) -> Rung:
+def _ladder_step(kernel: Kernel, judged: Sequence[Judged]) -> LadderStep:
     """A kernel at its own sizes, compared with its better kernel at the same sizes where that was launched."""
     from ncuview.catalogue.kernels import next_in_textbook
 
@@ -50,9 +50,9 @@ def _rung(kernel: Kernel, judged: Sequence[Judged]) -> Rung:
     better = _at(judged, kernel.text.better, kernel.text.sizes) if kernel.text.better else None
     reported = kernel.text.reported
     flops = bool(own[0].useful_flops)
-    return Rung(
+    return LadderStep(
         kernel=kernel.name,
-        rung=kernel.text.rung,
+        number=kernel.text.step_number,
         diagnosis=own[1],
         useful_rate=_rate(own) / 1e9,
         rate_unit="GFLOP/s" if flops else "GB/s",
@@ -60,7 +60,7 @@ def _rung(kernel: Kernel, judged: Sequence[Judged]) -> Rung:
         better=better[0].kernel.name if better else "",
         better_sizes=better[0].sizes if better else {},
         measured_speedup=_rate(better) / _rate(own) if better else None,
-        steps=tuple(_step(*following, own, judged) for following in next_in_textbook(kernel)),
+        textbook_steps=tuple(_step(*following, own, judged) for following in next_in_textbook(kernel)),
     )
 
 

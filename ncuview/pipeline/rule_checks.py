@@ -101,8 +101,8 @@ class _Launches:
         """The recorded launch of a catalogue kernel."""
         family = find_kernel(name).text.family
         if family not in self._known:
-            rungs = ladder(family, self._rules, live=False).rungs
-            self._known[family] = {rung.kernel: rung.diagnosis for rung in rungs}
+            steps = ladder(family, self._rules, live=False).steps
+            self._known[family] = {step.kernel: step.diagnosis for step in steps}
         return self._known[family][name]
 
 

@@ -1,4 +1,4 @@
-"""``Ladder``: the kernels of a family from naive to best (``Rung``), with predicted and measured speedups.
+"""``Ladder``: the kernels of a family from naive to best (``LadderStep``), with predicted and measured speedups.
 
 ``TextbookStep`` is what the documents do next to a kernel; ``pipeline.ladders`` fills all of them.
 """
@@ -28,11 +28,11 @@ class TextbookStep:
 
 
 @dataclass(frozen=True)
-class Rung:
+class LadderStep:
     """One step of a family's ladder: a kernel with its diagnosis and the next, better kernel."""
 
     kernel: str
-    rung: int
+    number: int
     diagnosis: LaunchDiagnosis
     useful_rate: float
     """Work that the problem needs, over the time, in ``rate_unit``."""
@@ -45,7 +45,7 @@ class Rung:
     """The sizes at which ``better`` was measured."""
     measured_speedup: float | None
     """How much faster ``better`` does the same work; None when there is none."""
-    steps: tuple[TextbookStep, ...]
+    textbook_steps: tuple[TextbookStep, ...]
     """What the documents do next to this kernel."""
 
 
@@ -54,6 +54,6 @@ class Ladder:
     """A family from naive to best, with the predicted and the measured speedup of each step."""
 
     family: str
-    rungs: tuple[Rung, ...]
+    steps: tuple[LadderStep, ...]
     reports: tuple[ReportInfo, ...]
     remark: str = ""

@@ -20,7 +20,7 @@ from ncuview.records.documents import Place, Report
 from ncuview.records.documents import comparison as comparisons
 from ncuview.records.documents import diagnosis as diagnoses
 from ncuview.records.gate import Check, Gate
-from ncuview.records.ladder import Ladder, Rung
+from ncuview.records.ladder import Ladder, LadderStep
 from ncuview.records.profile import ReportInfo
 from ncuview.records.schema import plain
 from ncuview.render.change_words import change_sentence
@@ -306,20 +306,20 @@ def ladder_document(ladder: Ladder) -> comparisons.LadderDocument:
         family=ladder.family,
         remark=ladder.remark,
         reports=_reports(ladder.reports),
-        rungs=tuple(_rung(rung) for rung in ladder.rungs),
+        steps=tuple(_ladder_step(step) for step in ladder.steps),
     )
 
 
-def _rung(rung: Rung) -> comparisons.LadderStep:
+def _ladder_step(step: LadderStep) -> comparisons.LadderStep:
     return comparisons.LadderStep(
-        kernel=rung.kernel,
-        rung=rung.rung,
-        useful_rate=known(rung.useful_rate),
-        rate_unit=rung.rate_unit,
-        reported=rung.reported or None,
-        better=rung.better or None,
-        better_sizes=rung.better_sizes,
-        measured_speedup=rung.measured_speedup,
-        steps=rung.steps,
-        launch=_launch(rung.diagnosis),
+        kernel=step.kernel,
+        number=step.number,
+        useful_rate=known(step.useful_rate),
+        rate_unit=step.rate_unit,
+        reported=step.reported or None,
+        better=step.better or None,
+        better_sizes=step.better_sizes,
+        measured_speedup=step.measured_speedup,
+        textbook_steps=step.textbook_steps,
+        launch=_launch(step.diagnosis),
     )

@@ -1,6 +1,6 @@
 """Terminal page of a ``Ladder`` (``ladder_page``): a table of its steps with bottleneck, predicted and measured gain.
 
-``rung_cells`` returns the cells of one step by column, for other pages too.
+``step_cells`` returns the cells of one step by column, for other pages too.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from rich.text import Text
 
 from ncuview.base.figures import duration, factor
-from ncuview.records.ladder import Ladder, Rung
+from ncuview.records.ladder import Ladder, LadderStep
 from ncuview.render.fitted_table import Column, print_table
 from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_text
@@ -49,11 +49,11 @@ _DOCUMENT = " document: the document's own figure, and its GPU."
 def ladder_page(ladder: Ladder, *, width: int, color: bool) -> str:
     """The table, and below it the meaning of its columns."""
     console = page_console(width, color=color)
-    launches = tuple(rung.diagnosis for rung in ladder.rungs)
+    launches = tuple(step.diagnosis for step in ladder.steps)
     console.print(provenance(ladder.reports, launches, ladder.remark), style="dim")
     console.print()
-    numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
-    rows = [rung_cells(rung, numbers) for rung in ladder.rungs]
+    numbers = {step.kernel: step.number for step in ladder.steps}
+    rows = [step_cells(step, numbers) for step in ladder.steps]
     print_table(console, _COLUMNS, [{name: safe_text(cell) for name, cell in row.items()} for row in rows])
     console.print()
     for note in textbook_notes(ladder):
@@ -63,36 +63,36 @@ def ladder_page(ladder: Ladder, *, width: int, color: bool) -> str:
     return page_text(console)
 
 
-def rung_cells(rung: Rung, numbers: Mapping[str, int]) -> dict[str, str]:
+def step_cells(step: LadderStep, numbers: Mapping[str, int]) -> dict[str, str]:
     """The cells of a step, by column.
 
     Args:
-        rung: The step.
+        step: The step.
         numbers: Kernel -> the number of its step on this ladder; other kernels are shown by name.
     """
-    launch = rung.diagnosis
+    launch = step.diagnosis
     advice = launch.findings[0] if launch.findings else None
     gain = advice.predicted_speedup if advice else None
     return {
-        "#": str(rung.rung),
-        "kernel": rung.kernel,
+        "#": str(step.number),
+        "kernel": step.kernel,
         "time": duration(launch.whole_ns),
-        "rate": _rate(rung),
-        "document": rung.reported,
+        "rate": _rate(step),
+        "document": step.reported,
         "bottleneck": bottleneck_words(launch),
         "first advice": advice.optimization if advice else launch.verdict,
         "predicted": factor(gain.best) if gain else "",
         "low to high": f"{factor(gain.low)} to {factor(gain.high)}" if gain else "",
-        "measured": factor(rung.measured_speedup) if rung.measured_speedup else "",
-        "by": f"#{numbers[rung.better]}" if rung.better in numbers else rung.better,
+        "measured": factor(step.measured_speedup) if step.measured_speedup else "",
+        "by": f"#{numbers[step.better]}" if step.better in numbers else step.better,
     }
 
 
-def _rate(rung: Rung) -> str:
+def _rate(step: LadderStep) -> str:
     """Useful work per second: ``3,786 GB/s``, ``8.3 GFLOP/s``."""
-    digits = f"{rung.useful_rate:,.0f}" if rung.useful_rate >= _ROUND_FROM else f"{rung.useful_rate:,.3g}"
-    return f"{digits} {rung.rate_unit}"
+    digits = f"{step.useful_rate:,.0f}" if step.useful_rate >= _ROUND_FROM else f"{step.useful_rate:,.3g}"
+    return f"{digits} {step.rate_unit}"
 
 
 def _reported(ladder: Ladder) -> bool:
-    return any(rung.reported for rung in ladder.rungs)
+    return any(step.reported for step in ladder.steps)

@@ -16,7 +16,7 @@ from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosi
 from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Profile
 from ncuview.render.html_report.elements import Part, dim, element, markup, table
-from ncuview.render.ladder import HTML_COLUMNS, HTML_NUMBERS, rung_cells
+from ncuview.render.ladder import HTML_COLUMNS, HTML_NUMBERS, step_cells
 from ncuview.render.text import safe_copy
 from ncuview.render.words import (
     LADDER_MEANING,
@@ -131,9 +131,9 @@ def launch_html(launch: LaunchDiagnosis) -> str:
 
 def ladder_html(ladder: Ladder) -> str:
     """A ladder as one HTML element: a table from naive to best, with predicted and measured gains."""
-    launches = tuple(rung.diagnosis for rung in ladder.rungs)
-    numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
-    cells = [rung_cells(rung, numbers) for rung in ladder.rungs]
+    launches = tuple(step.diagnosis for step in ladder.steps)
+    numbers = {step.kernel: step.number for step in ladder.steps}
+    cells = [step_cells(step, numbers) for step in ladder.steps]
     table = _table(HTML_COLUMNS, [[each[name] for name in HTML_COLUMNS] for each in cells])
     notes = textbook_notes(ladder)
     folded = [_folded("What the documents do next, and why it is not first here", *_paragraphs(notes))] if notes else []

@@ -245,7 +245,7 @@ def _diagnosis_in(answer: Diagnosis | Ladder | Comparison, to: str) -> Diagnosis
 
 
 def _ladder_diagnosis(ladder: Ladder) -> Diagnosis:
-    return Diagnosis(tuple(rung.diagnosis for rung in ladder.rungs), ladder.reports, ladder.remark)
+    return Diagnosis(tuple(step.diagnosis for step in ladder.steps), ladder.reports, ladder.remark)
 
 
 def further_formats() -> tuple[str, ...]:

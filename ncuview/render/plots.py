@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from ncuview.base.errors import ToolError, UsageError
 from ncuview.base.figures import duration, factor
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
-from ncuview.records.ladder import Ladder, Rung
+from ncuview.records.ladder import Ladder, LadderStep
 from ncuview.render.text import safe_text
 
 if TYPE_CHECKING:
@@ -51,13 +51,13 @@ def plot_ladder(ladder: Ladder, axes: Axes | None = None) -> Axes:
     Raises:
         ToolError: matplotlib is not installed.
     """
-    rungs = ladder.rungs
-    kernels = [f"{_name(rung.kernel)}  #{rung.rung}" for rung in rungs]
-    axes = _axes_or_new(axes, width=7 + _width(kernels), rows=len(rungs))
+    steps = ladder.steps
+    kernels = [f"{_name(step.kernel)}  #{step.number}" for step in steps]
+    axes = _axes_or_new(axes, width=7 + _width(kernels), rows=len(steps))
     from matplotlib.ticker import LogLocator
 
     axes.axvline(1.0, color=_QUIET, linewidth=0.8, zorder=0)
-    predicted = [(at, rung.diagnosis.findings[0].predicted_speedup) for at, rung in _advised(rungs)]
+    predicted = [(at, step.diagnosis.findings[0].predicted_speedup) for at, step in _advised(steps)]
     axes.errorbar(
         [gain.best for _, gain in predicted],
         [at - _APART for at, _ in predicted],
@@ -68,7 +68,7 @@ def plot_ladder(ladder: Ladder, axes: Axes | None = None) -> Axes:
         capsize=3,
         label="predicted (best, low to high)",
     )
-    measured = [(at, rung.measured_speedup) for at, rung in _advised(rungs) if rung.measured_speedup]
+    measured = [(at, step.measured_speedup) for at, step in _advised(steps) if step.measured_speedup]
     axes.plot(
         [speedup for _, speedup in measured],
         [at + _APART for at, _ in measured],
@@ -86,13 +86,13 @@ def plot_ladder(ladder: Ladder, axes: Axes | None = None) -> Axes:
     axes.xaxis.set_minor_formatter(lambda *_: "")
     axes.set_xlabel("speedup by the first advice (times faster, logarithmic)")
     axes.set_ylabel("kernel and its step, from naive to best")
-    axes.set_yticks(range(len(rungs)), kernels)
-    axes.set_ylim(len(rungs) - 0.5, -0.5)
+    axes.set_yticks(range(len(steps)), kernels)
+    axes.set_ylim(len(steps) - 0.5, -0.5)
     axes.set_title(
-        f"{_name(ladder.family)} on {_devices([rung.diagnosis for rung in rungs])}: gain by the first advice",
+        f"{_name(ladder.family)} on {_devices([step.diagnosis for step in steps])}: gain by the first advice",
         pad=22,
     )
-    _annotate_advice(axes, rungs)
+    _annotate_advice(axes, steps)
     axes.grid(axis="x", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
     handles, labels = axes.get_legend_handles_labels()
@@ -100,7 +100,7 @@ def plot_ladder(ladder: Ladder, axes: Axes | None = None) -> Axes:
         handles[::-1],
         labels[::-1],
         loc="upper center",
-        bbox_to_anchor=(0.5, -0.55 / _height(len(rungs))),
+        bbox_to_anchor=(0.5, -0.55 / _height(len(steps))),
         ncols=2,
         frameon=False,
     )
@@ -175,18 +175,18 @@ def _width(labels: Sequence[str]) -> float:
     return max((_CELL_IN * max(len(label), cell_len(label)) for label in labels), default=0.0)
 
 
-def _advised(rungs: Sequence[Rung]) -> list[tuple[int, Rung]]:
-    return [(at, rung) for at, rung in enumerate(rungs) if rung.diagnosis.findings]
+def _advised(steps: Sequence[LadderStep]) -> list[tuple[int, LadderStep]]:
+    return [(at, step) for at, step in enumerate(steps) if step.diagnosis.findings]
 
 
-def _annotate_advice(axes: Axes, rungs: Sequence[Rung]) -> None:
+def _annotate_advice(axes: Axes, steps: Sequence[LadderStep]) -> None:
     """Write right of each row the advice and both gains, or the verdict."""
     axes.annotate("advice: predicted, measured", (1.0, 1.0), xycoords="axes fraction", xytext=(6, 5), **_SMALL)
-    for at, rung in enumerate(rungs):
-        words: str = rung.diagnosis.verdict
-        if rung.diagnosis.findings:
-            first = rung.diagnosis.findings[0]
-            measured = factor(rung.measured_speedup) if rung.measured_speedup else "not measured"
+    for at, step in enumerate(steps):
+        words: str = step.diagnosis.verdict
+        if step.diagnosis.findings:
+            first = step.diagnosis.findings[0]
+            measured = factor(step.measured_speedup) if step.measured_speedup else "not measured"
             words = f"{_literal(first.optimization)}: {factor(first.predicted_speedup.best)}, {measured}"
         axes.annotate(
             words,
@@ -195,7 +195,7 @@ def _annotate_advice(axes: Axes, rungs: Sequence[Rung]) -> None:
             xytext=(6, 0),
             va="center",
             **_SMALL,
-            color="black" if rung.diagnosis.findings else _QUIET,
+            color="black" if step.diagnosis.findings else _QUIET,
         )
 
 

@@ -186,16 +186,16 @@ def _subject_words(subject: RuleSubject) -> Text:
 
 def _neighbours(ladder: Ladder, kernel: str) -> Ladder:
     """The ladder reduced to the kernel's step and the steps that follow from it."""
-    own = next(rung for rung in ladder.rungs if rung.kernel == kernel)
-    reached = {own.better, *(step.kernel for step in own.steps)}
+    own = next(step for step in ladder.steps if step.kernel == kernel)
+    reached = {own.better, *(step.kernel for step in own.textbook_steps)}
     others = {
-        rung.kernel: replace(rung, better="", measured_speedup=None, steps=())
-        for rung in ladder.rungs
-        if rung.kernel in reached
+        step.kernel: replace(step, better="", measured_speedup=None, textbook_steps=())
+        for step in ladder.steps
+        if step.kernel in reached
     }
     others[kernel] = own
     return replace(
-        ladder, remark="", rungs=tuple(others[rung.kernel] for rung in ladder.rungs if rung.kernel in others)
+        ladder, remark="", steps=tuple(others[step.kernel] for step in ladder.steps if step.kernel in others)
     )
 
 

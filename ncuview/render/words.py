@@ -309,12 +309,12 @@ def host_words(host: HostTimes) -> str:
 
 def textbook_notes(ladder: Ladder) -> list[str]:
     """The documents' steps that are not the first advice here, with the reason and the measured gain."""
-    numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
+    numbers = {step.kernel: step.number for step in ladder.steps}
     return [
-        f"#{rung.rung} to #{numbers[step.kernel]}, the textbook's {step.applies}: {step.not_first}"
-        for rung in ladder.rungs
-        for step in rung.steps
-        if step.not_first
+        f"#{step.number} to #{numbers[textbook.kernel]}, the textbook's {textbook.applies}: {textbook.not_first}"
+        for step in ladder.steps
+        for textbook in step.textbook_steps
+        if textbook.not_first
     ]
 
 

@@ -128,7 +128,7 @@ def test_it_says_what_work_its_problem_needs(kernel: Kernel) -> None:
 
 @together("name", FAMILIES)
 def test_the_steps_of_a_ladder_are_in_order_and_differ(name: str) -> None:
-    steps = [kernel.text.rung for kernel in family(name)]
+    steps = [kernel.text.step_number for kernel in family(name)]
     assert steps == sorted(set(steps))
 
 
@@ -196,8 +196,8 @@ def written(folder: Path, text: str) -> Path:
         ("/*--- ncuview", "/* ncuview", "no front matter"),
         ("\n---*/", "\n*/", "no front matter"),
         ('teaches = "', 'teach = "', "teaches: "),
-        ("rung = 21", "rung = 'last'", "rung: "),
-        ("rung = 21", "rung = 21\nhurry = 1", "hurry: "),
+        ("step_number = 21", "step_number = 'last'", "step_number: "),
+        ("step_number = 21", "step_number = 21\nhurry = 1", "hurry: "),
         ("schema = 1", "schema = 2", "schema: "),
         ("n = 8192", "n = 8192.5", "sizes.n: "),
         ('block = ["32", "8"]', "block = []", "launch.block: "),

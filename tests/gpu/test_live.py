@@ -43,10 +43,10 @@ def test_a_finished_kernel_gets_no_advice_live(kernel: str) -> None:
 
 
 def test_every_step_of_the_ladder_is_predicted_within_a_quarter() -> None:
-    for rung in ladder("transpose", live=True).rungs:
-        if rung.diagnosis.findings and rung.measured_speedup and rung.kernel not in MISSED:
-            predicted = rung.diagnosis.findings[0].predicted_speedup.best
-            assert 0.75 <= predicted / rung.measured_speedup <= 1.25, rung.kernel
+    for step in ladder("transpose", live=True).steps:
+        if step.diagnosis.findings and step.measured_speedup and step.kernel not in MISSED:
+            predicted = step.diagnosis.findings[0].predicted_speedup.best
+            assert 0.75 <= predicted / step.measured_speedup <= 1.25, step.kernel
 
 
 def test_a_calibration_measures_all_that_the_catalogue_can_show() -> None:

@@ -26,7 +26,7 @@ from ncuview.records.diagnosis import (
     TextbookMetric,
 )
 from ncuview.records.gate import Check, Gate
-from ncuview.records.ladder import Ladder, Rung
+from ncuview.records.ladder import Ladder, LadderStep
 from ncuview.records.profile import Device, Failure, ReportInfo
 from ncuview.trends import DiagnosedReport, History, history_of
 from tests.hostile import poisoned
@@ -51,7 +51,7 @@ class Content:
     launch: LaunchDiagnosis
     report: ReportInfo
     checks: tuple[Check, ...]
-    rung: Rung
+    step: LadderStep
     remark: str = "as asked for with --recorded"
     family: str = "transpose"
     point: str = "main"
@@ -86,7 +86,9 @@ def harmless(number: int) -> Content:
         launch=launch,
         report=ReportInfo(launch.report, "2025.3.1", CREATED),
         checks=(replace(failed_error(), **of_kernel), replace(failed_warning(), **of_kernel)),  # type: ignore[arg-type]
-        rung=replace(ladder().rungs[0], kernel=launch.kernel, rung=number, better="", steps=(), diagnosis=launch),
+        step=replace(
+            ladder().steps[0], kernel=launch.kernel, number=number, better="", textbook_steps=(), diagnosis=launch
+        ),
     )
 
 
@@ -97,7 +99,7 @@ def _launch(**changes: Callable[[LaunchDiagnosis, str], object]) -> Poison:
         made = {name: change(content.launch, text) for name, change in changes.items()}
         launch = replace(content.launch, **made)  # type: ignore[arg-type]
         checks = tuple(replace(check, kernel=launch.demangled) for check in content.checks)
-        return replace(content, launch=launch, checks=checks, rung=replace(content.rung, diagnosis=launch))
+        return replace(content, launch=launch, checks=checks, step=replace(content.step, diagnosis=launch))
 
     return poison
 
@@ -106,7 +108,7 @@ def _findings(change: Callable[[Finding, str], Finding]) -> Poison:
     def poison(content: Content, text: str) -> Content:
         outcomes = tuple(change(each, text) if isinstance(each, Finding) else each for each in content.launch.outcomes)
         launch = replace(content.launch, outcomes=outcomes)
-        return replace(content, launch=launch, rung=replace(content.rung, diagnosis=launch))
+        return replace(content, launch=launch, step=replace(content.step, diagnosis=launch))
 
     return poison
 
@@ -169,7 +171,7 @@ def _source_paths(content: Content, text: str) -> Content:
 
 PLACES: Mapping[str, Poison] = {
     "function name": lambda content, text: replace(
-        _launch(kernel=lambda _, name: name)(content, text), rung=replace(content.rung, kernel=text)
+        _launch(kernel=lambda _, name: name)(content, text), step=replace(content.step, kernel=text)
     ),
     "demangled name": _launch(demangled=lambda _, name: name),
     "device name": _launch(device=lambda _, name: Device(name, name)),
@@ -217,7 +219,7 @@ PLACES: Mapping[str, Poison] = {
     "baseline's kernel": _checks(kernel="TEXT"),
     "remark": lambda content, text: replace(content, remark=text),
     "failure": lambda content, text: replace(content, failure=Failure("NCU-PERM", text, text, 5)),
-    "ladder's figures": lambda content, text: replace(content, family=text, rung=replace(content.rung, reported=text)),
+    "ladder's figures": lambda content, text: replace(content, family=text, step=replace(content.step, reported=text)),
     "point of a history": lambda content, text: replace(content, point=text),
 }
 """Name of a place -> how a launch gets a text there."""
@@ -249,11 +251,11 @@ def _answers(content: Sequence[Content]) -> Answers:
     reports = tuple(each.report for each in content)
     made = Diagnosis(tuple(each.launch for each in content), reports, first.remark, failure=first.failure)
     gate = Gate(tuple(check for each in content for check in each.checks), "error", first.remark)
-    rungs = tuple(each.rung for each in content)
+    steps = tuple(each.step for each in content)
     return Answers(
         diagnosis=made,
         gate=gate,
-        ladder=Ladder(first.family, rungs, reports, first.remark),
+        ladder=Ladder(first.family, steps, reports, first.remark),
         comparison=compare(made, made),
         history=history_of(_reported(each) for each in content),
     )

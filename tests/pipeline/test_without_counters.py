@@ -104,7 +104,7 @@ def test_a_catalogue_kernel_has_everything(monkeypatch: pytest.MonkeyPatch) -> N
     assert report.launch.useful_rate == pytest.approx(2 * 4 * 8192**2 / 2e6)
     assert report.launch.rate_unit == "GB/s"
     assert report.ladder
-    assert "transposeCoalesced" in {rung.kernel for rung in report.ladder.rungs}
+    assert "transposeCoalesced" in {step.kernel for step in report.ladder.steps}
 
 
 def test_of_a_kernel_that_computes_the_rate_is_that_of_its_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from ncuview.records.diagnosis import (
     SourceLine,
     TextbookMetric,
 )
-from ncuview.records.ladder import Ladder, Rung, TextbookStep
+from ncuview.records.ladder import Ladder, LadderStep, TextbookStep
 from ncuview.records.profile import CallSite, Device, ReportInfo
 
 _DEVICE = Device("NVIDIA H200", "9.0")
@@ -177,10 +177,10 @@ def ladder() -> Ladder:
     """Two steps of a ladder, with predicted and measured gain."""
     return Ladder(
         family="transpose",
-        rungs=(
-            Rung(
+        steps=(
+            LadderStep(
                 kernel="transposeCoalesced",
-                rung=4,
+                number=4,
                 diagnosis=launch_with_advice(),
                 useful_rate=1635.2,
                 rate_unit="GB/s",
@@ -188,9 +188,9 @@ def ladder() -> Ladder:
                 better="transposeNoBankConflicts",
                 better_sizes={"n": 8192},
                 measured_speedup=2.32,
-                steps=(TextbookStep("transposeNoBankConflicts", "shared_memory_padding", 2.32, ""),),
+                textbook_steps=(TextbookStep("transposeNoBankConflicts", "shared_memory_padding", 2.32, ""),),
             ),
-            Rung(
+            LadderStep(
                 "transposeNoBankConflicts",
                 5,
                 launch_near_peak(),

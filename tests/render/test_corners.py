@@ -136,13 +136,13 @@ def test_launches_beyond_those_profiled_are_counted_and_left_out_of_the_total() 
 
 def test_two_ladders_of_which_one_has_neither_advice_nor_measurement() -> None:
     first = ladder()
-    rungs = tuple(replace(each, diagnosis=launch_near_peak()) for each in first.rungs)
-    unmeasured = replace(first, rungs=(replace(first.rungs[0], measured_speedup=None, better=""),))
+    steps = tuple(replace(each, diagnosis=launch_near_peak()) for each in first.steps)
+    unmeasured = replace(first, steps=(replace(first.steps[0], measured_speedup=None, better=""),))
 
     def page(*ladders: Ladder) -> str:
         return html_report(Diagnosis((), ()), None, ladders)
 
-    assert page(first, replace(first, rungs=rungs)).count("Chart of ") == 1
+    assert page(first, replace(first, steps=steps)).count("Chart of ") == 1
     measured = '<path class="measured"'
     assert page(first, unmeasured).count(measured) == page(first).count(measured) + page(unmeasured).count(measured)
     assert page(unmeasured).count(measured) < page(first).count(measured)

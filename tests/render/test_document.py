@@ -61,7 +61,7 @@ def test_the_sample_is_as_the_schema_says() -> None:
 
 
 def test_the_launches_of_a_ladder_are_too() -> None:
-    launches = [rung["launch"] for rung in document_of(ladder())["rungs"]]
+    launches = [step["launch"] for step in document_of(ladder())["steps"]]
     assert len(launches) == 2
     assert not problems({**document_of(diagnosis()), "launches": launches})
     assert not problems(document_of(ladder()), "ladder")
@@ -183,8 +183,8 @@ def test_what_was_not_measured_is_null(number: float) -> None:
 
 
 def test_an_unmeasured_bandwidth_is_null_in_a_ladder() -> None:
-    rung = replace(ladder().rungs[0], useful_rate=nan)
-    assert document_of(replace(ladder(), rungs=(rung,)))["rungs"][0]["useful_rate"] is None
+    step = replace(ladder().steps[0], useful_rate=nan)
+    assert document_of(replace(ladder(), steps=(step,)))["steps"][0]["useful_rate"] is None
 
 
 def test_a_number_that_must_be_known_is_never_written_as_nan() -> None:

@@ -66,14 +66,14 @@ def ranking() -> tuple[Diagnosis, dict[int, Cells]]:
 
 def long_ladder() -> tuple[Ladder, dict[int, Cells]]:
     """More than 10 steps with long document texts, and their cells."""
-    advised, last = small_ladder().rungs
+    advised, last = small_ladder().steps
     said = "963.833 ms, Tegra (the document names no model)"
     names = ["transposeCoalesced", "transpose_parallel_per_element_tiled_padded_16x16", TEMPLATE]
-    rungs = tuple(
+    steps = tuple(
         replace(
             advised,
             kernel=name,
-            rung=place,
+            number=place,
             diagnosis=launch(name, 49.59e6, 2478.0, "launch_configuration"),
             reported=said,
             better=last.kernel,
@@ -81,17 +81,17 @@ def long_ladder() -> tuple[Ladder, dict[int, Cells]]:
         )
         for place, name in enumerate(names, start=10)
     )
-    rung_of_last = replace(last, rung=120, reported="8.3 GFLOP/s, GeForce GTX 280")
+    last_step = replace(last, number=120, reported="8.3 GFLOP/s, GeForce GTX 280")
     figures = ("49.59 ms", "1,635 GB/s", "l1_data 88%", "launch_configuration", "2,478x", "2,748x", "#120")
     document = ("963.833 ms,", "Tegra", "(the", "document", "names", "no", "model)")
     cells: dict[int, Cells] = {place: (name, (*figures, *document)) for place, name in enumerate(names, start=10)}
     cells[120] = (last.kernel, ("141.8 us", "3,786 GB/s", "dram 76%", "near-peak", "8.3 GFLOP/s,", "280"))
-    return Ladder("transpose", (*rungs, rung_of_last), (), ""), cells
+    return Ladder("transpose", (*steps, last_step), (), ""), cells
 
 
 RANKING, RANKED = ranking()
 PRIORITIES = priorities(RANKING)
-LADDER, RUNGS = long_ladder()
+LADDER, STEPS = long_ladder()
 
 
 def rows(page: str) -> dict[int, list[str]]:
@@ -146,8 +146,8 @@ def check_ranking(width: int, listed: int) -> None:
 def test_the_ladder_keeps_names_numbers_and_units(width: int) -> None:
     page = render(LADDER, width=width)
     found = rows(page)
-    assert sorted(found) == sorted(RUNGS)
-    assert {number: missing for number, cells in RUNGS.items() if (missing := missing_of(cells, found[number]))} == {}
+    assert sorted(found) == sorted(STEPS)
+    assert {number: missing for number, cells in STEPS.items() if (missing := missing_of(cells, found[number]))} == {}
     assert not too_wide(page, width)
 
 

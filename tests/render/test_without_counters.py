@@ -26,7 +26,7 @@ from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import ladder
 from tests.render.schema import problems as problems_of
 
-KERNEL = ladder().rungs[0].kernel
+KERNEL = ladder().steps[0].kernel
 PERM = Failure("NCU-PERM", "Only administrators may read this GPU's counters", "Set the option, or ask for it.", 5)
 
 
@@ -122,7 +122,7 @@ def test_the_document_has_what_the_page_rounds() -> None:
     assert found["kernels"][0]["occupancy"]["limited_by"] == ["registers", "shared memory"]
     assert found["kernels"][0]["spilled"] == {"store_bytes": 0, "load_bytes": 0}
     assert found["recorded_ladder"]["schema"] == "ncuview.ladder/2"
-    assert len(found["recorded_ladder"]["rungs"]) == len(ladder().rungs)
+    assert len(found["recorded_ladder"]["steps"]) == len(ladder().steps)
 
 
 def test_the_remedy_comes_before_all_facts() -> None:
@@ -201,10 +201,12 @@ def test_a_failure_is_shown_on_one_line() -> None:
 
 
 def test_of_the_ladder_the_kernel_and_what_it_leads_to_are_shown() -> None:
-    first, *others = ladder().rungs
+    first, *others = ladder().steps
     shown = page(sample())
     assert first.better in shown
-    unreached = [r.kernel for r in others if r.kernel not in {first.better, *(step.kernel for step in first.steps)}]
+    unreached = [
+        r.kernel for r in others if r.kernel not in {first.better, *(step.kernel for step in first.textbook_steps)}
+    ]
     assert not [name for name in unreached if f" {name} " in shown]
     assert f"ncuview ladder {ladder().family} --recorded" in shown
 

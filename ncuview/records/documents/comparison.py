@@ -186,7 +186,7 @@ class LadderStep:
 
     kernel: str
     """Its name in the catalogue."""
-    rung: int
+    number: int
     """Its number, from naive to best."""
     useful_rate: Amount | None
     """Work that the problem needs, over the time, in ``rate_unit``; null when the time is unknown."""
@@ -200,7 +200,7 @@ class LadderStep:
     """The sizes at which ``better`` was measured."""
     measured_speedup: float | None
     """How much faster ``better`` does the same work; null when there is none."""
-    steps: tuple[TextbookStep, ...]
+    textbook_steps: tuple[TextbookStep, ...]
     """What the documents do next to this kernel."""
     launch: Launch
     """The diagnosis of its launch."""
@@ -222,7 +222,7 @@ class LadderDocument:
     """Why the profile is a recorded one, or what else to know; empty when there is nothing."""
     reports: tuple[Report, ...]
     """The report files."""
-    rungs: tuple[LadderStep, ...]
+    steps: tuple[LadderStep, ...]
     """The kernels, the naive one first."""
     gate: Annotated[GateResult | None, LEFT_OUT] = None
     """What a budget and a baseline say of the launches; missing where there is neither."""

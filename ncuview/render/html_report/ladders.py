@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from math import isfinite, log
 from xml.etree import ElementTree as ET
 
-from ncuview.records.ladder import Ladder, Rung
+from ncuview.records.ladder import Ladder, LadderStep
 from ncuview.render.html_report.checks import Ids
 from ncuview.render.html_report.elements import Part, dim, element, heading, scrolled, section, table
-from ncuview.render.ladder import HTML_COLUMNS, HTML_NUMBERS, rung_cells
+from ncuview.render.ladder import HTML_COLUMNS, HTML_NUMBERS, step_cells
 from ncuview.render.words import LADDER_MEANING, provenance, textbook_notes
 
 _ROW, _LEFT, _WIDTH, _TOP, _BOTTOM = 24, 270, 760, 8, 40
@@ -36,19 +36,19 @@ def ladders_section(ladders: Sequence[Ladder], ids: Ids) -> ET.Element:
 
 
 def _title(ladder: Ladder) -> str:
-    return f"{ladder.family}: {len(ladder.rungs)} kernel{'s'[: len(ladder.rungs) != 1]} from naive to best"
+    return f"{ladder.family}: {len(ladder.steps)} kernel{'s'[: len(ladder.steps) != 1]} from naive to best"
 
 
 def _ladder(ladder: Ladder, ids: Ids) -> Iterator[Part]:
-    launches = tuple(rung.diagnosis for rung in ladder.rungs)
+    launches = tuple(step.diagnosis for step in ladder.steps)
     yield dim(provenance(ladder.reports, launches, ladder.remark))
-    advised = [rung for rung in ladder.rungs if rung.diagnosis.findings]
+    advised = [step for step in ladder.steps if step.diagnosis.findings]
     if advised:
         yield scrolled(_chart(advised, ladder.family), f"Chart of {ladder.family}")
         yield _legend()
-    numbers = {rung.kernel: rung.rung for rung in ladder.rungs}
+    numbers = {step.kernel: step.number for step in ladder.steps}
     head = [heading(name, css="number" if name in HTML_NUMBERS else "") for name in HTML_COLUMNS]
-    rows = [_row(rung, numbers, ids) for rung in ladder.rungs]
+    rows = [_row(step, numbers, ids) for step in ladder.steps]
     yield scrolled(table(head, rows, css="wide"), f"Table of {ladder.family}")
     notes = textbook_notes(ladder)
     if notes:
@@ -56,12 +56,12 @@ def _ladder(ladder: Ladder, ids: Ids) -> Iterator[Part]:
         yield element("details", summary, *(element("p", note) for note in notes))
 
 
-def _row(rung: Rung, numbers: dict[str, int], ids: Ids) -> ET.Element:
-    launch = rung.diagnosis
+def _row(step: LadderStep, numbers: dict[str, int], ids: Ids) -> ET.Element:
+    launch = step.diagnosis
     row = ids.get((launch.demangled, launch.grid, launch.block))
-    cells: dict[str, Part] = {**rung_cells(rung, numbers)}
+    cells: dict[str, Part] = {**step_cells(step, numbers)}
     if row:
-        cells["kernel"] = element("a", rung.kernel, href=f"#{row}")
+        cells["kernel"] = element("a", step.kernel, href=f"#{row}")
     return element(
         "tr",
         *(
@@ -73,10 +73,10 @@ def _row(rung: Rung, numbers: dict[str, int], ids: Ids) -> ET.Element:
     )
 
 
-def _chart(rungs: Sequence[Rung], family: str) -> ET.Element:
+def _chart(steps: Sequence[LadderStep], family: str) -> ET.Element:
     """A row per step with advice; speedup from left to right, logarithmic. The table has the same numbers."""
-    gains = [rung.diagnosis.findings[0].predicted_speedup for rung in rungs]
-    shown = [gain.best for gain in gains] + [rung.measured_speedup for rung in rungs if rung.measured_speedup]
+    gains = [step.diagnosis.findings[0].predicted_speedup for step in steps]
+    shown = [gain.best for gain in gains] + [step.measured_speedup for step in steps if step.measured_speedup]
     farthest = max([2.0, *(value for value in shown if isfinite(value))])
     most = max(farthest, min(max(gain.high for gain in gains if isfinite(gain.high)), _BEYOND * farthest)) * 1.08
     least = min([0.9, *(max(value, 0.1) for value in shown if isfinite(value))]) * 0.97
@@ -85,9 +85,9 @@ def _chart(rungs: Sequence[Rung], family: str) -> ET.Element:
         bounded = min(max(speedup, least), most)
         return _LEFT + (_WIDTH - _LEFT - 10) * log(bounded / least) / log(most / least)
 
-    height = _TOP + _ROW * len(rungs) + _BOTTOM
+    height = _TOP + _ROW * len(steps) + _BOTTOM
     parts: list[Part] = [element("title", f"{family}: predicted and measured")]
-    bottom = _TOP + _ROW * len(rungs)
+    bottom = _TOP + _ROW * len(steps)
     ticks = [tick for tick in _TICKS if least <= tick <= most]
     for tick in _spread(ticks, across):
         css = "axis" if tick == 1 else "grid"
@@ -95,12 +95,12 @@ def _chart(rungs: Sequence[Rung], family: str) -> ET.Element:
         parts.append(element("text", f"{tick:,g}x", css="tick", x=across(tick), y=bottom + 16.0, text_anchor="middle"))
     words = "speedup by the first advice, times faster"
     parts.append(element("text", words, css="label", x=(_LEFT + _WIDTH) / 2, y=bottom + 34.0, text_anchor="middle"))
-    for place, (rung, gain) in enumerate(zip(rungs, gains, strict=True)):
+    for place, (step, gain) in enumerate(zip(steps, gains, strict=True)):
         middle = _TOP + _ROW * (place + 0.5)
         parts.append(
             element(
                 "text",
-                f"{short(rung.kernel)}  #{rung.rung}",
+                f"{short(step.kernel)}  #{step.number}",
                 css="name",
                 x=_LEFT - 12.0,
                 y=middle + 4.0,
@@ -109,8 +109,8 @@ def _chart(rungs: Sequence[Rung], family: str) -> ET.Element:
         )
         parts.append(element("line", css="predicted", x1=across(gain.low), x2=across(gain.high), y1=middle, y2=middle))
         parts.append(element("circle", css="predicted", cx=across(gain.best), cy=middle, r=5.0))
-        if rung.measured_speedup:
-            parts.append(element("path", css="measured", d=_diamond(across(rung.measured_speedup), middle)))
+        if step.measured_speedup:
+            parts.append(element("path", css="measured", d=_diamond(across(step.measured_speedup), middle)))
     return element(
         "svg",
         *parts,

@@ -75,7 +75,7 @@ def test_a_ladder_names_its_kernels_gpu_and_scale() -> None:
 
 
 def test_a_ladder_without_advice_or_measurement_can_be_drawn() -> None:
-    first, last = ladder().rungs
+    first, last = ladder().steps
     drawn(plot_ladder(Ladder("finished", (last,), ())))
     axes: Any = plot_ladder(Ladder("unmeasured", (replace(first, measured_speedup=None),), ()))
     drawn(axes)
@@ -84,8 +84,8 @@ def test_a_ladder_without_advice_or_measurement_can_be_drawn() -> None:
 
 def test_a_bound_far_above_the_rest_does_not_squeeze_it() -> None:
     vague = replace(advice_finding(), predicted_speedup=Gain(1.94, 2.18, 1e6))
-    rung = replace(ladder().rungs[0], diagnosis=replace(launch_with_advice(), outcomes=(vague,)))
-    axes: Any = plot_ladder(Ladder("vague", (rung,), ()))
+    step = replace(ladder().steps[0], diagnosis=replace(launch_with_advice(), outcomes=(vague,)))
+    axes: Any = plot_ladder(Ladder("vague", (step,), ()))
     drawn(axes)
     assert 2.32 < axes.get_xlim()[1] < 10
 
@@ -130,8 +130,8 @@ def test_given_axes_are_drawn_into() -> None:
 def test_a_name_is_drawn_as_it_is(text: str) -> None:
     launch = replace(launch_with_advice(), kernel=text, device=replace(launch_with_advice().device, name=text))
     drawn(plot_units(Diagnosis((launch,), ())))
-    rung = replace(ladder().rungs[0], kernel=text, diagnosis=launch)
-    drawn(plot_ladder(Ladder(text, (rung,), ())))
+    step = replace(ladder().steps[0], kernel=text, diagnosis=launch)
+    drawn(plot_ladder(Ladder(text, (step,), ())))
 
 
 def test_a_long_name_is_not_cut_at_its_end() -> None:
@@ -145,7 +145,7 @@ def test_a_recorded_ladder_can_be_drawn() -> None:
     recorded = ncuview.ladder("bank_patterns", live=False)
     axes: Any = plot_ladder(recorded)
     drawn(axes)
-    assert len(axes.get_yticklabels()) == len(recorded.rungs)
+    assert len(axes.get_yticklabels()) == len(recorded.steps)
 
 
 @pytest.mark.parametrize(("plot", "answer"), [(plot_ladder, ladder()), (plot_units, diagnosis())])
