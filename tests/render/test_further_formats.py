@@ -10,7 +10,7 @@ from ncuview.base.errors import PluginError, UsageError
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.render.further_formats import GROUP, further_text
 from ncuview.render.outputs import destination, format_names, output_text
-from tests.test_cli import RECORDED, ncuview
+from tests.command_line import RECORDED, ncuview
 from tests.toy_package import add_rule, install
 
 TOY = """
