@@ -1,4 +1,4 @@
-"""The command line as users meet it: a process with exit code, standard output and standard error."""
+"""What commands answer, and how they refuse a wrong command line, a damaged report and missing metrics."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,76 +16,15 @@ from typing import Any
 
 import pytest
 
-from ncuview import __version__
 from ncuview.base.paths import shipped
-from ncuview.metrics.names import OF_INSTRUCTIONS
-from ncuview.metrics.quantities import QUANTITIES
 from ncuview.reader.precheck import read_report
 from ncuview.reader.scrub import scrub
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.render.document import as_json
+from tests.command_line import DIVERGENCE, RECORDED, ROOT, Ended, assert_failed, environment, ncuview
 from tests.render.schema import problems
-from tests.warm import run_warm, starts_python_differently
 
-ROOT = Path(__file__).resolve().parents[1]
-RECORDED = shipped("kernels") / "transpose" / "h200.ncu-repz"
-CALIBRATION = shipped("kernels") / "calibration" / "h200.ncu-repz"
-DIVERGENCE = shipped("kernels") / "divergence" / "h200.ncu-repz"
 RULE = shipped("rules") / "shared_memory" / "SMEM001-shared-bank-conflict.toml"
-PATIENCE_S = 240
-LEAVE = {"COLUMNS", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "FORCE_COLOR", "NO_COLOR", "PYTHONIOENCODING", "TERM"}
-MAIN = "from ncuview.cli import main; main()"
-
-
-@dataclass(frozen=True)
-class Ended:
-    """What a run left."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def document(self) -> Any:
-        return json.loads(self.out)
-
-
-def environment(more: dict[str, str], path: Path = ROOT / "no-such-folder") -> dict[str, str]:
-    """This process's, without what changes the output, and with no program on PATH but those in a folder."""
-    kept = {name: value for name, value in os.environ.items() if name not in LEAVE}
-    search = os.pathsep.join(filter(None, [more.get("PYTHONPATH", ""), str(ROOT)]))
-    return {**kept, **more, "PATH": str(path), "PYTHONPATH": search}
-
-
-def ncuview(
-    *args: str | Path, before: str = "", path: Path = ROOT / "no-such-folder", cwd: Path | None = None, **env: str
-) -> Ended:
-    """Run ncuview on a machine without GPU; ``before`` is Python that runs first, to change what it finds."""
-    variables = environment(env, path)
-    if starts_python_differently(env):
-        program = ["-c", f"{before}\n{MAIN}"] if before else ["-m", "ncuview"]
-        done = subprocess.run(
-            [sys.executable, *program, *args],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env=variables,
-            cwd=cwd,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-    else:
-        done = run_warm(list(map(str, args)), before, variables, cwd, PATIENCE_S)
-    return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
-
-
-def assert_failed(ended: Ended, code: int, *says: str) -> None:
-    """It left with this code, wrote nothing to standard output, and named the error in plain words."""
-    assert ended.code == code, ended.err
-    assert ended.out == ""
-    assert "Traceback" not in ended.err
-    assert "Warning" not in ended.err
-    for part in says:
-        assert part in ended.err
 
 
 # What the user typed
@@ -133,15 +70,17 @@ def test_a_wrong_command_line_leaves_with_2_and_says_what_is_wrong(args: list[st
     assert_failed(ncuview(*args), 2, *says)
 
 
-def test_escape_codes_of_an_argument_do_not_reach_the_terminal() -> None:
-    ended = ncuview("analyze", "\x1b]0;owned\x07\udcff")
-    assert_failed(ended, 2, "\\x1b]0;owned\\x07\\udcff")
-    assert "\x1b" not in ended.err
-
-
-def test_nor_do_those_of_an_option() -> None:
-    ended = ncuview("--\x1b[2J")
-    assert_failed(ended, 2, "No such option: --\\x1b[2J")
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["analyze", "\x1b]0;owned\x07\udcff"], "\\x1b]0;owned\\x07\\udcff"),
+        (["--\x1b[2J"], "No such option: --\\x1b[2J"),
+    ],
+    ids=["argument", "option"],
+)
+def test_escape_codes_do_not_reach_the_terminal(args: list[str], says: str) -> None:
+    ended = ncuview(*args)
+    assert_failed(ended, 2, says)
     assert "\x1b" not in ended.err
 
 
@@ -310,232 +249,6 @@ def test_a_report_without_times_says_so_instead_of_failing(tmp_path: Path) -> No
     assert "unknown" in page
 
 
-# Machines that cannot profile
-
-SMI = "<nvidia_smi_log><gpu><product_name>NVIDIA H200</product_name><uuid>GPU-0</uuid></gpu></nvidia_smi_log>"
-BARE = """
-from pathlib import Path
-import sys
-from ncuview.profiling import machine
-machine._NSIGHT_COMPUTE = machine._CUDA = Path("/no/such/folder")
-sys.modules["pycuda"] = None
-"""
-"""The machine has nothing that is not on PATH, and no PyCUDA."""
-
-
-def install(folder: Path, *programs: str) -> Path:
-    for program in programs:
-        file = folder / program
-        file.write_text(f"#!/bin/sh\necho '{SMI if program == 'nvidia-smi' else 'Version 2025.3.1'}'\n")
-        file.chmod(0o755)
-    return folder
-
-
-@pytest.mark.parametrize(
-    ("programs", "says"),
-    [
-        ((), ["NVIDIA GPU", "nvidia-smi", "recorded profiles need no GPU"]),
-        (("nvidia-smi",), ["Nsight Compute", "Install Nsight Compute"]),
-        (("nvidia-smi", "ncu"), ["nvcc", "CUDA_HOME"]),
-        (("nvidia-smi", "ncu", "nvcc"), ["PyCUDA", "pip install 'ncuview[gpu]'"]),
-    ],
-    ids=["no GPU", "no ncu", "no nvcc", "no PyCUDA"],
-)
-@pytest.mark.parametrize(
-    "command",
-    [("analyze", "transposeNaive", "--live"), ("ladder", "divergence", "--live"), ("calibrate",)],
-    ids=lambda args: args[0],
-)
-def test_live_without_what_it_needs_leaves_with_5_and_says_what_to_install(
-    tmp_path: Path, command: tuple[str, ...], programs: tuple[str, ...], says: list[str]
-) -> None:
-    path = install(tmp_path, *programs)
-    assert_failed(ncuview(*command, before=BARE, path=path, XDG_CONFIG_HOME=str(tmp_path)), 5, *says)
-
-
-def test_without_live_the_recorded_profile_says_what_is_missing(tmp_path: Path) -> None:
-    path = install(tmp_path, "nvidia-smi", "ncu", "nvcc")
-    ended = ncuview("analyze", "divergentWithinWarp", "--format", "json", before=BARE, path=path)
-    assert ended.code == 0
-    assert "PyCUDA" in ended.document["remark"]
-    assert ended.document["launches"][0]["source"] == "recorded"
-
-
-# The user's own table
-
-
-def test_a_calibration_is_printed_saved_and_used(tmp_path: Path) -> None:
-    table = tmp_path / "ncuview" / "attainable.toml"
-    before = ncuview("analyze", "transposeCoalesced", "--recorded", XDG_CONFIG_HOME=str(tmp_path))
-    ended = ncuview("calibrate", "--from", CALIBRATION, "--from", RECORDED, XDG_CONFIG_HOME=str(tmp_path))
-    assert ended.code == 0
-    assert ended.out.startswith("NVIDIA H200, measured 2026-11-21, ncu 2025.3.1\n")
-    assert re.search(r"^l1_data +0\.881 +0\.996 +1\.000 +sharedWavefronts$", ended.out, re.MULTILINE)
-    assert re.search(r"^tex .* not measured: no kernel of the catalogue saturates it$", ended.out, re.MULTILINE)
-    assert re.search(r"^launch_ns +1664 +emptyKernel$", ended.out, re.MULTILINE)
-    assert ended.err == f"{table}: written, for NVIDIA H200\n"
-    assert 'NVIDIA H200"]' in table.read_text(encoding="utf-8")
-    after = ncuview("analyze", "transposeCoalesced", "--recorded", XDG_CONFIG_HOME=str(tmp_path))
-    assert (before.code, after.code) == (0, 0)
-    assert before.out != after.out
-
-
-def test_a_calibration_can_be_written_elsewhere(tmp_path: Path) -> None:
-    table = tmp_path / "mine.toml"
-    ended = ncuview("calibrate", "--from", CALIBRATION, "--output", table, XDG_CONFIG_HOME=str(tmp_path))
-    assert ended.code == 0
-    assert list(tmp_path.iterdir()) == [table]
-
-
-def test_a_table_that_cannot_be_used_leaves_with_2_wherever_it_counts(tmp_path: Path) -> None:
-    table = tmp_path / "ncuview" / "attainable.toml"
-    table.parent.mkdir()
-    table.write_text("[GPU]\ndram = { low = 0.5, best = 7.0, high = 1.0 }\n", encoding="utf-8")
-    for command in (["analyze", "divergentWithinWarp", "--recorded"], ["calibrate", "--from", CALIBRATION]):
-        ended = ncuview(*command, XDG_CONFIG_HOME=str(tmp_path))
-        assert_failed(ended, 2, str(table), "GPU.dram.best", "ncuview calibrate")
-    assert ncuview("kernels", XDG_CONFIG_HOME=str(tmp_path)).code == 0
-
-
-def test_a_table_that_cannot_be_written_leaves_with_2() -> None:
-    ended = ncuview("calibrate", "--from", CALIBRATION, XDG_CONFIG_HOME="/dev/null")
-    assert_failed(ended, 2, "/dev/null/ncuview/attainable.toml cannot be written", "--output")
-
-
-def test_a_report_that_shows_nothing_of_what_is_attainable_leaves_with_3(tmp_path: Path) -> None:
-    table = tmp_path / "mine.toml"
-    assert_failed(ncuview("calibrate", "--from", DIVERGENCE, "--output", table), 3, "NVIDIA H200", "dramRead")
-    assert_failed(ncuview("calibrate", "--from", tmp_path / "none.ncu-rep", "--output", table), 3, "none.ncu-rep")
-    assert not table.exists()
-
-
-# Ends that are not ours to choose
-
-
-def closed_pipe() -> int:
-    reading, writing = os.pipe()
-    os.close(reading)
-    return writing
-
-
-def test_a_reader_that_has_gone_ends_the_run_silently() -> None:
-    pipe = closed_pipe()
-    done = subprocess.run(
-        [sys.executable, "-m", "ncuview", "rules"],
-        stdout=pipe,
-        stderr=subprocess.PIPE,
-        env=environment({}),
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    os.close(pipe)
-    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
-
-
-@pytest.mark.parametrize("word", ["rules", "--help"])
-def test_a_full_disk_is_no_bug_of_ours(word: str) -> None:
-    with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "ncuview", word],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            env=environment({}),
-            timeout=PATIENCE_S,
-            check=False,
-        )
-    assert done.returncode == 2
-    assert done.stderr == b"ncuview: standard output cannot be written: No space left on device\n"
-
-
-@pytest.mark.checkout  # in the folder of an installed ncuview is NVIDIA's reader, which the child then finds first
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=lambda sent: sent.name)
-def test_a_signal_ends_the_run_and_the_child_that_reads_the_report(tmp_path: Path, sent: signal.Signals) -> None:
-    ready = tmp_path / "ready"
-    # In place of NVIDIA's reader, something that never ends.
-    (tmp_path / "ncu_report.py").write_text(
-        "import os, time\n"
-        f"with open({str(ready) + '.part'!r}, 'w') as file:\n    file.write(str(os.getpid()))\n"
-        f"os.rename(file.name, {str(ready)!r})\n"
-        "time.sleep(600)\n"
-    )
-    # A shell starts background jobs, and so perhaps these tests, deaf to SIGINT.
-    hearing = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {MAIN}"
-    with subprocess.Popen(
-        [sys.executable, "-c", hearing, "analyze", DIVERGENCE],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment({"PYTHONPATH": str(tmp_path)}),
-    ) as running:
-        try:
-            wait_for(ready.exists)
-            child = int(ready.read_text())
-            running.send_signal(sent)
-            out, err = running.communicate(timeout=PATIENCE_S)
-        finally:
-            running.kill()
-    said = {signal.SIGINT: b"ncuview: interrupted\n", signal.SIGTERM: b"ncuview: terminated\n"}[sent]
-    assert (running.returncode, out, err) == (128 + sent, b"", said)
-    wait_for(lambda: not Path(f"/proc/{child}").exists())
-
-
-@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
-def test_a_signal_in_a_callback_whose_exceptions_python_drops_ends_the_run_all_the_same(sent: str) -> None:
-    code = (
-        "import signal, time, weakref, ncuview.api\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "def load_rules(*_):\n"
-        "    thing = type('Thing', (), {})()\n"
-        f"    seen = weakref.ref(thing, lambda _: signal.raise_signal(signal.{sent}))\n"
-        "    del thing\n"
-        "    time.sleep(60)\n"
-        "ncuview.api.load_rules = load_rules"
-    )
-    ended = ncuview("rules", before=code)
-    said = {"SIGINT": "interrupted", "SIGTERM": "terminated"}[sent]
-    assert (ended.code, ended.out, ended.err) == (128 + signal.Signals[sent], "", f"ncuview: {said}\n")
-
-
-def test_other_exceptions_that_python_drops_are_shown() -> None:
-    code = (
-        "import weakref, ncuview.api\n"
-        "def load_rules(*_):\n"
-        "    thing = type('Thing', (), {})()\n"
-        "    seen = weakref.ref(thing, lambda _: 1 / 0)\n"
-        "    del thing\n"
-        "    return ()\n"
-        "ncuview.api.load_rules = load_rules"
-    )
-    ended = ncuview("rules", before=code)
-    assert ended.code == 0
-    assert "ZeroDivisionError" in ended.err
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-def test_a_full_disk_elsewhere_is_not_blamed_on_standard_output() -> None:
-    broken = "import ncuview.api\ndef load_rules(*_): raise OSError(28, 'No space left on device')\n"
-    ended = ncuview("rules", before=f"{broken}ncuview.api.load_rules = load_rules")
-    assert ended.code == 70
-    assert "standard output" not in ended.err
-
-
-def test_a_bug_of_ours_leaves_with_70_and_asks_for_a_report() -> None:
-    broken = "import ncuview.api\ndef load_rules(*_): raise ZeroDivisionError('boom \\x1b[2J')\n"
-    ended = ncuview("rules", before=f"{broken}ncuview.api.load_rules = load_rules")
-    assert (ended.code, ended.out) == (70, "")
-    assert "Traceback" in ended.err
-    assert "\x1b" not in ended.err
-    *_, what, hint = ended.err.splitlines()
-    assert what.startswith("ncuview: internal error: ZeroDivisionError: ")
-    assert "boom \\x1b[2J" in what
-    assert "please report it" in hint
-
-
 # Answers
 
 
@@ -689,112 +402,6 @@ def test_a_ladder_is_a_page_too() -> None:
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith("recorded profile: NVIDIA H200")
     assert "divergentWithinWarp" in ended.out
-
-
-@pytest.mark.parametrize(
-    ("command", "version", "member"), [("kernels", 1, "transposeCoalesced"), ("rules", 2, "shared-bank-conflict")]
-)
-def test_lists_are_for_people_and_for_programs(command: str, version: int, member: str) -> None:
-    page, document = ncuview(command), ncuview(command, "--format", "json")
-    assert (page.code, page.err, document.code, document.err) == (0, "", 0, "")
-    assert member in page.out
-    assert document.document["schema"] == f"ncuview.{command}/{version}"
-    names = [entry["name"] for entry in document.document[command]]
-    assert member in names
-    assert len(page.out.splitlines()) > len(names)
-
-
-def test_the_shipped_rules_are_right() -> None:
-    ended = ncuview("rules", "check", shipped("rules"))
-    assert (ended.code, ended.err) == (0, "")
-    lines = ended.out.splitlines()
-    rules = [
-        line for line in lines if re.fullmatch(r"[A-Z]+\d{3}  [a-z0-9-]+: (shipped|draft), \d+ examples hold", line)
-    ]
-    assert len(rules) == len(list(shipped("rules").glob("*/*.toml")))
-    assert all(line.startswith("    to ship: ") for line in lines if line not in rules), "of drafts"
-
-
-def test_a_rule_is_explained_by_code_and_by_name_in_any_case() -> None:
-    pages = [ncuview("explain", rule) for rule in ("SMEM001", "shared-bank-conflict", "smem001")]
-    assert [(page.code, page.err) for page in pages] == [(0, "")] * 3
-    assert pages[0].out.startswith("SMEM001 shared-bank-conflict: shared_memory_padding\n")
-    assert len({page.out for page in pages}) == 1
-
-
-def test_a_metric_of_the_textbooks_is_defined() -> None:
-    ended = ncuview("metrics", "gld_efficiency")
-    assert (ended.code, ended.err) == (0, "")
-    assert ended.out.startswith("gld_efficiency (nvprof metric)\n")
-    assert "Computed from:" in ended.out
-
-
-def test_all_metrics_are_listed() -> None:
-    ended = ncuview("metrics")
-    assert (ended.code, ended.err) == (0, "")
-    assert len(re.findall(r"^\w+ \(", ended.out, re.MULTILINE)) > 100
-
-
-def test_a_quantity_of_rules_is_defined_and_a_short_name_too() -> None:
-    ended = ncuview("metrics", "own_waits")
-    assert (ended.code, ended.err) == (0, "")
-    assert "waits_for_loads" in ended.out
-    assert "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct" in ended.out
-    assert ncuview("metrics", "l1_load_hit_pct").out.startswith("l1_load_hit_pct: l1tex__")
-    assert_failed(ncuview("metrics", "own_wait"), 2, "own_waits")
-
-
-def test_metrics_of_instructions_and_names_that_nvprof_has_too_are_answered() -> None:
-    assert ncuview("metrics", "samples_wait").out.startswith(
-        "samples_wait: smsp__pcsamp_warps_issue_stalled_wait, of each"
-    )
-    assert_failed(ncuview("metrics", "sampels_wait"), 2, "samples_wait")
-    both = ncuview("metrics", "stall_wait").out
-    assert both.startswith("stall_wait (ncuview)\n")
-    assert "\n\nstall_wait, a quantity that rules read\n" in both
-    assert "is divided by the sum over all 19 reasons" in both
-
-
-def test_all_quantities_are_listed() -> None:
-    ended = ncuview("metrics", "--quantities")
-    assert (ended.code, ended.err) == (0, "")
-    assert all(f"{name} (" in ended.out or f"{name}:" in ended.out for name in QUANTITIES)
-    assert all(f"\n{name}: {metric}" in ended.out for name, metric in OF_INSTRUCTIONS.items())
-
-
-def test_the_version_is_printed() -> None:
-    ended = ncuview("--version")
-    assert (ended.code, ended.out, ended.err) == (0, f"ncuview {__version__}\n", "")
-
-
-HELP = [
-    [],
-    ["analyze"],
-    ["check"],
-    ["diff"],
-    ["report"],
-    ["ladder"],
-    ["calibrate"],
-    ["doctor"],
-    ["kernels"],
-    ["rules"],
-    ["rules", "check"],
-    ["explain"],
-    ["metrics"],
-    ["scrub"],
-]
-
-
-@pytest.mark.parametrize("command", HELP, ids=" ".join)
-def test_every_command_has_help(command: list[str]) -> None:
-    ended = ncuview(*command, "--help")
-    assert (ended.code, ended.err) == (0, "")
-    assert ended.out.startswith("Usage: ")
-
-
-def test_help_names_every_command() -> None:
-    listed = set(re.findall(r"^  (\w+)  ", ncuview("--help").out.partition("Commands:")[2], re.MULTILINE))
-    assert listed == {command[0] for command in HELP if command}
 
 
 PROGRAM_22 = ROOT / "validation" / "h200" / "p022.ncu-repz"

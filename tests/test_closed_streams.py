@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_cli import DIVERGENCE, PATIENCE_S, environment
-from tests.test_exit_codes import CLOSED, OPEN
+from tests.command_line import DIVERGENCE, PATIENCE_S, environment
 
 OUTPUT = "answer.json"
 CLOSINGS = [">&-", "2>&-", "<&- >&- 2>&-"]
@@ -47,10 +46,9 @@ class Said:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "report.ncu-repz").symlink_to(DIVERGENCE)
-    (tmp_path / "open.toml").write_text(
-        OPEN.replace("gst_transactions_per_request", "inst_executed").replace("1000", "1e12")
-    )
-    (tmp_path / "closed.toml").write_text(CLOSED.replace("gst_transactions_per_request", "inst_executed"))
+    for name, limit in (("open", "1e12"), ("closed", "0.5")):
+        budget = f'[[budget]]\nkernel = "*"\nmetric = "inst_executed"\nmax = {limit}\n'
+        (tmp_path / f"{name}.toml").write_text(budget, encoding="utf-8")
     return tmp_path
 
 

@@ -15,8 +15,8 @@ from ncuview.base.errors import UsageError
 from ncuview.cli.app import app
 from ncuview.pipeline import calibration
 from ncuview.pipeline.history import history
-from tests.test_cli import DIVERGENCE, assert_failed
-from tests.test_cli import ncuview as run
+from tests.command_line import DIVERGENCE, assert_failed
+from tests.command_line import ncuview as run
 
 MAY_BE_EMPTY = {"--ncu-args", "--nvcc-args"}
 """Further options of another program, of which there may be none."""

@@ -119,21 +119,19 @@ def test_a_missing_metric_changes_no_rule_that_does_not_need_it(launch: Launch) 
                 assert type(outcome) is type(before[name]), (name, metric)
 
 
-def test_what_is_skipped_names_the_metric_and_the_command_that_collects_it() -> None:
-    metric = "lts__t_sectors.max"
+@pytest.mark.parametrize(
+    ("metric", "rule"),
+    [
+        ("lts__t_sectors.max", "partition-camping"),
+        ("smsp__pcsamp_warps_issue_stalled_barrier", "barrier-stall"),  # one reason is not taken for zero
+    ],
+)
+def test_what_is_skipped_names_the_metric_and_the_command_that_collects_it(metric: str, rule: str) -> None:
     [found] = outcomes(make_profile(Launch().without(metric)))
-    skipped = found["partition-camping"]
+    skipped = found[rule]
     assert isinstance(skipped, Skipped)
     assert skipped.missing == (metric,)
     assert skipped.message.endswith(f"ncu --metrics {metric}")
-
-
-def test_one_missing_stall_reason_is_named_and_not_taken_for_zero() -> None:
-    reason = "smsp__pcsamp_warps_issue_stalled_barrier"
-    [found] = outcomes(make_profile(Launch().without(reason)))
-    skipped = found["barrier-stall"]
-    assert isinstance(skipped, Skipped)
-    assert skipped.missing == (reason,)
 
 
 def test_a_stall_reason_of_other_chips_can_be_missing() -> None:

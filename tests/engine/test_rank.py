@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -22,11 +21,6 @@ CONFLICTS = Launch(
     instructions=(load(), load(5), load(6), load(7), shared_load(line=2, ways=32), *COPY[8:10], store(line=3)),
     sources={FILE: "first line\n    int second = tile[threadIdx.x];\nthird line\nfourth\n"},
 )
-SMALL_GRID = {
-    "launch__grid_size": 64.0,
-    "launch__thread_count": 64.0 * 256,
-    "launch__waves_per_multiprocessor": 0.06,
-}
 
 
 def judged(*launches: Launch, rules: tuple[Rule, ...] = RULES) -> list[LaunchDiagnosis]:
@@ -152,27 +146,6 @@ def test_evidence_gives_value_and_metrics_of_every_number() -> None:
     assert ways.metrics == ("memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal")
     assert evidence["shared_wavefronts"].value == 33.0 * WARPS
     assert evidence["shared_wavefronts"].metrics == ("memory_l1_wavefronts_shared",)
-
-
-def decided(launch: LaunchDiagnosis) -> list[object]:
-    """All that a diagnosis decides, without source lines."""
-    return [
-        launch.bottleneck,
-        launch.units,
-        launch.verdict,
-        *(replace(o, where=()) if isinstance(o, Finding) else o for o in launch.outcomes),
-    ]
-
-
-def disguised(launch: Launch, sources: Mapping[str, str]) -> Launch:
-    files = [replace(instruction, file="x.cu") for instruction in launch.instructions]
-    return replace(launch, kernel="optimalKernel", instructions=files, sources=sources)
-
-
-@pytest.mark.parametrize("launch", [Launch(), CONFLICTS, CONFLICTS.with_metrics(SMALL_GRID)])
-@pytest.mark.parametrize("sources", [{}, {"x.cu": ""}, {"x.cu": "\n" * 9}, {"x.cu": "__shared__ float padded[33];\n"}])
-def test_names_and_source_text_do_not_change_the_diagnosis(launch: Launch, sources: dict[str, str]) -> None:
-    assert decided(only(disguised(launch, sources))) == decided(only(launch))
 
 
 def test_launches_keep_the_order_and_identity_of_the_profile() -> None:

@@ -36,6 +36,15 @@ def looped(*lines: str, filler: int = 16) -> tuple[str, ...]:
     return (*lines, *["NOP"] * filler, "@P0 BRA 0x0", EXIT)
 
 
+def recorded_facts(family: str, kernel: str) -> dict[str, CodeFact]:
+    """Rule -> what the code of a recorded kernel shows."""
+    profile = recorded_profile(family)
+    launch = profile.launches.index[profile.launches["kernel"] == kernel][0]
+    rows = executed_by_launch(profile)[launch]
+    places = list(zip(rows.files, rows.lines.tolist(), strict=True))
+    return {fact.rule.text.name: fact for fact in code_facts(rows.code, places, load_rules())}
+
+
 @pytest.mark.parametrize(
     ("family", "kernel", "rule", "says"),
     [
@@ -81,14 +90,7 @@ def looped(*lines: str, filler: int = 16) -> tuple[str, ...]:
     ],
 )
 def test_the_textbooks_bad_examples_show_their_rules_subject(family: str, kernel: str, rule: str, says: str) -> None:
-    profile = recorded_profile(family)
-    launch = profile.launches.index[profile.launches["kernel"] == kernel][0]
-    rows = executed_by_launch(profile)[launch]
-    found = {
-        fact.rule.text.name: fact
-        for fact in code_facts(rows.code, list(zip(rows.files, rows.lines.tolist(), strict=True)), load_rules())
-    }
-    assert says in found[rule].says
+    assert says in recorded_facts(family, kernel)[rule].says
 
 
 @pytest.mark.parametrize(
@@ -112,11 +114,7 @@ def test_the_textbooks_bad_examples_show_their_rules_subject(family: str, kernel
     ],
 )
 def test_the_fixed_examples_do_not_show_it(family: str, kernel: str, rule: str) -> None:
-    profile = recorded_profile(family)
-    launch = profile.launches.index[profile.launches["kernel"] == kernel][0]
-    rows = executed_by_launch(profile)[launch]
-    places = list(zip(rows.files, rows.lines.tolist(), strict=True))
-    assert rule not in {fact.rule.text.name for fact in code_facts(rows.code, places, load_rules())}
+    assert rule not in recorded_facts(family, kernel)
 
 
 def test_every_subject_is_one_of_a_rule() -> None:

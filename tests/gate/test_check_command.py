@@ -20,7 +20,7 @@ from ncuview.base.paths import shipped
 from ncuview.cli import main as run_ncuview
 from ncuview.pipeline import examine
 from ncuview.reader.scrub import scrub
-from tests.test_cli import BARE, Ended, assert_failed, install, ncuview
+from tests.command_line import BARE, Ended, assert_failed, install, ncuview
 
 VERSION_1 = Path(__file__).parent / "version_1" / "baseline.json"
 REPORT = shipped("kernels") / "divergence" / "h200.ncu-repz"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from ncuview.gate.verdict import close_without_result, exit_code, most_serious, nothing_checked, on_missing
+from ncuview.gate.verdict import close_without_result, exit_code, nothing_checked, on_missing
 from ncuview.records.gate import Check, CheckResult, Gate, Level
+from ncuview.records.profile import NOWHERE
 
 
 def gate(*results: tuple[CheckResult, Level], fail_on: Level = "error") -> Gate:
@@ -38,18 +41,6 @@ def test_warnings_close_it_with_fail_on_warn() -> None:
     assert exit_code(gate(("failed", "off"), fail_on="warn")) == 0
 
 
-def test_the_order_of_exit_codes() -> None:
-    assert [most_serious(codes) for codes in ([1, 4], [4, 3], [3, 6], [6, 5], [5, 2], [0, 1], [])] == [
-        4,
-        3,
-        6,
-        5,
-        2,
-        1,
-        0,
-    ]
-
-
 @pytest.mark.parametrize(
     ("results", "code"),
     [
@@ -76,12 +67,35 @@ def test_it_says_so_once() -> None:
     assert said.message == "no check came to a result, so that nothing was checked"
 
 
-def test_missing_values_are_ignored_where_others_are_present() -> None:
-    missing: tuple[CheckResult, Level] = ("not judged", "error")
-    there: tuple[CheckResult, Level] = ("passed", "error")
-    assert exit_code(on_missing(gate(missing, there), "skip")) == 0
-    assert exit_code(on_missing(gate(missing), "skip")) == 3
-    assert exit_code(on_missing(gate(missing), "fail")) == 1
+@pytest.mark.parametrize(
+    ("results", "codes"),
+    [
+        ([("not judged", "error"), ("passed", "error")], (3, 1, 0)),
+        ([("not judged", "error")], (3, 1, 3)),
+        ([("not judged", "warn"), ("passed", "error")], (0, 0, 0)),
+        ([("not judged", "error"), ("failed", "error")], (3, 1, 1)),
+        ([("not judged", "error"), ("inconclusive", "error")], (3, 4, 4)),
+        ([("passed", "error")], (0, 0, 0)),
+    ],
+)
+def test_missing_values_fail_or_are_ignored_by_on_missing(
+    results: list[tuple[CheckResult, Level]], codes: tuple[int, int, int]
+) -> None:
+    made = gate(*results)
+    assert (exit_code(made), exit_code(on_missing(made, "fail")), exit_code(on_missing(made, "skip"))) == codes
+
+
+def test_a_check_without_a_launch_is_never_ignored() -> None:
+    made = gate(("not judged", "error"), ("passed", "error"))
+    renamed, passed = made.checks
+    made = replace(made, checks=(replace(renamed, grid=NOWHERE), passed))
+    assert exit_code(on_missing(made, "skip")) == 3
+
+
+def test_even_where_warnings_count_what_is_missing_can_be_passed_over() -> None:
+    made = gate(("not judged", "warn"), ("passed", "error"), fail_on="warn")
+    assert (exit_code(made), exit_code(on_missing(made, "skip"))) == (3, 0)
+    assert on_missing(made, "skip").checks[0].result == "not judged", "it is still shown"
 
 
 @pytest.mark.parametrize(

@@ -109,17 +109,6 @@ def test_every_option_is_tried() -> None:
         ({"app_replay_mode": AppReplayMode.STRICT, "replay_mode": ReplayMode.RANGE}, "--app-replay-mode"),
         ({"import_source": False, "source_folders": (HERE,)}, "--source-folders"),
         ({"source_folders": (HERE, HERE / "none")}, "none is no folder"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(UsageError, match=said) as refusal:
-        NcuOptions(**given)
-    assert refusal.value.hint
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
         ({"cache_control": "sometimes"}, "cache_control is 'sometimes'"),
         ({"cache_control": None}, "cache_control is None"),
         ({"launch_skip": "3"}, "launch_skip is '3', no int"),
@@ -132,7 +121,7 @@ def test_what_does_not_go_together_is_refused(given: dict[str, Any], said: str) 
         ({"source_folders": [1]}, "source_folders is 1, no Path"),
     ],
 )
-def test_a_value_of_another_type_is_refused_by_name(given: dict[str, Any], said: str) -> None:
+def test_what_does_not_go_together_or_has_another_type_is_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said) as refusal:
         NcuOptions(**given)
     assert refusal.value.hint

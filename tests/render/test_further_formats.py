@@ -9,7 +9,7 @@ import pytest
 from ncuview.base.errors import PluginError, UsageError
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.render.outputs import GROUP, destination, format_names, further_text, output_text
-from tests.test_cli import RECORDED, ncuview
+from tests.command_line import RECORDED, ncuview
 from tests.toy_package import add_rule, install
 
 TOY = """

@@ -12,7 +12,7 @@ import pytest
 
 from ncuview.doctor import LIMIT_S
 from ncuview.doctor.commands import LIMIT_S as OF_A_PROGRAM
-from tests.test_cli import BARE, ROOT, ncuview
+from tests.command_line import BARE, ROOT, ncuview
 
 
 def faked(*statuses: str, live: str = 'fail("refused", fix="Ask.")') -> str:

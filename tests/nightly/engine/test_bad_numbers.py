@@ -40,6 +40,7 @@ from tests.bad_numbers import (
 )
 from tests.bad_numbers import with_numbers as with_
 from tests.builders import STALL, USE, Launch, load, make_profile, shared_load
+from tests.engine.test_missing import check_gone, families_and_losses
 from tests.profiles import recorded_profile
 
 RULES = load_rules()
@@ -93,27 +94,19 @@ def without_reasons(outcomes: tuple[Outcome, ...]) -> dict[str, Any]:
 
 
 @cache
-def poisoned(family: str, count: int) -> tuple[list[Spot], Diagnosis]:
-    """A launch once for each metric and each number: unknown first, then so many that cannot be, others in turn."""
+def poisoned(family: str) -> tuple[list[Spot], Diagnosis]:
+    """A launch once for each metric and each number: unknown first, then all that cannot be."""
     profile = recorded_profile(family)
     metrics = [metric for metric in metric_names(profile) if metric in judged_by()]
-    spots = [
-        Spot(0, metric, value)
-        for turn, metric in enumerate(metrics)
-        for value in (UNKNOWN, *(2 * WRONG)[turn % len(WRONG) :][:count])
-    ]
+    spots = [Spot(0, metric, value) for metric in metrics for value in (UNKNOWN, *WRONG)]
     spots = [replace(spot, launch=number) for number, spot in enumerate(spots)]
     return spots, of(with_(copies(profile, [LAUNCHES[family]] * len(spots)), spots))
 
 
 @pytest.mark.parametrize("family", LAUNCHES)
 def test_what_cannot_be_is_as_unknown_as_what_is_missing(family: str) -> None:
-    check_unknown(family, 1)
-
-
-def check_unknown(family: str, count: int) -> None:
-    spots, found = poisoned(family, count)
-    for first in range(0, len(spots), every := count + 1):
+    spots, found = poisoned(family)
+    for first in range(0, len(spots), every := len(WRONG) + 1):
         unknown, *wrong = found.launches[first : first + every]
         expected = without_reasons(unknown.outcomes)
         for spot, each in zip(spots[first + 1 :], wrong, strict=False):
@@ -129,13 +122,9 @@ def check_unknown(family: str, count: int) -> None:
 
 @pytest.mark.parametrize("family", LAUNCHES)
 def test_no_rule_finds_anything_by_a_number_that_cannot_be(family: str) -> None:
-    check_no_finding(family, 1)
-
-
-def check_no_finding(family: str, count: int) -> None:
     profile = recorded_profile(family)
     before = without_reasons(of(copies(profile, [LAUNCHES[family]])).launches[0].outcomes)
-    spots, found = poisoned(family, count)
+    spots, found = poisoned(family)
     for spot, each in zip(spots, found.launches, strict=True):
         assert_sound(each)
         for code, outcome in without_reasons(each.outcomes).items():
@@ -149,7 +138,7 @@ def check_no_finding(family: str, count: int) -> None:
 
 @pytest.mark.parametrize("family", LAUNCHES)
 def test_the_reason_is_what_the_report_says(family: str) -> None:
-    spots, found = poisoned(family, 1)
+    spots, found = poisoned(family)
     named = 0
     for spot, each in zip(spots, found.launches, strict=True):
         for outcome in each.outcomes:
@@ -189,17 +178,23 @@ def several() -> st.SearchStrategy[tuple[str, list[Spot]]]:
     return st.sampled_from(sorted(LAUNCHES)).flatmap(spots)
 
 
-@settings(
-    max_examples=8,
+MORE = settings(
+    max_examples=60,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # to shrink takes minutes
     suppress_health_check=[HealthCheck.too_slow],
 )
+
+
+@MORE
+@given(families_and_losses())
+def test_no_rule_says_anything_new_when_metrics_are_gone(case: tuple[str, frozenset[str]]) -> None:
+    check_gone(*case)
+
+
+@MORE
 @given(several())
 def test_whatever_numbers_a_report_holds_every_form_is_written_and_sound(case: tuple[str, list[Spot]]) -> None:
-    check_written(*case)
-
-
-def check_written(family: str, spots: list[Spot]) -> None:
+    family, spots = case
     profile = with_(first_four(family), spots)
     found = of(profile)
     for launch in found.launches:

@@ -30,8 +30,8 @@ from ncuview.metrics.repeatability import DURATION, MetricClass, best_class
 from ncuview.metrics.textbook import definitions
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Broken, Diagnosis, Finding, Gain, LaunchDiagnosis, Skipped
-from ncuview.records.gate import Check, CheckResult, Gate, Level
-from ncuview.records.profile import NOWHERE, Failure, Profile
+from ncuview.records.gate import Check
+from ncuview.records.profile import Failure, Profile
 from ncuview.render.outputs import FORMATS, output_text
 from tests.bad_numbers import LAUNCHES, TIME, UNKNOWN, Spot, copies, metric_names, with_numbers
 from tests.gate.made import diagnosis, launch, profile
@@ -316,41 +316,3 @@ def test_a_table_of_spreads_holds_numbers(tmp_path: Path, number: str) -> None:
     path.write_text(f'{{"schema": "ncuview.spread/1", "gpus": {{"GPU": {{"copy": {kernel}}}}}}}', encoding="utf-8")
     with pytest.raises(TableError, match="inst_executed"):
         read_spreads(path)
-
-
-# --on-missing
-
-
-def gate(*results: tuple[CheckResult, Level, bool]) -> Gate:
-    checks = (
-        Check(
-            "k()", (8, 1, 1) if there else NOWHERE, (32, 1, 1), "m", "at most 1", result, level, None, None, "", "", "b"
-        )
-        for result, level, there in results
-    )
-    return Gate(tuple(checks), "error")
-
-
-@pytest.mark.parametrize(
-    ("results", "codes"),
-    [
-        ([("not judged", "error", True), ("passed", "error", True)], (3, 1, 0)),
-        ([("not judged", "error", True)], (3, 1, 3)),
-        ([("not judged", "warn", True), ("passed", "error", True)], (0, 0, 0)),
-        ([("not judged", "error", False)], (3, 1, 3)),
-        ([("not judged", "error", True), ("failed", "error", True)], (3, 1, 1)),
-        ([("not judged", "error", True), ("inconclusive", "error", True)], (3, 4, 4)),
-        ([("passed", "error", True)], (0, 0, 0)),
-    ],
-)
-def test_missing_values_fail_or_are_ignored_by_on_missing(
-    results: list[tuple[CheckResult, Level, bool]], codes: tuple[int, int, int]
-) -> None:
-    made = gate(*results)
-    assert (exit_code(made), exit_code(on_missing(made, "fail")), exit_code(on_missing(made, "skip"))) == codes
-
-
-def test_even_where_warnings_count_what_is_missing_can_be_passed_over() -> None:
-    made = replace(gate(("not judged", "warn", True), ("passed", "error", True)), fail_on="warn")
-    assert (exit_code(made), exit_code(on_missing(made, "skip"))) == (3, 0)
-    assert on_missing(made, "skip").checks[0].result == "not judged", "it is still shown"

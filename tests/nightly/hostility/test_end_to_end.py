@@ -13,9 +13,9 @@ from ncuview.reader import wire
 from ncuview.reader.precheck import read_report
 from ncuview.reader.wire import Block, encode_field, encode_item, encode_report
 from ncuview.render.outputs import FORMATS
+from tests.command_line import ncuview
 from tests.hostile import PAYLOADS
 from tests.hostility.judges import JUDGES, check_log, check_text
-from tests.test_cli import ncuview
 
 RECORDED = shipped("kernels") / "bank_patterns" / "h200.ncu-repz"
 NAMES = {6, 7}

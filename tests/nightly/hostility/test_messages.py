@@ -109,22 +109,17 @@ def _no_figure_stays() -> Iterator[None]:
 
 
 PLOTTED = ["function name", "device name", "unit's name", "rule's optimization"]
-"""Places that plots show; each is tested with another part of the texts, in tests/nightly with all."""
+"""Places that plots show."""
 
 
 @pytest.mark.filterwarnings("ignore:Glyph", "ignore:constrained_layout")
 @pytest.mark.usefixtures("_no_figure_stays")
 @pytest.mark.parametrize("place", PLOTTED)
 def test_plots_are_sound_pictures_without_markup_of_others(place: str) -> None:
-    texts = list(PAYLOADS.values())
-    check_plots(place, texts[PLOTTED.index(place) :: len(PLOTTED)])
-
-
-def check_plots(place: str, texts: list[str]) -> None:
     plots = pytest.importorskip("matplotlib", reason="needs matplotlib, the extra ncuview[plot]")
     plots.use("Agg")
     usual = {etree.QName(node).localname for node in picture("function name", ["kernel"]).iter() if is_element(node)}
-    shorter = [text[:200] for text in texts]
+    shorter = [text[:200] for text in PAYLOADS.values()]
     for at in range(0, len(shorter), 46):
         for node in picture(place, shorter[at : at + 46]).iter():
             assert not is_element(node) or etree.QName(node).localname in usual

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from ncuview.base.log import MASK, masked, masked_words
 from ncuview.reader.precheck import read_report
 from ncuview.render.outputs import FORMATS
+from tests.command_line import RECORDED, Ended
 from tests.profiling.played import AS_NCU, BEGUN, CONNECTED, DONE, play
 from tests.profiling.test_machine import Machine, gpu
-from tests.test_cli import RECORDED, Ended
 
 ARGUMENT, VARIABLE, FOLDER, HOME = "CANARYarg1", "CANARYenv2", "CANARYcwd3", "CANARYhome4"
 CANARIES = (ARGUMENT, VARIABLE, FOLDER, HOME)

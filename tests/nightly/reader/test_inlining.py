@@ -28,7 +28,7 @@ def code(profile: Profile, launch: int, file: str, line: int) -> str:
     return Sources(profile).text(report, file).split("\n")[line - 1]
 
 
-@together("report", REPORTS)
+@pytest.mark.parametrize("report", [*RECORDED, *LABELLED], ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_recorded_module_agrees_with_ncu_on_every_instruction(report: Path) -> None:
     profile = with_call_sites(profile_of(report))
     assert sorted(profile.call_sites) == list(profile.launches.index)
