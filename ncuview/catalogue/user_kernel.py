@@ -74,7 +74,7 @@ def user_launch(path: Path, words: LaunchOptions) -> Launch:
         raise KernelFileError(f"{path.name}: {text.name!r} is no name of a kernel", hint="As C++ has it: saxpy<float>.")
     if text.oracle is not None and text.oracle not in ORACLES:
         raise KernelFileError(
-            f"{path.name}: oracle: none is named {text.oracle!r}",
+            f"{path.name}: oracle: there is no {text.oracle!r}",
             hint="Leave it out; results are then not checked.",
         )
     root = Path.cwd() if path.is_relative_to(Path.cwd()) else path.parent

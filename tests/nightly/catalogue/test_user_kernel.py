@@ -113,7 +113,7 @@ def test_a_kernel_of_the_command_line_replaces_the_launch_of_the_file(source: Pa
 def test_a_copy_of_a_catalogue_kernel_may_have_any_name_and_family(tmp_path: Path) -> None:
     text = find_kernel("transposeCoalesced").path.read_text(encoding="utf-8")
     copy = tmp_path / "mine.cu"
-    copy.write_text(text.replace('family = "transpose"', 'family = "nobody\'s"'), encoding="utf-8")
+    copy.write_text(text.replace('family = "transpose"', 'family = "another"'), encoding="utf-8")
     launch = user_launch(copy, LaunchOptions())
     assert (launch.kernel.text.oracle, not_checked(launch)) == ("transpose_CPU", "")
     assert launch.useful_bytes == launch_of(find_kernel("transposeCoalesced")).useful_bytes
@@ -195,7 +195,7 @@ def test_a_size_that_the_file_does_not_have(source: Path) -> None:
         ('name = "saxpy"\n', "", "name: Field required"),
         ('[launch]\ngrid = ["n / 256"]\nblock = ["256"]\n', "", "launch: Field required"),
         ("[sizes]", "hurry = 1\n[sizes]", "hurry: "),
-        ('name = "saxpy"', 'name = "saxpy"\noracle = "nobody"', "oracle: none is named 'nobody'"),
+        ('name = "saxpy"', 'name = "saxpy"\noracle = "missing"', "oracle: there is no 'missing'"),
         ("[sizes]\n", "[sizes\n", ""),
     ],
 )
