@@ -149,7 +149,7 @@ def test_a_constant_is_named(source: Path) -> None:
         ({"block": "m"}, KernelFileError, "unknown name 'm'"),
         ({"shared": "n / 3"}, KernelFileError, "launch.shared"),
         ({"args": ("in half[n]",)}, KernelFileError, r"args\.1: 'in half\[n\]' is no kind of argument"),
-        ({"args": ("constant float32[n]",)}, UsageError, "which __constant__ symbol"),
+        ({"args": ("constant float32[n]",)}, UsageError, "the __constant__ symbol"),
         ({"sizes": ("n",)}, UsageError, "is no size"),
         ({"sizes": ("n=2.5",)}, UsageError, "is no size"),
         ({"sizes": ("n=1", "n=2")}, UsageError, "given twice"),
