@@ -141,8 +141,8 @@ def test_a_constant_is_named(source: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "error", "said"),
     [
-        ({"grid": ""}, UsageError, "--grid is not given"),
-        ({"block": ""}, UsageError, "--block is not given"),
+        ({"grid": ""}, UsageError, "--kernel needs --grid"),
+        ({"block": ""}, UsageError, "--kernel needs --block"),
         ({"grid": "1,2,3,4"}, UsageError, "no x, y and z"),
         ({"grid": "1,,2"}, UsageError, "no x, y and z"),
         ({"grid": "n / 0"}, KernelFileError, "launch.grid"),
