@@ -162,7 +162,7 @@ class Attained:
 
 @dataclass(frozen=True)
 class Figure:
-    """Another property of a GPU that predictions need; its name says the unit."""
+    """Another figure of a GPU that predictions need; its name contains the unit."""
 
     value: float
     kernel: str
