@@ -85,7 +85,7 @@ def _scroll_to(tab: Page, section: str) -> None:
     """The section's title comes right below the bar of the page."""
     place = "document.getElementById(section + '-title').getBoundingClientRect().top"
     bar = "document.querySelector('.top').getBoundingClientRect().height"
-    tab.evaluate(f"(section) => window.scrollBy(0, {place} - {bar} - 16)", section)
+    tab.evaluate(f"(section) => window.scrollBy(0, Math.round({place} - {bar} - 16))", section)
 
 
 def _reduce_colours(picture: Path) -> None:
