@@ -4,7 +4,7 @@
 
 Needs a GPU, ncu and nvcc; takes about two minutes. Each set is collected on one small launch, and ncu says how many
 passes it made. The sets are the metrics that every rule and textbook metric needs, by collector; the hardware counters
-of each unit alone; those of the first look; and all hardware counters without one, which tells which of them costs a
+of each unit alone; those of the first look; and all hardware counters without one, which shows which of them costs a
 pass. A set without one counter is written only where it took fewer passes.
 """
 

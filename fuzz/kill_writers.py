@@ -75,7 +75,7 @@ class Trial:
 
     Attributes:
         partial: Whether part of the new file lay beside it after the kill.
-        left: Whether the folder held anything else after the next write than it does where nobody was killed.
+        left: Whether the folder held anything else after the next write than it does without a kill.
     """
 
     found: Found
@@ -213,5 +213,5 @@ def _row(name: str, counts: Counter[str]) -> None:
 
 
 if __name__ == "__main__":
-    told = [int(word) for word in sys.argv[1:]]
-    main(*told, *(KILLS, SEED)[len(told) :])
+    given = [int(word) for word in sys.argv[1:]]
+    main(*given, *(KILLS, SEED)[len(given) :])

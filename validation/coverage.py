@@ -1,4 +1,4 @@
-"""Write validation/coverage.md: which rule says what of which kernel of the catalogue, from the recorded profiles.
+"""Write validation/coverage.md: the outcome of each rule on each kernel of the catalogue, from the recorded profiles.
 
 python -m validation.coverage validation/coverage.md
 """
@@ -15,8 +15,9 @@ from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotAppli
 _HEAD = """# Rules and kernels
 
 Made by `python -m validation.coverage validation/coverage.md` from the recorded profiles. A number is the predicted
-gain of a finding. In brackets it is no advice: another unit is the bottleneck, or the gain is below 1.10. `.`:
-passed. Empty: the rule has no subject there. `?`: it could not be judged. `!`: it broke.
+speedup of a finding; in brackets where the finding is not advised, because another unit is the bottleneck or the
+speedup is below 1.10. `.`: passed. Empty: the rule does not apply to the kernel. `?`: skipped, because metrics are
+missing. `!`: the rule failed.
 """
 
 

@@ -4,7 +4,7 @@
     ncu --import REPORT --page raw --csv > raw.csv
     python -m validation.details_labels details.csv raw.csv
 
-A label is confirmed where its value is that of the metric, as far as the page's two decimals tell.
+A label is confirmed where its value is that of the metric, as far as the page's two decimals show.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def _row(export: Mapping[str, str], folder: Path, rules: Mapping[str, Rule]) -> 
 
 
 def _unfounded(profile: Profile, launches: Sequence[LaunchDiagnosis], rules: Mapping[str, Rule]) -> Iterator[Finding]:
-    """Findings of which the file lacks what they rest on, whatever the rule engine thought of it."""
+    """Findings that rest on metrics which are missing in the file, whatever the rule engine decided."""
     for place, launch in enumerate(launches):
         known = profile.metrics.iloc[place].dropna().index
         for finding in (outcome for outcome in launch.outcomes if isinstance(outcome, Finding)):

@@ -170,8 +170,8 @@ def summary(rule: Rule, all_of: Launches) -> str:
     """One line: what a rule finds and advises, and a hash of its findings and of its predictions to two digits."""
     now = judged(rule, all_of)
     findings = hashlib.sha256(now.finding.tobytes()).hexdigest()[:6]
-    told = " ".join(f"{each:.2g}" for each in now.predicted[now.finding])
-    predictions = hashlib.sha256(told.encode()).hexdigest()[:6]
+    rounded = " ".join(f"{each:.2g}" for each in now.predicted[now.finding])
+    predictions = hashlib.sha256(rounded.encode()).hexdigest()[:6]
     return f"{rule.text.code} {_said(rule, now, all_of)}; findings {findings}, predictions {predictions}"
 
 
@@ -182,10 +182,10 @@ def _scan(name: str, value: float, changed: Any, rule: Rule, now: Judged, all_of
         both = now.finding & other.finding
         moved = int((np.abs(np.log(other.predicted[both] / now.predicted[both])) > 0.02).sum())
         changes = _more(rule, now, other, all_of)
-        told = f"      x{factor:<4} = {value * factor:<8.4g} {changes}"
+        line = f"      x{factor:<4} = {value * factor:<8.4g} {changes}"
         if changes != _SAME or moved:
-            told += f"; {moved} predictions differ; {_factor(rule, other, all_of)}"
-        print(told)
+            line += f"; {moved} predictions differ; {_factor(rule, other, all_of)}"
+        print(line)
 
 
 def _said(rule: Rule, found: Judged, all_of: Launches) -> str:

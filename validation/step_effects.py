@@ -2,8 +2,9 @@
 
     python -m validation.step_effects validation/h200 validation/step-effects.md
 
-A rule says what its change leaves of each unit's demand and of the latency. Here is what other authors' changes left:
-a unit's share of peak times the duration, after the step through before. Rules whose numbers rest on this say so.
+A rule predicts what its change leaves of each unit's demand and of the latency. The page shows what other authors'
+changes left of them: a unit's share of peak times the duration, after the step divided by before. Rules whose numbers
+rest on this say so.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BUSY = 0.10
-"""A unit that is used less than this before the step tells nothing."""
+"""Units that are used less than this before the step are left out."""
 FEWEST = 5
 """Steps from which on a rule, or a unit, has a row."""
 LATENCY = "latency"
@@ -44,10 +45,10 @@ _HEAD = """# What steps did to the units
 
 Made by `python -m validation.step_effects validation/h200 validation/step-effects.md` from the labelled programs'
 steps that brought 1.10x or more and that a rule advised, on an NVIDIA H200. *Left* is a unit's use times the duration
-after the step, through the same before it: quartiles over the steps, for units that were used to a tenth or more.
-*The rule* is the median of what the rule's gain takes for granted on the same launches. A step often does more than
-the advice says, and less than a cure, so that a rule is not to be fitted to each row; rules that rest on a row say
-so.
+after the step, divided by the same before it: quartiles over the steps, for units that were used to a tenth or more.
+*The rule* is the median of what the rule's effects predict for it on the same launches. A step often changes more than
+the advice says, or removes only a part of the problem, so a rule is not fitted to each row. A rule that rests on a
+row says so.
 """
 
 

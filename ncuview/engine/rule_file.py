@@ -276,7 +276,7 @@ def load_rule(path: Path) -> Rule:
         raise RuleFileError(f"{path}: {error}", hint="A rule file is TOML in UTF-8.") from error
     if content.get("schema") == 1:
         hint = "docs/how-to/write-a-rule.md shows schema 2: no aliases, conditions as a list, effects by name."
-        raise RuleFileError(f"{path}: schema: 1 is the rule file of ncuview 0.1, and 2 is read", hint=hint)
+        raise RuleFileError(f"{path}: schema 1 is that of ncuview 0.1; this version reads schema 2", hint=hint)
     try:
         text = RuleFile.model_validate(content)
     except ValidationError as error:
