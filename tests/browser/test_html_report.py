@@ -167,11 +167,11 @@ def test_filters_narrow_together(shown: Shown) -> None:
     tab = shown(sample_page())
     tab.get_by_label("Verdict").select_option("near-peak")
     assert names_shown(tab) == ["transposeNoBankConflicts"]
-    tab.get_by_label("Wall").select_option("l1_data")
+    tab.get_by_label("Bottleneck").select_option("l1_data")
     assert names_shown(tab) == []
     tab.get_by_label("Verdict").select_option("")
     assert names_shown(tab) == ["transposeCoalesced"]
-    tab.get_by_label("Wall").select_option("")
+    tab.get_by_label("Bottleneck").select_option("")
     tab.get_by_role("search").get_by_label("Gate").select_option("failed")
     assert names_shown(tab) == ["transposeCoalesced", "transposeNoBankConflicts"]
 

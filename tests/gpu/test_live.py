@@ -52,7 +52,7 @@ def test_every_step_of_the_ladder_is_predicted_within_a_quarter() -> None:
 def test_a_calibration_measures_all_that_the_catalogue_can_show() -> None:
     found = calibrate()
     assert {share.assumed for share in found.shares.values()} == {"", "no kernel of the catalogue saturates it"}
-    unseen = "no kernel of the catalogue shows it alone"
+    unseen = "no kernel of the catalogue measures it alone"
     assert {name for name, figure in found.figures.items() if figure.assumed == unseen} == {
         "bytes_in_flight",
         "float_atomic_use",
