@@ -17,6 +17,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+import typer
+
 from ncuview.api import load_rules
 from ncuview.engine.plan import first_look_metrics, metrics_for
 from ncuview.profiling.machine import find_ncu, find_nvcc, ncu_version
@@ -59,7 +61,7 @@ class Counter:
         return f"{device}, ncu {ncu_version(self._ncu)}"
 
 
-def main(target: str) -> None:
+def main(target: Path) -> None:
     """Measure, print and write."""
     plan = metrics_for(load_rules())
     hardware = [metric for metric in plan if collector_of(metric) == "hardware"]
@@ -81,7 +83,7 @@ def main(target: str) -> None:
                 measured[f"without {counted}"] = (rest, passes)
         where = counter.where()
     entries = [_entry(metrics, passes, where) for metrics, passes in measured.values()]
-    Path(target).write_text("\n".join([_HEAD, *entries]), encoding="utf-8")
+    target.write_text("\n".join([_HEAD, *entries]), encoding="utf-8")
     print(f"{target}: {len(entries)} sets")
 
 
@@ -105,4 +107,4 @@ def _entry(metrics: Sequence[str], passes: int, where: str) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    typer.run(main)

@@ -5,8 +5,9 @@ python -m validation.coverage validation/coverage.md
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+
+import typer
 
 from ncuview.api import ladder, load_rules
 from ncuview.catalogue.kernels import all_kernels
@@ -21,7 +22,7 @@ missing. `!`: the rule failed.
 """
 
 
-def main(target: str) -> None:
+def main(target: Path) -> None:
     """Write the document: a table per family, and below them the kernels that each rule advises."""
     families = sorted({kernel.text.family for kernel in all_kernels()})
     steps = {family: ladder(family, live=False).steps for family in families}
@@ -29,7 +30,7 @@ def main(target: str) -> None:
     tables = [_table(family, of_family) for family, of_family in launches.items()]
     everything = {kernel: launch for of_family in launches.values() for kernel, launch in of_family.items()}
     parts = [_HEAD, *tables, _by_rule(everything)]
-    Path(target).write_text("\n".join(parts), encoding="utf-8")
+    target.write_text("\n".join(parts), encoding="utf-8")
 
 
 def _table(family: str, launches: dict[str, LaunchDiagnosis]) -> str:
@@ -78,4 +79,4 @@ def _by_rule(launches: dict[str, LaunchDiagnosis]) -> str:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    typer.run(main)

@@ -10,7 +10,6 @@ rest on this say so.
 from __future__ import annotations
 
 import statistics
-import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import typer
 
 from ncuview.api import load_rules
 from ncuview.engine.evaluate import judge
@@ -62,10 +62,10 @@ class Effect:
     said: float
 
 
-def main(reports: str, target: str) -> None:
+def main(reports: Path, target: Path) -> None:
     """Write the document."""
     rules = {rule.text.code: rule for rule in load_rules()}
-    found = [effect for report in sorted(Path(reports).glob("p*.ncu-repz")) for effect in _effects(report, rules)]
+    found = [effect for report in sorted(reports.glob("p*.ncu-repz")) for effect in _effects(report, rules)]
     by_rule: dict[str, list[Effect]] = defaultdict(list)
     for effect in found:
         by_rule[effect.rule].append(effect)
@@ -75,7 +75,7 @@ def main(reports: str, target: str) -> None:
         for code in sorted(by_rule, key=lambda code: (-steps[code], code))
         if steps[code] >= FEWEST
     ]
-    Path(target).write_text("\n".join([_HEAD, *parts]), encoding="utf-8")
+    target.write_text("\n".join([_HEAD, *parts]), encoding="utf-8")
 
 
 def _effects(report: Path, rules: Mapping[str, Rule]) -> Iterator[Effect]:
@@ -134,4 +134,4 @@ def _table(rule: Rule, effects: Sequence[Effect], steps: int) -> str:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    typer.run(main)

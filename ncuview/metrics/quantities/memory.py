@@ -348,6 +348,12 @@ def sectors_per_load(load_sectors: Column, load_requests: Column) -> Column:
     return load_sectors / load_requests
 
 
+@quantity("wavefront/inst")
+def shared_wavefronts_per_load(shared_wavefronts: Column, load_requests: Column) -> Column:
+    """Wavefronts of shared memory per global load."""
+    return shared_wavefronts / load_requests
+
+
 @quantity("share")
 def excess_load_share(load_sectors: Column, load_sectors_ideal: Column) -> Column:
     """The share of the sectors of global loads that their bytes do not need."""
