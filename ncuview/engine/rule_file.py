@@ -138,6 +138,8 @@ class FixRegions(_Part):
     """The mechanical edit of the user's source that makes the change: a name of ``ncuview.patch``."""
     by_hand: str = ""
     """Why no program can make the change, as a clause."""
+    recipe: str = ""
+    """The change in two sentences, where the two regions differ in more lines than a page shows."""
 
     @property
     def launches(self) -> tuple[str, str]:

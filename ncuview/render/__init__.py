@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ncuview.comparison.compare import Comparison
 
 Format = Literal["terminal", "json"]
+Detail = Literal["quiet", "normal", "verbose"]
+"""How much a terminal page shows: a line per kernel, the next step of each, or the outcome of every rule too."""
 
 MANY = 50
 """Diagnoses of more launches than this are shown as a ranking of kernels ..."""
@@ -30,6 +32,7 @@ def render(
     width: int = 100,
     color: bool = False,
     top: int | None = None,
+    detail: Detail = "normal",
 ) -> str:
     """Format a diagnosis, ladder or comparison.
 
@@ -40,6 +43,7 @@ def render(
         color: Whether the terminal shows colours.
         top: For a diagnosis, the number of kernels to rank by the time that their advice saves, and to show in full
             below; 0 ranks a page of them and shows none in full; None decides by their number.
+        detail: How much the page of a diagnosis shows.
     """
     if to == "json":
         from ncuview.render.document import as_json  # each format is imported on use
@@ -53,10 +57,14 @@ def render(
         from ncuview.render.comparison import comparison_page
 
         return comparison_page(answer, width=width, color=color)
+    if detail == "quiet":
+        from ncuview.render.terminal import quiet_page
+
+        return quiet_page(answer, width=width, color=color)
     if top is None and len(answer.launches) <= MANY:
         from ncuview.render.terminal import diagnosis_page
 
-        return diagnosis_page(answer, width=width, color=color)
+        return diagnosis_page(answer, width=width, color=color, detail=detail)
     from ncuview.engine.priority import priorities
     from ncuview.render.priorities import priorities_page
 
@@ -67,4 +75,5 @@ def render(
         full=FEW if top is None else top,
         width=width,
         color=color,
+        detail=detail,
     )

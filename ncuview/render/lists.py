@@ -62,7 +62,7 @@ def rule_page(rule: Rule, width: int) -> str:
     parts = [f"{text.code} {text.name}: {text.optimization}{marks}", _wrapped(text.summary + ".", width)]
     parts += [_section("What is measured", text.docs.what, width), _section("Why it matters", text.docs.why, width)]
     for fix in text.fix:
-        parts.append(_heading(fix.title))
+        parts.append(_section(fix.title, fix.recipe, width) if fix.recipe else _heading(fix.title))
         if not fix.before or not fix.after:
             continue
         for label, reference in (("Before", fix.before), ("After", fix.after)):
