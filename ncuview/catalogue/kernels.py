@@ -71,8 +71,10 @@ def find_kernel(name: str) -> Kernel:
     files = {path.stem: path for path in shipped("kernels").glob("*/*.cu")}
     function = name.partition("[")[0]
     known = {kernel.name: kernel for kernel in load_kernels(files[function])} if function in files else {}
+    if name in families():
+        raise UnknownKernel(f"{name!r} is a family of kernels", hint=f"`ncuview kernels {name}` lists its kernels.")
     if name not in known:
-        hint = did_you_mean(name, known or files, "`ncuview kernels` lists the kernels.")
+        hint = did_you_mean(name, known or [*files, *families()], "`ncuview kernels` lists the kernels by family.")
         raise UnknownKernel(f"no kernel or report {name!r}", hint=hint)
     return known[name]
 
@@ -83,6 +85,11 @@ def all_kernels() -> list[Kernel]:
     return sorted(kernels, key=lambda kernel: (kernel.text.family, kernel.text.step_number))
 
 
+def families() -> list[str]:
+    """The names of all families, by the folders of their files."""
+    return sorted({path.parent.name for path in shipped("kernels").glob("*/*.cu")})
+
+
 def family(name: str) -> list[Kernel]:
     """The kernels of a family, from the first step of its ladder to the last.
 
@@ -91,7 +98,7 @@ def family(name: str) -> list[Kernel]:
     """
     files = sorted((shipped("kernels") / name).glob("*.cu")) if name.isidentifier() else []
     if not files:
-        known = sorted({path.parent.name for path in shipped("kernels").glob("*/*.cu")})
+        known = families()
         raise UnknownFamily(f"no family {name!r}", hint=did_you_mean(name, known, f"There are: {', '.join(known)}."))
     return sorted(
         (kernel for path in files for kernel in load_kernels(path)), key=lambda kernel: kernel.text.step_number

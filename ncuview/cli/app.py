@@ -24,9 +24,9 @@ from ncuview.cli.analyze import analyze
 from ncuview.cli.calibrate import calibrate
 from ncuview.cli.catalogue import kernels, ladder
 from ncuview.cli.check import check
+from ncuview.cli.commands import Command, Group
 from ncuview.cli.diff import diff
 from ncuview.cli.doctor import doctor
-from ncuview.cli.empty_words import Command, Group
 from ncuview.cli.metrics import metrics
 from ncuview.cli.printing import (
     discard_stdout,
