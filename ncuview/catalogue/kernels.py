@@ -16,7 +16,7 @@ from typing import Any
 from ncuview.base.errors import KernelFileError, ReportUnreadable, RuleFileError, UnknownFamily, UnknownKernel
 from ncuview.base.expression import compile_expression
 from ncuview.base.paths import shipped
-from ncuview.base.suggestion import did_you_mean
+from ncuview.base.suggestion import did_you_mean, did_you_mean_file
 from ncuview.catalogue.kernel_file import Argument, Kernel, Step, load_kernels
 from ncuview.records.profile import Extent
 
@@ -75,6 +75,8 @@ def find_kernel(name: str) -> Kernel:
         raise UnknownKernel(f"{name!r} is a family of kernels", hint=f"`ncuview kernels {name}` lists its kernels.")
     if name not in known:
         hint = did_you_mean(name, known or [*files, *families()], "`ncuview kernels` lists the kernels by family.")
+        if Path(name).suffix or Path(name).parent.name:
+            hint = did_you_mean_file(Path(name), hint)
         raise UnknownKernel(f"no kernel or report {name!r}", hint=hint)
     return known[name]
 

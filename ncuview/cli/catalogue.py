@@ -47,7 +47,9 @@ def ladder(
 def kernels(
     family: Annotated[
         str | None,
-        typer.Argument(metavar="FAMILY", help="Only this family, with what each kernel shows.", autocompletion=family_names),
+        typer.Argument(
+            metavar="FAMILY", help="Only this family, with what each kernel shows.", autocompletion=family_names
+        ),
     ] = None,
     to: ListFormatOption = ListFormat.TERMINAL,
 ) -> None:

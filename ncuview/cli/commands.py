@@ -36,9 +36,14 @@ class Command(TyperCommand):
         refuse_empty(self, ctx, args)
         return super().parse_args(ctx, args)
 
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002  (typer calls it)
         """``[OPTIONS] TARGET...``: arguments in brackets only where they are optional."""
-        return _usage(self, ctx)
+        words = [self.options_metavar or ""]
+        for each in self.params:
+            if each.param_type_name == "argument":
+                word = each.metavar or str(each.name).upper()
+                words.append(word if each.required or word.startswith("[") else f"[{word}]")
+        return words
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the panels of the page that is asked for."""
@@ -67,13 +72,14 @@ class Group(TyperGroup):
 
 def help_pages() -> Iterator[inspect.Parameter]:
     """``--help-ncu`` and ``--help-all``, for commands whose help has several pages."""
-    meanings = {Page.NCU: "Show the options of ncu.", Page.ALL: "Show all options, with those for a kernel in a .cu file."}
+    meanings = {
+        Page.NCU: "Show the options of ncu.",
+        Page.ALL: "Show all options, with those for a kernel in a .cu file.",
+    }
     for page, meaning in meanings.items():
         name = f"help_{page.value}"
         shown = typer.Option(f"--help-{page.value}", help=meaning, is_eager=True, callback=_shows(page))
-        yield inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, shown]
-        )
+        yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, shown])
 
 
 def _shows(page: Page) -> Any:
@@ -101,15 +107,6 @@ def _metavar(parameter: Any) -> str:
     if isinstance(of_one, type) and issubclass(of_one, StrEnum):
         return "|".join(of_one)
     return _METAVARS.get(of_one, "TEXT")
-
-
-def _usage(command: Command, context: Any) -> list[str]:
-    words = [command.options_metavar or ""]
-    for each in command.params:
-        if each.param_type_name == "argument":
-            word = each.metavar or each.name.upper()
-            words.append(word if each.required or word.startswith("[") else f"[{word}]")
-    return [word for word in words if word]
 
 
 def _write_panels(command: Command | Group, context: Any, formatter: Any) -> None:

@@ -15,10 +15,10 @@ _TARGETS = {".ncu-rep", ".ncu-repz", ".cu", ".py"}
 
 
 def targets(incomplete: str) -> Iterator[str]:
-    """Kernels and families of the catalogue; and files and folders, as the shell adds none to other words."""
-    yield from kernel_names(incomplete)
-    yield from family_names(incomplete)
-    if incomplete:
+    """Kernels and families of the catalogue, with the files that begin so; without a kernel the shell takes files."""
+    names = [*kernel_names(incomplete), *family_names(incomplete)]
+    yield from names
+    if names and incomplete:
         yield from _files(incomplete)
 
 
@@ -67,12 +67,7 @@ def one_of(*words: str) -> Callable[[str], list[str]]:
 
 
 def _files(incomplete: str) -> Iterator[str]:
-    """Folders, and files that can be targets."""
-    folder, _, name = incomplete.rpartition("/")
-    try:
-        beside = sorted(Path(f"{folder}/" if incomplete.startswith("/") else folder or ".").iterdir())
-    except OSError:
-        return
-    for each in beside:
-        if each.name.startswith(name) and (each.suffix in _TARGETS or each.is_dir()):
-            yield f"{incomplete[: len(incomplete) - len(name)]}{each.name}{'/' if each.is_dir() else ''}"
+    """Folders, and files that can be targets, of the current folder."""
+    for each in sorted(Path().iterdir()):
+        if each.name.startswith(incomplete) and (each.suffix in _TARGETS or each.is_dir()):
+            yield f"{each}/" if each.is_dir() else str(each)

@@ -1,7 +1,7 @@
 """The help of each command as panels: a title, options and an example; ``PANELS`` holds them by command.
 
-``panels_of`` gives the rows of a command's panels. ``--help`` shows the options that most runs use, ``--help-ncu`` those
-of ncu, ``--help-all`` all of them. All options are accepted whatever page they are on.
+``panels_of`` gives the rows of a command's panels. ``--help`` shows the options that most runs use, ``--help-ncu``
+those of ncu, ``--help-all`` all of them. All options are accepted, whatever page they are on.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ _HELP = ("--help", "--help-ncu", "--help-all")
 _VERBOSITY = ("--verbose", "--quiet")
 _PRINTED = ("--format", "--output")
 _ON_LAUNCHES = ("--kernel-name", "--launch-count")
+_OF_LAUNCHES = {"kernel_name_base", "filter_mode", "nvtx"}
+"""Options that select no launches alone, and say how others do."""
 _CU_FILE = Panel(
     "A kernel in a .cu file",
     'ncuview analyze mine.cu --grid "n / 256" --block 256 --arg "out float32[n]" --size n=65536',
@@ -59,8 +61,8 @@ _CU_FILE = Panel(
 
 
 def _of_ncu(command: str, *, on_first_page: Sequence[str]) -> tuple[Panel, Panel]:
-    """ncu's own options: those that select launches, and the others."""
-    choosing = [f"--{each.flag}" for each in OPTIONS if each.row.chooses or each.name in {"kernel_name_base", "nvtx"}]
+    """The options of ncu: those that select launches, and the others."""
+    choosing = [f"--{each.flag}" for each in OPTIONS if each.row.chooses or each.name in _OF_LAUNCHES]
     others = [f"--{each.flag}" for each in OPTIONS if f"--{each.flag}" not in choosing]
     return (
         Panel(
@@ -148,35 +150,35 @@ PANELS: dict[str, tuple[Panel, ...]] = {
             "ncuview diff mine.ncu-rep -k sumNaive --with sumShuffle",
             ("--kernel-name", "--with", "--renamed"),
         ),
-        Panel("How they are compared", "ncuview diff a.ncu-rep b.ncu-rep --force", ("--force", "--rules", "--no-cache")),
         Panel(
-            "What is printed", "ncuview diff a.ncu-rep b.ncu-rep -o page.html", (*_PRINTED, *_VERBOSITY, "--help")
+            "How they are compared", "ncuview diff a.ncu-rep b.ncu-rep --force", ("--force", "--rules", "--no-cache")
         ),
+        Panel("What is printed", "ncuview diff a.ncu-rep b.ncu-rep -o page.html", (*_PRINTED, *_VERBOSITY, "--help")),
     ),
     "report": (
         Panel("Which input", "ncuview report reports", ("DIR", "--rules", "--no-cache")),
         Panel("What is printed", "ncuview report reports -o trend.html", (*_PRINTED, *_VERBOSITY, "--help")),
     ),
     "ladder": (
-        Panel(
-            "Which input", "ncuview ladder transpose --recorded", ("FAMILY", "--live", "--rules", "--no-cache")
-        ),
+        Panel("Which input", "ncuview ladder transpose --recorded", ("FAMILY", "--live", "--rules", "--no-cache")),
         Panel("What is printed", "ncuview ladder transpose -o page.html", (*_PRINTED, *_VERBOSITY, "--help")),
     ),
     "calibrate": (
-        Panel(
-            "What is measured", "ncuview calibrate --repeat 6 -- ./program", ("KERNEL", "--from", "--repeat")
-        ),
+        Panel("What is measured", "ncuview calibrate --repeat 6 -- ./program", ("KERNEL", "--from", "--repeat")),
         Panel("What is written", "ncuview calibrate -o gpu.toml", ("--output", *_VERBOSITY, "--help")),
     ),
     "kernels": (Panel("Options", "ncuview kernels transpose", ("FAMILY", "--format", *_VERBOSITY, "--help")),),
     "explain": (Panel("Options", "ncuview explain SMEM001", ("RULE", "--rules", *_VERBOSITY, "--help")),),
-    "metrics": (Panel("Options", "ncuview metrics gld_efficiency", ("METRIC", "--quantities", *_VERBOSITY, "--help")),),
+    "metrics": (Panel("Options", "ncuview metrics gld_efficiency", ("NAME", "--quantities", *_VERBOSITY, "--help")),),
     "scrub": (Panel("Options", "ncuview scrub mine.ncu-rep shared.ncu-rep", ("IN", "OUT", *_VERBOSITY, "--help")),),
     "doctor": (
-        Panel("Options", "ncuview doctor --bundle bundle.zip", ("--format", "--live", "--bundle", *_VERBOSITY, "--help")),
+        Panel(
+            "Options", "ncuview doctor --bundle bundle.zip", ("--format", "--live", "--bundle", *_VERBOSITY, "--help")
+        ),
     ),
-    "rules": (Panel("Options", "ncuview rules --metrics", ("--rules", "--format", "--metrics", *_VERBOSITY, "--help")),),
+    "rules": (
+        Panel("Options", "ncuview rules --metrics", ("--rules", "--format", "--metrics", *_VERBOSITY, "--help")),
+    ),
     "rules check": (Panel("Options", "ncuview rules check my-rules", ("DIR", *_VERBOSITY, "--help")),),
 }
 """The panels of each command, by its words after ``ncuview``. An option that no panel names is in the last one."""
@@ -207,4 +209,5 @@ def name_of(parameter: Any) -> str:
     """The first long name of an option; the first word of an argument's metavar."""
     if parameter.param_type_name == "argument":
         return str(parameter.metavar).strip("[").split(" ")[0].rstrip(".]")
-    return next((name for name in parameter.opts if name.startswith("--")), parameter.opts[0])
+    names: list[str] = parameter.opts
+    return next((name for name in names if name.startswith("--")), names[0])

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 RulesOption = Annotated[
     list[Path] | None,
-    typer.Option("--rules", metavar="DIR", help="A folder with further rules: <category>/<CODE>-<name>.toml. Repeatable."),
+    typer.Option(
+        "--rules", metavar="DIR", help="A folder with further rules: <category>/<CODE>-<name>.toml. Repeatable."
+    ),
 ]
 LiveOption = Annotated[
     bool | None,
@@ -70,7 +72,7 @@ class Inputs:
         list[str] | None,
         typer.Argument(
             metavar="TARGET... [-- PROGRAM ARGS...]",
-            help="A kernel or family of the catalogue, reports (.ncu-rep, .ncu-repz), a .cu or Python file, or a program.",
+            help="A kernel or family of the catalogue, .ncu-rep or .ncu-repz reports, a .cu or .py file, or a program.",
             autocompletion=targets,
         ),
     ] = None
@@ -79,11 +81,14 @@ class Inputs:
     export: Annotated[
         Path | None, option("Keep the report here; %p, %h, %i and %q{NAME} in its name are ncu's.", "--export")
     ] = None
-    timeout: Annotated[float, option("Seconds that a program may take under ncu.", "--timeout", value="SECONDS")] = math.inf
+    timeout: Annotated[float, option("Seconds that a program may take under ncu.", "--timeout", value="SECONDS")] = (
+        math.inf
+    )
     no_progress_timeout: Annotated[
-        float | None, option(
+        float | None,
+        option(
             "Seconds without a sign of progress, after which it is stopped.", "--no-progress-timeout", value="SECONDS"
-        )
+        ),
     ] = None
     ncu: Mapping[str, Any] = field(default_factory=dict, metadata={"ncu's options": True})
     """Name -> typed value of each option in the table of ncu's options."""
@@ -96,7 +101,9 @@ class Inputs:
         option('A parameter, in order: "in float32[n] below 4", "out float32[n]", "int32 = n".', "--arg", value="KIND"),
     ] = None
     size: Annotated[list[str] | None, option("A size: n=1048576. Repeatable.", "--size", value="NAME=N")] = None
-    nvcc_args: Annotated[str, option('Further options of nvcc: "-Iinclude -DN=4".', "--nvcc-args", value="OPTIONS")] = ""
+    nvcc_args: Annotated[str, option('Further options of nvcc: "-Iinclude -DN=4".', "--nvcc-args", value="OPTIONS")] = (
+        ""
+    )
     select: Annotated[
         list[str] | None,
         option(
@@ -107,7 +114,8 @@ class Inputs:
         ),
     ] = None
     ignore: Annotated[
-        list[str] | None, option("Leave these rules out. Repeatable.", "--ignore", value="RULE", completed_by=rule_names)
+        list[str] | None,
+        option("Leave these rules out. Repeatable.", "--ignore", value="RULE", completed_by=rule_names),
     ] = None
 
     @property

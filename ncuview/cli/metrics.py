@@ -17,7 +17,7 @@ def metrics(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="METRIC",
+            metavar="NAME",
             help="A metric of the textbooks or of nvprof, or a quantity of rules.",
             autocompletion=metric_names,
         ),

@@ -59,7 +59,10 @@ OutputOption = Annotated[
     ),
 ]
 SourceRootOption = Annotated[
-    Path | None, typer.Option("--source-root", metavar="DIR", help="The folder that source paths are relative to. Default: this one.")
+    Path | None,
+    typer.Option(
+        "--source-root", metavar="DIR", help="The folder that source paths are relative to. Default: this one."
+    ),
 ]
 
 

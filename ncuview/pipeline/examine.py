@@ -99,9 +99,9 @@ def examine(
     name = str(targets[0])
     if name not in families():
         return examine_launches([launch_of(find_kernel(name))], rules, live, progress)
-    found = examine_launches([launch_of(kernel) for kernel in family(name)], rules, live, progress)
-    remark = "; ".join(filter(None, [f"`ncuview ladder {name}` compares the steps", found.diagnosis.remark]))
-    return replace(found, diagnosis=replace(found.diagnosis, remark=remark))
+    made = examine_launches([launch_of(kernel) for kernel in family(name)], rules, live, progress)
+    remark = "; ".join(filter(None, [f"`ncuview ladder {name}` compares the steps", made.diagnosis.remark]))
+    return replace(made, diagnosis=replace(made.diagnosis, remark=remark))
 
 
 def examine_program(
@@ -176,7 +176,10 @@ def examine_source(
     try:
         made = profile_here([launch], rules, progress, options)
     except (GpuNotFound, NcuNotFound, LauncherNotFound) as missing:
-        hint = f"{missing.hint} With --no-counters, nvcc is enough: registers, occupancy and what the code shows."
+        without = (
+            f"`ncuview analyze {source} --no-counters` needs only nvcc: registers, occupancy and what the code shows."
+        )
+        hint = f"{missing.hint} {without}"
         raise type(missing)(str(missing), hint=hint) from missing
     diagnosis = rank(made, rules, "live")
     found = _with_catalogue(_matching(launch, diagnosis.launches[0]), launch)

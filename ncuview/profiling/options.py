@@ -16,6 +16,7 @@ from types import NoneType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from ncuview.base.errors import UsageError
+from ncuview.base.suggestion import did_you_mean_file
 
 
 class KernelNameBase(StrEnum):
@@ -163,7 +164,8 @@ class NcuOptions:
     filter_mode: Annotated[FilterMode | None, Row("Over what launches are counted.")] = None
     nvtx: Annotated[bool, Row("Record NVTX ranges.", form=Form.BARE)] = False
     nvtx_include: Annotated[
-        tuple[str, ...], Row("Only launches in this range. Repeatable.", value="RANGE", form=Form.REPEATED, chooses=True)
+        tuple[str, ...],
+        Row("Only launches in this range. Repeatable.", value="RANGE", form=Form.REPEATED, chooses=True),
     ] = ()
     nvtx_exclude: Annotated[
         tuple[str, ...], Row("No launches in this range. Repeatable.", value="RANGE", form=Form.REPEATED, chooses=True)
@@ -174,7 +176,8 @@ class NcuOptions:
         TargetProcesses.ALL
     )
     target_processes_filter: Annotated[
-        tuple[str, ...], Row("Only processes NAME, regex:PATTERN, exclude:NAME, comma between.", value="NAME,NAME", chooses=True)
+        tuple[str, ...],
+        Row("Only processes NAME, regex:PATTERN, exclude:NAME, comma between.", value="NAME,NAME", chooses=True),
     ] = ()
     profile_from_start: Annotated[bool, Row("no waits for cudaProfilerStart.", chooses=True)] = True
     kill: Annotated[bool, Row("End the program after --launch-count.")] = False
@@ -186,7 +189,9 @@ class NcuOptions:
     import_source: Annotated[bool, Row("Keep source text in the report.", always=True)] = True
     source_folders: Annotated[tuple[Path, ...], Row("Where moved sources are, comma between.", value="DIR,DIR")] = ()
     graph_profiling: Annotated[GraphProfiling | None, Row("Kernels of a graph, or the graph.")] = None
-    ncu_args: Annotated[str, Row('Further options of ncu, "--name=value ...".', value="OPTIONS", form=Form.FURTHER)] = ""
+    ncu_args: Annotated[str, Row('Further options of ncu, "--name=value ...".', value="OPTIONS", form=Form.FURTHER)] = (
+        ""
+    )
 
     def __post_init__(self) -> None:
         """Refuse values of another type and what does not go together.
@@ -258,7 +263,12 @@ class NcuOptions:
             "--source-folders names folders of sources to import, and --import-source no imports none",
             "Leave out one of them.",
         )
-        yield apart, f"{apart[0] if apart else ''} is no folder", "--source-folders takes folders that exist."
+        for folder in apart:
+            yield (
+                True,
+                f"{folder} is no folder",
+                did_you_mean_file(folder, "--source-folders takes folders that exist."),
+            )
         yield (
             any("," in str(folder) for folder in self.source_folders),
             "ncu takes no source folder with a comma in its name",

@@ -25,7 +25,7 @@ _OWN = "ncuview"
 
 def families_page(kernels: Sequence[Kernel], width: int) -> str:
     """The names of the kernels of each family, in the order of its ladder."""
-    parts = [f"{len(kernels)} kernels. `ncuview kernels FAMILY` shows what each is about."]
+    parts = [_wrapped(f"{len(kernels)} kernels. `ncuview kernels FAMILY` shows what each is about.", width)]
     for family, members in groupby(kernels, lambda kernel: kernel.text.family):
         names = [kernel.name for kernel in members]
         # A name is not broken at its hyphens and brackets, so that it can be copied.
