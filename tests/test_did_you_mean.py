@@ -67,4 +67,6 @@ def test_an_unknown_name_is_answered_with_the_nearest(line: str, answer: str, fo
 
 
 def test_a_report_without_a_command_is_answered_with_the_command() -> None:
-    assert_failed(ncuview("mine.ncu-rep"), 2, "`ncuview analyze mine.ncu-rep` diagnoses a report")
+    for word in ("mine.ncu-rep", "transposeNaive", "transpose"):
+        assert_failed(ncuview(word), 2, f"`ncuview analyze {word}` diagnoses it.")
+    assert "diagnoses" not in ncuview("help").err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from pathlib import Path
 
 from ncuview.base.suggestion import did_you_mean
 
@@ -32,6 +33,13 @@ def _hint(error: Exception) -> str:
         return did_you_mean(option, [name for each in parameters for name in (*each.opts, *each.secondary_opts)])
     if wrong := _CHOICE.search(message):
         return did_you_mean(wrong["word"], re.findall("'([^']*)'", wrong["known"]))
-    if context and not context.parent and (wrong := _COMMAND.search(message)):
-        return f"`ncuview analyze {wrong['word']}` diagnoses a report, a kernel or a program."
+    if context and not context.parent and (wrong := _COMMAND.search(message)) and _is_target(wrong["word"]):
+        return f"`ncuview analyze {wrong['word']}` diagnoses it."
     return ""
+
+
+def _is_target(word: str) -> bool:
+    """Whether a word is a file's name, or a kernel or family of the catalogue."""
+    from ncuview.cli.completion import targets
+
+    return bool(Path(word).suffix) or word in targets(word)

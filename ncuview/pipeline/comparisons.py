@@ -56,7 +56,7 @@ def _only_kernel(wanted: str, side: Diagnosis) -> str:
     if len(names) > 1:
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         raise UsageError(
-            f"{wanted} matches {len(names)} kernels, and one is compared with one",
+            f"{wanted or 'an empty name'} matches {len(names)} kernels, and one is compared with one",
             hint=f"Name one of {', '.join(names[:_MOST_NAMES])}{more}.",
         )
     return names[0]
