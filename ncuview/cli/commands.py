@@ -63,8 +63,8 @@ class Group(TyperGroup):
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands with their complete summaries, then the options."""
-        commands = [(name, self.commands[name].help or "") for name in self.list_commands(ctx)]
+        """Write the commands, each with the complete first paragraph of its help, then the options."""
+        commands = [(name, (self.commands[name].help or "").partition("\n\n")[0]) for name in self.list_commands(ctx)]
         with formatter.section(_title("Commands")):
             formatter.write_dl(commands)
         _write_panels(self, ctx, formatter)

@@ -179,7 +179,7 @@ PANELS: dict[str, tuple[Panel, ...]] = {
     "rules": (
         Panel("Options", "ncuview rules --metrics", ("--rules", "--format", "--metrics", *_VERBOSITY, "--help")),
     ),
-    "rules check": (Panel("Options", "ncuview rules check my-rules", ("DIR", *_VERBOSITY, "--help")),),
+    "rules check": (Panel("Options", "ncuview rules check my-rules", ("DIR", "--select", *_VERBOSITY, "--help")),),
 }
 """The panels of each command, by its words after ``ncuview``. An option that no panel names is in the last one."""
 

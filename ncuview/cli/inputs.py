@@ -36,6 +36,15 @@ LiveOption = Annotated[
     bool | None,
     typer.Option("--live/--recorded", help="Profile here, or use the recorded profile. Default: live where possible."),
 ]
+SelectOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--select",
+        metavar="RULE",
+        help="Only rules with this code, its beginning, or this name. Repeatable.",
+        autocompletion=rule_names,
+    ),
+]
 
 
 class YesNo(StrEnum):
@@ -104,15 +113,7 @@ class Inputs:
     nvcc_args: Annotated[str, option('Further options of nvcc: "-Iinclude -DN=4".', "--nvcc-args", value="OPTIONS")] = (
         ""
     )
-    select: Annotated[
-        list[str] | None,
-        option(
-            "Only rules with this code, its beginning, or this name. Repeatable.",
-            "--select",
-            value="RULE",
-            completed_by=rule_names,
-        ),
-    ] = None
+    select: SelectOption = None
     ignore: Annotated[
         list[str] | None,
         option("Leave these rules out. Repeatable.", "--ignore", value="RULE", completed_by=rule_names),

@@ -80,7 +80,7 @@ def format_of(path: Path) -> str:
             return name
     endings = [ending for each in FORMATS.values() for ending in each.endings]
     form, colon, _ = str(path).partition(":")
-    otherwise = f"Name the format before the file otherwise, as in gitlab:FILE; there are {', '.join(format_names())}."
+    otherwise = f"Otherwise name the format before the file, as in gitlab:FILE; there are {', '.join(format_names())}."
     raise UsageError(
         f"{path}: an output file ends in one of {', '.join(endings)}",
         hint=did_you_mean(form, format_names(), otherwise) if colon else did_you_mean(path.suffix, endings, otherwise),
