@@ -71,7 +71,7 @@ def find_kernel(name: str) -> Kernel:
     files = {path.stem: path for path in shipped("kernels").glob("*/*.cu")}
     function = name.partition("[")[0]
     known = {kernel.name: kernel for kernel in load_kernels(files[function])} if function in files else {}
-    if name in families():
+    if is_family(name):
         raise UnknownKernel(f"{name!r} is a family of kernels", hint=f"`ncuview kernels {name}` lists its kernels.")
     if name not in known:
         hint = did_you_mean(name, known or [*files, *families()], "`ncuview kernels` lists the kernels by family.")
@@ -92,13 +92,18 @@ def families() -> list[str]:
     return sorted({path.parent.name for path in shipped("kernels").glob("*/*.cu")})
 
 
+def is_family(name: str) -> bool:
+    """Whether a family has this name."""
+    return name.isidentifier() and (shipped("kernels") / name).is_dir()
+
+
 def family(name: str) -> list[Kernel]:
     """The kernels of a family, from the first step of its ladder to the last.
 
     Raises:
         UnknownFamily: No family has this name.
     """
-    files = sorted((shipped("kernels") / name).glob("*.cu")) if name.isidentifier() else []
+    files = sorted((shipped("kernels") / name).glob("*.cu")) if is_family(name) else []
     if not files:
         known = families()
         raise UnknownFamily(f"no family {name!r}", hint=did_you_mean(name, known, f"There are: {', '.join(known)}."))

@@ -94,10 +94,10 @@ def examine(
         raise UsageError("--kernel-name chooses among the launches of reports and programs")
     if len(targets) > 1:
         raise UsageError("give either reports or the name of one kernel or family")
-    from ncuview.catalogue.kernels import families, family, find_kernel, launch_of
+    from ncuview.catalogue.kernels import family, find_kernel, is_family, launch_of
 
     name = str(targets[0])
-    if name not in families():
+    if not is_family(name):
         return examine_launches([launch_of(find_kernel(name))], rules, live, progress)
     made = examine_launches([launch_of(kernel) for kernel in family(name)], rules, live, progress)
     remark = "; ".join(filter(None, [f"`ncuview ladder {name}` compares the steps", made.diagnosis.remark]))
