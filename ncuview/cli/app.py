@@ -24,9 +24,9 @@ from ncuview.cli.analyze import analyze
 from ncuview.cli.calibrate import calibrate
 from ncuview.cli.catalogue import kernels, ladder
 from ncuview.cli.check import check
+from ncuview.cli.commands import Command, Group
 from ncuview.cli.diff import diff
 from ncuview.cli.doctor import doctor
-from ncuview.cli.empty_words import Command, Group
 from ncuview.cli.metrics import metrics
 from ncuview.cli.printing import (
     discard_stdout,
@@ -180,13 +180,12 @@ def _run(args: list[str], program: tuple[str, ...] | None = None) -> int:
 
 def _usage_exit_code(error: Exception) -> int | None:
     """Show a usage error that typer raised; its exit code."""
-    show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
-    if not callable(show) or not isinstance(code, int):
-        return None
-    shown = io.StringIO()
-    show(shown)
-    print_message(_printable(shown.getvalue().rstrip()))
-    return code
+    from ncuview.cli.usage_errors import usage_error
+
+    if wrong := usage_error(error):
+        print_message(_printable(wrong[0]))
+        return wrong[1]
+    return None
 
 
 def _unwritable() -> int | None:

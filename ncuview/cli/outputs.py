@@ -15,6 +15,7 @@ import typer
 
 from ncuview.base.errors import NcuviewError, PluginError, UsageError
 from ncuview.base.suggestion import did_you_mean
+from ncuview.cli.completion import one_of
 from ncuview.cli.printing import color, print_error, print_text, print_written, width
 from ncuview.cli.without_counters import is_about_counters, report_without_counters
 from ncuview.records.diagnosis import Diagnosis
@@ -39,7 +40,15 @@ if TYPE_CHECKING:
 
 _TEXTS = tuple(name for name, form in FORMATS.items() if not form.binary)
 
-FormatOption = Annotated[str, typer.Option("--format", metavar="NAME", help=f"Printed format: {', '.join(_TEXTS)}.")]
+FormatOption = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help=f"Printed format: {', '.join(_TEXTS)}.",
+        autocompletion=one_of(*_TEXTS),
+    ),
+]
 OutputOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -50,7 +59,10 @@ OutputOption = Annotated[
     ),
 ]
 SourceRootOption = Annotated[
-    Path | None, typer.Option("--source-root", help="The folder that source paths are relative to. Default: this one.")
+    Path | None,
+    typer.Option(
+        "--source-root", metavar="DIR", help="The folder that source paths are relative to. Default: this one."
+    ),
 ]
 
 
