@@ -40,6 +40,7 @@ from ncuview.cli.report import report
 from ncuview.cli.rules import check_rules, explain, rules
 from ncuview.cli.scrub import scrub
 from ncuview.cli.signals import Terminated, install_signal_handlers
+from ncuview.cli.verbosity import with_verbosity
 
 INTERNAL_ERROR = 70
 _SIGPIPE = 13
@@ -71,11 +72,11 @@ rules_app = typer.Typer(cls=Group, rich_markup_mode=None, help="List the rules, 
 app.add_typer(rules_app, name="rules")
 
 for command in (analyze, check, diff, report, ladder, calibrate, kernels):
-    app.command(cls=Command)(command)
-rules_app.callback(invoke_without_command=True)(rules)
-rules_app.command("check", cls=Command)(check_rules)
+    app.command(cls=Command)(with_verbosity(command))
+rules_app.callback(invoke_without_command=True)(with_verbosity(rules))
+rules_app.command("check", cls=Command)(with_verbosity(check_rules))
 for command in (explain, metrics, scrub, doctor):
-    app.command(cls=Command)(command)
+    app.command(cls=Command)(with_verbosity(command))
 
 
 def _show_version(context: typer.Context, wanted: bool) -> None:

@@ -43,12 +43,14 @@ def render(
         color: Whether the terminal shows colours.
         top: For a diagnosis, the number of kernels to rank by the time that their advice saves, and to show in full
             below; 0 ranks a page of them and shows none in full; None decides by their number.
-        detail: How much the page of a diagnosis shows.
+        detail: How much the page of a diagnosis or ladder shows.
     """
     if to == "json":
         from ncuview.render.document import as_json  # each format is imported on use
 
         return as_json(answer)
+    if isinstance(answer, Ladder) and detail == "quiet":
+        answer = Diagnosis(tuple(step.diagnosis for step in answer.steps), answer.reports, answer.remark)
     if isinstance(answer, Ladder):
         from ncuview.render.ladder import ladder_page
 

@@ -73,13 +73,9 @@ def safe_copy(value: _T) -> _T:
     if isinstance(value, str):
         made = safe_text(value.replace("\t", " "))
     elif isinstance(value, Fix | SourceEdit):
-        made = replace(
-            value,
-            **{
-                each.name: (safe_lines if each.name in _SEVERAL_LINES else safe_copy)(getattr(value, each.name))
-                for each in fields(value)
-            },
-        )
+        texts = {each.name: getattr(value, each.name) for each in fields(value)}
+        safe = {name: (safe_lines if name in _SEVERAL_LINES else safe_copy)(text) for name, text in texts.items()}
+        made = type(value)(**safe)
     elif isinstance(value, tuple):
         made = tuple(safe_copy(part) for part in value)
     elif isinstance(value, Mapping):

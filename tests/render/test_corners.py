@@ -81,7 +81,7 @@ every_page = pytest.mark.parametrize("page", [plain, html, notebook, comment])
 def test_times_of_the_host_are_shown(page: Callable[[Diagnosis], str]) -> None:
     launch = replace(launch_with_advice(), host=HOST, bottleneck="transfer")
     text = page(of(launch))
-    assert "copies to the device " in text
+    assert "copies in " in text
     assert " in all; gains refer to this time" in text
     assert "The bottleneck is the copies between host and device" in text
     assert "GB/s useful" not in text
