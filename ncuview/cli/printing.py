@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ncuview.profiling.ncu_output import Progress
-    from ncuview.render import Detail
+    from ncuview.render.words import Detail
 
 _NARROWEST, _WIDEST = 40, 120
 _DETAIL: list[Detail] = ["normal"]

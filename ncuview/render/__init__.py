@@ -12,10 +12,9 @@ from ncuview.records.ladder import Ladder
 
 if TYPE_CHECKING:
     from ncuview.comparison.compare import Comparison
+    from ncuview.render.words import Detail
 
 Format = Literal["terminal", "json"]
-Detail = Literal["quiet", "normal", "verbose"]
-"""How much a terminal page shows: a line per kernel, the next step of each, or the outcome of every rule too."""
 
 MANY = 50
 """Diagnoses of more launches than this are shown as a ranking of kernels ..."""

@@ -20,7 +20,7 @@ from ncuview.render.terminal import launch_section, page_console, page_text, pri
 from ncuview.render.text import safe_text
 
 if TYPE_CHECKING:
-    from ncuview.render import Detail
+    from ncuview.render.words import Detail
 
 _COLUMNS = (
     Column("#", right=True),

@@ -56,7 +56,7 @@ from ncuview.render.words import (
 )
 
 if TYPE_CHECKING:
-    from ncuview.render import Detail
+    from ncuview.render.words import Detail
 
 _LABEL = 8
 _ALSO = 2

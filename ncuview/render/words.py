@@ -11,6 +11,7 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from ncuview.base.figures import duration, factor
 from ncuview.metrics.units import UNITS
@@ -29,6 +30,8 @@ LADDER_MEANING = (
 )
 _EXPORT_HINT = " -o mine ./program, and give mine.ncu-rep: a CSV export holds no instructions"
 _SCRUBBED_FOLDERS = re.compile(r"^/(?:_+\d+/)+(?:.*/_+\d+/)?")
+Detail = Literal["quiet", "normal", "verbose"]
+"""How much a terminal page shows: a line per kernel, the next step of each, or the outcome of every rule too."""
 FEW_RULES = 3
 """Rules whose messages a page has room for: who selects so few (``--select``) wants to know why they did not fire."""
 _ORIGIN = {"live": "live profile", "recorded": "recorded profile", "report": "report"}
