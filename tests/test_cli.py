@@ -311,7 +311,7 @@ def test_a_document_says_why_the_profile_is_a_recorded_one(coalesced: Answers) -
 def test_output_files_hold_what_their_ending_says(coalesced: Answers) -> None:
     assert coalesced.json_file == coalesced.ended.out
     assert coalesced.page.startswith("recorded profile: NVIDIA H200, ")
-    assert "Pad the tile by one column" in coalesced.page
+    assert "Pad each row of the shared array" in coalesced.page
     assert "\x1b" not in coalesced.page
 
 
