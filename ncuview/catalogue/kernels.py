@@ -15,6 +15,7 @@ from typing import Any
 
 from ncuview.base.errors import KernelFileError, ReportUnreadable, RuleFileError, UnknownFamily, UnknownKernel
 from ncuview.base.expression import compile_expression
+from ncuview.base.files import is_folder
 from ncuview.base.paths import shipped
 from ncuview.base.suggestion import did_you_mean
 from ncuview.catalogue.kernel_file import Argument, Kernel, Step, load_kernels
@@ -89,7 +90,8 @@ def family(name: str) -> list[Kernel]:
     Raises:
         UnknownFamily: No family has this name.
     """
-    files = sorted((shipped("kernels") / name).glob("*.cu")) if name.isidentifier() else []
+    folder = shipped("kernels") / name
+    files = sorted(folder.glob("*.cu")) if name.isidentifier() and is_folder(folder) else []
     if not files:
         known = sorted({path.parent.name for path in shipped("kernels").glob("*/*.cu")})
         raise UnknownFamily(f"no family {name!r}", hint=did_you_mean(name, known, f"There are: {', '.join(known)}."))

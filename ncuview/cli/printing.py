@@ -106,10 +106,10 @@ def show_log(level: str = "warning") -> None:
     LOG.setLevel(level.upper())
 
 
-def print_written(path: Path) -> None:
+def print_written(path: Path, what: str = "") -> None:
     """Name a file that was written on standard error, unless ``--log-level error`` asks for errors only."""
     if LOG.isEnabledFor(logging.WARNING):
-        print_message(f"{safe_text(str(path))}: written")
+        print_message(f"{safe_text(str(path))}: written{what and f', {what}'}")
 
 
 def print_message(text: str) -> None:

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ncuview.base.errors import RuleFileError, UnknownRule, UnsafeExpression
 from ncuview.base.expression import Expression, compile_expression
-from ncuview.base.files import toml_of
+from ncuview.base.files import is_folder, toml_of
 from ncuview.base.log import LOG
 from ncuview.base.paths import shipped
 from ncuview.base.suggestion import did_you_mean, suggestion
@@ -319,10 +319,10 @@ def load_rules(folders: Iterable[Path] = ()) -> tuple[Rule, ...]:
 
 
 def _of_folder(folder: Path) -> list[Rule]:
-    rules = [load_rule(path) for path in sorted(folder.glob("*/*.toml"))]
+    rules = [load_rule(path) for path in sorted(folder.glob("*/*.toml"))] if is_folder(folder) else []
     LOG.debug("%d rules below %s", len(rules), folder)
     if not rules:
-        what = "holds no rules" if folder.is_dir() else "is no folder"
+        what = "holds no rules" if is_folder(folder) else "is no folder"
         raise RuleFileError(f"{folder} {what}", hint="Rules are files <category>/<CODE>-<name>.toml below a folder.")
     if folder != shipped("rules"):  # tests check the shipped rules, which are loaded for every answer
         _check_regions(rules)
