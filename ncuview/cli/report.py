@@ -55,7 +55,7 @@ def report(
 
 def _format_of(path: Path) -> str:
     if path.suffix not in _ENDINGS:
-        raise UsageError(f"{path}: such a file ends in {', '.join(_ENDINGS)}")
+        raise UsageError(f"{path}: the file must end in {', '.join(_ENDINGS)}")
     if is_folder(path) or not is_folder(path.parent):
         raise UsageError(f"{path} cannot be written", hint="Name a file in a folder that exists.")
     return _ENDINGS[path.suffix]
