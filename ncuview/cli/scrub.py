@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ncuview.cli.printing import print_message
+from ncuview.cli.printing import print_note
 
 
 def scrub(
@@ -19,4 +19,4 @@ def scrub(
 
     scrub_report(source, target)
     replaces = "; it replaces the original" if target.samefile(source) else ""
-    print_message(f"{target}: {target.stat().st_size:,} bytes{replaces}")
+    print_note(f"{target}: {target.stat().st_size:,} bytes{replaces}")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ncuview.base.errors import NcuNotFound, NcuviewError, UsageError
 from ncuview.base.files import is_file
+from ncuview.base.suggestion import did_you_mean_file
 from ncuview.profiling.job import Job, Profiled, profile
 from ncuview.profiling.machine import find_ncu, missing_for_ncu
 from ncuview.profiling.ncu import NcuRun
@@ -32,7 +33,7 @@ def python_script(script: Path, arguments: Sequence[str] = ()) -> list[str]:
         UsageError: There is no such file.
     """
     if not is_file(script):
-        raise UsageError(f"there is no Python file {script}", hint="Check its path.")
+        raise UsageError(f"there is no Python file {script}", hint=did_you_mean_file(script, "Check its path."))
     return [sys.executable, str(script), *arguments]
 
 
