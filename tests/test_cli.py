@@ -369,6 +369,7 @@ def test_letters_that_a_terminal_cannot_show_do_not_stop_a_page() -> None:
 def test_two_reports_are_one_document_and_a_scrubbed_copy_says_the_same(tmp_path: Path) -> None:
     copy = tmp_path / "copy.ncu-rep"
     scrubbed = ncuview("scrub", DIVERGENCE, copy)
+    assert "replaces" not in scrubbed.err
     assert (scrubbed.code, scrubbed.out) == (0, "")
     ended = ncuview("analyze", DIVERGENCE, copy, "--format", "json")
     assert (ended.code, ended.err) == (0, "")
@@ -384,6 +385,11 @@ def test_two_reports_are_one_document_and_a_scrubbed_copy_says_the_same(tmp_path
         del launch["report"]
     assert of[DIVERGENCE]
     assert of[DIVERGENCE] == of[copy]
+
+
+def test_a_report_that_scrub_replaces_is_named(tmp_path: Path) -> None:
+    report = shutil.copy(RECORDED, tmp_path / "x.ncu-repz")
+    assert "it replaces the original" in ncuview("scrub", report, report).err
 
 
 def test_a_kernel_is_chosen_by_name_or_pattern() -> None:

@@ -18,7 +18,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportUnreadable, UsageError
-from ncuview.base.files import NoRegularFile, TooLarge, open_regular, replace_file
+from ncuview.base.files import NoRegularFile, TooLarge, is_folder, open_regular, replace_file
 from ncuview.base.suggestion import did_you_mean_file
 
 REPORT_ENDINGS = (".ncu-rep", ".ncu-repz")
@@ -64,7 +64,7 @@ def named_path(name: str | Path) -> Path:
 
 
 def _files(target: Path) -> list[Path]:
-    if not target.is_dir():
+    if not is_folder(target):
         return [target]
     found = [
         Path(folder, name)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ncuview.base.errors import GpuNotFound, Incomplete, LauncherNotFound, NcuNotFound, ReportEmpty, UsageError
+from ncuview.base.files import exists, is_file
 from ncuview.base.log import LOG
 from ncuview.base.paths import shipped
 from ncuview.base.report_files import CSV_ENDING, REPORT_ENDINGS
@@ -83,7 +84,7 @@ def examine(
     from ncuview.pipeline.profiled import read_with_sources
 
     rules = load_rules() if rules is None else rules
-    if all(Path(target).exists() or str(target).endswith(_ENDINGS) for target in targets):
+    if all(exists(Path(target)) or str(target).endswith(_ENDINGS) for target in targets):
         if live is not None:
             raise UsageError("--live and --recorded are for catalogue kernels, not for reports")
         if (program := _program_among(targets)) is not None:
@@ -200,7 +201,7 @@ def settings_for(options: NcuOptions | None) -> Settings:
 def _program_among(targets: Iterable[str | Path]) -> str | Path | None:
     """The first target that is executable and has no ending of a report."""
     others = (each for each in targets if Path(each).suffix not in _ENDINGS)
-    return next((each for each in others if Path(each).is_file() and os.access(each, os.X_OK)), None)
+    return next((each for each in others if is_file(Path(each)) and os.access(each, os.X_OK)), None)
 
 
 def examine_launches(

@@ -18,7 +18,7 @@ from pathlib import Path, PurePath
 from posixpath import normpath
 
 from ncuview.base.errors import UsageError
-from ncuview.base.files import open_regular
+from ncuview.base.files import is_folder, open_regular
 from ncuview.records.profile import Profile, ReportInfo
 
 ENDINGS = frozenset(
@@ -121,7 +121,7 @@ def _files_below(folders: Iterable[Path]) -> dict[str, list[Path]]:
     found: dict[str, list[Path]] = {}
     seen = 0
     for folder in folders:
-        if not folder.is_dir():
+        if not is_folder(folder):
             raise UsageError(f"{folder} is no folder", hint="--source-folders takes folders that hold source code.")
         for place, inner, names in os.walk(folder):
             inner[:] = [name for name in inner if not name.startswith(".")]
