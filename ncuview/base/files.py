@@ -86,6 +86,11 @@ def _check(status: os.stat_result, largest: int | None) -> None:
         raise TooLarge(f"is larger than {largest:,} bytes")
 
 
+def repository_of(file: Path) -> Path | None:
+    """The folder of the git repository that a file is in; None where it is in none."""
+    return next((folder for folder in file.parents if (folder / ".git").exists()), None)
+
+
 def replace_file(target: Path, data: bytes | Iterable[bytes], *, mode: int = 0o666) -> None:
     """Replace a file atomically: a concurrent reader sees the old or the new content.
 

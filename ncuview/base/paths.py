@@ -41,6 +41,11 @@ def users_spreads() -> Path | None:
     return _of_user("spread.json")
 
 
+def users_cache() -> Path | None:
+    """The folder of kept answers; None for a user without a home folder, and for root in the home of who called sudo."""
+    return None if os.environ.get("SUDO_UID") else _of_user("diagnoses", "XDG_CACHE_HOME", ".cache")
+
+
 def keep_error(error: BaseException, exit_code: int) -> None:
     """Keep what ended this run; where that cannot be written, nothing is kept."""
     file = _kept()

@@ -38,6 +38,12 @@ def is_csv_export(path: Path) -> bool:
     return path.suffix.lower() == CSV_ENDING
 
 
+def are_reports(targets: Iterable[str | Path]) -> bool:
+    """Whether targets are files, or have a report's ending; else they name a kernel of the catalogue."""
+    endings = (*REPORT_ENDINGS, CSV_ENDING)
+    return all(Path(target).exists() or str(target).endswith(endings) for target in targets)
+
+
 def report_files(targets: Iterable[str | Path]) -> tuple[Path, ...]:
     """The files of these targets, in the given order, and below a folder sorted by name.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ncuview.base.errors import GpuNotFound, Incomplete, LauncherNotFound, NcuNotFound, ReportEmpty, UsageError
 from ncuview.base.log import LOG
 from ncuview.base.paths import shipped
-from ncuview.base.report_files import CSV_ENDING, REPORT_ENDINGS
+from ncuview.base.report_files import CSV_ENDING, REPORT_ENDINGS, are_reports
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
 from ncuview.records.profile import Profile
 
@@ -83,7 +83,7 @@ def examine(
     from ncuview.pipeline.profiled import read_with_sources
 
     rules = load_rules() if rules is None else rules
-    if all(Path(target).exists() or str(target).endswith(_ENDINGS) for target in targets):
+    if are_reports(targets):
         if live is not None:
             raise UsageError("--live and --recorded are for catalogue kernels, not for reports")
         if (program := _program_among(targets)) is not None:
