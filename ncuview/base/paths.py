@@ -1,7 +1,7 @@
 """Where ncuview's files are: the shipped ``kernels`` and ``rules``, the files of the user, and the kept last error.
 
-``shipped`` looks in the installed package, else in the checkout; ``users_table`` and ``users_spreads`` may be None.
-They are in the XDG configuration folder. ``keep_error`` writes what kind of error ended the last failing run, and
+``shipped`` looks in the installed package, else in the checkout; ``users_table`` and ``users_spreads``, in the XDG
+configuration folder, and ``users_cache``, in the XDG cache folder, may be None. ``keep_error`` writes what kind of error ended the last failing run, and
 ``last_error`` reads it for ``ncuview doctor --bundle``: the id, the exit code and the places in ncuview's own code, in
 the XDG state folder. Neither the message nor the command line is kept: both name what is the user's.
 """
@@ -42,7 +42,7 @@ def users_spreads() -> Path | None:
 
 
 def users_cache() -> Path | None:
-    """The folder of kept answers; None for a user without a home folder, and for root in the home of who called sudo."""
+    """The folder of kept diagnoses; None for a user without a home folder, and for root by sudo."""
     return None if os.environ.get("SUDO_UID") else _of_user("diagnoses", "XDG_CACHE_HOME", ".cache")
 
 

@@ -1,7 +1,7 @@
-"""``PrivateFolder``: files in a folder that only this user can change; the least recently used go where it gets large.
+"""``PrivateFolder``: files in a folder that only this user can change, up to a size; then the least recently used go.
 
-Nothing is raised: where the folder or a file cannot be trusted or used, there is none. A file is replaced atomically and
-its content is checked when it is read, so that parallel runs, full disks and killed writers leave no wrong content.
+Nothing is raised: a folder or file that is not private or cannot be used is ignored. A file is replaced atomically and
+its checksum is compared when it is read, so that parallel runs, full disks and killed writers leave no wrong content.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,5 +112,5 @@ def _digest(content: bytes) -> bytes:
     return f"{hashlib.sha256(content).hexdigest()}\n".encode()
 
 
-def _is_private(status: os.stat_result, is_kind: object) -> bool:
-    return bool(is_kind(status.st_mode)) and status.st_uid == user_id() and not status.st_mode & _OF_OTHERS
+def _is_private(status: os.stat_result, is_kind: Callable[[int], bool]) -> bool:
+    return is_kind(status.st_mode) and status.st_uid == user_id() and not status.st_mode & _OF_OTHERS

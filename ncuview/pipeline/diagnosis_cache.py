@@ -1,11 +1,11 @@
 """Keep the diagnoses of reports and recorded profiles for the next run: ``kept`` gives the ``Entry`` of a request.
 
-``Entry.read`` returns the earlier diagnosis where everything that it depends on is as it was: the reports by their
-content, the rules, the tables of GPUs, ncuview, the libraries, the options, and the sources on this machine. Its name is
-a hash of what is known before a report is read (``inputs_of``); what only the report names is stored in it and compared.
-``Entry.write`` keeps a diagnosis. Runs on this machine's GPU, incomplete answers and those with a warning are not kept.
+``Entry.read`` returns the earlier diagnosis where all that it depends on is as it was: reports by their content, rules,
+tables of GPUs, ncuview, libraries, options, and the sources on this machine. The entry's name is a hash of what is
+known before a report is read (``inputs_of``); the sources that the report names are stored in it and compared.
+``Entry.write`` keeps a diagnosis, unless it is incomplete, has a warning, or is of a run on this machine's GPU.
 
-A hit loads neither pandas, NumPy nor pydantic.
+Reading an entry loads neither pandas nor NumPy nor rules.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import astuple, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -101,8 +102,9 @@ class Entry:
         states = [(file, _state(file)) for file in files]
         changed = any(state and state[_CHANGED] >= self._started for _, state in states)
         if not changed and _name_of(inputs_of(self._request)) == self._name:
-            text = f"{json.dumps(states)}\n{to_json(examined.diagnosis)}"
-            self._folder.write(self._name, text.encode())
+            with suppress(TypeError):  # a value that no record declares
+                text = f"{json.dumps(states)}\n{to_json(examined.diagnosis)}"
+                self._folder.write(self._name, text.encode())
 
 
 def kept(request: Request) -> Entry | None:
@@ -154,13 +156,13 @@ def _of_reports(targets: Iterable[str]) -> list[Any] | None:
     return _contents([*files, *checksums])
 
 
-def _of_recorded(live: bool | None) -> str | None:  # noqa: FBT001
+def _of_recorded(live: bool | None) -> str | None:
     """Why the recorded profile is used; None where a kernel is profiled here."""
-    from ncuview.profiling.machine import missing_for_live
+    from ncuview.profiling.machine import surely_missing_for_live
 
     if live is False:
         return "recorded"
-    missing = None if live else missing_for_live()
+    missing = None if live else surely_missing_for_live()
     return str(missing) if missing else None
 
 

@@ -32,7 +32,8 @@ def to_json(answer: Diagnosis) -> str:
         TypeError: It holds a value of another kind than the records declare.
     """
     rows: list[list[Any]] = []
-    places: dict[int, int] = {}
+    places: dict[int, tuple[int, Any]] = {}
+    """The place of each record by its ``id``, and the record: while it lives, no other gets the same ``id``."""
 
     def of(value: Any) -> Any:
         if value is None or isinstance(value, str | int | float):
@@ -47,9 +48,9 @@ def to_json(answer: Diagnosis) -> str:
             raise TypeError(f"{type(value)} is no record")
         if id(value) not in places:
             row = [type(value).__name__, *(of(getattr(value, each.name)) for each in fields(value))]
-            places[id(value)] = len(rows)
+            places[id(value)] = len(rows), value
             rows.append(row)
-        return {_RECORD: places[id(value)]}
+        return {_RECORD: places[id(value)][0]}
 
     of(answer)
     return json.dumps(rows, separators=(",", ":"))
