@@ -2,10 +2,10 @@
 
     python benchmarks/startup.py
 
-``--help`` is compared with ``import typer``; the first analysis of a recorded profile and of a report with ``import
-pandas``, and so is the second one, whose diagnosis is kept. The reader's child process, which runs meanwhile, bounds the
-first. Commands are run in turn, REPEATS times; medians are compared. The processor time of a command includes its
-children, and changes less than its wall time where other programs run.
+``--help`` is compared with ``import typer``; the first analysis of a recorded profile and of a report, and the second
+one, whose diagnosis is kept, with ``import pandas``. The time of the reader's child process bounds the first analysis.
+Commands are run in turn, REPEATS times; medians are compared. The processor time of a command includes its children,
+and changes less than its wall time where other programs run.
 """
 
 from __future__ import annotations

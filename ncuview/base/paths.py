@@ -1,9 +1,10 @@
 """Where ncuview's files are: the shipped ``kernels`` and ``rules``, the files of the user, and the kept last error.
 
 ``shipped`` looks in the installed package, else in the checkout; ``users_table`` and ``users_spreads``, in the XDG
-configuration folder, and ``users_cache``, in the XDG cache folder, may be None. ``keep_error`` writes what kind of error ended the last failing run, and
-``last_error`` reads it for ``ncuview doctor --bundle``: the id, the exit code and the places in ncuview's own code, in
-the XDG state folder. Neither the message nor the command line is kept: both name what is the user's.
+configuration folder, and ``users_cache``, in the XDG cache folder, may be None. ``keep_error`` writes what kind of
+error ended the last failing run, and ``last_error`` reads it for ``ncuview doctor --bundle``: the id, the exit code and
+the places in ncuview's own code, in the XDG state folder. Neither the message nor the command line is kept: both name
+what is the user's.
 """
 
 from __future__ import annotations

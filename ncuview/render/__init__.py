@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from ncuview.records.diagnosis import Diagnosis
-from ncuview.records.ladder import Ladder
-
 if TYPE_CHECKING:
     from ncuview.comparison.compare import Comparison
+    from ncuview.records.diagnosis import Diagnosis
+    from ncuview.records.ladder import Ladder
 
 Format = Literal["terminal", "json"]
 
@@ -45,6 +44,9 @@ def render(
         from ncuview.render.document import as_json  # each format is imported on use
 
         return as_json(answer)
+    from ncuview.records.diagnosis import Diagnosis  # importing ncuview loads this package, and no record
+    from ncuview.records.ladder import Ladder
+
     if isinstance(answer, Ladder):
         from ncuview.render.ladder import ladder_page
 
