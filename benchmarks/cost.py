@@ -2,7 +2,7 @@
 
     python benchmarks/cost.py
 
-Needs a GPU, ncu and nvcc; takes about ten minutes, most of it for ``--set full``. A diagnosis is the whole command
+Needs a GPU, ncu and nvcc; takes about ten minutes, most of it for ``--set full``. A diagnosis is the complete command
 ``ncuview analyze -- PROGRAM``, from the start of Python to the last line of its page. A program of many launches is
 sampled (``--look quick``): a first run with one pass for at most nine launches per configuration and power of ten, a
 second run for the launches that are worth it. ``--set full`` is run on 10 and on 100 launches, and what each of the 90
@@ -95,10 +95,10 @@ def main() -> None:
         name, words = "1,000 launches", (str(LAUNCHES),)
         part = _row(bench, f"{PART} launches", "ncu --set full", bench.full, (str(PART),), repeats=1)
         ten = of_full["ten launches"]
-        whole = ten + (part - ten) / (PART - 10) * (LAUNCHES - 10)
-        print(f"{name:15} {'ncu --set full':16} {whole:8.2f} s  from {PART} launches")
+        all_launches = ten + (part - ten) / (PART - 10) * (LAUNCHES - 10)
+        print(f"{name:15} {'ncu --set full':16} {all_launches:8.2f} s  from {PART} launches")
         _row(bench, name, "program alone", bench.bare, words)
-        _ratio(name, _row(bench, name, "diagnosis", bench.sampled, words, repeats=1), whole)
+        _ratio(name, _row(bench, name, "diagnosis", bench.sampled, words, repeats=1), all_launches)
         print(bench.page)
 
 

@@ -57,7 +57,7 @@ REGRESSIONS = (
     ("uncoalesced stores", "transposeCoalesced", "transposeNaive"),
     ("both", "transposeNoBankConflicts", "transposeNaive"),
 )
-"""What goes wrong: a kernel, and the one whose launches take its place; alike in grid and block."""
+"""What goes wrong: a kernel, and the one with the same grid and block whose launches take its place."""
 SLOWER = (0.05, 0.10, 0.20)
 LONG_NS = 20_000.0
 """Below this time 5 % are less than the floor of 1 us, and 10 % may be."""
@@ -316,11 +316,11 @@ def main() -> None:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("repeats", type=Path, nargs="?", help="what --record has written; made-up repeats without it")
     words.add_argument("--record", action="store_true", help="write the file instead")
-    told = words.parse_args()
-    if told.record:
-        record(told.repeats)
+    options = words.parse_args()
+    if options.record:
+        record(options.repeats)
         return
-    kernels = load(told.repeats) if told.repeats else made_up(random.Random(SEED))
+    kernels = load(options.repeats) if options.repeats else made_up(random.Random(SEED))
     without_a_change(kernels)
     with_a_slowdown(kernels)
     with_another_kernel(kernels)

@@ -1,6 +1,6 @@
 // A program that launches a lot: ten kernels in 25 configurations, 1,000 launches by default, as a time-stepping loop
 // makes them. transpose_columns has an obvious defect, a column of a shared tile per warp; scatter writes with a stride.
-// The grids of add and sums do not tell how much they work on.
+// The grids of add and sums do not show how much data they process.
 //
 //     many_launches [LAUNCHES [KERNELS]]      only the first KERNELS of the ten, in turn; a single transpose is checked
 #include <cstdio>

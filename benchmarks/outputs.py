@@ -9,13 +9,15 @@ one process, REPEATS times; medians are compared. Needs no GPU.
 from __future__ import annotations
 
 import statistics
-import sys
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from benchmarks.reading import FAMILY, repeated
 from ncuview.api import diagnose, load_rules
@@ -32,7 +34,7 @@ AIM = 3.0
 _LIMIT_NS = 300_000.0
 
 
-def main(launches: int) -> None:
+def main(launches: Annotated[int, typer.Argument(min=1)] = LAUNCHES) -> None:
     """Print a row for each step, and the ratio."""
     rules = load_rules()
     runs: defaultdict[str, list[float]] = defaultdict(list)
@@ -90,4 +92,4 @@ def _check(launch: LaunchDiagnosis) -> Check:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else LAUNCHES)
+    typer.run(main)

@@ -4,7 +4,7 @@
 
 Needs a GPU, ncu and nvcc; takes about two minutes. Each set is collected on one small launch, and ncu says how many
 passes it made. The sets are the metrics that every rule and textbook metric needs, by collector; the hardware counters
-of each unit alone; those of the first look; and all hardware counters without one, which tells which of them costs a
+of each unit alone; those of the first look; and all hardware counters without one, which shows which of them costs a
 pass. A set without one counter is written only where it took fewer passes.
 """
 
@@ -16,6 +16,8 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
+
+import typer
 
 from ncuview.api import load_rules
 from ncuview.engine.plan import first_look_metrics, metrics_for
@@ -59,7 +61,7 @@ class Counter:
         return f"{device}, ncu {ncu_version(self._ncu)}"
 
 
-def main(target: str) -> None:
+def main(target: Path) -> None:
     """Measure, print and write."""
     plan = metrics_for(load_rules())
     hardware = [metric for metric in plan if collector_of(metric) == "hardware"]
@@ -81,7 +83,7 @@ def main(target: str) -> None:
                 measured[f"without {counted}"] = (rest, passes)
         where = counter.where()
     entries = [_entry(metrics, passes, where) for metrics, passes in measured.values()]
-    Path(target).write_text("\n".join([_HEAD, *entries]), encoding="utf-8")
+    target.write_text("\n".join([_HEAD, *entries]), encoding="utf-8")
     print(f"{target}: {len(entries)} sets")
 
 
@@ -105,4 +107,4 @@ def _entry(metrics: Sequence[str], passes: int, where: str) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    typer.run(main)

@@ -14,6 +14,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from ncuview.api import load_rules
 from ncuview.base.paths import shipped
@@ -26,7 +29,7 @@ from ncuview.profiling.ncu import ncu_command, run_ncu
 REPEATS = 3
 
 
-def main(name: str) -> None:
+def main(name: Annotated[str, typer.Argument(metavar="FAMILY|KERNEL")]) -> None:
     """Print one row for each way to run a family, or a single kernel."""
     ncu, nvcc = find_ncu(), find_nvcc()
     if ncu is None or nvcc is None:
@@ -73,4 +76,4 @@ def _print_table(name: str, launches: int, seconds: dict[str, list[float]], pass
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    typer.run(main)

@@ -18,6 +18,9 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from ncuview.catalogue.kernels import recorded_report
 from ncuview.profiling.machine import find_ncu
@@ -57,7 +60,7 @@ frames = table.memory_usage().sum()
 """
 
 
-def main(counts: list[int]) -> None:
+def main(counts: Annotated[list[int] | None, typer.Argument(metavar="LAUNCHES", min=1)] = None) -> None:
     """Print a row for each number of launches and each way, and the ratios."""
     ncu = find_ncu()
     ways = {name: _OURS.format(instructions=all_of_it) for name, all_of_it in ((_ALL, True), (_NUMBERS, False))}
@@ -68,7 +71,7 @@ def main(counts: list[int]) -> None:
     print(f"{'launches':>8}  {'way':18} {'seconds':>8} {'parent':>7} {'child':>7} {'frames':>7}")
     report = read_report(recorded_report(FAMILY))
     with tempfile.TemporaryDirectory() as folder:
-        for count in counts:
+        for count in counts or LAUNCHES:
             path = Path(folder, f"{count}.ncu-rep")
             path.write_bytes(repeated(report, count))
             runs: dict[str, list[Mapping[str, float]]] = {way: [] for way in ways}
@@ -119,4 +122,4 @@ def _measured(program: str, report: Path, ncu: Path | None, count: int) -> Mappi
 
 
 if __name__ == "__main__":
-    main([int(count) for count in sys.argv[1:]] or list(LAUNCHES))
+    typer.run(main)

@@ -124,6 +124,8 @@ def rules() -> str:
         "# Rules\n",
         f"The {len(known)} rules that ship. `ncuview explain CODE` adds the change before and after on real code,",
         "the thresholds with the measurement that each rests on, and the documents that teach it.\n",
+        "A name such as `k58f` is a measured launch: launch f of the labelled program p058, whose source is",
+        "`validation/programs/p058-*.cu` ([labels](../../validation/README.md)). Other kernels are the catalogue's.\n",
         _table(("rule", "optimization", "finds"), rows),
     ]
     for rule in known:

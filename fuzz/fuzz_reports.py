@@ -5,7 +5,7 @@
 Each file is the first launches of a recorded report, changed by a generator whose state is the seed and the file's
 number, and ``ncuview analyze FILE --format json`` is run on it in a process of its own. It must end with 0 or 3, within
 30 seconds, without a traceback; with 3 on whatever was cut, and on what never was a report; and with 0 only with the
-same document as the whole report, or with one in which values or texts differ that no checksum protects. ``--keep``
+same document as the complete report, or with one in which values or texts differ that no checksum protects. ``--keep``
 saves the files that broke this. Needs no GPU.
 """
 
@@ -49,14 +49,14 @@ _OURS = "Traceback (most recent call last)"
 
 @dataclass(frozen=True)
 class Seed:
-    """A whole report, and where its parts are."""
+    """A complete report, and where its parts are."""
 
     data: bytes
     lengths: tuple[int, ...]
     """Offsets of the lengths of four bytes before messages."""
     cubins: tuple[wire.Span, ...]
     ends: frozenset[int]
-    """Where blocks end: what is cut there is a whole report."""
+    """Where blocks end: what is cut there is a complete report."""
 
 
 Change = Callable[[Seed, random.Random, Seed], bytes]
@@ -143,7 +143,7 @@ def _random_file(_: Seed, chance: random.Random, __: Seed) -> bytes:
     return chance.randbytes(chance.randint(0, 100_000))
 
 
-def _random_behind_header(seed: Seed, chance: random.Random, _: Seed) -> bytes:
+def _random_after_header(seed: Seed, chance: random.Random, _: Seed) -> bytes:
     return seed.data[:10] + chance.randbytes(chance.randint(0, 100_000))
 
 
@@ -178,7 +178,7 @@ CHANGES: Mapping[str, Change] = {
     "duplicated": _duplicated,
     "two reports spliced": _spliced,
     "random file": _random_file,
-    "random behind the header": _random_behind_header,
+    "random after the header": _random_after_header,
     "cubin: 4 bytes ff": _in_cubin(4, lambda _: b"\xff" * 4),
     "cubin: 8 bytes ff": _in_cubin(8, lambda _: b"\xff" * 8),
     "cubin: 1 byte": _in_cubin(1, lambda chance: chance.randbytes(1)),
@@ -187,7 +187,7 @@ CHANGES: Mapping[str, Change] = {
     "cubin: 1 byte of the ELF header": _in_cubin(1, lambda chance: chance.randbytes(1), 64),
     "cubin: 4 bytes large": _in_cubin(4, lambda chance: chance.choice(_LARGE).to_bytes(4, "little")),
 }
-REFUSED_ALWAYS = ("cut anywhere", "cut at a length", "random file", "random behind the header")
+REFUSED_ALWAYS = ("cut anywhere", "cut at a length", "random file", "random after the header")
 """What must end with 3."""
 
 
@@ -251,8 +251,8 @@ def _analyze_in(folder: Path) -> NoReturn:
         os._exit(code)
 
 
-def outcome(kind: str, ended: Ended, whole: Mapping[str, Any]) -> tuple[str, str]:
-    """What became of a file, and which promise that breaks, if any."""
+def outcome(kind: str, ended: Ended, complete: Mapping[str, Any]) -> tuple[str, str]:
+    """The outcome of a file, and the guarantee that it breaks, if any."""
     if ended.code < 0 or ended.seconds > LONGEST_S or _OURS in ended.said or ended.code not in {0, 3}:
         return "broken", f"exit code {ended.code} after {ended.seconds:.0f} s: {ended.said[-300:]!r}"
     if ended.document is None:
@@ -261,9 +261,9 @@ def outcome(kind: str, ended: Ended, whole: Mapping[str, Any]) -> tuple[str, str
         return ("partial" if ended.document.get("launches") else "refused"), ""
     if kind in REFUSED_ALWAYS:
         return "broken", "exit code 0"
-    if len(ended.document["launches"]) < len(whole["launches"]):
+    if len(ended.document["launches"]) < len(complete["launches"]):
         return "broken", f"{len(ended.document['launches'])} launches, no word of the others"
-    found, expected = (_without_names(each) for each in (ended.document, whole))
+    found, expected = (_without_names(each) for each in (ended.document, complete))
     return ("same" if found == expected else "altered"), ""
 
 
@@ -277,36 +277,36 @@ def _judged(numbers: range, seed: int, kind: str) -> list[Verdict]:
         for number in numbers:
             name, place, data = changed(number, seed, kind)
             ended = run(data, Path(folder))
-            found.append(Verdict(number, name, *outcome(name, ended, _whole(place)), ended.seconds))
+            found.append(Verdict(number, name, *outcome(name, ended, _complete(place)), ended.seconds))
         return found
 
 
 @cache
-def _whole(place: int) -> Mapping[str, Any]:
+def _complete(place: int) -> Mapping[str, Any]:
 
     with tempfile.TemporaryDirectory() as folder:
         ended = run(seeds()[place].data, Path(folder))
     if ended.code or ended.document is None:
-        sys.exit(f"the whole report {FAMILIES[place]} ends with {ended.code}: {ended.said}")
+        sys.exit(f"the complete report {FAMILIES[place]} ends with {ended.code}: {ended.said}")
     return ended.document
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one file."""
+    """The outcome of one file."""
 
     number: int
     kind: str
     outcome: str
     broken: str
-    """Which promise that breaks; empty when none."""
+    """The guarantee that it breaks; empty when there is none."""
     seconds: float
 
 
 def judge(numbers: range, seed: int, kind: str = "") -> Iterator[Verdict]:
-    """What becomes of the files with these numbers."""
+    """The outcomes of the files with these numbers."""
     for place in range(len(seeds())):
-        _whole(place)  # before the pool starts, whose processes inherit it
+        _complete(place)  # before the pool starts, whose processes inherit it
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         portions = [numbers[start : start + _PORTION] for start in range(0, len(numbers), _PORTION)]
         for future in [pool.submit(_judged, portion, seed, kind) for portion in portions]:
@@ -314,7 +314,7 @@ def judge(numbers: range, seed: int, kind: str = "") -> Iterator[Verdict]:
 
 
 def main() -> None:
-    """Print a row for each kind, and every file that broke a promise; end with 1 if there is one."""
+    """Print a row for each kind, and every file that broke a guarantee; end with 1 if there is one."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--first", type=int, default=0)

@@ -76,7 +76,7 @@ def expressions(count: int, seed: int) -> tuple[Counter[str], float, list[str]]:
     """How many were taken and refused, the longest time in s, and what went wrong."""
     chance = random.Random(seed)
     values = {name: np.array([1.0, 0.0, np.nan, 1e308]) for name in NAMES}
-    told: Counter[str] = Counter()
+    ends: Counter[str] = Counter()
     longest, wrong = 0.0, []
     gc.freeze()  # a look through what is left of before would be counted to some expression
     for _ in range(count):
@@ -84,13 +84,13 @@ def expressions(count: int, seed: int) -> tuple[Counter[str], float, list[str]]:
         found, took = tried(text, values)
         if took > LIMIT_S:  # other work of the machine is counted too, but hardly four times
             took = min(took, *(tried(text, values)[1] for _ in range(3)))
-        told[found] += 1
+        ends[found] += 1
         if found not in {"computed", "refused"}:
             wrong.append(f"{found}: {text[:100]!r}")
         longest = max(longest, took)
         if took > LIMIT_S:
             wrong.append(f"{took * 1000:.1f} ms: {text[:100]!r}")
-    return told, longest, wrong
+    return ends, longest, wrong
 
 
 def tried(text: str, values: Mapping[str, NDArray[np.float64]]) -> tuple[str, float]:
@@ -116,8 +116,8 @@ def main() -> int:
     cases, wrong = hostile_texts()
     print(f"{len(PAYLOADS)} texts, {len(PLACES)} places: {cases:,} cases in {time.monotonic() - began:.0f} s")
     print(f"{len(wrong)} did something", *wrong, sep="\n")
-    told, longest, bad = expressions(asked.expressions, asked.seed)
-    print(f"{asked.expressions:,} expressions of seed {asked.seed}: {dict(told)}, the longest {longest * 1000:.1f} ms")
+    ends, longest, bad = expressions(asked.expressions, asked.seed)
+    print(f"{asked.expressions:,} expressions of seed {asked.seed}: {dict(ends)}, the longest {longest * 1000:.1f} ms")
     print(f"{len(bad)} were bad", *bad[:20], sep="\n")
     return int(bool(wrong or bad))
 

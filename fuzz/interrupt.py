@@ -9,7 +9,7 @@ made ncu's folder. Once all is gone, or 25 seconds later, processes are looked f
 environment, whoever their parent is by then, and files below the run's folders. Needs neither GPU nor ncu.
 
 Counted apart: folders for temporary files that a run had made and not yet handed to ncu's guard when SIGKILL came, and
-those that functions travel in. Nobody is left then who knows of them.
+those that functions travel in. No process is left then that knows of them.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import sys
 import tempfile
 import time
 import warnings
@@ -20,7 +19,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+import typer
 
 from ncuview.api import load_rules
 from ncuview.base.errors import NcuviewError
@@ -75,7 +76,7 @@ class Trial:
 
     Attributes:
         partial: Whether part of the new file lay beside it after the kill.
-        left: Whether the folder held anything else after the next write than it does where nobody was killed.
+        left: Whether the folder held anything else after the next write than it does without a kill.
     """
 
     found: Found
@@ -179,7 +180,7 @@ def _wait(process: int) -> bool:
     return os.WIFSIGNALED(status)
 
 
-def main(kills: int, seed: int) -> None:
+def main(kills: Annotated[int, typer.Argument()] = KILLS, seed: Annotated[int, typer.Argument()] = SEED) -> None:
     """Print a row for each writer, and whether all is well."""
     every = writers()
     print(f"{kills} kills, seed {seed}\n")
@@ -213,5 +214,4 @@ def _row(name: str, counts: Counter[str]) -> None:
 
 
 if __name__ == "__main__":
-    told = [int(word) for word in sys.argv[1:]]
-    main(*told, *(KILLS, SEED)[len(told) :])
+    typer.run(main)

@@ -60,8 +60,8 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Told:
-    """What ncuview said of a fault."""
+class Answer:
+    """What ncuview reported of a fault."""
 
     id: str
     exit_code: int
@@ -90,18 +90,18 @@ def main() -> None:
         folder.chmod(0o755)
         app = folder / "app"
         subprocess.run([nvcc, f"-arch={chosen.arch}", "-lineinfo", "-o", app, SOURCE], check=True)
-        for case in cases(folder, app, stack):  # one by one: each makes its own trouble when its turn comes
+        for case in cases(folder, app, stack):  # one by one: each makes its own trouble when it starts
             if chosen.only not in case.name:
                 continue
             if why := _left_out(case, started, chosen.budget):
                 rows.append(f"| {case.name} | {_names(case)} | not run: {why} | | | | |")
             else:
-                told = provoke(case)
-                good = is_right(case, told)
+                answer = provoke(case)
+                good = is_right(case, answer)
                 right, wrong = right + good, wrong + (not good)
                 rows.append(
-                    f"| {case.name} | {_names(case)} | {told.id or 'works'}{'' if good else ' **wrong**'} | "
-                    f"{told.exit_code} | {told.seconds:.0f} | {told.left} | {told.sentence} |"
+                    f"| {case.name} | {_names(case)} | {answer.id or 'works'}{'' if good else ' **wrong**'} | "
+                    f"{answer.exit_code} | {answer.seconds:.0f} | {answer.left} | {answer.sentence} |"
                 )
             print(rows[-1], flush=True)
     page = "\n".join([*_head(right, wrong), *rows, ""])
@@ -128,7 +128,7 @@ def cases(folder: Path, app: Path, stack: ExitStack) -> Iterator[Case]:
     only = ["--target-processes", "application-only"]
     yield Case("the kernels are a child's, which is left out", ("NCU-NOKERN",), 3, [*only, *run, "child"])
     yield Case("the kernels are a child's", (), 0, [*run, "child"])
-    yield Case("a pattern that is none", ("NCU-USAGE", "UsageError"), 2, ["-k", "regex:(", *run])
+    yield Case("an invalid pattern", ("NCU-USAGE", "UsageError"), 2, ["-k", "regex:(", *run])
     yield Case("an unknown option of ncu", ("NCU-USAGE",), 2, ["--ncu-args=--bogus=1", *run])
     yield Case("an unknown section", ("NCU-USAGE",), 2, ["--ncu-args=--section=Bogus", *run])
     yield Case("a program that is not there", ("NCU-USAGE",), 2, ["--", str(folder / "none")])
@@ -155,7 +155,7 @@ def _of_the_machine(folder: Path, run: list[str]) -> Iterator[Case]:
     # ncu 2025.3 puts its own injection in the place of the other.
     yield Case("another tool's injection", ("", "NCU-INJ"), 0, run, {"CUDA_INJECTION64_PATH": str(folder / "x.so")})
     # Rules that need it are skipped, and the page says so; a gate on it would be NCU-METRIC.
-    yield Case("a rule with a metric that is none", (), 0, ["--rules", str(_bogus_rule(folder)), *run])
+    yield Case("a rule with an unknown metric", (), 0, ["--rules", str(_bogus_rule(folder)), *run])
     yield Case("sudo: the program has its user's rights", (), 0, run, user, needs_root=True)
     protected = Path("/proc/sys/fs/protected_regular").read_text(encoding="utf-8").strip() != "0"
     # Where the kernel does not protect such files, root may write to it.
@@ -185,7 +185,7 @@ def _without_room(disk: Path, run: list[str]) -> Iterator[Case]:
     yield Case("the report outgrows a limit", cut, 3, many, before=("prlimit", "--fsize=1200000"))
 
 
-def provoke(case: Case) -> Told:
+def provoke(case: Case) -> Answer:
     """Run one case within its limit, and end all that is left of it."""
     mark = f"{os.getpid()}-{time.monotonic_ns()}"
     command = [*case.before, sys.executable, "-m", "ncuview", "analyze", "--format", "json", *case.words]
@@ -217,17 +217,17 @@ def provoke(case: Case) -> Told:
         code = ncuview.wait(10)
         said.seek(0)
         complained.seek(0)
-        return _told(said.read(), complained.read(), code, took, len(left))
+        return _answer(said.read(), complained.read(), code, took, len(left))
 
 
-def is_right(case: Case, told: Told) -> bool:
-    """Whether a fault got a right name, the first with its exit code, and left nothing running."""
-    named = told.id in (case.ids or ("",))
-    code = told.exit_code == case.exit_code if told.id == (case.ids or ("",))[0] else True
-    return named and code and not told.left
+def is_right(case: Case, answer: Answer) -> bool:
+    """Whether a fault was named correctly, with the exit code of its first name, and left no process running."""
+    named = answer.id in (case.ids or ("",))
+    code = answer.exit_code == case.exit_code if answer.id == (case.ids or ("",))[0] else True
+    return named and code and not answer.left
 
 
-def _told(said: bytes, complained: bytes, code: int, seconds: float, left: int) -> Told:
+def _answer(said: bytes, complained: bytes, code: int, seconds: float, left: int) -> Answer:
     error: dict[str, Any] = {}
     with suppress(ValueError):
         error = json.loads(said).get("error") or {}
@@ -236,7 +236,7 @@ def _told(said: bytes, complained: bytes, code: int, seconds: float, left: int) 
     id_ = error.get("id") or next(iter(re.findall(r"^(NCU-[A-Z-]+):", spoken)), "")
     sentence = re.sub(r"\s+", " ", error.get("message") or spoken)
     sentence = re.sub(r"/(?:[\w.-]+/)+", "", sentence).replace("|", "\\|")
-    return Told(id_, code, sentence[:220], seconds, left)
+    return Answer(id_, code, sentence[:220], seconds, left)
 
 
 def _left_out(case: Case, started: float, budget_s: float) -> str:
@@ -262,7 +262,7 @@ def _head(right: int, wrong: int) -> list[str]:
         "",
         "*left* is how many processes of the run were there 25 seconds after its end.",
         "",
-        "| fault | expected, and exit code | told | exit code | s | left | ncuview's sentence |",
+        "| fault | expected, and exit code | reported | exit code | s | left | ncuview's sentence |",
         "| --- | --- | --- | ---: | ---: | ---: | --- |",
     ]
 
@@ -304,9 +304,9 @@ def _after(seconds: float, number: signal.Signals) -> Callable[[subprocess.Popen
 
 def _another(words: Sequence[str]) -> None:
     """A second run beside the first, which must work as well."""
-    told = provoke(Case("another", (), 0, words))
-    if told.exit_code:
-        print(f"the other of two: {told}", flush=True)
+    answer = provoke(Case("another", (), 0, words))
+    if answer.exit_code:
+        print(f"the other of two: {answer}", flush=True)
 
 
 def _stubs(folder: Path) -> dict[str, str]:

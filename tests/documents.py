@@ -116,12 +116,15 @@ def anchors(page: Path) -> frozenset[str]:
     return frozenset(found)
 
 
+def inline_code(page: Path) -> Iterator[str]:
+    """What stands in backticks within sentences and tables."""
+    for token in tokens(page):
+        yield from (part.content for part in token.children or () if part.type == "code_inline")
+
+
 def inline_commands(page: Path) -> Iterator[str]:
     """The commands of ncuview within sentences and tables."""
-    for token in tokens(page):
-        for part in token.children or ():
-            if part.type == "code_inline" and part.content.startswith("ncuview "):
-                yield part.content
+    return (text for text in inline_code(page) if text.startswith("ncuview "))
 
 
 def commands(page: Path) -> Iterator[Command | File]:

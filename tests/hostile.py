@@ -127,7 +127,7 @@ def poisoned(value: Any, text: str) -> Any:
     if isinstance(value, tuple):
         return tuple(poisoned(part, text) for part in value)
     if isinstance(value, dict):
-        return {text if key == value_of_wall else key + text: poisoned(part, text) for key, part in value.items()}
+        return {text if key == value_of_bottleneck else key + text: poisoned(part, text) for key, part in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         fixed = {"origin", "verdict", "grade"}  # these choose words of our own and come from nowhere else
         names = [field.name for field in fields(value) if field.name not in fixed]
@@ -135,5 +135,5 @@ def poisoned(value: Any, text: str) -> Any:
     return value
 
 
-value_of_wall = "l1_data"
+value_of_bottleneck = "l1_data"
 """The unit whose name becomes just ``text``, so that a launch's bottleneck is still among its units."""

@@ -110,6 +110,21 @@ def test_a_rule_that_cannot_be_used_is_named_with_its_key(tmp_path: Path, old: s
     assert_failed(ncuview("rules", "check", tmp_path), 2, str(rule), key)
 
 
+def test_rules_are_checked_by_code_and_the_wrong_ones_stand_last(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    text = RULE.read_text(encoding="utf-8")
+    for code, predicted in (("SMEM901", "9.0"), ("SMEM902", ""), ("INST901", "9.0")):
+        own = text.replace('"SMEM001"', f'"{code}"').replace('"shared-bank-conflict"', f'"{code.lower()}"')
+        own = re.sub(r"(?m)^predicted = .*", f"predicted = {predicted}", own) if predicted else own
+        (folder / f"{code}-{code.lower()}.toml").write_text(own, encoding="utf-8")
+    shutil.copy(shipped("rules") / "documents.toml", tmp_path)
+    ended = ncuview("rules", "check", tmp_path, "--select", "SMEM")
+    assert (ended.code, "1 of 2 rules are wrong" in ended.err) == (2, True)
+    assert re.findall(r"(?m)^\w+  \w+: \w+", ended.out) == ["SMEM902  smem902: shipped", "SMEM901  smem901: wrong"]
+    assert_failed(ncuview("rules", "check", tmp_path, "--select", "smem001"), 2, "no rule 'smem001'")
+
+
 def test_a_rule_of_the_user_that_takes_a_shipped_code_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     shutil.copy(RULE, tmp_path / "mine")

@@ -15,6 +15,7 @@ from tests.documents import (
     check_words,
     commands,
     handwritten,
+    inline_code,
     inline_commands,
     links,
     pages,
@@ -31,6 +32,11 @@ NAMING = sorted(
     for path in (ROOT / folder).rglob("*.*")
     if path.suffix in {".py", ".toml", ".yml", ".cu"}
 )
+VALIDATION = sorted((ROOT / "validation").glob("*.md"))
+CITING = dict.fromkeys((*handwritten(), *(ROOT / name / "README.md" for name in ("benchmarks", "fuzz")), *VALIDATION))
+"""Pages whose paths must exist."""
+PATH = re.compile(r"(?:\.ci|\w[\w.-]*)/[\w./<>*-]*")
+PLACEHOLDER = re.compile(r"<\w+>|(?<=/)[A-Z]+(?=/)")
 PAGE = re.compile(r"(?<![\w/.-])(?:docs|validation)/[\w/.-]+\.md")
 KILOBYTES = 150
 WORDS = {"README.md": 800, "ARCHITECTURE.md": 1600}
@@ -50,6 +56,30 @@ def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
         assert target.is_relative_to(ROOT), link
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
+
+
+def unknown_paths(page: Path) -> list[str]:
+    """The paths in backticks that do not exist, and begin in the project, the package or the page's folder."""
+    folders = (ROOT, ROOT / "ncuview", page.parent)
+    found = []
+    for path in (word for text in inline_code(page) for word in text.split() if PATH.fullmatch(word)):
+        pattern = PLACEHOLDER.sub("*", path).rstrip("/")
+        if any((folder / pattern.partition("/")[0]).is_dir() for folder in folders):
+            found += [] if any(any(folder.glob(pattern)) for folder in folders) else [path]
+    return found
+
+
+@together("page", CITING, name=name_of)
+def test_every_path_in_backticks_exists(page: Path) -> None:
+    assert unknown_paths(page) == []
+
+
+def test_a_path_that_does_not_exist_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "`tests/gone.py`, `reader/gone.toml`, `ncu runs/a`, `rules/<category>/<CODE>-<name>.toml`, `a/b`", "utf-8"
+    )
+    assert unknown_paths(page) == ["tests/gone.py", "reader/gone.toml"]
 
 
 @together("path", NAMING, name=name_of)

@@ -53,6 +53,17 @@ def test_2_before_5(tmp_path: Path) -> None:
     assert ncuview("check", "transposeCoalesced", "--live", "--budget", bad).code == 2
 
 
+def test_70_for_a_shipped_quantity_that_fails(tmp_path: Path) -> None:
+    broken = (
+        "from ncuview.metrics.quantities.launch import gpu_fill as f; "
+        "f.__code__ = (lambda *given: 1 / 0).__code__.replace(co_filename=f.__code__.co_filename)"
+    )
+    ended = ncuview("analyze", "transposeCoalesced", before=broken, XDG_STATE_HOME=str(tmp_path))
+    assert ended.code == 70
+    assert "ZeroDivisionError" in ended.err
+    assert json.loads((tmp_path / "ncuview" / "last-error.json").read_text())["exit_code"] == 70
+
+
 def error_of(ended: Ended) -> dict[str, object]:
     error: dict[str, object] = ended.document["error"]
     return error

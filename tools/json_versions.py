@@ -1,6 +1,6 @@
 """What became of the keys of ``ncuview.diagnosis/1`` in the JSON that ncuview writes now, for all recorded diagnoses.
 
-    python -m tools.json_versions [COMMIT]
+    python -m tools.json_versions compare [COMMIT]
     python -m tools.json_versions write FILE
 
 The first compares the documents of a commit that wrote version 1 with those of this tree: every key must be there with
@@ -21,10 +21,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import typer
+
 ROOT = Path(__file__).resolve().parents[1]
 VERSION_1 = "0f7e0e7"
 """The last commit that wrote version 1."""
 RENAMED: Mapping[str, str] = {"wall": "bottleneck", "walls": "units", "wall_after": "bottleneck_after"}
+app = typer.Typer(help="What became of the keys of the JSON of version 1.", add_completion=False)
 _READ_BY_IMPORT = ("ncuview", "kernels", "rules")
 
 
@@ -40,17 +43,18 @@ class Compared:
     different: Counter[str] = field(default_factory=Counter)
 
 
-def main(arguments: list[str]) -> None:
-    """Compare the versions and print the counts, or write this tree's documents."""
-    match arguments:
-        case ["write", file]:
-            Path(file).write_text(json.dumps(_documents()), encoding="utf-8")
-        case [] | [_]:
-            compared = _compared(_documents_of(arguments[0] if arguments else VERSION_1), _documents())
-            sys.stdout.write("\n".join(_lines(compared)) + "\n")
-            sys.exit(1 if compared.missing or compared.different else 0)
-        case _:
-            sys.exit(__doc__)
+@app.command()
+def write(file: Path) -> None:
+    """Write this tree's documents."""
+    file.write_text(json.dumps(_documents()), encoding="utf-8")
+
+
+@app.command()
+def compare(commit: str = typer.Argument(VERSION_1)) -> None:
+    """Compare a commit's documents with this tree's and print the counts."""
+    compared = _compared(_documents_of(commit), _documents())
+    sys.stdout.write("\n".join(_lines(compared)) + "\n")
+    sys.exit(1 if compared.missing or compared.different else 0)
 
 
 def _documents() -> dict[str, Any]:
@@ -138,4 +142,4 @@ def _lines(compared: Compared) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    app()

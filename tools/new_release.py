@@ -14,9 +14,11 @@ What ncu prints in runs that fail is put by hand into ``failures/``, each file n
 
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from ncuview.engine.shipped_plan import shipped_plan
 from ncuview.profiling.ncu_failures import first_match, remarks
@@ -29,9 +31,11 @@ OUTPUTS = {
     "sections.txt": ["--list-sections"],
     "help.txt": ["--help"],
 }
+app = typer.Typer(help="What a new driver or ncu release changes for ncuview.", add_completion=False)
 
 
-def save(folder: Path, program: list[str]) -> None:
+@app.command(context_settings={"ignore_unknown_options": True})
+def save(folder: Path, program: Annotated[list[str] | None, typer.Argument(metavar="PROGRAM ARGS...")] = None) -> None:
     """Write what ncu prints into a folder; with a program, also the passes that the plan takes on it."""
     commands = dict(OUTPUTS)
     if program:
@@ -89,11 +93,11 @@ def _passes(file: Path) -> dict[str, int]:
     return counts
 
 
+@app.command()
+def compare(old: Path, new: Path) -> None:
+    """Print what changed from one folder of outputs to another."""
+    print("\n".join(changes(old, new)) or "no change")
+
+
 if __name__ == "__main__":
-    match sys.argv[1:]:
-        case ["save", folder, *program]:
-            save(Path(folder), program)
-        case ["compare", old, new]:
-            print("\n".join(changes(Path(old), Path(new))) or "no change")
-        case _:
-            sys.exit(__doc__)
+    app()

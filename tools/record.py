@@ -8,10 +8,12 @@ Needs a GPU, ncu, nvcc and PyCUDA.
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 from functools import partial
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from ncuview.api import load_rules
 from ncuview.catalogue.kernels import family, launches_of
@@ -21,16 +23,16 @@ from ncuview.reader.host_times import host_times_of
 from ncuview.reader.scrub import scrub
 
 
-def main(name: str, target: str) -> None:
+def main(name: Annotated[str, typer.Argument(metavar="FAMILY")], target: Path) -> None:
     """Profile the family and write the scrubbed report."""
     metrics = metrics_for(load_rules())
     with tempfile.TemporaryDirectory() as folder:
         report = profile_live(launches_of(family(name)), metrics, Path(folder))
-        scrub(report, Path(target), keep=partial(belongs_in_recording, planned=frozenset(metrics)))
+        scrub(report, target, keep=partial(belongs_in_recording, planned=frozenset(metrics)))
         if (times := host_times_of(report)).exists():
-            shutil.copy(times, host_times_of(Path(target)))
-    print(f"{target}: {Path(target).stat().st_size:,} bytes")
+            shutil.copy(times, host_times_of(target))
+    print(f"{target}: {target.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    typer.run(main)

@@ -1,12 +1,13 @@
-"""Write validation/coverage.md: which rule says what of which kernel of the catalogue, from the recorded profiles.
+"""Write validation/coverage.md: the outcome of each rule on each kernel of the catalogue, from the recorded profiles.
 
 python -m validation.coverage validation/coverage.md
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+
+import typer
 
 from ncuview.api import ladder, load_rules
 from ncuview.catalogue.kernels import all_kernels
@@ -15,12 +16,13 @@ from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotAppli
 _HEAD = """# Rules and kernels
 
 Made by `python -m validation.coverage validation/coverage.md` from the recorded profiles. A number is the predicted
-gain of a finding. In brackets it is no advice: another unit is the bottleneck, or the gain is below 1.10. `.`:
-passed. Empty: the rule has no subject there. `?`: it could not be judged. `!`: it broke.
+speedup of a finding; in brackets where the finding is not advised, because another unit is the bottleneck or the
+speedup is below 1.10. `.`: passed. Empty: the rule does not apply to the kernel. `?`: skipped, because metrics are
+missing. `!`: the rule failed.
 """
 
 
-def main(target: str) -> None:
+def main(target: Path) -> None:
     """Write the document: a table per family, and below them the kernels that each rule advises."""
     families = sorted({kernel.text.family for kernel in all_kernels()})
     steps = {family: ladder(family, live=False).steps for family in families}
@@ -28,7 +30,7 @@ def main(target: str) -> None:
     tables = [_table(family, of_family) for family, of_family in launches.items()]
     everything = {kernel: launch for of_family in launches.values() for kernel, launch in of_family.items()}
     parts = [_HEAD, *tables, _by_rule(everything)]
-    Path(target).write_text("\n".join(parts), encoding="utf-8")
+    target.write_text("\n".join(parts), encoding="utf-8")
 
 
 def _table(family: str, launches: dict[str, LaunchDiagnosis]) -> str:
@@ -77,4 +79,4 @@ def _by_rule(launches: dict[str, LaunchDiagnosis]) -> str:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    typer.run(main)

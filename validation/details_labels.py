@@ -4,14 +4,15 @@
     ncu --import REPORT --page raw --csv > raw.csv
     python -m validation.details_labels details.csv raw.csv
 
-A label is confirmed where its value is that of the metric, as far as the page's two decimals tell.
+A label is confirmed where its value is that of the metric, as far as the page's two decimals show.
 """
 
 from __future__ import annotations
 
 import csv
-import sys
 from pathlib import Path
+
+import typer
 
 from ncuview.reader.csv_export import base_unit, read_csv
 from ncuview.reader.equivalents import METRIC_OF_LABEL
@@ -20,12 +21,12 @@ ROUNDED = 0.006
 """What the page's two decimals leave open, in its own unit."""
 
 
-def main(details: str, raw: str) -> None:
+def main(details: Path, raw: Path) -> None:
     """Print each label with its value and the metric's, and how many are the same."""
-    read = read_csv(Path(raw)).launches
+    read = read_csv(raw).launches
     known = dict(zip(read.metrics, read.values, strict=False))  # those of the first launch
     confirmed = seen = 0
-    with Path(details).open(encoding="utf-8") as file:
+    with details.open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
             metric = METRIC_OF_LABEL.get((row["Section Name"], row["Metric Name"]))
             if metric is None or row["ID"] != "0" or metric not in known:
@@ -40,4 +41,4 @@ def main(details: str, raw: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    typer.run(main)

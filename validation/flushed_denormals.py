@@ -12,18 +12,20 @@ from __future__ import annotations
 import csv
 import io
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from ncuview.api import load_rules
 from ncuview.engine.rank import diagnose
 from ncuview.metrics.analysis import Analysis
 from ncuview.reader.reader import read
 from ncuview.records.diagnosis import Finding
-from validation.labelled import PROGRAMS, REPORTS, sources
+from validation.labelled import PROGRAMS, REPORTS, known_programs, sources
 from validation.measure import compiled, ncu_here
 
 REPEATS = 2
@@ -44,7 +46,7 @@ the two durations.
 """
 
 
-def main(target: str, *names: str) -> None:
+def main(target: Path, names: Annotated[list[str], typer.Argument(metavar="PROGRAM", callback=known_programs)]) -> None:
     """Measure the programs and write the page."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
         jobs = [(sources()[name], options) for name in names for options in ([], [_FLUSH])]
@@ -55,7 +57,7 @@ def main(target: str, *names: str) -> None:
             for kernel, duration in _durations(program):
                 best[kernel, flush] = min(duration, best.get((kernel, flush), duration))
     measured = {kernel: best[kernel, False] / best[kernel, True] for kernel, flush in best if flush}
-    Path(target).write_text(page(names, measured), encoding="utf-8")
+    target.write_text(page(tuple(names), measured), encoding="utf-8")
 
 
 def page(names: tuple[str, ...], measured: Mapping[str, float]) -> str:
@@ -89,4 +91,4 @@ def _durations(program: Path) -> Iterator[tuple[str, float]]:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    typer.run(main)

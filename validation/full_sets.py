@@ -10,10 +10,12 @@ others, of which only what is said is shown: those that come with Nsight Compute
 from __future__ import annotations
 
 import statistics
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from ncuview.api import load_rules
 from ncuview.engine.rank import diagnose
@@ -39,12 +41,17 @@ Those that NVIDIA ships with Nsight Compute as samples, which are not in this re
 | --- | --- | --- | --- | ---: | --- | --- | --- |"""
 
 
-def main(planned: str, full: str, document: str, *others: str) -> None:
+def main(
+    planned: Path,
+    full: Path,
+    document: Path,
+    others: Annotated[list[Path] | None, typer.Argument(metavar="REPORT")] = None,
+) -> None:
     """Write the document."""
     pairs = [
         pair
-        for report in sorted(Path(full).glob("*.ncu-repz"))
-        for pair in zip(_launches(Path(planned) / report.name), _launches(report), strict=True)
+        for report in sorted(full.glob("*.ncu-repz"))
+        for pair in zip(_launches(planned / report.name), _launches(report), strict=True)
     ]
     same = [pair for pair in pairs if _advice(pair[0]) == _advice(pair[1])]
     ratios = [
@@ -64,8 +71,8 @@ def main(planned: str, full: str, document: str, *others: str) -> None:
             if _advice(before) != _advice(after)
         ),
     ]
-    lines += [_OTHERS, *(row for report in others for row in _said(Path(report)))] if others else []
-    Path(document).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    lines += [_OTHERS, *(row for report in others for row in _said(report))] if others else []
+    document.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _said(report: Path) -> Iterator[str]:
@@ -105,4 +112,4 @@ def _counts(skipped: Counter[str]) -> str:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    typer.run(main)

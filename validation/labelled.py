@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import typer
+
 HERE = Path(__file__).resolve().parent
 REPORTS = HERE / "h200"
 """What measure.py and variants.py recorded on an NVIDIA H200."""
@@ -42,6 +44,14 @@ def _programs(ranges: Iterable[str]) -> Iterator[str]:
 def sources() -> dict[str, Path]:
     """Program -> its source: ``p058`` -> ``programs/p058-grey-bilateral-filter.cu``."""
     return {source.name.partition("-")[0]: source for source in sorted(PROGRAMS.glob("p*.cu"))}
+
+
+def known_programs(names: list[str] | None) -> list[str] | None:
+    """The names of programs on a command line, each of which must exist."""
+    for name in names or ():
+        if name not in sources():
+            raise typer.BadParameter(f"no program {name!r} in {PROGRAMS}")
+    return names
 
 
 def labels_of(program: str) -> list[dict[str, Any]]:

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from ncuview.api import load_rules
 from ncuview.engine.plan import belongs_in_recording, metrics_for
@@ -26,21 +27,24 @@ from ncuview.profiling.machine import find_ncu, find_nvcc
 from ncuview.profiling.ncu import ncu_command
 from ncuview.profiling.options import NcuOptions
 from ncuview.reader.scrub import scrub
-from validation.labelled import PROGRAMS, sources
+from validation.labelled import PROGRAMS, known_programs, sources
 
 MEASURED = "regex:^k[0-9]"
 _FULL = ("--set=full", "--apply-rules=yes")
 
 
-def main(target: str, *arguments: str) -> None:
+def main(
+    out: Path,
+    programs: Annotated[list[str] | None, typer.Argument(metavar="PROGRAM", callback=known_programs)] = None,
+    *,
+    vendor: bool = False,
+) -> None:
     """Compile all programs at once, then run and profile one after the other."""
-    out, vendor = Path(target), "--vendor" in arguments
     out.mkdir(parents=True, exist_ok=True)
-    names = [name for name in arguments if not name.startswith("--")]
-    chosen = [sources()[name] for name in names] or list(sources().values())
+    chosen = [sources()[name] for name in programs or sources()]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
-        programs = list(pool.map(partial(compiled, folder=Path(folder)), chosen))
-        for program in filter(None, programs):
+        built = list(pool.map(partial(compiled, folder=Path(folder)), chosen))
+        for program in filter(None, built):
             started = time.monotonic()
             said = _profiled(program, out, vendor=vendor)
             print(f"{program.name}: {said}, {time.monotonic() - started:.1f} s", flush=True)
@@ -116,4 +120,4 @@ def _vendor(report: Path) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    typer.run(main)

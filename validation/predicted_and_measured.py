@@ -7,8 +7,9 @@ python -m validation.predicted_and_measured validation/predicted-and-measured.md
 from __future__ import annotations
 
 import statistics
-import sys
 from pathlib import Path
+
+import typer
 
 from ncuview.api import ladder
 from ncuview.catalogue.kernels import all_kernels, find_kernel
@@ -30,12 +31,12 @@ _COLUMNS = (
 )
 
 
-def main(target: str, live: bool) -> None:
+def main(target: Path, live: bool = False) -> None:
     """Write the document."""
     ladders = [ladder(family, live=live) for family in FAMILIES]
     origin = _origin(ladders[0], live)
     parts = [_HEAD.format(origin=origin), _summary(ladders), *(_section(climbed) for climbed in ladders)]
-    Path(target).write_text("\n".join(parts), encoding="utf-8")
+    target.write_text("\n".join(parts), encoding="utf-8")
 
 
 def _origin(climbed: Ladder, live: bool) -> str:
@@ -109,4 +110,4 @@ def _sizes(step: LadderStep) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], live="--live" in sys.argv[2:])
+    typer.run(main)

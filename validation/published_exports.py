@@ -8,12 +8,13 @@ project. Every finding is held against the file: what it rests on must have a va
 
 from __future__ import annotations
 
-import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+
+import typer
 
 from ncuview.api import load_rules
 from ncuview.base.errors import NcuviewError
@@ -44,11 +45,11 @@ tried, details pages with rules were taken for damaged files.
 _OUTCOMES = (Finding, Passed, NotApplicable, Skipped, Broken)
 
 
-def main(folder: str, document: str) -> None:
+def main(folder: Path, document: Path) -> None:
     """Write the document."""
     rules = {rule.text.code: rule for rule in load_rules()}
-    rows = [_row(export, Path(folder), rules) for export in tomllib.loads(SOURCES.read_text("utf-8"))["export"]]
-    Path(document).write_text("\n".join([_HEAD, *rows]) + "\n", encoding="utf-8")
+    rows = [_row(export, folder, rules) for export in tomllib.loads(SOURCES.read_text("utf-8"))["export"]]
+    document.write_text("\n".join([_HEAD, *rows]) + "\n", encoding="utf-8")
 
 
 def _row(export: Mapping[str, str], folder: Path, rules: Mapping[str, Rule]) -> str:
@@ -70,7 +71,7 @@ def _row(export: Mapping[str, str], folder: Path, rules: Mapping[str, Rule]) -> 
 
 
 def _unfounded(profile: Profile, launches: Sequence[LaunchDiagnosis], rules: Mapping[str, Rule]) -> Iterator[Finding]:
-    """Findings of which the file lacks what they rest on, whatever the rule engine thought of it."""
+    """Findings that rest on metrics which are missing in the file, whatever the rule engine decided."""
     for place, launch in enumerate(launches):
         known = profile.metrics.iloc[place].dropna().index
         for finding in (outcome for outcome in launch.outcomes if isinstance(outcome, Finding)):
@@ -79,4 +80,4 @@ def _unfounded(profile: Profile, launches: Sequence[LaunchDiagnosis], rules: Map
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    typer.run(main)

@@ -15,19 +15,20 @@ from __future__ import annotations
 import ast
 import hashlib
 import pickle
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 
 from ncuview.base.expression import compile_expression
 from ncuview.base.paths import shipped
 from ncuview.engine.evaluate import FINDING, judge_values
+from ncuview.engine.plan import choose_rules
 from ncuview.engine.rule_file import Rule, load_rules
 from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.names import NAMES
@@ -42,6 +43,8 @@ OBVIOUS = {0.0, 1.0, 2.0, 32.0, 100.0}
 """Literals that need no source: nothing, all, a pair, a warp or a sector's bytes, a percentage."""
 WORTH = 1.10
 _SAME = "nothing changes"
+app = typer.Typer(help="What the numbers of rules decide on the recorded launches.", add_completion=False)
+Codes = Annotated[list[str] | None, typer.Argument(help="Codes of rules, their beginnings, or names. Default: all.")]
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ class Launches:
     gain: Column
 
 
+@app.command()
 def collect(target: Path) -> None:
     """Compute every quantity of every recorded launch, and keep them in a file."""
     parts = list(_parts())
@@ -170,8 +174,8 @@ def summary(rule: Rule, all_of: Launches) -> str:
     """One line: what a rule finds and advises, and a hash of its findings and of its predictions to two digits."""
     now = judged(rule, all_of)
     findings = hashlib.sha256(now.finding.tobytes()).hexdigest()[:6]
-    told = " ".join(f"{each:.2g}" for each in now.predicted[now.finding])
-    predictions = hashlib.sha256(told.encode()).hexdigest()[:6]
+    rounded = " ".join(f"{each:.2g}" for each in now.predicted[now.finding])
+    predictions = hashlib.sha256(rounded.encode()).hexdigest()[:6]
     return f"{rule.text.code} {_said(rule, now, all_of)}; findings {findings}, predictions {predictions}"
 
 
@@ -182,10 +186,10 @@ def _scan(name: str, value: float, changed: Any, rule: Rule, now: Judged, all_of
         both = now.finding & other.finding
         moved = int((np.abs(np.log(other.predicted[both] / now.predicted[both])) > 0.02).sum())
         changes = _more(rule, now, other, all_of)
-        told = f"      x{factor:<4} = {value * factor:<8.4g} {changes}"
+        line = f"      x{factor:<4} = {value * factor:<8.4g} {changes}"
         if changes != _SAME or moved:
-            told += f"; {moved} predictions differ; {_factor(rule, other, all_of)}"
-        print(told)
+            line += f"; {moved} predictions differ; {_factor(rule, other, all_of)}"
+        print(line)
 
 
 def _said(rule: Rule, found: Judged, all_of: Launches) -> str:
@@ -274,17 +278,27 @@ def _with_literal(rule: Rule, where: str, position: tuple[int, int], value: floa
     return replace(rule, **changed)
 
 
-def main(command: str, values: str, *codes: str) -> None:
-    """Collect values, or show what the numbers of some rules decide."""
-    if command == "collect":
-        collect(Path(values))
-        return
-    all_of: Launches = pickle.loads(Path(values).read_bytes())  # written by collect
-    all_of = replace(all_of, values=_Values(all_of.values))
-    for rule in load_rules():
-        if rule.text.code in codes or not codes:
-            print(summary(rule, all_of)) if command == "summary" else show(rule, all_of)
+@app.command("summary")
+def print_summary(values: Path, codes: Codes = None) -> None:
+    """Print a paragraph for each rule: its findings, and predicted beside measured gains."""
+    all_of = _collected(values)
+    for rule in choose_rules(load_rules(), codes or ()):
+        print(summary(rule, all_of))
+
+
+@app.command("show")
+def print_rules(values: Path, codes: Codes = None) -> None:
+    """Print what each condition and each number of the rules decides."""
+    all_of = _collected(values)
+    for rule in choose_rules(load_rules(), codes or ()):
+        show(rule, all_of)
+
+
+def _collected(file: Path) -> Launches:
+    """What ``collect`` wrote."""
+    all_of: Launches = pickle.loads(file.read_bytes())
+    return replace(all_of, values=_Values(all_of.values))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    app()

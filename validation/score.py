@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 import statistics
-import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from ncuview.records.ladder import Ladder
 from validation.advisers import OURS, VENDOR, Adviser, best_constant, mean_over_families, off
@@ -31,8 +32,11 @@ SHOWN = 4
 Json = dict[str, Any]
 
 
-def main() -> None:
-    """Score the tree, write the file and its page, and print the line of all programs."""
+def main(held_out: Annotated[str | None, typer.Argument(metavar="SET")] = None) -> None:
+    """Score the tree, write the file and its page, and print the line of all programs; or print the scores of a set."""
+    if held_out:
+        evaluate(held_out)
+        return
     found = scores()
     SCORES.write_text(_text(found), encoding="utf-8")
     PAGE.write_text(page(found, causes()), encoding="utf-8")
@@ -45,7 +49,10 @@ def main() -> None:
 
 def evaluate(name: str) -> None:
     """Print the figures and the misses of one set, whose misses may be without causes yet."""
-    cases = next(of_programs(REPORTS, each.programs) for each in sets() if each.name == name)
+    of_set = {each.name: each.programs for each in sets()}
+    if name not in of_set:
+        raise typer.BadParameter(f"no set {name!r}; sets.toml has {', '.join(of_set)}")
+    cases = of_programs(REPORTS, of_set[name])
     print(figures({"name": name, **_figures(cases)}))
     print(misses(name, [_miss(case) for case in cases if OURS.misses(case)]))
 
@@ -178,4 +185,4 @@ def _text(found: Json) -> str:
 
 
 if __name__ == "__main__":
-    evaluate(sys.argv[1]) if sys.argv[1:] else main()
+    typer.run(main)

@@ -2,14 +2,14 @@
 
     python -m validation.step_effects validation/h200 validation/step-effects.md
 
-A rule says what its change leaves of each unit's demand and of the latency. Here is what other authors' changes left:
-a unit's share of peak times the duration, after the step through before. Rules whose numbers rest on this say so.
+A rule predicts what its change leaves of each unit's demand and of the latency. The page shows what other authors'
+changes left of them: a unit's share of peak times the duration, after the step divided by before. Rules whose numbers
+rest on this say so.
 """
 
 from __future__ import annotations
 
 import statistics
-import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import typer
 
 from ncuview.api import load_rules
 from ncuview.engine.evaluate import judge
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BUSY = 0.10
-"""A unit that is used less than this before the step tells nothing."""
+"""Units that are used less than this before the step are left out."""
 FEWEST = 5
 """Steps from which on a rule, or a unit, has a row."""
 LATENCY = "latency"
@@ -44,10 +45,10 @@ _HEAD = """# What steps did to the units
 
 Made by `python -m validation.step_effects validation/h200 validation/step-effects.md` from the labelled programs'
 steps that brought 1.10x or more and that a rule advised, on an NVIDIA H200. *Left* is a unit's use times the duration
-after the step, through the same before it: quartiles over the steps, for units that were used to a tenth or more.
-*The rule* is the median of what the rule's gain takes for granted on the same launches. A step often does more than
-the advice says, and less than a cure, so that a rule is not to be fitted to each row; rules that rest on a row say
-so.
+after the step, divided by the same before it: quartiles over the steps, for units that were used to a tenth or more.
+*The rule* is the median of what the rule's effects predict for it on the same launches. A step often changes more than
+the advice says, or removes only a part of the problem, so a rule is not fitted to each row. A rule that rests on a
+row says so.
 """
 
 
@@ -61,10 +62,10 @@ class Effect:
     said: float
 
 
-def main(reports: str, target: str) -> None:
+def main(reports: Path, target: Path) -> None:
     """Write the document."""
     rules = {rule.text.code: rule for rule in load_rules()}
-    found = [effect for report in sorted(Path(reports).glob("p*.ncu-repz")) for effect in _effects(report, rules)]
+    found = [effect for report in sorted(reports.glob("p*.ncu-repz")) for effect in _effects(report, rules)]
     by_rule: dict[str, list[Effect]] = defaultdict(list)
     for effect in found:
         by_rule[effect.rule].append(effect)
@@ -74,7 +75,7 @@ def main(reports: str, target: str) -> None:
         for code in sorted(by_rule, key=lambda code: (-steps[code], code))
         if steps[code] >= FEWEST
     ]
-    Path(target).write_text("\n".join([_HEAD, *parts]), encoding="utf-8")
+    target.write_text("\n".join([_HEAD, *parts]), encoding="utf-8")
 
 
 def _effects(report: Path, rules: Mapping[str, Rule]) -> Iterator[Effect]:
@@ -133,4 +134,4 @@ def _table(rule: Rule, effects: Sequence[Effect], steps: int) -> str:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    typer.run(main)

@@ -21,6 +21,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from ncuview.profiling.machine import find_nvcc
 
 PROGRAMS = Path(__file__).resolve().parent / "user_programs"
@@ -39,7 +41,7 @@ class Input:
     """What the place of the waste must hold; empty where there are no lines to be right about."""
 
 
-def main(target: str) -> None:
+def main(target: Path) -> None:
     """Analyse all of them and write a table."""
     rows = ["| input | command | advice | predicted | where | s |", "| --- | --- | --- | ---: | --- | ---: |"]
     failed = 0
@@ -52,7 +54,7 @@ def main(target: str) -> None:
             failed += not right
             rows.append(row)
             print(row, flush=True)
-    Path(target).write_text("\n".join([*_HEAD, *rows, ""]), encoding="utf-8")
+    target.write_text("\n".join([*_HEAD, *rows, ""]), encoding="utf-8")
     sys.exit(failed)
 
 
@@ -127,4 +129,4 @@ def _place(finding: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    typer.run(main)

@@ -9,12 +9,14 @@ profiled. Writes OUT/VARIANT-FAMILY.ncu-repz; OUT is made. Needs a GPU, ncu, nvc
 from __future__ import annotations
 
 import re
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from ncuview.api import load_rules
 from ncuview.base.errors import NcuviewError
@@ -96,13 +98,15 @@ def variant_launches(variant: str, family: str, folder: Path) -> list[Launch]:
     return launches_of(list(kernels_of(variant, family, folder)))
 
 
-def main(out: str, *variants: str) -> None:
+def main(out: Path, variants: Annotated[list[str] | None, typer.Argument(metavar="|".join(VARIANTS))] = None) -> None:
     """Profile the families of these variants, or of all."""
-    Path(out).mkdir(parents=True, exist_ok=True)
+    if unknown := set(variants or ()) - VARIANTS.keys():
+        raise typer.BadParameter(f"no variant {', '.join(unknown)}")
+    out.mkdir(parents=True, exist_ok=True)
     metrics = metrics_for(load_rules())
     for name in variants or VARIANTS:
         for family in VARIANTS[name].families:
-            print(f"{name} {family}: {_measured(name, family, metrics, Path(out))}", flush=True)
+            print(f"{name} {family}: {_measured(name, family, metrics, out)}", flush=True)
 
 
 def _measured(variant: str, family: str, metrics: list[str], out: Path) -> str:
@@ -122,4 +126,4 @@ def _measured(variant: str, family: str, metrics: list[str], out: Path) -> str:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    typer.run(main)

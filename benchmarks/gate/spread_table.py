@@ -14,6 +14,8 @@ import sys
 from math import isfinite
 from pathlib import Path
 
+import typer
+
 from ncuview.api import load_rules
 from ncuview.engine.plan import metrics_for
 from ncuview.metrics.textbook import definitions, metric_names
@@ -21,11 +23,11 @@ from ncuview.metrics.textbook import definitions, metric_names
 _FEW = 1e-9
 
 
-def main(source: str) -> None:
+def main(source: Path) -> None:
     """Print the rows of the metrics that rules or textbook metrics use."""
     expressions = (text for each in definitions().values() for text in each.expressions)
     used = {*metrics_for(load_rules()), *(name for text in expressions for name in metric_names(text))}
-    with Path(source).open(encoding="utf-8", newline="") as file:
+    with source.open(encoding="utf-8", newline="") as file:
         rows = [(row[0], float(row[1])) for row in list(csv.reader(file))[1:] if row[0] in used]
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(("metric", "worst_spread"))
@@ -36,4 +38,4 @@ def main(source: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    typer.run(main)

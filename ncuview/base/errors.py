@@ -7,7 +7,8 @@ The command line prints message, id and hint and exits with the exit code, which
     NcuviewError
       ├ UsageError              2   what the user typed: UnknownKernel, UnknownFamily, UnknownRule, UnknownMetric,
       │                             TableError, BudgetError, BaselineError, PluginError
-      ├ QuantityError           2   a function of ``metrics/quantities`` that cannot be a quantity
+      ├ QuantityError           2   a function that cannot be a quantity, or a user's that fails: ShippedQuantityError
+      │                             (70) for one of ``metrics/quantities``
       ├ RuleFileError           2   a rule file or kernel file: UnsafeExpression, UnsafeTemplate, KernelFileError
       ├ ReportError             3   no usable data: ReportUnreadable, ReportDamaged, ReportEmpty, NothingProfiled
       ├ NotComparable           4   two profiles that cannot be compared: BaselineMissing
@@ -83,6 +84,12 @@ class QuantityError(NcuviewError):
     """The function of a quantity cannot be used; the message names file, line, quantity and parameter."""
 
     exit_code = 2
+
+
+class ShippedQuantityError(QuantityError):
+    """A quantity that ships fails on a launch, which is a bug of ncuview; the message names file, line and quantity."""
+
+    exit_code = 70
 
 
 class RuleFileError(NcuviewError):

@@ -117,7 +117,7 @@ def regular_file(path: Path, largest: int = LARGEST) -> Iterator[BufferedReader]
     except FileNotFoundError as error:
         raise ReportUnreadable(
             f"{path} does not exist",
-            hint=did_you_mean_file(path, "ncu adds .ncu-rep to its --export name, and writes none without a launch."),
+            hint=did_you_mean_file(path, "ncu adds .ncu-rep to its --export name; without a launch it writes no file."),
         ) from error
     except PermissionError as error:
         raise ReportUnreadable(

@@ -72,7 +72,7 @@ class Compiled:
             instance = f"{name}<{', '.join(map(str, template))}>" if template else name
             raise CompileFailed(
                 f"{self.kernel.path.name} holds no kernel {instance}",
-                hint="File, front matter and function must have one name, and each template must be instantiated.",
+                hint="File, front matter and function must have the same name, and each template must be instantiated.",
             )
         return found[1].decode()
 

@@ -71,10 +71,12 @@ def user_launch(path: Path, words: LaunchOptions) -> Launch:
     else:
         raise _no_launch(path)
     if not _NAME.fullmatch(text.name):
-        raise KernelFileError(f"{path.name}: {text.name!r} is no name of a kernel", hint="As C++ has it: saxpy<float>.")
+        raise KernelFileError(
+            f"{path.name}: {text.name!r} is no name of a kernel", hint="Write it as in C++: saxpy<float>."
+        )
     if text.oracle is not None and text.oracle not in ORACLES:
         raise KernelFileError(
-            f"{path.name}: oracle: none is named {text.oracle!r}",
+            f"{path.name}: oracle: there is no {text.oracle!r}",
             hint="Leave it out; results are then not checked.",
         )
     root = Path.cwd() if path.is_relative_to(Path.cwd()) else path.parent
@@ -136,7 +138,7 @@ def _named_in_full(launch: Launch) -> Launch:
 def _text_of(words: LaunchOptions, sizes: Mapping[str, int]) -> KernelText:
     if missing := [option for option in ("grid", "block") if not getattr(words, option)]:
         raise UsageError(
-            f"--kernel names a kernel, and --{missing[0]} is not given",
+            f"--kernel needs --{missing[0]} too",
             hint="A launch has --grid, --block and an --arg for each parameter.",
         )
     args = [_argument(place, text) for place, text in enumerate(words.args, start=1)]
@@ -148,7 +150,7 @@ def _text_of_file(path: Path, words: LaunchOptions, sizes: Mapping[str, int]) ->
     beside = [option for option in ("grid", "block", "shared", "args") if getattr(words, option)]
     if beside:
         raise UsageError(
-            f"--{beside[0].removesuffix('s')} goes with --kernel, and front matter in {path.name} defines its launch",
+            f"--{beside[0].removesuffix('s')} needs --kernel: front matter in {path.name} defines the launch",
             hint="--size changes its sizes; --kernel NAME replaces its launch.",
         )
     text = read_front_matter(path)
@@ -177,7 +179,7 @@ def _argument(place: int, text: str) -> Argument:
     name, kind = (named["name"], named["kind"]) if named else (None, text)
     if kind.startswith("constant ") and not name:
         raise UsageError(
-            f"--arg {text!r}: which __constant__ symbol?", hint='As in --arg "weights: constant float32[9]".'
+            f"--arg {text!r}: the __constant__ symbol is missing", hint='As in --arg "weights: constant float32[9]".'
         )
     return Argument(name=name or str(place), kind=kind)
 

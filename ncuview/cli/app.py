@@ -17,7 +17,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ncuview.base.errors import NcuviewError, ProgramError, ToolError, UsageError
+from ncuview.base.errors import NcuviewError, ProgramError, ShippedQuantityError, ToolError, UsageError
 from ncuview.base.log import LOG
 from ncuview.base.paths import keep_error
 from ncuview.base.version import VERSION
@@ -114,7 +114,7 @@ def main() -> NoReturn:
     except NcuviewError as error:
         print_error(str(error), error.hint, error.id)
         code = error.exit_code
-        if isinstance(error, ToolError | ProgramError):
+        if isinstance(error, ToolError | ProgramError | ShippedQuantityError):
             keep_error(error, code)
     except (KeyboardInterrupt, typer.Abort):
         print_error("interrupted")

@@ -34,6 +34,14 @@ LiveOption = Annotated[
     bool | None,
     typer.Option("--live/--recorded", help="Profile here, or use the recorded profile. Default: live where possible."),
 ]
+SelectOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--select",
+        help="Only rules with this code, its beginning, or this name. Repeatable.",
+        autocompletion=rule_names,
+    ),
+]
 
 
 class YesNo(StrEnum):
@@ -90,12 +98,7 @@ class Inputs:
     ] = None
     size: Annotated[list[str] | None, option("A size: n=1048576. Repeatable.", "--size")] = None
     nvcc_args: Annotated[str, option('Further options of nvcc: "-Iinclude -DN=4".', "--nvcc-args")] = ""
-    select: Annotated[
-        list[str] | None,
-        option(
-            "Only rules with this code, its beginning, or this name. Repeatable.", "--select", completed_by=rule_names
-        ),
-    ] = None
+    select: SelectOption = None
     ignore: Annotated[
         list[str] | None, option("Leave these rules out. Repeatable.", "--ignore", completed_by=rule_names)
     ] = None

@@ -54,7 +54,7 @@ def report(
 
 def _format_of(path: Path) -> str:
     if path.suffix not in _ENDINGS:
-        raise UsageError(f"{path}: such a file ends in {', '.join(_ENDINGS)}")
+        raise UsageError(f"{path}: the file must end in {', '.join(_ENDINGS)}")
     if path.is_dir() or not path.parent.is_dir():
         raise UsageError(f"{path} cannot be written", hint="Name a file in a folder that exists.")
     return _ENDINGS[path.suffix]

@@ -12,7 +12,7 @@ import typer
 
 from ncuview.base.errors import RuleFileError
 from ncuview.cli.completion import rule_names
-from ncuview.cli.inputs import RulesOption
+from ncuview.cli.inputs import RulesOption, SelectOption
 from ncuview.cli.outputs import ListFormat, ListFormatOption
 from ncuview.cli.printing import print_text, width
 
@@ -41,13 +41,18 @@ def rules(
 
 def check_rules(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder with rules, <category>/<CODE>-<name>.toml.")],
+    select: SelectOption = None,
 ) -> None:
-    """Check the rules of a folder on recorded launches: their examples, and what a shipped rule must show."""
+    """Check the rules of a folder on recorded launches: their examples, and what a shipped rule must show.
+
+    Wrong rules are printed last.
+    """
+    from ncuview.engine.plan import choose_rules
     from ncuview.engine.rule_file import rules_below
     from ncuview.pipeline.rule_checks import check_rules as checks_of
 
-    checks = checks_of(rules_below([folder]))
-    for check in checks:
+    checks = checks_of(choose_rules(rules_below([folder]), select or ()))
+    for check in sorted(checks, key=lambda check: bool(check.wrong)):
         text = check.rule.text
         result = "wrong" if check.wrong else f"{text.status}, {len(text.example)} examples hold"
         print_text(f"{text.code}  {text.name}: {result}\n")

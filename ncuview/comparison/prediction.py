@@ -77,7 +77,7 @@ def check_prediction(before: LaunchDiagnosis, after: LaunchDiagnosis, measured: 
 
 
 def _state(advice: Finding, outcome: Outcome | None) -> WasteState | None:
-    """What became of the evidence; None where it is still there."""
+    """The state of the evidence after the change; None where it is still there."""
     if isinstance(outcome, Finding):
         return "smaller" if gain(outcome) < sqrt(gain(advice)) else None
     return "gone" if isinstance(outcome, Passed | NotApplicable) else "unknown"

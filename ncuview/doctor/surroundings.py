@@ -34,7 +34,7 @@ def operating_system(_: Machine) -> Verdict:
         "profiling needs Linux",
         Evidence("system", sys.platform),
         Evidence("process that reads reports", f"no sandbox: {MISSING}"),
-        fix="Profile on a Linux machine with an NVIDIA GPU, and read the reports here; those of strangers on Linux.",
+        fix="Profile on a Linux machine with an NVIDIA GPU, and read its reports here; reports of strangers on Linux.",
     )
 
 

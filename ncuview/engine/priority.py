@@ -109,7 +109,7 @@ def _weights(launches: Sequence[LaunchDiagnosis], counts: Mapping[Configuration,
         if counts[key] < number:
             raise UsageError(
                 f"{key[0]} was profiled {number} times and cannot have been launched {counts[key]} times",
-                hint="Count the launches in the same run, or in one with the same work.",
+                hint="Count the launches in the same run, or in one with the same input.",
             )
     weights = [1.0 if key is None else counts[key] / profiled[key] for key in keys]
     return weights, sum(count for key, count in counts.items() if key not in profiled)

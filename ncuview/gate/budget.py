@@ -167,7 +167,7 @@ def read_budget(path: Path) -> Budget:
     except ValidationError as error:
         raise _errors(str(path), list(_wrong_keys(path, text, error)), _HINT) from error
     if not found.budget and "baseline" not in content:
-        raise BudgetError(f"{path} holds no budget", hint="Each begins with [[budget]].")
+        raise BudgetError(f"{path} holds no budget", hint="Each budget begins with [[budget]].")
     heads = _heads(path, text)
     budget = Budget(
         name=str(path),

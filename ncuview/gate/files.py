@@ -74,7 +74,9 @@ def write_json(path: Path, text: str, error: type[NcuviewError]) -> None:
         raise error(f"{path} is not written: it would be too large to be read again", hint="Keep fewer kernels in it.")
     target = path.resolve()  # replace the target of a link, not the link
     if target.exists() and not target.is_file() and not target.is_dir():
-        raise error(f"{path} is no regular file", hint="Name a file: a device or pipe would be replaced by one.")
+        raise error(
+            f"{path} is no regular file", hint="Name a regular file: a device or pipe would be replaced by one."
+        )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         replace_file(target, data)

@@ -78,7 +78,7 @@ def measured_spreads(diagnosis: Diagnosis) -> Spreads:
                 gpus[device][kernel] = _worst([*([before] if before else []), *found])
     if not any(gpus.values()):
         raise NothingProfiled(
-            "no kernel was launched twice with the same work", hint="Give several reports of the same program."
+            "no kernel was launched twice in the same way", hint="Give several reports of the same program."
         )
     return Spreads(gpus)
 

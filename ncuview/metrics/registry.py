@@ -16,7 +16,7 @@ source line of each instruction (``places``), and the metrics of each instructio
 NaN for launches without machine code, or without one of those metrics. ``launches`` gives a ``quantity`` all launches.
 
 A mistake in such a function raises a ``QuantityError`` that names file, line, quantity and parameter: when the function
-is registered, once all are (``check_inputs``), or when it is computed.
+is registered, once all are (``check_inputs``), or when it is computed: then a ``ShippedQuantityError`` if it ships.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import getdoc, signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from ncuview.base.errors import NcuviewError, QuantityError
+from ncuview.base.errors import NcuviewError, QuantityError, ShippedQuantityError
 from ncuview.base.suggestion import suggestion
 from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS, in_words
 
@@ -46,7 +47,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _OF_CODE = ("code", "places")
 """Inputs of instruction quantities that are not metrics of ncu."""
-_OURS = "If this function is not yours, that is a bug of ncuview; please report it."
+_SHIPPED = Path(__file__).parent / "quantities"
 ALL_LAUNCHES = "launches"
 """The parameter that gives a ``quantity`` the launches themselves."""
 
@@ -223,32 +224,32 @@ def _called(function: Callable[..., Any], given: Iterable[Any]) -> Any:
     except Exception as error:
         own = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == _file(function)]
         line = f", at line {own[-1].lineno}" if own else ""
-        raise _mistake(function, f"raises {type(error).__name__}: {error}{line}", _OURS) from error
+        raise _failure(function, f"raises {type(error).__name__}: {error}{line}") from error
 
 
 def _column(function: Callable[..., Any], given: Any, launches: int) -> Column:
     """What a function of columns gave: one number per launch."""
     if given is None:
-        raise _mistake(function, "returns nothing", _OURS)
+        raise _failure(function, "returns nothing")
     try:
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise _mistake(function, f"returns {type(given).__name__}, not a column of numbers", _OURS) from error
+        raise _failure(function, f"returns {type(given).__name__}, not a column of numbers") from error
     if values.shape != (launches,):
-        raise _mistake(function, f"returns {_shape(values)}, not one number for each of {launches} launches", _OURS)
+        raise _failure(function, f"returns {_shape(values)}, not one number for each of {launches} launches")
     return values
 
 
 def _number(function: Callable[..., Any], given: Any) -> float:
     """What a function of one launch gave: one number."""
     if given is None:
-        raise _mistake(function, "returns nothing", _OURS)
+        raise _failure(function, "returns nothing")
     if np.ndim(given):
-        raise _mistake(function, f"returns {_shape(np.asarray(given))}, not one number for the launch", _OURS)
+        raise _failure(function, f"returns {_shape(np.asarray(given))}, not one number for the launch")
     try:
         return float(given)
     except (TypeError, ValueError) as error:
-        raise _mistake(function, f"returns {type(given).__name__}, not a number", _OURS) from error
+        raise _failure(function, f"returns {type(given).__name__}, not a number") from error
 
 
 def _shape(values: NDArray[Any]) -> str:
@@ -285,6 +286,16 @@ def _place(function: Callable[..., Any]) -> str:
 
 def _mistake(function: Callable[..., Any], problem: str, hint: str = "") -> QuantityError:
     return QuantityError(f"{_place(function)}: quantity {function.__name__}: {problem}", hint=hint)
+
+
+def _failure(function: Callable[..., Any], problem: str) -> QuantityError:
+    """The error of a function that fails on a launch."""
+    wrong = _mistake(function, problem)
+    if not Path(_file(function)).is_relative_to(_SHIPPED):
+        return wrong
+    return ShippedQuantityError(
+        str(wrong), hint="If you did not write this function, that is a bug of ncuview; please report it."
+    )
 
 
 def _add(

@@ -191,9 +191,9 @@ def launch_bounds(kernel: Kernel, lines: Sequence[int]) -> Change:
     if further:
         cut = Replacement(threads.end_byte, further[-1].end_byte, "")
         return Change("Let the compiler choose how many blocks fit", "", (cut,))
-    promised = constant(kernel.program, threads)
+    declared = constant(kernel.program, threads)
     x, y, z = block_of(kernel)
-    if promised is None or promised <= x * y * z:
+    if declared is None or declared <= x * y * z:
         raise Refused(f"__launch_bounds__ already allows no more threads than the {x * y * z} of the launches")
     lower = Replacement(threads.start_byte, threads.end_byte, str(x * y * z))
     assumes = "no launch outside this file has larger blocks"

@@ -174,7 +174,7 @@ def _check_rows_differ(kernel: Kernel, name: str, uses: Sequence[_Use], lines: S
     names = varying(kernel, "threadIdx.x")
     here = [use for use in uses if not lines or on_lines(use.node, lines)]
     if not any(depends(kernel, row, "threadIdx.x", names) for use in here for row in use.row):
-        raise Refused(f"the row of {name} does not depend on threadIdx.x there, so padding rows changes nothing")
+        raise Refused(f"the row index of {name} does not depend on threadIdx.x there, so padded rows change nothing")
 
 
 def _check_not_padded(name: str, width: int | None, element: int) -> None:

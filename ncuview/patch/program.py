@@ -137,7 +137,7 @@ def parse(text: bytes) -> Node:
             progress_callback=lambda _offset, _error: time.monotonic() > deadline,
         )
     except ValueError:
-        raise Refused("the source is too broken to be parsed in a few seconds") from None
+        raise Refused("the source cannot be parsed within a few seconds") from None
     return tree.root_node
 
 

@@ -43,7 +43,9 @@ def bound_of_threads(kernel: Kernel) -> str:
     else:
         bound, guarded = _bound_of_branches(kernel, number)
     if bound not in kernel.parameters or bound in kernel.changed:
-        raise Refused(f"{kernel.name} does not stop threads beyond a parameter, which larger blocks may have")
+        raise Refused(
+            f"no parameter stops threads of {kernel.name} beyond the end of the data, and larger blocks may add some"
+        )
     _check_nothing_else_acts(kernel, guarded)
     return bound
 
@@ -157,7 +159,7 @@ def _bound_of_branches(kernel: Kernel, number: str) -> tuple[str, list[Node]]:
             bounds.add(bound)
             inside += [child(node, "consequence"), child(node, "condition")]
     if len(bounds) != 1:
-        raise Refused(f"{kernel.name} does not stop threads beyond the end of the data, which larger blocks may have")
+        raise Refused(f"{kernel.name} does not stop threads beyond the end of the data, and larger blocks may add some")
     return bounds.pop(), inside
 
 

@@ -117,7 +117,7 @@ def _pragma(kernel: Kernel, loop: Counted) -> Replacement | None:
     line = program.data.rfind(b"\n", 0, start) + 1
     margin = program.data[line:start].decode("utf-8", "surrogateescape")
     if margin.strip(" \t"):
-        raise Refused(f"the loop on line {line_of(loop.node)} does not begin its line")
+        raise Refused(f"the loop on line {line_of(loop.node)} is not at the beginning of its line")
     if loop.node.parent is None or loop.node.parent.type not in {"compound_statement", "for_statement"}:
         raise Refused(f"the loop on line {line_of(loop.node)} is the body of another statement without braces")
     found = _PRAGMA.search(program.data[:line])

@@ -26,8 +26,6 @@ from ncuview.pipeline.ladders import ladder
 from ncuview.reader.reader import read
 from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotApplicable, Outcome, Passed, Skipped
 
-TOLERANCE = 0.02
-"""The tolerance of an example's predicted speedup, as a share; examples give three digits."""
 SPREAD = 1.05
 """The ratio of two measured times varies by this factor: times of a kernel differ by up to 5 % on an H200."""
 _OF_USERS = re.compile(r"9(?:0[1-9]|[1-9]\d)$")
@@ -124,11 +122,11 @@ def _judged(rule: Rule, example: Example, launches: _Launches) -> _Judged:
     if (name := _NAMES[type(found)]) != example.expect:
         return _Judged(f"example {example.launch} gives {name}, not {example.expect}: {found.message}")
     if isinstance(found, Finding):
-        best = found.predicted_speedup.best
+        best = f"{found.predicted_speedup.best:.3g}"
         if example.predicted is None:
-            return _Judged(unstated=f"example {example.launch}: add predicted = {best:.3g}")
-        if abs(best - example.predicted) > TOLERANCE * best:
-            return _Judged(f"example {example.launch} predicts {best:.3g}, not {example.predicted:g}")
+            return _Judged(unstated=f"example {example.launch}: add predicted = {best}")
+        if float(best) != example.predicted:
+            return _Judged(f"example {example.launch} predicts {best}, not {example.predicted:g}")
     return _Judged()
 
 

@@ -99,4 +99,4 @@ def _refuse_main(function: Any, name: str) -> None:
         if isinstance(part, partial):
             parts += [part.func, *part.args, *part.keywords.values()]
         elif getattr(part, "__module__", None) == "__main__" or type(part).__module__ == "__main__":
-            raise UsageError(f"{name} is of the program itself, which another Python cannot import", hint=_HINT)
+            raise UsageError(f"{name} is defined in the program itself, which another Python cannot import", hint=_HINT)

@@ -219,7 +219,7 @@ class NcuOptions:
         yield (
             self.kernel_name == "regex:",
             "regex: names no pattern",
-            "A pattern of nothing would match every kernel.",
+            "An empty pattern would match every kernel.",
         )
         yield (
             self.kernel_name_base and not named,

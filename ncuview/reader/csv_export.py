@@ -83,7 +83,7 @@ def read_csv(path: Path, kernel: str = "") -> Reading:
     if start is None:
         raise ReportUnreadable(f"{path} holds no table of Nsight Compute", hint=_EXPORT)
     if not data.endswith(b"\n"):  # a number that was cut is a number too
-        raise _damaged(f"{path} is damaged: its last line has no end")
+        raise _damaged(f"{path} is damaged: its last line is incomplete")
     try:
         return _launches_of_kernel(_rows(data, start.start(), path), kernel, path)
     except MemoryError as error:
@@ -100,7 +100,7 @@ def _launches_of_kernel(rows: Iterator[tuple[int, list[str]]], kernel: str, path
     if not launches:
         raise ReportEmpty(f"{path} holds no kernel launch", hint=_EXPORT)
     if not any(launch.numbers for launch in launches):
-        raise ReportUnreadable(f"{path} names no metric as Nsight Compute's counters are called", hint=_EXPORT)
+        raise ReportUnreadable(f"no column of {path} has the name of an Nsight Compute counter", hint=_EXPORT)
     for launch in launches:
         _add_what_columns_say(launch, units)
     return _reading(launches, units, kernel)
@@ -178,7 +178,9 @@ def _of_raw_page(table: Iterator[dict[str, str]], units: dict[str, str], path: P
     """One launch per row, below a row of units that names no kernel."""
     scales = next(table, {})
     if scales.get(_KERNEL):
-        raise ReportUnreadable(f"{path} has no row of units below its header, so its numbers say nothing", hint=_EXPORT)
+        raise ReportUnreadable(
+            f"{path} has no row of units below its header, so the units of its numbers are unknown", hint=_EXPORT
+        )
     factors = {}
     for name in scales:
         if _METRIC.fullmatch(name) and name not in _ABOUT:

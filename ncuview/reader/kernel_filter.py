@@ -26,7 +26,7 @@ def check_kernel_filter(kernel_filter: str) -> None:
         UsageError: Its pattern is no regular expression, empty, or too long.
     """
     if kernel_filter == PREFIX:
-        raise UsageError(f"{PREFIX} names no pattern", hint="A pattern of nothing would match every kernel.")
+        raise UsageError(f"{PREFIX} names no pattern", hint="An empty pattern would match every kernel.")
     if kernel_filter.startswith(PREFIX):
         _compiled(kernel_filter.removeprefix(PREFIX))
 

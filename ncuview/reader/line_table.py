@@ -155,7 +155,7 @@ class _Unit:
         length, version, header = struct.unpack_from("<IHI", data, start)
         self.end = start + 4 + length
         if self.end > len(data) or version not in _VERSIONS:
-            raise LineTableError(f"a line program of version {version} and {length:,} bytes")
+            raise LineTableError(f"an unsupported line program: version {version}, {length:,} bytes")
         self._data = data
         self._program = start + 10 + header
         reader = _Reader(data, start + 10, self.end)
@@ -175,7 +175,7 @@ class _Unit:
             reader.leb()
             reader.leb()
         if not self._line_range:
-            raise LineTableError("lines advance by nothing")
+            raise LineTableError("its range of lines is 0")
 
     def sequences(self) -> Iterator[tuple[int, list[Row]]]:
         """For each function the place of its address in .debug_line, and its rows."""

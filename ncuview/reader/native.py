@@ -205,7 +205,7 @@ class Columns:
 
 
 def main(rehearsal: str = "", *words: str) -> None:
-    """Write the launches of the task, and how many the report holds."""
+    """Write the launches of the task and the number of launches in the report."""
     import ncu_report
 
     # All modules and libraries are loaded before the rights to open files are given up, and before there is a task.

@@ -66,7 +66,7 @@ def unpacked(first: bytes, rest: Sealed, path: Path) -> Iterator[bytes]:
     except ZstdError as error:
         raise CutShort(path, f"it cannot be unpacked after byte {count:,} ({error})") from error
     if count < announced:
-        raise CutShort(path, f"{count:,} of {announced:,} unpacked bytes are there")
+        raise CutShort(path, f"only {count:,} of {announced:,} unpacked bytes are present")
 
 
 class _Joined:

@@ -129,7 +129,9 @@ def _unpacked_pieces(first: bytes, rest: Sealed, path: Path) -> Iterator[bytes]:
     if is_packed and path.suffix != packing.ENDING:
         raise ReportUnreadable(f"{path} is a compressed report", hint=f"Rename it to end in {packing.ENDING}.")
     if first and not is_packed and path.suffix == packing.ENDING:
-        raise ReportUnreadable(f"{path} is not compressed, as its name says", hint=f"Rename it to end in {_PLAIN}.")
+        raise ReportUnreadable(
+            f"{path} is not compressed, although its name says so", hint=f"Rename it to end in {_PLAIN}."
+        )
     if is_packed:
         yield from packing.unpacked(first, rest, path)
     else:

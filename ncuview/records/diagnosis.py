@@ -178,7 +178,7 @@ class RuleId:
 
 @dataclass(frozen=True)
 class Finding:
-    """The rule fired: there is waste, with the gain that is predicted from removing it."""
+    """The rule fired: it found waste, and predicts the gain from removing it."""
 
     rule: RuleId
     optimization: str

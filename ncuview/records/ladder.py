@@ -16,7 +16,7 @@ from ncuview.records.shown import Shown
 
 @dataclass(frozen=True)
 class TextbookStep:
-    """What the documents do next to a kernel, and what it brought here."""
+    """The next step of the documents after a kernel, and its measured speedup here."""
 
     kernel: str
     """The kernel that takes the step."""

@@ -62,7 +62,7 @@ class ReportInfo:
     """What of it could not be read, as in "launches 0 to 6 of 9 were read; block 3 is damaged at byte 1,234 of 5,678";
     empty when all of it was. A run with a damaged report never ends with exit code 0."""
     may_be_intact: bool = False
-    """Whether all that was not read may be for want of this machine's memory or time, and the report be whole."""
+    """Whether all that was not read may be for want of this machine's memory or time, while the report is complete."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -163,7 +163,7 @@ class Attained:
 
 @dataclass(frozen=True)
 class Figure:
-    """Another property of a GPU that predictions need; its name says the unit."""
+    """Another figure of a GPU that predictions need; its name contains the unit."""
 
     value: float
     kernel: str

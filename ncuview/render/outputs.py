@@ -80,7 +80,7 @@ def format_of(path: Path) -> str:
     known = ", ".join(ending for each in FORMATS.values() for ending in each.endings)
     raise UsageError(
         f"{path}: an output file ends in one of {known}",
-        hint=f"Name the format before the file otherwise, as in gitlab:FILE; there are {', '.join(format_names())}.",
+        hint=f"Otherwise name the format before the file, as in gitlab:FILE; there are {', '.join(format_names())}.",
     )
 
 

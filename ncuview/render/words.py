@@ -24,8 +24,8 @@ _MOST_NAMES = 12
 COLLECT = 'ncu --import-source yes --metrics "$(ncuview rules --metrics)"'
 """The command that collects all metrics of the rules."""
 LADDER_MEANING = (
-    "predicted: the gain of the first advice. measured: the gain of the kernel that applies it (by), in useful work per"
-    " second where its sizes differ."
+    "predicted: the speedup by the first advice. measured: the speedup of the kernel in column 'by', which applies that"
+    " advice; useful work per second is compared where the sizes differ."
 )
 _EXPORT_HINT = " -o mine ./program, and give mine.ncu-rep: a CSV export holds no instructions"
 _SCRUBBED_FOLDERS = re.compile(r"^/(?:_+\d+/)+(?:.*/_+\d+/)?")

@@ -43,7 +43,7 @@ class _Pass:
     accesses: tuple[int, ...]
 
     def meets(self, other: _Pass) -> bool:
-        """Whether the code of two passes overlaps: lines of one loop, or nested loops."""
+        """Whether the instruction ranges of two passes overlap, as those of one loop or of nested loops do."""
         return self.span.start < other.span.stop and other.span.start < self.span.stop
 
 

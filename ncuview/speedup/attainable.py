@@ -156,7 +156,7 @@ def _sections(path: Path, text: str) -> dict[str, Gpu]:
 
 def _checked(path: Path, device: str, section: Any) -> Gpu:
     if device == DEFAULT:
-        raise TableError(f"{path}: {device}: a section is named after a GPU, not {device}", hint=_FIX)
+        raise TableError(f"{path}: {device}: a section needs the name of a GPU instead", hint=_FIX)
     try:
         return Section.model_validate(section).model_dump(exclude_none=True)
     except ValidationError as error:
@@ -193,7 +193,7 @@ def save_calibration(calibration: Calibration, path: Path) -> None:
     others = {name: section for name, section in _sections(path, before).items() if name != calibration.device}
     after = _without(before, calibration.device) + section_text(calibration)
     if {name: section for name, section in _sections(path, after).items() if name != calibration.device} != others:
-        raise TableError(f"{path}: its sections cannot be separated", hint="Write each as [GPU name].")
+        raise TableError(f"{path}: the sections of its GPUs cannot be separated", hint="Write each as [GPU name].")
     try:
         replace_file(path, after.encode(), mode=0o600)
     except OSError as error:

@@ -132,9 +132,9 @@ def test_a_changed_grid_is_paired_with_the_launch_of_as_many_threads() -> None:
     assert found.pairs[0][1] == after[1:]
 
 
-@pytest.mark.parametrize("renamed", [{"nobody": "b"}, {"a": "nobody"}])
+@pytest.mark.parametrize("renamed", [{"missing": "b"}, {"a": "missing"}])
 def test_a_renamed_kernel_that_is_not_there_is_refused(renamed: dict[str, str]) -> None:
-    with pytest.raises(UnknownKernel, match="nobody"):
+    with pytest.raises(UnknownKernel, match="missing"):
         compare(diagnosis(launch("a")), diagnosis(launch("b")), renamed=renamed)
 
 

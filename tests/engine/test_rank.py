@@ -36,7 +36,7 @@ def all_findings(launch: LaunchDiagnosis) -> list[Finding]:
     return [outcome for outcome in launch.outcomes if isinstance(outcome, Finding)]
 
 
-def promising(name: str, latency: float) -> Rule:
+def predicting(name: str, latency: float) -> Rule:
     """A rule that fires on every launch and hides this share of its latency."""
     return replace(
         BY_NAME[name],
@@ -49,26 +49,26 @@ def promising(name: str, latency: float) -> Rule:
 
 
 def test_findings_come_first_and_the_largest_gain_leads() -> None:
-    rules = tuple(promising(name, gain) for name, gain in (("small-grid", 0.3), ("barrier-stall", 0.9)))
+    rules = tuple(predicting(name, gain) for name, gain in (("small-grid", 0.3), ("barrier-stall", 0.9)))
     launch = only(Launch(), (BY_NAME["partition-camping"], *rules))
     assert [outcome.rule.name for outcome in launch.outcomes] == ["barrier-stall", "small-grid", "partition-camping"]
     assert [finding.optimization for finding in launch.findings] == ["fewer_barriers", "launch_configuration"]
 
 
 def test_among_equal_gains_the_surer_comes_first() -> None:
-    sure = replace(promising("small-grid", 0.0), effects={"l1_wavefronts": compile_expression("0.4")})
-    launch = only(Launch(metrics={USE["l1_data"]: 99.6, USE["dram"]: 30.0}), (promising("barrier-stall", 0.0), sure))
+    sure = replace(predicting("small-grid", 0.0), effects={"l1_wavefronts": compile_expression("0.4")})
+    launch = only(Launch(metrics={USE["l1_data"]: 99.6, USE["dram"]: 30.0}), (predicting("barrier-stall", 0.0), sure))
     assert [finding.rule.name for finding in all_findings(launch)] == ["small-grid", "barrier-stall"]
 
 
 def test_equal_findings_are_in_the_order_of_their_codes() -> None:
-    rules = tuple(promising(name, 0.5) for name in ("barrier-stall", "partition-camping", "small-grid"))
+    rules = tuple(predicting(name, 0.5) for name in ("barrier-stall", "partition-camping", "small-grid"))
     codes = [finding.rule.code for finding in all_findings(only(Launch(), rules))]
     assert codes == sorted(codes)
 
 
 def test_a_finding_below_ten_percent_is_rejected_with_the_bottleneck_as_the_reason() -> None:
-    launch = only(Launch(metrics={USE["dram"]: 92.0}), (promising("small-grid", 1.0),))
+    launch = only(Launch(metrics={USE["dram"]: 92.0}), (predicting("small-grid", 1.0),))
     [finding] = all_findings(launch)
     assert finding.predicted_speedup.best < WORTH_DOING
     assert finding.rejected == "not the bottleneck: dram at 92% of its peak is"
@@ -76,7 +76,7 @@ def test_a_finding_below_ten_percent_is_rejected_with_the_bottleneck_as_the_reas
 
 
 def test_a_finding_that_hides_too_little_latency_is_rejected_with_that_reason() -> None:
-    [finding] = all_findings(only(Launch(), (promising("small-grid", 0.01),)))
+    [finding] = all_findings(only(Launch(), (predicting("small-grid", 0.01),)))
     assert "latency" in finding.rejected
 
 

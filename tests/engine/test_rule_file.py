@@ -13,7 +13,14 @@ import pytest
 
 from ncuview.base.errors import RuleFileError, UnknownRule, UnsafeExpression, UnsafeTemplate
 from ncuview.base.paths import shipped
-from ncuview.engine.rule_file import OPTIMIZATIONS, find_rule, load_rule, rules_below
+from ncuview.engine import rule_file
+from ncuview.engine.rule_file import (
+    OPTIMIZATIONS,
+    find_rule,
+    load_rule,
+    rules_below,
+    shipped_rules,
+)
 from ncuview.metrics.quantities import QUANTITIES
 
 NAME = "shared-bank-conflict"
@@ -268,6 +275,18 @@ def test_a_threshold_is_a_number(tmp_path: Path, value: float) -> None:
     content = changed(lambda rule: rule["thresholds"]["ways"].update(value=value))
     with pytest.raises(RuleFileError, match=r"thresholds\.ways\.value"):
         load_rule(written(tmp_path, content))
+
+
+def test_a_missing_region_is_an_error_in_the_shipped_folder_too_when_a_user_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "topic").mkdir()
+    content = changed(lambda rule: rule["fix"][0].update(before="kernels/transpose/transposeNaive.cu#kernl"))
+    written(tmp_path / "topic", content)
+    monkeypatch.setattr(rule_file, "shipped", lambda _: tmp_path)
+    assert shipped_rules.__wrapped__()
+    with pytest.raises(RuleFileError, match="no region 'kernl'"):
+        rules_below([tmp_path])
 
 
 def test_a_folder_without_rules_and_what_is_no_folder(tmp_path: Path) -> None:

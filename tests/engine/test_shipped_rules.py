@@ -6,6 +6,7 @@ import ast
 import re
 import tomllib
 from collections import defaultdict
+from typing import cast
 
 from ncuview.base.paths import shipped
 from ncuview.engine.regions import region
@@ -98,23 +99,50 @@ def test_few_thresholds_are_assumed() -> None:
     assert sum(each.kind == "assumed" for each in thresholds) <= 15
 
 
-OWN = {"threshold", "prediction"}
-"""Names of a rule's own numbers."""
+GPU_FIGURE = "it reads a figure of the GPU, which quantities, made of a report's numbers alone, cannot"
+IN_TWO_RULES = {
+    "atomic_lanes_per_sector >= 16.0 and l2_atomic_pct >= 50.0 * gpu.float_atomic_use": GPU_FIGURE,
+    "1 - (copy_time - host_copied_bytes / gpu.host_bytes_per_ns) / host_end_to_end_time": GPU_FIGURE,
+    "resident_bytes_in_flight < 0.75 * gpu.bytes_in_flight": GPU_FIGURE,
+    "1 - min(1, bytes_in_flight_beyond_l1 / gpu.bytes_in_flight)": GPU_FIGURE,
+}
+"""Expressions, with the rules' own values and numbers put in, that stand in two rules -> why they are no quantity."""
+
+
+class _Expanded(ast.NodeTransformer):
+    """Puts the definitions of a rule's own values and the values of its numbers in the place of their names."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._numbers = rule.parameters
+        self._values: dict[str, ast.expr] = {}
+        for name, each in rule.let.items():
+            self._values[name] = self.of(each.text)
+
+    def of(self, text: str) -> ast.expr:
+        return cast("ast.expr", self.visit(ast.parse(text, mode="eval").body))
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._values.get(node.id, node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        number = self._numbers.get(ast.unparse(node))
+        return node if number is None else ast.Constant(number)
 
 
 def test_no_expression_stands_in_two_rules() -> None:
-    """What two rules compute is a quantity, unless it has a single operation or reads the rule's own values."""
+    """What two rules compute is a quantity, unless it has a single operation."""
     rules_of: dict[str, set[str]] = defaultdict(set)
     for rule in load_rules():
-        written = [rule.applies.text, *rule.when, *(each.text for each in rule.let.values())]
-        written += [each.text for each in (*rule.effects.values(), *rule.added.values(), rule.latency_hidden)]
-        for text in written:
-            for node in ast.walk(ast.parse(text, mode="eval")):
-                parts = list(ast.walk(node))
-                own = any(isinstance(part, ast.Name) and part.id in OWN | rule.let.keys() for part in parts)
-                if not own and sum(isinstance(part, ast.operator | ast.cmpop | ast.Call) for part in parts) >= 2:
-                    rules_of[ast.unparse(node)].add(rule.text.code)
-    assert {text: codes for text, codes in rules_of.items() if len(codes) > 1} == {}
+        gains = [*rule.effects.values(), *rule.added.values(), rule.latency_hidden, rule.time_left]
+        written = [rule.applies.text, *rule.when, *(each.text for each in (*rule.let.values(), *gains))]
+        for node in (node for text in written for node in ast.walk(_Expanded(rule).of(text))):
+            parts = list(ast.walk(node))
+            reads = any(isinstance(part, ast.Name) for part in parts)
+            if reads and sum(isinstance(part, ast.operator | ast.cmpop | ast.Call) for part in parts) >= 2:
+                rules_of[ast.unparse(node)].add(rule.text.code)
+    twice = {text for text, codes in rules_of.items() if len(codes) > 1}
+    assert twice >= IN_TWO_RULES.keys()
+    assert {text for text in twice if not any(text in known for known in IN_TWO_RULES)} == set()
 
 
 @each_rule

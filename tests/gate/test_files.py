@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def read(path: Path) -> Form | None:
-    return read_json(path, Form, TableError, "Mend it.")
+    return read_json(path, Form, TableError, "Fix it.")
 
 
 def test_what_was_written_is_read(path: Path) -> None:
@@ -60,7 +60,7 @@ def test_what_is_wrong_is_named(path: Path, text: str, says: str) -> None:
     with pytest.raises(TableError) as caught:
         read(path)
     assert str(caught.value).startswith(f"{path}: {says}")
-    assert caught.value.hint == "Mend it."
+    assert caught.value.hint == "Fix it."
 
 
 def test_bytes_that_are_no_text_and_a_folder_are_refused(path: Path) -> None:

@@ -66,7 +66,7 @@ def built(folder: Path, name: str, kernel: str) -> Built:
         ("swap_copy", "product", "GMEM001", EXACT),
     ],
 )
-def test_an_edit_keeps_the_results_and_brings_what_its_finding_promised(
+def test_an_edit_keeps_the_results_and_gains_what_its_finding_predicted(
     name: str, kernel: str, rule: str, exact: bool, tmp_path: Path
 ) -> None:
     for file in (f"{name}.cu", "check.h"):

@@ -11,7 +11,7 @@ import pytest
 from ncuview.base.errors import QuantityError
 from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS, STALL_REASONS
-from ncuview.metrics.quantities import QUANTITIES
+from ncuview.metrics.quantities import QUANTITIES, launch
 from ncuview.metrics.registry import REGISTERED, check_inputs, instruction_quantity, quantity
 from tests.builders import Launch, make_profile
 
@@ -134,6 +134,18 @@ def test_a_function_that_raises_is_named_with_the_line() -> None:
     said = computed(broken, quantity("inst"))
     assert "raises AttributeError: 'numpy.ndarray' object has no attribute 'first'" in said
     assert said.endswith(f"at line {line}")
+
+
+def test_a_failure_of_a_shipped_quantity_is_a_bug_of_ncuview_and_of_another_the_users_mistake() -> None:
+    profile = make_profile(Launch())
+    for place, name, code in ((launch.__file__, "ours", 70), (__file__, "users", 2)):
+        namespace: dict[str, Any] = {}
+        exec(compile(f"def {name}(executed):\n    'What is tested.'\n    return 1 / 0", place, "exec"), namespace)
+        quantity("inst")(namespace[name])
+        with pytest.raises(QuantityError, match=f"{name}: raises ZeroDivisionError") as failed:
+            Analysis(profile).value(name)
+        assert failed.value.exit_code == code
+        assert ("bug of ncuview" in failed.value.hint) == (code == 70)
 
 
 @pytest.mark.parametrize(

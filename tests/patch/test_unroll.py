@@ -71,7 +71,7 @@ def test_a_pragma_that_forbids_is_changed(tmp_path: Path) -> None:
         ("for (int i = 0; i < 8; i += word)", "equal steps"),
         ("while (word < 8)", "no for loop"),
         ("for (int i = 0; i < 1; i++)", "no second iteration"),
-        ("if (n) for (int i = 0; i < 8; i++)", "does not begin its line"),
+        ("if (n) for (int i = 0; i < 8; i++)", "is not at the beginning of its line"),
         ("if (n)\n    for (int i = 0; i < 8; i++)", "is the body of another"),
         ("for (int i = 0; i < 8; i++) i += word,", "equal steps"),
     ],

@@ -73,6 +73,16 @@ def test_a_prediction_that_is_stated_and_another_is_wrong(checks: Mapping[str, R
     assert [each for each in checks["INST902"].wrong if "not 3" in each]
 
 
+def test_a_prediction_is_compared_in_three_digits(checks: Mapping[str, RuleCheck], tmp_path: Path) -> None:
+    stated = float(checks["INST901"].to_ship[0].rpartition(" ")[2])
+    for code, predicted in (("INST906", stated), ("INST907", stated + 0.01)):
+        example = f'expect = "finding"\npredicted = {predicted:.3g}'
+        written(tmp_path, code, RULE.replace('expect = "finding"', example))
+    right, wrong = check_rules(rules_below([tmp_path]))
+    assert not right.wrong
+    assert wrong.wrong == (f"example transposeNaive predicts {stated:g}, not {stated + 0.01:.3g}",)
+
+
 def test_a_document_that_no_list_has_is_named_with_the_ones_that_come_closest(
     checks: Mapping[str, RuleCheck],
 ) -> None:

@@ -177,7 +177,7 @@ def test_each_row_of_the_long_form_is_scaled_by_its_own_unit(export: Export) -> 
 def test_labels_for_people_and_remarks_of_rules_are_no_metrics(export: Export) -> None:
     text = details_page([Row({TIME: 5.0, "Elapsed Cycles": 9.0, "": 0.0})], {TIME: "ns", "Elapsed Cycles": "", "": ""})
     assert read_csv(export(text)).launches.metrics[0] == TIME
-    with pytest.raises(ReportUnreadable, match="names no metric"):
+    with pytest.raises(ReportUnreadable, match="has the name of an Nsight Compute counter"):
         read_csv(export(details_page([Row(dict.fromkeys(UNKNOWN, 9.0))], dict.fromkeys(UNKNOWN, ""))))
 
 
@@ -285,7 +285,7 @@ COMPLETE = raw_page([Row({TIME: 1.0, BYTES: 2.0}), Row({TIME: 3.0, BYTES: 4.0})]
         ("a,b\n1,2\n", ReportUnreadable, "holds no table"),
         (raw_page([], BASE), ReportEmpty, "holds no kernel launch"),
         (",".join(ABOUT) + "\n", ReportEmpty, "holds no kernel launch"),
-        (COMPLETE[:-1], ReportDamaged, "its last line has no end"),
+        (COMPLETE[:-1], ReportDamaged, "its last line is incomplete"),
         (COMPLETE.replace('"4"', '"4'), ReportDamaged, "damaged at line 4"),
         (COMPLETE[: COMPLETE.rindex(",")] + "\n", ReportDamaged, r"line 4: 12 cells, and the header has 13"),
         (COMPLETE.replace('"ns","byte"\n', '"ns"\n'), ReportDamaged, "damaged at line 2"),
@@ -295,7 +295,7 @@ COMPLETE = raw_page([Row({TIME: 1.0, BYTES: 2.0}), Row({TIME: 3.0, BYTES: 4.0})]
         (COMPLETE.replace('"4"', '"1.234.567"'), ReportUnreadable, "dots between thousands"),
         (details_page_with_rules([Row({TIME: 1.0})], BASE).replace('"1",\n', '"1","",\n'), ReportDamaged, "17 cells"),
         (details_page_with_rules([Row({TIME: 1.0})], BASE).replace('"1",\n', "\n"), ReportDamaged, "15 cells"),
-        (raw_page([Row()], {}), ReportUnreadable, "names no metric"),
+        (raw_page([Row()], {}), ReportUnreadable, "has the name of an Nsight Compute counter"),
         (TWO_METRICS.replace("twice", "thrice", 1), ReportDamaged, "launch 0 is of thrice.* and of twice"),
     ],
 )

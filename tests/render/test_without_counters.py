@@ -64,7 +64,7 @@ def sample(**changed: Any) -> WithoutCounters:
         times=EventTimes("NVIDIA H100 80GB HBM3", "9.0", 132, (330e3, 328.5e3, 335e3)),
         kernels=(facts(),),
         missing=(MissingPart("machine code", Failure("ToolError", "it failed:\n  twice.", "Try again.", 5)),),
-        remark="nobody checked the results",
+        remark="the results were not checked",
         ladder=ladder(),
     )
     return replace(usual, **changed)

@@ -276,6 +276,12 @@ def swap_loops(code: Code, executions: Column) -> float:
 
 
 @quantity("share")
+def multiply_add_share(multiply_adds: Column, executed: Column) -> Column:
+    """Fused multiply-adds per executed instruction; packed ones count as two."""
+    return multiply_adds / executed
+
+
+@quantity("share")
 def tree_share(barriers: Column, shared_updates: Column, executed: Column) -> Column:
     """The share of the executed instructions that the levels of a tree in shared memory take, at most nine tenths."""
     levels = np.minimum(barriers, _UPDATES_OF_A_LEVEL * shared_updates)

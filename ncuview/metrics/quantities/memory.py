@@ -348,6 +348,12 @@ def sectors_per_load(load_sectors: Column, load_requests: Column) -> Column:
     return load_sectors / load_requests
 
 
+@quantity("wavefront/inst")
+def shared_wavefronts_per_load(shared_wavefronts: Column, load_requests: Column) -> Column:
+    """Wavefronts of shared memory per global load."""
+    return shared_wavefronts / load_requests
+
+
 @quantity("share")
 def excess_load_share(load_sectors: Column, load_sectors_ideal: Column) -> Column:
     """The share of the sectors of global loads that their bytes do not need."""
@@ -394,7 +400,7 @@ def global_sectors_with_ideal_loads(global_sectors: Column, load_sectors: Column
 def bytes_in_flight_beyond_l1(
     bytes_in_flight: Column, load_sectors: Column, load_sectors_ideal: Column, l1_miss_share: Column
 ) -> Column:
-    """Bytes in flight of a thread that come from L2 or device memory, with what scattered loads bring in excess."""
+    """Bytes in flight of a thread that come from L2 or device memory, with the excess sectors of scattered loads."""
     return bytes_in_flight * np.maximum(1, load_sectors / load_sectors_ideal / _NEARLY_COALESCED) * l1_miss_share
 
 

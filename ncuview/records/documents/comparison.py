@@ -101,8 +101,8 @@ class Prediction:
     verdict: Literal["kept", "more than promised", "not kept"]
     """``kept`` when what was measured lies in the predicted range."""
     evidence: Literal["gone", "smaller", "unknown"]
-    """What became of the waste; ``smaller`` when removing it brings less than the square root of what it did;
-    ``unknown`` when the rule could not judge."""
+    """Whether the rule still finds the waste. ``smaller``: it now predicts less than the square root of its first
+    prediction; ``unknown``: it could not judge the second launch."""
     now: str
     """The rule's outcome after; empty where it was not evaluated."""
     name: str
@@ -152,8 +152,8 @@ class ComparedPair:
 class ComparisonDocument:
     """What `ncuview diff --format json` prints: what changed from one profile to another.
 
-    There is no NaN and no infinity; what was not measured is null. Within version 2 properties may be added, never
-    removed or given another meaning.
+    There is no NaN and no infinity; what was not measured is null. Within version 2 properties may
+    be added; none is removed or changes its meaning.
     """
 
     schema: Literal["ncuview.comparison/2"]
@@ -210,8 +210,8 @@ class LadderStep:
 class LadderDocument:
     """What `ncuview ladder --format json` prints: a family from naive to best.
 
-    There is no NaN and no infinity; what was not measured is null or missing. Within version 2 properties may be added,
-    never removed or given another meaning.
+    There is no NaN and no infinity; what was not measured is null or missing. Within version 2 properties may
+    be added; none is removed or changes its meaning.
     """
 
     schema: Literal["ncuview.ladder/2"]

@@ -358,8 +358,8 @@ class GateResult:
 class DiagnosisDocument:
     """What `ncuview analyze --format json` prints: what to change next in each launch.
 
-    There is no NaN and no infinity; what was not measured is null or missing. Within version 2 properties may be added,
-    never removed or given another meaning.
+    There is no NaN and no infinity; what was not measured is null or missing. Within version 2 properties may
+    be added; none is removed or changes its meaning.
     """
 
     schema: Literal["ncuview.diagnosis/2"]

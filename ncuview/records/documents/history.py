@@ -150,8 +150,8 @@ class HistorySeries:
 class HistoryDocument:
     """What `ncuview report DIR --format json` prints: what each kernel took over many reports.
 
-    There is no NaN and no infinity; what was not measured is null. Within version 2 properties may be added, never
-    removed or given another meaning.
+    There is no NaN and no infinity; what was not measured is null. Within version 2 properties may
+    be added; none is removed or changes its meaning.
     """
 
     schema: Literal["ncuview.history/2"]

@@ -116,7 +116,7 @@ class KernelCode:
     """One kernel's machine code."""
 
     name: str
-    """As C++ has it where a demangler is installed."""
+    """The C++ name where a demangler is installed; else the mangled name."""
     symbol: str
     """The mangled name."""
     capability: str
@@ -156,7 +156,7 @@ class WithoutCountersDocument:
     """What `ncuview analyze --format json` prints where ncu may not read the GPU's counters, or is not started.
 
     There is no NaN and no infinity. No gain is predicted: only counters show what an instruction costs. Within version
-    2 properties may be added, never removed or given another meaning.
+    2 properties may be added; none is removed or changes its meaning.
     """
 
     schema: Literal["ncuview.without_counters/2"]

@@ -15,11 +15,12 @@ from ncuview.render.html_report.elements import Part, dim, element, heading, scr
 from ncuview.render.ladder import HTML_COLUMNS, HTML_NUMBERS, step_cells
 from ncuview.render.words import LADDER_MEANING, provenance, textbook_notes
 
-_ROW, _LEFT, _WIDTH, _TOP, _BOTTOM = 24, 270, 760, 8, 40
+_ROW, _LEFT, _WIDTH, _TOP, _BOTTOM = 24, 270, 1100, 8, 40
 _TICKS = (1, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
 _BEYOND = 3.0
 """A bound that is this many times farther than all other values is drawn to the edge of the chart."""
 _NAME = 34
+_CSS = {"kernel": "long", "bottleneck": "short"}
 
 
 def ladders_section(ladders: Sequence[Ladder], ids: Ids) -> ET.Element:
@@ -65,9 +66,7 @@ def _row(step: LadderStep, numbers: dict[str, int], ids: Ids) -> ET.Element:
     return element(
         "tr",
         *(
-            element(
-                "td", cells[name], css="number" if name in HTML_NUMBERS else "short" if name == "bottleneck" else ""
-            )
+            element("td", cells[name], css="number" if name in HTML_NUMBERS else _CSS.get(name, ""))
             for name in HTML_COLUMNS
         ),
     )
@@ -114,7 +113,7 @@ def _chart(steps: Sequence[LadderStep], family: str) -> ET.Element:
     return element(
         "svg",
         *parts,
-        css="chart",
+        css="chart steps-chart",
         viewBox=f"0 0 {_WIDTH} {height}",
         role="img",
         aria_label=f"{family}: predicted and measured, as in the table below",

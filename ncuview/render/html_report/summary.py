@@ -95,9 +95,10 @@ def _time(rows: Sequence[KernelRow], ranked: Priorities) -> ET.Element:
     finished = fsum(row.group.share for row in rows if _is_finished(row))
     blind, vendors = (_share_of(rows, verdict) for verdict in ("not-judged", "not-yours"))
     saved = max(ranked.saved.best, 0.0) / ranked.total_ns
+    rest = max(0.0, 1 - saved - finished - blind - vendors)
     parts = [
         ("saved", "saved by the first advice of each kernel", saved),
-        ("left", "left of these kernels, and unclear ones", max(0.0, 1 - saved - finished - blind - vendors)),
+        ("left", "remaining time of kernels with advice, and unclear kernels", rest),
         ("finished", "kernels near their peak", finished),
         *([("vendors", "kernels of vendors' libraries", vendors)] if vendors else []),
         *([("blind", "kernels that were not judged", blind)] if blind else []),

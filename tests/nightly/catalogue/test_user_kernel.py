@@ -113,7 +113,7 @@ def test_a_kernel_of_the_command_line_replaces_the_launch_of_the_file(source: Pa
 def test_a_copy_of_a_catalogue_kernel_may_have_any_name_and_family(tmp_path: Path) -> None:
     text = find_kernel("transposeCoalesced").path.read_text(encoding="utf-8")
     copy = tmp_path / "mine.cu"
-    copy.write_text(text.replace('family = "transpose"', 'family = "nobody\'s"'), encoding="utf-8")
+    copy.write_text(text.replace('family = "transpose"', 'family = "another"'), encoding="utf-8")
     launch = user_launch(copy, LaunchOptions())
     assert (launch.kernel.text.oracle, not_checked(launch)) == ("transpose_CPU", "")
     assert launch.useful_bytes == launch_of(find_kernel("transposeCoalesced")).useful_bytes
@@ -141,15 +141,15 @@ def test_a_constant_is_named(source: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "error", "said"),
     [
-        ({"grid": ""}, UsageError, "--grid is not given"),
-        ({"block": ""}, UsageError, "--block is not given"),
+        ({"grid": ""}, UsageError, "--kernel needs --grid"),
+        ({"block": ""}, UsageError, "--kernel needs --block"),
         ({"grid": "1,2,3,4"}, UsageError, "no x, y and z"),
         ({"grid": "1,,2"}, UsageError, "no x, y and z"),
         ({"grid": "n / 0"}, KernelFileError, "launch.grid"),
         ({"block": "m"}, KernelFileError, "unknown name 'm'"),
         ({"shared": "n / 3"}, KernelFileError, "launch.shared"),
         ({"args": ("in half[n]",)}, KernelFileError, r"args\.1: 'in half\[n\]' is no kind of argument"),
-        ({"args": ("constant float32[n]",)}, UsageError, "which __constant__ symbol"),
+        ({"args": ("constant float32[n]",)}, UsageError, "the __constant__ symbol"),
         ({"sizes": ("n",)}, UsageError, "is no size"),
         ({"sizes": ("n=2.5",)}, UsageError, "is no size"),
         ({"sizes": ("n=1", "n=2")}, UsageError, "given twice"),
@@ -195,7 +195,7 @@ def test_a_size_that_the_file_does_not_have(source: Path) -> None:
         ('name = "saxpy"\n', "", "name: Field required"),
         ('[launch]\ngrid = ["n / 256"]\nblock = ["256"]\n', "", "launch: Field required"),
         ("[sizes]", "hurry = 1\n[sizes]", "hurry: "),
-        ('name = "saxpy"', 'name = "saxpy"\noracle = "nobody"', "oracle: none is named 'nobody'"),
+        ('name = "saxpy"', 'name = "saxpy"\noracle = "missing"', "oracle: there is no 'missing'"),
         ("[sizes]\n", "[sizes\n", ""),
     ],
 )

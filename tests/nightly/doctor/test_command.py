@@ -17,7 +17,7 @@ from tests.command_line import BARE, ROOT, ncuview
 
 def faked(*statuses: str, live: str = 'fail("refused", fix="Ask.")') -> str:
     """Python that lets the checks of the program find this, and --live a refusal, or something else."""
-    made = {"OK": 'ok("fine")', "WARN": 'warn("meh", fix="Mend it.")', "FAIL": 'fail("bad", fix="Mend it.")'}
+    made = {"OK": 'ok("fine")', "WARN": 'warn("meh", fix="Fix it.")', "FAIL": 'fail("bad", fix="Fix it.")'}
     checks = "".join(f'Checked("c{at}", "C{at}", (), {made[status]}), ' for at, status in enumerate(statuses))
     return (
         "import ncuview.doctor as checkup\nfrom ncuview.doctor import live\n"

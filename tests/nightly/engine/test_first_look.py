@@ -62,7 +62,7 @@ def first_look_of(path: Path) -> SecondLook:
 
 
 def lost(look: SecondLook, whole: Diagnosis, *, first_only: bool) -> list[tuple[str, str]]:
-    """The advice of the whole diagnosis that a second look would not give: kernel and rule."""
+    """The advice of the complete diagnosis that a second look would not give: kernel and rule."""
     judged = {rule.text.code for rule in look.rules}
     return [
         (launch.kernel, found.rule.code)
