@@ -182,14 +182,16 @@ def _pipe() -> tuple[FileIO, FileIO]:
 class PrestartedChildren:
     """Children that start before their report is known, and with ``rehearse`` read a shipped report to warm up.
 
-    They take the first tasks for launches of this kernel. To be ready for machine code takes them ten times as long.
+    They take the first tasks of readers that need the modules that they find. To be ready for machine code takes them
+    ten times as long.
     """
 
     def __init__(self, count: int = 1, kernel: str = "", *, with_code: bool = True, rehearse: bool = True) -> None:
-        self.environment = _environment(kernel)
+        self.environment: Mapping[str, str] = {}
         words = [str(REHEARSAL), *([] if with_code else [WITHOUT_CODE])] if rehearse else []
         self._children: list[Child] = []
         with suppress(OSError, ReportUnreadable):  # reading the report will raise the same error
+            self.environment = _environment(kernel)
             for _ in range(count):
                 self._children.append(Child.start(_READER, self.environment, *words))
 
