@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,8 @@ LARGEST_REPORTS = 1 << 30
 _LIBRARIES = ("google-re2", "ncu-report", "numpy", "pandas", "tree-sitter", "tree-sitter-cuda")
 """What decides about an answer beside ncuview."""
 _PIECE = 1 << 20
+_CLOCKS_DIFFER_NS = 2_000_000_000
+"""How far the time of a file that is written now may lie in the past: some file systems count in two seconds."""
 _CHANGED = 1
 """The place of a source's time in its state."""
 
@@ -71,7 +74,7 @@ class Entry:
     """The place of one diagnosis."""
 
     def __init__(self, request: Request, folder: Path, name: str) -> None:
-        self._request, self._name, self._started = request, name, time.time_ns()
+        self._request, self._name, self._started = request, name, time.time_ns() - _CLOCKS_DIFFER_NS
         self._folder = PrivateFolder(folder, MOST, LARGEST)
 
     @property
@@ -124,11 +127,10 @@ def inputs_of(request: Request) -> dict[str, Any] | None:
             target = _of_recorded(request.live)
         if target is None:
             return None
-        packs = pack_folders()
+        packs, table = pack_folders(), users_table()
         return {
             "options": [*map(str, astuple(request))],
             "target": target,
-            "folder": str(Path.cwd()),
             "version": VERSION,
             "python": sys.version,
             "libraries": [[name, _version(name)] for name in _LIBRARIES],
@@ -137,7 +139,7 @@ def inputs_of(request: Request) -> dict[str, Any] | None:
             "rules": _contents(shipped("rules").glob("**/*.toml")),
             "further rules": [_contents(folder.glob("*/*.toml")) for folder in request.rules],
             "packs": [[name, _contents(folder.glob("*/*.toml"))] for name, folder in packs],
-            "user's table": _contents(filter(Path.is_file, [users_table() or Path(os.devnull)])),
+            "user's table": _contents([table] if table and table.is_file() else []),
             "source folders": _searched(request.source_folders),
         }
     except (NcuviewError, OSError, ValueError):  # the command reports it, where it matters
@@ -206,9 +208,10 @@ def _below(folder: str) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def _searched(folders: Sequence[Path]) -> list[Any]:
-    """Name, size and time of the sources below the folders that the user names."""
-    found = (path for paths in files_below(folders).values() for path in paths)
-    return sorted([str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in found)
+    """Name, size, time and place of the sources below the folders that the user names."""
+    root = cache(lambda folder: _root(folder.resolve() / "any"))
+    found = ((path, path.stat()) for paths in files_below(folders).values() for path in paths)
+    return sorted([str(path), status.st_size, status.st_mtime_ns, root(path.parent)] for path, status in found)
 
 
 def _regions(rules: Sequence[Rule] | None) -> Iterator[str]:
@@ -228,6 +231,11 @@ def _state(file: str) -> list[Any] | None:
     """Where a file is, when it was changed, and its content; None where it is not there or cannot be read."""
     try:
         path = Path(file).resolve(strict=True)
-        return [str(path), path.stat().st_mtime_ns, _digest(path, LARGEST_SOURCE), str(repository_of(path))]
+        return [str(path), path.stat().st_mtime_ns, _digest(path, LARGEST_SOURCE), _root(path)]
     except (OSError, ValueError, RuntimeError):
         return None
+
+
+def _root(file: Path) -> str:
+    """What a patch of a file is relative to."""
+    return str(repository_of(file) or Path.cwd())

@@ -172,12 +172,6 @@ def other_library(_: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(diagnosis_cache, "version", lambda name: f"{name} 99")
 
 
-def other_folder(here: Path, patch: pytest.MonkeyPatch) -> None:
-    (here / "elsewhere").mkdir()
-    shutil.copy(here / "r.ncu-repz", here / "elsewhere")
-    patch.chdir(here / "elsewhere")
-
-
 def _shipped_elsewhere(here: Path, patch: pytest.MonkeyPatch, name: str) -> Path:
     copy = here / "shipped" / name
     shutil.copytree(shipped(name), copy)
@@ -232,7 +226,6 @@ CHANGES = [
     other_version,
     other_python,
     other_library,
-    other_folder,
     other_rule,
     other_kernel,
     other_code,
@@ -321,6 +314,12 @@ def change_time(file: Path) -> None:
     os.utime(file, (2, 2))
 
 
+def leave_the_folder(file: Path) -> None:
+    report = Path("r.ncu-repz").resolve()
+    os.chdir(file.parent)
+    shutil.copy(report, file.parent)
+
+
 def remove(file: Path) -> None:
     file.unlink()
 
@@ -340,11 +339,29 @@ def add_the_missing(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [change_content, change_time, remove, replace_by_link, make_repository, add_the_missing]
+    "change", [change_content, change_time, leave_the_folder, remove, replace_by_link, make_repository, add_the_missing]
 )
 def test_a_changed_source_is_a_miss(source: Path, change: Callable[[Path], None]) -> None:
     change(source)
     assert read(REPORT) is None
+
+
+def test_the_current_folder_matters_only_where_patches_are_relative_to_it(source: Path) -> None:
+    make_repository(source)
+    entry = kept(REPORT)
+    assert entry
+    entry.write(examined(REPORT), None)
+    leave_the_folder(source)
+    assert read(REPORT)
+
+
+def test_the_repository_of_a_searched_folder_matters(here: Path) -> None:
+    request = replace(REPORT, source_folders=(Path("named"),))
+    (here / "named" / "inner").mkdir(parents=True)
+    (here / "named" / "inner" / "a.cu").write_text(CUDA)
+    before = inputs_of(request)
+    (here / "named" / "inner" / ".git").mkdir()
+    assert inputs_of(request) != before
 
 
 def test_sources_are_those_that_instructions_name(answer: Examined) -> None:
