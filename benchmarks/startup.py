@@ -61,7 +61,7 @@ def main() -> None:
     for name in targets:
         for what, aim in (("judged", 2.5), ("kept", 1.2)):
             times = f"{_ratio(wall, name, what):.2f}, of processors {_ratio(processor, name, what):.2f}"
-            print(f"{name}, {what} / import pandas: {times} (aim: at most {aim})")
+            print(f"{name}, {what} / import pandas: {times} (aim: at most {aim}, with two free processors)")
 
 
 def _ratio(seconds: dict[str, float], name: str, what: str) -> float:
