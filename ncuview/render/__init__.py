@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ncuview.comparison.compare import Comparison
     from ncuview.records.diagnosis import Diagnosis
     from ncuview.records.ladder import Ladder
+    from ncuview.render.words import Detail
 
 Format = Literal["terminal", "json"]
 
@@ -29,6 +30,7 @@ def render(
     width: int = 100,
     color: bool = False,
     top: int | None = None,
+    detail: Detail = "normal",
 ) -> str:
     """Format a diagnosis, ladder or comparison.
 
@@ -39,6 +41,7 @@ def render(
         color: Whether the terminal shows colours.
         top: For a diagnosis, the number of kernels to rank by the time that their advice saves, and to show in full
             below; 0 ranks a page of them and shows none in full; None decides by their number.
+        detail: How much the page of a diagnosis or ladder shows.
     """
     if to == "json":
         from ncuview.render.document import as_json  # each format is imported on use
@@ -47,6 +50,8 @@ def render(
     from ncuview.records.diagnosis import Diagnosis  # importing ncuview loads this package, and no record
     from ncuview.records.ladder import Ladder
 
+    if isinstance(answer, Ladder) and detail == "quiet":
+        answer = Diagnosis(tuple(step.diagnosis for step in answer.steps), answer.reports, answer.remark)
     if isinstance(answer, Ladder):
         from ncuview.render.ladder import ladder_page
 
@@ -55,10 +60,14 @@ def render(
         from ncuview.render.comparison import comparison_page
 
         return comparison_page(answer, width=width, color=color)
+    if detail == "quiet":
+        from ncuview.render.terminal import quiet_page
+
+        return quiet_page(answer, width=width, color=color)
     if top is None and len(answer.launches) <= MANY:
         from ncuview.render.terminal import diagnosis_page
 
-        return diagnosis_page(answer, width=width, color=color)
+        return diagnosis_page(answer, width=width, color=color, detail=detail)
     from ncuview.engine.priority import priorities
     from ncuview.render.priorities import priorities_page
 
@@ -69,4 +78,5 @@ def render(
         full=FEW if top is None else top,
         width=width,
         color=color,
+        detail=detail,
     )

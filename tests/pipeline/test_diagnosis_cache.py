@@ -85,6 +85,7 @@ def outputs(folder: Path) -> dict[str, bytes]:
         ([KERNEL, "--recorded"], set(FORMATS) - {"html"}),
         (["reduce_v1", "--recorded", "--select", "SMEM"], {"terminal", "sarif", "json"}),
         ([RECORDED], {"terminal", "json", "csv"}),
+        (["divergence", "--recorded"], {"terminal", "json"}),
         ([RECORDED, DIVERGENCE, "-k", "regex:transpose|diverg"], {"terminal", "markdown"}),
     ],
 )
