@@ -112,6 +112,11 @@ def _status(path: Path) -> os.stat_result | None:
         return None
 
 
+def repository_of(file: Path) -> Path | None:
+    """The folder of the git repository that a file is in; None where it is in none."""
+    return next((folder for folder in file.parents if (folder / ".git").exists()), None)
+
+
 def replace_file(target: Path, data: bytes | Iterable[bytes], *, mode: int = 0o666) -> None:
     """Replace a file atomically: a concurrent reader sees the old or the new content.
 

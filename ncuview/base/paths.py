@@ -1,9 +1,10 @@
 """Where ncuview's files are: the shipped ``kernels`` and ``rules``, the files of the user, and the kept last error.
 
-``shipped`` looks in the installed package, else in the checkout; ``users_table`` and ``users_spreads`` may be None.
-They are in the XDG configuration folder. ``keep_error`` writes what kind of error ended the last failing run, and
-``last_error`` reads it for ``ncuview doctor --bundle``: the id, the exit code and the places in ncuview's own code, in
-the XDG state folder. Neither the message nor the command line is kept: both name what is the user's.
+``shipped`` looks in the installed package, else in the checkout; ``users_table`` and ``users_spreads``, in the XDG
+configuration folder, and ``users_cache``, in the XDG cache folder, may be None. ``keep_error`` writes what kind of
+error ended the last failing run, and ``last_error`` reads it for ``ncuview doctor --bundle``: the id, the exit code and
+the places in ncuview's own code, in the XDG state folder. Neither the message nor the command line is kept: both name
+what is the user's.
 """
 
 from __future__ import annotations
@@ -39,6 +40,11 @@ def users_table() -> Path | None:
 def users_spreads() -> Path | None:
     """The file that ``ncuview calibrate --repeat`` writes for this user; None for a user without a home folder."""
     return _of_user("spread.json")
+
+
+def users_cache() -> Path | None:
+    """The folder of kept diagnoses; None for a user without a home folder, and for root by sudo."""
+    return None if os.environ.get("SUDO_UID") else _of_user("diagnoses", "XDG_CACHE_HOME", ".cache")
 
 
 def keep_error(error: BaseException, exit_code: int) -> None:
