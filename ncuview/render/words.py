@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ncuview.base.figures import duration, factor
+from ncuview.base.paths import shown_path
 from ncuview.metrics.units import UNITS
 from ncuview.records.diagnosis import SKIPPED_BECAUSE, Broken, Finding, LaunchDiagnosis, Passed, Skipped, SourceLine
 from ncuview.records.ladder import Ladder
@@ -103,8 +104,8 @@ def step_words(launch: LaunchDiagnosis) -> str:
 
 
 def shown_file(file: str) -> str:
-    """A file without the folder names that `scrub` has replaced."""
-    return _SCRUBBED_FOLDERS.sub("", file)
+    """A file without the folder names that `scrub` has replaced, and without folders of this machine."""
+    return shown_path(_SCRUBBED_FOLDERS.sub("", file))
 
 
 def kernel_words(demangled: str) -> str:
