@@ -21,6 +21,7 @@ from ncuview.base import errors, expression
 from ncuview.base.errors import NcuviewError
 from ncuview.base.expression import ARITHMETIC, COMPARISONS, FUNCTIONS, UNARY, compile_expression
 from ncuview.cli.app import INTERNAL_ERROR, app
+from ncuview.cli.help_panels import Page, panels_of
 from ncuview.engine.rule_file import OPTIMIZATIONS, shipped_rules
 from ncuview.metrics.names import NAMES as SHORT_NAMES
 from ncuview.metrics.names import OF_INSTRUCTIONS
@@ -78,8 +79,11 @@ def _effects() -> str:
 
 
 def commands() -> str:
-    """Every command with its arguments and options, as ``--help`` prints them."""
-    parts = ["# Commands\n", "`ncuview COMMAND --help` prints the same.\n", "## Exit codes\n", _exit_codes()]
+    """Every command with its arguments and options, as ``--help-all`` prints them."""
+    pages = (
+        "`ncuview COMMAND --help` prints what most runs use, `--help-ncu` ncu's options, `--help-all` all of these.\n"
+    )
+    parts = ["# Commands\n", pages, "## Exit codes\n", _exit_codes()]
     group: Any = typer.main.get_command(app)
     parts += _commands_of(group, group.make_context("ncuview", [], resilient_parsing=True))
     return "\n".join(parts)
@@ -92,8 +96,9 @@ def _commands_of(group: Any, context: Any) -> Iterator[str]:
         yield f"## {inner.command_path}\n"
         yield f"{command.help}\n"
         yield f"```text\n{inner.command_path} {' '.join(command.collect_usage_pieces(inner))}\n```\n"
-        records = [record for each in command.get_params(inner) if (record := each.get_help_record(inner))]
-        yield _table(("word", "meaning"), ((f"`{word}`", meaning) for word, meaning in records))
+        for panel, rows in panels_of(command, inner, Page.ALL):
+            yield f"**{panel.title}**, as in `{panel.example}`\n"
+            yield _table(("word", "meaning"), ((f"`{word}`", meaning) for word, meaning in rows))
         if hasattr(command, "list_commands"):
             yield from _commands_of(command, inner)
 

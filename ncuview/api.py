@@ -119,10 +119,10 @@ def analyze(
     source_folders: Sequence[Path] = (),
     progress: ProgressCallback | None = None,
 ) -> Diagnosis:
-    """Diagnose reports, or one kernel of the catalogue.
+    """Diagnose reports, or one kernel or family of the catalogue.
 
     Args:
-        targets: Report files, folders of them or CSV exports, or the name of one catalogue kernel.
+        targets: Report files, folders of them or CSV exports, or the name of one catalogue kernel or family.
         rules: The rules to evaluate; None for the shipped ones.
         live: For a catalogue kernel: True profiles it here, False uses the recorded profile, None profiles it here when
             GPU, ncu, nvcc and PyCUDA are all there.
@@ -147,6 +147,7 @@ def compare(
     kernel_name: str = "",
     renamed: Mapping[str, str] | None = None,
     *,
+    kernel_after: str = "",
     force: bool = False,
 ) -> Comparison:
     """Diagnose two reports and compare them: changed times and counters, and whether the first prediction held.
@@ -157,6 +158,7 @@ def compare(
         rules: The rules to evaluate; None for the shipped ones.
         kernel_name: Only launches of this kernel, or of those that match ``regex:`` and a pattern.
         renamed: Old name -> new name of kernels that have another name in ``after``.
+        kernel_after: The kernel of ``after`` that ``kernel_name`` is compared with; both reports may be the same.
         force: Compare what was profiled on different GPUs or with different settings.
 
     Raises:
@@ -165,7 +167,7 @@ def compare(
     """
     from ncuview.pipeline import comparisons
 
-    return comparisons.compare(before, after, rules, kernel_name, renamed, force=force)
+    return comparisons.compare(before, after, rules, kernel_name, renamed, kernel_after=kernel_after, force=force)
 
 
 def check(

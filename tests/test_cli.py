@@ -426,7 +426,7 @@ def test_diff_prints_a_patch_and_nothing_else(tmp_path: Path) -> None:
     shutil.copy(SOURCE_22, tmp_path / "p22.cu")  # its name when it was recorded
     ended = ncuview("analyze", PROGRAM_22, "-k", "k22b", "--source-folders", tmp_path, "--diff")
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out.startswith("--- a/")
+    assert ended.out.startswith("diff --git a/")
     assert "+    __shared__ float tile[TILE][TILE + 1];\n" in ended.out
 
 

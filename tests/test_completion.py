@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.catalogue.kernels import all_kernels
-from ncuview.cli.completion import rule_names
+from ncuview.catalogue.kernels import all_kernels, families
+from ncuview.cli.completion import rule_names, targets
 from ncuview.engine.rule_file import load_rules
 
 
@@ -36,6 +36,17 @@ def completed(line: str, *, python: tuple[str, ...] = ()) -> subprocess.Complete
         ("ncuview explain shared-b", ["shared-bank-conflict"]),
         ("ncuview rules --fo", ["--format"]),
         ("ncuview analyze transposeNaiv", ["transposeNaive"]),
+        ("ncuview analyze load_strided[stride=1", ["load_strided[stride=16]"]),
+        ("ncuview check diverge", ["divergence", "divergentOnWarpBorder", "divergentWithinWarp"]),
+        ("ncuview kernels tra", ["transfers", "transpose"]),
+        ("ncuview calibrate --repeat 6 dramR", ["dramRead"]),
+        ("ncuview analyze x --ignore shared-b", ["shared-bank-conflict"]),
+        ("ncuview analyze x --format j", ["json", "junit"]),
+        ("ncuview report x --format h", ["html"]),
+        ("ncuview analyze x --replay-mode app", ["app-range", "application"]),
+        ("ncuview metrics samples_wai", ["samples_wait"]),
+        ("ncuview metrics own_wait", ["own_waits"]),
+        ("ncuview analyze x --help-n", ["--help-ncu"]),
         ("ncuview check --select SMEM001", ["SMEM001"]),
         ("ncuview analyze mine.ncu", []),
         ("ncuview metrics gld_eff", ["gld_efficiency"]),
@@ -44,11 +55,32 @@ def completed(line: str, *, python: tuple[str, ...] = ()) -> subprocess.Complete
 def test_a_word_is_completed(line: str, words: list[str]) -> None:
     answer = completed(line)
     assert (answer.returncode, answer.stderr) == (0, "")
-    assert answer.stdout.split() == words
+    assert sorted(answer.stdout.split()) == words
 
 
 def test_an_empty_word_names_all() -> None:
-    assert set(completed("ncuview analyze ").stdout.split()) == {kernel.name for kernel in all_kernels()}
+    kernels, ladders = {kernel.function for kernel in all_kernels()}, set(families())
+    assert set(completed("ncuview analyze ").stdout.split()) == kernels | ladders
+
+
+def test_files_that_begin_like_a_kernel_are_named_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("divide.ncu-rep", "divide.cu", "divide.txt"):
+        (tmp_path / name).touch()
+    (tmp_path / "divided").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert {"divide.ncu-rep", "divide.cu", "divided/", "divergence"} <= set(targets("div"))
+    assert "divide.txt" not in set(targets("div"))
+    assert not list(targets("divide.")), "the shell completes files itself"
+
+
+def test_zsh_and_fish_are_answered_too() -> None:
+    """Their scripts pass the line in other variables."""
+    line = "ncuview ladder transp"
+    zsh = run(_NCUVIEW_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS=line)
+    fish = run(_NCUVIEW_COMPLETE="complete_fish", _TYPER_COMPLETE_ARGS=line, _TYPER_COMPLETE_FISH_ACTION="get-args")
+    for answer in (zsh, fish):
+        assert (answer.returncode, answer.stderr) == (0, "")
+        assert "transpose" in answer.stdout
 
 
 def test_rules_are_named_by_their_files() -> None:
@@ -56,11 +88,24 @@ def test_rules_are_named_by_their_files() -> None:
     assert set(rule_names("")) == names
 
 
-@pytest.mark.parametrize("line", ["ncuview exp", "ncuview explain S", "ncuview ladder t", "ncuview analyze t"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ncuview exp",
+        "ncuview explain S",
+        "ncuview ladder t",
+        "ncuview analyze t",
+        "ncuview check --select S",
+        "ncuview metrics g",
+        "ncuview analyze --format j",
+    ],
+)
 def test_completion_loads_no_data_frames_and_no_reader(line: str) -> None:
     imported = completed(line, python=("-X", "importtime")).stderr
     assert "typer" in imported
-    assert not [name for name in ("pandas", "ncu_report", "ncuview.reader", "ncuview.render.html") if name in imported]
+    assert not [
+        name for name in ("pandas", "ncu_report", "ncuview.reader.reader", "ncuview.render.html") if name in imported
+    ]
 
 
 def named(*words: str, home: Path) -> subprocess.CompletedProcess[str]:

@@ -14,8 +14,9 @@ from ncuview.base.figures import factor
 from ncuview.catalogue.kernel_file import Kernel, Step
 from ncuview.catalogue.kernels import all_kernels, find_kernel
 from ncuview.engine.rule_file import Rule
-from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, Outcome, Skipped
+from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, Outcome, Skipped
 from ncuview.records.ladder import LadderStep
+from ncuview.render import render
 from ncuview.render.ladder import step_cells
 from ncuview.render.words import textbook_notes
 from ncuview.speedup.model import BOTTLENECK_SHARE
@@ -171,6 +172,15 @@ def test_advice_is_in_the_order_of_its_predictions_and_bounded(kernel: str) -> N
     gains = [finding.predicted_speedup for finding in launch(kernel).findings]
     assert [gain.best for gain in gains] == sorted((gain.best for gain in gains), reverse=True)
     assert all(gain.low <= gain.best <= gain.high and gain.best >= 1.1 for gain in gains)
+
+
+@together("kernel", NAMES)
+def test_a_page_of_100_columns_has_30_lines_or_10_for_a_finished_kernel(kernel: str) -> None:
+    diagnosis = Diagnosis(
+        (launch(kernel),), (), "no NVIDIA GPU here: nvidia-smi is missing or lists none; --live insists"
+    )
+    limits = {"advice": 30, "near-peak": 10, "unclear": 12}
+    assert len(render(diagnosis).splitlines()) <= limits[launch(kernel).verdict]
 
 
 @together("kernel", NAMES)

@@ -16,7 +16,7 @@ from typing import Any
 from ncuview.base.errors import KernelFileError, ReportUnreadable, RuleFileError, UnknownFamily, UnknownKernel
 from ncuview.base.expression import compile_expression
 from ncuview.base.paths import shipped
-from ncuview.base.suggestion import did_you_mean
+from ncuview.base.suggestion import did_you_mean, did_you_mean_file
 from ncuview.catalogue.kernel_file import Argument, Kernel, Step, load_kernels
 from ncuview.records.profile import Extent
 
@@ -71,8 +71,12 @@ def find_kernel(name: str) -> Kernel:
     files = {path.stem: path for path in shipped("kernels").glob("*/*.cu")}
     function = name.partition("[")[0]
     known = {kernel.name: kernel for kernel in load_kernels(files[function])} if function in files else {}
+    if is_family(name):
+        raise UnknownKernel(f"{name!r} is a family of kernels", hint=f"`ncuview kernels {name}` lists its kernels.")
     if name not in known:
-        hint = did_you_mean(name, known or files, "`ncuview kernels` lists the kernels.")
+        hint = did_you_mean(name, known or [*files, *families()], "`ncuview kernels` lists the kernels by family.")
+        if Path(name).suffix or Path(name).parent.name:
+            hint = did_you_mean_file(Path(name), hint)
         raise UnknownKernel(f"no kernel or report {name!r}", hint=hint)
     return known[name]
 
@@ -83,15 +87,25 @@ def all_kernels() -> list[Kernel]:
     return sorted(kernels, key=lambda kernel: (kernel.text.family, kernel.text.step_number))
 
 
+def families() -> list[str]:
+    """The names of all families, by the folders of their files."""
+    return sorted({path.parent.name for path in shipped("kernels").glob("*/*.cu")})
+
+
+def is_family(name: str) -> bool:
+    """Whether a family has this name."""
+    return name.isidentifier() and (shipped("kernels") / name).is_dir()
+
+
 def family(name: str) -> list[Kernel]:
     """The kernels of a family, from the first step of its ladder to the last.
 
     Raises:
         UnknownFamily: No family has this name.
     """
-    files = sorted((shipped("kernels") / name).glob("*.cu")) if name.isidentifier() else []
+    files = sorted((shipped("kernels") / name).glob("*.cu")) if is_family(name) else []
     if not files:
-        known = sorted({path.parent.name for path in shipped("kernels").glob("*/*.cu")})
+        known = families()
         raise UnknownFamily(f"no family {name!r}", hint=did_you_mean(name, known, f"There are: {', '.join(known)}."))
     return sorted(
         (kernel for path in files for kernel in load_kernels(path)), key=lambda kernel: kernel.text.step_number

@@ -7,8 +7,9 @@ It has options for outputs, sampling, a dry run, a run without counters, a ranki
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated
 
 from ncuview.base.errors import ReportError, UsageError
@@ -121,12 +122,32 @@ def _print_patches(diagnosis: Diagnosis) -> bool:
     advised = [(launch, finding.edit) for launch in diagnosis.launches for finding in launch.findings[:1]]
     patches = dict.fromkeys(edit.diff for _, edit in advised if edit and edit.diff)
     for patch in patches:
-        print_unchanged(patch)
+        print_unchanged(_from_root(patch))
+    if outside := _outside_this_folder(patches):
+        print_error(*outside)
     reasons = dict.fromkeys(_why_no_patch(launch, edit) for launch, edit in advised if not (edit and edit.diff))
     hints = [hint for _, hint in reasons]
     for at, (message, hint) in enumerate(reasons):
         print_error(message, hint if hint not in hints[at + 1 :] else "")
     return bool(advised) and not patches
+
+
+def _from_root(patch: str) -> str:
+    """The patch with git's header; without it, ``git apply`` takes names as relative to the current folder."""
+    before, after = (line[4:].rstrip("\t") for line in patch.split("\n")[:2])
+    return f"diff --git {before} {after}\n{patch}"
+
+
+def _outside_this_folder(patches: Iterable[str]) -> tuple[str, str] | None:
+    """A warning and a hint where ``git apply`` would skip a patch here, since its file is not below this folder."""
+    here = Path.cwd()
+    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    below = here.relative_to(root).parts
+    headers = (patch.split("\n")[1].rstrip("\t") for patch in patches)
+    changed = [PurePosixPath(each.removeprefix("+++ b/")) for each in headers if not each.endswith('"')]
+    if all(file.parts[: len(below)] == below for file in changed):
+        return None
+    return "git apply skips files that are not below this folder", f"Run it in {root}."
 
 
 def _why_no_patch(launch: LaunchDiagnosis, edit: SourceEdit | None) -> tuple[str, str]:

@@ -24,9 +24,9 @@ from ncuview.cli.analyze import analyze
 from ncuview.cli.calibrate import calibrate
 from ncuview.cli.catalogue import kernels, ladder
 from ncuview.cli.check import check
+from ncuview.cli.commands import Command, Group
 from ncuview.cli.diff import diff
 from ncuview.cli.doctor import doctor
-from ncuview.cli.empty_words import Command, Group
 from ncuview.cli.metrics import metrics
 from ncuview.cli.printing import (
     discard_stdout,
@@ -40,6 +40,7 @@ from ncuview.cli.report import report
 from ncuview.cli.rules import check_rules, explain, rules
 from ncuview.cli.scrub import scrub
 from ncuview.cli.signals import Terminated, install_signal_handlers
+from ncuview.cli.verbosity import with_verbosity
 
 INTERNAL_ERROR = 70
 _SIGPIPE = 13
@@ -71,11 +72,11 @@ rules_app = typer.Typer(cls=Group, rich_markup_mode=None, help="List the rules, 
 app.add_typer(rules_app, name="rules")
 
 for command in (analyze, check, diff, report, ladder, calibrate, kernels):
-    app.command(cls=Command)(command)
-rules_app.callback(invoke_without_command=True)(rules)
-rules_app.command("check", cls=Command)(check_rules)
+    app.command(cls=Command)(with_verbosity(command))
+rules_app.callback(invoke_without_command=True)(with_verbosity(rules))
+rules_app.command("check", cls=Command)(with_verbosity(check_rules))
 for command in (explain, metrics, scrub, doctor):
-    app.command(cls=Command)(command)
+    app.command(cls=Command)(with_verbosity(command))
 
 
 def _show_version(context: typer.Context, wanted: bool) -> None:
@@ -180,13 +181,12 @@ def _run(args: list[str], program: tuple[str, ...] | None = None) -> int:
 
 def _usage_exit_code(error: Exception) -> int | None:
     """Show a usage error that typer raised; its exit code."""
-    show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
-    if not callable(show) or not isinstance(code, int):
-        return None
-    shown = io.StringIO()
-    show(shown)
-    print_message(_printable(shown.getvalue().rstrip()))
-    return code
+    from ncuview.cli.usage_errors import usage_error
+
+    if wrong := usage_error(error):
+        print_message(_printable(wrong[0]))
+        return wrong[1]
+    return None
 
 
 def _unwritable() -> int | None:

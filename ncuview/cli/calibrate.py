@@ -15,7 +15,7 @@ import typer
 from ncuview.base.errors import UsageError
 from ncuview.cli.completion import kernel_names
 from ncuview.cli.inputs import option
-from ncuview.cli.printing import ProgressDisplay, print_message, print_text, width
+from ncuview.cli.printing import ProgressDisplay, print_note, print_text, width
 
 _LEAST_REPEATS = 2
 
@@ -69,7 +69,7 @@ def _attainable(reports: list[Path], output: Path | None) -> None:
         found = calibration.calibrate(*reports, progress=progress.show)
     print_text(calibration_page(found, width()))
     save_calibration(found, table)
-    print_message(f"{table}: written, for {found.device}")
+    print_note(f"{table}: written, for {found.device}")
 
 
 def _spreads(
@@ -87,7 +87,7 @@ def _spreads(
         spreads = calibration.measure_spreads(kernels, program, reports, repeats=repeats, progress=progress.show)
     print_text(spread_page(spreads, width()))
     save_spreads(spreads, table)
-    print_message(f"{table}: written, for {', '.join(spreads.gpus)}")
+    print_note(f"{table}: written, for {', '.join(spreads.gpus)}")
 
 
 def _table(output: Path | None, own: Path | None) -> Path:

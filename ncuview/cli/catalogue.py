@@ -25,7 +25,10 @@ from ncuview.cli.printing import ProgressDisplay, print_text, width
 
 def ladder(
     family: Annotated[
-        str, typer.Argument(help="A family of the catalogue, such as transpose.", autocompletion=family_names)
+        str,
+        typer.Argument(
+            metavar="FAMILY", help="A family of the catalogue, such as transpose.", autocompletion=family_names
+        ),
     ],
     live: LiveOption = None,
     rules: RulesOption = None,
@@ -41,9 +44,21 @@ def ladder(
     write_answer(answer, to, files)
 
 
-def kernels(to: ListFormatOption = ListFormat.TERMINAL) -> None:
-    """List the kernels of the catalogue, each with its source document."""
-    from ncuview.catalogue.kernels import all_kernels
-    from ncuview.render.lists import kernels_json, kernels_page
+def kernels(
+    family: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FAMILY", help="Only this family, with what each kernel shows.", autocompletion=family_names
+        ),
+    ] = None,
+    to: ListFormatOption = ListFormat.TERMINAL,
+) -> None:
+    """List the kernels of the catalogue by family, or those of one family with what each shows."""
+    from ncuview.catalogue import kernels as catalogue
+    from ncuview.render.lists import families_page, family_page, kernels_json
 
-    print_text(kernels_json(all_kernels()) if to is ListFormat.JSON else kernels_page(all_kernels(), width()))
+    listed = catalogue.family(family) if family else catalogue.all_kernels()
+    if to is ListFormat.JSON:
+        print_text(kernels_json(listed))
+    else:
+        print_text(family_page(listed, width()) if family else families_page(listed, width()))

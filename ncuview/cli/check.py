@@ -23,7 +23,7 @@ from ncuview.cli.outputs import (
     exit_with,
     write_answer,
 )
-from ncuview.cli.printing import ProgressDisplay, print_error, print_message, print_written
+from ncuview.cli.printing import ProgressDisplay, print_error, print_note, print_written
 
 if TYPE_CHECKING:
     from ncuview.engine.rule_file import Rule
@@ -66,7 +66,6 @@ def check(
     only_budget: Annotated[
         bool, option("Only check the budget files: --budget, and each TARGET.", "--check-budget-only")
     ] = False,
-    verbose: Annotated[bool, option("Print also the checks that passed.", "--verbose", "-v")] = False,
     to: FormatOption = "terminal",
     output: OutputOption = None,
     source_root: SourceRootOption = None,
@@ -106,7 +105,6 @@ def check(
         rules=rules,
         source_root=source_root,
         profile=examined.profile,
-        verbose=verbose,
     )
     if saved and kept:
         print_written(saved)
@@ -132,7 +130,7 @@ def _check_budgets(files: list[Path], rules: tuple[Rule, ...] | None) -> None:
             wrong.append(error)
         else:
             count = len(budget.entries)
-            print_message(f"{file}: {count} {'budget' if count == 1 else 'budgets'}")
+            print_note(f"{file}: {count} {'budget' if count == 1 else 'budgets'}")
     for each in wrong[:-1]:
         print_error(str(each), each.hint)
     if wrong:

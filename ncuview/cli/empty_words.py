@@ -1,4 +1,4 @@
-"""Typer classes ``Command`` and ``Group``, which refuse an empty argument or option value with a ``UsageError``.
+"""``refuse_empty`` refuses an empty argument or option value with a ``UsageError``.
 
 An unset shell variable must never select everything; only ``--ncu-args`` and ``--nvcc-args`` may be empty.
 """
@@ -9,33 +9,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from typer.core import TyperCommand, TyperGroup
-
 from ncuview.base.errors import UsageError
 
 _MAY_BE_EMPTY = {"ncu_args", "nvcc_args"}
 """Optional further options of another program."""
+_HELP = ("help", "help_ncu", "help_all")
 
 
-class Command(TyperCommand):
-    """A command that refuses empty words."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuse an empty word, then parse the words as typer does."""
-        _refuse_empty(self, ctx, args)
-        return super().parse_args(ctx, args)
-
-
-class Group(TyperGroup):
-    """A group of commands that refuses empty words of its own."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuse an empty word of the group, then parse the words as typer does."""
-        _refuse_empty(self, ctx, args)
-        return super().parse_args(ctx, args)
-
-
-def _refuse_empty(command: Command | Group, context: Any, words: list[str]) -> None:
+def refuse_empty(command: Any, context: Any, words: list[str]) -> None:
     """Refuse an empty word before conversion: an empty path becomes the current folder. ``--help`` has priority.
 
     Raises:
@@ -44,7 +25,7 @@ def _refuse_empty(command: Command | Group, context: Any, words: list[str]) -> N
     if context.resilient_parsing:  # a shell asks for completions
         return
     given, _, _ = command.make_parser(context).parse_args(list(words))
-    if given.get("help"):
+    if any(given.get(name) for name in _HELP):
         return
     for parameter in command.get_params(context):
         if parameter.name not in _MAY_BE_EMPTY and any(not word.strip() for word in _texts(given.get(parameter.name))):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property, wraps
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from ncuview.base.errors import UsageError
-from ncuview.cli.completion import kernel_names, rule_names
+from ncuview.cli.commands import help_pages
+from ncuview.cli.completion import rule_names, targets
 from ncuview.profiling.options import OPTIONS, Form, NcuOptions, Option
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 
 RulesOption = Annotated[
     list[Path] | None,
-    typer.Option("--rules", help="A folder with further rules: <category>/<CODE>-<name>.toml. Repeatable."),
+    typer.Option(
+        "--rules", metavar="DIR", help="A folder with further rules: <category>/<CODE>-<name>.toml. Repeatable."
+    ),
 ]
 LiveOption = Annotated[
     bool | None,
@@ -37,6 +40,7 @@ SelectOption = Annotated[
     list[str] | None,
     typer.Option(
         "--select",
+        metavar="RULE",
         help="Only rules with this code, its beginning, or this name. Repeatable.",
         autocompletion=rule_names,
     ),
@@ -57,9 +61,14 @@ class YesNo(StrEnum):
         return self in {YesNo.YES, YesNo.ON}
 
 
-def option(help_: str, *names: str, completed_by: Callable[[str], Iterator[str]] | None = None) -> Any:
-    """A typer option, with its help before its names, so that the helps of a list of options line up."""
-    return typer.Option(*names, help=help_, autocompletion=completed_by)
+def option(
+    help_: str, *names: str, value: str | None = None, completed_by: Callable[[str], Iterable[str]] | None = None
+) -> Any:
+    """A typer option, with its help before its names, so that the helps of a list of options line up.
+
+    ``value`` is the name of its value in the help.
+    """
+    return typer.Option(*names, help=help_, metavar=value, autocompletion=completed_by)
 
 
 @dataclass(frozen=True)
@@ -72,8 +81,8 @@ class Inputs:
         list[str] | None,
         typer.Argument(
             metavar="TARGET... [-- PROGRAM ARGS...]",
-            help="A kernel of the catalogue, reports (.ncu-rep, .ncu-repz), a .cu file, a Python file, or a program.",
-            autocompletion=kernel_names,
+            help="A kernel or family of the catalogue, .ncu-rep or .ncu-repz reports, a .cu or .py file, or a program.",
+            autocompletion=targets,
         ),
     ] = None
     live: LiveOption = None
@@ -81,25 +90,33 @@ class Inputs:
     export: Annotated[
         Path | None, option("Keep the report here; %p, %h, %i and %q{NAME} in its name are ncu's.", "--export")
     ] = None
-    timeout: Annotated[float, option("Seconds that a program may take under ncu.", "--timeout")] = math.inf
+    timeout: Annotated[float, option("Seconds that a program may take under ncu.", "--timeout", value="SECONDS")] = (
+        math.inf
+    )
     no_progress_timeout: Annotated[
-        float | None, option("Seconds without a sign of progress, after which it is stopped.", "--no-progress-timeout")
+        float | None,
+        option(
+            "Seconds without a sign of progress, after which it is stopped.", "--no-progress-timeout", value="SECONDS"
+        ),
     ] = None
     ncu: Mapping[str, Any] = field(default_factory=dict, metadata={"ncu's options": True})
     """Name -> typed value of each option in the table of ncu's options."""
-    kernel: Annotated[str, option("The kernel, as C++ has it: blas::saxpy<float>.", "--kernel")] = ""
-    grid: Annotated[str, option('Blocks: "n / 32, n / 32".', "--grid")] = ""
-    block: Annotated[str, option('Threads per block: "32, 8".', "--block")] = ""
-    shared: Annotated[str, option("Bytes of dynamic shared memory.", "--shared")] = ""
+    kernel: Annotated[str, option("The kernel, as C++ has it: blas::saxpy<float>.", "--kernel", value="NAME")] = ""
+    grid: Annotated[str, option('Blocks: "n / 32, n / 32".', "--grid", value="BLOCKS")] = ""
+    block: Annotated[str, option('Threads per block: "32, 8".', "--block", value="THREADS")] = ""
+    shared: Annotated[str, option("Bytes of dynamic shared memory.", "--shared", value="BYTES")] = ""
     arg: Annotated[
         list[str] | None,
-        option('A parameter, in order: "in float32[n] below 4", "out float32[n]", "int32 = n".', "--arg"),
+        option('A parameter, in order: "in float32[n] below 4", "out float32[n]", "int32 = n".', "--arg", value="KIND"),
     ] = None
-    size: Annotated[list[str] | None, option("A size: n=1048576. Repeatable.", "--size")] = None
-    nvcc_args: Annotated[str, option('Further options of nvcc: "-Iinclude -DN=4".', "--nvcc-args")] = ""
+    size: Annotated[list[str] | None, option("A size: n=1048576. Repeatable.", "--size", value="NAME=N")] = None
+    nvcc_args: Annotated[str, option('Further options of nvcc: "-Iinclude -DN=4".', "--nvcc-args", value="OPTIONS")] = (
+        ""
+    )
     select: SelectOption = None
     ignore: Annotated[
-        list[str] | None, option("Leave these rules out. Repeatable.", "--ignore", completed_by=rule_names)
+        list[str] | None,
+        option("Leave these rules out. Repeatable.", "--ignore", value="RULE", completed_by=rule_names),
     ] = None
 
     @property
@@ -203,11 +220,15 @@ def takes_inputs(command: Callable[..., None]) -> Callable[..., None]:
     shared = list(_parameters())
     _, *own = inspect.signature(command, eval_str=True).parameters.values()
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    parameters = [context, *shared, *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own)]
+    own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
+    pages = list(help_pages())
+    parameters = [context, *shared, *own, *pages]
 
     @wraps(command)
     def spread(context: typer.Context, **values: Any) -> None:
         given = {each.name: values.pop(each.name) for each in shared}
+        for each in pages:
+            del values[each.name]
         ncu = {each.name: given.pop(each.name) for each in OPTIONS}
         command(Inputs(program=context.obj, ncu=ncu, **given), **values)
 
@@ -239,7 +260,7 @@ def _parameter(of: Option) -> inspect.Parameter:
     return inspect.Parameter(
         of.name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=typer.Option(default, f"--{of.flag}", *of.row.also, help=of.row.help),
+        default=typer.Option(default, f"--{of.flag}", *of.row.also, help=of.row.help, metavar=of.row.value),
         annotation=annotation,
     )
 

@@ -17,7 +17,9 @@ def metrics(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="A metric of the textbooks or of nvprof, or a quantity of rules.", autocompletion=metric_names
+            metavar="NAME",
+            help="A metric of the textbooks or of nvprof, or a quantity of rules.",
+            autocompletion=metric_names,
         ),
     ] = None,
     quantities: Annotated[

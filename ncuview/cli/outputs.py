@@ -15,7 +15,8 @@ import typer
 
 from ncuview.base.errors import NcuviewError, PluginError, UsageError
 from ncuview.base.suggestion import did_you_mean
-from ncuview.cli.printing import color, print_error, print_text, print_written, width
+from ncuview.cli.completion import one_of
+from ncuview.cli.printing import color, detail, print_error, print_text, print_written, width
 from ncuview.cli.without_counters import is_about_counters, report_without_counters
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.profile import Failure
@@ -39,7 +40,15 @@ if TYPE_CHECKING:
 
 _TEXTS = tuple(name for name, form in FORMATS.items() if not form.binary)
 
-FormatOption = Annotated[str, typer.Option("--format", metavar="NAME", help=f"Printed format: {', '.join(_TEXTS)}.")]
+FormatOption = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help=f"Printed format: {', '.join(_TEXTS)}.",
+        autocompletion=one_of(*_TEXTS),
+    ),
+]
 OutputOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -50,7 +59,10 @@ OutputOption = Annotated[
     ),
 ]
 SourceRootOption = Annotated[
-    Path | None, typer.Option("--source-root", help="The folder that source paths are relative to. Default: this one.")
+    Path | None,
+    typer.Option(
+        "--source-root", metavar="DIR", help="The folder that source paths are relative to. Default: this one."
+    ),
 ]
 
 
@@ -133,12 +145,11 @@ def write_answer(
     rules: Sequence[Rule] | None = None,
     source_root: Path | None = None,
     profile: Profile | None = None,
-    verbose: bool = True,
 ) -> None:
     """Write an answer to its files, then print it.
 
-    ``profile`` is the profile of a diagnosis, where there is one. ``verbose`` prints also the checks that passed; files
-    always have them.
+    ``profile`` is the profile of a diagnosis, where there is one. Files hold the checks that passed; the terminal shows
+    them with ``--verbose``.
     """
 
     def content(form: str) -> Iterable[str] | bytes:
@@ -155,7 +166,7 @@ def write_answer(
             print_written(path)
         except PluginError as error:  # the other outputs are still written
             broken = error
-    printed = content(to) if to != "terminal" else (_page(answer, gate, top, verbose=verbose),)
+    printed = content(to) if to != "terminal" else (_page(answer, gate, top),)
     assert not isinstance(printed, bytes)  # noqa: S101  (destinations refuses binary formats)
     for part in printed:
         print_text(part)
@@ -163,12 +174,12 @@ def write_answer(
         raise broken
 
 
-def _page(answer: Diagnosis | Ladder | Comparison, gate: Gate | None, top: int | None, *, verbose: bool) -> str:
+def _page(answer: Diagnosis | Ladder | Comparison, gate: Gate | None, top: int | None) -> str:
     """The page for this terminal: only the gate, where there is one."""
     if gate is not None:
         from ncuview.render.gate import gate_page
 
-        return gate_page(gate, width=width(), color=color(), passed=verbose)
+        return gate_page(gate, width=width(), color=color(), passed=detail() == "verbose")
     from ncuview.render import render
 
-    return render(answer, width=width(), color=color(), top=top)
+    return render(answer, width=width(), color=color(), top=top, detail=detail())

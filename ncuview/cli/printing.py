@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ncuview.profiling.ncu_output import Progress
+    from ncuview.render.words import Detail
 
 _NARROWEST, _WIDEST = 40, 120
+_DETAIL: list[Detail] = ["normal"]
 
 
 def open_closed_streams() -> None:
@@ -106,10 +108,25 @@ def show_log(level: str = "warning") -> None:
     LOG.setLevel(level.upper())
 
 
+def set_detail(chosen: Detail) -> None:
+    """Set how much the running command prints; as the level of the log, it holds for the process."""
+    _DETAIL[0] = chosen
+
+
+def detail() -> Detail:
+    """How much the running command prints."""
+    return _DETAIL[0]
+
+
 def print_written(path: Path) -> None:
-    """Name a file that was written on standard error, unless ``--log-level error`` asks for errors only."""
-    if LOG.isEnabledFor(logging.WARNING):
-        print_message(f"{safe_text(str(path))}: written")
+    """Name a file that was written on standard error."""
+    print_note(f"{safe_text(str(path))}: written")
+
+
+def print_note(text: str) -> None:
+    """Write a line that is no error to standard error, unless ``--quiet`` or ``--log-level error`` leaves it out."""
+    if LOG.isEnabledFor(logging.WARNING) and detail() != "quiet":
+        print_message(text)
 
 
 def print_message(text: str) -> None:
@@ -150,6 +167,8 @@ class ProgressDisplay:
         return self._show
 
     def _show(self, progress: Progress) -> None:
+        if detail() == "quiet":
+            return
         self._shown = True
         done = f"{progress.passes} passes" if progress.passes else "profiling"
         elapsed = duration(1e9 * progress.elapsed_s, digits=3)

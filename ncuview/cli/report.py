@@ -12,6 +12,7 @@ import typer
 
 from ncuview.base.errors import UsageError
 from ncuview.base.suggestion import did_you_mean
+from ncuview.cli.completion import one_of
 from ncuview.cli.inputs import RulesOption
 from ncuview.cli.outputs import errors_written, exit_with
 from ncuview.cli.printing import color, print_text, print_written, width
@@ -26,7 +27,13 @@ def report(
     ],
     rules: RulesOption = None,
     to: Annotated[
-        str, typer.Option("--format", metavar="NAME", help=f"Printed format: {', '.join(_ENDINGS.values())}.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help=f"Printed format: {', '.join(_ENDINGS.values())}.",
+            autocompletion=one_of(*_ENDINGS.values()),
+        ),
     ] = "terminal",
     output: Annotated[
         list[Path] | None,

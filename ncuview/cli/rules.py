@@ -68,7 +68,10 @@ def check_rules(
 
 def explain(
     rule: Annotated[
-        str, typer.Argument(help="A rule's code or name: SMEM001, shared-bank-conflict.", autocompletion=rule_names)
+        str,
+        typer.Argument(
+            metavar="RULE", help="A rule's code or name: SMEM001, shared-bank-conflict.", autocompletion=rule_names
+        ),
     ],
     folder: RulesOption = None,
 ) -> None:

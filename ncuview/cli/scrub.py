@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ncuview.cli.printing import print_message
+from ncuview.cli.printing import print_note
 
 
 def scrub(
@@ -18,4 +18,4 @@ def scrub(
     from ncuview.reader.scrub import scrub as scrub_report
 
     scrub_report(source, target)
-    print_message(f"{target}: {target.stat().st_size:,} bytes")
+    print_note(f"{target}: {target.stat().st_size:,} bytes")

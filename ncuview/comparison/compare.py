@@ -143,7 +143,8 @@ def _check_names(names: Iterable[str], launches: Launches, side: str) -> None:
 def _conditions(
     before: Diagnosis, after: Diagnosis, settings: Mapping[str, Settings]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What differs in how the two were profiled, and what could not be compared."""
+    """What differs in how the two were profiled, and what could not be compared; one report has one setting."""
+    of_one_report = bool(before.reports) and before.reports == after.reports
     differences: list[str] = []
     unknown: list[str] = []
     facts = zip(_facts(before, settings), _facts(after, settings), strict=True)
@@ -152,7 +153,7 @@ def _conditions(
             continue
         if was - {""} and now - {""} and was - {""} != now - {""}:
             differences.append(f"{what} {_listed(was)} before, {_listed(now)} after")
-        elif "" in was | now and what != _CAPABILITY:
+        elif "" in was | now and what != _CAPABILITY and not of_one_report:
             unknown.append(what)
     return tuple(differences), tuple(unknown)
 
@@ -206,7 +207,7 @@ def _known(number: float) -> float:
 
 def _changed(before: LaunchDiagnosis, after: LaunchDiagnosis) -> Iterator[str]:
     if before.kernel != after.kernel:
-        yield f"renamed {before.kernel} -> {after.kernel}"
+        yield f"kernel {before.kernel} -> {after.kernel}"
     elif before.demangled != after.demangled:
         yield f"types {before.demangled} -> {after.demangled}"
     if before.device != after.device:

@@ -71,7 +71,7 @@ class _OfRule:
     @cached_property
     def _fix(self) -> Fix:
         fix, rule_file = self._rule.text.fix[0], self._rule.path
-        made = Fix(fix.title, patch=fix.patch, by_hand=fix.by_hand)
+        made = Fix(fix.title, patch=fix.patch, by_hand=fix.by_hand, recipe=fix.recipe)
         if not fix.before or not fix.after:
             return made
         before, after = region(fix.before, rule_file), region(fix.after, rule_file)

@@ -24,7 +24,7 @@ from ncuview.base.expression import Expression, compile_expression
 from ncuview.base.files import toml_of
 from ncuview.base.log import LOG
 from ncuview.base.paths import shipped
-from ncuview.base.suggestion import did_you_mean, suggestion
+from ncuview.base.suggestion import did_you_mean, did_you_mean_file, suggestion
 from ncuview.engine.regions import region
 from ncuview.engine.rule_packs import with_packs
 from ncuview.engine.static_subjects import BYTES_IN_FLIGHT, SUBJECTS
@@ -138,6 +138,8 @@ class FixRegions(_Part):
     """The mechanical edit of the user's source that makes the change: a name of ``ncuview.patch``."""
     by_hand: str = ""
     """Why no program can make the change, as a clause."""
+    recipe: str = ""
+    """The change in two sentences, where the two regions differ in more lines than a page shows."""
 
     @property
     def launches(self) -> tuple[str, str]:
@@ -329,8 +331,10 @@ def _of_folder(folder: Path) -> list[Rule]:
     rules = [load_rule(path) for path in sorted(folder.glob("*/*.toml"))]
     LOG.debug("%d rules below %s", len(rules), folder)
     if not rules:
-        what = "holds no rules" if folder.is_dir() else "is no folder"
-        raise RuleFileError(f"{folder} {what}", hint="Rules are files <category>/<CODE>-<name>.toml below a folder.")
+        hint = "Rules are files <category>/<CODE>-<name>.toml below a folder."
+        if folder.is_dir():
+            raise RuleFileError(f"{folder} holds no rules", hint=hint)
+        raise RuleFileError(f"{folder} is no folder", hint=did_you_mean_file(folder, hint))
     return rules
 
 

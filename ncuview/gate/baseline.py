@@ -18,6 +18,7 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, ConfigDict, FailFast, Field, field_validator
 
 from ncuview.base.errors import BaselineError, BaselineMissing, NothingProfiled
+from ncuview.base.suggestion import did_you_mean_file
 from ncuview.comparison.launch_groups import LaunchGroup, configuration_of, group_launches, median_or_nan
 from ncuview.comparison.repeats import LEAST_REPEATS, Repeats
 from ncuview.gate.files import read_json, write_json
@@ -308,7 +309,9 @@ def read_baseline(path: Path) -> Baseline:
     if found is None:
         raise BaselineMissing(
             f"there is no baseline {path}",
-            hint="--save-baseline FILE writes one; --allow-missing-baseline continues without one.",
+            hint=did_you_mean_file(
+                path, "--save-baseline FILE writes one; --allow-missing-baseline continues without."
+            ),
         )
     return found
 

@@ -15,7 +15,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from ncuview.base.errors import BudgetError
 from ncuview.base.files import LARGEST_TOML, parse_toml
-from ncuview.base.suggestion import suggestion
+from ncuview.base.suggestion import did_you_mean_file, suggestion
 from ncuview.comparison.repeats import FLOOR_NS, TOLERANCE
 from ncuview.gate.files import read_text
 from ncuview.metrics.repeatability import DURATION, MetricClass, best_class
@@ -155,7 +155,7 @@ def read_budget(path: Path) -> Budget:
     """
     text = read_text(path, BudgetError, _HINT, LARGEST_TOML)
     if text is None:
-        raise BudgetError(f"there is no budget file {path}", hint="Check its path.")
+        raise BudgetError(f"there is no budget file {path}", hint=did_you_mean_file(path, "Check its path."))
     try:
         content: Any = parse_toml(text)
     except ValueError as error:

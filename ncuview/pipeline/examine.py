@@ -1,4 +1,4 @@
-"""Profile or read the user's target and diagnose it: reports, a catalogue kernel, a program or a .cu file.
+"""Profile or read the user's target and diagnose it: reports, catalogue kernels, a program or a .cu file.
 
 ``examine`` and ``examine_*`` return an ``Examined``: the ``Diagnosis``, with edits of local sources, and ``Profile``.
 """
@@ -71,7 +71,7 @@ def examine(
     source_folders: Sequence[Path] = (),
     progress: ProgressCallback | None = None,
 ) -> Examined:
-    """Diagnose reports, or one kernel of the catalogue, and return the profile too.
+    """Diagnose reports, or one kernel or family of the catalogue, and return the profile too.
 
     See ``analyze`` for the arguments.
 
@@ -93,11 +93,15 @@ def examine(
     if kernel_name:
         raise UsageError("--kernel-name chooses among the launches of reports and programs")
     if len(targets) > 1:
-        raise UsageError("give either reports or the name of one kernel", hint="`ncuview ladder` takes a family.")
-    from ncuview.catalogue.kernels import find_kernel, launch_of
+        raise UsageError("give either reports or the name of one kernel or family")
+    from ncuview.catalogue.kernels import family, find_kernel, is_family, launch_of
 
-    launch = launch_of(find_kernel(str(targets[0])))
-    return examine_launches([launch], rules, live, progress)
+    name = str(targets[0])
+    if not is_family(name):
+        return examine_launches([launch_of(find_kernel(name))], rules, live, progress)
+    made = examine_launches([launch_of(kernel) for kernel in family(name)], rules, live, progress)
+    remark = "; ".join(filter(None, [f"`ncuview ladder {name}` compares the steps", made.diagnosis.remark]))
+    return replace(made, diagnosis=replace(made.diagnosis, remark=remark))
 
 
 def examine_program(
@@ -172,7 +176,10 @@ def examine_source(
     try:
         made = profile_here([launch], rules, progress, options)
     except (GpuNotFound, NcuNotFound, LauncherNotFound) as missing:
-        hint = f"{missing.hint} With --no-counters, nvcc is enough: registers, occupancy and what the code shows."
+        without = (
+            f"`ncuview analyze {source} --no-counters` needs only nvcc: registers, occupancy and what the code shows."
+        )
+        hint = f"{missing.hint} {without}"
         raise type(missing)(str(missing), hint=hint) from missing
     diagnosis = rank(made, rules, "live")
     found = _with_catalogue(_matching(launch, diagnosis.launches[0]), launch)

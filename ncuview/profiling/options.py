@@ -16,6 +16,7 @@ from types import NoneType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from ncuview.base.errors import UsageError
+from ncuview.base.suggestion import did_you_mean_file
 
 
 class KernelNameBase(StrEnum):
@@ -136,6 +137,7 @@ class Row:
     Attributes:
         help: What it does, for the command line and for Python.
         also: Other names of it on the command line.
+        value: The name of its value in the help of the command line; None for the name of its type.
         form: How it is written, where the type does not decide that.
         always: It is passed to ncu in every run: ncuview's default differs, or must not depend on ncu's version.
         chooses: It leaves out some of a program's launches.
@@ -143,6 +145,7 @@ class Row:
 
     help: str
     also: tuple[str, ...] = ()
+    value: str | None = None
     form: Form | None = None
     always: bool = False
     chooses: bool = False
@@ -152,27 +155,29 @@ class Row:
 class NcuOptions:
     """ncu's options for one run; defaults are ncu's, except for sources, caches and clocks."""
 
-    kernel_name: Annotated[str, Row("Only this kernel, or regex:PATTERN.", ("-k",), chooses=True)] = ""
+    kernel_name: Annotated[str, Row("Only this kernel, or regex:PATTERN.", ("-k",), "NAME", chooses=True)] = ""
     kernel_name_base: Annotated[KernelNameBase | None, Row("The name that is meant.")] = None
-    kernel_id: Annotated[str, Row("CONTEXT:STREAM:[regex:]NAME:INVOCATION.", chooses=True)] = ""
+    kernel_id: Annotated[str, Row("CONTEXT:STREAM:[regex:]NAME:INVOCATION.", value="ID", chooses=True)] = ""
     launch_skip: Annotated[int, Row("Matching launches to leave out first.", ("-s",), chooses=True)] = 0
     launch_skip_before_match: Annotated[int, Row("Launches to leave out first, matching or not.", chooses=True)] = 0
     launch_count: Annotated[int | None, Row("Matching launches to profile.", ("-c",), chooses=True)] = None
     filter_mode: Annotated[FilterMode | None, Row("Over what launches are counted.")] = None
     nvtx: Annotated[bool, Row("Record NVTX ranges.", form=Form.BARE)] = False
     nvtx_include: Annotated[
-        tuple[str, ...], Row("Only launches in this range. Repeatable.", form=Form.REPEATED, chooses=True)
+        tuple[str, ...],
+        Row("Only launches in this range. Repeatable.", value="RANGE", form=Form.REPEATED, chooses=True),
     ] = ()
     nvtx_exclude: Annotated[
-        tuple[str, ...], Row("No launches in this range. Repeatable.", form=Form.REPEATED, chooses=True)
+        tuple[str, ...], Row("No launches in this range. Repeatable.", value="RANGE", form=Form.REPEATED, chooses=True)
     ] = ()
-    range_filter: Annotated[str, Row("[yes|no]:PROFILER RANGES:NVTX RANGES.", chooses=True)] = ""
-    devices: Annotated[tuple[int, ...], Row("Only these GPUs: 0,1.", ("--device",), chooses=True)] = ()
+    range_filter: Annotated[str, Row("[yes|no]:PROFILER RANGES:NVTX RANGES.", value="FILTER", chooses=True)] = ""
+    devices: Annotated[tuple[int, ...], Row("Only these GPUs: 0,1.", ("--device",), "N,N", chooses=True)] = ()
     target_processes: Annotated[TargetProcesses, Row("Whether child processes count.", always=True, chooses=True)] = (
         TargetProcesses.ALL
     )
     target_processes_filter: Annotated[
-        tuple[str, ...], Row("Only processes NAME, regex:PATTERN, exclude:NAME, comma between.", chooses=True)
+        tuple[str, ...],
+        Row("Only processes NAME, regex:PATTERN, exclude:NAME, comma between.", value="NAME,NAME", chooses=True),
     ] = ()
     profile_from_start: Annotated[bool, Row("no waits for cudaProfilerStart.", chooses=True)] = True
     kill: Annotated[bool, Row("End the program after --launch-count.")] = False
@@ -182,9 +187,11 @@ class NcuOptions:
     clock_control: Annotated[ClockControl, Row("Lock the clocks.", always=True)] = ClockControl.NONE
     pipeline_boost_state: Annotated[PipelineBoostState | None, Row("Hold the tensor cores' boost.")] = None
     import_source: Annotated[bool, Row("Keep source text in the report.", always=True)] = True
-    source_folders: Annotated[tuple[Path, ...], Row("Where moved sources are, comma between.")] = ()
+    source_folders: Annotated[tuple[Path, ...], Row("Where moved sources are, comma between.", value="DIR,DIR")] = ()
     graph_profiling: Annotated[GraphProfiling | None, Row("Kernels of a graph, or the graph.")] = None
-    ncu_args: Annotated[str, Row('Further options of ncu, "--name=value ...".', form=Form.FURTHER)] = ""
+    ncu_args: Annotated[str, Row('Further options of ncu, "--name=value ...".', value="OPTIONS", form=Form.FURTHER)] = (
+        ""
+    )
 
     def __post_init__(self) -> None:
         """Refuse values of another type and what does not go together.
@@ -256,7 +263,12 @@ class NcuOptions:
             "--source-folders names folders of sources to import, and --import-source no imports none",
             "Leave out one of them.",
         )
-        yield apart, f"{apart[0] if apart else ''} is no folder", "--source-folders takes folders that exist."
+        for folder in apart:
+            yield (
+                True,
+                f"{folder} is no folder",
+                did_you_mean_file(folder, "--source-folders takes folders that exist."),
+            )
         yield (
             any("," in str(folder) for folder in self.source_folders),
             "ncu takes no source folder with a comma in its name",

@@ -151,6 +151,8 @@ class Fix:
     """The mechanical edit of the user's source that makes the change; empty where there is none."""
     by_hand: str = ""
     """Why no program can make the change; empty where one can, or where the rule does not say."""
+    recipe: str = ""
+    """The change in two sentences, for pages on which its code would be too long; empty where its code is short."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from ncuview.records.ladder import Ladder
 
 if TYPE_CHECKING:
     from ncuview.comparison.compare import Comparison
+    from ncuview.render.words import Detail
 
 Format = Literal["terminal", "json"]
 
@@ -30,6 +31,7 @@ def render(
     width: int = 100,
     color: bool = False,
     top: int | None = None,
+    detail: Detail = "normal",
 ) -> str:
     """Format a diagnosis, ladder or comparison.
 
@@ -40,11 +42,14 @@ def render(
         color: Whether the terminal shows colours.
         top: For a diagnosis, the number of kernels to rank by the time that their advice saves, and to show in full
             below; 0 ranks a page of them and shows none in full; None decides by their number.
+        detail: How much the page of a diagnosis or ladder shows.
     """
     if to == "json":
         from ncuview.render.document import as_json  # each format is imported on use
 
         return as_json(answer)
+    if isinstance(answer, Ladder) and detail == "quiet":
+        answer = Diagnosis(tuple(step.diagnosis for step in answer.steps), answer.reports, answer.remark)
     if isinstance(answer, Ladder):
         from ncuview.render.ladder import ladder_page
 
@@ -53,10 +58,14 @@ def render(
         from ncuview.render.comparison import comparison_page
 
         return comparison_page(answer, width=width, color=color)
+    if detail == "quiet":
+        from ncuview.render.terminal import quiet_page
+
+        return quiet_page(answer, width=width, color=color)
     if top is None and len(answer.launches) <= MANY:
         from ncuview.render.terminal import diagnosis_page
 
-        return diagnosis_page(answer, width=width, color=color)
+        return diagnosis_page(answer, width=width, color=color, detail=detail)
     from ncuview.engine.priority import priorities
     from ncuview.render.priorities import priorities_page
 
@@ -67,4 +76,5 @@ def render(
         full=FEW if top is None else top,
         width=width,
         color=color,
+        detail=detail,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from itertools import groupby
 
 from rich.table import Column
 
@@ -18,12 +19,40 @@ from ncuview.render.terminal import page_console, page_text, plain_table
 from ncuview.render.text import json_text, safe_page
 
 _INDENT = "  "
+_OWN = "ncuview"
+"""The document of kernels that no document has."""
 
 
-def kernels_page(kernels: Sequence[Kernel], width: int) -> str:
-    """Family, kernel and document, in the order of the ladders."""
-    rows = [(k.text.family, k.name, f"{k.text.document}: {k.text.section}") for k in kernels]
-    return _table(("family", "kernel", "document"), rows, width)
+def families_page(kernels: Sequence[Kernel], width: int) -> str:
+    """The names of the kernels of each family, in the order of its ladder."""
+    parts = [_wrapped(f"{len(kernels)} kernels. `ncuview kernels FAMILY` shows what each is about.", width)]
+    for family, members in groupby(kernels, lambda kernel: kernel.text.family):
+        names = [kernel.name for kernel in members]
+        # A name is not broken at its hyphens and brackets, so that it can be copied.
+        listed = textwrap.fill(
+            ", ".join(names),
+            width,
+            initial_indent=_INDENT,
+            subsequent_indent=_INDENT,
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+        parts.append(f"{_heading(f'{family}: {len(names)}')}\n{listed}")
+    return safe_page("\n\n".join(parts) + "\n")
+
+
+def family_page(kernels: Sequence[Kernel], width: int) -> str:
+    """Step, name and subject of each kernel of a family, in the order of its ladder, below its documents."""
+    family = kernels[0].text.family
+    parts = [_wrapped(f"{family}: {len(kernels)} kernels. `ncuview ladder {family}` compares them.", width)]
+    longest = max(len(kernel.name) for kernel in kernels)
+    for document, members in groupby(kernels, lambda kernel: kernel.text.document):
+        title = "ncuview's own kernels" if document == _OWN else document
+        rows = [(str(k.text.step_number), k.name, k.text.teaches) for k in members]
+        name = Column("kernel", overflow="fold", width=min(longest, width // 2))
+        columns = (Column("step", justify="right"), name, Column("what it shows", overflow="fold"))
+        parts.append(f"{_heading(title)}\n{_printed(columns, rows, width).rstrip()}")
+    return safe_page("\n\n".join(parts) + "\n")
 
 
 def kernels_json(kernels: Sequence[Kernel]) -> str:
@@ -49,8 +78,12 @@ def _json(schema: str, key: str, entries: list[dict[str, object]]) -> str:
 
 
 def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], width: int) -> str:
+    return _printed([Column(name, overflow="fold") for name in names], rows, width)
+
+
+def _printed(columns: Sequence[Column], rows: Sequence[tuple[str, ...]], width: int) -> str:
     console = page_console(width, color=False)
-    console.print(plain_table([Column(name, overflow="fold") for name in names], rows))
+    console.print(plain_table(columns, rows))
     return page_text(console)
 
 
@@ -62,7 +95,7 @@ def rule_page(rule: Rule, width: int) -> str:
     parts = [f"{text.code} {text.name}: {text.optimization}{marks}", _wrapped(text.summary + ".", width)]
     parts += [_section("What is measured", text.docs.what, width), _section("Why it matters", text.docs.why, width)]
     for fix in text.fix:
-        parts.append(_heading(fix.title))
+        parts.append(_section(fix.title, fix.recipe, width) if fix.recipe else _heading(fix.title))
         if not fix.before or not fix.after:
             continue
         for label, reference in (("Before", fix.before), ("After", fix.after)):

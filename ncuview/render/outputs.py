@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ncuview.base.errors import UsageError
 from ncuview.base.files import replace_file
 from ncuview.base.log import LOG
+from ncuview.base.suggestion import did_you_mean
 from ncuview.base.system import installed, used
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.gate import Gate
@@ -77,10 +78,12 @@ def format_of(path: Path) -> str:
     for name, each in FORMATS.items():
         if path.suffix.lower() in each.endings:
             return name
-    known = ", ".join(ending for each in FORMATS.values() for ending in each.endings)
+    endings = [ending for each in FORMATS.values() for ending in each.endings]
+    form, colon, _ = str(path).partition(":")
+    otherwise = f"Otherwise name the format before the file, as in gitlab:FILE; there are {', '.join(format_names())}."
     raise UsageError(
-        f"{path}: an output file ends in one of {known}",
-        hint=f"Otherwise name the format before the file, as in gitlab:FILE; there are {', '.join(format_names())}.",
+        f"{path}: an output file ends in one of {', '.join(endings)}",
+        hint=did_you_mean(form, format_names(), otherwise) if colon else did_you_mean(path.suffix, endings, otherwise),
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from math import fsum
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -17,6 +18,9 @@ from ncuview.records.diagnosis import Diagnosis
 from ncuview.render.fitted_table import Column, print_table
 from ncuview.render.terminal import launch_section, page_console, page_text, print_head
 from ncuview.render.text import safe_text
+
+if TYPE_CHECKING:
+    from ncuview.render.words import Detail
 
 _COLUMNS = (
     Column("#", right=True),
@@ -35,7 +39,14 @@ _UNEVEN = 1.1
 
 
 def priorities_page(
-    diagnosis: Diagnosis, ranked: Priorities, *, listed: int, full: int, width: int, color: bool
+    diagnosis: Diagnosis,
+    ranked: Priorities,
+    *,
+    listed: int,
+    full: int,
+    width: int,
+    color: bool,
+    detail: Detail = "normal",
 ) -> str:
     """A table of the first ``listed`` kernels, the bound for all together, and the first ``full`` kernels in full."""
     console = page_console(width, color=color)
@@ -56,7 +67,7 @@ def priorities_page(
         console.print(Text(note), style="yellow")
     for group in ranked.groups[:full]:
         console.print()
-        launch_section(console, group.example)
+        launch_section(console, group.example, detail)
     return page_text(console)
 
 

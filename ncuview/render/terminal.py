@@ -1,14 +1,16 @@
 """Terminal page of a ``Diagnosis`` (``diagnosis_page``): per launch the next step, evidence, source, change and check.
 
-All other outcomes follow, one line each; ``launch_section`` prints one launch on the page of a ranking.
+At 100 columns a launch with advice takes at most 30 lines, a finished one 10; ``verbose`` adds what every rule found.
+``quiet_page`` has a line per launch; ``launch_section`` prints one launch on the page of a ranking.
 
 Other terminal pages use ``page_console``, ``page_text``, ``print_head``, ``row`` and ``plain_table``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from io import StringIO
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.padding import Padding
@@ -17,12 +19,23 @@ from rich.text import Text
 
 from ncuview.base.figures import duration
 from ncuview.comparison.compare import launch_words
-from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, NotApplicable, SourceLine
+from ncuview.records.diagnosis import (
+    Broken,
+    Diagnosis,
+    Finding,
+    LaunchDiagnosis,
+    NotApplicable,
+    Passed,
+    Skipped,
+    SourceLine,
+)
 from ncuview.render.text import safe_copy, safe_text, without_ci_commands
 from ncuview.render.words import (
+    FEW_RULES,
     advice_headline,
     advice_reason,
     also_words,
+    alternative,
     bottleneck_words,
     changed_lines,
     check_words,
@@ -32,7 +45,6 @@ from ncuview.render.words import (
     gain_bounds,
     host_words,
     idle_words,
-    passed_words,
     place_words,
     provenance,
     rejected_line,
@@ -43,12 +55,19 @@ from ncuview.render.words import (
     verdict_reason,
 )
 
+if TYPE_CHECKING:
+    from ncuview.render.words import Detail
+
 _LABEL = 8
-_ALSO = 3
+_ALSO = 2
 _PAGES = 3
+_CODE_LINES = 5
+"""Lines of source around the worst line of a page without ``verbose``."""
+CHANGED_LINES = 6
+"""Changes with more lines are described by the recipe of their rule."""
 
 
-def diagnosis_page(diagnosis: Diagnosis, *, width: int, color: bool) -> str:
+def diagnosis_page(diagnosis: Diagnosis, *, width: int, color: bool, detail: Detail = "normal") -> str:
     """The provenance, a table when there are several launches, then the launches with the largest savings."""
     console = page_console(width, color=color)
     print_head(console, diagnosis)
@@ -57,7 +76,7 @@ def diagnosis_page(diagnosis: Diagnosis, *, width: int, color: bool) -> str:
         console.print(_overview(diagnosis))
     for launch in _largest_savings(diagnosis):
         console.print()
-        launch_section(console, launch)
+        launch_section(console, launch, detail)
     hidden = len(diagnosis.launches) - _PAGES
     if hidden > 0:
         console.print()
@@ -67,9 +86,23 @@ def diagnosis_page(diagnosis: Diagnosis, *, width: int, color: bool) -> str:
     return page_text(console)
 
 
+def quiet_page(diagnosis: Diagnosis, *, width: int, color: bool) -> str:
+    """What is missing or was not judged, and a line per launch: kernel, time, and the next step or the verdict."""
+    console = page_console(width, color=color)
+    _print_gaps(console, diagnosis)
+    for launch in map(safe_copy, diagnosis.launches):
+        said = advice_headline(launch.findings[0]) if launch.findings else verdict_headline(launch)
+        console.print(Text(f"{launch.kernel}  {duration(launch.duration_ns)}  {said}"), soft_wrap=True)
+    return page_text(console)
+
+
 def print_head(console: Console, diagnosis: Diagnosis, label: str = "") -> None:
     """Print the provenance of the launches, in bold what is missing, and what was not judged."""
     console.print(f"{label}{provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark)}", style="dim")
+    _print_gaps(console, diagnosis)
+
+
+def _print_gaps(console: Console, diagnosis: Diagnosis) -> None:
     if missing := failure_sentence(diagnosis.failure):
         console.print(Text(missing), style="bold yellow")
     if unjudged := coverage_sentence(diagnosis.launches):
@@ -126,7 +159,7 @@ def _overview(diagnosis: Diagnosis) -> Table:
     return plain_table(columns, rows)
 
 
-def launch_section(console: Console, launch: LaunchDiagnosis) -> None:
+def launch_section(console: Console, launch: LaunchDiagnosis, detail: Detail = "normal") -> None:
     """Print one launch with its next step, or the reason why there is none."""
     launch = safe_copy(launch)
     where = launch_words(launch.grid, launch.block)
@@ -135,14 +168,18 @@ def launch_section(console: Console, launch: LaunchDiagnosis) -> None:
     console.print(heading)
     if launch.host:
         console.print(Text(host_words(launch.host)))
-    console.print()
+    every = detail == "verbose" or len(launch.outcomes) <= FEW_RULES
     if launch.findings:
-        _next_step(console, launch, launch.findings[0])
+        console.print()
+        _next_step(console, launch, launch.findings[0], every=every)
     else:
         _no_step(console, launch)
-    console.print()
-    row(console, "Units", Text(_units(launch)))
-    _rest(console, launch)
+    row(console, "Units", Text(_units(launch, None if every else console.width - _LABEL - 3)))
+    _other_advice(console, launch, every=every)
+    if every:
+        _every_outcome(console, launch)
+    else:
+        row(console, "Rules", Text(_counts(launch)), style="dim")
 
 
 def _useful(launch: LaunchDiagnosis) -> str:
@@ -153,53 +190,66 @@ def _useful(launch: LaunchDiagnosis) -> str:
     return f"  {bandwidth.value / 1e9:,.0f} GB/s useful" if bandwidth and not launch.host else ""
 
 
-def _next_step(console: Console, launch: LaunchDiagnosis, finding: Finding) -> None:
+def _next_step(console: Console, launch: LaunchDiagnosis, finding: Finding, *, every: bool) -> None:
     headline = Text(advice_headline(finding), style="bold green")
     headline.append(f"  ({gain_bounds(launch, finding)})", style="not bold")
     row(console, "Next", headline)
     console.print()
     row(console, "Why", Text(advice_reason(launch, finding)))
-    _where(console, finding)
-    _change(console, finding)
+    _where(console, finding, every=every)
+    _change(console, finding, every=every)
     row(console, "Check", Text(check_words(finding)))
     row(console, "Assumes", Text(finding.assumes))
     cite = finding.cite[0]
     row(console, "Taught", Text(f"{cite.document}, {cite.section}", style="italic"))
+    row(console, "More", Text(f"ncuview explain {finding.rule.code}", style="dim"))
 
 
-def _change(console: Console, finding: Finding) -> None:
-    """The edit of the user's source; else the change on kernels of the catalogue, and why there is no edit."""
-    if finding.edit and finding.edit.diff:
-        row(console, "Change", Text(f"{safe_text(finding.edit.title)}:"))
-        for line in finding.edit.diff.splitlines():
-            _indented(console, Text(safe_text(line), style=_DIFF_STYLES.get(line[:1], "")))
-        if finding.edit.assumes:
-            _indented(console, Text(f"(holds if {safe_text(finding.edit.assumes)})", style="dim"))
+def _change(console: Console, finding: Finding, *, every: bool) -> None:
+    """The edit of the user's source; else the change on kernels of the catalogue where it is short, else its recipe."""
+    edit, fix = finding.edit, finding.fix
+    if edit and edit.diff:
+        row(console, "Change", Text(f"{safe_text(edit.title)}:"))
+        _edited_lines(console, edit.diff, every=every)
+        if edit.assumes:
+            _indented(console, Text(f"(holds if {safe_text(edit.assumes)})", style="dim"))
         return
-    if not finding.fix.before:
-        row(console, "Change", Text(safe_text(finding.fix.title)))
-        return
-    row(console, "Change", Text(f"{finding.fix.before_from}, to {finding.fix.after_from.rpartition('/')[2]}:"))
-    for code in _changed_lines(finding.fix.before, finding.fix.after):
-        _indented(console, code)
-    if finding.edit:
-        _indented(console, Text(f"(not written for your code: {safe_text(finding.edit.reason)})", style="dim"))
+    codes = list(changed_lines(fix.before, fix.after)) if fix.before else []
+    if codes and (every or len(codes) <= CHANGED_LINES):
+        row(console, "Change", Text(f"{fix.before_from}, to {fix.after_from.rpartition('/')[2]}:"))
+        for code in codes:
+            _indented(console, Text(code, style=_DIFF_STYLES[code[0]]))
+    else:
+        row(console, "Change", Text(safe_text(fix.recipe or f"{fix.title}.")))
+    if edit and every:
+        _indented(console, Text(f"(not written for your code: {safe_text(edit.reason)})", style="dim"))
+
+
+def _edited_lines(console: Console, diff: str, *, every: bool) -> None:
+    """A diff of the user's source; without ``every`` only the lines that change, the first few."""
+    lines = diff.splitlines()
+    shown = lines if every else [line for line in lines[2:] if line[:1] in {"+", "-"}]
+    for line in shown[: None if every else CHANGED_LINES]:
+        _indented(console, Text(safe_text(line), style=_DIFF_STYLES.get(line[:1], "")))
+    if not every and len(shown) > CHANGED_LINES:
+        _indented(console, Text(f"and {len(shown) - CHANGED_LINES} more lines: --diff prints all", style="dim"))
 
 
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def _where(console: Console, finding: Finding) -> None:
-    """The lines with the waste, and the code around them."""
-    for excerpt in excerpts(finding.where):
-        for line in excerpt:
+def _where(console: Console, finding: Finding, *, every: bool) -> None:
+    """The lines with the waste, and the code around them; without ``every`` those of the worst place."""
+    places = excerpts(finding.where)
+    for excerpt in places if every else places[:1]:
+        for line in excerpt if every else excerpt[:1]:
             row(console, "Where", Text(place_words(line), style="cyan"))
         for call in dict.fromkeys(call for line in excerpt for call in line.called_from if call.code):
             _indented(console, Text(f"called by {shown_file(call.file)}:{call.line}  {call.code}"))
-        _indented(console, _code(excerpt))
+        _indented(console, _code(excerpt, None if every else _CODE_LINES))
         for remark in dict.fromkeys(line.remark for line in excerpt if line.remark):
             _indented(console, Text(f"({remark})", style="dim"))
-    for instruction in finding.instructions:
+    for instruction in finding.instructions if every else finding.instructions[:1]:
         place = f"instruction {instruction.address:#06x}  {instruction.share:.0%} of it"
         row(console, "Where", Text(place, style="cyan"))
         _indented(console, Text(instruction.sass))
@@ -207,15 +257,16 @@ def _where(console: Console, finding: Finding) -> None:
         _indented(console, Text(f"({finding.lines_wanted})", style="dim"))
 
 
-def _code(excerpt: list[SourceLine]) -> Table:
-    """The lines around the hot ones with their numbers; the hot lines are marked."""
+def _code(excerpt: list[SourceLine], most: int | None) -> Table:
+    """The lines around the hot ones with their numbers, or the ``most`` nearest to the worst; hot ones are marked."""
     hot = {line.line for line in excerpt}
     texts = {each.line: each.text for line in excerpt for each in line.around}
-    indent = min((len(text) - len(text.lstrip()) for text in texts.values() if text.strip()), default=0)
+    shown = sorted(sorted(texts, key=lambda number: abs(number - excerpt[0].line))[:most])
+    indent = min((len(text) - len(text.lstrip()) for number in shown if (text := texts[number]).strip()), default=0)
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
-    for number in sorted(texts):
+    for number in shown:
         marked = number in hot
         code = Text(texts[number][indent:], no_wrap=not marked, overflow="fold" if marked else "ellipsis")
         table.add_row(f"> {number}" if marked else str(number), code, style="" if marked else "dim")
@@ -226,43 +277,60 @@ def _indented(console: Console, content: Text | Table) -> None:
     console.print(Padding(content, (0, 0, 0, _LABEL + 4)))
 
 
-def _changed_lines(before: str, after: str) -> Iterator[Text]:
-    """The lines that differ, as a short diff."""
-    for line in changed_lines(before, after):
-        yield Text(line, style=_DIFF_STYLES[line[0]])
-
-
 def _no_step(console: Console, launch: LaunchDiagnosis) -> None:
     style = "bold green" if launch.verdict == "near-peak" else "bold yellow"
     row(console, "Verdict", Text(verdict_headline(launch), style=style))
     row(console, "Why", Text(verdict_reason(launch)))
 
 
-def _units(launch: LaunchDiagnosis) -> str:
+def _units(launch: LaunchDiagnosis, most: int | None) -> str:
+    """The use of the busy units, the busiest first; of ``most`` characters where it is not None."""
     busy = sorted(launch.units.items(), key=lambda item: -item[1])
-    return "  ".join(f"{name} {share:.0%}" for name, share in busy if share >= 0.05) or idle_words(launch)
+    words = "  ".join(f"{name} {share:.0%}" for name, share in busy if share >= 0.05) or idle_words(launch)
+    return words if most is None or len(words) <= most else words[: most + 1].rpartition("  ")[0]
 
 
-def _rest(console: Console, launch: LaunchDiagnosis) -> None:
-    """Print all other outcomes, one line each."""
-    for finding in launch.findings[1 : _ALSO + 1]:
-        row(console, "Also", Text(also_words(finding)))
+def _other_advice(console: Console, launch: LaunchDiagnosis, *, every: bool) -> None:
+    """Advice that is not the first, rules that broke, the documents' own next steps, and what rules could not judge."""
+    others = launch.findings[1:]
+    if every:
+        for finding in others:
+            row(console, "Also", Text(also_words(finding)))
+    elif others:
+        row(console, "Also", Text("; ".join(map(alternative, others[:_ALSO]))))
     for outcome in launch.outcomes:
-        if isinstance(outcome, Finding) and outcome.rejected:
-            row(console, "Rejected", Text(rejected_line(outcome)), style="dim")
-        elif isinstance(outcome, Broken):
+        if isinstance(outcome, Broken):
             row(console, "Broken", Text(f"{outcome.rule.code}: {safe_text(outcome.message)}"), style="red")
-    for note in launch.textbook:
+        elif isinstance(outcome, Finding) and outcome.rejected and every:
+            row(console, "Rejected", Text(rejected_line(outcome)), style="dim")
+    for note in launch.textbook if every else ():
         row(console, "Textbook", Text(note))
     if skipped := skipped_words(launch):
         row(console, "Skipped", Text(skipped), style="yellow")
-    absent = [o.rule.name for o in launch.outcomes if isinstance(o, NotApplicable)]
-    if passed := passed_words(launch):
-        row(console, "Passed", Text(passed), style="dim")
-    if absent:
-        row(console, "No case", Text(", ".join(absent)), style="dim")
-    if launch.findings:
-        row(console, "More", Text(f"ncuview explain {launch.findings[0].rule.code}"), style="dim")
+
+
+def _counts(launch: LaunchDiagnosis) -> str:
+    """How many rules had which outcome, and where the rest is."""
+    outcomes = launch.outcomes
+    counts = {
+        "passed": sum(isinstance(each, Passed) for each in outcomes),
+        "rejected": sum(isinstance(each, Finding) and bool(each.rejected) for each in outcomes),
+        "not applicable": sum(isinstance(each, NotApplicable) for each in outcomes),
+        "skipped": sum(isinstance(each, Skipped) for each in outcomes),
+        "steps of the textbooks without effect": len(launch.textbook),
+    }
+    always = ("passed", "not applicable", "skipped")
+    words = ", ".join(f"{count} {word}" for word, count in counts.items() if count or word in always)
+    return f"{words} (-v lists them)"
+
+
+def _every_outcome(console: Console, launch: LaunchDiagnosis) -> None:
+    """Passed rules with what they measured, and the rules that do not apply."""
+    for outcome in launch.outcomes:
+        if isinstance(outcome, Passed):
+            row(console, "Passed", Text(f"{outcome.rule.name}: {safe_text(outcome.message)}"), style="dim")
+    if absent := ", ".join(each.rule.name for each in launch.outcomes if isinstance(each, NotApplicable)):
+        row(console, "No case", Text(absent), style="dim")
 
 
 def row(console: Console, label: str, content: Text, style: str = "") -> None:

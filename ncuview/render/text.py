@@ -25,6 +25,9 @@ _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _CI_COMMAND = re.compile(r"(##\w*)\[")
 _CI_COMMAND_OF_LINE = re.compile(r"(?m)^([^\S\n]*)::")
 
+_SEVERAL_LINES = {"before", "after", "diff"}
+"""Fields that hold code."""
+
 
 def safe_text(text: str) -> str:
     """The text with every character that moves the cursor, or hides or reorders others, made visible.
@@ -69,12 +72,10 @@ def safe_copy(value: _T) -> _T:
     made: Any = value
     if isinstance(value, str):
         made = safe_text(value.replace("\t", " "))
-    elif isinstance(value, Fix):
-        texts = {"title": value.title, "before_from": value.before_from, "after_from": value.after_from}
-        made = Fix(before=safe_lines(value.before), after=safe_lines(value.after), **safe_copy(texts))
-    elif isinstance(value, SourceEdit):
-        words = {"title": value.title, "assumes": value.assumes, "reason": value.reason}
-        made = SourceEdit(diff=safe_lines(value.diff), **safe_copy(words))
+    elif isinstance(value, Fix | SourceEdit):
+        texts = {each.name: getattr(value, each.name) for each in fields(value)}
+        safe = {name: (safe_lines if name in _SEVERAL_LINES else safe_copy)(text) for name, text in texts.items()}
+        made = type(value)(**safe)
     elif isinstance(value, tuple):
         made = tuple(safe_copy(part) for part in value)
     elif isinstance(value, Mapping):

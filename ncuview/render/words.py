@@ -11,6 +11,7 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from ncuview.base.figures import duration, factor
 from ncuview.base.paths import shown_path
@@ -30,7 +31,9 @@ LADDER_MEANING = (
 )
 _EXPORT_HINT = " -o mine ./program, and give mine.ncu-rep: a CSV export holds no instructions"
 _SCRUBBED_FOLDERS = re.compile(r"^/(?:_+\d+/)+(?:.*/_+\d+/)?")
-_FEW_RULES = 3
+Detail = Literal["quiet", "normal", "verbose"]
+"""How much a terminal page shows: a line per kernel, the next step of each, or the outcome of every rule too."""
+FEW_RULES = 3
 """Rules whose messages a page has room for: who selects so few (``--select``) wants to know why they did not fire."""
 _ORIGIN = {"live": "live profile", "recorded": "recorded profile", "report": "report"}
 
@@ -251,8 +254,12 @@ def excerpts(lines: tuple[SourceLine, ...]) -> list[list[SourceLine]]:
 
 def also_words(finding: Finding) -> str:
     """Advice that is not the first, with its gain instead of the first one's."""
-    gain = factor(finding.predicted_speedup.best)
-    return f"{finding.optimization} {gain} instead ({_code(finding)}): {finding.message}"
+    return f"{alternative(finding)}: {finding.message}"
+
+
+def alternative(finding: Finding) -> str:
+    """``unrolling 1.40x instead (WORK002)``."""
+    return f"{finding.optimization} {factor(finding.predicted_speedup.best)} instead ({_code(finding)})"
 
 
 def rejected_words(finding: Finding) -> str:
@@ -268,7 +275,7 @@ def rejected_line(finding: Finding) -> str:
 def passed_words(launch: LaunchDiagnosis) -> str:
     """The rules that passed, by name; where only a few were selected, what each measured and the conditions not met."""
     passed = [outcome for outcome in launch.outcomes if isinstance(outcome, Passed)]
-    if len(launch.outcomes) > _FEW_RULES:
+    if len(launch.outcomes) > FEW_RULES:
         return ", ".join(outcome.rule.name for outcome in passed)
     return "; ".join(f"{outcome.rule.name}: {safe_text(outcome.message)}" for outcome in passed)
 
@@ -303,7 +310,7 @@ def idle_words(launch: LaunchDiagnosis) -> str:
 def host_words(host: HostTimes) -> str:
     """The host's times of the copies around a kernel."""
     return (
-        f"copies to the device {duration(host.to_device_ns)}, kernel {duration(host.kernel_ns)}, copies back"
+        f"copies in {duration(host.to_device_ns)}, kernel {duration(host.kernel_ns)}, copies out"
         f" {duration(host.to_host_ns)}: {duration(host.whole_ns)} in all; gains refer to this time"
     )
 

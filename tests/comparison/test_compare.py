@@ -105,7 +105,7 @@ def test_kernels_of_one_side_are_listed() -> None:
 def test_the_only_kernel_left_on_both_sides_was_renamed_where_it_takes_the_same() -> None:
     found = compare(diagnosis(launch("a"), launch("old", grid=4)), diagnosis(launch("a"), launch("new")))
     renamed = next(pair for pair in found.pairs if pair.before[0].kernel == "old")
-    assert renamed.changed == ("renamed old -> new", "grid 4 -> 8")
+    assert renamed.changed == ("kernel old -> new", "grid 4 -> 8")
 
 
 def test_two_kernels_left_are_not_guessed_but_can_be_named() -> None:

@@ -12,6 +12,8 @@ from ncuview.base.paths import shipped
 from ncuview.engine.regions import region
 from ncuview.engine.rule_file import OPTIMIZATIONS, Rule, load_rule, load_rules
 from ncuview.patch import PATCHES
+from ncuview.render.terminal import CHANGED_LINES
+from ncuview.render.words import changed_lines
 from tests.together import together
 
 PATHS = sorted(shipped("rules").glob("*/*.toml"))
@@ -159,6 +161,16 @@ def test_codes_and_names_stand_once() -> None:
 def test_every_shipped_file_is_a_rule_of_a_topic_or_the_list_of_documents() -> None:
     files = set(shipped("rules").rglob("*.toml"))
     assert files - set(PATHS) == {shipped("rules") / "documents.toml"}
+
+
+@each_rule
+def test_a_change_that_is_too_long_for_a_page_has_a_recipe_of_two_sentences(rule: Rule) -> None:
+    for fix in rule.text.fix:
+        codes = [region(each, rule.path) for each in (fix.before, fix.after) if each]
+        too_long = len(codes) == 2 and len(list(changed_lines(*codes))) > CHANGED_LINES
+        assert bool(fix.recipe) == too_long
+        assert fix.recipe.count(". ") <= 1
+        assert len(fix.recipe) <= 200
 
 
 def test_every_patch_that_a_rule_names_exists() -> None:

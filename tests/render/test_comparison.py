@@ -146,7 +146,7 @@ def test_kernels_of_one_side_are_listed_with_how_often_they_ran() -> None:
 
 
 def test_what_could_not_be_checked_and_what_was_forced_are_said() -> None:
-    other = replace(diagnosis(), launches=(replace(after(), device=Device("NVIDIA H100", "9.0")),))
+    other = replace(diagnosis(), launches=(replace(after(), device=Device("NVIDIA H100", "9.0")),), reports=())
     text = words(compare(replace(diagnosis(), launches=(before(),)), other, force=True))
     assert "Compared by force: GPU NVIDIA H200 before, NVIDIA H100 after." in text
     assert "Not checked, since a report does not give it: clock control, cache control, replay mode." in text

@@ -37,7 +37,7 @@ from ncuview.render.html_report import html_report
 from ncuview.render.html_report.roofline import counted_operations, rooflines
 from ncuview.render.html_report.roofline_chart import _roof_lines
 from ncuview.render.html_report.rows import rows_of
-from ncuview.render.lists import kernels_json, kernels_page, rule_page, rules_json, rules_page
+from ncuview.render.lists import families_page, kernels_json, rule_page, rules_json, rules_page
 from ncuview.render.markdown import COMMENT, markdown
 from ncuview.render.notebook import launch_html
 from ncuview.render.outputs import FORMATS, output_text
@@ -81,7 +81,7 @@ every_page = pytest.mark.parametrize("page", [plain, html, notebook, comment])
 def test_times_of_the_host_are_shown(page: Callable[[Diagnosis], str]) -> None:
     launch = replace(launch_with_advice(), host=HOST, bottleneck="transfer")
     text = page(of(launch))
-    assert "copies to the device " in text
+    assert "copies in " in text
     assert " in all; gains refer to this time" in text
     assert "The bottleneck is the copies between host and device" in text
     assert "GB/s useful" not in text
@@ -234,7 +234,7 @@ def test_a_calibration_of_which_all_was_measured() -> None:
 
 def test_the_lists_of_kernels_and_rules() -> None:
     kernels = load_kernels(shipped("kernels") / "access_patterns" / "load_strided.cu")
-    assert "load_strided[stride=16]" in kernels_page(kernels, 100)
+    assert "load_strided[stride=16]" in families_page(kernels, 100)
     assert '"name": "load_strided"' in kernels_json(kernels)
     rules = load_rules()
     assert "SMEM001" in rules_page(rules, 100)

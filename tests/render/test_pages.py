@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.diagnosis import Diagnosis, RuleId
 from ncuview.records.ladder import Ladder
 from ncuview.render import render
 from tests.hostile import each_hostile_text, poisoned
@@ -140,21 +140,53 @@ def test_a_diagnosis_without_launches_is_a_page_too() -> None:
     assert render(Diagnosis((), ())).startswith("report: unknown GPU")
 
 
-def test_what_a_draft_found_is_shown_also_where_it_is_no_advice() -> None:
+def test_what_a_draft_found_is_shown_with_every_outcome_also_where_it_is_no_advice() -> None:
     draft = replace(rejected_finding(), draft=True)
     launch = replace(launch_with_advice(), outcomes=(advice_finding(), draft))
     for shown, mark in ((launch, "SYNC001, a draft"), (launch_with_advice(), "SYNC001")):
-        page = " ".join(render(Diagnosis((shown,), ())).split())
+        page = " ".join(render(Diagnosis((shown,), ()), detail="verbose").split())
         assert f"fewer_barriers ({mark}), not the bottleneck: l1_data at 88% of its peak is" in page
         assert ("is. Warps wait at barriers for 31% of their time." in page) == (shown is launch)
 
 
 def test_each_verdict_and_outcome_has_its_row() -> None:
-    page = render(diagnosis(), width=120)
+    page = render(diagnosis(), width=120, detail="verbose")
     rows = {line.split()[0] for line in page.split("\n") if line.startswith("  ") and line[2:3].strip()}
     assert rows >= {"Next", "Why", "Where", "Change", "Check", "Assumes", "Taught", "Units"}
     assert rows >= {"Also", "Rejected", "Skipped", "Broken", "Passed", "No", "Verdict", "More"}
     assert "ncuview rules --metrics" in " ".join(page.split())
+
+
+def test_rules_are_counted_where_their_outcomes_are_not_listed() -> None:
+    launch = launch_with_advice()
+    many = tuple(
+        replace(each, rule=RuleId(f"NONE{at:03}", f"no-rule-{at}")) for at in range(9) for each in launch.outcomes
+    )
+    page = render(Diagnosis((replace(launch, outcomes=many),), ()))
+    counted = {type(each).__name__: sum(isinstance(other, type(each)) for other in many) for each in many}
+    assert f"  Rules    {counted['Passed']} passed" in page
+    assert f"{counted['NotApplicable']} not applicable" in page
+    assert "no-rule-" not in page.split("  Units")[1]
+
+
+def test_a_quiet_page_has_a_line_per_launch() -> None:
+    page = render(Diagnosis((launch_with_advice(), launch_near_peak()), ()), detail="quiet")
+    first, second = page.splitlines()
+    assert first.startswith("transposeCoalesced  328.3 us  Pad the tile by one column: ")
+    assert second.endswith("Near its peak. Stop here.")
+
+
+def test_a_long_change_is_described_by_its_recipe() -> None:
+    finding = advice_finding()
+    long = "\n".join(f"int a{at};" for at in range(20))
+    fix = replace(finding.fix, before=long, after=long.replace("int", "float"), recipe="Use floats. Nothing else.")
+    launch = replace(launch_with_advice(), outcomes=(replace(finding, fix=fix),))
+    few = render(Diagnosis((launch,), ()), detail="normal")
+    assert ("Use floats. Nothing else." in few, "float a7;" in few) == (False, True)  # one rule: all is shown
+    many = replace(launch, outcomes=(*launch.outcomes, *launch_with_advice().outcomes[1:]) * 2)
+    page = render(Diagnosis((many,), ()))
+    assert "  Change   Use floats. Nothing else.\n" in page
+    assert "float a7;" not in page
 
 
 def test_only_the_changed_lines_of_a_fix_are_shown() -> None:
