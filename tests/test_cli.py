@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from ncuview.base.paths import shipped
+from ncuview.base.paths import shipped, shown_path
 from ncuview.reader.precheck import read_report
 from ncuview.reader.scrub import scrub
 from ncuview.records.diagnosis import Diagnosis
@@ -375,16 +375,14 @@ def test_two_reports_are_one_document_and_a_scrubbed_copy_says_the_same(tmp_path
     assert (ended.code, ended.err) == (0, "")
     document = ended.document
     assert_valid(document)
-    assert [report["path"] for report in document["reports"]] == [str(DIVERGENCE), str(copy)]
+    paths = [shown_path(str(path)) for path in (DIVERGENCE, copy)]
+    assert [report["path"] for report in document["reports"]] == paths
     assert {launch.pop("source") for launch in document["launches"]} == {"report"}
-    of = {
-        path: [launch for launch in document["launches"] if launch["report"] == str(path)]
-        for path in (DIVERGENCE, copy)
-    }
+    first, second = ([launch for launch in document["launches"] if launch["report"] == path] for path in paths)
     for launch in document["launches"]:
         del launch["report"]
-    assert of[DIVERGENCE]
-    assert of[DIVERGENCE] == of[copy]
+    assert first
+    assert first == second
 
 
 def test_a_report_that_scrub_replaces_is_named(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Where ncuview's files are: the shipped ``kernels`` and ``rules``, the files of the user, and the kept last error.
 
-``shipped`` looks in the installed package, else in the checkout; ``users_table`` and ``users_spreads``, in the XDG
+``shipped`` looks in the installed package, else in the checkout; ``shown_path`` is a path without folders of this
+machine; ``users_table`` and ``users_spreads``, in the XDG
 configuration folder, and ``users_cache``, in the XDG cache folder, may be None. ``keep_error`` writes what kind of
 error ended the last failing run, and ``last_error`` reads it for ``ncuview doctor --bundle``: the id, the exit code and
 the places in ncuview's own code, in the XDG state folder. Neither the message nor the command line is kept: both name
@@ -30,6 +31,21 @@ def shipped(name: str) -> Path:
     """The folder ``kernels`` or ``rules``: inside the installed package, else beside it in a checkout."""
     installed = _PACKAGE / "_shipped" / name
     return installed if installed.is_dir() else _PACKAGE.parent / name
+
+
+def shown_path(path: str) -> str:
+    """A path as outputs show it: from ``kernels`` or ``rules`` on, or from the current folder, where it is below one.
+
+    Such an output names no folder of the machine that wrote it.
+    """
+    named = Path(path)
+    if not named.is_absolute():
+        return path
+    roots = [(shipped(name), shipped(name).parent) for name in ("kernels", "rules")]
+    with suppress(OSError):  # the current folder was removed
+        roots.append((Path.cwd(), Path.cwd()))
+    start = next((start for folder, start in roots if named != folder and named.is_relative_to(folder)), None)
+    return named.relative_to(start).as_posix() if start else path
 
 
 def users_table() -> Path | None:

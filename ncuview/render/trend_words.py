@@ -11,6 +11,7 @@ from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import launch_words
 from ncuview.render.change_words import change_sentence
 from ncuview.render.comparison import faster_words
+from ncuview.render.words import main_cause
 from ncuview.trends import KernelTrend, Point, Reading, Series, Step
 
 MEANING = (
@@ -50,6 +51,19 @@ def summary_words(series: Series) -> str:
     others = "".join(f"; {count} {'is' if count == 1 else 'are'} {what}" for count, what in counts if count)
     changed = f"{len(series.changed)} of {kernels}" if series.changed else f"None of {kernels}"
     return f"{changed} changed{others}."
+
+
+def judged_words(series: Series) -> str:
+    """How many of the kernels were judged at their last point, and why the others were not."""
+    last = [kernel.last.launch for kernel in series.kernels]
+    blind = [launch for launch in last if launch.unexamined and not launch.owner]
+    foreign = sum(bool(launch.owner) for launch in last)
+    judged, kernels = len(last) - len(blind) - foreign, f"{len(last)} kernel{'s' * (len(last) != 1)}"
+    if judged == len(last):
+        return f"Judged: all of {kernels}."
+    why = f"; most rules could not judge {len(blind)}: {main_cause(blind[0])}" if blind else ""
+    vendors = f"; {foreign} of vendors' libraries" if foreign else ""
+    return f"Judged: {judged} of {kernels}{why}{vendors}."
 
 
 def break_words(series: Series) -> Iterator[str]:

@@ -15,9 +15,11 @@ from lxml import html as lxml_html
 from ncuview.reader.settings import Settings
 from ncuview.records.profile import Device
 from ncuview.render.history import render_history
+from ncuview.render.trend_words import judged_words
 from ncuview.trends import DiagnosedReport, History, history_of
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.schema import problems as problems_of
+from tests.render.test_not_judged import BLIND, VENDORS, WHY
 from tests.render.test_pages import ACTS_ON_A_TERMINAL
 from tests.trends.series_sample import launch, reported, series_of
 
@@ -88,6 +90,17 @@ def test_json_names_what_changed_where_and_why() -> None:
     assert reading["ranks"] == {"rank 0": 9e6, "rank 1": 9e6, "rank 2": 1.2e7}
     assert reading["imbalance"] == pytest.approx(4 / 3)
     assert reading["optimization"] == "shared_memory_padding"
+
+
+def test_the_page_says_how_many_kernels_were_judged() -> None:
+    assert "Judged: all of 4 kernels." in render_history(sample(), "html")
+    first = sample().series[0]
+    kernels = tuple(
+        replace(kernel, readings=(*kernel.readings[:-1], replace(kernel.last, launch=launch)))
+        for kernel, launch in zip(first.kernels, (BLIND, VENDORS), strict=False)
+    )
+    words = judged_words(replace(first, kernels=(*kernels, *first.kernels[2:])))
+    assert words == f"Judged: 2 of 4 kernels; most rules could not judge 1: {WHY}; 1 of vendors' libraries."
 
 
 def test_the_terminal_names_changed_new_and_missing_kernels() -> None:
