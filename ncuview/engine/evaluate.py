@@ -53,7 +53,8 @@ class Judgement:
             return part
         count = len(self.outcomes)
         columns = {text: _as_column(each.evaluate(self.values), count) for text, each in self.rule.when.items()}
-        return f'when "{next(text for text, column in columns.items() if np.isnan(column[launch]))}"'
+        wrong = [text for text, column in columns.items() if np.isnan(column[launch])]
+        return f'when "{wrong[0]}"' if wrong else part
 
     def unmet(self, launch: int) -> tuple[str, ...]:
         """The conditions of ``when`` that do not hold on a launch, as written."""

@@ -126,7 +126,7 @@ def test_a_search_finds_the_next_step_of_a_kernel(shown: Shown) -> None:
     assert names_shown(tab) == ["transposeCoalesced"]
     assert tab.get_by_role("status").inner_text() == "1 of 30"
     row = tab.locator("#kernels-table > tbody:visible > tr").first.inner_text()
-    assert "Pad the tile by one column" in row
+    assert "Pad each row of the shared array" in row
     assert "transposeCoalesced.cu:" in row
     tab.get_by_role("searchbox").fill("no such kernel")
     assert tab.get_by_text("No kernel matches.").is_visible()

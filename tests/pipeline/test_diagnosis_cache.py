@@ -38,6 +38,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("SUDO_UID", raising=False)
     monkeypatch.chdir(tmp_path)
+    system.leave_out.cache_clear()  # what earlier tests of this process left out would keep every answer from being kept
     shutil.copy(RECORDED, tmp_path / "r.ncu-repz")
     return tmp_path
 
@@ -426,7 +427,6 @@ def test_what_is_left_out_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None
         Request(("r.ncu-repz",), live=False),
         Request(("missing.ncu-rep",)),
         Request((".",), source_folders=(Path("missing"),)),
-        Request(("x" * 5000,)),
         Request(("pipe",)),
     ],
 )

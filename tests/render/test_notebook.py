@@ -175,5 +175,5 @@ def test_any_name_is_shown_as_text(name: str) -> None:
 def test_a_recorded_profile_makes_a_page_of_modest_size() -> None:
     html = diagnosis_html(ncuview.diagnose(ncuview.read(REPORT)))
     check_safe(html)
-    assert "Pad the tile by one column" in html
+    assert "Pad each row of the shared array" in html
     assert len(html) < 100_000
