@@ -1,20 +1,16 @@
 """Build ``Remark`` objects from a ``Diagnosis`` and a ``Gate``: failed checks, advice, and what was not judged.
 
 ``remarks`` returns one per rule and kernel, with severity, message and source lines, for SARIF, GitHub and GitLab.
-
-``repository_path`` and ``place_in`` map source files to paths in the repository.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import isfinite
-from pathlib import Path
 from typing import Literal
 
 from ncuview.base.figures import duration, factor
@@ -22,7 +18,6 @@ from ncuview.records.diagnosis import Diagnosis, Finding, Gain, LaunchDiagnosis,
 from ncuview.records.gate import Check, Gate
 from ncuview.records.profile import Failure
 from ncuview.render.gate_words import closes, unpassed_checks
-from ncuview.render.text import safe_text
 from ncuview.render.words import advice_headline, coverage_sentence, failure_sentence
 
 Severity = Literal["error", "warning", "note"]
@@ -70,30 +65,6 @@ def remarks(diagnosis: Diagnosis, gate: Gate | None) -> list[Remark]:
     found += (remark for remark in _advice(diagnosis) if (remark.rule, remark.kernel) not in blamed)
     found.sort(key=lambda remark: (_ORDER[remark.severity], remark.launches > 0, -remark.saved_ns))  # advice last
     return list(_with_unique_fingerprints(found))
-
-
-def repository_path(file: str, root: Path) -> str | None:
-    """The path of a source file relative to ``root``, with ``/``; None where it is outside or has unsafe characters.
-
-    Names come from reports and are not trusted: no file is opened, and a path that leaves ``root``, also through a
-    link, is outside.
-    """
-    if not file or safe_text(file) != file or "\\" in file:
-        return None
-    base = os.path.realpath(root)
-    path = os.path.realpath(Path(base, file))
-    if path == base or os.path.commonpath([base, path]) != base:
-        return None
-    return Path(path).relative_to(base).as_posix()
-
-
-def place_in(remark: Remark, root: Path) -> tuple[str, int] | None:
-    """File relative to ``root``, and line, of the worst line below it; None where no line is below it."""
-    for line in remark.where:
-        path = repository_path(line.file, root)
-        if path and line.line > 0:
-            return path, line.line
-    return None
 
 
 def rule_id(subject: str) -> str:

@@ -10,7 +10,8 @@ import pytest
 
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.gate import Gate
-from ncuview.render.remarks import remarks, repository_path, rule_id
+from ncuview.render.remarks import remarks, rule_id
+from ncuview.render.repository import Repository
 from tests.render.gate_sample import failed_warning, gate
 from tests.render.sample import diagnosis, launch_with_advice
 
@@ -66,9 +67,9 @@ def test_rules_are_distinguished_from_metrics(subject: str, identity: str) -> No
     ],
 )
 def test_only_paths_below_the_root_count(file: str, path: str | None, tmp_path: Path) -> None:
-    assert repository_path(file, tmp_path) == path
+    assert Repository(tmp_path).path(file) == path
 
 
 def test_a_root_with_a_like_named_neighbour_does_not_let_it_in(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
-    assert repository_path(str(tmp_path / "root2" / "a.cu"), tmp_path / "root") is None
+    assert Repository(tmp_path / "root").path(str(tmp_path / "root2" / "a.cu")) is None
