@@ -23,8 +23,8 @@ from ncuview.records.profile import Failure, ReportInfo
 from ncuview.render.sarif import sarif
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.gate_sample import failed_error, gate, poisoned_gate
-from tests.render.recorded import ROOT, recorded
-from tests.render.sample import column_read, diagnosis, launch_with_advice
+from tests.render.recorded import recorded
+from tests.render.sample import CHECKOUT, column_read, diagnosis, launch_with_advice
 
 
 @cache
@@ -43,7 +43,7 @@ def rules() -> tuple[Rule, ...]:
     return load_rules()
 
 
-def run_of(answer: Diagnosis, judged: Gate | None = None, root: Path = ROOT) -> Any:
+def run_of(answer: Diagnosis, judged: Gate | None = None, root: Path = CHECKOUT) -> Any:
     document = json.loads(sarif(answer, judged, rules(), root))
     assert not list(validator().iter_errors(document))
     (run,) = document["runs"]
@@ -109,7 +109,10 @@ def test_the_worst_line_is_the_place_and_the_gain_a_property() -> None:
 
 
 @pytest.mark.parametrize("file", ["/usr/include/a.h", "../a.cu", "a/../../b.cu", "", "C:\\a.cu", "\\\\host\\a.cu"])
-def test_a_file_outside_the_root_is_replaced_by_the_report(file: str, tmp_path: Path) -> None:
+def test_a_file_outside_the_root_is_replaced_by_the_report(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     launch = launch_with_advice()
     first = replace(launch.findings[0], where=(replace(column_read(), file=file),))
     reports = (ReportInfo("runs/a b.ncu-rep", "2025.3.1", None),)
