@@ -14,6 +14,7 @@ from math import isfinite
 from typing import Literal
 
 from ncuview.base.figures import duration, factor
+from ncuview.gate.verdict import PROFILE
 from ncuview.records.diagnosis import Diagnosis, Finding, Gain, LaunchDiagnosis, SourceLine
 from ncuview.records.gate import Check, Gate
 from ncuview.records.profile import Failure
@@ -53,12 +54,14 @@ class Remark:
 
 
 def remarks(diagnosis: Diagnosis, gate: Gate | None) -> list[Remark]:
-    """Checks that did not pass, then advice: one remark for each rule and kernel, the largest saving first."""
-    found = [_of_check(check, gate) for check in unpassed_checks(gate)] if gate else []
+    """What is missing, checks that did not pass, then advice: one for each rule and kernel, the largest saving first.
+
+    The gate's check of a complete profile is left out: what is missing says the same.
+    """
+    found = [_of_failure(diagnosis.failure)] if diagnosis.failure else []
+    found += (_of_check(check, gate) for check in (unpassed_checks(gate) if gate else ()) if check.subject != PROFILE)
     if gate and gate.remark:
         found.append(_of_comparison(gate.remark))
-    if diagnosis.failure and not gate:  # a gate has a check of it
-        found.append(_of_failure(diagnosis.failure))
     if covered := coverage_sentence(diagnosis.launches):
         found.append(_of_coverage(covered))
     blamed = {(remark.rule, remark.kernel) for remark in found}
