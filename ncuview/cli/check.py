@@ -92,7 +92,9 @@ def check(
             _refuse_unknown_rules(allowed, rules)
         with ProgressDisplay() as progress:
             examined = inputs.examine(rules, progress.show)
-        gate = _gate(examined, allowed, before, fail_on, allow_missing=allow_missing, force=force)
+        gate, refused = _gate(examined, allowed, before, fail_on, allow_missing=allow_missing, force=force)
+        if refused and to != "terminal":  # whose page has a check of it
+            print_error(str(refused), refused.hint)
         gate = on_missing(gate, missing.value) if missing else gate
         code, failure = exit_code(gate), examined.diagnosis.failure
         saved = save if not failure and (code == 0 or exit_zero) else None
@@ -182,21 +184,20 @@ def _gate(
     *,
     allow_missing: bool,
     force: bool,
-) -> Gate:
-    """The gate; where the baseline is not comparable, the checks of the budget are still reported."""
+) -> tuple[Gate, NotComparable | None]:
+    """The gate, and why the baseline was not compared; the checks of the budget are still reported then."""
     from ncuview.gate.judge import not_compared
     from ncuview.pipeline import gates
 
     if baseline is None:
-        return gates.check(examined, budget, fail_on=fail_on.value)
+        return gates.check(examined, budget, fail_on=fail_on.value), None
     name, before = baseline
     try:
         if isinstance(before, NotComparable):
             raise before
-        return gates.check(examined, budget, (name, before), fail_on=fail_on.value, force=force)
+        return gates.check(examined, budget, (name, before), fail_on=fail_on.value, force=force), None
     except NotComparable as failure:
         alone = gates.check(examined, budget, fail_on=fail_on.value)
         if isinstance(failure, BaselineMissing) and allow_missing:
-            return replace(alone, remark=f"{failure}, so that nothing was compared")
-        print_error(str(failure), failure.hint)
-        return not_compared(alone, name, failure)
+            return replace(alone, remark=f"{failure}, so that nothing was compared"), None
+        return not_compared(alone, name, failure), failure

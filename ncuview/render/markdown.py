@@ -116,8 +116,8 @@ def _fitted(section: _Section, left: int) -> str:
 
 def _head(diagnosis: Diagnosis, ranked: Priorities, gate: Gate | None) -> str:
     parts = [f"## ncuview{f' {gate_sentence(gate)}' if gate else f': {_answer(ranked)}'}", *_missing(diagnosis)]
-    if gate and gate.remark:
-        parts.append(f"Note: {prose(clipped(gate.remark, _SENTENCE))}.")
+    if gate and gate.notes:
+        parts.append(f"Note: {prose(clipped(gate.notes, _SENTENCE))}.")
     if ranked.groups:
         parts.append(prose(bound_sentence(ranked)))
     parts += _sources(diagnosis)

@@ -59,7 +59,8 @@ def remarks(diagnosis: Diagnosis, gate: Gate | None) -> list[Remark]:
     The gate's check of a complete profile is left out: what is missing says the same.
     """
     found = [_of_failure(diagnosis.failure)] if diagnosis.failure else []
-    found += (_of_check(check, gate) for check in (unpassed_checks(gate) if gate else ()) if check.subject != PROFILE)
+    if gate:
+        found += (_of_check(check, gate) for check in unpassed_checks(gate) if check.subject != PROFILE)
     if gate and gate.remark:
         found.append(_of_comparison(gate.remark))
     if covered := coverage_sentence(diagnosis.launches):

@@ -33,7 +33,7 @@ def commands(text: str) -> list[tuple[str, ...]]:
 
 def test_levels_files_and_lines() -> None:
     text = workflow_commands(diagnosis(), gate(), CHECKOUT)
-    assert text.startswith("gate: fails because data is missing (values of metrics), 3 of 6 checks failed")
+    assert text.startswith("gate: fails because data is missing (values of metrics), 1 of 6 checks failed")
     found = commands(text)
     assert [level for level, *_ in found] == [*["error"] * 3, *["warning"] * 2, *["notice"] * 2]
     assert found[0] == (
@@ -57,6 +57,11 @@ def test_a_check_without_a_line_of_code_is_at_its_line_of_the_budget() -> None:
 def test_the_remark_of_an_open_gate_is_shown_before_advice() -> None:
     found = commands(workflow_commands(diagnosis(), Gate((), "error", "there is no baseline main.json"), CHECKOUT))
     assert found[0][3:] == ("ncuview%3A comparison with the baseline", "there is no baseline main.json.")
+
+
+def test_what_the_reports_do_not_record_is_no_annotation() -> None:
+    found = commands(workflow_commands(diagnosis(), Gate((), "error", unrecorded="no clock control"), CHECKOUT))
+    assert found == commands(workflow_commands(diagnosis(), None, CHECKOUT))
 
 
 def test_without_a_gate_advice_is_a_notice() -> None:
