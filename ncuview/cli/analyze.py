@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, SourceEdit
 
 
+_SHOW_PROFILE = {"html"}
+"""Formats that show more than the diagnosis: all source lines. For them the report is read again."""
+_SHOW_RULES = {"sarif"}
+"""Formats that describe the rules."""
+
+
 class Look(StrEnum):
     """How thoroughly a program is profiled."""
 
@@ -55,6 +61,7 @@ def analyze(
         int | None, option("Rank kernels by the time that their advice saves; list N, each in full.", "--top")
     ] = None,
     diff_only: Annotated[bool, option("Print the changes of your source as patches for git apply.", "--diff")] = False,
+    no_cache: Annotated[bool, option("Judge again, and keep no diagnosis for the next run.", "--no-cache")] = False,
 ) -> None:
     """Name what to change next in a kernel: from a live run, its recorded profile, or any report."""
     files = destinations(to, output)
@@ -69,36 +76,48 @@ def analyze(
     if no_counters:
         report_without_counters(inputs, to, files)
         return
-    rules = inputs.chosen_rules()
     if dry_run:
-        _forecast(inputs, rules, quick=quick)
+        _forecast(inputs, inputs.chosen_rules(), quick=quick)
         return
-    with errors_written(inputs, to, files), ProgressDisplay() as progress:
-        if quick:
-            from ncuview.pipeline.sampled import analyze_sampled
+    forms = {to, *(form for form, _ in files)}
+    entry = None if no_cache or quick else inputs.cache_entry()
+    diagnosis = entry.read() if entry and not forms & _SHOW_PROFILE else None
+    if entry and diagnosis:
+        rules = inputs.chosen_rules() if forms & _SHOW_RULES else None
+        profile, shipped_sources = None, entry.shipped_sources
+    else:
+        rules = inputs.chosen_rules()
+        with errors_written(inputs, to, files), ProgressDisplay() as progress:
+            if quick:
+                from ncuview.pipeline.sampled import analyze_sampled
 
-            diagnosis = analyze_sampled(
-                inputs.command,
-                rules,
-                inputs.options,
-                timeout_s=inputs.timeout,
-                no_progress_s=inputs.no_progress_timeout,
-                progress=progress.show,
-            )
-            profile = None  # there are two, and each holds some of the launches
-        else:
-            examined = inputs.examine(rules, progress.show)
-            diagnosis, profile = examined.diagnosis, examined.profile
-            if diff_only and examined.shipped_sources:
-                from ncuview.pipeline.examine import with_source_edits
-
-                diagnosis = with_source_edits(diagnosis, [examined.shipped_sources])
+                diagnosis = analyze_sampled(
+                    inputs.command,
+                    rules,
+                    inputs.options,
+                    timeout_s=inputs.timeout,
+                    no_progress_s=inputs.no_progress_timeout,
+                    progress=progress.show,
+                )
+                profile = shipped_sources = None  # there are two profiles, and each holds some of the launches
+            else:
+                examined = inputs.examine(rules, progress.show)
+                diagnosis, profile, shipped_sources = examined.diagnosis, examined.profile, examined.shipped_sources
+                if entry:
+                    entry.write(examined, rules)
     if diff_only:
-        missing = _print_patches(diagnosis)
+        missing = _print_patches(_with_shipped_edits(diagnosis, shipped_sources))
         exit_with(diagnosis.failure, code=ReportError.exit_code if missing else 0)
         return
     write_answer(diagnosis, to, files, top=top, rules=rules, source_root=source_root, profile=profile)
     exit_with(diagnosis.failure)
+
+
+def _with_shipped_edits(diagnosis: Diagnosis, sources: Path | None) -> Diagnosis:
+    """The diagnosis of a catalogue kernel with edits of its source, which its page does not show."""
+    from ncuview.pipeline.examine import with_source_edits
+
+    return with_source_edits(diagnosis, [sources]) if sources else diagnosis
 
 
 def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, *, quick: bool) -> None:

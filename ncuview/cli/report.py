@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from ncuview.base.errors import UsageError
+from ncuview.base.files import is_folder
 from ncuview.base.suggestion import did_you_mean
 from ncuview.cli.completion import one_of
 from ncuview.cli.inputs import RulesOption
@@ -62,6 +63,6 @@ def report(
 def _format_of(path: Path) -> str:
     if path.suffix not in _ENDINGS:
         raise UsageError(f"{path}: the file must end in {', '.join(_ENDINGS)}")
-    if path.is_dir() or not path.parent.is_dir():
+    if is_folder(path) or not is_folder(path.parent):
         raise UsageError(f"{path} cannot be written", hint="Name a file in a folder that exists.")
     return _ENDINGS[path.suffix]

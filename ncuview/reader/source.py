@@ -18,7 +18,7 @@ from pathlib import Path, PurePath
 from posixpath import normpath
 
 from ncuview.base.errors import UsageError
-from ncuview.base.files import open_regular
+from ncuview.base.files import is_folder, open_regular
 from ncuview.records.profile import Profile, ReportInfo
 
 ENDINGS = frozenset(
@@ -84,7 +84,7 @@ def with_local_sources(profile: Profile, folders: Iterable[Path] = ()) -> Profil
     Raises:
         UsageError: One of ``folders`` is no folder, or they hold more files than can be searched.
     """
-    known, held = _files_below(folders), Sources(profile)
+    known, held = files_below(folders), Sources(profile)
     sources, remarks = dict(profile.sources), dict(profile.source_remarks)
     for report in profile.reports:
         for file, longest in _lines_named(profile, report.path).items():
@@ -98,12 +98,18 @@ def with_local_sources(profile: Profile, folders: Iterable[Path] = ()) -> Profil
     return replace(profile, sources=sources, source_remarks=remarks)
 
 
+def sources_named(profile: Profile) -> set[str]:
+    """The files that a profile names and that are opened where they exist."""
+    names = map(str, profile.instructions["file"].unique())
+    return {name for name in names if "\0" not in name and Path(name).suffix.lower() in ENDINGS}
+
+
 def local_file(file: str, folders: Iterable[Path] = ()) -> tuple[Path, str] | None:
     """The local file that a profile names, with its exact text, for a patch; None if it is missing.
 
     Bytes that are not UTF-8 are decoded with ``surrogateescape``.
     """
-    path = _found(file, _files_below(folders))
+    path = _found(file, files_below(folders))
     opened = _opened(path) if path else None
     return (path, opened[0].decode("utf-8", "surrogateescape")) if path and opened else None
 
@@ -116,12 +122,12 @@ def _lines_named(profile: Profile, report: str) -> dict[str, int]:
     return {str(file): int(line) for file, line in of_report.groupby("file")["line"].max().items()}
 
 
-def _files_below(folders: Iterable[Path]) -> dict[str, list[Path]]:
+def files_below(folders: Iterable[Path]) -> dict[str, list[Path]]:
     """The name of each file with source code -> where files of that name are."""
     found: dict[str, list[Path]] = {}
     seen = 0
     for folder in folders:
-        if not folder.is_dir():
+        if not is_folder(folder):
             raise UsageError(f"{folder} is no folder", hint="--source-folders takes folders that hold source code.")
         for place, inner, names in os.walk(folder):
             inner[:] = [name for name in inner if not name.startswith(".")]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ncuview.base.errors import UsageError
-from ncuview.base.files import replace_file
+from ncuview.base.files import exists, is_file, is_folder, replace_file
 from ncuview.base.log import LOG
 from ncuview.base.suggestion import did_you_mean
 from ncuview.base.system import installed, used
@@ -117,7 +117,7 @@ def destination(word: str) -> tuple[str, Path]:
     named = bool(colon) and is_format(name)
     path = Path(file) if named else Path(word)
     to = name if named else format_of(path)
-    if not path.name or path.is_dir() or not path.parent.is_dir():
+    if not path.name or is_folder(path) or not is_folder(path.parent):
         raise UsageError(f"{path} cannot be written", hint="Name a file in a folder that exists.")
     return to, path
 
@@ -310,7 +310,7 @@ def write_output(path: Path, content: str | bytes | Iterable[str]) -> None:
     """
     LOG.info("writes %s", path)
     try:
-        if path.exists() and not path.is_file():
+        if exists(path) and not is_file(path):
             with path.open("wb") as file:
                 file.writelines(_encoded(content))
         else:
