@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ncuview.base.errors import BaselineMissing, BudgetError, NotComparable, UsageError
+from ncuview.base.suggestion import did_you_mean_file
 from ncuview.cli.inputs import Inputs, option, takes_inputs
 from ncuview.cli.outputs import (
     FormatOption,
@@ -81,6 +82,8 @@ def check(
         return
     if not (budget or baseline or save):
         raise UsageError("there is nothing to check against", hint="Give --budget, --baseline or --save-baseline.")
+    if save and not save.parent.is_dir():
+        raise UsageError(f"{save} cannot be written", hint=did_you_mean_file(save.parent, "Name a folder that exists."))
     inputs.refuse_conflicting_options()
     with errors_written(inputs, to, files):
         allowed = _budget(budget)
@@ -98,7 +101,7 @@ def check(
         gate = on_missing(gate, missing.value) if missing else gate
         code, failure = exit_code(gate), examined.diagnosis.failure
         saved = save if not failure and (code == 0 or exit_zero) else None
-        kept = gates.save_as_baseline(examined, saved) if saved else None  # before any output, because it may fail
+        kept, copies = gates.save_as_baseline(examined, saved) if saved else (None, ())  # before any output: may fail
     write_answer(
         examined.diagnosis,
         to,
@@ -111,6 +114,8 @@ def check(
     if saved and kept:
         count = len(kept.kernels)
         print_written(saved, f"a baseline of {count:,} {'kernel' if count == 1 else 'kernels'}")
+        for copy in copies:
+            print_error(f"{copy} is a copy of another report and was not counted")
         if note := few_repeats(kept):
             print_error(f"{saved}: {note}")
     elif save and failure:

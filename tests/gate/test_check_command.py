@@ -441,6 +441,30 @@ def test_a_regression_is_not_saved_as_the_new_baseline(run: Run, tmp_path: Path,
     assert (ended.code, worse.read_bytes()) == (0, main.read_bytes())
 
 
+def test_copies_of_a_report_are_counted_once(run: Run, tmp_path: Path) -> None:
+    copies = [tmp_path / "one.ncu-repz", tmp_path / "two.ncu-repz"]
+    for copy in copies:
+        copy.write_bytes(REPORT.read_bytes())
+    ended = run("check", *copies, "--save-baseline", tmp_path / "kept.json")
+    assert ended.code == 0
+    assert f"{copies[1]} is a copy of another report and was not counted" in ended.err
+    kept = json.loads((tmp_path / "kept.json").read_text(encoding="utf-8"))
+    assert {each["repeats"] for each in kept["kernels"]} == {1}
+
+
+def test_a_baseline_is_saved_in_a_folder_that_exists(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    ended = run("check", REPORT, "--save-baseline", tmp_path / "kep" / "main.json")
+    assert_failed(ended, 2, "main.json cannot be written", f"Did you mean {tmp_path / 'kept'}?")
+    assert not (tmp_path / "kep").exists()
+
+
+def test_a_misspelt_folder_is_answered_with_the_nearest(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "reports").mkdir()
+    for word in ("./reportz", "reportz"):
+        assert_failed(run("check", word, "--budget", budget(tmp_path, OPEN)), 2, "Did you mean reports?")
+
+
 # Nothing to check
 
 
@@ -460,8 +484,9 @@ def test_where_only_a_baseline_is_saved_no_form_says_that_the_gate_is_open(run: 
 def test_a_baseline_that_cannot_be_saved_leaves_no_page_that_says_otherwise(run: Run, tmp_path: Path) -> None:
     answer = tmp_path / "gate.json"
     allowed = budget(tmp_path, OPEN)
-    ended = run("check", REPORT, "--budget", allowed, "--save-baseline", allowed / "no-folder.json", "-o", answer)
-    assert_failed(ended, 2, "no-folder.json cannot be written")
+    (tmp_path / "taken").mkdir()
+    ended = run("check", REPORT, "--budget", allowed, "--save-baseline", tmp_path / "taken", "-o", answer)
+    assert_failed(ended, 2, "taken cannot be written")
     document = json.loads(answer.read_text(encoding="utf-8"))
     assert (document["error"]["exit_code"], document.get("gate")) == (2, None)
 
