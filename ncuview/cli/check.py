@@ -86,13 +86,11 @@ def check(
         raise UsageError(f"{save} cannot be written", hint=did_you_mean_file(save.parent, "Name a folder that exists."))
     inputs.refuse_conflicting_options()
     with errors_written(inputs, to, files):
-        allowed = _budget(budget)
+        rules = inputs.chosen_rules()
+        allowed = _read_budget(budget, rules) if budget else None
         if allowed and not allowed.entries and not (baseline or save):
             raise UsageError(f"{budget} only sets how a baseline is compared", hint="Give --baseline.")
         before = _baseline(baseline)
-        rules = inputs.chosen_rules()
-        if allowed:
-            _refuse_unknown_rules(allowed, rules)
         with ProgressDisplay() as progress:
             examined = inputs.examine(rules, progress.show)
         gate, refused = _gate(examined, allowed, before, fail_on, allow_missing=allow_missing, force=force)
@@ -132,8 +130,7 @@ def _check_budgets(files: list[Path], rules: tuple[Rule, ...] | None) -> None:
     wrong = []
     for file in files:
         try:
-            budget = _read_budget(file)
-            _refuse_unknown_rules(budget, rules)
+            budget = _read_budget(file, rules)
         except BudgetError as error:
             wrong.append(error)
         else:
@@ -145,26 +142,16 @@ def _check_budgets(files: list[Path], rules: tuple[Rule, ...] | None) -> None:
         raise wrong[-1]
 
 
-def _refuse_unknown_rules(budget: Budget, rules: tuple[Rule, ...] | None) -> None:
-    """Refuse a budget that names a rule which will not be evaluated."""
-    from ncuview.gate.budget import check_rules_exist
-
-    if any(entry.finding for entry in budget.entries):
-        from ncuview.api import load_rules
-
-        chosen = load_rules() if rules is None else rules
-        check_rules_exist(budget, [(rule.text.code, rule.text.name) for rule in chosen])
-
-
-def _budget(path: Path | None) -> Budget | None:
-    return None if path is None else _read_budget(path)
-
-
-def _read_budget(path: Path) -> Budget:
+def _read_budget(path: Path, rules: tuple[Rule, ...] | None) -> Budget:
     """The budget in a file; its outdated keys are reported on standard error."""
     from ncuview.gate.budget import read_budget
 
-    budget = read_budget(path)
+    def evaluated() -> list[tuple[str, str]]:
+        from ncuview.api import load_rules
+
+        return [(rule.text.code, rule.text.name) for rule in (load_rules() if rules is None else rules)]
+
+    budget = read_budget(path, evaluated)
     for note in budget.notes:
         print_error(note)
     return budget

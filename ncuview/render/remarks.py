@@ -11,8 +11,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import isfinite
+from pathlib import Path
 from typing import Literal
 
+from ncuview.base.errors import BudgetError
 from ncuview.base.figures import duration, factor
 from ncuview.gate.verdict import PROFILE
 from ncuview.records.diagnosis import Diagnosis, Finding, Gain, LaunchDiagnosis, SourceLine
@@ -26,6 +28,8 @@ Severity = Literal["error", "warning", "note"]
 _ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
 _CODE = re.compile(r"[A-Z]{2,6}[0-9]{3}(?![A-Za-z0-9])")
 _CONDITION = "budget/"
+_PLACE = re.compile(r"(?P<file>[^\n]+?):(?P<line>[0-9]{1,9}), ")
+"""The place at the start of an error of a budget file."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ def remarks(diagnosis: Diagnosis, gate: Gate | None) -> list[Remark]:
 
     The gate's check of a complete profile is left out: what is missing says the same.
     """
-    found = [_of_failure(diagnosis.failure)] if diagnosis.failure else []
+    found = list(_of_failure(diagnosis.failure)) if diagnosis.failure else []
     if gate:
         found += (_of_check(check, gate) for check in unpassed_checks(gate) if check.subject != PROFILE)
     if gate and gate.remark:
@@ -96,19 +100,24 @@ def _of_check(check: Check, gate: Gate) -> Remark:
     )
 
 
-def _of_failure(failure: Failure) -> Remark:
-    return Remark(
-        severity="error",
-        rule=failure.id,
-        title=f"ncuview: {failure.id}",
-        message=failure_sentence(failure),
-        kernel="*",
-        where=(),
-        predicted=None,
-        saved_ns=0.0,
-        launches=0,
-        fingerprint=_fingerprint((failure.id, failure.message)),
-    )
+def _of_failure(failure: Failure) -> Iterator[Remark]:
+    """One remark; for each error of a budget file one, at its line."""
+    _, *errors = failure.message.split("\n  ")
+    for error in errors if errors and failure.id == BudgetError.__name__ else [failure.message]:
+        place = _PLACE.match(error) if failure.id == BudgetError.__name__ else None
+        where = (SourceLine(str(Path(place["file"]).absolute()), int(place["line"]), 1.0, ""),) if place else ()
+        yield Remark(
+            severity="error",
+            rule=failure.id,
+            title=f"ncuview: {failure.id}",
+            message=failure_sentence(replace(failure, message=error)),
+            kernel="*",
+            where=where,
+            predicted=None,
+            saved_ns=0.0,
+            launches=0,
+            fingerprint=_fingerprint((failure.id, error)),
+        )
 
 
 def _of_comparison(said: str) -> Remark:

@@ -260,8 +260,8 @@ def test_all_errors_of_all_budget_files_are_reported_with_their_lines(run: Run, 
         f"{first} has 2 errors",
         f"{first}:4, budget 1: maximum: unknown key",
         f"{first}:9, budget 2: level: ",
-        f"{second}:1, budget 1: finding: no rule 'SMEM999'",
-        f"{second}:4, budget 2: finding: no rule 'SMEM999'",
+        f"{second}:1, budget 1: finding: no rule is called 'SMEM999'",
+        f"{second}:4, budget 2: finding: no rule is called 'SMEM999'",
     ):
         assert says in ended.err
 
@@ -269,7 +269,7 @@ def test_all_errors_of_all_budget_files_are_reported_with_their_lines(run: Run, 
 def test_an_unknown_rule_is_refused_before_anything_is_read(run: Run, tmp_path: Path) -> None:
     (tmp_path / "bad.ncu-rep").write_bytes(b"no report")
     path = budget(tmp_path, '[[budget]]\nkernel = "*"\nfinding = "SMEM999"\n')
-    assert_failed(run("check", tmp_path / "bad.ncu-rep", "--budget", path), 2, "no rule 'SMEM999'")
+    assert_failed(run("check", tmp_path / "bad.ncu-rep", "--budget", path), 2, "no rule is called 'SMEM999'")
 
 
 def test_what_passed_is_printed_where_verbose(run: Run, tmp_path: Path) -> None:
@@ -492,6 +492,16 @@ def test_a_baseline_that_cannot_be_saved_leaves_no_page_that_says_otherwise(run:
 
 
 # Outputs
+
+
+def test_each_error_of_a_budget_is_an_annotation_at_its_line(run: Run, tmp_path: Path) -> None:
+    budget(tmp_path, '[[budget]]\nkernle = "a"\nfinding = "SMEM01"\n')
+    junit = tmp_path / "junit.xml"
+    ended = run("check", REPORT, "--budget", "budgets.toml", "--format", "github", "--output", junit)
+    assert ended.code == 2
+    assert all(word in ended.out for word in ("kernle: unknown key", "finding: no rule is called"))
+    assert all(line.startswith("::error file=budgets.toml,line=") for line in ended.out.splitlines())
+    assert "Incomplete" not in ended.out + junit.read_text(encoding="utf-8")
 
 
 def test_one_run_writes_many_forms(tmp_path: Path) -> None:
