@@ -28,8 +28,8 @@ _PYPROJECT = "pyproject.toml"
 _OLD_KEY = "promised"
 _HINT = (
     "A [[budget]] has kernel; one of metric, finding (a rule) and predicted = true; for metric max, min or equal, for"
-    " predicted max; and optionally level, grid, block and required. [baseline] has tolerance, floor_ns, time, counters"
-    " and kernels. `ncuview metrics` lists metrics, `ncuview rules` rules."
+    " predicted max; and optionally level, grid, block, required, and advised for a finding. [baseline] has tolerance,"
+    " floor_ns, time, counters and kernels. `ncuview metrics` lists metrics, `ncuview rules` rules."
 )
 _HEAD = re.compile(r"\s*\[\[\s*budget\s*\]\]")
 _HEAD_IN_PYPROJECT = re.compile(r"\s*\[\[\s*tool\s*\.\s*ncuview\s*\.\s*budget(\s*\.\s*budget)?\s*\]\]")
@@ -52,6 +52,8 @@ class Entry(_Part):
     """A textbook metric, one of ncu's, or ``duration_ns``."""
     finding: str | None = None
     """A rule's code or name: the check fails where the rule fires."""
+    advised: bool = False
+    """Whether a finding that was rejected as advice passes."""
     predicted: Literal[True] | None = Field(default=None, validation_alias=AliasChoices("predicted", _OLD_KEY))
     """The predicted gain of the first advice; ``promised`` in 0.1."""
     max: Number | None = None
@@ -83,6 +85,8 @@ class Entry(_Part):
         limits = [name for name in ("max", "min", "equal") if getattr(self, name) is not None]
         if len(subjects) != 1:
             raise ValueError("give exactly one of metric, finding and predicted")
+        if self.advised and self.finding is None:
+            raise ValueError("advised belongs to a finding")
         if self.finding is not None and limits:
             raise ValueError(f"a finding takes no {limits[0]}: it fails where the rule fires")
         if self.predicted and limits != ["max"]:

@@ -81,6 +81,7 @@ def entry(text: str) -> str:
         (entry('kernel = "*"\nmetric = "ipc"\nequal = 5'), "differs in every run"),
         (entry('kernel = "*"\nmetric = "dram_write_bytes"\nmax = 5'), "budget 2: metric: dram_write_bytes differs by"),
         (entry('kernel = "*"\nmetric = "ipc"\nfinding = "SMEM001"\nmax = 1'), "exactly one of"),
+        (entry('kernel = "*"\npredicted = true\nmax = 2\nadvised = true'), "budget 2: advised belongs to a finding"),
         (entry('kernel = "*"\nfinding = "SMEM001"\nmax = 1'), "a finding takes no max"),
         (entry('kernel = "*"\npredicted = true'), "predicted takes max"),
         (entry('kernel = "*"\npredicted = 1.2\nmax = 2'), "budget 2: predicted: it must be true"),
