@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -101,7 +101,7 @@ class Profiler:
         return _with_short_traceback(lambda: self._profiled(target, options))
 
     def read(self, *reports: str | Path) -> KernelResult:
-        """Diagnose stored reports, without a GPU.
+        """Diagnose stored reports, without a GPU; report files that have not changed are read once for all tests.
 
         Args:
             reports: Report files, folders of them, or CSV exports.
@@ -109,10 +109,8 @@ class Profiler:
         Raises:
             ReportError: A report is unreadable, damaged or empty; Incomplete where launches are missing.
         """
-        from ncuview import api
-
         __tracebackhide__ = True
-        return _with_short_traceback(lambda: _result(api.read(*reports)))
+        return _with_short_traceback(lambda: _read(reports, tuple(map(_state_of, reports))))
 
     def _profiled(self, target: Target, options: Mapping[str, Any]) -> KernelResult:
         from ncuview import api
@@ -153,6 +151,22 @@ def _rules() -> tuple[Rule, ...]:
     from ncuview import api
 
     return api.load_rules()
+
+
+def _state_of(report: str | Path) -> object:
+    """What changes where a report file does; for a folder a new object each time, because its files may change."""
+    path = Path(report).absolute()
+    if not path.is_file():
+        return object()
+    found = path.stat()
+    return path, found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=8)
+def _read(reports: tuple[str | Path, ...], _states: tuple[object, ...]) -> KernelResult:
+    from ncuview import api
+
+    return _result(api.read(*reports))
 
 
 def _result(profile: Profile) -> KernelResult:

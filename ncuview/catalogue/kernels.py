@@ -75,8 +75,9 @@ def find_kernel(name: str) -> Kernel:
     if is_family(name):
         raise UnknownKernel(f"{name!r} is a family of kernels", hint=f"`ncuview kernels {name}` lists its kernels.")
     if name not in known:
-        hint = did_you_mean(name, known or [*files, *families()], "`ncuview kernels` lists the kernels by family.")
-        if Path(name).suffix or Path(name).parent.name:
+        candidates = known or [*files, *families()]
+        hint = did_you_mean(name, candidates, "`ncuview kernels` lists the kernels by family.")
+        if Path(name).suffix or "/" in name or not did_you_mean(name, candidates):
             hint = did_you_mean_file(Path(name), hint)
         raise UnknownKernel(f"no kernel or report {name!r}", hint=hint)
     return known[name]

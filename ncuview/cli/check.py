@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ncuview.base.errors import BaselineMissing, BudgetError, NotComparable, UsageError
+from ncuview.base.suggestion import did_you_mean_file
 from ncuview.cli.inputs import Inputs, option, takes_inputs
 from ncuview.cli.outputs import (
     FormatOption,
@@ -81,22 +82,24 @@ def check(
         return
     if not (budget or baseline or save):
         raise UsageError("there is nothing to check against", hint="Give --budget, --baseline or --save-baseline.")
+    if save and not save.parent.is_dir():
+        raise UsageError(f"{save} cannot be written", hint=did_you_mean_file(save.parent, "Name a folder that exists."))
     inputs.refuse_conflicting_options()
     with errors_written(inputs, to, files):
-        allowed = _budget(budget)
+        rules = inputs.chosen_rules()
+        allowed = _read_budget(budget, rules) if budget else None
         if allowed and not allowed.entries and not (baseline or save):
             raise UsageError(f"{budget} only sets how a baseline is compared", hint="Give --baseline.")
         before = _baseline(baseline)
-        rules = inputs.chosen_rules()
-        if allowed:
-            _refuse_unknown_rules(allowed, rules)
         with ProgressDisplay() as progress:
             examined = inputs.examine(rules, progress.show)
-        gate = _gate(examined, allowed, before, fail_on, allow_missing=allow_missing, force=force)
+        gate, refused = _gate(examined, allowed, before, fail_on, allow_missing=allow_missing, force=force)
+        if refused and to != "terminal":  # whose page has a check of it
+            print_error(str(refused), refused.hint)
         gate = on_missing(gate, missing.value) if missing else gate
         code, failure = exit_code(gate), examined.diagnosis.failure
         saved = save if not failure and (code == 0 or exit_zero) else None
-        kept = gates.save_as_baseline(examined, saved) if saved else None  # before any output, because it may fail
+        kept, copies = gates.save_as_baseline(examined, saved) if saved else (None, ())  # before any output: may fail
     write_answer(
         examined.diagnosis,
         to,
@@ -109,6 +112,8 @@ def check(
     if saved and kept:
         count = len(kept.kernels)
         print_written(saved, f"a baseline of {count:,} {'kernel' if count == 1 else 'kernels'}")
+        for copy in copies:
+            print_error(f"{copy} is a copy of another report and was not counted")
         if note := few_repeats(kept):
             print_error(f"{saved}: {note}")
     elif save and failure:
@@ -125,8 +130,7 @@ def _check_budgets(files: list[Path], rules: tuple[Rule, ...] | None) -> None:
     wrong = []
     for file in files:
         try:
-            budget = _read_budget(file)
-            _refuse_unknown_rules(budget, rules)
+            budget = _read_budget(file, rules)
         except BudgetError as error:
             wrong.append(error)
         else:
@@ -138,26 +142,16 @@ def _check_budgets(files: list[Path], rules: tuple[Rule, ...] | None) -> None:
         raise wrong[-1]
 
 
-def _refuse_unknown_rules(budget: Budget, rules: tuple[Rule, ...] | None) -> None:
-    """Refuse a budget that names a rule which will not be evaluated."""
-    from ncuview.gate.budget import check_rules_exist
-
-    if any(entry.finding for entry in budget.entries):
-        from ncuview.api import load_rules
-
-        chosen = load_rules() if rules is None else rules
-        check_rules_exist(budget, [(rule.text.code, rule.text.name) for rule in chosen])
-
-
-def _budget(path: Path | None) -> Budget | None:
-    return None if path is None else _read_budget(path)
-
-
-def _read_budget(path: Path) -> Budget:
+def _read_budget(path: Path, rules: tuple[Rule, ...] | None) -> Budget:
     """The budget in a file; its outdated keys are reported on standard error."""
     from ncuview.gate.budget import read_budget
 
-    budget = read_budget(path)
+    def evaluated() -> list[tuple[str, str]]:
+        from ncuview.api import load_rules
+
+        return [(rule.text.code, rule.text.name) for rule in (load_rules() if rules is None else rules)]
+
+    budget = read_budget(path, evaluated)
     for note in budget.notes:
         print_error(note)
     return budget
@@ -183,21 +177,20 @@ def _gate(
     *,
     allow_missing: bool,
     force: bool,
-) -> Gate:
-    """The gate; where the baseline is not comparable, the checks of the budget are still reported."""
+) -> tuple[Gate, NotComparable | None]:
+    """The gate, and why the baseline was not compared; the checks of the budget are still reported then."""
     from ncuview.gate.judge import not_compared
     from ncuview.pipeline import gates
 
     if baseline is None:
-        return gates.check(examined, budget, fail_on=fail_on.value)
+        return gates.check(examined, budget, fail_on=fail_on.value), None
     name, before = baseline
     try:
         if isinstance(before, NotComparable):
             raise before
-        return gates.check(examined, budget, (name, before), fail_on=fail_on.value, force=force)
+        return gates.check(examined, budget, (name, before), fail_on=fail_on.value, force=force), None
     except NotComparable as failure:
         alone = gates.check(examined, budget, fail_on=fail_on.value)
         if isinstance(failure, BaselineMissing) and allow_missing:
-            return replace(alone, remark=f"{failure}, so that nothing was compared")
-        print_error(str(failure), failure.hint)
-        return not_compared(alone, name, failure)
+            return replace(alone, remark=f"{failure}, so that nothing was compared"), None
+        return not_compared(alone, name, failure), failure

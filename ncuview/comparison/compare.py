@@ -106,8 +106,8 @@ def compare(
         UnknownKernel: ``renamed`` names a kernel that no launch has.
     """
     renamed = renamed or {}
-    _check_names(renamed.keys(), before.launches, "before")
-    _check_names(renamed.values(), after.launches, "after")
+    _checkkernel_list(renamed.keys(), before.launches, "before")
+    _checkkernel_list(renamed.values(), after.launches, "after")
     differences, unknown = _conditions(before, after, settings or {})
     if differences and not force:
         raise NotComparable(
@@ -117,8 +117,8 @@ def compare(
     pairing = pair_launches(before.launches, after.launches, renamed)
     if not pairing.pairs:
         raise NotComparable(
-            f"no kernel is in both: {_names(before.launches)} before, {_names(after.launches)} after",
-            hint="If a kernel was renamed, `ncuview diff --renamed OLD=NEW` pairs the two; save a baseline again.",
+            f"no kernel is in both: {kernel_list(before.launches)} before, {kernel_list(after.launches)} after",
+            hint="If a kernel was renamed, `ncuview diff --renamed OLD=NEW` pairs the two.",
         )
     pairs = [_pair(was, now) for was, now in pairing.pairs]
     return Comparison(
@@ -132,11 +132,11 @@ def compare(
     )
 
 
-def _check_names(names: Iterable[str], launches: Launches, side: str) -> None:
+def _checkkernel_list(names: Iterable[str], launches: Launches, side: str) -> None:
     known = {launch.kernel for launch in launches}
     for name in names:
         if name not in known:
-            hint = did_you_mean(name, known, f"The kernels are {_names(launches)}.")
+            hint = did_you_mean(name, known, f"The kernels are {kernel_list(launches)}.")
             raise UnknownKernel(f"no kernel is called {name} {side}", hint=hint)
 
 
@@ -173,7 +173,8 @@ def _listed(words: Iterable[str]) -> str:
     return ", ".join(sorted(word or "unknown" for word in words))
 
 
-def _names(launches: Launches) -> str:
+def kernel_list(launches: Launches) -> str:
+    """The names of the first kernels, and the number of further ones."""
     names = list(dict.fromkeys(launch.kernel for launch in launches))
     more = [f"and {len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
     return ", ".join([*names[:_MOST_NAMES], *more]) or "none"

@@ -103,12 +103,20 @@ def slowdown(
     if difference > max(allowed, least):
         if few and change < _MUCH:
             return Slowdown("inconclusive", change, f"{LEAST_REPEATS} launches on either side would decide")
-        return Slowdown("failed", change, f"{_share(max(share, chance))} are allowed")
+        return Slowdown("failed", change, _allowed(share, chance, min(before.count, after.count)))
     if excluded and difference <= allowed:
         return Slowdown("passed", change, f"{_share(share)} are allowed")
     if excluded and not few:
         return Slowdown("passed", change, f"noise explains {_share(chance)}")
     return Slowdown("inconclusive", change, f"the launches differ too much to detect {_share(2 * share)}")
+
+
+def _allowed(share: float, chance: float, launches: int) -> str:
+    """How much more time is allowed, and why it is more than the user's tolerance."""
+    if chance <= share:
+        return f"{_share(share)} are allowed"
+    spread = f"the spread of {launches:,} {'launch' if launches == 1 else 'launches'}"
+    return f"{_share(chance)} are allowed: {_share(share)}, raised by {spread}"
 
 
 def noise_of(times: Repeats, spread: float | None = None) -> float:

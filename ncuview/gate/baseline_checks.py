@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from statistics import median
 
-from ncuview.comparison.compare import Comparison, compare
+from ncuview.base.errors import NotComparable
+from ncuview.comparison.compare import Comparison, compare, kernel_list
 from ncuview.comparison.counters import metric_changes
 from ncuview.comparison.launch_groups import LaunchGroup, group_launches, merged
+from ncuview.comparison.pairing import pair_launches
 from ncuview.comparison.repeats import Repeats, Slowdown, slowdown
 from ncuview.gate.baseline import Baseline, KernelBaseline, Metric
 from ncuview.gate.budget import BaselineLimits
@@ -82,7 +84,9 @@ class BaselineResult:
 
     checks: tuple[Check, ...]
     remark: str
-    """Which conditions differ, where the comparison was forced, and which are unknown; else empty."""
+    """Which conditions differ, where the comparison was forced; else empty."""
+    unrecorded: str
+    """Which conditions are unknown; empty where all are known."""
 
 
 def baseline_checks(
@@ -114,6 +118,11 @@ def baseline_checks(
     now = group_launches(diagnosis.launches)
     shown = replace(diagnosis, launches=tuple(group.middle for groups in now.values() for group in groups))
     before, settings_before = baseline.as_diagnosis(name)
+    if not pair_launches(before.launches, shown.launches, {}).pairs:
+        raise NotComparable(
+            f"no kernel is in both: {kernel_list(before.launches)} in the baseline, {kernel_list(shown.launches)} now",
+            hint="If kernels were renamed, save the baseline again: ncuview check TARGET --save-baseline FILE.",
+        )
     compared = compare(before, shown, settings={**settings_before, **settings}, force=force)
     was: dict[Configuration, list[KernelBaseline]] = {}
     for entry in baseline.kernels:
@@ -123,13 +132,14 @@ def baseline_checks(
     judge = _Judge(f"baseline {name}", values, limits, spreads, max(1, timed))
     checks = [check for entry, group in pairs for check in judge.pair(entry, group)]
     checks += judge.unpaired(was, now, compared)
-    return BaselineResult(tuple(checks), _remark(compared))
-
-
-def _remark(compared: Comparison) -> str:
     forced = f"compared by force: {'; '.join(compared.differences)}" if compared.differences else ""
-    unknown = f"not known to be the same: {', '.join(compared.unknown)}" if compared.unknown else ""
-    return "; ".join(filter(None, [forced, unknown]))
+    return BaselineResult(tuple(checks), forced, _unrecorded(compared.unknown))
+
+
+def _unrecorded(unknown: Sequence[str]) -> str:
+    if not unknown:
+        return ""
+    return f"the baseline or these reports do not record {', '.join(unknown)}; they are compared as they are"
 
 
 def _pairs(

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -17,7 +17,7 @@ from ncuview.base.errors import BudgetError
 from ncuview.base.files import LARGEST_TOML, parse_toml
 from ncuview.base.suggestion import did_you_mean_file, suggestion
 from ncuview.comparison.repeats import FLOOR_NS, TOLERANCE
-from ncuview.gate.files import read_text
+from ncuview.gate.files import plain_words, read_text
 from ncuview.metrics.repeatability import DURATION, MetricClass, best_class
 from ncuview.metrics.textbook import definitions
 from ncuview.records.diagnosis import LaunchDiagnosis, SourceLine
@@ -28,8 +28,8 @@ _PYPROJECT = "pyproject.toml"
 _OLD_KEY = "promised"
 _HINT = (
     "A [[budget]] has kernel; one of metric, finding (a rule) and predicted = true; for metric max, min or equal, for"
-    " predicted max; and optionally level, grid, block and required. [baseline] has tolerance, floor_ns, time, counters"
-    " and kernels. `ncuview metrics` lists metrics, `ncuview rules` rules."
+    " predicted max; and optionally level, grid, block, required, and advised for a finding. [baseline] has tolerance,"
+    " floor_ns, time, counters and kernels. `ncuview metrics` lists metrics, `ncuview rules` rules."
 )
 _HEAD = re.compile(r"\s*\[\[\s*budget\s*\]\]")
 _HEAD_IN_PYPROJECT = re.compile(r"\s*\[\[\s*tool\s*\.\s*ncuview\s*\.\s*budget(\s*\.\s*budget)?\s*\]\]")
@@ -52,6 +52,8 @@ class Entry(_Part):
     """A textbook metric, one of ncu's, or ``duration_ns``."""
     finding: str | None = None
     """A rule's code or name: the check fails where the rule fires."""
+    advised: bool = False
+    """Whether a finding that was rejected as advice passes."""
     predicted: Literal[True] | None = Field(default=None, validation_alias=AliasChoices("predicted", _OLD_KEY))
     """The predicted gain of the first advice; ``promised`` in 0.1."""
     max: Number | None = None
@@ -83,6 +85,8 @@ class Entry(_Part):
         limits = [name for name in ("max", "min", "equal") if getattr(self, name) is not None]
         if len(subjects) != 1:
             raise ValueError("give exactly one of metric, finding and predicted")
+        if self.advised and self.finding is None:
+            raise ValueError("advised belongs to a finding")
         if self.finding is not None and limits:
             raise ValueError(f"a finding takes no {limits[0]}: it fails where the rule fires")
         if self.predicted and limits != ["max"]:
@@ -142,8 +146,16 @@ class Budget(_Part):
         return (SourceLine(str(Path(self.name).absolute()), self.lines[number - 1], 1.0, ""),)
 
 
-def read_budget(path: Path) -> Budget:
+Rules = Callable[[], Iterable[tuple[str, str]]]
+"""Returns codes and names of rules; only called where a budget names a rule."""
+
+
+def read_budget(path: Path, rules: Rules = tuple) -> Budget:
     """The budget in a file; for a pyproject.toml, its table ``tool.ncuview.budget``.
+
+    Args:
+        path: The file.
+        rules: The rules that will be evaluated, so that errors name unknown ones too; without it none is refused.
 
     Raises:
         BudgetError: It cannot be used; the message names file, line, entry and key of every error.
@@ -160,7 +172,8 @@ def read_budget(path: Path) -> Budget:
     try:
         found = _File.model_validate(content)
     except ValidationError as error:
-        raise _errors(str(path), list(_wrong_keys(path, text, error)), _HINT) from error
+        wrong = [*_wrong_keys(path, text, error), *_unknown_rules_beside(path, text, content, rules)]
+        raise _errors(str(path), wrong, _HINT) from error
     if not found.budget and "baseline" not in content:
         raise BudgetError(f"{path} holds no budget", hint="Each budget begins with [[budget]].")
     heads = _heads(path, text)
@@ -170,6 +183,8 @@ def read_budget(path: Path) -> Budget:
         baseline=found.baseline,
         lines=heads if len(heads) == len(found.budget) else (),
     )
+    if any(entry.finding for entry in budget.entries) and (known := list(rules())):
+        check_rules_exist(budget, known)
     return budget.model_copy(update={"notes": tuple(_old_keys(budget, content.get("budget", [])))})
 
 
@@ -179,17 +194,33 @@ def check_rules_exist(budget: Budget, codes_and_names: Iterable[tuple[str, str]]
     Raises:
         BudgetError: An entry names an unknown rule.
     """
+    findings = [(budget.origin(number), entry.finding) for number, entry in enumerate(budget.entries, start=1)]
+    if wrong := list(_unknown_rules(findings, codes_and_names)):
+        raise _errors(budget.name, wrong, "`ncuview rules` lists codes and names.")
+
+
+def _unknown_rules(
+    findings: Iterable[tuple[str, str | None]], codes_and_names: Iterable[tuple[str, str]]
+) -> Iterator[str]:
+    """``budget.toml:7, budget 3: finding: no rule is called ...`` for each origin and rule that is not known."""
     known = {word for pair in codes_and_names for word in pair}
     in_any_case = {word.lower() for word in known}
-    wrong = []
-    for number, entry in enumerate(budget.entries, start=1):
-        if entry.finding is not None and entry.finding.lower() not in in_any_case:
-            wrong.append(
-                f"{budget.origin(number)}: finding: no rule {entry.finding!r} was evaluated"
-                f"{suggestion(entry.finding, known)}"
-            )
-    if wrong:
-        raise _errors(budget.name, wrong, "`ncuview rules` lists codes and names.")
+    for origin, finding in findings:
+        if finding is not None and finding.lower() not in in_any_case:
+            yield f"{origin}: finding: no rule is called {finding!r}{suggestion(finding, known)}"
+
+
+def _unknown_rules_beside(path: Path, text: str, content: Any, rules: Rules) -> Iterator[str]:
+    """The unknown rules of a file that has other errors too."""
+    heads = _heads(path, text)
+    entries = content.get("budget") if isinstance(content, dict) else None
+    findings: list[tuple[str, str | None]] = []
+    for at, entry in enumerate(entries if isinstance(entries, list) else ()):
+        if isinstance(entry, dict) and isinstance(entry.get("finding"), str):
+            line = heads[at] if at < len(heads) else 0
+            findings.append((f"{_place(str(path), line)}, budget {at + 1}", entry["finding"]))
+    if findings and (known := list(rules())):
+        yield from _unknown_rules(findings, known)
 
 
 def _errors(name: str, wrong: Sequence[str], hint: str) -> BudgetError:
@@ -225,9 +256,9 @@ def _wrong_keys(path: Path, text: str, error: ValidationError) -> Iterator[str]:
     lines = text.splitlines()
     for problem in error.errors():
         location = list(problem["loc"])
-        words = problem["msg"].removeprefix("Value error, ")
+        words = plain_words(problem)
         if problem["type"] == "extra_forbidden":
-            words = "unknown key"
+            words += suggestion(str(location[-1]), _keys_beside(location))
         if location[:1] == ["budget"] and len(location) > 1:
             at = int(location[1])
             key = ".".join(str(part) for part in location[2:])
@@ -240,6 +271,13 @@ def _wrong_keys(path: Path, text: str, error: ValidationError) -> Iterator[str]:
             yield f"{_place(str(path), line)}, {'.'.join(map(str, location)) or 'file'}: {words}"
 
 
+def _keys_beside(location: Sequence[int | str]) -> Iterable[str]:
+    """The keys that are known where an unknown one stands."""
+    if len(location) == 1:
+        return _File.model_fields
+    return BaselineLimits.model_fields if location[0] == "baseline" else Entry.model_fields
+
+
 def _heads(path: Path, text: str) -> tuple[int, ...]:
     """The lines of ``[[budget]]``, from 1. They are as many as entries, unless the file writes entries otherwise."""
     head = _HEAD_IN_PYPROJECT if path.name == _PYPROJECT else _HEAD
@@ -247,8 +285,8 @@ def _heads(path: Path, text: str) -> tuple[int, ...]:
 
 
 def _line_of_key(lines: Sequence[str], key: str, after: int) -> int:
-    """The first line after a line that sets a key; 0 where none does."""
-    sets = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=")
+    """The first line after a line that sets a key, or is the head of its table; 0 where none does."""
+    sets = re.compile(rf"\s*([\"']?{re.escape(key)}[\"']?\s*=|\[\[?[\w .]*\b{re.escape(key)}\s*\])")
     return next((number for number, line in enumerate(lines, 1) if number > after and sets.match(line)), 0)
 
 

@@ -95,7 +95,7 @@ def _check(
     """The worst result over the launch groups of a configuration."""
     groups = [group for found in group_launches(launches).values() for group in found]
     if entry.finding is not None:
-        judged = [_finding(entry.finding, group) for group in groups]
+        judged = [_finding(entry.finding, group, advised=entry.advised) for group in groups]
     elif entry.predicted:
         judged = [_predicted(inf if entry.max is None else entry.max, group) for group in groups]
     else:
@@ -131,7 +131,7 @@ def _subject(entry: Entry, launch: LaunchDiagnosis | None = None) -> str:
 
 def _condition(entry: Entry, unit: str) -> str:
     if entry.finding is not None:
-        return "does not fire"
+        return "must not be advised" if entry.advised else "must not be found"
     if entry.predicted:
         return f"at most {entry.max:g}x"
     limits = (("at least", entry.min), ("at most", entry.max), ("equal to", entry.equal))
@@ -154,9 +154,11 @@ def _outcome(rule: str, launch: LaunchDiagnosis) -> Outcome | None:
     return next((o for o in launch.outcomes if rule.lower() in {o.rule.code.lower(), o.rule.name.lower()}), None)
 
 
-def _finding(rule: str, group: LaunchGroup) -> _Judged:
+def _finding(rule: str, group: LaunchGroup, *, advised: bool) -> _Judged:
+    """Whether the rule fires; with ``advised``, whether it is advice."""
     outcomes = [(_outcome(rule, launch), launch) for launch in group.launches]
-    fired = [(outcome, launch) for outcome, launch in outcomes if isinstance(outcome, Finding)]
+    found = [(outcome, launch) for outcome, launch in outcomes if isinstance(outcome, Finding)]
+    fired = [(outcome, launch) for outcome, launch in found if not (advised and outcome.rejected)]
     unknown = [
         (outcome, launch) for outcome, launch in outcomes if outcome is None or isinstance(outcome, Skipped | Broken)
     ]
@@ -165,12 +167,14 @@ def _finding(rule: str, group: LaunchGroup) -> _Judged:
         result: CheckResult = "failed" if len(fired) + len(unknown) == len(outcomes) else "inconclusive"
         some = f" in {len(fired)} of {times(len(outcomes), 'launch')}" if len(fired) < len(outcomes) else ""
         aside = f"; no advice: {outcome.rejected}" if outcome.rejected else ""
-        return _Judged(result, None, f"it fires{some}: {outcome.message}{aside}", launch)
+        return _Judged(result, None, f"it was found{some}: {outcome.message}{aside}", launch)
     if unknown:
         skipped, launch = unknown[0]
         why = skipped.message if skipped else "the rule was left out"
         message = why if why.startswith("it cannot be judged") else f"it could not be judged: {why}"
         return _Judged("not judged", None, message, launch)
+    if found:
+        return _Judged("passed", None, f"it was found and is no advice: {found[0][0].rejected}", found[0][1])
     return _Judged("passed", None, outcomes[0][0].message if outcomes[0][0] else "", group.middle)
 
 

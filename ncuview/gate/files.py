@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -17,6 +18,23 @@ from ncuview.base.files import exists, is_file, is_folder, replace_file, text_of
 MOST_BYTES = 64 * 2**20
 MOST_VALUES = 1_000_000
 """Limit for a JSON file: each wrong value needs up to 3 KB for its message until the first message is chosen."""
+
+_KINDS = {
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "int_type": "an integer",
+    "string_type": "text in quotes",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "model_type": "a table",
+}
+"""What a value must be, by pydantic's type of the error."""
+_LIMITS = {
+    "greater_than": "above",
+    "greater_than_equal": "at least",
+    "less_than": "below",
+    "less_than_equal": "at most",
+}
 
 _Form = TypeVar("_Form", bound=BaseModel)
 
@@ -53,9 +71,31 @@ def read_json(path: Path, form: type[_Form], error: type[NcuviewError], hint: st
     try:
         return form.model_validate_json(text)
     except ValidationError as problem:
-        first = problem.errors(include_url=False, include_context=False, include_input=False)[0]
+        first = problem.errors(include_url=False, include_input=False)[0]
         key = ".".join(str(part) for part in first["loc"]) or "file"
-        raise error(f"{path}: {key}: {first['msg']}", hint=hint) from problem
+        raise error(f"{path}: {key}: {plain_words(first)}", hint=hint) from problem
+
+
+def plain_words(problem: Mapping[str, Any]) -> str:
+    """What is wrong with a value, from an entry of ``ValidationError.errors``."""
+    limits = problem.get("ctx", {})
+    match problem["type"]:
+        case "missing":
+            return "it is missing"
+        case "extra_forbidden":
+            return "unknown key"
+        case "literal_error":
+            return f"it must be {str(limits['expected']).replace(chr(39), '').replace('True', 'true')}"
+        case "string_too_short":
+            return "it must not be empty"
+        case "too_short" | "too_long":
+            return "it has too few values" if problem["type"] == "too_short" else "it has too many values"
+    if problem["type"] in _KINDS:
+        return f"it must be {_KINDS[problem['type']]}"
+    for name, words in _LIMITS.items():
+        if problem["type"] == name:
+            return f"it must be {words} {next(iter(limits.values())):g}"
+    return str(problem["msg"]).removeprefix("Value error, ")
 
 
 def _holds_too_much(text: str) -> bool:

@@ -59,7 +59,7 @@ def judge(
     check_rules_exist(budget, [(outcome.rule.code, outcome.rule.name) for outcome in outcomes])
     checks = [_incomplete(diagnosis.failure)] if diagnosis.failure else []
     checks += budget_checks(budget, diagnosis, values, spreads)
-    remark = ""
+    remark = unrecorded = ""
     if baseline:
         name, was = baseline
         result = baseline_checks(
@@ -73,8 +73,8 @@ def judge(
             force=force,
         )
         checks += result.checks
-        remark = result.remark
-    return close_without_result(Gate(tuple(_in_order(checks, diagnosis)), fail_on, remark))
+        remark, unrecorded = result.remark, result.unrecorded
+    return close_without_result(Gate(tuple(_in_order(checks, diagnosis)), fail_on, remark, unrecorded))
 
 
 def not_compared(gate: Gate, name: str, failure: NotComparable) -> Gate:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ncuview.base.report_files import regular_file
 from ncuview.base.version import VERSION
 from ncuview.pipeline.examine import Examined, require_complete
+from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.gate import Gate, Level
 
 if TYPE_CHECKING:
@@ -54,8 +58,11 @@ def check(
     )
 
 
-def save_as_baseline(examined: Examined, path: Path) -> Baseline:
+def save_as_baseline(examined: Examined, path: Path) -> tuple[Baseline, tuple[str, ...]]:
     """Save a diagnosis as a baseline.
+
+    Returns:
+        The baseline, and the reports that are copies of earlier ones: they are left out, because they show no spread.
 
     Raises:
         BaselineError: The file cannot be written.
@@ -68,9 +75,27 @@ def save_as_baseline(examined: Examined, path: Path) -> Baseline:
 
     require_complete(examined.profile)
     settings = _settings_of(examined).values()
-    made = baseline_of(examined.diagnosis, settings, read_spreads(users_spreads()), VERSION)
+    diagnosis, copies = _without_copies(examined.diagnosis)
+    made = baseline_of(diagnosis, settings, read_spreads(users_spreads()), VERSION)
     save_baseline(made, path)
-    return made
+    return made, copies
+
+
+def _without_copies(diagnosis: Diagnosis) -> tuple[Diagnosis, tuple[str, ...]]:
+    """The diagnosis without reports that are byte for byte the same as an earlier one, and the paths of these."""
+    if len(diagnosis.reports) < 2:
+        return diagnosis, ()
+    seen: set[str] = set()
+    copies = []
+    for report in diagnosis.reports:
+        with regular_file(Path(report.path)) as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest in seen:
+            copies.append(report.path)
+        seen.add(digest)
+    launches = tuple(launch for launch in diagnosis.launches if launch.report not in copies)
+    reports = tuple(report for report in diagnosis.reports if report.path not in copies)
+    return replace(diagnosis, launches=launches, reports=reports), tuple(copies)
 
 
 def _settings_of(examined: Examined) -> dict[str, Settings]:

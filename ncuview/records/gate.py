@@ -59,3 +59,10 @@ class Gate:
     """Failures of this level or above close the gate; ``off``: none does."""
     remark: str = ""
     """A remark to read before the first check, such as why nothing was compared."""
+    unrecorded: str = ""
+    """Which conditions of measurement are unknown; empty where all are known. Pages show it; it is no annotation."""
+
+    @property
+    def notes(self) -> str:
+        """All remarks as one text, without a full stop; empty where there are none."""
+        return "; ".join(filter(None, [self.remark, self.unrecorded]))

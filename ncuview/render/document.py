@@ -115,7 +115,7 @@ def _gate(gate: Gate) -> diagnoses.GateResult:
         closed=is_closed(gate),
         nothing_checked=nothing_checked(gate),
         fail_on=gate.fail_on,
-        remark=gate.remark,
+        remark=gate.notes,
         checks=tuple(_check(check, gate) for check in gate.checks),
     )
 

@@ -38,8 +38,8 @@ def gate_page(gate: Gate, *, width: int = 100, color: bool = False, passed: bool
     """A line for each check, failures first, then the verdict with its reason; passed checks only where wanted."""
     console = page_console(width, color=color)
     shown = safe_copy(gate)
-    if shown.remark:
-        console.print(Text(f"{shown.remark}."), style="yellow")
+    if shown.notes:
+        console.print(Text(f"{shown.notes}."), style="yellow")
         console.print()
     listed = unpassed_checks(shown)
     listed += (check for check in shown.checks if passed and check.result == "passed")

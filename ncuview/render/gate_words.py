@@ -27,7 +27,7 @@ def is_closed(gate: Gate) -> bool:
 
 
 def gate_sentence(gate: Gate) -> str:
-    """``gate: closed, 2 of 31 checks failed; 1 of these only warn``, with the exit code of the run.
+    """``gate: closed, 2 of 31 checks failed, 1 warning``, with the exit code of the run.
 
     ``closed`` is said of failed checks; a gate without data fails, and the sentence names what is missing.
 
@@ -35,23 +35,31 @@ def gate_sentence(gate: Gate) -> str:
     """
     code, total = exit_code(gate), len(gate.checks)
     state = "nothing was checked" if not code and nothing_checked(gate) else _state(gate, code)
-    if not total:
-        return f"gate: {state}"
-    results = Counter(check.result for check in gate.checks)
-    mild = sum(check.result != "passed" and not closes_at(gate.fail_on, check.level) for check in gate.checks)
+    closing = Counter(check.result for check in gate.checks if closes(check, gate))
     words: dict[CheckResult, str] = {
         "failed": "failed",
         "not judged": "could not be judged",
         "inconclusive": "inconclusive",
     }
-    parts = [f"{results[result]:,} {word}" for result, word in words.items() if results[result]]
-    if not parts:
-        return f"gate: open, {total:,} {'checks' if total > 1 else 'check'} passed"
-    first, *rest = parts
-    number, _, word = first.partition(" ")
-    parts = [f"{number} of {total:,} checks {word}", *rest]
-    aside = f"; {mild:,} of these only warn" if mild else ""
-    return f"gate: {state}, {', '.join(parts)}{aside}" + (f" (exit code {code})" if code else "")
+    parts = [f"{closing[result]:,} {word}" for result, word in words.items() if closing[result]]
+    passed = sum(check.result == "passed" for check in gate.checks)
+    if parts:
+        number, _, word = parts[0].partition(" ")
+        parts[0] = f"{number} of {total:,} checks {word}"
+    elif passed:
+        parts = [f"{passed:,} {'checks' if passed > 1 else 'check'} passed"]
+    parts += _not_counted(gate)
+    return ", ".join([f"gate: {state}", *parts]) + (f" (exit code {code})" if code else "")
+
+
+def _not_counted(gate: Gate) -> list[str]:
+    """The checks that did not pass and do not close the gate."""
+    mild = Counter(
+        check.result == "not judged" for check in gate.checks if check.result != "passed" and not closes(check, gate)
+    )
+    warnings, unjudged = mild[False], mild[True]
+    parts = [f"{warnings:,} {'warnings' if warnings > 1 else 'warning'}"] if warnings else []
+    return [*parts, f"{unjudged:,} not judged"] if unjudged else parts
 
 
 def _state(gate: Gate, code: int) -> str:

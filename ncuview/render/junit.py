@@ -50,8 +50,8 @@ def junit(diagnosis: Diagnosis, gate: Gate | None) -> str:
         _failed(root, diagnosis.failure)
     if gate and not gate.checks:
         _nothing_checked(root)
-    if gate and gate.remark:
-        _text(etree.SubElement(root[-1] if len(root) else _suite(root, _ELSEWHERE, None), "system-out"), [gate.remark])
+    if gate and gate.notes:
+        _text(etree.SubElement(root[-1] if len(root) else _suite(root, _ELSEWHERE, None), "system-out"), [gate.notes])
     _count(root)
     document: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True)
     return document.decode("utf-8")

@@ -115,9 +115,9 @@ def _fitted(section: _Section, left: int) -> str:
 
 
 def _head(diagnosis: Diagnosis, ranked: Priorities, gate: Gate | None) -> str:
-    parts = [f"## ncuview{f' {gate_sentence(gate)}' if gate else f': {_answer(ranked)}'}"]
-    if gate and gate.remark:
-        parts.append(f"Note: {prose(clipped(gate.remark, _SENTENCE))}.")
+    parts = [f"## ncuview{f' {gate_sentence(gate)}' if gate else f': {_answer(ranked)}'}", *_missing(diagnosis)]
+    if gate and gate.notes:
+        parts.append(f"Note: {prose(clipped(gate.notes, _SENTENCE))}.")
     if ranked.groups:
         parts.append(prose(bound_sentence(ranked)))
     parts += _sources(diagnosis)
@@ -136,15 +136,19 @@ def _answer(ranked: Priorities) -> str:
     return f"{faster}, {blind:,} not judged" if advised else f"{blind:,} of {len(ranked.groups):,} kernels not judged"
 
 
-def _sources(diagnosis: Diagnosis, label: str = "") -> list[str]:
-    """What is missing, which launches were not judged, and the provenance of the launches."""
+def _missing(diagnosis: Diagnosis) -> list[str]:
+    """Which launches are missing; it stands before every total."""
     missing = failure_sentence(diagnosis.failure)
+    return [f"**{prose(clipped(missing, _SENTENCE))}**"] if missing else []
+
+
+def _sources(diagnosis: Diagnosis, label: str = "") -> list[str]:
+    """Which launches were not judged, and the provenance of the launches."""
     known = provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark)
     covered = coverage_sentence(diagnosis.launches)
     return [
-        *([f"**{prose(clipped(missing, _SENTENCE))}**"] if missing else []),
         *([f"**{prose(clipped(covered, _SENTENCE))}**"] if covered else []),
-        *([f"{label}{prose(clipped(known, _SENTENCE))}"] if diagnosis.launches or not missing else []),
+        *([f"{label}{prose(clipped(known, _SENTENCE))}"] if diagnosis.launches or not diagnosis.failure else []),
     ]
 
 
@@ -254,7 +258,7 @@ def _compared_head(comparison: Comparison) -> str:
     was, now = fsum(pair.before_ns for pair in timed), fsum(pair.after_ns for pair in timed)
     changed = f"{duration(was)} before, {duration(now)} after, {faster_words(was / now)}" if now else "times unknown"
     parts = [f"## ncuview: {changed}"]
-    parts += [part for label, side in _sides(comparison) for part in _sources(side, f"{label}: ")]
+    parts += [part for label, side in _sides(comparison) for part in (*_missing(side), *_sources(side, f"{label}: "))]
     if comparison.differences:
         parts.append(f"Compared by force: {prose(clipped('; '.join(comparison.differences), _SENTENCE))}.")
     for label, only in (("before", comparison.only_before), ("after", comparison.only_after)):

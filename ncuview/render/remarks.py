@@ -1,14 +1,11 @@
 """Build ``Remark`` objects from a ``Diagnosis`` and a ``Gate``: failed checks, advice, and what was not judged.
 
 ``remarks`` returns one per rule and kernel, with severity, message and source lines, for SARIF, GitHub and GitLab.
-
-``repository_path`` and ``place_in`` map source files to paths in the repository.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -17,12 +14,13 @@ from math import isfinite
 from pathlib import Path
 from typing import Literal
 
+from ncuview.base.errors import BudgetError
 from ncuview.base.figures import duration, factor
+from ncuview.gate.verdict import PROFILE
 from ncuview.records.diagnosis import Diagnosis, Finding, Gain, LaunchDiagnosis, SourceLine
 from ncuview.records.gate import Check, Gate
 from ncuview.records.profile import Failure
 from ncuview.render.gate_words import closes, unpassed_checks
-from ncuview.render.text import safe_text
 from ncuview.render.words import advice_headline, coverage_sentence, failure_sentence
 
 Severity = Literal["error", "warning", "note"]
@@ -30,6 +28,8 @@ Severity = Literal["error", "warning", "note"]
 _ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
 _CODE = re.compile(r"[A-Z]{2,6}[0-9]{3}(?![A-Za-z0-9])")
 _CONDITION = "budget/"
+_PLACE = re.compile(r"(?P<file>[^\n]+?):(?P<line>[0-9]{1,9}), ")
+"""The place at the start of an error of a budget file."""
 
 
 @dataclass(frozen=True)
@@ -58,42 +58,21 @@ class Remark:
 
 
 def remarks(diagnosis: Diagnosis, gate: Gate | None) -> list[Remark]:
-    """Checks that did not pass, then advice: one remark for each rule and kernel, the largest saving first."""
-    found = [_of_check(check, gate) for check in unpassed_checks(gate)] if gate else []
+    """What is missing, checks that did not pass, then advice: one for each rule and kernel, the largest saving first.
+
+    The gate's check of a complete profile is left out: what is missing says the same.
+    """
+    found = list(_of_failure(diagnosis.failure)) if diagnosis.failure else []
+    if gate:
+        found += (_of_check(check, gate) for check in unpassed_checks(gate) if check.subject != PROFILE)
     if gate and gate.remark:
         found.append(_of_comparison(gate.remark))
-    if diagnosis.failure and not gate:  # a gate has a check of it
-        found.append(_of_failure(diagnosis.failure))
     if covered := coverage_sentence(diagnosis.launches):
         found.append(_of_coverage(covered))
     blamed = {(remark.rule, remark.kernel) for remark in found}
     found += (remark for remark in _advice(diagnosis) if (remark.rule, remark.kernel) not in blamed)
     found.sort(key=lambda remark: (_ORDER[remark.severity], remark.launches > 0, -remark.saved_ns))  # advice last
     return list(_with_unique_fingerprints(found))
-
-
-def repository_path(file: str, root: Path) -> str | None:
-    """The path of a source file relative to ``root``, with ``/``; None where it is outside or has unsafe characters.
-
-    Names come from reports and are not trusted: no file is opened, and a path that leaves ``root``, also through a
-    link, is outside.
-    """
-    if not file or safe_text(file) != file or "\\" in file:
-        return None
-    base = os.path.realpath(root)
-    path = os.path.realpath(Path(base, file))
-    if path == base or os.path.commonpath([base, path]) != base:
-        return None
-    return Path(path).relative_to(base).as_posix()
-
-
-def place_in(remark: Remark, root: Path) -> tuple[str, int] | None:
-    """File relative to ``root``, and line, of the worst line below it; None where no line is below it."""
-    for line in remark.where:
-        path = repository_path(line.file, root)
-        if path and line.line > 0:
-            return path, line.line
-    return None
 
 
 def rule_id(subject: str) -> str:
@@ -121,19 +100,24 @@ def _of_check(check: Check, gate: Gate) -> Remark:
     )
 
 
-def _of_failure(failure: Failure) -> Remark:
-    return Remark(
-        severity="error",
-        rule=failure.id,
-        title=f"ncuview: {failure.id}",
-        message=failure_sentence(failure),
-        kernel="*",
-        where=(),
-        predicted=None,
-        saved_ns=0.0,
-        launches=0,
-        fingerprint=_fingerprint((failure.id, failure.message)),
-    )
+def _of_failure(failure: Failure) -> Iterator[Remark]:
+    """One remark; for each error of a budget file one, at its line."""
+    _, *errors = failure.message.split("\n  ")
+    for error in errors if errors and failure.id == BudgetError.__name__ else [failure.message]:
+        place = _PLACE.match(error) if failure.id == BudgetError.__name__ else None
+        where = (SourceLine(str(Path(place["file"]).absolute()), int(place["line"]), 1.0, ""),) if place else ()
+        yield Remark(
+            severity="error",
+            rule=failure.id,
+            title=f"ncuview: {failure.id}",
+            message=failure_sentence(replace(failure, message=error)),
+            kernel="*",
+            where=where,
+            predicted=None,
+            saved_ns=0.0,
+            launches=0,
+            fingerprint=_fingerprint((failure.id, error)),
+        )
 
 
 def _of_comparison(said: str) -> Remark:

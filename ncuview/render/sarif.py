@@ -2,7 +2,8 @@
 
 A failed check is an error or a warning by its level, advice is a note; places are relative to ``source_root``.
 
-A file elsewhere is replaced by its kernel. Fingerprints depend on kernel, rule and code, and survive moved lines.
+A result without a line below it is at line 1 of the report: GitHub refuses a file with any result that has no physical
+location. Fingerprints depend on kernel, rule and code, and survive moved lines.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from ncuview.records.diagnosis import Diagnosis, SourceLine
 from ncuview.records.gate import Gate
 from ncuview.records.profile import Failure
 from ncuview.render.inert_markdown import prose
-from ncuview.render.remarks import Remark, remarks, repository_path
+from ncuview.render.remarks import Remark, remarks
+from ncuview.render.repository import Repository
 from ncuview.render.text import json_text, safe_text
 from ncuview.render.words import failure_sentence
 
@@ -40,7 +42,8 @@ def sarif(diagnosis: Diagnosis, gate: Gate | None, rules: Sequence[Rule] | None,
     """
     from ncuview.base.version import VERSION
 
-    found = remarks(diagnosis, gate)[:_SHOWN]
+    found, repository = remarks(diagnosis, gate)[:_SHOWN], Repository(source_root)
+    report = repository.report(diagnosis)
     described = _descriptors(load_rules() if rules is None else rules, found)
     places = {descriptor["id"]: place for place, descriptor in enumerate(described)}
     run = {
@@ -48,7 +51,7 @@ def sarif(diagnosis: Diagnosis, gate: Gate | None, rules: Sequence[Rule] | None,
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The folder that source files are relative to."}}},
         "invocations": [_invocation(diagnosis.failure)],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(remark, places[safe_text(remark.rule)], source_root) for remark in found],
+        "results": [_result(remark, places[safe_text(remark.rule)], repository, report) for remark in found],
     }
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return json_text(document)
@@ -100,14 +103,14 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _result(remark: Remark, rule: int, source_root: Path) -> dict[str, Any]:
-    located = [location for line in remark.where if (location := _location(line, remark, source_root))]
+def _result(remark: Remark, rule: int, repository: Repository, report: str) -> dict[str, Any]:
+    located = [location for line in remark.where if (location := _location(line, remark, repository))]
     result: dict[str, Any] = {
         "ruleId": safe_text(remark.rule),
         "ruleIndex": rule,
         "level": remark.severity,
         "message": {"text": _plain(remark.message)},
-        "locations": located[:1] or [{"logicalLocations": [_kernel(remark)]}],
+        "locations": located[:1] or [_physical(report, {"startLine": 1}, remark)],
         "partialFingerprints": dict.fromkeys(_FINGERPRINTS, remark.fingerprint),
     }
     if len(located) > 1:
@@ -122,13 +125,17 @@ def _result(remark: Remark, rule: int, source_root: Path) -> dict[str, Any]:
     return result
 
 
-def _location(line: SourceLine, remark: Remark, source_root: Path) -> dict[str, Any] | None:
-    path = repository_path(line.file, source_root)
-    if path is None or line.line < 1:
+def _location(line: SourceLine, remark: Remark, repository: Repository) -> dict[str, Any] | None:
+    place = repository.place([line])
+    if place is None:
         return None
-    region: dict[str, Any] = {"startLine": line.line}
+    region: dict[str, Any] = {"startLine": place[1]}
     if line.code:
         region["snippet"] = {"text": safe_text(line.code.replace("\t", " "))}
+    return _physical(place[0], region, remark)
+
+
+def _physical(path: str, region: dict[str, Any], remark: Remark) -> dict[str, Any]:
     return {
         "physicalLocation": {"artifactLocation": {"uri": quote(path), "uriBaseId": _ROOT}, "region": region},
         "logicalLocations": [_kernel(remark)],

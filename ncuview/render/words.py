@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from ncuview.base.errors import UsageError
 from ncuview.base.figures import duration, factor
 from ncuview.base.paths import shown_path
 from ncuview.metrics.units import UNITS
@@ -66,11 +67,15 @@ def _is_export(path: str) -> bool:
 
 
 def failure_sentence(failure: Failure | None) -> str:
-    """What is missing and why, for the top of a page; empty where nothing is missing."""
+    """What is missing and why, for the top of a page; empty where nothing is missing.
+
+    ``Error:`` is said of a wrong command line or file, ``Incomplete:`` of launches that are missing.
+    """
     if failure is None:
         return ""
     hint = f" {failure.hint}" if failure.hint else ""
-    return safe_text(f"Incomplete: {failure.message} [{failure.id}].{hint}".replace("\n", " "))
+    kind = "Error" if failure.exit_code == UsageError.exit_code else "Incomplete"
+    return safe_text(f"{kind}: {failure.message} [{failure.id}].{hint}".replace("\n", " "))
 
 
 def bottleneck_words(launch: LaunchDiagnosis) -> str:

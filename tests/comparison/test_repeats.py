@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from math import isnan
 
 import pytest
@@ -109,3 +110,11 @@ def test_unknown_times_are_no_repeats() -> None:
     repeats = repeats_of([float("nan"), 10.0])
     assert (repeats.median_ns, repeats.count) == (10.0, 1)
     assert isnan(repeats_of([]).median_ns)
+
+
+def test_more_than_the_tolerance_is_explained() -> None:
+    one = slowdown(repeats_of([100_000.0]), repeats_of([130_000.0]))
+    assert one.result == "failed"
+    assert re.fullmatch(r"[\d.]+ % are allowed: 5 %, raised by the spread of 1 launch", one.why)
+    five = slowdown(repeats_of([1e6] * 5), repeats_of([1.3e6] * 5), tolerance=0.1)
+    assert five.why == "10 % are allowed"

@@ -66,12 +66,12 @@ def entry(text: str) -> str:
         ("", "holds no budget"),
         ("x = 1", "x: unknown key"),
         (entry('kernel = "*"\nmetric = "ipc"\nmaximum = 3'), "budget 2: maximum: unknown key"),
-        (entry('metric = "ipc"\nmax = 3'), "budget 2: kernel: Field required"),
+        (entry('metric = "ipc"\nmax = 3'), "budget 2: kernel: it is missing"),
         (entry('kernel = "*"\nmetric = "gst_transaction"\nmax = 3'), "budget 2: metric: no metric is called"),
         (entry('kernel = "*"\nmetric = "gst_transactions"'), "budget 2: a metric takes max, min or equal"),
-        (entry('kernel = "*"\nmetric = "gst_transactions"\nmax = "4"'), "budget 2: max: "),
+        (entry('kernel = "*"\nmetric = "gst_transactions"\nmax = "4"'), "budget 2: max: it must be a number"),
         (entry('kernel = "*"\nmetric = "gst_transactions"\nmax = true'), "budget 2: max: "),
-        (entry('kernel = "*"\nmetric = "gst_transactions"\nmax = nan'), "budget 2: max: "),
+        (entry('kernel = "*"\nmetric = "gst_transactions"\nmax = nan'), "budget 2: max: it must be a finite number"),
         (entry(f'kernel = "*"\nmetric = "gst_transactions"\nmax = {"9" * 400}'), "budget 2: max: "),
         (entry('kernel = "*"\nmetric = "gst_transactions"\nmin = 5\nmax = 4'), "budget 2: min is above max"),
         (
@@ -81,13 +81,15 @@ def entry(text: str) -> str:
         (entry('kernel = "*"\nmetric = "ipc"\nequal = 5'), "differs in every run"),
         (entry('kernel = "*"\nmetric = "dram_write_bytes"\nmax = 5'), "budget 2: metric: dram_write_bytes differs by"),
         (entry('kernel = "*"\nmetric = "ipc"\nfinding = "SMEM001"\nmax = 1'), "exactly one of"),
+        (entry('kernel = "*"\npredicted = true\nmax = 2\nadvised = true'), "budget 2: advised belongs to a finding"),
         (entry('kernel = "*"\nfinding = "SMEM001"\nmax = 1'), "a finding takes no max"),
         (entry('kernel = "*"\npredicted = true'), "predicted takes max"),
-        (entry('kernel = "*"\npredicted = 1.2\nmax = 2'), "budget 2: predicted: "),
-        (entry('kernel = "*"\nfinding = "SMEM001"\nlevel = "fatal"'), "budget 2: level: "),
-        (entry('kernel = "*"\nfinding = "SMEM001"\ngrid = [0]'), "budget 2: grid.0: "),
-        ("[baseline]\ntolerance = 2.0", "baseline.tolerance: "),
-        ("budget = 3", "budget: "),
+        (entry('kernel = "*"\npredicted = 1.2\nmax = 2'), "budget 2: predicted: it must be true"),
+        (entry('kernel = "*"\nfinding = "SMEM001"\nlevel = "fatal"'), "budget 2: level: it must be off, warn or error"),
+        (entry('kernel = "*"\nfinding = "SMEM001"\ngrid = [0]'), "budget 2: grid.0: it must be at least 1"),
+        ("[baseline]\ntolerance = 2.0", "budgets.toml:2, baseline.tolerance: it must be below 1"),
+        ("budget = 3", "budget: it must be a list"),
+        ('[[budgets]]\nkernel = "*"', "budgets.toml:1, budgets: unknown key; did you mean budget?"),
     ],
 )
 def test_a_wrong_budget_is_named_with_file_entry_and_key(tmp_path: Path, text: str, says: str) -> None:
@@ -112,6 +114,14 @@ def test_all_errors_of_a_file_are_named_with_their_lines(tmp_path: Path) -> None
         "8, budget 2",
         "10, baseline.tolerance",
     ]
+
+
+def test_an_unknown_rule_is_named_together_with_the_other_errors(tmp_path: Path) -> None:
+    path = write(tmp_path, '[[budget]]\nkernel = "a"\nfinding = "SMEM01"\n[[budget]]\nkernle = "a"\n')
+    with pytest.raises(BudgetError) as caught:
+        read_budget(path, lambda: [("SMEM001", "shared-bank-conflict")])
+    assert f"{path}:1, budget 1: finding: no rule is called 'SMEM01'; did you mean SMEM001?" in str(caught.value)
+    assert "kernle: unknown key; did you mean kernel?" in str(caught.value)
 
 
 def test_the_hint_names_the_keys_of_an_entry() -> None:
@@ -144,7 +154,7 @@ def test_a_file_that_is_not_there_is_no_empty_budget(tmp_path: Path) -> None:
 def test_a_finding_of_a_rule_that_is_not_there_is_refused(tmp_path: Path) -> None:
     budget = read_budget(write(tmp_path, GOOD))
     check_rules_exist(budget, [("SMEM001", "shared-bank-conflict")])
-    with pytest.raises(BudgetError, match="budget 2: finding: no rule 'SMEM001'"):
+    with pytest.raises(BudgetError, match="budget 2: finding: no rule is called 'SMEM001'"):
         check_rules_exist(budget, [("GMEM001", "uncoalesced")])
 
 

@@ -123,6 +123,15 @@ def test_a_finding_that_is_no_advice_fails_too_and_says_so(tmp_path: Path) -> No
     found = check(tmp_path, FINDING.format("SYNC001"), launch(outcomes=(rejected_finding(),)))
     assert found.result == "failed"
     assert "no advice: not the bottleneck" in found.message
+    assert (found.condition, found.message.partition(":")[0]) == ("must not be found", "it was found")
+
+
+def test_a_finding_that_is_no_advice_passes_where_only_advice_is_forbidden(tmp_path: Path) -> None:
+    entry = FINDING + "advised = true\n"
+    rejected = check(tmp_path, entry.format("SYNC001"), launch(outcomes=(rejected_finding(),)))
+    assert (rejected.result, rejected.condition) == ("passed", "must not be advised")
+    assert rejected.message.startswith("it was found and is no advice: not the bottleneck")
+    assert check(tmp_path, entry.format("SMEM001"), launch(outcomes=(advice_finding(),))).result == "failed"
 
 
 @pytest.mark.parametrize(

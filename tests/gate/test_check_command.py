@@ -116,7 +116,7 @@ def halve(kernel: str, metric: str) -> Any:
         (OPEN, 0, "gate: open, 1 check passed"),
         (CLOSED, 1, "gate: closed, 1 of 1 checks failed (exit code 1)"),
         (OPEN + CLOSED, 1, "gate: closed, 1 of 2 checks failed (exit code 1)"),
-        (OPEN + CLOSED + 'level = "warn"\n', 0, "gate: open, 1 of 2 checks failed; 1 of these only warn"),
+        (OPEN + CLOSED + 'level = "warn"\n', 0, "gate: open, 1 check passed, 1 warning"),
         (UNSURE, 4, "gate: fails because it is inconclusive, 1 of 1 checks inconclusive (exit code 4)"),
         (UNSURE + CLOSED, 4, "gate: fails because it is inconclusive, 1 of 2 checks failed, 1 inconclusive"),
         (RENAMED, 3, "gate: fails because data is missing (kernels that the budget names), 1 of 1 checks could not"),
@@ -125,7 +125,7 @@ def halve(kernel: str, metric: str) -> Any:
         (
             RENAMED + "required = false\n" + OPEN,
             0,
-            "gate: open, 1 of 2 checks could not be judged; 1 of these only warn",
+            "gate: open, 1 check passed, 1 not judged",
         ),
         (UNKNOWN + 'level = "warn"\n', 3, "so that nothing was checked"),
         (OPEN + 'level = "off"\n', 0, "gate: nothing was checked"),
@@ -174,7 +174,7 @@ def test_what_closes_the_gate_can_be_chosen(run: Run, tmp_path: Path, options: t
     ("text", "missing", "code", "says"),
     [
         (UNKNOWN, "fail", 1, "could not be judged"),
-        (UNKNOWN + OPEN, "skip", 0, "gate: open, 15 of 16 checks could not be judged; 15 of these only warn"),
+        (UNKNOWN + OPEN, "skip", 0, "gate: open, 1 check passed, 15 not judged"),
         (UNKNOWN, "skip", 3, "no check came to a result, so that nothing was checked"),
         (UNKNOWN + CLOSED, "skip", 1, "gate: closed, 1 of"),
         (RENAMED, "skip", 3, "because data is missing"),
@@ -260,8 +260,8 @@ def test_all_errors_of_all_budget_files_are_reported_with_their_lines(run: Run, 
         f"{first} has 2 errors",
         f"{first}:4, budget 1: maximum: unknown key",
         f"{first}:9, budget 2: level: ",
-        f"{second}:1, budget 1: finding: no rule 'SMEM999'",
-        f"{second}:4, budget 2: finding: no rule 'SMEM999'",
+        f"{second}:1, budget 1: finding: no rule is called 'SMEM999'",
+        f"{second}:4, budget 2: finding: no rule is called 'SMEM999'",
     ):
         assert says in ended.err
 
@@ -269,7 +269,7 @@ def test_all_errors_of_all_budget_files_are_reported_with_their_lines(run: Run, 
 def test_an_unknown_rule_is_refused_before_anything_is_read(run: Run, tmp_path: Path) -> None:
     (tmp_path / "bad.ncu-rep").write_bytes(b"no report")
     path = budget(tmp_path, '[[budget]]\nkernel = "*"\nfinding = "SMEM999"\n')
-    assert_failed(run("check", tmp_path / "bad.ncu-rep", "--budget", path), 2, "no rule 'SMEM999'")
+    assert_failed(run("check", tmp_path / "bad.ncu-rep", "--budget", path), 2, "no rule is called 'SMEM999'")
 
 
 def test_what_passed_is_printed_where_verbose(run: Run, tmp_path: Path) -> None:
@@ -370,8 +370,10 @@ def test_a_missing_baseline_leaves_with_4_unless_that_is_allowed(run: Run, tmp_p
     none = tmp_path / "none.json"
     ended = run("check", REPORT, "--baseline", none)
     assert ended.code == 4
-    assert f"there is no baseline {none}" in ended.err
-    assert "--allow-missing-baseline" in ended.err
+    words = " ".join(ended.out.split())
+    assert "there is no baseline" in words
+    assert "--allow-missing-baseline" in words
+    assert ended.err == ""
     assert "gate: fails because the baseline was not compared" in ended.out
     annotated = run("check", REPORT, "--baseline", none, "--format", "github").out
     assert f"::error title=baseline%3A inconclusive::there is no baseline {none}" in annotated
@@ -405,7 +407,7 @@ def test_a_baseline_of_other_conditions_leaves_with_4_unless_forced(
     other = changed(tmp_path, main, change)
     ended = run("check", REPORT, "--baseline", other, "--output", tmp_path / "gate.json")
     assert ended.code == 4
-    assert difference in ended.err
+    assert difference in " ".join(ended.out.split())
     (outcome,) = json.loads((tmp_path / "gate.json").read_text(encoding="utf-8"))["gate"]["checks"]
     assert (outcome["subject"], outcome["result"]) == ("baseline", "inconclusive")
     forced = run("check", REPORT, "--baseline", other, "--force")
@@ -416,7 +418,10 @@ def test_a_baseline_of_other_conditions_leaves_with_4_unless_forced(
 def test_a_baseline_of_other_kernels_leaves_with_4(run: Run, main: Path) -> None:
     ended = run("check", BANKS, "--baseline", main)
     assert ended.code == 4
-    assert "no kernel is in both" in ended.err
+    assert ended.out.count("no kernel is in both") == 1
+    assert "--renamed" not in ended.out
+    assert "save the baseline again" in " ".join(ended.out.split())
+    assert ended.err == ""
 
 
 def test_a_file_that_is_no_baseline_leaves_with_2(run: Run, tmp_path: Path) -> None:
@@ -434,6 +439,30 @@ def test_a_regression_is_not_saved_as_the_new_baseline(run: Run, tmp_path: Path,
     assert worse.read_bytes() == before
     ended = run("check", REPORT, "--save-baseline", worse)
     assert (ended.code, worse.read_bytes()) == (0, main.read_bytes())
+
+
+def test_copies_of_a_report_are_counted_once(run: Run, tmp_path: Path) -> None:
+    copies = [tmp_path / "one.ncu-repz", tmp_path / "two.ncu-repz"]
+    for copy in copies:
+        copy.write_bytes(REPORT.read_bytes())
+    ended = run("check", *copies, "--save-baseline", tmp_path / "kept.json")
+    assert ended.code == 0
+    assert f"{copies[1]} is a copy of another report and was not counted" in ended.err
+    kept = json.loads((tmp_path / "kept.json").read_text(encoding="utf-8"))
+    assert {each["repeats"] for each in kept["kernels"]} == {1}
+
+
+def test_a_baseline_is_saved_in_a_folder_that_exists(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    ended = run("check", REPORT, "--save-baseline", tmp_path / "kep" / "main.json")
+    assert_failed(ended, 2, "main.json cannot be written", f"Did you mean {tmp_path / 'kept'}?")
+    assert not (tmp_path / "kep").exists()
+
+
+def test_a_misspelt_folder_is_answered_with_the_nearest(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "reports").mkdir()
+    for word in ("./reportz", "reportz"):
+        assert_failed(run("check", word, "--budget", budget(tmp_path, OPEN)), 2, "Did you mean reports?")
 
 
 # Nothing to check
@@ -455,8 +484,9 @@ def test_where_only_a_baseline_is_saved_no_form_says_that_the_gate_is_open(run: 
 def test_a_baseline_that_cannot_be_saved_leaves_no_page_that_says_otherwise(run: Run, tmp_path: Path) -> None:
     answer = tmp_path / "gate.json"
     allowed = budget(tmp_path, OPEN)
-    ended = run("check", REPORT, "--budget", allowed, "--save-baseline", allowed / "no-folder.json", "-o", answer)
-    assert_failed(ended, 2, "no-folder.json cannot be written")
+    (tmp_path / "taken").mkdir()
+    ended = run("check", REPORT, "--budget", allowed, "--save-baseline", tmp_path / "taken", "-o", answer)
+    assert_failed(ended, 2, "taken cannot be written")
     document = json.loads(answer.read_text(encoding="utf-8"))
     assert (document["error"]["exit_code"], document.get("gate")) == (2, None)
 
@@ -464,11 +494,22 @@ def test_a_baseline_that_cannot_be_saved_leaves_no_page_that_says_otherwise(run:
 # Outputs
 
 
+def test_each_error_of_a_budget_is_an_annotation_at_its_line(run: Run, tmp_path: Path) -> None:
+    budget(tmp_path, '[[budget]]\nkernle = "a"\nfinding = "SMEM01"\n')
+    junit = tmp_path / "junit.xml"
+    ended = run("check", REPORT, "--budget", "budgets.toml", "--format", "github", "--output", junit)
+    assert ended.code == 2
+    assert all(word in ended.out for word in ("kernle: unknown key", "finding: no rule is called"))
+    assert all(line.startswith("::error file=budgets.toml,line=") for line in ended.out.splitlines())
+    assert "Incomplete" not in ended.out + junit.read_text(encoding="utf-8")
+
+
 def test_one_run_writes_many_forms(tmp_path: Path) -> None:
     names = ["gate.json", "gate.txt", "junit.xml", "gate.md", "gate.sarif"]
     outputs = [part for name in names for part in ("--output", tmp_path / name)]
     path = budget(tmp_path, OPEN + CLOSED)
-    ended = ncuview("check", REPORT, "--budget", path, "--format", "github", *outputs, cwd=tmp_path)
+    root = ("--source-root", shipped("kernels"))
+    ended = ncuview("check", REPORT, "--budget", path, "--format", "github", *root, *outputs, cwd=tmp_path)
     assert (ended.code, ended.err) == (1, "".join(f"{tmp_path / name}: written\n" for name in names))
     assert "::error file=divergence/divergentWithinWarp.cu" in ended.out
     assert all((tmp_path / name).stat().st_size for name in names)

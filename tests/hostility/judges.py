@@ -79,7 +79,8 @@ def check_sarif(text: str) -> None:
     assert not list(validator().iter_errors(document))
     for result in document["runs"][0]["results"]:
         for location in result["locations"]:
-            address = location.get("physicalLocation", {}).get("artifactLocation", {}).get("uri", "inside")
+            address = location["physicalLocation"]["artifactLocation"]["uri"]
+            assert address
             assert not re.match(r"[/\\]|[A-Za-z][\w+.-]*:", address), address
             assert ".." not in address.split("/")
 

@@ -262,6 +262,14 @@ def test_the_action_writes_every_page(github: Checked, here: Path) -> None:
     assert (here / "GITHUB_STEP_SUMMARY").read_text() == (folder / "summary.md").read_text() != ""
 
 
+def test_the_action_annotates_lines_of_the_checkout(github: Checked, here: Path) -> None:
+    source = next(shipped("kernels").glob("bank_patterns/bank_column.cu"))
+    (here / "gpu" / "bank_patterns").mkdir(parents=True)
+    shutil.copy(source, here / "gpu" / "bank_patterns")
+    assert "file=gpu/bank_patterns/bank_column.cu,line=" in github(budget="ci/closed.toml").stdout
+    assert "file=bank_patterns/bank_column.cu,line=" in github(budget="ci/closed.toml", source_root="gpu").stdout
+
+
 def recorded_words(folder: Path) -> list[str]:
     """The words that the stand-in for ncuview got."""
     return (folder / "words").read_bytes().decode().split("\0")[:-1]
@@ -346,6 +354,22 @@ def test_the_comment_is_posted_once_and_edited_later(here: Path) -> None:
 def test_the_template_leaves_with_the_gate_s_code(gitlab: Checked, variables: dict[str, str], code: int) -> None:
     done = gitlab(**variables)
     assert done.returncode == code, done.stderr
+
+
+def test_the_template_installs_nothing_that_was_not_named(gitlab: Checked, here: Path) -> None:
+    install(here / "bin", "python3", "touch installed")
+    done = gitlab(install="")
+    assert done.returncode == 2
+    assert "set NCUVIEW_INSTALL to a wheel or a git+https URL at a commit" in done.stderr
+    assert not (here / "installed").exists()
+    assert content(GITLAB)["variables"]["NCUVIEW_INSTALL"] == ""
+
+
+def test_the_template_names_lines_below_the_source_root(gitlab: Checked, here: Path) -> None:
+    (here / "src").mkdir()
+    gitlab(budget="ci/closed.toml", source_root="src")
+    found = json.loads((here / "ncuview-report" / "gl-code-quality-report.json").read_text())
+    assert {entry["location"]["path"] for entry in found} == {"bank patterns.ncu-repz"}
 
 
 def test_the_template_writes_what_it_announces(gitlab: Checked, here: Path) -> None:

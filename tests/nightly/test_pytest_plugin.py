@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from ncuview import api
+from ncuview import pytest_plugin as plugin
 from ncuview.base.errors import GpuNotFound, NcuRefused, ProgramFailed
 from ncuview.base.paths import shipped
 from ncuview.profiling import machine
@@ -221,6 +223,23 @@ def test_an_error_is_shown_at_the_line_of_the_test_without_code_of_ncuview(run: 
     result.stdout.no_fnmatch_line("*def read(*")
     result.stdout.no_fnmatch_line("*pytest_plugin.py:[0-9]*")
     result.stdout.no_fnmatch_line("*kernel_result.py:[0-9]*")
+
+
+def test_a_report_is_read_once_for_all_tests_until_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = tmp_path / "copy.ncu-repz"
+    report.write_bytes(REPORT.read_bytes())
+    read: list[object] = []
+
+    def result(profile: Profile) -> object:
+        read.append(profile)
+        return object()
+
+    monkeypatch.setattr(plugin, "_result", result)
+    first, second = (plugin.Profiler(name).read(report) for name in ("one", "two"))
+    assert (first is second, len(read)) == (True, 1)
+    os.utime(report, (1, 1))
+    assert plugin.Profiler("three").read(report) is not first
+    assert plugin.Profiler("four").read(tmp_path) is not plugin.Profiler("five").read(tmp_path)
 
 
 @pytest.mark.parametrize("call", ["profile('./app')", "read('cut.ncu-rep')"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from ncuview.records.diagnosis import (
     Broken,
@@ -25,6 +26,9 @@ from ncuview.records.diagnosis import (
 )
 from ncuview.records.ladder import Ladder, LadderStep, TextbookStep
 from ncuview.records.profile import CallSite, Device, ReportInfo
+
+CHECKOUT = Path(__file__).parent / "checkout"
+"""A folder with the files that the sample names."""
 
 _DEVICE = Device("NVIDIA H200", "9.0")
 _REPORT = ReportInfo("runs/transpose.ncu-rep", "2025.3.1", datetime(2026, 11, 21, 9, 28, 8, tzinfo=UTC))

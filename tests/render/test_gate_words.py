@@ -37,8 +37,8 @@ def test_only_failures_of_the_level_close_the_gate(check: Check, fail_on: Level,
 
 def test_the_sentence_counts_what_did_not_pass() -> None:
     assert gate_sentence(gate()) == (
-        "gate: fails because data is missing (values of metrics), 3 of 6 checks failed, 1 could not be judged, 1"
-        " inconclusive; 2 of these only warn (exit code 3)"
+        "gate: fails because data is missing (values of metrics), 1 of 6 checks failed, 1 could not be judged, 1"
+        " inconclusive, 2 warnings (exit code 3)"
     )
 
 
@@ -49,6 +49,8 @@ def test_the_sentence_counts_what_did_not_pass() -> None:
         ([passed()], "gate: open, 1 check passed"),
         ([passed(), passed()], "gate: open, 2 checks passed"),
         ([failed_error(), failed_error(), passed()], "gate: closed, 2 of 3 checks failed (exit code 1)"),
+        ([failed_warning(), passed(), passed()], "gate: open, 2 checks passed, 1 warning"),
+        ([failed_error(), failed_warning(), passed()], "gate: closed, 1 of 3 checks failed, 1 warning (exit code 1)"),
         (
             [inconclusive(), failed_error()],
             "gate: fails because it is inconclusive, 1 of 2 checks failed, 1 inconclusive (exit code 4)",
@@ -84,6 +86,6 @@ def test_errors_weigh_most_and_what_passed_is_left_out() -> None:
 
 
 def test_what_is_not_open_by_a_result_is_not_called_open() -> None:
-    sentence = "gate: nothing was checked, 1 of 1 checks could not be judged; 1 of these only warn"
+    sentence = "gate: nothing was checked, 1 not judged"
     assert gate_sentence(Gate((not_judged(),), "off")) == sentence
     assert gate_sentence(Gate((replace(not_judged(), level="warn"),), "error")) == sentence

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +14,10 @@ from ncuview.records.gate import Gate
 from ncuview.render.annotations import code_quality
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.gate_sample import gate, poisoned_gate
-from tests.render.sample import diagnosis
+from tests.render.sample import CHECKOUT, diagnosis
+
+if TYPE_CHECKING:
+    import pytest
 
 DOCUMENTED = {
     "type": "array",
@@ -47,7 +49,7 @@ DOCUMENTED = {
 
 
 def entries(answer: Diagnosis, judged: Gate | None) -> Any:
-    document = json.loads(code_quality(answer, judged, Path()))
+    document = json.loads(code_quality(answer, judged, CHECKOUT))
     assert not list(Draft202012Validator(DOCUMENTED).iter_errors(document))
     assert len({entry["fingerprint"] for entry in document}) == len(document)
     return document
@@ -60,8 +62,13 @@ def test_severity_and_place() -> None:
     assert found[3]["check_name"] == "SMEM001"
 
 
-def test_what_has_no_line_is_at_the_report() -> None:
+def test_what_has_no_line_is_at_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(CHECKOUT)
     assert entries(diagnosis(), gate())[0]["location"] == {"path": "runs/transpose.ncu-rep", "lines": {"begin": 1}}
+
+
+def test_a_report_outside_the_root_is_its_name() -> None:
+    assert entries(diagnosis(), gate())[0]["location"] == {"path": "transpose.ncu-rep", "lines": {"begin": 1}}
 
 
 def test_nothing_to_say_is_an_empty_list() -> None:

@@ -24,6 +24,7 @@ from ncuview.render.notebook import diagnosis_html
 from ncuview.render.outputs import FORMATS, output_text
 from ncuview.trends import DiagnosedReport, history_of
 from ncuview.trends.document import diagnosis_of
+from tests.render.gate_sample import failed_error
 from tests.render.sample import diagnosis
 from tests.render.schema import problems
 
@@ -65,6 +66,20 @@ def test_a_gate_says_it_once(to: str) -> None:
         assert text.count("<error") == 1
     if to == "sarif":
         assert len([each for each in json.loads(text)["runs"][0]["results"] if each["level"] != "note"]) == 1
+
+
+@pytest.mark.parametrize("to", ["markdown", "summary"])
+@pytest.mark.parametrize("gate", [None, Gate((_incomplete(LOST), failed_error()), "error", "a remark")])
+def test_a_page_says_it_before_any_total(to: str, gate: Gate | None) -> None:
+    _, first, *_ = text_of(PARTIAL, to, gate).split("\n\n")
+    assert "Incomplete" in first
+
+
+def test_the_first_annotation_says_it() -> None:
+    gate = Gate((failed_error(), _incomplete(LOST)), "error")
+    _, first, *others = text_of(PARTIAL, "github", gate).splitlines()
+    assert first.startswith("::error title=ncuview%3A NCU-PART::Incomplete: launches 0 to 6 of 9 were read")
+    assert not any("NCU-PART" in other or "profile" in other for other in others)
 
 
 def test_json_of_an_incomplete_answer_is_valid_and_reads_back_as_incomplete() -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import nan
-from pathlib import Path
 
 import pytest
 
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.gate import Gate
-from ncuview.render.remarks import remarks, repository_path, rule_id
+from ncuview.render.remarks import remarks, rule_id
 from tests.render.gate_sample import failed_warning, gate
 from tests.render.sample import diagnosis, launch_with_advice
 
@@ -46,29 +45,3 @@ def test_an_unknown_duration_saves_nothing() -> None:
 )
 def test_rules_are_distinguished_from_metrics(subject: str, identity: str) -> None:
     assert rule_id(subject) == identity
-
-
-@pytest.mark.parametrize(
-    ("file", "path"),
-    [
-        ("a.cu", "a.cu"),
-        ("./src/../a.cu", "a.cu"),
-        ("src/a b.cu", "src/a b.cu"),
-        ("..", None),
-        (".", None),
-        ("", None),
-        ("../a.cu", None),
-        ("/etc/passwd", None),
-        ("a\0.cu", None),
-        ("a\n.cu", None),
-        ("a\udcff.cu", None),
-        ("a\\b.cu", None),
-    ],
-)
-def test_only_paths_below_the_root_count(file: str, path: str | None, tmp_path: Path) -> None:
-    assert repository_path(file, tmp_path) == path
-
-
-def test_a_root_with_a_like_named_neighbour_does_not_let_it_in(tmp_path: Path) -> None:
-    (tmp_path / "root").mkdir()
-    assert repository_path(str(tmp_path / "root2" / "a.cu"), tmp_path / "root") is None

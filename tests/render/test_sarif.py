@@ -17,13 +17,14 @@ from jsonschema import Draft7Validator  # type: ignore[import-untyped]
 from ncuview.api import load_rules
 from ncuview.base.paths import shipped
 from ncuview.engine.rule_file import Rule
-from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.diagnosis import Diagnosis, SourceLine
 from ncuview.records.gate import Gate
+from ncuview.records.profile import Failure, ReportInfo
 from ncuview.render.sarif import sarif
 from tests.hostile import each_hostile_text, poisoned
-from tests.render.gate_sample import gate, poisoned_gate
-from tests.render.recorded import ROOT, recorded
-from tests.render.sample import column_read, diagnosis, launch_with_advice
+from tests.render.gate_sample import failed_error, gate, poisoned_gate
+from tests.render.recorded import recorded
+from tests.render.sample import CHECKOUT, column_read, diagnosis, launch_with_advice
 
 
 @cache
@@ -42,7 +43,7 @@ def rules() -> tuple[Rule, ...]:
     return load_rules()
 
 
-def run_of(answer: Diagnosis, judged: Gate | None = None, root: Path = ROOT) -> Any:
+def run_of(answer: Diagnosis, judged: Gate | None = None, root: Path = CHECKOUT) -> Any:
     document = json.loads(sarif(answer, judged, rules(), root))
     assert not list(validator().iter_errors(document))
     (run,) = document["runs"]
@@ -50,6 +51,10 @@ def run_of(answer: Diagnosis, judged: Gate | None = None, root: Path = ROOT) -> 
     assert len({rule["id"] for rule in described}) == len(described)
     for result in run["results"]:
         assert described[result["ruleIndex"]]["id"] == result["ruleId"]
+        for location in result["locations"]:  # GitHub refuses a file in which one is missing
+            physical = location["physicalLocation"]
+            assert physical["artifactLocation"]["uri"]
+            assert physical["region"]["startLine"] >= 1
     return run
 
 
@@ -104,12 +109,32 @@ def test_the_worst_line_is_the_place_and_the_gain_a_property() -> None:
 
 
 @pytest.mark.parametrize("file", ["/usr/include/a.h", "../a.cu", "a/../../b.cu", "", "C:\\a.cu", "\\\\host\\a.cu"])
-def test_a_file_outside_the_root_is_named_by_its_kernel_only(file: str, tmp_path: Path) -> None:
+def test_a_file_outside_the_root_is_replaced_by_the_report(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     launch = launch_with_advice()
     first = replace(launch.findings[0], where=(replace(column_read(), file=file),))
-    (result,) = run_of(Diagnosis((replace(launch, outcomes=(first,)),), ()), root=tmp_path)["results"]
-    assert "physicalLocation" not in json.dumps(result)
+    reports = (ReportInfo("runs/a b.ncu-rep", "2025.3.1", None),)
+    (result,) = run_of(Diagnosis((replace(launch, outcomes=(first,)),), reports), root=tmp_path)["results"]
+    assert result["locations"][0]["physicalLocation"] == {
+        "artifactLocation": {"uri": "runs/a%20b.ncu-rep", "uriBaseId": "SRCROOT"},
+        "region": {"startLine": 1},
+    }
     assert result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] == launch.demangled
+
+
+def test_a_check_without_a_line_of_code_is_at_its_line_of_the_budget(tmp_path: Path) -> None:
+    line = SourceLine(str(tmp_path / "ci" / "budget.toml"), 7, 1.0, "")
+    judged = Gate((replace(failed_error(), limit_line=(line,)),), "error")
+    place = run_of(diagnosis(), judged, root=tmp_path)["results"][0]["locations"][0]["physicalLocation"]
+    assert (place["artifactLocation"]["uri"], place["region"]) == ("ci/budget.toml", {"startLine": 7})
+
+
+def test_a_run_without_any_report_has_a_place() -> None:
+    failure = Failure("NCU-CORRUPT", "it is damaged", "Copy it again.", 3)
+    (result,) = run_of(Diagnosis((), (), failure=failure))["results"]
+    assert result["ruleId"] == "NCU-CORRUPT"
 
 
 def test_an_absolute_path_below_the_root_becomes_relative_and_is_encoded(tmp_path: Path) -> None:
@@ -128,7 +153,7 @@ def test_a_link_out_of_the_root_is_outside(tmp_path: Path) -> None:
     launch = launch_with_advice()
     first = replace(launch.findings[0], where=(replace(column_read(), file="out/secret.cu"),))
     (result,) = run_of(Diagnosis((replace(launch, outcomes=(first,)),), ()), root=root)["results"]
-    assert "physicalLocation" not in result["locations"][0]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "ncuview"
 
 
 def test_fingerprints_survive_moved_and_reindented_lines_but_not_changed_code() -> None:
@@ -164,8 +189,8 @@ def test_messages_hold_no_placeholder_and_no_link() -> None:
 
 def test_recorded_profiles_are_valid_and_on_lines_of_the_checkout() -> None:
     run = run_of(recorded(), root=shipped("kernels"))
-    places = [location for result in run["results"] for location in result["locations"]]
-    physical = [place["physicalLocation"] for place in places if "physicalLocation" in place]
+    places = [each["physicalLocation"] for result in run["results"] for each in result["locations"]]
+    physical = [place for place in places if place["artifactLocation"]["uri"].endswith(".cu")]
     assert len(physical) > len(places) / 2
     for place in physical:
         file = shipped("kernels") / place["artifactLocation"]["uri"]

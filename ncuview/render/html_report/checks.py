@@ -24,7 +24,7 @@ def checks_section(gate: Gate, ids: Ids) -> ET.Element:
     """The sentence, the remark, and the checks."""
     sentence = gate_sentence(gate)
     parts: list[Part] = [element("p", f"{sentence[:1].upper()}{sentence[1:]}.")]
-    parts += [element("p", gate.remark)] if gate.remark else []
+    parts += [element("p", gate.notes)] if gate.notes else []
     open_checks = unpassed_checks(gate)
     passed = [check for check in gate.checks if check.result == "passed"]
     parts += [_table(open_checks, ids)] if open_checks else []

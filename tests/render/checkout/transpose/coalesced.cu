@@ -1,0 +1,1 @@
+// The sample's diagnosis names lines of this file.
