@@ -41,7 +41,8 @@ RULE = shipped("rules") / "shared_memory" / "SMEM001-shared-bank-conflict.toml"
         (["analyze", "transposeNaive", "--kernel-name", "copy"], ["--kernel-name", "reports"]),
         (["analyze", RECORDED, "--recorded"], ["--recorded", "not for reports"]),
         (["analyze", "transposeNaive", "--output", "x.pdf"], ["x.pdf", ".json", ".txt", "gitlab:FILE"]),
-        (["analyze", "transposeNaive", "--output", "/no/such/folder/x.json"], ["/no/such/folder/x.json", "folder"]),
+        (["analyze", "copy", "-o", "/no/such/x.json"], ["/no/such/x.json", "the folder /no/such does not exist"]),
+        (["analyze", "copy", "--format", "text"], ["--format text: unknown format"]),
         (["analyze", "transposeNaive", "--rules", "/no/such/folder"], ["/no/such/folder"]),
         (["analyze", "transposeNaive", "--format", "xml"], ["--format", "xml"]),
         (["analyze"], ["nothing to analyze"]),
@@ -501,6 +502,21 @@ def test_diff_of_advice_about_no_line_says_so() -> None:
     ended = ncuview("analyze", "tinyBlocks", "--recorded", "--diff")
     assert (ended.code, ended.out) == (3, "")
     assert "tinyBlocks: no source line is known for " in ended.err
+
+
+def test_a_pattern_of_the_shell_is_answered_with_a_regular_expression() -> None:
+    assert_failed(ncuview("analyze", RECORDED, "-k", "transposeN*"), 3, "-k 'regex:^transposeN'", " and 14 more")
+
+
+def test_a_metric_of_ncu_names_what_is_computed_from_it() -> None:
+    ended = ncuview("metrics", "memory_l1_wavefronts_shared")
+    assert (ended.code, ended.err) == (0, "")
+    assert "computed from it: shared_bank_conflict_ways" in ended.out
+
+
+def test_launches_of_one_kernel_differ_by_their_grids_in_the_table() -> None:
+    ended = ncuview("analyze", RECORDED, "-k", "transposeGranularity")
+    assert "transposeGranularity (512x512)  " in ended.out
 
 
 def test_diff_without_advice_prints_the_reason_and_no_patch() -> None:
