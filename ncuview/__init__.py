@@ -1,6 +1,6 @@
 """The public names of ncuview, in ``__all__``: functions, records, options, errors and plots, imported on first use.
 
-On import it also gives ``Profile``, ``Diagnosis``, ``Ladder`` and ``LaunchDiagnosis`` their ``_repr_html_``.
+On import it also sets what notebooks show of ``Profile``, ``Diagnosis``, ``Ladder`` and ``LaunchDiagnosis``.
 
 Names of 0.1 that are not in ``__all__`` still work.
 """
@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ncuview.base.version import VERSION
+from ncuview.records.shown import Shown
 
 if TYPE_CHECKING:
     from ncuview.api import analyze, check, compare, diagnose, ladder, read, run
@@ -114,11 +115,5 @@ def _shown_in_notebooks(answer: Any) -> str:
     return answer_html(answer)
 
 
-def _show_answers_in_notebooks() -> None:
-    """Set ``_repr_html_`` here, because the records import no renderer."""
-    for name in ("Profile", "Diagnosis", "Ladder", "LaunchDiagnosis"):
-        __getattr__(name)._repr_html_ = _shown_in_notebooks
-
-
 _leave_render_to_the_function()
-_show_answers_in_notebooks()
+Shown.as_html = staticmethod(_shown_in_notebooks)

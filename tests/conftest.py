@@ -22,14 +22,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Predict by the shipped table, never by the user's, in child processes too; time no example.
+    """Predict by the shipped table, never by the user's, keep nothing, in child processes too; time no example.
 
     Bytecode is written even where the environment says otherwise: hundreds of child processes compile the same modules.
     """
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["XDG_CONFIG_HOME"] = str(GOLDEN / "no-such-folder")
-    os.environ["XDG_STATE_HOME"] = f"{os.devnull}/nothing-is-kept"
+    os.environ["XDG_STATE_HOME"] = os.environ["XDG_CACHE_HOME"] = f"{os.devnull}/nothing-is-kept"
     # Without a deadline: on a busy machine the same example takes ten times as long.
     # CI tries the same examples each time, so that it fails for what a commit changed; other runs try new ones.
     fixed = "CI" in os.environ

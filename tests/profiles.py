@@ -11,7 +11,7 @@ import pickle
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +24,7 @@ from ncuview.api import ladder, load_rules
 from ncuview.base.paths import shipped
 from ncuview.catalogue.kernels import recorded_report
 from ncuview.engine.rank import diagnose
+from ncuview.pipeline import profiled
 from ncuview.reader import reader
 from ncuview.reader.child import PrestartedChildren
 from ncuview.reader.host_times import with_host_times_of
@@ -48,10 +49,11 @@ def read_stored(
     prestarted: PrestartedChildren | None = None,
     *,
     instructions: bool = True,
+    meanwhile: Callable[[], object] | None = None,
 ) -> Profile:
     """What stands in for ``ncuview.reader.reader.read``: recorded profiles from the store, all else as it is read."""
     if prestarted or not instructions or not paths or not {*map(Path, paths)} <= {*RECORDED}:
-        return read(paths, kernel, prestarted, instructions=instructions)
+        return read(paths, kernel, prestarted, instructions=instructions, meanwhile=meanwhile)
     return profile_of(*map(Path, paths), kernel=kernel)
 
 
@@ -60,6 +62,7 @@ def stored_profiles() -> Iterator[None]:
     """Whatever reads recorded profiles in the meantime gets those of the store."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "read", read_stored)
+        patch.setattr(profiled, "early_reader", lambda *_: nullcontext())
         yield
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from ncuview.base.paths import shipped
+from ncuview.base.paths import shipped, shown_path
 from ncuview.reader.precheck import read_report
 from ncuview.reader.scrub import scrub
 from ncuview.records.diagnosis import Diagnosis
@@ -312,7 +312,7 @@ def test_a_document_says_why_the_profile_is_a_recorded_one(coalesced: Answers) -
 def test_output_files_hold_what_their_ending_says(coalesced: Answers) -> None:
     assert coalesced.json_file == coalesced.ended.out
     assert coalesced.page.startswith("recorded profile: NVIDIA H200, ")
-    assert "Pad the tile by one column" in coalesced.page
+    assert "Pad each row of the shared array" in coalesced.page
     assert "\x1b" not in coalesced.page
 
 
@@ -370,21 +370,25 @@ def test_letters_that_a_terminal_cannot_show_do_not_stop_a_page() -> None:
 def test_two_reports_are_one_document_and_a_scrubbed_copy_says_the_same(tmp_path: Path) -> None:
     copy = tmp_path / "copy.ncu-rep"
     scrubbed = ncuview("scrub", DIVERGENCE, copy)
+    assert "replaces" not in scrubbed.err
     assert (scrubbed.code, scrubbed.out) == (0, "")
     ended = ncuview("analyze", DIVERGENCE, copy, "--format", "json")
     assert (ended.code, ended.err) == (0, "")
     document = ended.document
     assert_valid(document)
-    assert [report["path"] for report in document["reports"]] == [str(DIVERGENCE), str(copy)]
+    paths = [shown_path(str(path)) for path in (DIVERGENCE, copy)]
+    assert [report["path"] for report in document["reports"]] == paths
     assert {launch.pop("source") for launch in document["launches"]} == {"report"}
-    of = {
-        path: [launch for launch in document["launches"] if launch["report"] == str(path)]
-        for path in (DIVERGENCE, copy)
-    }
+    first, second = ([launch for launch in document["launches"] if launch["report"] == path] for path in paths)
     for launch in document["launches"]:
         del launch["report"]
-    assert of[DIVERGENCE]
-    assert of[DIVERGENCE] == of[copy]
+    assert first
+    assert first == second
+
+
+def test_a_report_that_scrub_replaces_is_named(tmp_path: Path) -> None:
+    report = shutil.copy(RECORDED, tmp_path / "x.ncu-repz")
+    assert "it replaces the original" in ncuview("scrub", report, report).err
 
 
 def test_a_kernel_is_chosen_by_name_or_pattern() -> None:

@@ -125,6 +125,7 @@ def test_a_bug_of_ours_leaves_with_70_and_asks_for_a_report() -> None:
     assert (ended.code, ended.out) == (70, "")
     assert "Traceback" in ended.err
     assert "\x1b" not in ended.err
+    assert "\nZeroDivisionError: boom \\x1b[2J\n" in ended.err
     *_, what, hint = ended.err.splitlines()
     assert what.startswith("ncuview: internal error: ZeroDivisionError: ")
     assert "boom \\x1b[2J" in what

@@ -1,6 +1,7 @@
 """Replace a file atomically, open it only if it is a regular file, and read untrusted TOML within limits.
 
 ``replace_file`` writes beside the target and renames, so that readers see old or new content, never a part.
+``exists``, ``is_folder`` and ``is_file`` answer for any name, also one that no file can have.
 ``open_regular`` refuses folders, pipes, devices, large files; ``text_of`` and ``beginning_of`` read a limited size.
 ``toml_of`` parses a file and ``parse_toml`` a text, within limits of size, key depth and nesting.
 """
@@ -12,6 +13,7 @@ import os
 import re
 import secrets
 import stat
+import sys
 import time
 import tomllib
 from collections.abc import Iterable
@@ -84,6 +86,35 @@ def _check(status: os.stat_result, largest: int | None) -> None:
         raise NoRegularFile(is_folder=stat.S_ISDIR(status.st_mode))
     if largest is not None and status.st_size > largest:
         raise TooLarge(f"is larger than {largest:,} bytes")
+
+
+def is_folder(path: Path) -> bool:
+    """Whether it is a folder; ``Path.is_dir`` raises an error for a name that the system refuses, as a long one."""
+    status = _status(path)
+    return status is not None and stat.S_ISDIR(status.st_mode)
+
+
+def is_file(path: Path) -> bool:
+    """Whether it is a regular file; false for a name that the system refuses."""
+    status = _status(path)
+    return status is not None and stat.S_ISREG(status.st_mode)
+
+
+def exists(path: Path) -> bool:
+    """Whether there is anything of this name; false for a name that the system refuses."""
+    return _status(path) is not None
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except (OSError, ValueError):
+        return None
+
+
+def repository_of(file: Path) -> Path | None:
+    """The folder of the git repository that a file is in; None where it is in none."""
+    return next((folder for folder in file.parents if (folder / ".git").exists()), None)
 
 
 def replace_file(target: Path, data: bytes | Iterable[bytes], *, mode: int = 0o666) -> None:
@@ -228,7 +259,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     """Parse a text.
 
     Raises:
-        ValueError: It is no TOML, or exceeds the limits of nesting and of dotted keys.
+        ValueError: It is no TOML, or exceeds the limits of nesting, dotted keys and digits.
     """
     if _DEEP_KEY.search(text):
         raise ValueError(f"a key has more than {DEEPEST} parts")
@@ -236,3 +267,7 @@ def parse_toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError as error:
         raise ValueError("is nested too deep") from error
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError as error:  # Python refuses to convert such a number
+        raise ValueError(f"a number has more than {sys.get_int_max_str_digits():,} digits") from error

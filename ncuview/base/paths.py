@@ -1,10 +1,10 @@
 """Where ncuview's files are: the shipped ``kernels`` and ``rules``, the files of the user, and the kept last error.
 
-``shipped`` looks in the installed package, else in the checkout; ``current_repository`` is the user's;
-``users_table`` and ``users_spreads`` may be None. They are in the XDG configuration folder. ``keep_error`` writes
-what kind of error ended the last failing run, and ``last_error`` reads it for ``ncuview doctor --bundle``: the id,
-the exit code and the places in ncuview's own code, in the XDG state folder. Neither the message nor the command line
-is kept: both name what is the user's.
+``shipped`` looks in the installed package, else in the checkout; ``current_repository`` is the user's; ``shown_path``
+is a path without folders of this machine; ``users_table`` and ``users_spreads``, in the XDG configuration folder, and
+``users_cache``, in the XDG cache folder, may be None. ``keep_error`` writes what kind of error ended the last failing
+run, and ``last_error`` reads it for ``ncuview doctor --bundle``: the id, the exit code and the places in ncuview's own
+code, in the XDG state folder. Neither the message nor the command line is kept: both name what is the user's.
 """
 
 from __future__ import annotations
@@ -38,6 +38,21 @@ def current_repository() -> Path | None:
     return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
 
 
+def shown_path(path: str) -> str:
+    """A path as outputs show it: from ``kernels`` or ``rules`` on, or from the current folder, where it is below one.
+
+    Such an output names no folder of the machine that wrote it.
+    """
+    named = Path(path)
+    if not named.is_absolute():
+        return path
+    roots = [(shipped(name), shipped(name).parent) for name in ("kernels", "rules")]
+    with suppress(OSError):  # the current folder was removed
+        roots.append((Path.cwd(), Path.cwd()))
+    start = next((start for folder, start in roots if named != folder and named.is_relative_to(folder)), None)
+    return named.relative_to(start).as_posix() if start else path
+
+
 def users_table() -> Path | None:
     """The table that ``ncuview calibrate`` writes for this user; None for a user without a home folder."""
     return _of_user("attainable.toml")
@@ -46,6 +61,11 @@ def users_table() -> Path | None:
 def users_spreads() -> Path | None:
     """The file that ``ncuview calibrate --repeat`` writes for this user; None for a user without a home folder."""
     return _of_user("spread.json")
+
+
+def users_cache() -> Path | None:
+    """The folder of kept diagnoses; None for a user without a home folder, and for root by sudo."""
+    return None if os.environ.get("SUDO_UID") else _of_user("diagnoses", "XDG_CACHE_HOME", ".cache")
 
 
 def keep_error(error: BaseException, exit_code: int) -> None:

@@ -18,7 +18,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportUnreadable, UsageError
-from ncuview.base.files import NoRegularFile, TooLarge, open_regular, replace_file
+from ncuview.base.files import NoRegularFile, TooLarge, exists, is_folder, open_regular, replace_file
 from ncuview.base.suggestion import did_you_mean_file
 
 REPORT_ENDINGS = (".ncu-rep", ".ncu-repz")
@@ -36,6 +36,12 @@ _ESCAPES = {ord("\\"): "\\\\", ord("\n"): "\\n", ord("\r"): "\\r"}
 def is_csv_export(path: Path) -> bool:
     """Whether a file is a CSV export, by its name."""
     return path.suffix.lower() == CSV_ENDING
+
+
+def are_reports(targets: Iterable[str | Path]) -> bool:
+    """Whether targets are files, or have a report's ending; else they name a kernel of the catalogue."""
+    endings = (*REPORT_ENDINGS, CSV_ENDING)
+    return all(exists(Path(target)) or str(target).endswith(endings) for target in targets)
 
 
 def report_files(targets: Iterable[str | Path]) -> tuple[Path, ...]:
@@ -64,7 +70,7 @@ def named_path(name: str | Path) -> Path:
 
 
 def _files(target: Path) -> list[Path]:
-    if not target.is_dir():
+    if not is_folder(target):
         return [target]
     found = [
         Path(folder, name)

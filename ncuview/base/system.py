@@ -79,5 +79,10 @@ def leave_out(message: str, hint: str) -> None:
     LOG.warning("%s. %s", message, hint)
 
 
+def left_out() -> bool:
+    """Whether anything was left out in this process."""
+    return leave_out.cache_info().currsize > 0
+
+
 def _package(entry: EntryPoint) -> str:
     return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown package"

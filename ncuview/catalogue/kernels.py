@@ -15,6 +15,7 @@ from typing import Any
 
 from ncuview.base.errors import KernelFileError, ReportUnreadable, RuleFileError, UnknownFamily, UnknownKernel
 from ncuview.base.expression import compile_expression
+from ncuview.base.files import is_folder
 from ncuview.base.paths import shipped
 from ncuview.base.suggestion import did_you_mean, did_you_mean_file
 from ncuview.catalogue.kernel_file import Argument, Kernel, Step, load_kernels
@@ -95,7 +96,7 @@ def families() -> list[str]:
 
 def is_family(name: str) -> bool:
     """Whether a family has this name."""
-    return name.isidentifier() and (shipped("kernels") / name).is_dir()
+    return name.isidentifier() and is_folder(shipped("kernels") / name)
 
 
 def family(name: str) -> list[Kernel]:

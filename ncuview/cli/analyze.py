@@ -32,7 +32,14 @@ from ncuview.render.text import safe_page
 
 if TYPE_CHECKING:
     from ncuview.engine.rule_file import Rule
+    from ncuview.pipeline.examine import Examined
     from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, SourceEdit
+
+
+_SHOW_PROFILE = {"html"}
+"""Formats that show more than the diagnosis: all source lines. For them the report is read again."""
+_SHOW_RULES = {"sarif"}
+"""Formats that describe the rules."""
 
 
 class Look(StrEnum):
@@ -57,6 +64,7 @@ def analyze(
         int | None, option("Rank kernels by the time that their advice saves; list N, each in full.", "--top")
     ] = None,
     diff_only: Annotated[bool, option("Print the changes of your source as patches for git apply.", "--diff")] = False,
+    no_cache: Annotated[bool, option("Judge again, and keep no diagnosis for the next run.", "--no-cache")] = False,
 ) -> None:
     """Name what to change next in a kernel: from a live run, its recorded profile, or any report."""
     files = destinations(to, output)
@@ -71,41 +79,50 @@ def analyze(
     if no_counters:
         report_without_counters(inputs, to, files)
         return
-    rules = inputs.chosen_rules()
     if dry_run:
-        _forecast(inputs, rules, quick=quick)
+        _forecast(inputs, inputs.chosen_rules(), quick=quick)
         return
     of_catalogue = False
-    with errors_written(inputs, to, files), ProgressDisplay() as progress:
-        if quick:
-            from ncuview.pipeline.sampled import analyze_sampled
+    forms = {to, *(form for form, _ in files)}
+    entry = None if no_cache or quick or diff_only else inputs.cache_entry()
+    diagnosis = entry.read() if entry and not forms & _SHOW_PROFILE else None
+    if entry and diagnosis:
+        rules = inputs.chosen_rules() if forms & _SHOW_RULES else None
+        profile = None
+    else:
+        rules = inputs.chosen_rules()
+        with errors_written(inputs, to, files), ProgressDisplay() as progress:
+            if quick:
+                from ncuview.pipeline.sampled import analyze_sampled
 
-            diagnosis = analyze_sampled(
-                inputs.command,
-                rules,
-                inputs.options,
-                timeout_s=inputs.timeout,
-                no_progress_s=inputs.no_progress_timeout,
-                progress=progress.show,
-            )
-            diagnosis = inputs.as_selected(diagnosis)
-            profile = None  # there are two, and each holds some of the launches
-        else:
-            examined = inputs.examine(rules, progress.show)
-            diagnosis, profile = examined.diagnosis, examined.profile
-            if diff_only:
-                from ncuview.pipeline.examine import with_patches
-
-                diagnosis = with_patches(examined, inputs.options.source_folders)
-                of_catalogue = examined.shipped_sources is not None
+                diagnosis = analyze_sampled(
+                    inputs.command,
+                    rules,
+                    inputs.options,
+                    timeout_s=inputs.timeout,
+                    no_progress_s=inputs.no_progress_timeout,
+                    progress=progress.show,
+                )
+                diagnosis = inputs.as_selected(diagnosis)
+                profile = None  # there are two profiles, and each holds some of the launches
+            else:
+                examined = inputs.examine(rules, progress.show)
+                profile, of_catalogue = examined.profile, examined.shipped_sources is not None
+                diagnosis = _with_patches(examined, inputs) if diff_only else examined.diagnosis
+                if entry:
+                    entry.write(examined, rules)
     if diff_only:
         missing = _print_patches(diagnosis, of_catalogue=of_catalogue)
-        if not any(launch.findings for launch in diagnosis.launches):
-            print_note(f"ncuview: there is nothing to change: {_verdicts(diagnosis)}")
         exit_with(diagnosis.failure, code=ReportError.exit_code if missing else 0)
         return
     write_answer(diagnosis, to, files, top=top, rules=rules, source_root=source_root, profile=profile)
     exit_with(diagnosis.failure)
+
+
+def _with_patches(examined: Examined, inputs: Inputs) -> Diagnosis:
+    from ncuview.pipeline.examine import with_patches
+
+    return with_patches(examined, inputs.options.source_folders)
 
 
 def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, *, quick: bool) -> None:
@@ -139,6 +156,8 @@ def _print_patches(diagnosis: Diagnosis, *, of_catalogue: bool) -> bool:
     hints = [hint for _, hint in reasons]
     for at, (message, hint) in enumerate(reasons):
         print_error(message, hint if hint not in hints[at + 1 :] else "")
+    if not advised:
+        print_note(f"ncuview: there is nothing to change: {_verdicts(diagnosis)}")
     return bool(advised) and not patches
 
 

@@ -107,7 +107,8 @@ def check(
         profile=examined.profile,
     )
     if saved and kept:
-        print_written(saved)
+        count = len(kept.kernels)
+        print_written(saved, f"a baseline of {count:,} {'kernel' if count == 1 else 'kernels'}")
         if note := few_repeats(kept):
             print_error(f"{saved}: {note}")
     elif save and failure:

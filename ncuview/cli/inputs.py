@@ -24,6 +24,7 @@ from ncuview.profiling.options import OPTIONS, Form, NcuOptions, Option
 if TYPE_CHECKING:
     from ncuview.catalogue.user_kernel import LaunchOptions
     from ncuview.engine.rule_file import Rule
+    from ncuview.pipeline.diagnosis_cache import Entry
     from ncuview.pipeline.examine import Examined, ProgressCallback
     from ncuview.records.diagnosis import Diagnosis
 
@@ -174,7 +175,8 @@ class Inputs:
             raise UsageError(
                 "options of ncu are for programs and .cu files", hint="Reports take -k and --source-folders."
             )
-        if self.suffix != ".cu" and any(vars(self.words).values()):
+        launch = (self.kernel, self.grid, self.block, self.shared, self.arg, self.size, self.nvcc_args)
+        if self.suffix != ".cu" and any(launch):
             raise UsageError("--kernel, --grid, --block, --arg and --size are for .cu files")
         if self.export and not self.runs_program:
             raise UsageError("--export keeps the report of a program that is profiled in one run")
@@ -189,6 +191,24 @@ class Inputs:
         from ncuview.engine.plan import choose_rules
 
         return choose_rules(load_rules(self.rules or ()), self.select or (), self.ignore or ())
+
+    def cache_entry(self) -> Entry | None:
+        """Where the diagnosis of reports or of a recorded kernel is kept; None for what is profiled here."""
+        from ncuview.pipeline.diagnosis_cache import Request, kept
+
+        if self.runs_program or self.suffix == ".cu":
+            return None
+        return kept(
+            Request(
+                tuple(self.named),
+                self.live,
+                self.options.kernel_name,
+                tuple(self.options.source_folders),
+                tuple(self.rules or ()),
+                tuple(self.select or ()),
+                tuple(self.ignore or ()),
+            )
+        )
 
     def examine(self, rules: tuple[Rule, ...] | None, progress: ProgressCallback) -> Examined:
         """Profile or read the target, and diagnose it."""

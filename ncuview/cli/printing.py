@@ -118,9 +118,9 @@ def detail() -> Detail:
     return _DETAIL[0]
 
 
-def print_written(path: Path) -> None:
+def print_written(path: Path, what: str = "") -> None:
     """Name a file that was written on standard error."""
-    print_note(f"{safe_text(str(path))}: written")
+    print_note(f"{safe_text(str(path))}: written{what and f', {what}'}")
 
 
 def print_note(text: str) -> None:

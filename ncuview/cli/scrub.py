@@ -18,4 +18,5 @@ def scrub(
     from ncuview.reader.scrub import scrub as scrub_report
 
     scrub_report(source, target)
-    print_note(f"{target}: {target.stat().st_size:,} bytes")
+    replaces = "; it replaces the original" if target.samefile(source) else ""
+    print_note(f"{target}: {target.stat().st_size:,} bytes{replaces}")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ncuview.base.errors import NcuRefused, NcuviewError, UsageError
+from ncuview.base.files import exists
 from ncuview.cli.inputs import Inputs
 from ncuview.cli.printing import color, print_error, print_text, print_written, width
 
@@ -72,6 +73,6 @@ def _report(inputs: Inputs, refusal: NcuviewError | None) -> WithoutCounters:
         return without_counters.source_without_counters(Path(inputs.named[0]), inputs.words, refusal)
     if inputs.runs_program:
         return without_counters.program_without_counters(inputs.command, refusal)
-    if len(inputs.named) != 1 or Path(inputs.named[0]).exists():
+    if len(inputs.named) != 1 or exists(Path(inputs.named[0])):
         raise UsageError("--no-counters is for kernels, .cu files and programs; a report has its counters")
     return without_counters.kernel_without_counters(inputs.named[0], refusal)

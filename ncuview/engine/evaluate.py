@@ -46,6 +46,15 @@ class Judgement:
         """``values`` as lists, for access launch by launch."""
         return {name: column.tolist() for name, column in self.values.items()}
 
+    def without_number(self, launch: int) -> str:
+        """What is no number on a launch with outcome ``broken``: a name in ``let``, ``applies``, or one condition."""
+        part = self.broken_by[launch]
+        if part != "when":
+            return part
+        count = len(self.outcomes)
+        columns = {text: _as_column(each.evaluate(self.values), count) for text, each in self.rule.when.items()}
+        return f'when "{next(text for text, column in columns.items() if np.isnan(column[launch]))}"'
+
     def unmet(self, launch: int) -> tuple[str, ...]:
         """The conditions of ``when`` that do not hold on a launch, as written."""
         return self._unmet[launch]

@@ -100,7 +100,9 @@ class _OfRule:
         if word == PASSED:
             return self._passed(values, judgement.unmet(launch))
         if word == BROKEN:
-            return Broken(self._identity, f"{rule.path}: {judgement.broken_by[launch]} is not a number on this launch")
+            return Broken(
+                self._identity, f"{rule.path}: {judgement.without_number(launch)} is not a number on this launch"
+            )
         if word == SKIPPED or speedup is None:
             missing = missing_metrics(rule, analysis, launch)
             why = why_missing(missing, analysis, launch) if missing else why_unknown(rule, values, analysis, launch)

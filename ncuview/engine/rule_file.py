@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ncuview.base.errors import RuleFileError, UnknownRule, UnsafeExpression
 from ncuview.base.expression import Expression, compile_expression
-from ncuview.base.files import toml_of
+from ncuview.base.files import is_folder, toml_of
 from ncuview.base.log import LOG
 from ncuview.base.paths import shipped
 from ncuview.base.suggestion import did_you_mean, did_you_mean_file, suggestion
@@ -328,11 +328,11 @@ def load_rules(folders: Iterable[Path] = ()) -> tuple[Rule, ...]:
 
 
 def _of_folder(folder: Path) -> list[Rule]:
-    rules = [load_rule(path) for path in sorted(folder.glob("*/*.toml"))]
+    rules = [load_rule(path) for path in sorted(folder.glob("*/*.toml"))] if is_folder(folder) else []
     LOG.debug("%d rules below %s", len(rules), folder)
     if not rules:
         hint = "Rules are files <category>/<CODE>-<name>.toml below a folder."
-        if folder.is_dir():
+        if is_folder(folder):
             raise RuleFileError(f"{folder} holds no rules", hint=hint)
         raise RuleFileError(f"{folder} is no folder", hint=did_you_mean_file(folder, hint))
     return rules

@@ -23,6 +23,15 @@ def has_packs() -> bool:
     return bool(installed(GROUP))
 
 
+def pack_folders() -> tuple[tuple[str, Path], ...]:
+    """The packages' entry points and their folders of rules.
+
+    Raises:
+        PluginError: A pack cannot be loaded.
+    """
+    return tuple((f"{entry.name} = {entry.value}", used(entry, _folder)) for entry in installed(GROUP))
+
+
 def with_packs(
     rules: tuple[_Rule, ...], rules_below: Callable[[Iterable[Path]], tuple[_Rule, ...]]
 ) -> tuple[_Rule, ...]:

@@ -64,11 +64,6 @@ class Entry(_Part):
     required: bool = True
     """Whether the entry must match a launch. Without a match it is not judged, or a warning if not required."""
 
-    @field_validator("max", "min", "equal", mode="before")
-    @classmethod
-    def _integers_are_numbers(cls, value: Any) -> Any:
-        return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
     @field_validator("metric")
     @classmethod
     def _can_be_gated(cls, name: str | None) -> str | None:

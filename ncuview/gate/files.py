@@ -12,7 +12,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ncuview.base.errors import NcuviewError
-from ncuview.base.files import replace_file, text_of
+from ncuview.base.files import exists, is_file, is_folder, replace_file, text_of
 
 MOST_BYTES = 64 * 2**20
 MOST_VALUES = 1_000_000
@@ -35,7 +35,8 @@ def read_text(path: Path, error: type[NcuviewError], hint: str, most: int = MOST
     except (OSError, ValueError) as problem:
         if isinstance(problem, PermissionError) and not os.access(path.parent, os.X_OK):
             return None  # in another user's home, which has none of our files
-        raise error(f"{path} cannot be read: {problem}", hint=hint) from problem
+        reason = problem.strerror if isinstance(problem, OSError) else problem
+        raise error(f"{path} cannot be read: {reason}", hint=hint) from problem
 
 
 def read_json(path: Path, form: type[_Form], error: type[NcuviewError], hint: str) -> _Form | None:
@@ -73,7 +74,7 @@ def write_json(path: Path, text: str, error: type[NcuviewError]) -> None:
     if len(data) > MOST_BYTES or _holds_too_much(text):
         raise error(f"{path} is not written: it would be too large to be read again", hint="Keep fewer kernels in it.")
     target = path.resolve()  # replace the target of a link, not the link
-    if target.exists() and not target.is_file() and not target.is_dir():
+    if exists(target) and not is_file(target) and not is_folder(target):
         raise error(
             f"{path} is no regular file", hint="Name a regular file: a device or pipe would be replaced by one."
         )

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from ncuview.base.files import repository_of
 from ncuview.patch.constant_divisor import constant_divisor
 from ncuview.patch.fast_functions import fast_functions
 from ncuview.patch.float_literals import float_literals
@@ -111,8 +112,8 @@ def _proposed(text: str, file: str, kernel: str, finding: Finding, lines: Sequen
 
 def _named(path: Path) -> str:
     """The file's name in a patch: relative to its repository, else to the current folder, if it is in it."""
-    here, file = Path.cwd(), path.resolve()
-    root = next((folder for folder in file.parents if (folder / ".git").exists()), here)
+    file = path.resolve()
+    root = repository_of(file) or Path.cwd()
     return str(file.relative_to(root) if file.is_relative_to(root) else path)
 
 

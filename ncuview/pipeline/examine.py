@@ -8,14 +8,16 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ncuview.base.errors import GpuNotFound, Incomplete, LauncherNotFound, NcuNotFound, ReportEmpty, UsageError
+from ncuview.base.files import is_file
 from ncuview.base.log import LOG
 from ncuview.base.paths import shipped
-from ncuview.base.report_files import CSV_ENDING, REPORT_ENDINGS
+from ncuview.base.report_files import CSV_ENDING, REPORT_ENDINGS, are_reports
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
 from ncuview.records.profile import Profile
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from ncuview.engine.rule_file import Rule
     from ncuview.profiling.ncu_output import Progress
     from ncuview.profiling.options import NcuOptions
+    from ncuview.reader.child import PrestartedChildren
     from ncuview.reader.settings import Settings
 
 ProgressCallback = Callable[["Progress"], object]
@@ -98,28 +101,34 @@ def examine(
     Raises:
         NcuviewError: See errors.py.
     """
-    from ncuview.engine.rank import diagnose
-    from ncuview.engine.rule_file import load_rules
-    from ncuview.pipeline.profiled import read_with_sources
+    from ncuview.pipeline.profiled import early_reader, prepare, read_with_sources
 
-    rules = load_rules() if rules is None else rules
-    if all(Path(target).exists() or str(target).endswith(_ENDINGS) for target in targets):
+    if are_reports(targets):
         if live is not None:
             raise UsageError("--live and --recorded are for catalogue kernels, not for reports")
         if (program := _program_among(targets)) is not None:
             raise UsageError(f"{program} is a program, not a report", hint=f"ncuview analyze -- {program} profiles it.")
-        found = read_with_sources(targets, kernel_name, source_folders)
-        return Examined(with_source_edits(diagnose(found, rules), source_folders), found)
+        with early_reader(kernel_name) as ahead:
+            found = read_with_sources(targets, kernel_name, source_folders, ahead, meanwhile=prepare)
+        from ncuview.engine.rank import diagnose
+        from ncuview.engine.rule_file import load_rules
+
+        judged = diagnose(found, load_rules() if rules is None else rules)
+        return Examined(with_source_edits(judged, source_folders), found)
     if kernel_name:
         raise UsageError("--kernel-name chooses among the launches of reports and programs")
     if len(targets) > 1:
         raise UsageError("give either reports or the name of one kernel or family")
-    from ncuview.catalogue.kernels import family, find_kernel, is_family, launch_of
+    from ncuview.profiling.machine import surely_missing_for_live
 
-    name = str(targets[0])
-    if not is_family(name):
-        return examine_launches([launch_of(find_kernel(name))], rules, live, progress)
-    made = examine_launches([launch_of(kernel) for kernel in family(name)], rules, live, progress)
+    recorded = live is False or (live is None and surely_missing_for_live())
+    with early_reader() if recorded else nullcontext() as ahead:
+        from ncuview.catalogue.kernels import family, find_kernel, is_family, launch_of
+
+        name = str(targets[0])
+        if not is_family(name):
+            return examine_launches([launch_of(find_kernel(name))], rules, live, progress, ahead)
+        made = examine_launches([launch_of(kernel) for kernel in family(name)], rules, live, progress, ahead)
     remark = "; ".join(filter(None, [f"`ncuview ladder {name}` compares the steps", made.diagnosis.remark]))
     return replace(made, diagnosis=replace(made.diagnosis, remark=remark))
 
@@ -221,28 +230,31 @@ def settings_for(options: NcuOptions | None) -> Settings:
 def _program_among(targets: Iterable[str | Path]) -> str | Path | None:
     """The first target that is executable and has no ending of a report."""
     others = (each for each in targets if Path(each).suffix not in _ENDINGS)
-    return next((each for each in others if Path(each).is_file() and os.access(each, os.X_OK)), None)
+    return next((each for each in others if is_file(Path(each)) and os.access(each, os.X_OK)), None)
 
 
 def examine_launches(
-    launches: Sequence[Launch], rules: Sequence[Rule], live: bool | None, progress: ProgressCallback | None
+    launches: Sequence[Launch],
+    rules: Sequence[Rule] | None,
+    live: bool | None,
+    progress: ProgressCallback | None,
+    ahead: PrestartedChildren | None = None,
 ) -> Examined:
     """Profile catalogue launches here or look them up in the recorded profile; one diagnosis each, in order."""
-    from ncuview.engine.rank import diagnose as rank
     from ncuview.profiling.machine import missing_for_live
 
     missing = missing_for_live() if live is None else None
     if live is False or missing:
         remark = f"{missing}; --live insists" if missing else "as asked for with --recorded"
         LOG.info("the recorded profile is used: %s", remark)
-        made = _recorded(launches)
-        diagnosis = rank(made, rules, "recorded")
-        settings = None
+        made, settings = _recorded(launches, ahead), None
     else:
         remark = ""
-        made = profile_here(launches, rules, progress)
-        diagnosis = rank(made, rules, "live")
-        settings = settings_for(None)
+        made, settings = profile_here(launches, rules, progress), settings_for(None)
+    from ncuview.engine.rank import diagnose as rank
+    from ncuview.engine.rule_file import load_rules
+
+    diagnosis = rank(made, load_rules() if rules is None else rules, "live" if settings else "recorded")
     positions = _recorded_positions(launches) if diagnosis.launches[0].origin == "recorded" else range(len(launches))
     found = {launch.index: launch for launch in diagnosis.launches}
     ordered = (_matching(launch, found.get(at)) for launch, at in zip(launches, positions, strict=True))
@@ -253,7 +265,7 @@ def examine_launches(
 
 def profile_here(
     launches: Sequence[Launch],
-    rules: Sequence[Rule],
+    rules: Sequence[Rule] | None,
     progress: ProgressCallback | None,
     options: NcuOptions | None = None,
 ) -> Profile:
@@ -262,20 +274,21 @@ def profile_here(
     Raises:
         NcuviewError: A launch failed, or is missing from the report.
     """
-    from ncuview.engine.plan import metrics_for
-    from ncuview.pipeline.profiled import profile_launches
+    from ncuview.pipeline.profiled import planned_metrics, profile_launches
 
-    return require_complete(profile_launches(launches, metrics_for(rules), options, progress))
+    return require_complete(profile_launches(launches, planned_metrics(rules), options, progress))
 
 
-def _recorded(launches: Sequence[Launch]) -> Profile:
+def _recorded(launches: Sequence[Launch], ahead: PrestartedChildren | None) -> Profile:
     from ncuview.catalogue.kernels import recorded_report
-    from ncuview.pipeline.profiled import read_with_sources
-    from ncuview.reader.host_times import with_host_times_of
+    from ncuview.pipeline.profiled import prepare, read_with_sources
 
     report = recorded_report(launches[0].kernel.text.family)
     only = launches[0].kernel.function if len(launches) == 1 else ""
-    return with_host_times_of(require_complete(read_with_sources([report], only)), report)
+    found = read_with_sources([report], only, ahead=ahead, meanwhile=prepare)
+    from ncuview.reader.host_times import with_host_times_of
+
+    return with_host_times_of(require_complete(found), report)
 
 
 def _recorded_positions(launches: Sequence[Launch]) -> list[int]:

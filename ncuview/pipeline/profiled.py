@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -124,10 +125,11 @@ def read_with_sources(
     ahead: PrestartedChildren | None = None,
     *,
     instructions: bool = True,
+    meanwhile: Callable[[], object] | None = None,
 ) -> Profile:
     """The launches of reports, with call sites of inlined functions and the sources that are on this machine.
 
-    With ``instructions=False`` only metrics are read.
+    With ``instructions=False`` only metrics are read. ``meanwhile`` is called while the reader processes read.
 
     Raises:
         ReportError: A report is unreadable, damaged or empty.
@@ -137,8 +139,13 @@ def read_with_sources(
     from ncuview.reader.reader import read
     from ncuview.reader.source import with_local_sources
 
-    found = read(report_files(paths), kernel_name, ahead, instructions=instructions)
+    found = read(report_files(paths), kernel_name, ahead, instructions=instructions, meanwhile=meanwhile)
     return with_local_sources(with_call_sites(found), source_folders) if instructions else found
+
+
+def early_reader(kernel_name: str = "") -> closing[PrestartedChildren]:
+    """A reader process that starts now, while this one imports what reading takes."""
+    return closing(PrestartedChildren(kernel=kernel_name, rehearse=False))
 
 
 class _ReaderAhead:
@@ -146,7 +153,7 @@ class _ReaderAhead:
 
     def __init__(self) -> None:
         self.child: PrestartedChildren | None = None
-        self._prepared = Thread(target=_prepare, name="prepare")
+        self._prepared = Thread(target=prepare, name="prepare")
 
     def start(self) -> None:
         """Start the reader, unless an earlier attempt did."""
@@ -163,7 +170,8 @@ class _ReaderAhead:
             self._prepared.join()  # Python must not exit while it imports
 
 
-def _prepare() -> None:
+def prepare() -> None:
+    """Load what judges and shows a profile."""
     for name in _NEEDED_LATER:
         import_module(name)
     from ncuview.engine.rule_file import shipped_rules

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ncuview.base.files import is_folder
 from ncuview.base.report_files import REPORT_ENDINGS, seal, sidecar
 from ncuview.profiling.ncu_failures import failure
 from ncuview.profiling.privileges import invoking_user
@@ -33,7 +34,7 @@ def report_to_write(named: Path) -> Path:
     for taken in (report, sidecar(report)):
         if os.path.lexists(taken):  # ncu would follow a dangling link
             raise failure("NCU-EXISTS").as_error(f"{taken} exists already")
-    if not report.parent.is_dir():
+    if not is_folder(report.parent):
         raise failure("NCU-WRITE").as_error(f"{report} cannot be written: there is no folder {report.parent}")
     check_room(report.parent)
     return report

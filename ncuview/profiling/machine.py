@@ -149,6 +149,11 @@ def missing_for_live() -> ToolError | None:
     return None
 
 
+def surely_missing_for_live() -> ToolError | None:
+    """As ``missing_for_live``, but without starting a program: None also where nvidia-smi would have to be asked."""
+    return missing_for_live() if not IS_LINUX or shutil.which("nvidia-smi") is None else None
+
+
 def _first_visible() -> tuple[SmiLog, Gpu] | None:
     """nvidia-smi's report, and the first GPU that a program sees; None where there is none."""
     log = read_log(_nvidia_smi("-q", "-x"))

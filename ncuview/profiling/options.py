@@ -16,6 +16,7 @@ from types import NoneType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from ncuview.base.errors import UsageError
+from ncuview.base.files import is_folder
 from ncuview.base.suggestion import did_you_mean_file
 
 
@@ -211,12 +212,12 @@ class NcuOptions:
         app_replay = self.replay_mode in {ReplayMode.APPLICATION, ReplayMode.APP_RANGE}
         named = self.kernel_name or self.kernel_id
         counts = (self.launch_skip, self.launch_skip_before_match, *self.devices)
-        apart = [folder for folder in self.source_folders if not folder.is_dir()]
+        apart = [folder for folder in self.source_folders if not is_folder(folder)]
         yield min(counts, default=0) < 0, "launches and devices are counted from 0", "Give no negative number."
         yield (
             self.launch_count is not None and self.launch_count < 1,
-            "--launch-count 0 would profile nothing",
-            "Leave it out to profile all launches.",
+            f"--launch-count {self.launch_count} would profile nothing",
+            "Give 1 or more, or leave it out to profile all launches.",
         )
         yield (
             self.kill and self.launch_count is None,

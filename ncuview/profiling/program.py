@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ncuview.base.errors import NcuNotFound, NcuviewError, UsageError
+from ncuview.base.files import is_file
 from ncuview.base.suggestion import did_you_mean_file
 from ncuview.profiling.job import Job, Profiled, profile
 from ncuview.profiling.machine import find_ncu, missing_for_ncu
@@ -31,7 +32,7 @@ def python_script(script: Path, arguments: Sequence[str] = ()) -> list[str]:
     Raises:
         UsageError: There is no such file.
     """
-    if not script.is_file():
+    if not is_file(script):
         raise UsageError(f"there is no Python file {script}", hint=did_you_mean_file(script, "Check its path."))
     return [sys.executable, str(script), *arguments]
 

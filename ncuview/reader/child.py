@@ -180,18 +180,20 @@ def _pipe() -> tuple[FileIO, FileIO]:
 
 
 class PrestartedChildren:
-    """Children that start before their report is known, and read a shipped report to warm up.
+    """Children that start before their report is known, and with ``rehearse`` read a shipped report to warm up.
 
-    They take the first tasks for launches of this kernel. To be ready for machine code takes them ten times as long.
+    They take the first tasks of readers that need the modules that they find. To be ready for machine code takes them
+    ten times as long.
     """
 
-    def __init__(self, count: int = 1, kernel: str = "", *, with_code: bool = True) -> None:
-        self.kernel = kernel
-        words = [str(REHEARSAL), *([] if with_code else [WITHOUT_CODE])]
+    def __init__(self, count: int = 1, kernel: str = "", *, with_code: bool = True, rehearse: bool = True) -> None:
+        self.environment: Mapping[str, str] = {}
+        words = [str(REHEARSAL), *([] if with_code else [WITHOUT_CODE])] if rehearse else []
         self._children: list[Child] = []
         with suppress(OSError, ReportUnreadable):  # reading the report will raise the same error
+            self.environment = _environment(kernel)
             for _ in range(count):
-                self._children.append(Child.start(_READER, _environment(kernel), *words))
+                self._children.append(Child.start(_READER, self.environment, *words))
 
     def close(self) -> None:
         """Kill those that have no task."""
@@ -217,7 +219,8 @@ class Children:
     """The processes that read reports now; ``kill`` ends them all when one fails for good or the user interrupts."""
 
     def __init__(self, kernel: str = "", prestarted: Sequence[PrestartedChildren] = ()) -> None:
-        self._kernel, self._prestarted = kernel, [each for each in prestarted if each.kernel == kernel]
+        self._kernel = kernel
+        self._prestarted = [each for each in prestarted if each.environment == self._environment]
         self._running: set[subprocess.Popen[bytes]] = set()
         self._given_up = threading.Event()
 

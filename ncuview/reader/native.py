@@ -208,13 +208,15 @@ def main(rehearsal: str = "", *words: str) -> None:
     """Write the launches of the task and the number of launches in the report."""
     import ncu_report
 
+    # All modules and libraries are loaded before the rights to open files are given up, and before there is a task.
+    for library in Path(ncu_report.__file__).parent.glob("libnvperf_host.so*"):
+        ctypes.CDLL(str(library))
     if rehearsal:
         _rehearse(ncu_report, rehearsal, with_code=WITHOUT_CODE not in words)
     given = from_stdin()
     if given is None:
         return
     task, report = Task.from_json(given[0]), given[1]
-    # All modules and libraries are loaded before the rights to open files are given up.
     check_kernel_filter(task.kernel)
     load = _prepared(ncu_report, report)
     confine(task.memory, task.cpu_s)
@@ -252,9 +254,7 @@ def _rehearse(ncu_report: Any, report: str, *, with_code: bool) -> None:
 
 
 def _prepared(ncu_report: Any, report: str) -> Callable[[], Any]:
-    """The native call that loads a report, with NVIDIA's libraries loaded already."""
-    for library in Path(ncu_report.__file__).parent.glob("libnvperf_host.so*"):
-        ctypes.CDLL(str(library))
+    """The native call that loads a report, found before the rights to open files are given up."""
     native = ncu_report._ncu_report  # noqa: SLF001
     load = native.load_report
     native.load_report = partial(partial, load)

@@ -51,6 +51,7 @@ def read(
     prestarted: PrestartedChildren | None = None,
     *,
     instructions: bool = True,
+    meanwhile: Callable[[], object] | None = None,
 ) -> Profile:
     """Read one or more reports, or CSV exports of reports, into a Profile.
 
@@ -62,6 +63,7 @@ def read(
         kernel: Only launches of kernels with exactly this name, or ``regex:`` and a pattern; empty for all.
         prestarted: Child processes that were started before there was a report, if any.
         instructions: Whether machine code, its counters, and sources are read too.
+        meanwhile: Called while the child processes read.
 
     Raises:
         ReportUnreadable: A path is no readable report, NVIDIA's reader is not installed, or no launch of a report, or
@@ -94,6 +96,8 @@ def read(
             # The children read while this process imports pandas, which takes about as long.
             from ncuview.reader.frames import profile_of
 
+            if meanwhile:
+                meanwhile()
             found = [file.read() for file in running]
         except BaseException:  # Ctrl-C and SIGTERM too: leaving the pool waits for its threads, which wait for children
             pool.shutdown(wait=False, cancel_futures=True)

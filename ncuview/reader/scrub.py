@@ -9,7 +9,7 @@ from collections.abc import Callable, Container
 from pathlib import Path
 
 from ncuview.base.errors import ReportError, UsageError
-from ncuview.base.files import replace_file
+from ncuview.base.files import is_folder, replace_file
 from ncuview.base.report_files import seal, sidecar
 from ncuview.reader import wire
 from ncuview.reader.identity import Identity, Removed, find_identity
@@ -44,7 +44,7 @@ def scrub(source: Path, target: Path, keep: Callable[[str], bool] | None = None)
         ReportError: ``source`` is no complete report, or the copy would still identify its maker.
         UsageError: ``target`` cannot be written.
     """
-    if target.is_dir():
+    if is_folder(target):
         raise UsageError(f"{target} is a folder", hint="Name the file to write.")
     data = read_report(source)
     checked_header(data, source)

@@ -19,7 +19,7 @@ from pathlib import Path, PurePath
 from posixpath import normpath
 
 from ncuview.base.errors import UsageError
-from ncuview.base.files import open_regular
+from ncuview.base.files import is_folder, open_regular
 from ncuview.records.profile import Profile, ReportInfo
 
 ENDINGS = frozenset(
@@ -85,7 +85,7 @@ def with_local_sources(profile: Profile, folders: Iterable[Path] = ()) -> Profil
     Raises:
         UsageError: One of ``folders`` is no folder, or they hold more files than can be searched.
     """
-    known, held = _files_below(folders), Sources(profile)
+    known, held = files_below(folders), Sources(profile)
     sources, remarks = dict(profile.sources), dict(profile.source_remarks)
     for report in profile.reports:
         for file, named in _lines_named(profile, report.path).items():
@@ -99,12 +99,18 @@ def with_local_sources(profile: Profile, folders: Iterable[Path] = ()) -> Profil
     return replace(profile, sources=sources, source_remarks=remarks)
 
 
+def sources_named(profile: Profile) -> set[str]:
+    """The files that a profile names and that are opened where they exist."""
+    names = map(str, profile.instructions["file"].unique())
+    return {name for name in names if "\0" not in name and Path(name).suffix.lower() in ENDINGS}
+
+
 def local_file(file: str, folders: Iterable[Path] = ()) -> tuple[Path, str] | None:
     """The local file that a profile names, with its exact text, for a patch; None if it is missing.
 
     Bytes that are not UTF-8 are decoded with ``surrogateescape``.
     """
-    path = _found(file, _files_below(folders))
+    path = _found(file, files_below(folders))
     opened = _opened(path) if path else None
     return (path, opened[0].decode("utf-8", "surrogateescape")) if path and opened else None
 
@@ -115,7 +121,7 @@ def repository_folders(profile: Profile, repository: Path) -> list[Path]:
     A name is looked up by all of its parts. It must fit one file; copies in installed packages of ncuview do not count.
     """
     try:
-        known = _files_below([repository])
+        known = files_below([repository])
     except UsageError:  # too many files
         return []
     found: dict[Path, None] = {}
@@ -143,12 +149,12 @@ def _lines_named(profile: Profile, report: str) -> dict[str, list[int]]:
     return {str(file): lines.unique().tolist() for file, lines in of_report.groupby("file")["line"]}
 
 
-def _files_below(folders: Iterable[Path]) -> dict[str, list[Path]]:
+def files_below(folders: Iterable[Path]) -> dict[str, list[Path]]:
     """The name of each file with source code -> where files of that name are."""
     found: dict[str, list[Path]] = {}
     seen = 0
     for folder in folders:
-        if not folder.is_dir():
+        if not is_folder(folder):
             raise UsageError(f"{folder} is no folder", hint="--source-folders takes folders that hold source code.")
         for place, inner, names in os.walk(folder):
             inner[:] = [name for name in inner if not name.startswith(".")]

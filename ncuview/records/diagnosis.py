@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from ncuview.records.profile import CallSite, Configuration, Device, Failure, HostTimes, ReportInfo
 from ncuview.records.schema import Limits
+from ncuview.records.shown import Shown
 
 Origin = Literal["live", "recorded", "report"]
 Optimization = Literal[
@@ -266,7 +267,7 @@ class TextbookMetric:
 
 
 @dataclass(frozen=True)
-class LaunchDiagnosis:
+class LaunchDiagnosis(Shown):
     """The diagnosis of one launch."""
 
     report: str
@@ -316,7 +317,7 @@ class LaunchDiagnosis:
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Shown):
     """The answer: one entry per launch, in the order of the reports."""
 
     launches: tuple[LaunchDiagnosis, ...]

@@ -11,6 +11,7 @@ from typing import Literal
 
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.records.profile import ReportInfo
+from ncuview.records.shown import Shown
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class LadderStep:
 
 
 @dataclass(frozen=True)
-class Ladder:
+class Ladder(Shown):
     """A family from naive to best, with the predicted and the measured speedup of each step."""
 
     family: str

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 from ncuview.base.errors import NcuviewError
 from ncuview.base.log import masked
 from ncuview.records.schema import Limits
+from ncuview.records.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +66,7 @@ class ReportInfo:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Profile:
+class Profile(Shown):
     """All launches of one or more reports, as DataFrames in base units (ns, byte, sector, %).
 
     ``launches`` has one row per launch, indexed 0..n-1 over all reports: ``report`` (string), ``index`` (int64,

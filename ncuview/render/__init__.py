@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from ncuview.records.diagnosis import Diagnosis
-from ncuview.records.ladder import Ladder
-
 if TYPE_CHECKING:
     from ncuview.comparison.compare import Comparison
+    from ncuview.records.diagnosis import Diagnosis
+    from ncuview.records.ladder import Ladder
     from ncuview.render.words import Detail
 
 Format = Literal["terminal", "json"]
@@ -48,6 +47,9 @@ def render(
         from ncuview.render.document import as_json  # each format is imported on use
 
         return as_json(answer)
+    from ncuview.records.diagnosis import Diagnosis  # importing ncuview loads this package, and no record
+    from ncuview.records.ladder import Ladder
+
     if isinstance(answer, Ladder) and detail == "quiet":
         answer = Diagnosis(tuple(step.diagnosis for step in answer.steps), answer.reports, answer.remark)
     if isinstance(answer, Ladder):

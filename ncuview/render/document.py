@@ -7,15 +7,26 @@ The forms are the dataclasses of ``records.documents``, from which ``render.sche
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import isfinite
 from typing import Any
 
+from ncuview.base.paths import shown_path
 from ncuview.comparison.compare import Comparison, Pair
 from ncuview.comparison.prediction import PredictionCheck
 from ncuview.engine.priority import Priorities, Priority, priorities
 from ncuview.gate.verdict import nothing_checked
-from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, NotApplicable, Outcome, Skipped
+from ncuview.records.diagnosis import (
+    Broken,
+    Diagnosis,
+    Finding,
+    LaunchDiagnosis,
+    NotApplicable,
+    Outcome,
+    Skipped,
+    SourceLine,
+)
 from ncuview.records.documents import Place, Report
 from ncuview.records.documents import comparison as comparisons
 from ncuview.records.documents import diagnosis as diagnoses
@@ -124,7 +135,7 @@ def _check(check: Check, gate: Gate) -> diagnoses.GateCheck:
         unit=check.unit,
         message=check.message,
         origin=check.origin,
-        where=check.where,
+        where=_places(check.where),
     )
 
 
@@ -159,7 +170,7 @@ def _priority(rank: int, group: Priority) -> diagnoses.Priority:
         agreed=group.agreed,
         predicted_speedup=group.predicted_speedup,
         saved_ns=diagnoses.Saved(**vars(group.saved)),
-        example=Place(group.example.report, group.example.index),
+        example=Place(shown_path(group.example.report), group.example.index),
     )
 
 
@@ -216,7 +227,7 @@ def _with_rule(part: Any) -> dict[str, Any]:
 def _side(launch: LaunchDiagnosis) -> comparisons.ComparedLaunch:
     """The launch and its result in short; the diagnosis of its report has the rest."""
     return comparisons.ComparedLaunch(
-        report=launch.report,
+        report=shown_path(launch.report),
         index=launch.index,
         kernel=launch.kernel,
         demangled=launch.demangled,
@@ -231,12 +242,24 @@ def _side(launch: LaunchDiagnosis) -> comparisons.ComparedLaunch:
 
 
 def _reports(reports: tuple[ReportInfo, ...]) -> tuple[Report, ...]:
-    return tuple(Report(each.path, each.ncu_version, each.created, each.damage) for each in reports)
+    return tuple(Report(shown_path(each.path), each.ncu_version, each.created, each.damage) for each in reports)
+
+
+def _places(lines: Sequence[SourceLine]) -> tuple[SourceLine, ...]:
+    """The lines with files as outputs show them."""
+    return tuple(
+        replace(
+            line,
+            file=shown_path(line.file),
+            called_from=tuple(replace(call, file=shown_path(call.file)) for call in line.called_from),
+        )
+        for line in lines
+    )
 
 
 def _launch(launch: LaunchDiagnosis) -> diagnoses.Launch:
     return diagnoses.Launch(
-        report=launch.report,
+        report=shown_path(launch.report),
         index=launch.index,
         kernel=launch.kernel,
         demangled=launch.demangled,
@@ -277,7 +300,7 @@ def _advice(rank: int, finding: Finding) -> diagnoses.Advice:
         assumes=finding.assumes,
         check=finding.check,
         evidence=finding.evidence,
-        where=finding.where,
+        where=_places(finding.where),
         instructions=finding.instructions,
         lines_wanted=finding.lines_wanted,
         cite=finding.cite,

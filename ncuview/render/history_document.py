@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ncuview.base.paths import shown_path
 from ncuview.records.documents import Place
 from ncuview.records.documents import history as histories
 from ncuview.records.schema import plain
@@ -32,7 +33,7 @@ def _point(point: Point) -> histories.HistoryPoint:
         ncu_version=point.ncu,
         settings=histories.Conditions(**vars(point.settings)),
         ranks=point.ranks,
-        reports=tuple(report.path for report in point.reports),
+        reports=tuple(shown_path(report.path) for report in point.reports),
         launches=point.launches,
         time_ns=point.time_ns,
     )
@@ -65,7 +66,7 @@ def _reading(reading: Reading) -> histories.HistoryReading:
         predicted_speedup=advice.predicted_speedup if advice else None,
         ranks=reading.ranks,
         imbalance=reading.imbalance,
-        example=Place(reading.launch.report, reading.launch.index),
+        example=Place(shown_path(reading.launch.report), reading.launch.index),
     )
 
 

@@ -16,13 +16,14 @@ from math import fsum, isfinite
 from lxml import etree
 
 from ncuview.base.figures import duration, factor
+from ncuview.base.paths import shown_path
 from ncuview.comparison.compare import launch_words
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
 from ncuview.records.gate import Check, Gate
 from ncuview.records.profile import NOWHERE, Extent, Failure, ReportInfo
 from ncuview.render.gate_words import closes
 from ncuview.render.text import safe_text, without_ci_commands
-from ncuview.render.words import bottleneck_sentence, failure_sentence, verdict_headline, verdict_reason
+from ncuview.render.words import bottleneck_sentence, failure_sentence, shown_file, verdict_headline, verdict_reason
 
 _Kernel = tuple[str, Extent, Extent]
 _ELSEWHERE = "gate"
@@ -71,7 +72,7 @@ def _by_kernel(launches: Sequence[LaunchDiagnosis]) -> dict[_Kernel, list[Launch
 
 
 def _suite(root: etree._Element, name: str, report: ReportInfo | None) -> etree._Element:
-    suite = etree.SubElement(root, "testsuite", name=safe_text(name))
+    suite = etree.SubElement(root, "testsuite", name=safe_text(shown_path(name)))
     if report and report.created:
         suite.set("timestamp", f"{report.created:%Y-%m-%dT%H:%M:%S}")
     return suite
@@ -93,7 +94,7 @@ def _diagnosis_lines(launch: LaunchDiagnosis, launches: int) -> Iterator[str]:
         bounds = f"{factor(gain.low)} to {factor(gain.high)}"
         yield f"{finding.rule.code} {finding.fix.title}: {factor(gain.best)} faster ({bounds})"
         yield f"  {finding.message}."
-        yield from (f"  at {line.file}:{line.line}" for line in finding.where)
+        yield from (f"  at {shown_file(line.file)}:{line.line}" for line in finding.where)
 
 
 def _checked(suite: etree._Element, check: Check, gate: Gate | None) -> None:
@@ -102,7 +103,9 @@ def _checked(suite: etree._Element, check: Check, gate: Gate | None) -> None:
     if gate and closes(check, gate):
         kind = "failure" if check.result == "failed" else "error"
         problem = etree.SubElement(case, kind, message=safe_text(check.message), type=safe_text(check.subject))
-        _text(problem, [check.message, *(f"at {line.file}:{line.line}  {line.code}" for line in check.where)])
+        _text(
+            problem, [check.message, *(f"at {shown_file(line.file)}:{line.line}  {line.code}" for line in check.where)]
+        )
     elif check.result in {"inconclusive", "not judged"}:
         etree.SubElement(case, "skipped", message=safe_text(f"{check.result}: {check.message}"))
     else:

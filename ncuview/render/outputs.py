@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ncuview.base.errors import UsageError
-from ncuview.base.files import replace_file
+from ncuview.base.files import exists, is_file, is_folder, replace_file
 from ncuview.base.log import LOG
 from ncuview.base.suggestion import did_you_mean
 from ncuview.base.system import installed, used
@@ -127,9 +127,9 @@ def check_place(path: Path) -> None:
     Raises:
         UsageError: No file can be written there.
     """
-    if not path.name or path.is_dir():
+    if not path.name or is_folder(path):
         raise UsageError(f"{path} cannot be written: it is a folder", hint="Name a file.")
-    if not path.parent.is_dir():
+    if not is_folder(path.parent):
         raise UsageError(f"{path} cannot be written: the folder {path.parent} does not exist", hint="Create it.")
 
 
@@ -321,7 +321,7 @@ def write_output(path: Path, content: str | bytes | Iterable[str]) -> None:
     """
     LOG.info("writes %s", path)
     try:
-        if path.exists() and not path.is_file():
+        if exists(path) and not is_file(path):
             with path.open("wb") as file:
                 file.writelines(_encoded(content))
         else:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from io import BytesIO, StringIO
 
 from ncuview.base.errors import ToolError
+from ncuview.base.paths import shown_path
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis
 from ncuview.records.gate import Gate
 from ncuview.records.profile import Extent
@@ -86,7 +87,7 @@ def _rows(diagnosis: Diagnosis, gate: Gate | None) -> list[Row]:
 
 def _launch(launch: LaunchDiagnosis) -> Row:
     return {
-        "report": safe_text(launch.report),
+        "report": safe_text(shown_path(launch.report)),
         "index": launch.index,
         "kernel": safe_text(launch.kernel),
         "demangled": safe_text(launch.demangled),
@@ -115,7 +116,7 @@ def _advice(launch: LaunchDiagnosis, first: Finding | None) -> Row:
         "promised": gain.best if gain else None,
         "promised_high": gain.high if gain else None,
         "saved_ns": known(launch.whole_ns * (1 - 1 / gain.best)) if gain else None,
-        "file": safe_text(place.file) if place else None,
+        "file": safe_text(shown_path(place.file)) if place else None,
         "line": place.line if place else None,
     }
 

@@ -11,12 +11,16 @@ from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import launch_words
 from ncuview.render.change_words import change_sentence
 from ncuview.render.comparison import faster_words
+from ncuview.render.words import main_cause
 from ncuview.trends import KernelTrend, Point, Reading, Series, Step
 
 MEANING = (
     "The time of a kernel changed where its median left the level of the points before it by more than the noise, and"
     " the next point confirms it. A change at the newest point is shown before it is confirmed."
 )
+
+_LEAST_SHARED = 0.1
+"""Assumed: reports that share less of their kernels are of different programs."""
 
 
 def provenance_words(series: Series) -> str:
@@ -37,10 +41,29 @@ def summary_words(series: Series) -> str:
     kernels = f"{len(series.kernels)} kernel{'s' * (len(series.kernels) != 1)}"
     if len(series.points) == 1:
         return f"{kernels} at one point: nothing to compare over time."
+    repeated = sum(len(kernel.readings) > 1 for kernel in series.kernels)
+    if repeated < _LEAST_SHARED * len(series.kernels):
+        return (
+            f"{repeated} of {kernels} {'is' if repeated == 1 else 'are'} at more than one point: the reports seem to be"
+            " of different programs, and are not compared over time."
+        )
     counts = [(len(series.new), "new since the first point"), (len(series.gone), "gone at the newest")]
     others = "".join(f"; {count} {'is' if count == 1 else 'are'} {what}" for count, what in counts if count)
     changed = f"{len(series.changed)} of {kernels}" if series.changed else f"None of {kernels}"
     return f"{changed} changed{others}."
+
+
+def judged_words(series: Series) -> str:
+    """How many of the kernels were judged at their last point, and why the others were not."""
+    last = [kernel.last.launch for kernel in series.kernels]
+    blind = [launch for launch in last if launch.unexamined and not launch.owner]
+    foreign = sum(bool(launch.owner) for launch in last)
+    judged, kernels = len(last) - len(blind) - foreign, f"{len(last)} kernel{'s' * (len(last) != 1)}"
+    if judged == len(last):
+        return f"Judged: all of {kernels}."
+    why = f"; most rules could not judge {len(blind)}: {main_cause(blind[0])}" if blind else ""
+    vendors = f"; {foreign} of vendors' libraries" if foreign else ""
+    return f"Judged: {judged} of {kernels}{why}{vendors}."
 
 
 def break_words(series: Series) -> Iterator[str]:

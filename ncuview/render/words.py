@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from ncuview.base.figures import duration, factor
+from ncuview.base.paths import shown_path
 from ncuview.metrics.units import UNITS
 from ncuview.records.diagnosis import SKIPPED_BECAUSE, Broken, Finding, LaunchDiagnosis, Passed, Skipped, SourceLine
 from ncuview.records.ladder import Ladder
@@ -106,8 +107,8 @@ def step_words(launch: LaunchDiagnosis) -> str:
 
 
 def shown_file(file: str) -> str:
-    """A file without the folder names that `scrub` has replaced."""
-    return _SCRUBBED_FOLDERS.sub("", file)
+    """A file without the folder names that `scrub` has replaced, and without folders of this machine."""
+    return shown_path(_SCRUBBED_FOLDERS.sub("", file))
 
 
 def kernel_words(demangled: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ncuview.base.errors import ReportEmpty
+from ncuview.base.files import is_folder
 from ncuview.base.report_files import REPORT_ENDINGS, report_files
 
 DOCUMENT_ENDING = ".json"
@@ -52,7 +53,7 @@ def series_files(targets: Sequence[Path]) -> tuple[SeriesFile, ...]:
     found = [
         _series_file(file, target, several=len(targets) > 1)
         for target in targets
-        for file in (_below(target) if target.is_dir() else [target])
+        for file in (_below(target) if is_folder(target) else [target])
     ]
     reported = {_without_ending(each.file) for each in found if not each.is_document}
     return tuple(each for each in found if not (each.is_document and _without_ending(each.file) in reported))
@@ -78,8 +79,8 @@ def _below(folder: Path) -> list[Path]:
 
 
 def _series_file(file: Path, target: Path, *, several: bool) -> SeriesFile:
-    inside = file.relative_to(target) if target.is_dir() else Path(file.name)
-    root = target.resolve().name if target.is_dir() else ""
+    inside = file.relative_to(target) if is_folder(target) else Path(file.name)
+    root = target.resolve().name if is_folder(target) else ""
     folders = [*([root] if several and root else []), *inside.parts[:-1]]
     rank, named = _take_rank([*folders, _without_ending(inside).name])
     *above, own = named

@@ -33,6 +33,11 @@ def test_bombs_are_refused(text: str, tmp_path: Path) -> None:
         toml_of(file)
 
 
+def test_a_number_of_too_many_digits_is_refused_in_plain_words() -> None:
+    with pytest.raises(ValueError, match=r"^a number has more than [\d,]+ digits$"):
+        parse_toml(f"max = {'9' * 100_000}")
+
+
 def test_keys_of_some_parts_are_read() -> None:
     inner = parse_toml(".".join(["a"] * DEEPEST) + " = 1")
     for _ in range(DEEPEST):

@@ -6,18 +6,22 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ncuview.comparison.compare import compare
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.gate import Gate
 from ncuview.records.ladder import Ladder
+from ncuview.records.profile import Failure
 from ncuview.render.html_report import html_report
 from tests.hostile import HOSTILE, poisoned
 from tests.render.report_pages import gate, page_of_very_many, recorded, recorded_page, sample_page
@@ -130,25 +134,89 @@ def test_a_search_finds_the_next_step_of_a_kernel(shown: Shown) -> None:
     tab.get_by_role("status").get_by_text("All 30").wait_for()
 
 
-def test_a_page_of_one_kernel_is_counted_searched_and_sorted(shown: Shown) -> None:
+@cache
+def page_of_one(kernel: str) -> str:
+    """The page of one kernel of the recorded profile of transpose."""
     profile, found = recorded("transpose")
-    launch = next(each for each in found.launches if each.kernel == "transposeCoalesced")
-    tab = shown(html_report(Diagnosis((launch,), found.reports), profile=profile))
+    launches = tuple(each for each in found.launches if each.kernel == kernel)
+    return html_report(Diagnosis(launches, found.reports), profile=profile)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_the_first_screen_of_one_kernel_has_the_step_and_the_evidence(shown: Shown, width: int, height: int) -> None:
+    tab = shown(page_of_one("transposeCoalesced"), width=width)
     assert tab.title() == tab.locator("h1").inner_text() == "transposeCoalesced: what to do next"
-    status = tab.get_by_role("status")
-    assert status.inner_text() == "All 1"
-    tab.get_by_role("searchbox").fill("wavefronts")
-    assert status.inner_text() == "1 of 1"
-    tab.get_by_role("searchbox").fill("no such kernel")
-    assert status.inner_text() == "0 of 1"
-    tab.get_by_role("button", name="Clear").click()
-    status.get_by_text("All 1").wait_for()
-    headings = tab.locator("#kernels-table > thead th")
-    for heading in headings.all():
-        heading.get_by_role("button").click()
-        assert heading.get_attribute("aria-sort")
-        assert names_shown(tab) == ["transposeCoalesced"]
-    assert headings.count() == 7
+    labels = ("Next", "Why", "Where", "Change") if width > 400 else ("Next", "Why", "Where")
+    for label in labels:
+        answer = tab.locator("dt", has_text=re.compile(f"^{label}$")).locator("+ dd")
+        assert answer.bounding_box()["y"] + answer.bounding_box()["height"] < height, label
+    assert tab.get_by_role("searchbox").count() == tab.locator("th[data-sort]").count() == 0
+    assert tab.evaluate(OVERFLOW) <= 0
+
+
+def test_the_parts_of_one_kernel_open_by_keyboard(shown: Shown) -> None:
+    tab = shown(page_of_one("transposeCoalesced"))
+    for words, part in (("Every line", "table.heated"), ("Textbook metrics", "table.metric-table")):
+        tab.locator("summary", has_text=words).press("Enter")
+        tab.locator(part).wait_for()
+
+
+@pytest.mark.parametrize("make", [lambda: html_report(diagnosis(), gate()), lambda: recorded_page("transpose")])
+def test_on_a_phone_the_first_step_comes_before_the_figures(shown: Shown, make: Callable[[], str]) -> None:
+    tab = shown(make(), width=390)
+    step, figures = (tab.locator(part).first.bounding_box() for part in ("ol.steps li", ".figures"))
+    assert step["y"] + step["height"] < min(figures["y"], 844)
+    assert tab.locator(".top").bounding_box()["height"] < 60
+    assert tab.evaluate(OVERFLOW) <= 0
+
+
+def test_a_comparison_does_not_scroll_sideways_on_a_phone(shown: Shown) -> None:
+    was = Diagnosis((launch_with_advice(),), ())
+    now = Diagnosis((replace(launch_near_peak(), demangled=launch_with_advice().demangled),), ())
+    tab = shown(html_report(now, comparison=compare(was, now)), width=390)
+    assert tab.evaluate(OVERFLOW) <= 0
+    assert tab.get_by_text("Advice shared_memory_padding: 2.18x predicted").is_visible()
+
+
+@pytest.mark.parametrize("colors", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_finds_nothing_on_any_kind_of_page(shown: Shown, width: int, colors: str) -> None:
+    was, now = Diagnosis((launch_with_advice(),), ()), Diagnosis((launch_near_peak(), launch_with_advice()), ())
+    pages = {
+        "advice": page_of_one("transposeCoalesced"),
+        "finished": page_of_one("transposeNoBankConflicts"),
+        "ladder": html_report(diagnosis(), ladders=[ladder()]),
+        "comparison": html_report(now, comparison=compare(was, now)),
+        "failure": html_report(Diagnosis((), (), failure=Failure("NCU-PART", "block 3 is damaged", "Copy it.", 3))),
+    }
+    for name, text in pages.items():
+        found = axe.Axe().run(shown(text, width=width, colors=colors))
+        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+
+
+def test_the_keyboard_alone_reaches_everything(shown: Shown) -> None:
+    tab = shown(recorded_page("matmul"))
+    tab.keyboard.press("Tab")
+    wanted: int = tab.evaluate(
+        "[...document.querySelectorAll('a[href], button, select, input, summary, [tabindex=\"0\"]')].filter((each) =>"
+        " each.checkVisibility() && each.getAttribute('tabindex') !== '-1'"
+        " && !each.closest('svg[data-points] a[tabindex=\"-1\"]')).length"
+    )
+    reached = set()
+    for _ in range(2 * wanted):
+        reached.add(tab.evaluate("document.activeElement.dataset.reached ??= `${performance.now()}`"))
+        assert tab.evaluate("document.activeElement.matches(':focus-visible')")
+        tab.keyboard.press("Tab")
+        if tab.evaluate("document.activeElement === document.body"):
+            break
+    assert len(reached) == wanted
+    search = tab.get_by_role("searchbox")
+    search.focus()
+    tab.keyboard.type("mmul_tiled")
+    assert names_shown(tab) != []
+    tab.keyboard.press("Escape")
+    assert search.input_value() == ""
+    tab.get_by_role("status").get_by_text("All").wait_for()
 
 
 def test_of_very_many_kernels_all_that_are_listed_are_found_and_open(shown: Shown) -> None:
@@ -229,7 +297,7 @@ def test_a_step_leads_to_its_kernel_though_a_filter_hides_it(shown: Shown) -> No
     tab = shown(sample_page())
     tab.get_by_label("Verdict").select_option("near-peak")
     tab.locator("ol.steps a").first.click()
-    assert tab.locator("#k1-details").is_visible()
+    tab.locator("#k1-details").wait_for()
     assert tab.evaluate("document.activeElement.textContent") == "transposeCoalesced"
 
 
@@ -312,19 +380,23 @@ def test_a_page_that_was_tampered_with_runs_nothing_else(chromium: Any, tmp_path
     tab.close()
 
 
-def test_hundreds_of_kernels_open_and_are_searched(shown: Shown, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("copies", [7, 10])
+def test_hundreds_of_kernels_open_within_half_a_second_and_are_searched(
+    shown: Shown, copies: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     _, found = recorded("transpose")
-    copies = [
+    many = [
         replace(each, kernel=f"{each.kernel}_{copy}", demangled=f"{each.demangled} {copy}")
-        for copy in range(10)
+        for copy in range(copies)
         for each in found.launches
     ]
-    text = html_report(Diagnosis(tuple(copies), found.reports))
-    tab = shown(text)
-    milliseconds = tab.evaluate("Math.round(performance.getEntriesByType('navigation')[0].loadEventEnd)")
+    text = html_report(Diagnosis(tuple(many), found.reports))
+    timing = "Math.round(performance.getEntriesByType('navigation')[0].loadEventEnd)"
+    tabs = [shown(text) for _ in range(3)]
+    milliseconds = min(tab.evaluate(timing) for tab in tabs)  # other tests run on the machine at the same time
     with capsys.disabled():
-        sys.stdout.write(
-            f"\na page of {len(copies)} kernels, {len(text) / 1e6:.2f} MB, is there after {milliseconds} ms\n"
-        )
-    tab.get_by_role("searchbox").fill("transposecoalesced_7")
-    assert names_shown(tab) == ["transposeCoalesced_7"]
+        size = f"{len(many)} kernels, {len(text) / 1e6:.2f} MB"
+        sys.stdout.write(f"\na page of {size}, is there after {milliseconds} ms\n")
+    assert milliseconds < 2.5 * len(many)
+    tabs[0].get_by_role("searchbox").fill("transposecoalesced_3")
+    assert names_shown(tabs[0]) == ["transposeCoalesced_3"]

@@ -72,6 +72,7 @@ def entry(text: str) -> str:
         (entry('kernel = "*"\nmetric = "gst_transactions"\nmax = "4"'), "budget 2: max: "),
         (entry('kernel = "*"\nmetric = "gst_transactions"\nmax = true'), "budget 2: max: "),
         (entry('kernel = "*"\nmetric = "gst_transactions"\nmax = nan'), "budget 2: max: "),
+        (entry(f'kernel = "*"\nmetric = "gst_transactions"\nmax = {"9" * 400}'), "budget 2: max: "),
         (entry('kernel = "*"\nmetric = "gst_transactions"\nmin = 5\nmax = 4'), "budget 2: min is above max"),
         (
             entry('kernel = "*"\nmetric = "gst_transactions"\nequal = 5\nmax = 4'),

@@ -81,7 +81,9 @@ def main(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("baseline") / "main.json"
     ended = ncuview("check", REPORT, "--save-baseline", path)
     assert ended.code == 0
-    assert ended.err.startswith(f"{path}: written\nncuview: {path}: 15 of 15 kernels have fewer than 3 launches")
+    assert ended.err.startswith(
+        f"{path}: written, a baseline of 15 kernels\nncuview: {path}: 15 of 15 kernels have fewer than 3 launches"
+    )
     return path
 
 

@@ -115,7 +115,7 @@ def test_a_failed_comparison_says_what_was_measured_and_what_to_do(run: Run) -> 
     result.stdout.fnmatch_lines([
         "E * assert <shared_bank_conflict_ways 16.5 ratio> == 1",
         "E * <transposeCoalesced, grid 256x256, block 32x8: *us, l1_data 88%, shared_memory_padding *x>",
-        "E * Next: Pad the tile by one column: *x faster. *",
+        "E * Next: Pad each row of the shared array: *x faster. *",
         "E * Where: *.cu:*",
     ])  # fmt: skip
 

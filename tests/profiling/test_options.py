@@ -95,7 +95,8 @@ def test_every_option_is_tried() -> None:
     [
         ({"launch_skip": -1}, "counted from 0"),
         ({"devices": (0, -1)}, "counted from 0"),
-        ({"launch_count": 0}, "--launch-count 0"),
+        ({"launch_count": 0}, "--launch-count 0 would profile nothing"),
+        ({"launch_count": -1}, "--launch-count -1 would profile nothing"),
         ({"kill": True}, "--kill"),
         ({"kernel_name_base": KernelNameBase.MANGLED}, "--kernel-name-base"),
         ({"kernel_id": "saxpy"}, "no --kernel-id"),

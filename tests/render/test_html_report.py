@@ -19,6 +19,7 @@ from ncuview.comparison.compare import compare
 from ncuview.engine.priority import priorities
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
 from ncuview.records.gate import Gate
+from ncuview.records.profile import Failure
 from ncuview.render.html_report import html_report
 from ncuview.render.html_report.data import amount
 from ncuview.render.html_report.elements import element, markup, section
@@ -85,7 +86,7 @@ def parsed(text: str) -> Any:
 
 def words(tree: Any) -> str:
     """The text that a reader sees, without the script's."""
-    return " ".join(" ".join(tree.xpath(".//body//text()[not(parent::script)]")).split())
+    return " ".join(" ".join(tree.xpath("descendant-or-self::body//text()[not(parent::script)]")).split())
 
 
 def data_of(tree: Any) -> Any:
@@ -197,6 +198,7 @@ def test_without_a_script_every_kernel_has_its_next_step_with_evidence() -> None
 def test_the_first_view_says_how_much_and_what_first() -> None:
     summary = words(parsed(f"<body>{markup_of(sample_page(), 'summary')}</body>"))
     for shown_text in (
+        "All 3 launches were judged. Do this first transposeCoalesced",
         "All kernels 472.6 us in 3 launches of 3 kernels",
         "With all advice taken 1.60x faster",
         "Near their peak 1 of 3",
@@ -211,8 +213,8 @@ def test_the_first_view_says_how_much_and_what_first() -> None:
 @pytest.mark.parametrize(
     ("launches", "shown_text"),
     [
-        ((launch_with_advice(),), "Near their peak 0 of 1"),
-        ((launch_near_peak(),), "Near their peak 1 of 1 100% of the time: leave it alone"),
+        ((launch_with_advice(), launch_unclear()), "Near their peak 0 of 2"),
+        ((launch_with_advice(), launch_near_peak()), "Near their peak 1 of 2 30% of the time: leave it alone"),
         (
             (launch_near_peak(), replace(launch_near_peak(), kernel="k")),
             "Near their peak 2 of 2 100% of the time: leave t",
@@ -230,13 +232,53 @@ def test_only_finished_kernels_are_to_be_left_alone(launches: tuple[LaunchDiagno
     [
         ((launch_with_advice(),), "transposeCoalesced: what to do next"),
         ((launch_with_advice(), replace(launch_with_advice(), grid=(1, 1, 1))), "transposeCoalesced: what to do next"),
+        ((launch_near_peak(),), "transposeNoBankConflicts: near its peak"),
+        ((launch_unclear(),), "latencyBound: unclear"),
         ((replace(launch_with_advice(), kernel="  "),), "transpose.ncu-rep: what to do next"),
         (diagnosis().launches, "transpose.ncu-rep: what to do next"),
+        ((), "transpose.ncu-rep: no launch to show"),
     ],
 )
-def test_a_page_of_one_kernel_is_named_after_it(launches: tuple[LaunchDiagnosis, ...], title: str) -> None:
+def test_a_page_is_named_after_its_only_kernel_or_its_report(launches: tuple[LaunchDiagnosis, ...], title: str) -> None:
     tree = parsed(html_report(Diagnosis(launches, diagnosis().reports)))
     assert (tree.findtext(".//title"), tree.findtext(".//h1")) == (title, title)
+
+
+def test_a_page_of_one_kernel_opens_with_its_evidence_and_has_no_controls_of_a_table() -> None:
+    tree = check_inert(html_report(Diagnosis((launch_with_advice(),), diagnosis().reports), gate()))
+    assert sections(tree) == ["kernel", "gate", "words"]
+    assert not tree.xpath("//form | //table[@data-sortable='parts'] | //button")
+    labels = tree.xpath("//section[@id='kernel']//dl[1]/dt/text()")
+    assert [label for label in labels if label != "Gate"][:4] == ["Next", "Why", "Where", "Change"]
+    shown_text = words(tree)
+    assert "grid 256x256, block 32x8, 328.3 us, l1_data 88%" in shown_text
+    assert not re.search("leave|stop here|alone", shown_text, re.IGNORECASE)
+
+
+def sections(tree: Any) -> list[str]:
+    return [str(name) for name in tree.xpath("//main/section/@id")]
+
+
+def test_a_page_opens_with_what_it_is_about() -> None:
+    was, now = Diagnosis((launch_with_advice(),), ()), diagnosis()
+    assert sections(parsed(html_report(now)))[:2] == ["summary", "kernels"]
+    ladders = parsed(html_report(now, ladders=[ladder()]))
+    assert sections(ladders)[:2] == ["ladders", "summary"]
+    assert ladders.findtext(".//h1") == "transpose: ladder from naive to best"
+    assert not ladders.xpath("//section[@id='ladders']/details[svg]"), "a ladder alone is not folded"
+    changes = parsed(html_report(now, comparison=compare(was, now)))
+    assert sections(changes)[:2] == ["changes", "summary"]
+    assert changes.findtext(".//h1") == "transpose.ncu-rep: what changed"
+
+
+def test_a_failure_without_launches_has_no_figures() -> None:
+    failure = Failure("NCU-NO-KERNEL", "no kernel was started", "Run the program without ncu.", 3)
+    tree = check_inert(html_report(Diagnosis((), diagnosis().reports, failure=failure)))
+    assert sections(tree) == ["summary"]
+    assert "no kernel was started [NCU-NO-KERNEL]. Run the program without ncu. There is no launch" in re.sub(
+        r"\bSummary ", "", words(tree)
+    )
+    assert "0 ns" not in words(tree)
 
 
 def entries(table: Any) -> list[Any]:
@@ -244,7 +286,7 @@ def entries(table: Any) -> list[Any]:
     return list(table.xpath("tbody" if table.get("data-sortable") == "parts" else "tbody/tr"))
 
 
-@pytest.mark.parametrize("kernels", [1, 2, 3])
+@pytest.mark.parametrize("kernels", [2, 3])
 def test_what_is_sorted_has_a_cell_for_each_heading(kernels: int) -> None:
     shown = Diagnosis(diagnosis().launches[:kernels], ())
     tree = parsed(html_report(shown, gate(), comparison=compare(shown, shown)))

@@ -78,7 +78,12 @@ def test_json_counts_at_the_top() -> None:
 
 
 def test_html_does_not_call_what_was_not_judged_finished() -> None:
-    page = str(output_text(NOT_JUDGED, None, "html"))
+    alone = str(output_text(NOT_JUDGED, None, "html"))
+    assert "not judged</h1>" in alone
+    assert f"3 of 4 rules could not judge: {WHY}" in alone
+    both = Diagnosis((BLIND, VENDORS), ())
+    page = str(output_text(both, None, "html"))
+    assert "0 of 2 launches were judged. Most rules could not judge 1 of 2 launches" in page
     assert "No kernel of yours was judged." in page
     assert "kernels that were not judged" in page
 

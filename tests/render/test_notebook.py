@@ -83,7 +83,7 @@ def check_safe(html: str) -> None:
 
 @answers
 def test_a_notebook_finds_the_page_by_itself(answer: Diagnosis | Ladder | LaunchDiagnosis) -> None:
-    shown = answer._repr_html_()  # type: ignore[union-attr]
+    shown = answer._repr_html_()
     assert shown == answer_html(answer)
     check_safe(shown)
 

@@ -16,14 +16,15 @@ from ncuview.records.ladder import Ladder
 from ncuview.render.html_report.changes import changes_section
 from ncuview.render.html_report.checks import Ids, checks_section
 from ncuview.render.html_report.data import report_data
+from ncuview.render.html_report.details import kernel_section
 from ncuview.render.html_report.elements import dim, element, section
-from ncuview.render.html_report.kernels import kernels_section
+from ncuview.render.html_report.kernels import VERDICTS, kernels_section
 from ncuview.render.html_report.ladders import ladders_section
 from ncuview.render.html_report.page import page, shipped
 from ncuview.render.html_report.roofline import counted_operations, rooflines
 from ncuview.render.html_report.roofline_chart import roofline_section
-from ncuview.render.html_report.rows import LISTED, rows_of
-from ncuview.render.html_report.summary import summary_section
+from ncuview.render.html_report.rows import LISTED, KernelRow, rows_of
+from ncuview.render.html_report.summary import summary_section, unmeasured
 from ncuview.render.words import failure_sentence, provenance
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _WORDS = {
     "bottleneck": "The hardware unit that limits the kernel now, with its use as a share of its peak; or latency, where"
     " no unit is busy enough to explain the time.",
     "attainable": "The share of its peak that a good kernel reaches on this unit of this GPU.",
-    "near its peak": "The bottleneck is used as much as good kernels use it. Stop here.",
+    "near its peak": "The bottleneck is used as much as good kernels use it.",
     "not judged": "Most rules could not judge it: machine code or metrics are missing from the report. Its state is"
     " unknown.",
     "not yours": "A kernel of a vendor's library, by its name. Only the call can be changed, not the kernel.",
@@ -78,36 +79,56 @@ def html_report(
         line_data = LineData(profile)
 
     def parts() -> Iterator[ET.Element]:
-        yield dim(provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark))
+        if not comparison:  # its section names both sides
+            yield dim(provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark))
         failure = comparison.failure if comparison else diagnosis.failure
         if missing := failure_sentence(failure):
             yield element("p", missing, css="warn", role="alert")
-        yield summary_section(rows, ranked, gate)
-        if gate:
-            yield checks_section(gate, ids)
+        if ladders:
+            yield ladders_section(ladders, ids)
         if comparison:
             yield changes_section(comparison, ids)
-        if rows:
+        yield kernel_section(rows[0], unmeasured(ranked)) if len(rows) == 1 else summary_section(rows, ranked, gate)
+        if gate:
+            yield checks_section(gate, ids)
+        if len(rows) > 1:
             yield kernels_section(rows)
         if lines := rooflines(listed, counted_operations(profile) if profile is not None else {}):
             yield roofline_section(lines)
-        if ladders:
-            yield ladders_section(ladders, ids)
-        yield _glossary()
+        if rows:
+            yield _glossary()
 
     data = report_data(rows, line_data)
-    return page(_title(diagnosis), list(parts()), data, style=shipped("report.css"), script=shipped("report.js"))
+    return page(
+        _title(diagnosis, rows, ladders, comparison),
+        list(parts()),
+        data,
+        style=shipped("report.css"),
+        script=shipped("report.js"),
+    )
 
 
-def _title(diagnosis: Diagnosis) -> str:
-    """The kernel's name where there is one kernel; else the report's name; else the number of reports."""
+def _title(
+    diagnosis: Diagnosis, rows: Sequence[KernelRow], ladders: Sequence[Ladder], comparison: Comparison | None
+) -> str:
+    """What the page opens with, of a ladder's family, of the only kernel, or of the reports."""
+    if ladders:
+        families = ", ".join(ladder.family for ladder in ladders)
+        return f"{families}: ladder{'s'[: len(ladders) != 1]} from naive to best"
+    paths = [report.path.replace(chr(92), "/").rpartition("/")[2] for report in diagnosis.reports]
+    reports = f"{len(paths)} reports" if len(paths) > 1 else "".join(paths)
     kernels = {launch.kernel for launch in diagnosis.launches}
-    if len(kernels) == 1 and (name := kernels.pop()).strip():
-        return f"{name}: what to do next"
-    paths = [report.path for report in diagnosis.reports]
-    if len(paths) == 1:
-        return f"{paths[0].replace(chr(92), '/').rpartition('/')[2]}: what to do next"
-    return f"{len(paths)} reports: what to do next" if paths else "What to do next"
+    name = kernels.pop().strip() if len(kernels) == 1 else ""
+    subject = name or reports
+    if comparison:
+        words = "what changed"
+    elif not rows:
+        words = "no launch to show"
+    elif len(rows) == 1 and not rows[0].group.advice:
+        words = VERDICTS[rows[0].shown.verdict]
+    else:
+        words = "what to do next"
+    return f"{subject}: {words}" if subject else words.capitalize()
 
 
 def _glossary() -> ET.Element:

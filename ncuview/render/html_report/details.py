@@ -1,5 +1,7 @@
 """HTML details of a ``KernelRow`` in the report (``kernel_details``): next step, evidence, source, change, units.
 
+``kernel_section`` is the part of a page that shows one row only.
+
 They also hold the gate's checks, the row's other launches, all other outcomes, and a table of textbook metrics.
 
 ``check_css`` serves other sections too.
@@ -7,14 +9,15 @@ They also hold the gate's checks, the row's other launches, all other outcomes, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 from xml.etree import ElementTree as ET
 
 from ncuview.base.figures import duration
+from ncuview.base.paths import shown_path
 from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotApplicable, SourceLine
 from ncuview.records.gate import Check
-from ncuview.render.html_report.elements import Part, dim, element, heading, hidden, scrolled, table
+from ncuview.render.html_report.elements import Part, dim, element, heading, hidden, scrolled, section, table
 from ncuview.render.html_report.rows import KernelRow
 from ncuview.render.html_report.units import units_table
 from ncuview.render.words import (
@@ -24,6 +27,7 @@ from ncuview.render.words import (
     bottleneck_words,
     changed_lines,
     check_words,
+    coverage_sentence,
     device_words,
     excerpts,
     gain_bounds,
@@ -44,17 +48,36 @@ _LAUNCHES = 50
 Labelled = tuple[str, Sequence[Part]]
 
 
+def kernel_section(row: KernelRow, unmeasured: Iterable[ET.Element] = ()) -> ET.Element:
+    """The details of a page's only row, open from the start: the next step first, the identity of the launch last.
+
+    ``unmeasured`` names launches that are missing from its time.
+    """
+    group = row.group
+    facts = [row.configuration, f"{group.launches:,} launches" if group.launches > 1 else ""]
+    facts += [duration(group.time_ns) if group.time_ns else "duration unknown", bottleneck_words(row.shown)]
+    parts: list[Part] = [dim(", ".join(filter(None, facts)))]
+    if len(row.launches) > 1 and (covered := coverage_sentence(row.launches)):
+        parts.append(element("p", element("strong", covered)))
+    details = element("div", *_evidence(row), *_identity(row), *unmeasured, css="details")
+    parts.append(element("div", details, id=f"{row.id}-details", css="opens open alone"))
+    title = "Next step" if row.shown.findings else "Verdict"
+    return section("kernel", title, element("div", *parts, id=row.id))
+
+
 def kernel_details(row: KernelRow) -> ET.Element:
     """The details of a row, for its example launch."""
     if not row.detailed:
         return element("div", *_identity(row), dim("The rest is not on this page."), css="details")
+    return element("div", *_identity(row), *_shares(row), *_evidence(row), css="details")
+
+
+def _evidence(row: KernelRow) -> Iterator[Part]:
     launch = row.shown
     shown = [*_checks(row.checks), *(_advice(launch, launch.findings[0]) if launch.findings else _verdict(launch))]
-    made = element(
-        "div", _list(shown), element("div", units_table(launch), *_launches(row), css="aside"), css="columns"
-    )
-    folded = [*_rest(launch), *_deferred(launch)]
-    return element("div", *_identity(row), made, *folded, css="details")
+    yield element("div", _list(shown), element("div", units_table(launch), *_launches(row), css="aside"), css="columns")
+    yield from _rest(launch)
+    yield from _deferred(launch)
 
 
 def _identity(row: KernelRow) -> Iterator[Part]:
@@ -62,17 +85,22 @@ def _identity(row: KernelRow) -> Iterator[Part]:
     group, launch = row.group, row.shown
     if group.demangled != row.name:
         yield element("p", element("code", group.demangled))
-    where = f"{device_words(launch.device)}; {launch.report}, launch {launch.index}"
+    where = f"{device_words(launch.device)}; {shown_path(launch.report)}, launch {launch.index}"
     if len(row.launches) > 1:
         where += f", an example of the {len(row.launches):,} that were profiled"
     if group.launches > group.profiled:
         where += f" of {group.launches:,}"
     yield dim(where)
+    if launch.host:
+        yield dim(f"{host_words(launch.host)}.")
+
+
+def _shares(row: KernelRow) -> Iterator[Part]:
+    """The row's part of the time of all rows."""
+    group = row.group
     saved = f", of which the first advice saves {duration(group.saved.best)}" if group.advice else ""
     if group.time_ns:
         yield dim(f"{duration(group.time_ns)} in all, {group.share:.1%} of the time of all kernels{saved}")
-    if launch.host:
-        yield dim(f"{host_words(launch.host)}.")
 
 
 def _list(entries: Sequence[Labelled]) -> ET.Element:

@@ -26,6 +26,7 @@ from ncuview.render.trend_words import (
     change_words,
     configuration_words,
     imbalance_words,
+    judged_words,
     provenance_words,
     step_sentence,
     summary_words,
@@ -69,6 +70,7 @@ def _parts(series: Series, at: int, *, several: bool) -> Iterator[ET.Element]:
 def _summary(series: Series) -> Iterator[ET.Element]:
     yield element("p", f"{provenance_words(series)}.")
     yield element("p", element("strong", summary_words(series)))
+    yield element("p", judged_words(series))
     for line in break_words(series):
         yield element("p", line)
     for words, kernels in (("New since the first point", series.new), ("Gone at the newest", series.gone)):

@@ -25,11 +25,13 @@ _CSS = {"kernel": "long", "bottleneck": "short"}
 
 def ladders_section(ladders: Sequence[Ladder], ids: Ids) -> ET.Element:
     """A part for each family; the first is open."""
+    if len(ladders) == 1:
+        return section("ladders", _title(ladders[0]), dim(LADDER_MEANING), *_ladder(ladders[0], ids))
     parts: list[Part] = [dim(LADDER_MEANING)]
     for place, ladder in enumerate(ladders):
-        shown = element(
-            "details", element("summary", element("h3", _title(ladder))), *_ladder(ladder, ids), data_print=""
-        )
+        summary = element("summary", element("h3", _title(ladder)))
+        origin = dim(provenance(ladder.reports, tuple(step.diagnosis for step in ladder.steps), ladder.remark))
+        shown = element("details", summary, origin, *_ladder(ladder, ids), data_print="")
         if place == 0:
             shown.set("open", "")
         parts.append(shown)
@@ -37,12 +39,10 @@ def ladders_section(ladders: Sequence[Ladder], ids: Ids) -> ET.Element:
 
 
 def _title(ladder: Ladder) -> str:
-    return f"{ladder.family}: {len(ladder.steps)} kernel{'s'[: len(ladder.steps) != 1]} from naive to best"
+    return f"Ladder of {ladder.family}: {len(ladder.steps)} kernel{'s'[: len(ladder.steps) != 1]}"
 
 
 def _ladder(ladder: Ladder, ids: Ids) -> Iterator[Part]:
-    launches = tuple(step.diagnosis for step in ladder.steps)
-    yield dim(provenance(ladder.reports, launches, ladder.remark))
     advised = [step for step in ladder.steps if step.diagnosis.findings]
     if advised:
         yield scrolled(_chart(advised, ladder.family), f"Chart of {ladder.family}")

@@ -39,6 +39,7 @@ class LineData:
         self._sources = Sources(profile)
         self._shares = _shares(profile)
         self._wanted: dict[tuple[str, str], set[int]] = defaultdict(set)
+        self._keys: dict[tuple[str, str], str] = {}
 
     def of(self, row: KernelRow) -> list[Any]:
         """For each file of the launch: its key, its counted lines, and the ranges of lines to show.
@@ -60,13 +61,13 @@ class LineData:
             for first, last in ranges:
                 self._wanted[launch.report, file].update(range(first, last + 1))
             rows = [[line, round(1000 * waste.get((file, line), 0.0)), *lines[line]] for line in known]
-            found.append([f"{launch.report}:{file}", rows, ranges])
+            found.append([self._keys.setdefault((launch.report, file), str(len(self._keys))), rows, ranges])
         return found
 
     def files(self) -> Mapping[str, Any]:
         """Key of a file -> ``[name, {line: text}]``, with all lines that ``of`` returned."""
         return {
-            f"{report}:{file}": [
+            self._keys[report, file]: [
                 shown_file(file),
                 {str(at): self._sources.lines(report, file)[at - 1][:_LONGEST].rstrip() for at in sorted(wanted)},
             ]

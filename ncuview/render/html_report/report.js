@@ -84,10 +84,13 @@
   });
 
   document.addEventListener("opened", (event) => fillLines(event.target));
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const part of document.querySelectorAll(".alone")) fillLines(part);
+  });
   document.addEventListener("toggle", (event) => {
     const part = event.target;
     if (!part.matches || !part.matches("details.metrics") || !part.open || part.dataset.filled) return;
     part.dataset.filled = "yes";
-    metrics(part.closest("tr.opens").id.replace("-details", ""), part);
+    metrics(part.closest(".opens").id.replace("-details", ""), part);
   }, true);
 })();

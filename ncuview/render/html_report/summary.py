@@ -1,4 +1,4 @@
-"""HTML summary section of the report (``summary_section``): total and saved time, gate, and the first three steps.
+"""HTML summary section of the report (``summary_section``): the first three steps, total and saved time, and gate.
 
 It takes the ``KernelRow``s, the ``Priorities`` and the gate; it also shows the share of kernels near their peak.
 """
@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 from ncuview.base.figures import duration, factor
 from ncuview.engine.priority import Priorities
 from ncuview.gate.verdict import exit_code, nothing_checked
+from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.records.gate import Gate
 from ncuview.render.gate_words import is_closed
 from ncuview.render.html_report.elements import Part, dim, element, heading, hidden, section, table
@@ -21,31 +22,49 @@ from ncuview.render.priorities import bound_sentence
 from ncuview.render.words import coverage_sentence
 
 _STEPS = 3
+_UNJUDGED = {"not-judged", "not-yours"}
 
 
 def summary_section(rows: Sequence[KernelRow], ranked: Priorities, gate: Gate | None) -> ET.Element:
-    """Key figures, the first steps, and the shares of the time."""
-    parts: list[Part] = [element("div", *_figures(rows, ranked, gate), css="figures")]
-    if covered := coverage_sentence([launch for row in rows for launch in row.launches]):
-        parts.insert(0, element("p", element("strong", covered)))
+    """What was judged, the first steps, key figures, and the shares of the time."""
+    launches = [launch for row in rows for launch in row.launches]
+    parts: list[Part] = [element("p", *_judged(launches))] if launches else []
     steps = [row for row in rows if row.group.advice][:_STEPS]
     if steps:
         parts.append(element("h3", "Do this first"))
         parts.append(element("ol", *(_step(row) for row in steps), css="steps"))
-        parts.append(dim(bound_sentence(ranked)))
-    elif any(row.shown.verdict not in {"not-judged", "not-yours"} for row in rows):
+    elif any(row.shown.verdict not in _UNJUDGED for row in rows):
         parts.append(element("p", "No rule predicts a gain of 1.10x or more on any kernel that was judged."))
     elif rows:
         parts.append(element("p", "No kernel of yours was judged."))
     else:
         parts.append(element("p", "There is no launch to show."))
+    if rows:
+        parts.append(element("div", *_figures(rows, ranked, gate), css="figures"))
+    if steps:
+        parts.append(dim(bound_sentence(ranked)))
     if ranked.total_ns > 0:
         parts.append(_time(rows, ranked))
-    if ranked.untimed:
-        parts.append(dim(f"{ranked.untimed:,} launches are not in these times: their durations were not collected."))
-    if ranked.unprofiled:
-        parts.append(dim(f"{ranked.unprofiled:,} launches were not profiled, so that their time is not in the total."))
+    parts += unmeasured(ranked)
     return section("summary", "Summary", *parts)
+
+
+def unmeasured(ranked: Priorities) -> Iterator[ET.Element]:
+    """The launches whose time is not on the page."""
+    if ranked.untimed:
+        yield dim(f"{ranked.untimed:,} launches are not in these times: their durations were not collected.")
+    if ranked.unprofiled:
+        yield dim(f"{ranked.unprofiled:,} launches were not profiled, so that their time is not in the total.")
+
+
+def _judged(launches: Sequence[LaunchDiagnosis]) -> Iterator[Part]:
+    """How many of the launches were judged, and why the others were not."""
+    judged = sum(launch.verdict not in _UNJUDGED and not launch.unexamined for launch in launches)
+    covered = coverage_sentence(launches)
+    if not covered:
+        yield f"All {judged:,} launches were judged."
+    else:
+        yield element("strong", f"{judged:,} of {len(launches):,} launches were judged. {covered}")
 
 
 def _figures(rows: Sequence[KernelRow], ranked: Priorities, gate: Gate | None) -> Iterator[ET.Element]:

@@ -296,8 +296,20 @@ def test_a_child_that_started_ahead_reads_the_first_shard(
             children.read(shard, with_code=True)
 
 
-def test_a_child_that_started_ahead_is_not_for_those_that_want_one_kernel(shard: Shard) -> None:
+@pytest.mark.parametrize("rehearse", [True, False])
+def test_a_child_that_started_ahead_reads_launches_of_any_kernel(
+    shard: Shard, monkeypatch: pytest.MonkeyPatch, *, rehearse: bool
+) -> None:
+    with closing(PrestartedChildren(rehearse=rehearse)) as started:
+        monkeypatch.setattr(sys, "executable", "/missing")
+        answer = Children("pinnedCopies", [started]).read(shard, with_code=True)
+    assert isinstance(answer, Answer)
+    assert set(answer.reading.launches.kernel) == {"pinnedCopies"}
+
+
+def test_a_child_that_finds_other_modules_is_not_used(shard: Shard) -> None:
     with closing(PrestartedChildren()) as started:
+        started.environment = {**started.environment, "PYTHONPATH": "/missing"}
         Children("pinnedCopies", [started]).read(shard, with_code=True)
         assert started._children
 

@@ -15,9 +15,11 @@ from lxml import html as lxml_html
 from ncuview.reader.settings import Settings
 from ncuview.records.profile import Device
 from ncuview.render.history import render_history
+from ncuview.render.trend_words import judged_words
 from ncuview.trends import DiagnosedReport, History, history_of
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.schema import problems as problems_of
+from tests.render.test_not_judged import BLIND, VENDORS, WHY
 from tests.render.test_pages import ACTS_ON_A_TERMINAL
 from tests.trends.series_sample import launch, reported, series_of
 
@@ -90,6 +92,17 @@ def test_json_names_what_changed_where_and_why() -> None:
     assert reading["optimization"] == "shared_memory_padding"
 
 
+def test_the_page_says_how_many_kernels_were_judged() -> None:
+    assert "Judged: all of 4 kernels." in render_history(sample(), "html")
+    first = sample().series[0]
+    kernels = tuple(
+        replace(kernel, readings=(*kernel.readings[:-1], replace(kernel.last, launch=launch)))
+        for kernel, launch in zip(first.kernels, (BLIND, VENDORS), strict=False)
+    )
+    words = judged_words(replace(first, kernels=(*kernels, *first.kernels[2:])))
+    assert words == f"Judged: 2 of 4 kernels; most rules could not judge 1: {WHY}; 1 of vendors' libraries."
+
+
 def test_the_terminal_names_changed_new_and_missing_kernels() -> None:
     words = " ".join(render_history(sample()).split())
     assert "NVIDIA H200: 7 points, c0 (2026-11-01) to c6 (2026-11-07), ncu 2025.3" in words
@@ -100,6 +113,15 @@ def test_the_terminal_names_changed_new_and_missing_kernels() -> None:
     assert "rank 2 takes 1.33x the median of 3 ranks: 12 ms" in words
     assert "NVIDIA A100: 1 point, c1 (2026-11-02)" in words
     assert "2 kernels at one point: nothing to compare over time." in words
+
+
+def test_points_that_share_almost_no_kernel_are_called_different_programs() -> None:
+    reports = [reported(f"c{at}", [launch(f"k{at}{kernel}", 1e5) for kernel in range(12)], at) for at in range(2)]
+    words = "0 of 24 kernels are at more than one point: the reports seem to be of different programs"
+    for to in ("terminal", "html"):
+        assert words in " ".join(render_history(history_of(reports), to).split())
+    reports = [reported(f"c{at}", [launch("k", 1e5), launch(f"k{at}", 1e5)], at) for at in range(2)]
+    assert "None of 3 kernels changed" in render_history(history_of(reports))
 
 
 def test_a_break_is_shown_on_every_page() -> None:
