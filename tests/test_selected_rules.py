@@ -32,7 +32,7 @@ def test_no_advice_of_some_rules_is_no_reason_to_stop(words: list[str], headline
 
 def test_advice_of_some_rules_is_still_advice() -> None:
     page = ncuview("analyze", "transposeCoalesced", "--select", "SMEM")
-    assert "Pad the tile by one column" in page.out
+    assert "tile[TILE_DIM][TILE_DIM + 1]" in page.out
     assert "only 5 selected rules were evaluated" in page.out
 
 
