@@ -41,7 +41,8 @@ RULE = shipped("rules") / "shared_memory" / "SMEM001-shared-bank-conflict.toml"
         (["analyze", "transposeNaive", "--kernel-name", "copy"], ["--kernel-name", "reports"]),
         (["analyze", RECORDED, "--recorded"], ["--recorded", "not for reports"]),
         (["analyze", "transposeNaive", "--output", "x.pdf"], ["x.pdf", ".json", ".txt", "gitlab:FILE"]),
-        (["analyze", "transposeNaive", "--output", "/no/such/folder/x.json"], ["/no/such/folder/x.json", "folder"]),
+        (["analyze", "copy", "-o", "/no/such/x.json"], ["/no/such/x.json", "the folder /no/such does not exist"]),
+        (["analyze", "copy", "--format", "text"], ["--format text: unknown format"]),
         (["analyze", "transposeNaive", "--rules", "/no/such/folder"], ["/no/such/folder"]),
         (["analyze", "transposeNaive", "--format", "xml"], ["--format", "xml"]),
         (["analyze"], ["nothing to analyze"]),
@@ -443,8 +444,8 @@ def test_diff_says_for_which_kernel_there_is_none() -> None:
     assert "k22b: its source is not on this machine" in ended.err
 
 
-def test_diff_gives_one_hint_for_all_kernels_without_source() -> None:
-    ended = ncuview("analyze", RECORDED, "-k", "regex:^transpose(Naive|Coalesced)$", "--diff")
+def test_diff_gives_one_hint_for_all_kernels_without_source(tmp_path: Path) -> None:
+    ended = ncuview("analyze", RECORDED, "-k", "regex:^transpose(Naive|Coalesced)$", "--diff", cwd=tmp_path)
     assert (ended.code, ended.out) == (3, "")
     assert ended.err.count("its source is not on this machine") == 2
     assert ended.err.count("--source-folders names where to look.") == 1
@@ -455,6 +456,38 @@ def test_diff_of_a_catalogue_kernel_changes_the_shipped_source() -> None:
     assert (ended.code, ended.err) == (0, "")
     assert "+    __shared__ float tile[TILE_DIM][TILE_DIM + 1];\n" in ended.out
     assert "kernels/transpose/transposeCoalesced.cu\n" in ended.out
+
+
+def installed(folder: Path) -> str:
+    """Python that makes a folder the one of the installed package, with kernels and rules inside of it."""
+    for name in ("kernels", "rules"):
+        shutil.copytree(ROOT / name, folder / "_shipped" / name)
+    return f"from ncuview.base import paths\npaths._PACKAGE = paths.Path({str(folder)!r})\npaths.shipped.cache_clear()"
+
+
+def test_diff_changes_no_source_of_an_installed_package(tmp_path: Path) -> None:
+    before = installed(tmp_path / "site")
+    (tmp_path / "mine" / ".git").mkdir(parents=True)
+    command = ("analyze", "transposeCoalesced", "--recorded", "--diff")
+    refused = ncuview(*command, before=before, cwd=tmp_path / "mine")
+    assert_failed(refused, 3, "transposeCoalesced: a kernel of the catalogue, not your source")
+    shutil.copytree(ROOT / "kernels" / "transpose", tmp_path / "mine" / "gpu" / "transpose")
+    patched = ncuview(*command, before=before, cwd=tmp_path / "mine")
+    assert (patched.code, patched.err) == (0, "")
+    assert "+++ b/gpu/transpose/transposeCoalesced.cu\n" in patched.out
+
+
+def test_diff_of_a_report_finds_the_file_below_the_root_of_the_repository(tmp_path: Path) -> None:
+    command = ("analyze", RECORDED, "-k", "transposeCoalesced", "--diff")
+    source = tmp_path / "kernels" / "transpose" / "transposeCoalesced.cu"
+    for folder in (tmp_path / ".git", source.parent, tmp_path / "build"):
+        folder.mkdir(parents=True)
+    shutil.copy(ROOT / "kernels" / "transpose" / source.name, source)
+    ended = ncuview(*command, cwd=tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert "+++ b/kernels/transpose/transposeCoalesced.cu\n" in ended.out
+    source.write_text(f"\n{source.read_text()}")  # its lines have moved
+    assert_failed(ncuview(*command, cwd=tmp_path), 3, "its source is not on this machine")
 
 
 def test_diff_of_advice_without_a_mechanical_change_gives_the_reason_and_exits_with_3() -> None:
@@ -475,9 +508,25 @@ def test_diff_of_advice_about_no_line_says_so() -> None:
     assert "tinyBlocks: no source line is known for " in ended.err
 
 
-def test_diff_without_advice_prints_nothing() -> None:
+def test_a_pattern_of_the_shell_is_answered_with_a_regular_expression() -> None:
+    assert_failed(ncuview("analyze", RECORDED, "-k", "transposeN*"), 3, "-k 'regex:^transposeN'", " and 14 more")
+
+
+def test_a_metric_of_ncu_names_what_is_computed_from_it() -> None:
+    ended = ncuview("metrics", "memory_l1_wavefronts_shared")
+    assert (ended.code, ended.err) == (0, "")
+    assert "computed from it: shared_bank_conflict_ways" in ended.out
+
+
+def test_launches_of_one_kernel_differ_by_their_grids_in_the_table() -> None:
+    ended = ncuview("analyze", RECORDED, "-k", "transposeGranularity")
+    assert "transposeGranularity (512x512)  " in ended.out
+
+
+def test_diff_without_advice_prints_the_reason_and_no_patch() -> None:
     ended = ncuview("analyze", "transposeNoBankConflicts", "--recorded", "--diff")
-    assert (ended.code, ended.out, ended.err) == (0, "", "")
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == "ncuview: there is nothing to change: near its peak\n"
 
 
 def test_a_dry_run_needs_neither_gpu_nor_ncu() -> None:
@@ -487,7 +536,13 @@ def test_a_dry_run_needs_neither_gpu_nor_ncu() -> None:
     assert "--kernel-name=regex:mat" in command
     assert "--launch-count=3" in command
     assert command.endswith("app.py -k its")
-    assert re.search(r"^\d+ metrics, \d+ to \d+ passes per launch$", cost, re.MULTILINE)
+    assert re.search(r"^\d+ metrics, \d+( to \d+)? passes per launch$", cost, re.MULTILINE)
+    assert not re.search(r"(\d+) to \1 passes", cost)
+
+
+def test_a_dry_run_names_the_report_that_is_exported(tmp_path: Path) -> None:
+    command = ("analyze", "--dry-run", "--export", "app.ncu-rep", "--", sys.executable)
+    assert "--export=./app.ncu-rep " in ncuview(*command, cwd=tmp_path).out
 
 
 @pytest.mark.parametrize(
@@ -500,6 +555,7 @@ def test_a_dry_run_names_what_would_run(target: str, runs_as: str, tmp_path: Pat
     command = ended.out.partition("\n\n")[0]
     assert str(Path(sys.executable).name) in command
     assert runs_as in command
+    assert ("ncuview writes job.json" in ended.out) == ("job.json" in command)
 
 
 def test_fewer_rules_ask_for_fewer_metrics() -> None:

@@ -1,11 +1,10 @@
 """Where ncuview's files are: the shipped ``kernels`` and ``rules``, the files of the user, and the kept last error.
 
-``shipped`` looks in the installed package, else in the checkout; ``shown_path`` is a path without folders of this
-machine; ``users_table`` and ``users_spreads``, in the XDG
-configuration folder, and ``users_cache``, in the XDG cache folder, may be None. ``keep_error`` writes what kind of
-error ended the last failing run, and ``last_error`` reads it for ``ncuview doctor --bundle``: the id, the exit code and
-the places in ncuview's own code, in the XDG state folder. Neither the message nor the command line is kept: both name
-what is the user's.
+``shipped`` looks in the installed package, else in the checkout; ``current_repository`` is the user's; ``shown_path``
+is a path without folders of this machine; ``users_table`` and ``users_spreads``, in the XDG configuration folder, and
+``users_cache``, in the XDG cache folder, may be None. ``keep_error`` writes what kind of error ended the last failing
+run, and ``last_error`` reads it for ``ncuview doctor --bundle``: the id, the exit code and the places in ncuview's own
+code, in the XDG state folder. Neither the message nor the command line is kept: both name what is the user's.
 """
 
 from __future__ import annotations
@@ -31,6 +30,12 @@ def shipped(name: str) -> Path:
     """The folder ``kernels`` or ``rules``: inside the installed package, else beside it in a checkout."""
     installed = _PACKAGE / "_shipped" / name
     return installed if installed.is_dir() else _PACKAGE.parent / name
+
+
+def current_repository() -> Path | None:
+    """The root of the git repository that the current folder is in; None outside of one."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
 
 
 def shown_path(path: str) -> str:

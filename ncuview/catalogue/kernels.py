@@ -25,6 +25,7 @@ _ARRAY = re.compile(
     r"(?P<role>in|constant|texture|out|zeroed) (?P<dtype>\w+)\[(?P<shape>[^\]]+)\](?: below (?P<below>.+))?"
 )
 _SCALAR = re.compile(r"(?P<dtype>\w+) = (?P<value>.+)")
+_ROLES = frozenset({"in", "constant", "texture", "out", "zeroed"})
 _INPUTS = frozenset({"in", "constant", "texture"})
 _DTYPES = frozenset(
     {"float16", "float32", "float64"} | {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
@@ -210,7 +211,17 @@ class _Arithmetic:
                 return described
         if (scalar := _SCALAR.fullmatch(argument.kind)) and scalar["dtype"] in _DTYPES:
             return {"role": "scalar", "dtype": scalar["dtype"], "value": self.value(key, scalar["value"])}
-        raise KernelFileError(f"{self._path}: {key}: {argument.kind!r} is no kind of argument")
+        raise KernelFileError(
+            f"{self._path}: {key}: {argument.kind!r} is no kind of argument", hint=_kinds_of_arguments(argument.kind)
+        )
+
+
+def _kinds_of_arguments(given: str) -> str:
+    """What an argument may be, for a wrong one."""
+    near = [word for word in re.findall(r"\w+", given) if word not in _DTYPES | _ROLES]
+    meant = next((hint for word in near if (hint := did_you_mean(word, _DTYPES | _ROLES))), "")
+    roles, types = (", ".join(sorted(words)) for words in (_ROLES, _DTYPES))
+    return f"{meant} An array is TYPE[SIZE] after one of {roles}, a scalar TYPE = VALUE; types are {types}.".strip()
 
 
 def recorded_report(family: str) -> Path:

@@ -19,6 +19,7 @@ from ncuview.catalogue.compiler import Parameter
 from ncuview.catalogue.kernel_file import Argument, Kernel, KernelText, LaunchTexts, has_front_matter, read_front_matter
 from ncuview.catalogue.kernels import Launch, launch_of
 from ncuview.catalogue.reference import ORACLES
+from ncuview.catalogue.signature import check_signature, defined_kernels
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,6 @@ _NAME = re.compile(r"(?:::\s*)?\w+(?:\s*::\s*\w+)*\s*(?:<[\w\s:,<>*&()+.'-]*>)?"
 """A C++ function's name, with optional namespaces and template arguments."""
 _SIZE = re.compile(r"([A-Za-z_]\w*)=(-?\d{1,18})")
 _NAMED_ARGUMENT = re.compile(r"(?:(?P<name>\w+)\s*:\s*)?(?P<kind>.*)", re.DOTALL)
-_ATTRIBUTE = re.compile(r"__\w+__\s*\([^()]*\)")
-_DEFINITION = re.compile(r"__global__\s[^;{]*?(\w+)\s*\([^;{]*\)\s*\{")
 _KERNELS_TO_NAME = 10
 _POINTER = 8
 
@@ -60,7 +59,8 @@ def user_launch(path: Path, words: LaunchOptions) -> Launch:
 
     Raises:
         UsageError: The command line gives no launch, part of one, or one in addition to the front matter's.
-        KernelFileError: The file or its front matter cannot be used, or the arithmetic gives no launch.
+        KernelFileError: The file or its front matter cannot be used, the arithmetic gives no launch, or the launch
+            contradicts the kernel's declaration.
     """
     path = path.absolute()
     sizes = _sizes(words.sizes)
@@ -81,7 +81,9 @@ def user_launch(path: Path, words: LaunchOptions) -> Launch:
         )
     root = Path.cwd() if path.is_relative_to(Path.cwd()) else path.parent
     kernel = Kernel(path, text, text.name, root, _shell_words("--nvcc-args", words.nvcc_args))
-    return _named_in_full(launch_of(kernel))
+    launch = launch_of(kernel)
+    check_signature(launch)
+    return _named_in_full(launch)
 
 
 def not_checked(launch: Launch) -> str:
@@ -162,7 +164,7 @@ def _text_of_file(path: Path, words: LaunchOptions, sizes: Mapping[str, int]) ->
 
 def _no_launch(path: Path) -> UsageError:
     source = path.read_text(encoding="utf-8", errors="replace")
-    names = list(dict.fromkeys(_DEFINITION.findall(_ATTRIBUTE.sub("", source))))[:_KERNELS_TO_NAME]
+    names = list(defined_kernels(source))[:_KERNELS_TO_NAME]
     has = f"It has {', '.join(names)}. " if names else ""
     example = (
         f'--kernel {names[0] if names else "NAME"} --grid "n / 256" --block 256 --arg "in float32[n]" --size n=4096,'

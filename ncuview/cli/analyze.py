@@ -7,12 +7,14 @@ It has options for outputs, sampling, a dry run, a run without counters, a ranki
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated
 
 from ncuview.base.errors import ReportError, UsageError
+from ncuview.base.paths import current_repository
 from ncuview.cli.inputs import Inputs, option, takes_inputs
 from ncuview.cli.outputs import (
     FormatOption,
@@ -23,13 +25,14 @@ from ncuview.cli.outputs import (
     exit_with,
     write_answer,
 )
-from ncuview.cli.printing import ProgressDisplay, print_error, print_text, print_unchanged
+from ncuview.cli.printing import ProgressDisplay, print_error, print_note, print_text, print_unchanged
 from ncuview.cli.without_counters import report_without_counters
 from ncuview.records.diagnosis import Finding
 from ncuview.render.text import safe_page
 
 if TYPE_CHECKING:
     from ncuview.engine.rule_file import Rule
+    from ncuview.pipeline.examine import Examined
     from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, SourceEdit
 
 
@@ -79,12 +82,13 @@ def analyze(
     if dry_run:
         _forecast(inputs, inputs.chosen_rules(), quick=quick)
         return
+    of_catalogue = False
     forms = {to, *(form for form, _ in files)}
-    entry = None if no_cache or quick else inputs.cache_entry()
+    entry = None if no_cache or quick or diff_only else inputs.cache_entry()
     diagnosis = entry.read() if entry and not forms & _SHOW_PROFILE else None
     if entry and diagnosis:
         rules = inputs.chosen_rules() if forms & _SHOW_RULES else None
-        profile, shipped_sources = None, entry.shipped_sources
+        profile = None
     else:
         rules = inputs.chosen_rules()
         with errors_written(inputs, to, files), ProgressDisplay() as progress:
@@ -99,25 +103,26 @@ def analyze(
                     no_progress_s=inputs.no_progress_timeout,
                     progress=progress.show,
                 )
-                profile = shipped_sources = None  # there are two profiles, and each holds some of the launches
+                diagnosis = inputs.as_selected(diagnosis)
+                profile = None  # there are two profiles, and each holds some of the launches
             else:
                 examined = inputs.examine(rules, progress.show)
-                diagnosis, profile, shipped_sources = examined.diagnosis, examined.profile, examined.shipped_sources
+                profile, of_catalogue = examined.profile, examined.shipped_sources is not None
+                diagnosis = _with_patches(examined, inputs) if diff_only else examined.diagnosis
                 if entry:
                     entry.write(examined, rules)
     if diff_only:
-        missing = _print_patches(_with_shipped_edits(diagnosis, shipped_sources))
+        missing = _print_patches(diagnosis, of_catalogue=of_catalogue)
         exit_with(diagnosis.failure, code=ReportError.exit_code if missing else 0)
         return
     write_answer(diagnosis, to, files, top=top, rules=rules, source_root=source_root, profile=profile)
     exit_with(diagnosis.failure)
 
 
-def _with_shipped_edits(diagnosis: Diagnosis, sources: Path | None) -> Diagnosis:
-    """The diagnosis of a catalogue kernel with edits of its source, which its page does not show."""
-    from ncuview.pipeline.examine import with_source_edits
+def _with_patches(examined: Examined, inputs: Inputs) -> Diagnosis:
+    from ncuview.pipeline.examine import with_patches
 
-    return with_source_edits(diagnosis, [sources]) if sources else diagnosis
+    return with_patches(examined, inputs.options.source_folders)
 
 
 def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, *, quick: bool) -> None:
@@ -129,10 +134,12 @@ def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, *, quick: bool) ->
 
     launcher = host_command(Path("job.json"), Path("result.json"))
     runs_as = inputs.command if inputs.runs_program else launcher
-    print_text(safe_page(str(forecast_of(runs_as, rules, inputs.options, quick=quick))))
+    print_text(safe_page(str(forecast_of(runs_as, rules, inputs.options, quick=quick, export=inputs.export))))
+    if runs_as is launcher:
+        print_text("ncuview writes job.json, and reads result.json, in a temporary folder of each run\n")
 
 
-def _print_patches(diagnosis: Diagnosis) -> bool:
+def _print_patches(diagnosis: Diagnosis, *, of_catalogue: bool) -> bool:
     """Print each change of the user's source once; on stderr, the reason where a kernel has none.
 
     Returns:
@@ -144,11 +151,22 @@ def _print_patches(diagnosis: Diagnosis) -> bool:
         print_unchanged(_from_root(patch))
     if outside := _outside_this_folder(patches):
         print_error(*outside)
-    reasons = dict.fromkeys(_why_no_patch(launch, edit) for launch, edit in advised if not (edit and edit.diff))
+    without = ((launch, edit) for launch, edit in advised if not (edit and edit.diff))
+    reasons = dict.fromkeys(_why_no_patch(launch, edit, of_catalogue=of_catalogue) for launch, edit in without)
     hints = [hint for _, hint in reasons]
     for at, (message, hint) in enumerate(reasons):
         print_error(message, hint if hint not in hints[at + 1 :] else "")
+    if not advised:
+        print_note(f"ncuview: there is nothing to change: {_verdicts(diagnosis)}")
     return bool(advised) and not patches
+
+
+def _verdicts(diagnosis: Diagnosis) -> str:
+    """Why launches have no advice: the verdict, with the number of launches where there are several."""
+    counts = Counter({"near-peak": "near its peak"}.get(each.verdict, each.verdict) for each in diagnosis.launches)
+    if diagnosis.launches[1:]:
+        return ", ".join(f"{verdict} {count}" for verdict, count in counts.items())
+    return "".join(counts)
 
 
 def _from_root(patch: str) -> str:
@@ -160,7 +178,7 @@ def _from_root(patch: str) -> str:
 def _outside_this_folder(patches: Iterable[str]) -> tuple[str, str] | None:
     """A warning and a hint where ``git apply`` would skip a patch here, since its file is not below this folder."""
     here = Path.cwd()
-    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    root = current_repository() or here
     below = here.relative_to(root).parts
     headers = (patch.split("\n")[1].rstrip("\t") for patch in patches)
     changed = [PurePosixPath(each.removeprefix("+++ b/")) for each in headers if not each.endswith('"')]
@@ -169,7 +187,7 @@ def _outside_this_folder(patches: Iterable[str]) -> tuple[str, str] | None:
     return "git apply skips files that are not below this folder", f"Run it in {root}."
 
 
-def _why_no_patch(launch: LaunchDiagnosis, edit: SourceEdit | None) -> tuple[str, str]:
+def _why_no_patch(launch: LaunchDiagnosis, edit: SourceEdit | None, *, of_catalogue: bool) -> tuple[str, str]:
     """The reason and a hint."""
     if edit:
         return f"{launch.kernel}: {edit.reason}", ""
@@ -178,4 +196,6 @@ def _why_no_patch(launch: LaunchDiagnosis, edit: SourceEdit | None) -> tuple[str
             f"{launch.kernel}: no source line is known for {launch.findings[0].optimization}",
             "Programs compiled with nvcc -lineinfo have lines, where the advice is about one.",
         )
+    if of_catalogue:
+        return f"{launch.kernel}: a kernel of the catalogue, not your source", ""
     return f"{launch.kernel}: its source is not on this machine", "--source-folders names where to look."

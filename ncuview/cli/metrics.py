@@ -33,6 +33,7 @@ def metrics(
     from ncuview.render.metric_page import (
         metric_list,
         metric_of_instructions_page,
+        metric_of_ncu_page,
         metric_page,
         quantity_list,
         quantity_page,
@@ -50,5 +51,7 @@ def metrics(
         print_text(f"{name}: {NAMES[name]}\n")
     elif name in OF_INSTRUCTIONS:
         print_text(metric_of_instructions_page(name, OF_INSTRUCTIONS[name], width()))
+    elif page := metric_of_ncu_page(name, definitions().values(), QUANTITIES.values(), width()):
+        print_text(page)
     else:
         print_text(metric_page(definition(name, also=(*QUANTITIES, *NAMES, *OF_INSTRUCTIONS)), width()))

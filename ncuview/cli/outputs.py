@@ -81,7 +81,7 @@ def destinations(to: str, output: Sequence[str] | None) -> tuple[tuple[str, Path
     if to not in _TEXTS and (to in FORMATS or not is_format(to)):
         known = ", ".join(format_names(binary=False))
         raise UsageError(
-            f"--format {to}: no such text format",
+            f"--format {to}: unknown format",
             hint=did_you_mean(to, format_names(binary=False), f"There are {known}."),
         )
     return tuple(destination(word) for word in output or ())

@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 
 from ncuview.base.errors import UsageError
-from ncuview.base.files import is_folder
 from ncuview.base.suggestion import did_you_mean
 from ncuview.cli.completion import one_of
 from ncuview.cli.inputs import RulesOption
@@ -44,7 +43,7 @@ def report(
     """Show many reports on one page: trends over commits, ranks or GPUs, and the kernels whose time changed."""
     if to not in _ENDINGS.values():
         hint = did_you_mean(to, _ENDINGS.values(), f"There are {', '.join(_ENDINGS.values())}.")
-        raise UsageError(f"--format {to}: there is no such format", hint=hint)
+        raise UsageError(f"--format {to}: unknown format", hint=hint)
     files = {path: _format_of(path) for path in output or ()}
     from ncuview.api import load_rules
     from ncuview.pipeline.history import history
@@ -61,8 +60,9 @@ def report(
 
 
 def _format_of(path: Path) -> str:
+    from ncuview.render.outputs import check_place
+
     if path.suffix not in _ENDINGS:
         raise UsageError(f"{path}: the file must end in {', '.join(_ENDINGS)}")
-    if is_folder(path) or not is_folder(path.parent):
-        raise UsageError(f"{path} cannot be written", hint="Name a file in a folder that exists.")
+    check_place(path)
     return _ENDINGS[path.suffix]

@@ -1,6 +1,7 @@
 """Judge every launch of a ``Profile`` by rules, rank its findings by predicted gain, and return the ``Diagnosis``.
 
 ``diagnose`` also gives each launch its bottleneck and verdict, and each rejected finding the reason.
+``of_selected_rules`` marks a diagnosis by some of the rules.
 """
 
 from __future__ import annotations
@@ -95,6 +96,17 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
             )
         )
     return Diagnosis(tuple(launches), profile.reports, _remark(analysis), failure=profile.failure)
+
+
+def of_selected_rules(diagnosis: Diagnosis) -> Diagnosis:
+    """The diagnosis of a selection of the rules, in which no launch is near its peak: other rules may have advice."""
+    launches = tuple(
+        replace(launch, selected=True, verdict="unclear" if launch.verdict == "near-peak" else launch.verdict)
+        for launch in diagnosis.launches
+    )
+    rules = len(launches[0].outcomes) if launches else 0
+    only = f"only {rules} selected {'rule was' if rules == 1 else 'rules were'} evaluated" if rules else ""
+    return replace(diagnosis, launches=launches, remark="; ".join(filter(None, [only, diagnosis.remark])))
 
 
 def _remark(analysis: Analysis) -> str:

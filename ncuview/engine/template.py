@@ -14,6 +14,9 @@ from ncuview.base.errors import UnsafeTemplate
 from ncuview.base.suggestion import suggestion
 
 MAX_LENGTH = 4096
+_ONE = re.compile(
+    r"(?<![\w.,])1 (block|element|instruction|multiprocessor|register|replay|sector|thread|wait|warp|wavefront)s\b"
+)
 _FORMAT = re.compile(r",?(\.\d{1,2})?[fg%]?")
 
 
@@ -27,10 +30,11 @@ class Template:
     """Text, the name whose value follows it, and the format of that value."""
 
     def fill(self, values: Mapping[str, float | str]) -> str:
-        """The message with each name replaced by its formatted value."""
-        return "".join(
+        """The message with each name replaced by its formatted value, and one thing in the singular."""
+        filled = "".join(
             text if name is None else f"{text}{format(values[name], spec)}" for text, name, spec in self._parts
         )
+        return _ONE.sub(r"1 \1", filled)
 
 
 def compile_template(text: str, names: Iterable[str]) -> Template:

@@ -203,6 +203,9 @@ def _predicted(limit: float, group: LaunchGroup) -> _Judged:
             example,
             unit="x",
         )
+    if example.selected:
+        message = f"{message} by the selected rules, but others may predict more: leave out --select and --ignore"
+        return _Judged("not judged", middle, message, example, unit="x")
     return _Judged("passed", middle, message, example, unit="x")
 
 

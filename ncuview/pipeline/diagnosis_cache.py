@@ -77,11 +77,6 @@ class Entry:
         self._request, self._name, self._started = request, name, time.time_ns() - _CLOCKS_DIFFER_NS
         self._folder = PrivateFolder(folder, MOST, LARGEST)
 
-    @property
-    def shipped_sources(self) -> Path | None:
-        """The folder with the sources of a catalogue kernel; None for reports."""
-        return None if are_reports(self._request.targets) else shipped("kernels")
-
     def read(self) -> Diagnosis | None:
         """The diagnosis of an earlier run; None where there is none, or a source has changed."""
         content = self._folder.read(self._name)

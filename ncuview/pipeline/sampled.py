@@ -20,6 +20,7 @@ from ncuview.engine.rule_file import load_rules
 from ncuview.pipeline.examine import ProgressCallback, require_complete, with_source_edits
 from ncuview.pipeline.profiled import profile_program
 from ncuview.profiling.callable import program_of
+from ncuview.profiling.export import named_report
 from ncuview.profiling.machine import find_ncu
 from ncuview.profiling.ncu import ncu_command
 from ncuview.profiling.options import NcuOptions
@@ -101,9 +102,16 @@ def analyze_sampled(
 
 
 def forecast_of(
-    program: Sequence[str], rules: Sequence[Rule] | None, options: NcuOptions | None = None, *, quick: bool = False
+    program: Sequence[str],
+    rules: Sequence[Rule] | None,
+    options: NcuOptions | None = None,
+    *,
+    quick: bool = False,
+    export: Path | None = None,
 ) -> Forecast:
     """The command, passes and cost of a run of ncu for this program; the program is not run.
+
+    ``export`` is the report's name; None for one of no meaning.
 
     Raises:
         UsageError: There is no such program on this machine.
@@ -111,7 +119,7 @@ def forecast_of(
     words, options = program_of(program, options or NcuOptions(), Path())
     options = _sampling(options) if quick else options
     metrics = sampling_metrics() if quick else metrics_for(load_rules() if rules is None else rules)
-    command = ncu_command(find_ncu() or Path("ncu"), metrics, Path("profile.ncu-rep"), words, options)
+    command = ncu_command(find_ncu() or Path("ncu"), metrics, named_report(export or Path("profile")), words, options)
     return forecast(command, metrics)
 
 

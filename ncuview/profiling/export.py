@@ -30,9 +30,7 @@ def report_to_write(named: Path) -> Path:
         UsageError: It or its checksum exists, or its folder is missing or may not be written to.
         NothingProfiled: The disk is full.
     """
-    report = named.absolute()
-    if report.suffix != REPORT_ENDINGS[0]:
-        report = report.with_name(report.name + REPORT_ENDINGS[0])
+    report = named_report(named.absolute())
     for taken in (report, sidecar(report)):
         if os.path.lexists(taken):  # ncu would follow a dangling link
             raise failure("NCU-EXISTS").as_error(f"{taken} exists already")
@@ -40,6 +38,11 @@ def report_to_write(named: Path) -> Path:
         raise failure("NCU-WRITE").as_error(f"{report} cannot be written: there is no folder {report.parent}")
     check_room(report.parent)
     return report
+
+
+def named_report(named: Path) -> Path:
+    """The named file with the ending that ncu would add."""
+    return named if named.suffix == REPORT_ENDINGS[0] else named.with_name(named.name + REPORT_ENDINGS[0])
 
 
 def check_room(folder: Path) -> None:

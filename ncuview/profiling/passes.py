@@ -118,10 +118,11 @@ class Forecast:
     where: tuple[str, ...]
 
     def __str__(self) -> str:
-        start, each = self.start_s, self.launch_s
+        start, each, low, high = self.start_s, self.launch_s, self.passes.low, self.passes.high
+        passes = low if low == high else f"{low} to {high}"
         return (
             f"{self.command}\n\n"
-            f"{self.metrics} metrics, {self.passes.low} to {self.passes.high} passes per launch\n"
+            f"{self.metrics} metrics, {passes} passes per launch\n"
             f"{start.low:.1f} to {start.high:.1f} s for ncu, and {each.low:.3f} to {each.high:.2f} s per launch, in"
             " addition to the program itself\n"
             f"measured on {', '.join(self.where)}; more with over 1 GB of device memory, or kernels of milliseconds\n"

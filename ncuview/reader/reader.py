@@ -24,7 +24,7 @@ from ncuview.reader.child import Children, PrestartedChildren, Shard
 from ncuview.reader.columns import Reading
 from ncuview.reader.csv_export import read_csv
 from ncuview.reader.framing import LaunchHeader
-from ncuview.reader.kernel_filter import check_kernel_filter
+from ncuview.reader.kernel_filter import PREFIX, check_kernel_filter
 from ncuview.reader.outliners import Outliners
 from ncuview.reader.precheck import CORRUPT, PROFILE_AGAIN
 from ncuview.reader.readable_part import Approved, approve
@@ -136,7 +136,11 @@ def _expected_shards(paths: Sequence[str | Path], workers: int) -> int:
 def _none_of(kernel: str, readings: Sequence[Reading], damage: Failure | None) -> ReportError:
     known = sorted({name for reading in readings for name in reading.kernels})
     message = f"no launch of a kernel {kernel!r}"
-    there = did_you_mean(kernel.removeprefix("regex:"), known, f"There are: {', '.join(known[:_NAMED])}.")
+    more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+    there = did_you_mean(kernel.removeprefix(PREFIX), known, f"There are: {', '.join(known[:_NAMED])}{more}.")
+    if set("*?") & set(kernel) and not kernel.startswith(PREFIX):
+        pattern = kernel.replace("*", ".*").replace("?", ".").removesuffix(".*")
+        there = f"Patterns are regular expressions: -k '{PREFIX}^{pattern}'. {there}"
     if damage is None:
         return ReportEmpty(message, hint=there)
     message += f" among those that could be read; {damage.message}"

@@ -1,6 +1,7 @@
 """Find the source text of files that a ``Profile`` names: the text that ncu imported, else that of a local file.
 
 ``Sources`` gives a profile's texts and lines; ``with_local_sources`` adds local files; ``local_file`` finds one file.
+``repository_folders`` finds where a repository has the files.
 A report's maker chooses the names of its files. So only regular files of moderate size with an ending of source code
 are opened, and only those that are long enough to hold the lines.
 """
@@ -87,11 +88,11 @@ def with_local_sources(profile: Profile, folders: Iterable[Path] = ()) -> Profil
     known, held = files_below(folders), Sources(profile)
     sources, remarks = dict(profile.sources), dict(profile.source_remarks)
     for report in profile.reports:
-        for file, longest in _lines_named(profile, report.path).items():
+        for file, named in _lines_named(profile, report.path).items():
             if held.text(report.path, file):
                 continue
             found = _found(file, known)
-            text, remark = _read(found, report, longest) if found else ("", NOT_HERE)
+            text, remark = _read(found, report, max(named)) if found else ("", NOT_HERE)
             remarks[report.path, file] = remark
             if text:
                 sources[report.path, file] = text
@@ -114,12 +115,38 @@ def local_file(file: str, folders: Iterable[Path] = ()) -> tuple[Path, str] | No
     return (path, opened[0].decode("utf-8", "surrogateescape")) if path and opened else None
 
 
-def _lines_named(profile: Profile, report: str) -> dict[str, int]:
-    """File -> the last line of it that an instruction of the report's launches is from."""
+def repository_folders(profile: Profile, repository: Path) -> list[Path]:
+    """Folders of a repository in which names of a profile find files with the compiled lines that its reports hold.
+
+    A name is looked up by all of its parts. It must fit one file; copies in installed packages of ncuview do not count.
+    """
+    try:
+        known = files_below([repository])
+    except UsageError:  # too many files
+        return []
+    found: dict[Path, None] = {}
+    held = Sources(profile)
+    named = [(each.path, *item) for each in profile.reports for item in _lines_named(profile, each.path).items()]
+    for report, name, compiled in named:
+        parts = PurePath(normpath(name)).parts
+        fitting = [
+            path
+            for path in known.get(basename(name), [])
+            if _shared_end(name, path) >= len(parts) and "_shipped" not in path.parts
+        ]
+        opened = _opened(fitting[0]) if len(fitting) == 1 else None
+        was, now = held.lines(report, name), lines_of(opened[0].decode("utf-8", "replace")) if opened else []
+        if max(compiled) <= min(len(was), len(now)) and all(was[at - 1] == now[at - 1] for at in compiled):
+            found[fitting[0].parents[len(parts) - 1]] = None
+    return list(found)
+
+
+def _lines_named(profile: Profile, report: str) -> dict[str, list[int]]:
+    """File -> the lines of it that instructions of the report's launches are from."""
     launches = profile.launches.index[profile.launches["report"] == report]
     rows = profile.instructions[["launch", "file", "line"]]
     of_report = rows[rows["launch"].isin(launches) & (rows["line"] > 0) & (rows["file"] != "")]
-    return {str(file): int(line) for file, line in of_report.groupby("file")["line"].max().items()}
+    return {str(file): lines.unique().tolist() for file, lines in of_report.groupby("file")["line"]}
 
 
 def files_below(folders: Iterable[Path]) -> dict[str, list[Path]]:

@@ -297,6 +297,8 @@ class LaunchDiagnosis(Shown):
     """The program's call of a library that launched the kernel, such as ``cublasSgemm``; empty where none is known."""
     textbook: tuple[str, ...] = ()
     """Of a catalogue kernel: the documents' next step where it is not the first advice here, and why it is not."""
+    selected: bool = False
+    """Whether only selected rules were evaluated: rules that were left out may have advice."""
 
     @property
     def whole_ns(self) -> float:

@@ -102,7 +102,9 @@ def _total(comparison: Comparison) -> str:
 
 
 def faster_words(speedup: float) -> str:
-    """``2.28x faster``, ``1.10x slower``."""
+    """``2.28x faster``, ``1.10x slower``, ``unchanged``."""
+    if factor(max(speedup, 1 / speedup)) == factor(1.0):
+        return "unchanged"
     return f"{factor(speedup)} faster" if speedup >= 1 else f"{factor(1 / speedup)} slower"
 
 

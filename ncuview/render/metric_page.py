@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ncuview.metrics.registry import ALL_LAUNCHES
+from ncuview.metrics.textbook import metric_names
 
 if TYPE_CHECKING:
     from ncuview.metrics.registry import Quantity
@@ -78,6 +79,20 @@ def quantity_list(
 def quantity_page(quantity: Quantity, width: int) -> str:
     """The page of one quantity; names are never broken, so that they can be copied."""
     return "\n".join(_quantity_lines(quantity, width)) + "\n"
+
+
+def metric_of_ncu_page(
+    name: str, definitions: Iterable[TextbookDefinition], quantities: Iterable[Quantity], width: int
+) -> str:
+    """What is computed from a metric under Nsight Compute's name; empty where nothing is."""
+    textbook = [each.name for each in definitions if any(name in metric_names(text) for text in each.expressions)]
+    read = [each.name for each in quantities if name in each.metrics]
+    parts = [
+        _wrapped(f"{what}: {', '.join(names)}", width)
+        for what, names in (("Metrics that are computed from it", textbook), ("Quantities of rules", read))
+        if names
+    ]
+    return "\n".join([f"{name}: a metric of Nsight Compute", *parts, ""]) if parts else ""
 
 
 def metric_of_instructions_page(name: str, metric: str, width: int) -> str:

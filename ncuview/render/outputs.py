@@ -117,9 +117,20 @@ def destination(word: str) -> tuple[str, Path]:
     named = bool(colon) and is_format(name)
     path = Path(file) if named else Path(word)
     to = name if named else format_of(path)
-    if not path.name or is_folder(path) or not is_folder(path.parent):
-        raise UsageError(f"{path} cannot be written", hint="Name a file in a folder that exists.")
+    check_place(path)
     return to, path
+
+
+def check_place(path: Path) -> None:
+    """Refuse the name of an output file that is a folder or in no folder.
+
+    Raises:
+        UsageError: No file can be written there.
+    """
+    if not path.name or is_folder(path):
+        raise UsageError(f"{path} cannot be written: it is a folder", hint="Name a file.")
+    if not is_folder(path.parent):
+        raise UsageError(f"{path} cannot be written: the folder {path.parent} does not exist", hint="Create it.")
 
 
 def output_text(

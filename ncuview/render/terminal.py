@@ -8,8 +8,10 @@ Other terminal pages use ``page_console``, ``page_text``, ``print_head``, ``row`
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from io import StringIO
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -18,7 +20,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from ncuview.base.figures import duration
-from ncuview.comparison.compare import launch_words
+from ncuview.comparison.compare import extent_words, launch_words
 from ncuview.records.diagnosis import (
     Broken,
     Diagnosis,
@@ -152,11 +154,17 @@ def _overview(diagnosis: Diagnosis) -> Table:
         )
         for name in ("kernel", "time", "bottleneck", "next step")
     ]
+    names = Counter(launch.kernel for launch in diagnosis.launches)
     rows = (
-        (launch.kernel, duration(launch.duration_ns), bottleneck_words(launch), step_words(launch))
+        (_distinct_name(launch, names), duration(launch.duration_ns), bottleneck_words(launch), step_words(launch))
         for launch in diagnosis.launches
     )
     return plain_table(columns, rows)
+
+
+def _distinct_name(launch: LaunchDiagnosis, names: Counter[str]) -> str:
+    """The kernel's name, with the grid where other launches have the same name."""
+    return f"{launch.kernel} ({extent_words(launch.grid)})" if names[launch.kernel] > 1 else launch.kernel
 
 
 def launch_section(console: Console, launch: LaunchDiagnosis, detail: Detail = "normal") -> None:
@@ -197,7 +205,7 @@ def _next_step(console: Console, launch: LaunchDiagnosis, finding: Finding, *, e
     console.print()
     row(console, "Why", Text(advice_reason(launch, finding)))
     _where(console, finding, every=every)
-    _change(console, finding, every=every)
+    _change(console, launch.kernel, finding, every=every)
     row(console, "Check", Text(check_words(finding)))
     row(console, "Assumes", Text(finding.assumes))
     cite = finding.cite[0]
@@ -205,8 +213,11 @@ def _next_step(console: Console, launch: LaunchDiagnosis, finding: Finding, *, e
     row(console, "More", Text(f"ncuview explain {finding.rule.code}", style="dim"))
 
 
-def _change(console: Console, finding: Finding, *, every: bool) -> None:
-    """The edit of the user's source; else the change on kernels of the catalogue where it is short, else its recipe."""
+def _change(console: Console, kernel: str, finding: Finding, *, every: bool) -> None:
+    """The edit of the user's source; else the change on kernels of the catalogue where it is short, else its recipe.
+
+    Where these are other kernels than the launch's own, the change is an example.
+    """
     edit, fix = finding.edit, finding.fix
     if edit and edit.diff:
         row(console, "Change", Text(f"{safe_text(edit.title)}:"))
@@ -216,7 +227,9 @@ def _change(console: Console, finding: Finding, *, every: bool) -> None:
         return
     codes = list(changed_lines(fix.before, fix.after)) if fix.before else []
     if codes and (every or len(codes) <= CHANGED_LINES):
-        row(console, "Change", Text(f"{fix.before_from}, to {fix.after_from.rpartition('/')[2]}:"))
+        own = PurePosixPath(fix.before_from.partition("#")[0]).stem == kernel
+        shown = f"{fix.before_from}, to {fix.after_from.rpartition('/')[2]}:"
+        row(console, "Change" if own else "Example", Text(shown if own else f"of the catalogue: {shown}"))
         for code in codes:
             _indented(console, Text(code, style=_DIFF_STYLES[code[0]]))
     else:

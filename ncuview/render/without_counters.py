@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 
 _DOCTOR = "`ncuview doctor` finds which of these applies here."
 _NO_GAIN = "No gain is predicted: only counters show what these cost."
+NOT_VISIBLE = (
+    "Not visible without counters: the bottleneck and how near it is to its peak, coalescing of addresses that the"
+    " program computes or loads, cache hits, divergence, stalls, the occupancy that is reached, and what a change would"
+    " gain."
+)
 _ELSEWHERE = (
     f"Divisions and precise functions are recognised by what nvcc 13 emits for {KNOWN_CAPABILITY}; here some may be"
     " missed."
@@ -65,6 +70,7 @@ def without_counters_page(report: WithoutCounters, *, width: int, color: bool) -
         row(console, "Missing", Text(f"{safe_text(what)}: {_line(failure)}. {safe_text(failure.hint)}"), style="yellow")
     if report.remark:
         row(console, "Note", Text(f"{report.remark}."), style="dim")
+    row(console, "Limits", Text(NOT_VISIBLE), style="dim")
     if report.ladder:
         console.print()
         console.print(Text("The recorded profile of the same kernel:", style="bold"))

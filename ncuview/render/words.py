@@ -192,6 +192,8 @@ def verdict_headline(launch: LaunchDiagnosis) -> str:
         return f"Not yours: this kernel is part of {launch.owner}, whose code only its vendor can change."
     if launch.verdict == "not-judged":
         return "Not judged: most rules could not judge this launch."
+    if launch.selected:
+        return f"No advice of the {_selected_rules(launch)}."
     if _unjudged(launch):
         return "Unclear: no rule predicts a gain, and some could not judge the launch."
     return "Unclear: no rule predicts a gain, and the launch is not near its peak."
@@ -211,8 +213,14 @@ def verdict_reason(launch: LaunchDiagnosis) -> str:
         counted = f"{blind} of {len(launch.outcomes)} rules could not judge"
         return f"{counted}: {main_cause(launch)}. {bottleneck_sentence(launch)}."
     return f"{bottleneck_sentence(launch)}." + (
-        " The rules that could not judge it are listed below." * _unjudged(launch)
+        " Rules that were left out may have advice." * launch.selected
+        + " The rules that could not judge it are listed below." * _unjudged(launch)
     )
+
+
+def _selected_rules(launch: LaunchDiagnosis) -> str:
+    rules = len(launch.outcomes)
+    return "selected rule" if rules == 1 else f"{rules} selected rules"
 
 
 def _unjudged(launch: LaunchDiagnosis) -> bool:

@@ -152,7 +152,7 @@ def test_what_a_draft_found_is_shown_with_every_outcome_also_where_it_is_no_advi
 def test_each_verdict_and_outcome_has_its_row() -> None:
     page = render(diagnosis(), width=120, detail="verbose")
     rows = {line.split()[0] for line in page.split("\n") if line.startswith("  ") and line[2:3].strip()}
-    assert rows >= {"Next", "Why", "Where", "Change", "Check", "Assumes", "Taught", "Units"}
+    assert rows >= {"Next", "Why", "Where", "Example", "Check", "Assumes", "Taught", "Units"}
     assert rows >= {"Also", "Rejected", "Skipped", "Broken", "Passed", "No", "Verdict", "More"}
     assert "ncuview rules --metrics" in " ".join(page.split())
 

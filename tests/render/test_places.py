@@ -29,7 +29,7 @@ def page(
     launch = replace(launch_with_advice(), outcomes=(finding,))
     rows = render(Diagnosis((launch,), ()), width=width).split("\n")
     start = next((at for at, row in enumerate(rows) if row.startswith("  Where")), 0)
-    end = next(at for at, row in enumerate(rows) if row.startswith("  Change"))
+    end = next(at for at, row in enumerate(rows) if row.startswith("  Example"))
     return [row[11:] if not row.startswith("  Where") else row[2:] for row in rows[start:end]]
 
 

@@ -330,11 +330,8 @@ def test_nvcc_is_given_further_options(source: Path, tmp_path: Path) -> None:
 
 
 @needs_nvcc
-@pytest.mark.parametrize(
-    ("kernel", "said"),
-    [("saxpi", "saxpi.*undefined"), ("over", "overloaded"), ("blas::scale", "cannot determine")],
-)
-def test_a_missing_kernel_is_reported_in_nvccs_words(source: Path, tmp_path: Path, kernel: str, said: str) -> None:
+@pytest.mark.parametrize(("kernel", "said"), [("over", "overloaded"), ("blas::scale", "cannot determine")])
+def test_an_ambiguous_kernel_is_reported_in_nvccs_words(source: Path, tmp_path: Path, kernel: str, said: str) -> None:
     source.write_text(NAMES)
     with pytest.raises(CompileFailed, match=rf"(?s)nvcc rejects src/mine\.cu.*{said}"):
         compiled(user_launch(source, words(kernel=kernel)), tmp_path)

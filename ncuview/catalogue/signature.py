@@ -1,0 +1,98 @@
+"""Compare a user's ``Launch`` with the kernel's declaration in its .cu file, as far as the text of the file shows it.
+
+``defined_kernels`` names the kernels of a file; ``check_signature`` refuses a launch of a kernel that is not among
+them, arrays of other elements than its parameters have, and blocks that no GPU takes. The compiler judges the rest:
+kernels of included files, and types with other names.
+"""
+
+from __future__ import annotations
+
+import re
+from math import prod
+
+import numpy as np
+
+from ncuview.base.errors import KernelFileError
+from ncuview.base.suggestion import did_you_mean
+from ncuview.catalogue.kernels import Launch
+
+LARGEST_BLOCK = 1024
+"""Threads of a block, of every compute capability."""
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_ATTRIBUTE = re.compile(r"__\w+__\s*\([^()]*\)")
+_DEFINITION = re.compile(r"__global__\s[^;{]*?(?P<name>\w+)\s*\((?P<parameters>[^;{]*)\)\s*\{")
+_OTHER_SOURCES = re.compile(r'^\s*#\s*include\s*"|##', re.MULTILINE)
+"""Kernels may be in an included file, and macros may make their names."""
+_QUALIFIER = re.compile(r"\b(?:const|volatile|__restrict__|__restrict|__grid_constant__)\b")
+_POINTER = re.compile(r"(?P<type>\w[\w ]*?)\s*\*\s*\w+")
+_TYPES = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "__half": "float16",
+    "char": "int8",
+    "signed char": "int8",
+    "unsigned char": "uint8",
+    "short": "int16",
+    "unsigned short": "uint16",
+    "int": "int32",
+    "unsigned": "uint32",
+    "unsigned int": "uint32",
+    "long long": "int64",
+    "unsigned long long": "uint64",
+    "size_t": "uint64",
+    **{f"{sign}int{bits}_t": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}
+"""The names of C++ -> those of NumPy."""
+
+
+def defined_kernels(source: str) -> dict[str, list[str]]:
+    """The kernels that a file defines, each with its lists of parameters, one for each definition."""
+    found: dict[str, list[str]] = {}
+    for definition in _DEFINITION.finditer(_ATTRIBUTE.sub("", _COMMENT.sub("", source))):
+        found.setdefault(definition["name"], []).append(definition["parameters"])
+    return found
+
+
+def check_signature(launch: Launch) -> None:
+    """Refuse a launch that contradicts the kernel's declaration.
+
+    Raises:
+        KernelFileError: The kernel is not in the file, an argument has another type, or a block is too large.
+    """
+    path, name = launch.kernel.path, launch.kernel.function
+    if (threads := prod(launch.block)) > LARGEST_BLOCK:
+        raise KernelFileError(
+            f"a block has at most {LARGEST_BLOCK} threads, and the launch gives {threads:,}",
+            hint="More threads take more blocks: a larger grid.",
+        )
+    source = path.read_text(encoding="utf-8", errors="replace")
+    kernels = defined_kernels(source)
+    if kernels and not re.search(rf"\b{name}\b", _COMMENT.sub("", source)):
+        if not _OTHER_SOURCES.search(source):
+            hint = did_you_mean(name, kernels, f"It has {', '.join(kernels)}.")
+            raise KernelFileError(f"{path.name} has no kernel {name!r}", hint=hint)
+    elif len(declared := kernels.get(name, [])) == 1:
+        _check_types(launch, declared[0].split(",") if declared[0].strip() else [])
+
+
+def _check_types(launch: Launch, parameters: list[str]) -> None:
+    given = [argument for argument in launch.args if argument["role"] != "constant"]
+    if len(given) != len(parameters):  # a comma inside a type, or what ``check_arguments`` refuses
+        return
+    for place, (argument, parameter) in enumerate(zip(given, parameters, strict=True), start=1):
+        declared = " ".join(_QUALIFIER.sub(" ", parameter).split())
+        pointer = _POINTER.fullmatch(declared)
+        wanted = _TYPES.get(pointer["type"]) if pointer and argument["role"] != "scalar" else None
+        if wanted and not _same_elements(wanted, argument["dtype"]):
+            raise KernelFileError(
+                f"argument {place} of {launch.kernel.name} is {' '.join(parameter.split())}, and its launch gives"
+                f" {argument['dtype']}",
+                hint=f"Its elements are {wanted}.",
+            )
+
+
+def _same_elements(one: str, other: str) -> bool:
+    """Whether two types have the same size, and both or neither are floating-point numbers."""
+    first, second = np.dtype(one), np.dtype(other)
+    return first.itemsize == second.itemsize and (first.kind == "f") == (second.kind == "f")
