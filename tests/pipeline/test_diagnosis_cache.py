@@ -38,7 +38,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("SUDO_UID", raising=False)
     monkeypatch.chdir(tmp_path)
-    system.leave_out.cache_clear()  # what earlier tests of this process left out would keep every answer from being kept
+    system.leave_out.cache_clear()  # what an earlier test left out would keep every answer from being kept
     shutil.copy(RECORDED, tmp_path / "r.ncu-repz")
     return tmp_path
 
