@@ -63,7 +63,7 @@ def check_rules(rules: Sequence[Rule]) -> list[RuleCheck]:
 
 def _checked(rule: Rule, launches: _Launches) -> RuleCheck:
     examples = [_judged(rule, example, launches) for example in rule.text.example]
-    wrong = [each.wrong for each in examples if each.wrong]
+    wrong = [*(each.wrong for each in examples if each.wrong), *_unknown_units(rule)]
     unstated = [each.unstated for each in examples if each.unstated]
     to_ship = [*unstated, *_unknown_documents(rule), *_unproven_numbers(rule), *_unshown(rule, launches)]
     notes = () if _ships(rule) else tuple(_notes(rule))
@@ -137,6 +137,14 @@ def _outcome(rule: Rule, launch: LaunchDiagnosis) -> Outcome:
 def _ships(rule: Rule) -> bool:
     """Whether the file is one of ncuview's own, whatever its status is."""
     return rule.path.resolve().is_relative_to(shipped("rules").resolve())
+
+
+def _unknown_units(rule: Rule) -> Iterator[str]:
+    """The units of names that the rule does not compute, which are typing errors."""
+    known = {*rule.text.evidence.values, *rule.inputs}
+    for name in rule.text.evidence.units:
+        if name not in known:
+            yield f"evidence.units: {name!r} is no value of the rule{suggestion(name, known)}"
 
 
 def _notes(rule: Rule) -> Iterator[str]:

@@ -102,6 +102,7 @@ def rule_page(rule: Rule, width: int) -> str:
             parts.append(
                 f"{_INDENT}{label}: {reference}\n\n" + textwrap.indent(region(reference, rule.path), _INDENT * 3)
             )
+    parts += [_formulas(title, lines) for title, lines in _formulas_of(rule).items() if lines]
     parts.append(_section("What the prediction assumes", text.docs.assumes + ".", width))
     for title, parameters in (("Threshold", text.thresholds), ("Parameter of the prediction", text.prediction)):
         for name, number in parameters.items():
@@ -110,6 +111,24 @@ def rule_page(rule: Rule, width: int) -> str:
     parts.append(_heading("Taught in"))
     parts += [_wrapped(f"{cite.document}, {cite.section}: {cite.claim}", width, _INDENT) for cite in text.cite]
     return safe_page("\n\n".join(parts))
+
+
+def _formulas_of(rule: Rule) -> dict[str, list[str]]:
+    """The expressions of a rule as its file has them, by their title."""
+    text = rule.text
+    left = {name: each for name, each in text.effects.items() if isinstance(each, str)}
+    added = {name: each for table in text.effects.values() if isinstance(table, dict) for name, each in table.items()}
+    return {
+        "It applies where": text.evidence.applies,
+        "It is a finding where": text.evidence.when,
+        "Values": [f"{name} = {each}" for name, each in text.evidence.values.items()],
+        "Effects of the change": [f"{name} = {each}" for name, each in left.items()],
+        "Work that the change adds": [f"{name} = {each}" for name, each in added.items()],
+    }
+
+
+def _formulas(title: str, lines: Sequence[str]) -> str:
+    return "\n".join([_heading(title), *(f"{_INDENT}{line}" for line in lines)])
 
 
 def _heading(title: str) -> str:

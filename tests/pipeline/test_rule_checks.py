@@ -26,6 +26,7 @@ VARIANTS = {
     "INST903": RULE.replace('"CUDA C++ Best Practices Guide"', '"CUDA Best Practice Guide"'),
     "INST904": RULE.replace('"CUDA C++ Best Practices Guide"', '"My Guide"'),
     "INST905": NO_UNIT,
+    "INST906": RULE.replace('share = "share"\n', 'shar = "share"\n'),
     "INST900": RULE,
 }
 
@@ -94,6 +95,10 @@ def test_a_document_that_no_list_has_is_named_with_the_ones_that_come_closest(
 
 def test_rules_may_bring_documents_of_their_own(checks: Mapping[str, RuleCheck]) -> None:
     assert not [each for each in checks["INST904"].to_ship if each.startswith("cite: ")]
+
+
+def test_a_unit_of_no_value_is_wrong(checks: Mapping[str, RuleCheck]) -> None:
+    assert checks["INST906"].wrong == ("evidence.units: 'shar' is no value of the rule; did you mean share?",)
 
 
 def test_a_missing_unit_and_a_code_of_shipped_rules_are_noted(checks: Mapping[str, RuleCheck]) -> None:
