@@ -107,7 +107,10 @@ def examine(
         if live is not None:
             raise UsageError("--live and --recorded are for catalogue kernels, not for reports")
         if (program := _program_among(targets)) is not None:
-            raise UsageError(f"{program} is a program, not a report", hint=f"ncuview analyze -- {program} profiles it.")
+            runnable = program if os.sep in str(program) else f"./{program}"
+            raise UsageError(
+                f"{program} is a program, not a report", hint=f"ncuview analyze -- {runnable} profiles it."
+            )
         with early_reader(kernel_name) as ahead:
             found = read_with_sources(targets, kernel_name, source_folders, ahead, meanwhile=prepare)
         from ncuview.engine.rank import diagnose

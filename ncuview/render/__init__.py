@@ -61,6 +61,11 @@ def render(
 
         return comparison_page(answer, width=width, color=color)
     if detail == "quiet":
+        if top:
+            from ncuview.engine.priority import priorities
+
+            ranked = tuple(group.example for group in priorities(answer).groups[:top])
+            answer = Diagnosis(ranked, answer.reports, answer.remark, failure=answer.failure)
         from ncuview.render.terminal import quiet_page
 
         return quiet_page(answer, width=width, color=color)

@@ -92,9 +92,11 @@ def quiet_page(diagnosis: Diagnosis, *, width: int, color: bool) -> str:
     """What is missing or was not judged, and a line per launch: kernel, time, and the next step or the verdict."""
     console = page_console(width, color=color)
     _print_gaps(console, diagnosis)
+    names = Counter(launch.kernel for launch in diagnosis.launches)
     for launch in map(safe_copy, diagnosis.launches):
         said = advice_headline(launch.findings[0]) if launch.findings else verdict_headline(launch)
-        console.print(Text(f"{launch.kernel}  {duration(launch.duration_ns)}  {said}"), soft_wrap=True)
+        line = f"{_distinct_name(launch, names)}  {duration(launch.duration_ns)}  {said}"
+        console.print(Text(line), soft_wrap=True)
     return page_text(console)
 
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from ncuview.base.figures import duration
 from ncuview.records.diagnosis import Diagnosis, RuleId
 from ncuview.records.ladder import Ladder
 from ncuview.render import render
@@ -174,6 +175,15 @@ def test_a_quiet_page_has_a_line_per_launch() -> None:
     first, second = page.splitlines()
     assert first.startswith("transposeCoalesced  328.3 us  Pad the tile by one column: ")
     assert second.endswith("Near its peak. Stop here.")
+
+
+def test_a_quiet_page_distinguishes_launches_of_one_name_and_ranks_where_asked() -> None:
+    slow = launch_with_advice()
+    answer = Diagnosis((replace(slow, grid=(1, 1, 1), duration_ns=slow.duration_ns / 10), slow, launch_near_peak()), ())
+    lines = render(answer, detail="quiet").splitlines()
+    assert [line.partition("  ")[0] for line in lines[:2]] == ["transposeCoalesced (1)", "transposeCoalesced (256x256)"]
+    assert len(render(answer, detail="quiet", top=1).splitlines()) == 1
+    assert render(answer, detail="quiet", top=1).startswith(f"transposeCoalesced  {duration(slow.duration_ns)}")
 
 
 def test_a_long_change_is_described_by_its_recipe() -> None:
