@@ -143,7 +143,8 @@ def version_of(files: Iterable[Path]) -> str:
 
 
 def _below(folder: Path) -> list[Path]:
-    return [file for file in folder.rglob("*") if file.is_file() and file.suffix != ".pyc"]
+    found = (file for file in folder.rglob("*") if "__pycache__" not in file.parts)  # others write there meanwhile
+    return [file for file in found if file.is_file()]
 
 
 READER_FILES = [
