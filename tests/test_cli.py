@@ -451,6 +451,7 @@ def test_diff_gives_one_hint_for_all_kernels_without_source(tmp_path: Path) -> N
     assert ended.err.count("--source-folders names where to look.") == 1
 
 
+@pytest.mark.checkout
 def test_diff_of_a_catalogue_kernel_changes_the_shipped_source() -> None:
     ended = ncuview("analyze", "transposeCoalesced", "--recorded", "--diff")
     assert (ended.code, ended.err) == (0, "")
@@ -465,6 +466,7 @@ def installed(folder: Path) -> str:
     return f"from ncuview.base import paths\npaths._PACKAGE = paths.Path({str(folder)!r})\npaths.shipped.cache_clear()"
 
 
+@pytest.mark.checkout
 def test_diff_changes_no_source_of_an_installed_package(tmp_path: Path) -> None:
     before = installed(tmp_path / "site")
     (tmp_path / "mine" / ".git").mkdir(parents=True)
@@ -477,6 +479,7 @@ def test_diff_changes_no_source_of_an_installed_package(tmp_path: Path) -> None:
     assert "+++ b/gpu/transpose/transposeCoalesced.cu\n" in patched.out
 
 
+@pytest.mark.checkout
 def test_diff_of_a_report_finds_the_file_below_the_root_of_the_repository(tmp_path: Path) -> None:
     command = ("analyze", RECORDED, "-k", "transposeCoalesced", "--diff")
     source = tmp_path / "kernels" / "transpose" / "transposeCoalesced.cu"
@@ -490,6 +493,7 @@ def test_diff_of_a_report_finds_the_file_below_the_root_of_the_repository(tmp_pa
     assert_failed(ncuview(*command, cwd=tmp_path), 3, "its source is not on this machine")
 
 
+@pytest.mark.checkout
 def test_diff_of_advice_without_a_mechanical_change_gives_the_reason_and_exits_with_3() -> None:
     ended = ncuview("analyze", "transposeNaive", "--recorded", "--diff")
     assert (ended.code, ended.out) == (3, "")

@@ -113,6 +113,7 @@ def test_a_folder_from_which_git_skips_the_file_is_reported(repository: Path) ->
     assert ended.err == (f"ncuview: git apply skips files that are not below this folder\n  Run it in {repository}.\n")
 
 
+@pytest.mark.checkout
 def test_advice_without_a_patch_and_no_advice_have_codes_of_their_own() -> None:
     without = ncuview("analyze", "transposeNaive", "--recorded", "--diff")
     assert_failed(without, 3, "transposeNaive: shared_memory_tiling takes decisions that no program can make")

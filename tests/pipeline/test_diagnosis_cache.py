@@ -104,6 +104,7 @@ def test_a_kept_answer_gives_the_same_bytes(tmp_path: Path, words: list[str], fo
     assert [USED in run.err for run, _ in runs] == [False, False, True]
 
 
+@pytest.mark.checkout
 def test_patches_are_the_same_and_read_the_sources_of_the_report_again(tmp_path: Path) -> None:
     words = ["--log-level", "info", "analyze", KERNEL, "--recorded", "--diff"]
     none, made, used = (

@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXTS = [name for name, form in FORMATS.items() if not form.binary]
 
 
+@pytest.mark.checkout
 def test_recorded_kernels_of_an_installed_package_name_no_folder(tmp_path: Path) -> None:
     package = tmp_path / "lib" / "site-packages" / "ncuview"
     shutil.copytree(ROOT / "ncuview", package, ignore=shutil.ignore_patterns("__pycache__"))
