@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ncuview.base.files import open_regular, replace_file
+from ncuview.base.files import open_regular, replace_file, repository_of
 from ncuview.base.version import VERSION
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -34,8 +34,7 @@ def shipped(name: str) -> Path:
 
 def current_repository() -> Path | None:
     """The root of the git repository that the current folder is in; None outside of one."""
-    here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
+    return repository_of(Path.cwd() / ".git")
 
 
 def shown_path(path: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ncuview.records.diagnosis import LaunchDiagnosis
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
 from ncuview.records.profile import ReportInfo
 from ncuview.records.shown import Shown
 
@@ -58,3 +58,8 @@ class Ladder(Shown):
     steps: tuple[LadderStep, ...]
     reports: tuple[ReportInfo, ...]
     remark: str = ""
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """The launches of the steps, for outputs without a form for ladders."""
+        return Diagnosis(tuple(step.diagnosis for step in self.steps), self.reports, self.remark)

@@ -84,7 +84,7 @@ def markdown(answer: Diagnosis | Ladder | Comparison, gate: Gate | None, budget:
     if isinstance(answer, Comparison):
         return _page(_compared_head(answer), [_gate_section(gate), _pairs_section(answer)], budget)
     if isinstance(answer, Ladder):
-        answer = Diagnosis(tuple(step.diagnosis for step in answer.steps), answer.reports, answer.remark)
+        answer = answer.diagnosis
     ranked = priorities(answer)
     sections = [_gate_section(gate), _steps_section(ranked, budget), _kernels_section(ranked)]
     return _page(_head(answer, ranked, gate), sections, budget)

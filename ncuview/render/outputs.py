@@ -245,7 +245,7 @@ def _html(answer: Diagnosis | Ladder | Comparison, gate: Gate | None, profile: P
     if isinstance(answer, Diagnosis):
         return html_report(answer, gate, profile=profile)
     if isinstance(answer, Ladder):
-        return html_report(_ladder_diagnosis(answer), gate, ladders=[answer], profile=profile)
+        return html_report(answer.diagnosis, gate, ladders=[answer], profile=profile)
     return html_report(answer.after, gate, comparison=answer, profile=profile)
 
 
@@ -253,13 +253,9 @@ def _diagnosis_in(answer: Diagnosis | Ladder | Comparison, to: str) -> Diagnosis
     if isinstance(answer, Diagnosis):
         return answer
     if isinstance(answer, Ladder):
-        return _ladder_diagnosis(answer)
+        return answer.diagnosis
     able = ", ".join(name for name, each in FORMATS.items() if each.compares)
     raise UsageError(f"{to} does not show a comparison", hint=f"These do: {able}.")
-
-
-def _ladder_diagnosis(ladder: Ladder) -> Diagnosis:
-    return Diagnosis(tuple(step.diagnosis for step in ladder.steps), ladder.reports, ladder.remark)
 
 
 def further_formats() -> tuple[str, ...]:
