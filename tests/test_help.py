@@ -20,8 +20,6 @@ from tests.together import together
 
 MOST = 20
 """The options on the first page."""
-SHARED = {"--verbose", "--quiet", "--no-cache"}
-"""Options that panels of all commands place, and some commands have."""
 
 
 def commands() -> Iterator[tuple[str, Any, Any]]:
@@ -54,7 +52,7 @@ def test_each_option_is_in_one_panel_and_on_the_page_of_all(words: str, command:
     assert len(set(placed)) == len(placed)
     names = [name_of(each) for each in command.get_params(context)]
     assert set(names) - set(placed) == set(), "an option is in no panel"
-    assert set(placed) - set(names) - SHARED == set(), "a panel names no option"
+    assert set(placed) - set(names) == set(), "a panel names no option"
     shown = [row for _, rows in panels_of(command, context, Page.ALL) for row in rows]
     assert len(shown) == len(names)
 

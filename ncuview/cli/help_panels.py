@@ -89,7 +89,7 @@ PANELS: dict[str, tuple[Panel, ...]] = {
         Panel(
             "Options",
             "ncuview --log-level info analyze transposeCoalesced",
-            ("--version", "--log-level", "--install-completion", "--show-completion", *_VERBOSITY, "--help"),
+            ("--version", "--log-level", "--install-completion", "--show-completion", "--help"),
         ),
     ),
     "analyze": (
@@ -136,8 +136,7 @@ PANELS: dict[str, tuple[Panel, ...]] = {
         Panel(
             "How it is measured",
             "ncuview check --budget budget.toml --timeout 600 -- ./program",
-            ("--no-cache",),
-            ("--export", "--timeout", "--no-progress-timeout"),
+            further=("--export", "--timeout", "--no-progress-timeout"),
         ),
         _CU_FILE,
         _CHECK_NCU,
@@ -150,17 +149,15 @@ PANELS: dict[str, tuple[Panel, ...]] = {
             "ncuview diff mine.ncu-rep -k sumNaive --with sumShuffle",
             ("--kernel-name", "--with", "--renamed"),
         ),
-        Panel(
-            "How they are compared", "ncuview diff a.ncu-rep b.ncu-rep --force", ("--force", "--rules", "--no-cache")
-        ),
+        Panel("How they are compared", "ncuview diff a.ncu-rep b.ncu-rep --force", ("--force", "--rules")),
         Panel("What is printed", "ncuview diff a.ncu-rep b.ncu-rep -o page.html", (*_PRINTED, *_VERBOSITY, "--help")),
     ),
     "report": (
-        Panel("Which input", "ncuview report reports", ("DIR", "--rules", "--no-cache")),
+        Panel("Which input", "ncuview report reports", ("DIR", "--rules")),
         Panel("What is printed", "ncuview report reports -o trend.html", (*_PRINTED, *_VERBOSITY, "--help")),
     ),
     "ladder": (
-        Panel("Which input", "ncuview ladder transpose --recorded", ("FAMILY", "--live", "--rules", "--no-cache")),
+        Panel("Which input", "ncuview ladder transpose --recorded", ("FAMILY", "--live", "--rules")),
         Panel("What is printed", "ncuview ladder transpose -o page.html", (*_PRINTED, *_VERBOSITY, "--help")),
     ),
     "calibrate": (
