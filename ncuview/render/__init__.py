@@ -51,7 +51,7 @@ def render(
     from ncuview.records.ladder import Ladder
 
     if isinstance(answer, Ladder) and detail == "quiet":
-        answer = Diagnosis(tuple(step.diagnosis for step in answer.steps), answer.reports, answer.remark)
+        answer = answer.diagnosis
     if isinstance(answer, Ladder):
         from ncuview.render.ladder import ladder_page
 

@@ -258,7 +258,8 @@ def _where(console: Console, finding: Finding, *, every: bool) -> None:
     places = excerpts(finding.where)
     for excerpt in places if every else places[:1]:
         for line in excerpt if every else excerpt[:1]:
-            row(console, "Where", Text(place_words(line), style="cyan"))
+            others = "" if every or len(finding.where) == 1 else f"; {len(finding.where) - 1} more with -v"
+            row(console, "Where", Text(f"{place_words(line)}{others}", style="cyan"))
         for call in dict.fromkeys(call for line in excerpt for call in line.called_from if call.code):
             _indented(console, Text(f"called by {shown_file(call.file)}:{call.line}  {call.code}"))
         _indented(console, _code(excerpt, None if every else _CODE_LINES))
@@ -332,7 +333,7 @@ def _counts(launch: LaunchDiagnosis) -> str:
         "rejected": sum(isinstance(each, Finding) and bool(each.rejected) for each in outcomes),
         "not applicable": sum(isinstance(each, NotApplicable) for each in outcomes),
         "skipped": sum(isinstance(each, Skipped) for each in outcomes),
-        "steps of the textbooks without effect": len(launch.textbook),
+        "other steps of the textbooks": len(launch.textbook),
     }
     always = ("passed", "not applicable", "skipped")
     words = ", ".join(f"{count} {word}" for word, count in counts.items() if count or word in always)
