@@ -45,7 +45,7 @@ def summary_words(series: Series) -> str:
     if repeated < _LEAST_SHARED * len(series.kernels):
         return (
             f"{repeated} of {kernels} {'is' if repeated == 1 else 'are'} at more than one point: the reports seem to be"
-            " of different programs, and are not compared over time."
+            " of different programs."
         )
     counts = [(len(series.new), "new since the first point"), (len(series.gone), "gone at the newest")]
     others = "".join(f"; {count} {'is' if count == 1 else 'are'} {what}" for count, what in counts if count)
