@@ -30,11 +30,12 @@ from ncuview.base.log import LOG
 from ncuview.base.paths import shipped, users_cache, users_table
 from ncuview.base.private_files import PrivateFolder
 from ncuview.base.report_files import are_reports, report_files, sidecar
+from ncuview.base.source_files import files_below
 from ncuview.base.system import left_out
 from ncuview.base.version import VERSION
 from ncuview.engine.rule_packs import pack_folders
 from ncuview.reader.source import LARGEST as LARGEST_SOURCE
-from ncuview.reader.source import files_below, sources_named
+from ncuview.reader.source import sources_named
 from ncuview.records.exact import from_json, to_json
 
 if TYPE_CHECKING:

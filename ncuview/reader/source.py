@@ -19,16 +19,11 @@ from pathlib import Path, PurePath
 from posixpath import normpath
 
 from ncuview.base.errors import UsageError
-from ncuview.base.files import is_folder, open_regular
+from ncuview.base.files import open_regular
+from ncuview.base.source_files import ENDINGS, files_below
 from ncuview.records.profile import Profile, ReportInfo
 
-ENDINGS = frozenset(
-    {".c", ".cc", ".cpp", ".cu", ".cuh", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".ipp", ".py", ".tcc"}
-)
-"""The endings of files that are opened."""
 LARGEST = 4 << 20
-MOST_FILES = 100_000
-"""The number of files in all folders that are searched."""
 NOT_HERE = "its source is not in the report nor on this machine: profile with --import-source yes, or --source-folders"
 
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
@@ -147,26 +142,6 @@ def _lines_named(profile: Profile, report: str) -> dict[str, list[int]]:
     rows = profile.instructions[["launch", "file", "line"]]
     of_report = rows[rows["launch"].isin(launches) & (rows["line"] > 0) & (rows["file"] != "")]
     return {str(file): lines.unique().tolist() for file, lines in of_report.groupby("file")["line"]}
-
-
-def files_below(folders: Iterable[Path]) -> dict[str, list[Path]]:
-    """The name of each file with source code -> where files of that name are."""
-    found: dict[str, list[Path]] = {}
-    seen = 0
-    for folder in folders:
-        if not is_folder(folder):
-            raise UsageError(f"{folder} is no folder", hint="--source-folders takes folders that hold source code.")
-        for place, inner, names in os.walk(folder):
-            inner[:] = [name for name in inner if not name.startswith(".")]
-            seen += len(names)
-            if seen > MOST_FILES:
-                raise UsageError(
-                    f"{folder} holds too much to search: more than {MOST_FILES:,} files", hint="Name a folder in it."
-                )
-            for name in names:
-                if PurePath(name).suffix.lower() in ENDINGS:
-                    found.setdefault(name, []).append(Path(place, name))
-    return found
 
 
 def _found(file: str, known: dict[str, list[Path]]) -> Path | None:

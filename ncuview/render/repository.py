@@ -7,19 +7,17 @@ outside. A report may hold a path relative to the folder of the build: it is loo
 from __future__ import annotations
 
 import os
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path, PureWindowsPath
 
+from ncuview.base.errors import UsageError
+from ncuview.base.source_files import files_below
 from ncuview.records.diagnosis import Diagnosis, SourceLine
 from ncuview.render.text import safe_text
 
 _NO_FILE = "ncuview"
-_MOST_FILES = 200_000
-"""In a larger tree no file is looked up: the search would take seconds, and could miss a second file of the name."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +37,9 @@ class Repository:
             return inside
         if os.path.exists(Path(self.root, inside)):  # noqa: PTH110  (Path.exists raises for names that are too long)
             return inside
-        found = [path for path in self._files.get(inside.rpartition("/")[2], ()) if path.endswith(f"/{inside}")]
-        return found[0] if len(found) == 1 else None
+        named = self._files.get(inside.rpartition("/")[2], ())
+        found = [path for path in named if path.as_posix().endswith(f"/{inside}")]
+        return found[0].relative_to(self.root).as_posix() if len(found) == 1 else None
 
     def _inside(self, file: str) -> str | None:
         """The path relative to the root, whether it exists or not; None where it leaves the root or is unsafe."""
@@ -53,20 +52,12 @@ class Repository:
         return Path(path).relative_to(base).as_posix()
 
     @cached_property
-    def _files(self) -> Mapping[str, Sequence[str]]:
-        """The paths of all files below the root by their name; empty where there are too many."""
-        paths = list(islice(self._walk(), _MOST_FILES + 1))
-        named: defaultdict[str, list[str]] = defaultdict(list)
-        for path in paths if len(paths) <= _MOST_FILES else ():
-            named[path.rpartition("/")[2]].append(path)
-        return named
-
-    def _walk(self) -> Iterator[str]:
-        """Files of the tree, without links to folders and without hidden folders, such as .git and .venv."""
-        for folder, folders, names in os.walk(self.root):
-            folders[:] = [name for name in folders if not name.startswith(".")]
-            inside = Path(folder).relative_to(self.root)
-            yield from (f"{inside.as_posix()}/{name}" if inside.parts else name for name in names)
+    def _files(self) -> Mapping[str, Sequence[Path]]:
+        """The source files below the root by their name; empty where there are too many to search."""
+        try:
+            return files_below([self.root])
+        except UsageError:
+            return {}
 
     def place(self, where: Sequence[SourceLine]) -> tuple[str, int] | None:
         """Path and line of the first line below the root; None where no line is below it."""

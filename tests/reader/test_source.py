@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ncuview.base import source_files
 from ncuview.base.errors import UsageError
-from ncuview.reader import source
 from ncuview.reader.source import LARGEST, NOT_HERE, Sources, lines_of, local_file, with_local_sources
 from ncuview.records.profile import Profile
 from tests.builders import Instruction, Launch, make_profile
@@ -200,7 +200,7 @@ def test_a_folder_that_is_none_or_that_holds_too_much_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match="is no folder"):
         local("a.cu", (tmp_path / "gone",))
-    monkeypatch.setattr(source, "MOST_FILES", 1)
+    monkeypatch.setattr(source_files, "MOST_FILES", 1)
     for name in ("a.txt", "b.txt"):
         written(tmp_path / name)
     with pytest.raises(UsageError, match="too much"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.render import repository
+from ncuview.base import source_files
 from ncuview.render.repository import Repository
 
 
@@ -75,5 +75,5 @@ def test_no_file_is_looked_up_through_a_link_or_in_a_very_large_tree(
     (tmp_path / "root" / "linked").symlink_to(tmp_path / "outside")
     assert Repository(tmp_path / "root").path("lib/copy.cu") is None
     assert Repository(tmp_path / "root").path("main.cu") == "src/main.cu"
-    monkeypatch.setattr(repository, "_MOST_FILES", 0)
+    monkeypatch.setattr(source_files, "MOST_FILES", 0)
     assert Repository(tmp_path / "root").path("main.cu") is None
