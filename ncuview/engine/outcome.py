@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ncuview.engine.evaluate import BROKEN, FINDING, NOT_APPLICABLE, PASSED, SKIPPED, Judgement, judge
+from ncuview.engine.independent_work import condition
 from ncuview.engine.locate import Places
 from ncuview.engine.missing import missing_metrics, why_missing, why_unknown
 from ncuview.engine.regions import region
@@ -132,6 +133,7 @@ class _OfRule:
             bottleneck_after=bottleneck_after,
             check=rule.check.fill(values),
             assumes=rule.text.docs.assumes,
+            condition=condition(rule.text.independent_work, self._analysis, launch),
             evidence=self._evidence(values),
             where=where.lines,
             cite=self._cite,
@@ -139,6 +141,7 @@ class _OfRule:
             instructions=where.instructions,
             lines_wanted=where.lines_wanted,
             draft=rule.text.status == "draft",
+            cause=rule.text.cause,
         )
 
     def _evidence(self, values: dict[str, float]) -> tuple[Evidence, ...]:

@@ -182,7 +182,16 @@ def _why_not(
     if finding.optimization in advised:
         before = advised[finding.optimization].rule
         return f"{finding.optimization} is advised already, by {before.code} {before.name}"
+    for better in advised.values():
+        if finding.cause and finding.cause == better.cause and _share_lines(finding, better):
+            return f"the same cause as {better.rule.code} {better.rule.name}: {finding.cause}"
     return ""
+
+
+def _share_lines(one: Finding, other: Finding) -> bool:
+    """Whether two findings may be about the same code: they have a line in common, or one has none."""
+    lines, others = ({(each.file, each.line) for each in finding.where} for finding in (one, other))
+    return not lines or not others or not lines.isdisjoint(others)
 
 
 def _precedence(finding: Finding) -> tuple[bool, float, float, str]:

@@ -25,6 +25,7 @@ from ncuview.base.files import is_folder, toml_of
 from ncuview.base.log import LOG
 from ncuview.base.paths import shipped
 from ncuview.base.suggestion import did_you_mean, did_you_mean_file, suggestion
+from ncuview.engine.independent_work import Proof
 from ncuview.engine.regions import region
 from ncuview.engine.rule_packs import with_packs
 from ncuview.engine.static_subjects import BYTES_IN_FLIGHT, SUBJECTS
@@ -32,7 +33,7 @@ from ncuview.engine.template import Template, compile_template
 from ncuview.gpus import FIGURE_NAMES
 from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS, in_words
 from ncuview.metrics.quantities import QUANTITIES, metrics_of
-from ncuview.records.diagnosis import Optimization
+from ncuview.records.diagnosis import Cause, Optimization
 from ncuview.speedup import effects as effect_names
 
 OPTIMIZATIONS: tuple[str, ...] = get_args(Optimization)
@@ -177,6 +178,10 @@ class RuleFile(_Part):
     evidence: EvidenceTexts
     thresholds: dict[str, Parameter] = {}
     prediction: dict[str, Parameter] = {}
+    cause: Cause | None = None
+    """What it has in common with other rules: of their findings on the same lines one is advice."""
+    independent_work: list[Proof] = []
+    """What shows the independent work that the change needs, where one of these suffices; a finding without says so."""
     effects: Annotated[dict[str, Text | dict[str, Text]], Field(min_length=1)]
     """Named effect -> the share that the change leaves; ``added`` holds new work. See speedup/effects.py."""
     where: WhereTexts | None = None

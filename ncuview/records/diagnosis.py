@@ -43,6 +43,15 @@ Optimization = Literal[
 """The closed list of what a rule may advise."""
 Grade = Literal["certain", "likely", "measured"]
 """What a finding is based on. ``certain``: code and counters. ``likely``: counters. ``measured``: a trial ran."""
+Cause = Literal[
+    "few bytes in flight",
+    "a tree in each block",
+    "atomics on the same addresses",
+    "loads of constants",
+    "another pass over the same data",
+    "scattered loads",
+]
+"""What findings of several rules may have in common; only one of a launch's findings of a cause is advice."""
 Verdict = Literal["advice", "near-peak", "unclear", "not-judged", "not-yours"]
 """``advice``: there is a change to make. ``near-peak``: stop here. ``not-judged``: most rules could not be evaluated.
 ``not-yours``: a kernel of a vendor's library, whose code the reader cannot change. ``unclear``: none of these."""
@@ -207,6 +216,10 @@ class Finding:
     """The change of the user's own source; None where the source is missing or another advice comes first."""
     draft: bool = False
     """Whether the rule is a draft, whose claims are not verified yet; it never comes first."""
+    condition: str = ""
+    """What must hold and the code does not show, as a clause: that there is independent work; empty where it does."""
+    cause: Cause | None = None
+    """What it may have in common with other findings; None where its rule stands alone."""
 
 
 @dataclass(frozen=True)

@@ -298,6 +298,7 @@ def _advice(rank: int, finding: Finding) -> diagnoses.Advice:
         draft=finding.draft,
         bottleneck_after=finding.bottleneck_after,
         assumes=finding.assumes,
+        condition=finding.condition,
         check=finding.check,
         evidence=finding.evidence,
         where=_places(finding.where),

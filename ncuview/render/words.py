@@ -130,9 +130,10 @@ def kernel_words(demangled: str) -> str:
 
 
 def advice_headline(finding: Finding) -> str:
-    """``Pad the tile by one column: 2.18x faster``."""
+    """``Pad the tile by one column: 2.18x faster``, with what must hold where that is open."""
     draft = f" (by {_code(finding)})" if finding.draft else ""
-    return f"{finding.fix.title}: {factor(finding.predicted_speedup.best)} faster{draft}"
+    condition = f" if {finding.condition}" if finding.condition else ""
+    return f"{finding.fix.title}: {factor(finding.predicted_speedup.best)} faster{condition}{draft}"
 
 
 def gain_bounds(launch: LaunchDiagnosis, finding: Finding) -> str:

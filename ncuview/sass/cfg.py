@@ -318,7 +318,7 @@ def loops(code: Code) -> tuple[Loop, ...]:
     ]
     while waiting:
         parent, blocks, closed = waiting.pop()
-        for members in _cycles(flow.successors, blocks, closed):
+        for members in cycles(flow.successors, blocks, closed):
             headers = _headers(flow, members)
             loop = Loop(
                 header=flow.blocks[min(headers)].start,
@@ -357,7 +357,7 @@ def innermost_loop(code: Code, position: int) -> Loop | None:
     return _innermost_loops(code)[position]
 
 
-def _cycles(edges: Edges, blocks: frozenset[int], closed: frozenset[int]) -> list[frozenset[int]]:
+def cycles(edges: Edges, blocks: frozenset[int], closed: frozenset[int] = frozenset()) -> list[frozenset[int]]:
     """The strongly connected sets of blocks that hold a cycle, without the edges into ``closed`` blocks (Tarjan)."""
     inner = {block: [to for to in edges[block] if to in blocks and to not in closed] for block in blocks}
     index: dict[int, int] = {}

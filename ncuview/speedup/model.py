@@ -183,10 +183,11 @@ def predict(
         NaN where any of these is not a number: an unknown demand must not count as a demand of 0.
     """
     demand = {unit: use.copy() for unit, use in load.use.items()}
+    changed = by_unit(effects)
     known = np.ones(len(load.use["launch"]), dtype=bool)
     for change in (*effects.values(), *added.values()):
         known = known & np.isfinite(change)
-    for unit, share in by_unit(effects).items():
+    for unit, share in changed.items():
         demand[unit] = demand[unit] * share
     for name, work in added.items():
         for unit, rate in ADDED[name].items():
@@ -203,11 +204,13 @@ def predict(
         after = np.maximum(np.sqrt(floor**2 + left**2), _LEAST_LEFT)
         speedups[bound] = np.where(known, 1 / np.maximum(after, time_left), np.nan)
     best = speedups["best"]
+    # The work of units that the change does not touch takes as long as it does at their full peak.
+    unchanged = np.fmax.reduce([use for unit, use in load.use.items() if unit not in changed])
     unexplained = np.minimum(best**UNEXPLAINED, MOST_UNEXPLAINED)
     return Speedup(
         low=np.minimum(speedups["low"], best / unexplained),
         best=best,
-        high=np.maximum(speedups["high"], best * unexplained),
+        high=np.fmin(np.maximum(speedups["high"], best * unexplained), 1 / np.fmax(time_left, unchanged)),
         bottleneck_after=_bottlenecks(closeness["best"], load.latency() * (1 - latency_hidden)),
     )
 

@@ -11,7 +11,14 @@ import numpy as np
 
 from ncuview.metrics.instruction_table import total, weighted
 from ncuview.metrics.registry import instruction_quantity, quantity
-from ncuview.sass import index_dependence, instruction_mix, loaded_values, opcode_classes, provenance
+from ncuview.sass import (
+    index_dependence,
+    instruction_mix,
+    iteration_dependence,
+    loaded_values,
+    opcode_classes,
+    provenance,
+)
 from ncuview.sass.code import of_class
 from ncuview.sass.idioms import division, math_functions, memory_patterns
 
@@ -37,6 +44,23 @@ _FULL = 0.98
 def executed(code: Code, executions: Column) -> float:
     """Instructions executed by warps, summed over the instructions of the code."""
     return total(code, opcode_classes.is_any, executions)
+
+
+@instruction_quantity("share")
+def independent_share(code: Code, executions: Column) -> float:
+    """The share of the executed instructions in loops whose iterations do not depend on one another."""
+    return _share_at(iteration_dependence.independent_iterations(code), executions)
+
+
+@instruction_quantity("share")
+def serial_share(code: Code, executions: Column) -> float:
+    """The share of the executed instructions in loops of which each iteration needs results of the one before."""
+    return _share_at(iteration_dependence.serial_iterations(code), executions)
+
+
+def _share_at(weights: Column, executions: Column) -> float:
+    executed = executions.sum()
+    return float((weights * executions).sum() / executed) if executed else 0.0
 
 
 @instruction_quantity("inst")

@@ -73,6 +73,8 @@ class Advice:
     """What will limit the launch once the advice is taken: a unit, ``latency`` or ``launch``."""
     assumes: str
     """What the prediction assumes."""
+    condition: str
+    """What must hold and neither code nor counters show, as a clause after "if"; empty where nothing is open."""
     check: str
     """What a new profile must show when the change has worked."""
     evidence: tuple[Evidence, ...]
