@@ -165,9 +165,12 @@ def _ranked(
     judged = []
     for finding in findings:
         reason = _OWNED.format(owner) if owner else _why_not(finding, advised, bottleneck, uses, floor)
+        same = "" if reason else _same_cause(finding, advised.values())
+        if same:
+            reason = f"the same cause as {same}: {finding.cause}"
         if not reason:
             advised[finding.optimization] = finding
-        judged.append(replace(finding, rejected=reason))
+        judged.append(replace(finding, rejected=reason, same_cause_as=same))
     return (*(each for each in judged if not each.rejected), *(each for each in judged if each.rejected), *rest)
 
 
@@ -182,10 +185,13 @@ def _why_not(
     if finding.optimization in advised:
         before = advised[finding.optimization].rule
         return f"{finding.optimization} is advised already, by {before.code} {before.name}"
-    for better in advised.values():
-        if finding.cause and finding.cause == better.cause and _share_lines(finding, better):
-            return f"the same cause as {better.rule.code} {better.rule.name}: {finding.cause}"
     return ""
+
+
+def _same_cause(finding: Finding, advised: Iterable[Finding]) -> str:
+    """The code of the advice that has the same cause on the same lines; empty where there is none."""
+    same = (each for each in advised if finding.cause and finding.cause == each.cause and _share_lines(finding, each))
+    return next((each.rule.code for each in same), "")
 
 
 def _share_lines(one: Finding, other: Finding) -> bool:

@@ -220,6 +220,8 @@ class Finding:
     """What must hold and the code does not show, as a clause: that there is independent work; empty where it does."""
     cause: Cause | None = None
     """What it may have in common with other findings; None where its rule stands alone."""
+    same_cause_as: str = ""
+    """The code of the rule whose finding is the advice about the same cause; empty where there is none."""
 
 
 @dataclass(frozen=True)
@@ -327,6 +329,11 @@ class LaunchDiagnosis(Shown):
     def findings(self) -> tuple[Finding, ...]:
         """The advice, largest predicted gain first: findings that are worth doing."""
         return tuple(o for o in self.outcomes if isinstance(o, Finding) and not o.rejected)
+
+    @property
+    def other_cures(self) -> tuple[Finding, ...]:
+        """Findings whose cause one of ``findings`` has too: other ways to the same gain, the largest first."""
+        return tuple(o for o in self.outcomes if isinstance(o, Finding) and o.same_cause_as)
 
 
 @dataclass(frozen=True)

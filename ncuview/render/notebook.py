@@ -220,7 +220,7 @@ def _bar(share: float) -> ET.Element:
 
 
 def _rest(launch: LaunchDiagnosis) -> Iterator[tuple[str, Sequence[Part]]]:
-    for finding in launch.findings[1:]:
+    for finding in (*launch.findings[1:], *launch.other_cures):
         yield "Also", [also_words(finding)]
     for outcome in launch.outcomes:
         if isinstance(outcome, Finding) and outcome.rejected:

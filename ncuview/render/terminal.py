@@ -308,7 +308,7 @@ def _units(launch: LaunchDiagnosis, most: int | None) -> str:
 
 def _other_advice(console: Console, launch: LaunchDiagnosis, *, every: bool) -> None:
     """Advice that is not the first, rules that broke, the documents' own next steps, and what rules could not judge."""
-    others = launch.findings[1:]
+    others = (*launch.findings[1:], *launch.other_cures)
     if every:
         for finding in others:
             row(console, "Also", Text(also_words(finding)))

@@ -24,23 +24,23 @@ EXIT
 ADVANCE = "IADD3 R2, P1, R2, 0x4, RZ\nIADD3.X R3, RZ, R3, RZ, P1, !PT"
 STEP_BOTH = f"{ADVANCE}\nIADD3 R4, P2, R4, 0x4, RZ\nIADD3.X R5, RZ, R5, RZ, P2, !PT"
 
+LOAD = "LDG.E R8, desc[UR4][R2.64]"
+
 INDEPENDENT = {
-    "a sum of loaded numbers": f"LDG.E R8, desc[UR4][R2.64]\nFADD R6, R8, R6\n{ADVANCE}",
-    "a dot product, whose sum is the last operand": f"LDG.E R8, desc[UR4][R2.64]\nFFMA R6, R8, R8, R6\n{ADVANCE}",
-    "a maximum": f"LDG.E R8, desc[UR4][R2.64]\nFMNMX R6, R8, R6, !PT\n{ADVANCE}",
-    "one result for each iteration": f"LDG.E R8, desc[UR4][R2.64]\nFMUL R8, R8, R8\nSTG.E desc[UR4][R4.64], R8\n{STEP_BOTH}",
-    "an element that is replaced": f"LDG.E R8, desc[UR4][R2.64]\nFMUL R8, R8, R8\nSTG.E desc[UR4][R2.64], R8\n{ADVANCE}",
+    "a sum of loaded numbers": f"{LOAD}\nFADD R6, R8, R6\n{ADVANCE}",
+    "a dot product, whose sum is the last operand": f"{LOAD}\nFFMA R6, R8, R8, R6\n{ADVANCE}",
+    "a maximum": f"{LOAD}\nFMNMX R6, R8, R6, !PT\n{ADVANCE}",
+    "one result for each iteration": f"{LOAD}\nFMUL R8, R8, R8\nSTG.E desc[UR4][R4.64], R8\n{STEP_BOTH}",
+    "an element that is replaced": f"{LOAD}\nFMUL R8, R8, R8\nSTG.E desc[UR4][R2.64], R8\n{ADVANCE}",
     "a tile that each iteration fills and reads": (
-        f"LDG.E R8, desc[UR4][R2.64]\nSTS [R10], R8\nBAR.SYNC 0x0\nLDS R9, [R12]\nFADD R6, R9, R6\nBAR.SYNC 0x0\n{ADVANCE}"
+        f"{LOAD}\nSTS [R10], R8\nBAR.SYNC 0x0\nLDS R9, [R12]\nFADD R6, R9, R6\nBAR.SYNC 0x0\n{ADVANCE}"
     ),
     "an index that advances by a fixed stride": "IMAD R9, R13, 0x4, R9\nLDS R8, [R9]\nFADD R6, R8, R6",
 }
 SERIAL = {
     "a pointer chain": "LDG.E.64 R2, desc[UR4][R2.64]",
-    "a recurrence, whose result is a factor": f"LDG.E R8, desc[UR4][R2.64]\nFFMA R6, R6, R9, R8\n{ADVANCE}",
-    "a scan, which stores each sum": (
-        f"LDG.E R8, desc[UR4][R2.64]\nFADD R6, R8, R6\nSTG.E desc[UR4][R4.64], R6\n{STEP_BOTH}"
-    ),
+    "a recurrence, whose result is a factor": f"{LOAD}\nFFMA R6, R6, R9, R8\n{ADVANCE}",
+    "a scan, which stores each sum": (f"{LOAD}\nFADD R6, R8, R6\nSTG.E desc[UR4][R4.64], R6\n{STEP_BOTH}"),
     "a wavefront in shared memory": "LDS R8, [R10+0x4]\nFADD R8, R8, R8\nSTS [R10], R8\nBAR.SYNC 0x0",
     "a step that reads what another wrote": (
         f"LDG.E R8, desc[UR4][R2.64+-0x4]\nFADD R8, R8, R8\nSTG.E desc[UR4][R2.64], R8\n{ADVANCE}"

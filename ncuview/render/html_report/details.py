@@ -239,7 +239,9 @@ def _launches(row: KernelRow) -> Iterator[Part]:
 
 def _rest(launch: LaunchDiagnosis) -> Iterator[Part]:
     """Other advice, rejected findings with their reasons, and the rules without a finding."""
-    entries: list[Labelled] = [("Also", [element("p", also_words(finding))]) for finding in launch.findings[1:]]
+    entries: list[Labelled] = [
+        ("Also", [element("p", also_words(finding))]) for finding in (*launch.findings[1:], *launch.other_cures)
+    ]
     rejected = [each for each in launch.outcomes if isinstance(each, Finding) and each.rejected]
     entries += [("Rejected", [element("p", f"{rejected_words(each)}. {each.message}.")]) for each in rejected]
     entries += [("Textbook", [note]) for note in launch.textbook]
