@@ -41,14 +41,14 @@ def gain(
     latency: float = 0.0,
 ) -> tuple[float, float, float, str]:
     """Low, best and high speedup of a single launch, and the bottleneck after the change."""
-    speedup = predict(
+    gains, bottlenecks_after = predict(
         load,
         {name: np.array([share]) for name, share in (effects or {}).items()},
         {name: np.array([more]) for name, more in (added or {}).items()},
         np.array([latency]),
     )
-    low, middle, high = (float(bound[0]) for bound in (speedup.low, speedup.best, speedup.high))
-    return low, middle, high, speedup.bottleneck_after[0]
+    low, middle, high = gains[:, 0].tolist()
+    return low, middle, high, bottlenecks_after[0]
 
 
 def best(load: Load, **change: object) -> float:
