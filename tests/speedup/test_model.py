@@ -158,6 +158,15 @@ def test_latencies_of_each_warp_count_after_a_change_of_traffic_alone() -> None:
     )
 
 
+@pytest.mark.parametrize(("hits", "share"), [(0.0, 8 * 700 / 100_000), (50.0, 8 * 500 / 100_000), (math.nan, 0.0)])
+def test_the_waits_of_a_launch_are_those_of_its_waves_for_loads_that_l1_does_not_hold(
+    hits: float, share: float
+) -> None:
+    launch = Launch({"l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct": hits})
+    assert load_of(Analysis(make_profile(launch))).own_waits.tolist() == [pytest.approx(share)]
+    assert load_of(Analysis(make_profile(replace(launch, instructions=())))).own_waits.tolist() == [0.0]
+
+
 def test_latency_is_what_no_unit_explains() -> None:
     load = load_with({"dram": 20.0})
     assert bottlenecks_now(load) == ["latency"]
