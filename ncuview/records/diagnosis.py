@@ -71,6 +71,18 @@ class Gain:
 
 
 @dataclass(frozen=True)
+class Saved:
+    """Time in ns that advice takes away; negative where it may cost time."""
+
+    low: float
+    """The least that should be saved."""
+    best: float
+    """The best estimate."""
+    high: float
+    """The most that should be saved."""
+
+
+@dataclass(frozen=True)
 class Evidence:
     """One number that an outcome is based on."""
 
