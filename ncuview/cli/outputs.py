@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -151,27 +152,60 @@ def write_answer(
     ``profile`` is the profile of a diagnosis, where there is one. Files hold the checks that passed; the terminal shows
     them with ``--verbose``.
     """
-
-    def content(form: str) -> Iterable[str] | bytes:
-        if form == "terminal" and gate is None:
-            from ncuview.render import render
-
-            return (render(answer, top=top),)
-        return output_parts(answer, gate, form, source_root=source_root, rules=rules, profile=profile)
-
-    broken: PluginError | None = None
-    for form, path in files:
-        try:
-            write_output(path, content(form))
-            print_written(path)
-        except PluginError as error:  # the other outputs are still written
-            broken = error
+    content = partial(_content, answer, gate, top=top, rules=rules, source_root=source_root, profile=profile)
+    broken = _write_each(files, content)
     printed = content(to) if to != "terminal" else (_page(answer, gate, top),)
     assert not isinstance(printed, bytes)  # noqa: S101  (destinations refuses binary formats)
     for part in printed:
         print_text(part)
     if broken:
         raise broken
+
+
+def write_files(
+    answer: Diagnosis,
+    files: Sequence[tuple[str, Path]],
+    *,
+    top: int | None,
+    rules: Sequence[Rule] | None,
+    source_root: Path | None,
+    profile: Profile | None,
+) -> None:
+    """Write a diagnosis to its files, and print nothing of it."""
+    content = partial(_content, answer, None, top=top, rules=rules, source_root=source_root, profile=profile)
+    if broken := _write_each(files, content):
+        raise broken
+
+
+def _write_each(
+    files: Sequence[tuple[str, Path]], content: Callable[[str], Iterable[str] | bytes]
+) -> PluginError | None:
+    """Write each output; the error of a plugin, which must not keep the other outputs from being written."""
+    broken: PluginError | None = None
+    for form, path in files:
+        try:
+            write_output(path, content(form))
+            print_written(path)
+        except PluginError as error:
+            broken = error
+    return broken
+
+
+def _content(
+    answer: Diagnosis | Ladder | Comparison,
+    gate: Gate | None,
+    form: str,
+    *,
+    top: int | None,
+    rules: Sequence[Rule] | None,
+    source_root: Path | None,
+    profile: Profile | None,
+) -> Iterable[str] | bytes:
+    if form == "terminal" and gate is None:
+        from ncuview.render import render
+
+        return (render(answer, top=top),)
+    return output_parts(answer, gate, form, source_root=source_root, rules=rules, profile=profile)
 
 
 def _page(answer: Diagnosis | Ladder | Comparison, gate: Gate | None, top: int | None) -> str:

@@ -66,26 +66,6 @@ def with_source_edits(diagnosis: Diagnosis, folders: Sequence[Path]) -> Diagnosi
     return with_edits(diagnosis, folders)
 
 
-def with_patches(examined: Examined, folders: Sequence[Path]) -> Diagnosis:
-    """The diagnosis for ``--diff``: its edits are also of files of the current git repository that the reports hold.
-
-    Sources of catalogue kernels inside an installed package are not edited.
-
-    Args:
-        examined: The diagnosis and its profile.
-        folders: Where the user's sources are, as far as the user names folders.
-    """
-    from ncuview.base.paths import current_repository
-    from ncuview.reader.source import repository_folders
-
-    repository = current_repository()
-    here = repository_folders(examined.profile, repository) if repository else []
-    of_catalogue = examined.shipped_sources
-    if of_catalogue and of_catalogue.parent.name != "_shipped":
-        here.append(of_catalogue)
-    return with_source_edits(examined.diagnosis, [*folders, *dict.fromkeys(here)])
-
-
 def examine(
     *targets: str | Path,
     rules: Sequence[Rule] | None = None,
