@@ -118,8 +118,13 @@ def check_signature(launch: Launch) -> None:
 
 def _check_types(launch: Launch, parameters: list[str]) -> None:
     given = [argument for argument in launch.args if argument["role"] != "constant"]
-    if len(given) != len(parameters):  # a comma inside a type, or what ``check_arguments`` refuses
-        return
+    if len(given) != len(parameters):
+        if any("<" in each or "(" in each for each in parameters):  # a comma may be inside a type
+            return
+        raise KernelFileError(
+            f"{launch.kernel.name} takes {len(parameters)} arguments, and its launch gives {len(given)}",
+            hint="Give one for each parameter, in order.",
+        )
     for place, (argument, parameter) in enumerate(zip(given, parameters, strict=True), start=1):
         declared = " ".join(_QUALIFIER.sub(" ", parameter).split())
         pointer = _POINTER.fullmatch(declared)

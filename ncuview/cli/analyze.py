@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ncuview.base.errors import ReportError, UsageError
+from ncuview.base.errors import UsageError
 from ncuview.cli.inputs import Inputs, option, takes_inputs
 from ncuview.cli.outputs import (
     FormatOption,
@@ -66,14 +66,8 @@ def analyze(
     files = destinations(to, output)
     if top is not None and top < 0:
         raise UsageError("--top takes a number of kernels")
-    if diff_only and to != "terminal":
-        raise UsageError(
-            "--diff prints patches, and --format another answer", hint=f"-o {to}:FILE writes it beside the patches."
-        )
-    if diff_only and (dry_run or no_counters):
-        raise UsageError(
-            f"{'--dry-run' if dry_run else '--no-counters'} gives no advice, of which --diff makes patches"
-        )
+    if diff_only:
+        _refuse_beside_patches(to, dry_run=dry_run, no_counters=no_counters)
     quick = look is Look.QUICK
     inputs.refuse_conflicting_options()
     if quick and inputs.export:
@@ -120,19 +114,34 @@ def analyze(
         folders = inputs.options.source_folders
         patched = with_patches(diagnosis, folders, profile=profile, shipped_sources=shipped_sources)
         write_files(patched.diagnosis, files, top=top, rules=rules, source_root=source_root, profile=profile)
-        missing = print_patches(patched)
-        exit_with(diagnosis.failure, code=ReportError.exit_code if missing else 0)
+        exit_with(diagnosis.failure, code=print_patches(patched))
         return
     write_answer(diagnosis, to, files, top=top, rules=rules, source_root=source_root, profile=profile)
     exit_with(diagnosis.failure)
 
 
+def _refuse_beside_patches(to: str, *, dry_run: bool, no_counters: bool) -> None:
+    """Refuse what goes not together with ``--diff``."""
+    if to != "terminal":
+        raise UsageError(
+            "--diff prints patches, and --format another answer", hint=f"-o {to}:FILE writes it beside the patches."
+        )
+    if dry_run or no_counters:
+        raise UsageError(
+            f"{'--dry-run' if dry_run else '--no-counters'} gives no advice, of which --diff makes patches"
+        )
+
+
 def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, *, quick: bool) -> None:
-    """Print ncu's command and its estimated cost."""
+    """Print ncu's command and its estimated cost; a .cu file's launch is checked as far as that takes no compiler."""
     if not inputs.runs_program and inputs.suffix != ".cu":
         raise UsageError("--dry-run is for programs, Python and .cu files")
     from ncuview.catalogue.live import host_command
+    from ncuview.catalogue.user_kernel import user_launch
     from ncuview.pipeline.sampled import forecast_of
+
+    if not inputs.runs_program:
+        user_launch(Path(inputs.named[0]), inputs.words)
 
     launcher = host_command(Path("job.json"), Path("result.json"))
     runs_as = inputs.command if inputs.runs_program else launcher

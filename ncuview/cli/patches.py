@@ -1,4 +1,4 @@
-"""``print_patches`` prints the patches of ``analyze --diff``, and on standard error what they assume and what is missing.
+"""``print_patches`` prints the patches of ``analyze --diff``; on standard error, what they assume and what is missing.
 
 Kernels with the same condition or reason share a line.
 """
@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from ncuview.base.errors import ReportError
 from ncuview.base.paths import current_repository
 from ncuview.cli.printing import print_error, print_note, print_unchanged
 
@@ -21,11 +22,11 @@ _NAMED = 8
 """The most kernels that a line names."""
 
 
-def print_patches(patched: Patched) -> bool:
+def print_patches(patched: Patched) -> int:
     """Print each change of the user's source once; on stderr, its conditions, and the reasons of kernels without one.
 
     Returns:
-        Whether there is advice, and no change for any of it.
+        The exit code: not 0 where there is advice, and no change for any of it.
     """
     launches = patched.diagnosis.launches
     edits = [(launch.kernel, first.edit) for launch in launches for first in launch.findings[:1]]
@@ -41,7 +42,7 @@ def print_patches(patched: Patched) -> bool:
     _print_by_kernel(patched.missing)
     if not edits:
         print_note(f"ncuview: there is nothing to change: {_verdicts(patched.diagnosis)}")
-    return bool(edits) and not patches
+    return ReportError.exit_code if edits and not patches else 0
 
 
 def _print_by_kernel(lines: Iterable[tuple[str, str]]) -> None:

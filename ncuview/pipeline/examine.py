@@ -18,6 +18,7 @@ from ncuview.base.files import is_file
 from ncuview.base.log import LOG
 from ncuview.base.paths import shipped
 from ncuview.base.report_files import CSV_ENDING, REPORT_ENDINGS, are_reports
+from ncuview.pipeline.without_gpu import with_ways_on, with_ways_on_for_source
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
 from ncuview.records.profile import Profile
 
@@ -146,15 +147,18 @@ def examine_program(
     from ncuview.pipeline.profiled import planned_metrics, profile_program
 
     metrics = planned_metrics(rules)
-    found, made = profile_program(
-        program,
-        metrics,
-        options,
-        export=export,
-        timeout_s=timeout_s,
-        no_progress_s=no_progress_s,
-        progress=progress,
-    )
+    try:
+        found, made = profile_program(
+            program,
+            metrics,
+            options,
+            export=export,
+            timeout_s=timeout_s,
+            no_progress_s=no_progress_s,
+            progress=progress,
+        )
+    except (GpuNotFound, NcuNotFound) as missing:
+        raise with_ways_on(missing, program) from missing
     from ncuview.engine.rank import diagnose as rank
     from ncuview.engine.rule_file import load_rules
     from ncuview.profiling.ncu_failures import without_values
@@ -188,12 +192,7 @@ def examine_source(
     try:
         made = profile_here([launch], rules, progress, options)
     except (GpuNotFound, NcuNotFound, LauncherNotFound) as missing:
-        without = (
-            f"`ncuview analyze {source} --no-counters` shows registers, occupancy and what the code shows; it needs"
-            " nvcc, and cuobjdump and nvdisasm: pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm"
-        )
-        hint = f"{missing.hint} {without}"
-        raise type(missing)(str(missing), hint=hint) from missing
+        raise with_ways_on_for_source(missing, source) from missing
     diagnosis = rank(made, rules, "live")
     found = _with_catalogue(_matching(launch, diagnosis.launches[0]), launch)
     remark = "; ".join(filter(None, [not_checked(launch), diagnosis.remark]))

@@ -200,7 +200,7 @@ def _found(file: str, known: dict[str, list[Path]]) -> Path | None:
 
 
 def _closest(file: str, known: Mapping[str, Sequence[Path]]) -> Path | None:
-    """The file of this name whose path agrees in most last parts; None where there is none, or several agree equally."""
+    """The file of this name whose path agrees in most last parts; None where no file, or several, agree most."""
     candidates = known.get(basename(file), [])
     best = max((_shared_end(file, each) for each in candidates), default=0)
     closest = {each.resolve() for each in candidates if _shared_end(file, each) == best}
