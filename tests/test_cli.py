@@ -12,15 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from ncuview.base.paths import shipped, shown_path
 from ncuview.reader.precheck import read_report
 from ncuview.reader.scrub import scrub
-from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.diagnosis import Diagnosis, Optimization
 from ncuview.render.document import as_json
+from ncuview.render.optimization import MEANINGS
 from tests.command_line import DIVERGENCE, RECORDED, ROOT, Ended, assert_failed, environment, ncuview
 from tests.render.schema import problems
 
@@ -51,7 +52,10 @@ RULE = shipped("rules") / "shared_memory" / "SMEM001-shared-bank-conflict.toml"
         (["ladder", "matmull"], ["Did you mean matmul?"]),
         (["explain", "SMEM999"], ["'SMEM999'", "ncuview rules"]),
         (["explain", "SMEM01"], ["Did you mean SMEM001"]),
-        (["explain", "shared_memory_padding"], ["shared_memory_padding is what SMEM001 shared-bank-conflict advises"]),
+        (
+            ["analyze", "copy", "--recorded", "--select", "shared_memory_padding"],
+            ["shared_memory_padding is what SMEM001 shared-bank-conflict advises"],
+        ),
         (["analyze", "copy", "--select", "shared-bank-conflicts"], ["Did you mean shared-bank-conflict"]),
         (["analyze", "copy", "--format", "jsn"], ["Did you mean json?"]),
         (["analyze", "nothing.cu"], ["nothing.cu", "Check its path"]),
@@ -588,6 +592,19 @@ def test_a_metric_of_ncu_names_what_is_computed_from_it() -> None:
     ended = ncuview("metrics", "memory_l1_wavefronts_shared")
     assert (ended.code, ended.err) == (0, "")
     assert "computed from it: shared_bank_conflict_ways" in ended.out
+
+
+@pytest.mark.parametrize("word", ["coalescing", "shared-memory-padding"])
+def test_an_optimization_is_explained_by_its_rules_and_kernels(word: str) -> None:
+    ended = ncuview("explain", word)
+    assert (ended.code, ended.err) == (0, "")
+    assert "Advised by\n  " in ended.out
+    assert re.search(r"^  \w+ -> \w+ \(\w+\): ", ended.out, re.MULTILINE)
+    assert len(ended.out.splitlines()) <= 40
+
+
+def test_every_optimization_has_a_meaning() -> None:
+    assert set(MEANINGS) == set(get_args(Optimization))
 
 
 def test_launches_of_one_kernel_differ_by_their_grids_in_the_table() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import get_args
 
 from ncuview.base.paths import shipped
 
@@ -41,6 +42,13 @@ def rule_names(incomplete: str) -> list[str]:
     """Codes and names of the shipped rules."""
     words = (word for file in shipped("rules").glob("*/*-*.toml") for word in file.stem.split("-", 1))
     return _beginning(incomplete, words)
+
+
+def rule_and_optimization_names(incomplete: str) -> list[str]:
+    """Codes and names of the shipped rules, and what they advise."""
+    from ncuview.records.diagnosis import Optimization
+
+    return [*rule_names(incomplete), *_beginning(incomplete, get_args(Optimization))]
 
 
 def metric_names(incomplete: str) -> list[str]:

@@ -157,8 +157,8 @@ def examine_program(
             no_progress_s=no_progress_s,
             progress=progress,
         )
-    except (GpuNotFound, NcuNotFound) as missing:
-        raise with_ways_on(missing, program) from missing
+    except (GpuNotFound, NcuNotFound) as absent:
+        raise with_ways_on(absent, program) from absent
     from ncuview.engine.rank import diagnose as rank
     from ncuview.engine.rule_file import load_rules
     from ncuview.profiling.ncu_failures import without_values

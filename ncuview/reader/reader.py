@@ -209,6 +209,7 @@ class _File:
                 return self._launches()
             except ReportError as error:
                 self._refuse(error)
+        assert self.refused  # noqa: S101  (_refuse has set it, or raised)
         why = failure_of(self.refused)
         shown = why.message.removeprefix(self._name).removeprefix(":").strip()
         return ReportInfo(self._name, "", None, damage=shown, refusal=why), []

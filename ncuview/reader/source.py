@@ -148,8 +148,8 @@ def moved_sources(profile: Profile, repositories: Iterable[Path]) -> MovedSource
     held = Sources(profile)
     compiled: defaultdict[str, dict[str, list[int]]] = defaultdict(dict)
     for report in profile.reports:
-        for name, lines in _lines_named(profile, report.path).items():
-            compiled[name][report.path] = lines
+        for name, numbers in _lines_named(profile, report.path).items():
+            compiled[name][report.path] = numbers
     files: dict[str, Path] = {}
     refused: dict[str, str] = {}
     for name, lines in compiled.items():

@@ -104,7 +104,7 @@ def test_home_folders_are_named_nowhere(tmp_path: Path) -> None:
 def test_this_machine_is_examined(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANARY_TOKEN", "CANARY")
     found = examine_this_machine()
-    assert len(found.checks) == 22
+    assert len(found.checks) == 23
     assert {each.verdict.status for each in found.checks if each.name == "ncu-report"} <= {"OK", "WARN"}
     assert "CANARY" not in repr(found)
     assert not [each for each in found.checks if "itself failed" in each.verdict.message]
