@@ -155,7 +155,7 @@ def _best(listed: Iterable[tuple[str, str]], capability: str) -> str | None:
 
 
 def find_disassembler(name: str) -> Path | None:
-    """cuobjdump or nvdisasm, as ncuview would use it; None where it is missing."""
+    """The path of cuobjdump or nvdisasm, as ncuview would use it; None where it is missing."""
     found = shutil.which(name, path=_places())
     return Path(found) if found else None
 
