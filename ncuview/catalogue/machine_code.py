@@ -156,11 +156,11 @@ def _best(listed: Iterable[tuple[str, str]], capability: str) -> str | None:
 
 def find_disassembler(name: str) -> Path | None:
     """The path of cuobjdump or nvdisasm, as ncuview would use it; None where it is missing."""
-    found = shutil.which(name, path=_places())
+    found = shutil.which(name, path=_search_path())
     return Path(found) if found else None
 
 
-def _places() -> str:
+def _search_path() -> str:
     """The folders in which cuobjdump and nvdisasm are searched, as PATH."""
     nvcc = find_nvcc()
     folders = [os.environ.get("PATH", os.defpath), *([str(nvcc.parent)] if nvcc else []), *_of_packages()]
@@ -180,7 +180,7 @@ def _tools() -> str:
                 hint=INSTALL_DISASSEMBLERS,
                 id="CuobjdumpNotFound",
             )
-    return _places()
+    return _search_path()
 
 
 def _of_packages() -> list[str]:

@@ -53,12 +53,13 @@ def on_a_broken_machine() -> Examination:
         homes=(),
         run=lambda *_: broken(),
         find_ncu=broken,
+        find_disassembler=lambda _: broken(),
     )
     return examine(everything)
 
 
-def test_there_are_22_checks_with_names_of_their_own() -> None:
-    assert len(CHECKS) == len({check.name for check in CHECKS}) == len({check.title for check in CHECKS}) == 22
+def test_there_are_23_checks_with_names_of_their_own() -> None:
+    assert len(CHECKS) == len({check.name for check in CHECKS}) == len({check.title for check in CHECKS}) == 23
 
 
 def test_every_check_is_documented() -> None:
