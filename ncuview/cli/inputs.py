@@ -18,7 +18,7 @@ import typer
 
 from ncuview.base.errors import UsageError
 from ncuview.cli.commands import help_pages
-from ncuview.cli.completion import rule_names, targets
+from ncuview.cli.completion import launched_kernels, rule_names, targets
 from ncuview.profiling.options import OPTIONS, Form, NcuOptions, Option
 
 if TYPE_CHECKING:
@@ -291,7 +291,14 @@ def _parameter(of: Option) -> inspect.Parameter:
     return inspect.Parameter(
         of.name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=typer.Option(default, f"--{of.flag}", *of.row.also, help=of.row.help, metavar=of.row.value),
+        default=typer.Option(
+            default,
+            f"--{of.flag}",
+            *of.row.also,
+            help=of.row.help,
+            metavar=of.row.value,
+            autocompletion=launched_kernels if of.name == "kernel_name" else None,
+        ),
         annotation=annotation,
     )
 
