@@ -116,15 +116,32 @@ def check_signature(launch: Launch) -> None:
         _check_types(launch, declared[0].split(",") if declared[0].strip() else [])
 
 
-def _check_types(launch: Launch, parameters: list[str]) -> None:
-    given = [argument for argument in launch.args if argument["role"] != "constant"]
-    if len(given) != len(parameters):
-        if any("<" in each or "(" in each for each in parameters):  # a comma may be inside a type
-            return
+def check_number_of_arguments(launch: Launch) -> None:
+    """Refuse a launch with more or fewer arguments than the only definition of its kernel in the file has parameters.
+
+    ``check_arguments`` does so for a compiled kernel; this takes no compiler, and leaves out kernels with a type
+    that may have a comma inside.
+
+    Raises:
+        KernelFileError: The numbers differ.
+    """
+    source = launch.kernel.path.read_text(encoding="utf-8", errors="replace")
+    declared = [each.parameters for each in definitions(source) if each.name == launch.kernel.function]
+    if len(declared) != 1 or set("<(") & set(declared[0]):
+        return
+    given = sum(argument["role"] != "constant" for argument in launch.args)
+    takes = declared[0].count(",") + 1 if declared[0].strip() else 0
+    if given != takes:
         raise KernelFileError(
-            f"{launch.kernel.name} takes {len(parameters)} arguments, and its launch gives {len(given)}",
+            f"{launch.kernel.name} takes {takes} arguments, and its launch gives {given}",
             hint="Give one for each parameter, in order.",
         )
+
+
+def _check_types(launch: Launch, parameters: list[str]) -> None:
+    given = [argument for argument in launch.args if argument["role"] != "constant"]
+    if len(given) != len(parameters):  # a comma inside a type, or what ``check_arguments`` refuses
+        return
     for place, (argument, parameter) in enumerate(zip(given, parameters, strict=True), start=1):
         declared = " ".join(_QUALIFIER.sub(" ", parameter).split())
         pointer = _POINTER.fullmatch(declared)

@@ -137,11 +137,12 @@ def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, *, quick: bool) ->
     if not inputs.runs_program and inputs.suffix != ".cu":
         raise UsageError("--dry-run is for programs, Python and .cu files")
     from ncuview.catalogue.live import host_command
+    from ncuview.catalogue.signature import check_number_of_arguments
     from ncuview.catalogue.user_kernel import user_launch
     from ncuview.pipeline.sampled import forecast_of
 
     if not inputs.runs_program:
-        user_launch(Path(inputs.named[0]), inputs.words)
+        check_number_of_arguments(user_launch(Path(inputs.named[0]), inputs.words))
 
     launcher = host_command(Path("job.json"), Path("result.json"))
     runs_as = inputs.command if inputs.runs_program else launcher
