@@ -77,7 +77,7 @@ def prediction_words(check: PredictionCheck) -> str:
     predicted = check.predicted
     return (
         f"{check.optimization}: {factor(predicted.best)} predicted"
-        f" ({factor(predicted.low)} to {factor(predicted.high)}), {factor(check.measured)} measured,"
+        f" ({predicted.bounds}), {factor(check.measured)} measured,"
         f" {_VERDICTS[check.verdict]}; {_EVIDENCE[check.evidence]}"
     )
 
