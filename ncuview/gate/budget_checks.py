@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isclose, isfinite
 from statistics import median
@@ -42,9 +42,20 @@ class _Judged:
 _WORST: tuple[CheckResult, ...] = ("failed", "not judged", "inconclusive", "passed")
 
 
-def budget_checks(budget: Budget, diagnosis: Diagnosis, values: MetricValues, spreads: Spreads) -> Iterator[Check]:
-    """All checks of a budget, ordered by launch, then by entry."""
-    used: set[int] = set()
+def budget_checks(
+    budget: Budget,
+    diagnosis: Diagnosis,
+    values: MetricValues,
+    spreads: Spreads,
+    left_out: Collection[int] = (),
+    choosing: Sequence[str] = (),
+) -> Iterator[Check]:
+    """All checks of a budget, ordered by launch, then by entry.
+
+    ``left_out`` holds the numbers of entries about kernels that the user left out; they need no launch. ``choosing``
+    names further options that left out launches.
+    """
+    used = set(left_out)
     for launches in _by_configuration(diagnosis.launches).values():
         for number, entry in enumerate(budget.entries, start=1):
             about = [launch for launch in launches if entry.is_about(launch)]
@@ -55,7 +66,7 @@ def budget_checks(budget: Budget, diagnosis: Diagnosis, values: MetricValues, sp
                 yield replace(check, limit_line=budget.line(number))
     for number, entry in enumerate(budget.entries, start=1):
         if number not in used and entry.level != "off":
-            unmatched = _unmatched(entry, budget.origin(number), diagnosis)
+            unmatched = _unmatched(entry, budget.origin(number), diagnosis, choosing)
             yield replace(unmatched, limit_line=budget.line(number))
 
 
@@ -66,12 +77,14 @@ def _by_configuration(launches: Iterable[LaunchDiagnosis]) -> dict[Configuration
     return found
 
 
-def _unmatched(entry: Entry, origin: str, diagnosis: Diagnosis) -> Check:
+def _unmatched(entry: Entry, origin: str, diagnosis: Diagnosis, choosing: Sequence[str]) -> Check:
     """An entry that matches no launch; it is not judged, so that a renamed kernel does not pass."""
     level: Level = entry.level if entry.required else "warn"
     names = list(dict.fromkeys(launch.kernel for launch in diagnosis.launches))
     there = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     where = "" if entry.grid is None and entry.block is None else " with this grid and block"
+    if choosing:
+        there += f" among those that {', '.join(choosing)} chose"
     remedy = ": correct the budget's kernel, or set required = false" if entry.required else ""
     return Check(
         kernel=entry.kernel,
