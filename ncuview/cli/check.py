@@ -117,7 +117,7 @@ def check(
         for copy in copies:
             print_error(f"{copy} is a copy of another report and was not counted")
         if note := few_repeats(kept):
-            print_error(f"{saved}: {note}")
+            print_note(f"ncuview: {saved}: {note}")
     elif save and failure:
         print_error(f"{save} was not written: the profile is incomplete")
     elif save:

@@ -179,7 +179,7 @@ def _page(answer: Diagnosis | Ladder | Comparison, gate: Gate | None, top: int |
     if gate is not None:
         from ncuview.render.gate import gate_page
 
-        return gate_page(gate, width=width(), color=color(), passed=detail() == "verbose")
+        return gate_page(gate, width=width(), color=color(), detail=detail())
     from ncuview.render import render
 
     return render(answer, width=width(), color=color(), top=top, detail=detail())
