@@ -96,11 +96,11 @@ def compile_expression(text: str, names: Iterable[str] | None = None, *, dotted:
 
 
 def _place(text: str, error: Exception) -> str:
-    """``, from column 7 on, where Python's parser names one; the place is in ``text`` as it stands in the file."""
-    if not isinstance(error, SyntaxError) or not error.offset or error.lineno != 1:
+    """`` at column 7`` of ``text``, where Python's parser names one on the first line."""
+    if not isinstance(error, SyntaxError) or error.offset is None or error.lineno != 1:
         return ""
     column = error.offset + len(text) - len(text.lstrip())
-    return " at its end" if column > len(text.rstrip()) else f" at column {column}"
+    return f" at column {column}" if error.offset > 0 and column <= len(text.rstrip()) else " at its end"
 
 
 def _shown(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from ncuview.base.suggestion import did_you_mean
 
 _CHOICE = re.compile(r"(?:Value error, )?'(?P<word>.*)' is not one of (?P<known>.*)\.")
-_NUMBER = re.compile(r"Input should be a valid (integer|number), .*")
+_NUMBER = re.compile(r"Input should be a valid (?P<kind>integer|number), .*")
 _COMMAND = re.compile(r"No such command '(?P<word>.*)'\.$")
 
 
@@ -23,15 +23,16 @@ def usage_error(error: Exception) -> tuple[str, int] | None:
     hint = _hint(error)
     shown = io.StringIO()
     show(shown)
-    text = _NUMBER.sub(_no_number(error), shown.getvalue().rstrip().replace(": Value error, ", ": "))
+    text = shown.getvalue().rstrip().replace(": Value error, ", ": ")
+    text = _NUMBER.sub(lambda found: _no_number(error, found["kind"]), text)
     return f"{text}\n  {hint}" if hint else text, code
 
 
-def _no_number(error: Exception) -> str:
+def _no_number(error: Exception, kind: str) -> str:
     """What replaces the sentence about a value that is no number, which does not repeat the value."""
     problems = getattr(error.__cause__ or error.__context__, "errors", list)()
     value = problems[0].get("input", "") if problems else ""
-    return f"{str(value)!r} is no \\1".replace("integer", "whole number")
+    return f"{str(value)!r} is no {kind.replace('integer', 'whole number')}"
 
 
 def _hint(error: Exception) -> str:
@@ -41,7 +42,7 @@ def _hint(error: Exception) -> str:
         error.possibilities = None  # type: ignore[attr-defined]  # typer would name only some, in brackets
         parameters = context.command.get_params(context)
         if others := [f"`ncuview {name}`" for name in _commands_with(option, context.find_root())]:
-            return f"{option} is an option of {' and '.join(others)}."
+            return f"{option} is an option of {', '.join(others)}."
         return did_you_mean(option, [name for each in parameters for name in (*each.opts, *each.secondary_opts)])
     if wrong := _CHOICE.search(message):
         return did_you_mean(wrong["word"], re.findall("'([^']*)'", wrong["known"]))

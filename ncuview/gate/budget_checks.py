@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 from math import inf, isclose, isfinite
 from statistics import median
 
+from ncuview.base.suggestion import did_you_mean
 from ncuview.comparison.launch_groups import LaunchGroup, configuration_of, group_launches
 from ncuview.comparison.repeats import noise_of, repeats_of
 from ncuview.gate.budget import Budget, Entry
 from ncuview.gate.formatting import quantity, times
 from ncuview.gate.metric_values import MetricValue, MetricValues, finding_lines
 from ncuview.gate.spread import Spreads
+from ncuview.metrics.names import NAMES
 from ncuview.metrics.repeatability import DURATION, NEAR_TOLERANCE, TIME_SPREAD, MetricClass
 from ncuview.metrics.textbook import definitions, metric_names
 from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, Outcome, Skipped
@@ -226,9 +228,13 @@ def _gain(launch: LaunchDiagnosis) -> float:
     return launch.findings[0].predicted_speedup.best if launch.findings else 1.0
 
 
-def _collect(metric: str) -> str:
-    """How to profile so that a metric has a value."""
+def _collect(metric: str, collected: Iterable[str]) -> str:
+    """How to profile so that a metric has a value; for an unknown one of ncu's, those that it may stand for."""
     names: Iterable[str] = [metric]
+    known = {*NAMES.values(), *collected}
+    near = "" if metric == DURATION or metric in definitions() or metric in known else did_you_mean(metric, known)
+    if near:
+        return f"it was not collected. {near} If ncu has a metric of this name, profile with --metrics {metric}"
     if metric == DURATION:
         names = ["gpu__time_duration.sum"]
     elif metric in definitions():
@@ -242,7 +248,10 @@ def _metric(entry: Entry, group: LaunchGroup, values: MetricValues, spreads: Spr
     missing = [launch for each, launch in found if each.value is None and each.has_subject]
     known = [(each, each.value, launch) for each, launch in found if each.value is not None]
     if missing:
-        why = next((each.why for each, _ in found if each.why and each.value is None), _collect(name))
+        why = next(
+            (each.why for each, _ in found if each.why and each.value is None),
+            _collect(name, values.profile.metrics.columns),
+        )
         message = f"no value of {name} in {len(missing)} of {times(len(found), 'launch')}: {why}"
         return _Judged("not judged", None, message, missing[0])
     if not known:
