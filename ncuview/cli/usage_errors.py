@@ -30,7 +30,7 @@ def usage_error(error: Exception) -> tuple[str, int] | None:
 
 def _no_number(error: Exception, kind: str) -> str:
     """What replaces the sentence about a value that is no number, which does not repeat the value."""
-    problems = getattr(error.__cause__ or error.__context__, "errors", list)()
+    problems: list[dict[str, Any]] = getattr(error.__cause__ or error.__context__, "errors", list)()
     value = problems[0].get("input", "") if problems else ""
     return f"{str(value)!r} is no {kind.replace('integer', 'whole number')}"
 
