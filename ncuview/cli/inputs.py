@@ -24,6 +24,7 @@ from ncuview.profiling.options import OPTIONS, Form, NcuOptions, Option
 if TYPE_CHECKING:
     from ncuview.catalogue.user_kernel import LaunchOptions
     from ncuview.engine.rule_file import Rule
+    from ncuview.gate.chosen import Chosen
     from ncuview.pipeline.diagnosis_cache import Entry
     from ncuview.pipeline.examine import Examined, ProgressCallback
     from ncuview.records.diagnosis import Diagnosis
@@ -191,6 +192,12 @@ class Inputs:
         from ncuview.engine.plan import choose_rules
 
         return choose_rules(load_rules(self.rules or ()), self.select or (), self.ignore or ())
+
+    def chosen_launches(self) -> Chosen:
+        """Which launches the options choose, so that a gate checks nothing else."""
+        from ncuview.pipeline.gates import chosen_by
+
+        return chosen_by(self.options, of_program=self.runs_program or self.suffix == ".cu")
 
     def cache_entry(self) -> Entry | None:
         """Where the diagnosis of reports or of a recorded kernel is kept; None for what is profiled here."""

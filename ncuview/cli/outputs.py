@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +23,7 @@ from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.profile import Failure
 from ncuview.render.outputs import (
     FORMATS,
+    check_compares,
     destination,
     format_names,
     is_format,
@@ -41,15 +42,16 @@ if TYPE_CHECKING:
 
 _TEXTS = tuple(name for name, form in FORMATS.items() if not form.binary)
 
-FormatOption = Annotated[
-    str,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        help=f"Printed format: {', '.join(_TEXTS)}.",
-        autocompletion=one_of(*_TEXTS),
-    ),
-]
+_OF_COMPARISONS = tuple(name for name in _TEXTS if FORMATS[name].compares)
+
+
+def _format_option(names: Sequence[str]) -> Any:
+    shown = f"Printed format: {', '.join(names)}."
+    return typer.Option("--format", metavar="NAME", help=shown, autocompletion=one_of(*names))
+
+
+FormatOption = Annotated[str, _format_option(_TEXTS)]
+ComparisonFormatOption = Annotated[str, _format_option(_OF_COMPARISONS)]
 OutputOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -77,15 +79,19 @@ class ListFormat(StrEnum):
 ListFormatOption = Annotated[ListFormat, typer.Option("--format", help="For people, or for programs.")]
 
 
-def destinations(to: str, output: Sequence[str] | None) -> tuple[tuple[str, Path], ...]:
+def destinations(to: str, output: Sequence[str] | None, *, of_comparison: bool = False) -> tuple[tuple[str, Path], ...]:
     """Format and path of each output file. All formats are checked before any work is done."""
     if to not in _TEXTS and (to in FORMATS or not is_format(to)):
-        known = ", ".join(format_names(binary=False))
+        known = _OF_COMPARISONS if of_comparison else format_names(binary=False)
         raise UsageError(
             f"--format {to}: unknown format",
-            hint=did_you_mean(to, format_names(binary=False), f"There are {known}."),
+            hint=did_you_mean(to, known, f"There are {', '.join(known)}."),
         )
-    return tuple(destination(word) for word in output or ())
+    files = tuple(destination(word) for word in output or ())
+    if of_comparison:
+        for form in (to, *(form for form, _ in files)):
+            check_compares(form)
+    return files
 
 
 @contextmanager
@@ -213,7 +219,7 @@ def _page(answer: Diagnosis | Ladder | Comparison, gate: Gate | None, top: int |
     if gate is not None:
         from ncuview.render.gate import gate_page
 
-        return gate_page(gate, width=width(), color=color(), passed=detail() == "verbose")
+        return gate_page(gate, width=width(), color=color(), detail=detail())
     from ncuview.render import render
 
     return render(answer, width=width(), color=color(), top=top, detail=detail())
