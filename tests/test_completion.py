@@ -45,7 +45,7 @@ def completed(line: str, *, python: tuple[str, ...] = ()) -> subprocess.Complete
         ("ncuview report x --format h", ["html"]),
         ("ncuview analyze x --replay-mode app", ["app-range", "application"]),
         ("ncuview metrics samples_wai", ["samples_wait"]),
-        ("ncuview metrics own_wait", ["own_waits"]),
+        ("ncuview metrics waits_for", ["waits_for_loads"]),
         ("ncuview analyze x --help-n", ["--help-ncu"]),
         ("ncuview check --select SMEM001", ["SMEM001"]),
         ("ncuview analyze mine.ncu", []),

@@ -40,7 +40,7 @@ CASES = (
     ("report kernels --format jsn", "Did you mean json?"),
     ("explain bankconflict", "Did you mean shared-bank-conflict?"),
     ("metrics gld_eficiency", "Did you mean gld_efficiency or "),
-    ("metrics own_wait", "Did you mean own_waits?"),
+    ("metrics wait_for_loads", "Did you mean waits_for_loads or "),
     ("rules --format jason", "Did you mean json?"),
     ("rules check ruls", "Did you mean rules?"),
     ("scrub befor.ncu-rep out.ncu-repz", "Did you mean before.ncu-repz"),

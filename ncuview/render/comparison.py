@@ -87,7 +87,7 @@ def prediction_words(pair: Pair) -> str:
     predicted = check.predicted
     words = (
         f"{check.optimization}: {factor(predicted.best)} predicted"
-        f" ({factor(predicted.low)} to {factor(predicted.high)}), {factor(check.measured)} measured,"
+        f" ({predicted.bounds}), {factor(check.measured)} measured,"
         f" {_VERDICTS[check.verdict]}. {_EVIDENCE[check.evidence]}"
     )
     others = [f"{each.rule.name} {rule_change_words(each)}" for each in pair.rule_changes if each.rule != check.rule]

@@ -95,7 +95,7 @@ def step_cells(step: LadderStep, numbers: Mapping[str, int]) -> dict[str, str]:
         "bottleneck": bottleneck_words(launch),
         "first advice": advice.optimization if advice else launch.verdict,
         "predicted": factor(gain.best) if gain else "",
-        "low to high": f"{factor(gain.low)} to {factor(gain.high)}" if gain else "",
+        "low to high": gain.bounds if gain else "",
         "measured": factor(step.measured_speedup) if step.measured_speedup else "",
         "by": f"#{numbers[step.better]}" if step.better in numbers else step.better,
     }

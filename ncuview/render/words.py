@@ -153,10 +153,9 @@ def advice_headline(finding: Finding) -> str:
 def gain_bounds(launch: LaunchDiagnosis, finding: Finding) -> str:
     """``1.94x to 2.29x, leaves about 150.6 us of 328.3 us``; without times where the launch has none."""
     gain = finding.predicted_speedup
-    bounds = f"{factor(gain.low)} to {factor(gain.high)}"
     if not isfinite(launch.whole_ns):
-        return bounds
-    return f"{bounds}, leaves about {duration(launch.whole_ns / gain.best)} of {duration(launch.whole_ns)}"
+        return gain.bounds
+    return f"{gain.bounds}, leaves about {duration(launch.whole_ns / gain.best)} of {duration(launch.whole_ns)}"
 
 
 def advice_reason(launch: LaunchDiagnosis, finding: Finding) -> str:
