@@ -306,9 +306,9 @@ def _with_catalogue(found: LaunchDiagnosis, launch: Launch) -> LaunchDiagnosis:
         for name, (amount, unit, what) in work.items()
         if amount
     }
-    ladder_of_family = f"see `ncuview ladder {launch.kernel.text.family}`"
+    seen = f"Measured: see `ncuview ladder {launch.kernel.text.family}`."
     notes = tuple(
-        f"{step.applies} ({following.name}): {step.why_not_first(ladder_of_family)}"
+        f"{step.applies} ({following.name}): {step.not_first} {seen}"
         for following, step in next_in_textbook(launch.kernel)
         if step.not_first
     )

@@ -156,7 +156,7 @@ def test_a_ladder_is_its_launches_and_a_comparison_its_pairs() -> None:
     after = Diagnosis((replace(launch_with_advice(), duration_ns=164_160.0), launch_near_peak()), diagnosis().reports)
     page = page_of(markdown(compare(diagnosis(), after), gate(), COMMENT))
     check(page)
-    assert page.findtext("h2") == "ncuview: 470.1 us before, 306 us after, 1.54x faster"
+    assert page.findtext("h2") == "ncuview: 2 launches in both: 470.1 us before, 306 us after, 1.54x faster"
     assert rows(page, "Kernels in both")[0][:4] == [
         *("transposeCoalesced grid 256x256, block 32x8", "328.3 us", "164.2 us", "2.00x faster")
     ]
