@@ -32,6 +32,7 @@ from ncuview.records.diagnosis import (
     Passed,
     RuleId,
     Skipped,
+    Subject,
 )
 from ncuview.speedup.end_to_end import of_host, with_copies
 from ncuview.speedup.model import Load, Speedup, predict
@@ -76,6 +77,12 @@ class _OfRule:
             return made
         before, after = region(fix.before, rule_file), region(fix.after, rule_file)
         return replace(made, before=before, before_from=fix.before, after=after, after_from=fix.after)
+
+    @cached_property
+    def _subject(self) -> Subject:
+        if self._rule.text.where:
+            return "lines"
+        return "copies" if self._rule.text.scope == "end-to-end" else "launch"
 
     def _speedup(self, judgement: Judgement) -> Speedup:
         rule, values, launches = self._rule, judgement.values, len(judgement.outcomes)
@@ -138,6 +145,7 @@ class _OfRule:
             fix=self._fix,
             instructions=where.instructions,
             lines_wanted=where.lines_wanted,
+            subject=self._subject,
             draft=rule.text.status == "draft",
         )
 

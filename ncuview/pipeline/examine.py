@@ -18,7 +18,7 @@ from ncuview.base.files import is_file
 from ncuview.base.log import LOG
 from ncuview.base.paths import shipped
 from ncuview.base.report_files import CSV_ENDING, REPORT_ENDINGS, are_reports
-from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
+from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, TextbookMetric
 from ncuview.records.profile import Profile
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Examined:
     settings: Settings | None = None
     """The settings of ncu where the profile was made here; None where its reports have them."""
     shipped_sources: Path | None = None
-    """The folder with the sources of catalogue kernels, whose pages show the document's step instead of an edit."""
+    """The folder with the sources of catalogue kernels, where the launches are of the catalogue."""
 
 
 def require_complete(profile: Profile) -> Profile:
@@ -80,10 +80,20 @@ def with_patches(examined: Examined, folders: Sequence[Path]) -> Diagnosis:
 
     repository = current_repository()
     here = repository_folders(examined.profile, repository) if repository else []
-    of_catalogue = examined.shipped_sources
-    if of_catalogue and of_catalogue.parent.name != "_shipped":
+    diagnosis, of_catalogue = examined.diagnosis, examined.shipped_sources
+    if of_catalogue and of_catalogue.parent.name == "_shipped":
+        diagnosis = _without_edits(diagnosis)
+    elif of_catalogue:
         here.append(of_catalogue)
-    return with_source_edits(examined.diagnosis, [*folders, *dict.fromkeys(here)])
+    return with_source_edits(diagnosis, [*folders, *dict.fromkeys(here)])
+
+
+def _without_edits(diagnosis: Diagnosis) -> Diagnosis:
+    launches = (
+        replace(launch, outcomes=tuple(replace(o, edit=None) if isinstance(o, Finding) else o for o in launch.outcomes))
+        for launch in diagnosis.launches
+    )
+    return replace(diagnosis, launches=tuple(launches))
 
 
 def examine(
@@ -129,11 +139,12 @@ def examine(
         from ncuview.catalogue.kernels import family, find_kernel, is_family, launch_of
 
         name = str(targets[0])
-        if not is_family(name):
-            return examine_launches([launch_of(find_kernel(name))], rules, live, progress, ahead)
-        made = examine_launches([launch_of(kernel) for kernel in family(name)], rules, live, progress, ahead)
-    remark = "; ".join(filter(None, [f"`ncuview ladder {name}` compares the steps", made.diagnosis.remark]))
-    return replace(made, diagnosis=replace(made.diagnosis, remark=remark))
+        kernels = family(name) if is_family(name) else [find_kernel(name)]
+        made = examine_launches([launch_of(kernel) for kernel in kernels], rules, live, progress, ahead)
+    compares = f"`ncuview ladder {name}` compares the steps" if is_family(name) else ""
+    remark = "; ".join(filter(None, [compares, made.diagnosis.remark]))
+    edited = with_source_edits(replace(made.diagnosis, remark=remark), [shipped("kernels")])
+    return replace(made, diagnosis=edited)
 
 
 def examine_program(

@@ -188,7 +188,7 @@ def test_without_a_script_every_kernel_has_its_next_step_with_evidence() -> None
         "CUDA Optimization with Parallel Transpose (Lee, Yoo), Shared memory",
         "thread_coarsening 1.20x instead (PAR001)",
         "fewer_barriers (SYNC001), not the bottleneck: l1_data at 88% of its peak is",
-        "Near its peak. Stop here.",
+        "At 97% of what dram attains. Stop here.",
         "Unclear: no rule predicts a gain",
         "share is not a number",
     ):
