@@ -43,7 +43,7 @@ Optimization = Literal[
 """The closed list of what a rule may advise."""
 Grade = Literal["certain", "likely", "measured"]
 """What a finding is based on. ``certain``: code and counters. ``likely``: counters. ``measured``: a trial ran."""
-Subject = Literal["lines", "launch", "copies"]
+About = Literal["lines", "launch", "copies"]
 """What a finding is about. ``lines``: lines of the kernel. ``launch``: its grid, block and resources. ``copies``: the
 host's copies around it."""
 Verdict = Literal["advice", "near-peak", "unclear", "not-judged", "not-yours"]
@@ -192,6 +192,21 @@ class RuleId:
 
 
 @dataclass(frozen=True)
+class Effect:
+    """What the change of a finding does to the launch, as its rule computes it."""
+
+    name: str
+    """Its name in the rule file."""
+    value: float
+    """The share that is left or, of ``latency_hidden``, that goes away; of ``added`` work the instructions or
+    wavefronts of warps."""
+    units: tuple[str, ...] = ()
+    """The units whose work changes."""
+    added: bool = False
+    """Whether it is work that the change adds."""
+
+
+@dataclass(frozen=True)
 class Finding:
     """The rule fired: it found waste, and predicts the gain from removing it."""
 
@@ -214,12 +229,16 @@ class Finding:
     """The instructions with waste for which no source line is known."""
     lines_wanted: str = ""
     """How to get source lines for ``instructions``; empty when there are none."""
-    subject: Subject = "lines"
+    about: About = "lines"
     """What the finding is about: ``where`` and ``instructions`` are empty unless it is ``lines``."""
     grade: Grade = "certain"
     """What the finding is based on: ``certain``, code and counters; ``likely``, counters; ``measured``, a trial."""
     edit: SourceEdit | None = None
     """The change of the user's own source; None where the source is missing or another advice comes first."""
+    conditions: tuple[str, ...] = ()
+    """The conditions of the rule, which all hold, each with its values on this launch."""
+    effects: tuple[Effect, ...] = ()
+    """What the prediction assumes of the change."""
     draft: bool = False
     """Whether the rule is a draft, whose claims are not verified yet; it never comes first."""
 

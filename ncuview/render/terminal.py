@@ -41,6 +41,7 @@ from ncuview.render.words import (
     bottleneck_words,
     check_words,
     coverage_sentence,
+    effects_words,
     excerpts,
     failure_sentence,
     gain_bounds,
@@ -211,6 +212,9 @@ def _next_step(console: Console, launch: LaunchDiagnosis, finding: Finding, *, e
     _change(console, launch.kernel, finding, every=every)
     row(console, "Check", Text(check_words(finding)))
     row(console, "Assumes", Text(finding.assumes))
+    if every:
+        row(console, "Holds", Text(safe_text("; ".join(finding.conditions))))
+        row(console, "Effects", Text(effects_words(finding)))
     cite = finding.cite[0]
     row(console, "Taught", Text(f"{cite.document}, {cite.section}", style="italic"))
     row(console, "More", Text(f"ncuview explain {finding.rule.code}", style="dim"))
@@ -323,7 +327,7 @@ def _counts(launch: LaunchDiagnosis) -> str:
         "rejected": sum(isinstance(each, Finding) and bool(each.rejected) for each in outcomes),
         "not applicable": sum(isinstance(each, NotApplicable) for each in outcomes),
         "skipped": sum(isinstance(each, Skipped) for each in outcomes),
-        "other steps of the textbooks": len(launch.textbook),
+        f"other step{'s' * (len(launch.textbook) != 1)} of the textbooks": len(launch.textbook),
     }
     always = ("passed", "not applicable", "skipped")
     words = ", ".join(f"{count} {word}" for word, count in counts.items() if count or word in always)

@@ -19,9 +19,6 @@ MEANING = (
     " the next point confirms it. A change at the newest point is shown before it is confirmed."
 )
 
-_LEAST_SHARED = 0.1
-"""Assumed: reports that share less of their kernels are of different programs."""
-
 
 def provenance_words(series: Series) -> str:
     """``NVIDIA H200: 12 points, a1b2 (2026-11-01) to f00d (2026-11-21), ncu 2025.3``."""
@@ -42,14 +39,14 @@ def summary_words(series: Series) -> str:
     if len(series.points) == 1:
         return f"{kernels} at one point: nothing to compare over time."
     repeated = sum(len(kernel.readings) > 1 for kernel in series.kernels)
-    if repeated < _LEAST_SHARED * len(series.kernels):
-        return (
-            f"{repeated} of {kernels} {'is' if repeated == 1 else 'are'} at more than one point: the reports seem to be"
-            " of different programs."
-        )
+    if not repeated:
+        return f"None of {kernels} is at more than one point: the reports seem to be of different programs."
     counts = [(len(series.new), "new since the first point"), (len(series.gone), "gone at the newest")]
     others = "".join(f"; {count} {'is' if count == 1 else 'are'} {what}" for count, what in counts if count)
-    changed = f"{len(series.changed)} of {kernels}" if series.changed else f"None of {kernels}"
+    compared = kernels
+    if repeated < len(series.kernels):
+        compared = f"{repeated} kernel{'s' * (repeated != 1)} at more than one point"
+    changed = f"{len(series.changed) or 'None'} of {compared}"
     return f"{changed} changed{others}."
 
 

@@ -23,6 +23,7 @@ from ncuview.records.diagnosis import (
     WORTH_DOING,
     WORTH_DOING_NEAR_PEAK,
     Broken,
+    Effect,
     Finding,
     LaunchDiagnosis,
     Passed,
@@ -295,9 +296,25 @@ def place_words(line: SourceLine) -> str:
 
 def subject_words(launch: LaunchDiagnosis, finding: Finding) -> str:
     """What a finding without lines is about: ``the launch: grid 256x256, block 32x8``."""
-    if finding.subject == "copies":
+    if finding.about == "copies":
         return "the host's copies around the launch"
-    return f"the launch: {launch_words(launch.grid, launch.block)}" if finding.subject == "launch" else ""
+    return f"the launch: {launch_words(launch.grid, launch.block)}" if finding.about == "launch" else ""
+
+
+def effects_words(finding: Finding) -> str:
+    """What the prediction assumes: ``l1_wavefronts 6% left (l1_data); 12% of the latency goes away``."""
+    return "; ".join(map(_effect_words, finding.effects))
+
+
+def _effect_words(effect: Effect) -> str:
+    units = f" ({', '.join(effect.units)})" if effect.units else ""
+    if effect.added:
+        return f"{effect.value:,.4g} {effect.name} added{units}"
+    if effect.name == "latency_hidden":
+        return f"{min(max(effect.value, 0.0), 1.0):.0%} of the latency goes away"
+    if effect.name == "time_left":
+        return f"{effect.value:.0%} of the time is left at least"
+    return f"{effect.name} {effect.value:.0%} left{units}"
 
 
 def excerpts(lines: tuple[SourceLine, ...]) -> list[list[SourceLine]]:

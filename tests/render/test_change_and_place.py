@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, SourceEdit, Subject
+from ncuview.records.diagnosis import About, Diagnosis, LaunchDiagnosis, SourceEdit
 from ncuview.render.html_report import html_report
 from ncuview.render.markdown import SUMMARY, markdown
 from ncuview.render.notebook import launch_html
@@ -53,9 +53,9 @@ def test_the_patch_of_the_users_lines_is_on_every_page(page: Callable[[LaunchDia
     [("launch", "the launch: grid 256x256, block 32x8"), ("copies", "the host's copies around the launch")],
 )
 def test_a_finding_about_the_launch_says_so_where_others_have_lines(
-    page: Callable[[LaunchDiagnosis], str], subject: Subject, words: str
+    page: Callable[[LaunchDiagnosis], str], subject: About, words: str
 ) -> None:
-    finding = replace(advice_finding(), where=(), instructions=(), lines_wanted="", subject=subject)
+    finding = replace(advice_finding(), where=(), instructions=(), lines_wanted="", about=subject)
     assert words in page(replace(launch_with_advice(), outcomes=(finding,))).replace("&#x27;", "'")
 
 

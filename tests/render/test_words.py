@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from ncuview.api import load_rules
 from ncuview.engine.rank import diagnose
-from ncuview.records.diagnosis import Gain, Passed, RuleId, Skipped, TextbookMetric
+from ncuview.records.diagnosis import Effect, Gain, Passed, RuleId, Skipped, TextbookMetric
 from ncuview.records.profile import Device
 from ncuview.render.words import (
     device_words,
+    effects_words,
     idle_words,
     is_finished,
     kernel_words,
@@ -90,6 +91,19 @@ def test_a_prediction_that_is_too_small_near_the_peak_is_not_denied() -> None:
     assert verdict_reason(launch).endswith("SMEM001 predicts 1.14x; near the peak, advice begins at 1.15x.")
     finished = verdict_reason(replace(launch, attained=0.97))
     assert finished.endswith("SMEM001 predicts 1.14x; near the peak, advice begins at 1.15x.")
+
+
+def test_the_effects_of_a_change_are_given_with_the_units_that_they_relieve() -> None:
+    effects = (
+        Effect("l1_wavefronts", 0.06, ("l1_data",)),
+        Effect("latency_hidden", 0.5),
+        Effect("time_left", 0.24),
+        Effect("instructions", 2e6, ("issue",), added=True),
+    )
+    assert effects_words(replace(advice_finding(), effects=effects)) == (
+        "l1_wavefronts 6% left (l1_data); 50% of the latency goes away; 24% of the time is left at least;"
+        " 2e+06 instructions added (issue)"
+    )
 
 
 def test_rules_that_cannot_judge_are_named_unless_there_are_many() -> None:

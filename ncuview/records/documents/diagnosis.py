@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from ncuview.records.diagnosis import (
+    About,
     Citation,
     Evidence,
     Fix,
@@ -19,7 +20,6 @@ from ncuview.records.diagnosis import (
     Origin,
     Share,
     SourceLine,
-    Subject,
     Verdict,
 )
 from ncuview.records.documents import (
@@ -85,7 +85,7 @@ class Advice:
     lines are known, or the report has no instructions."""
     lines_wanted: str
     """How to get source lines for ``instructions``; empty when there are none."""
-    subject: Subject
+    about: About
     """``lines``: the finding is about lines of the kernel. ``launch``: about its grid, block and resources. ``copies``:
     about the host's copies around it. Without ``lines``, ``where`` and ``instructions`` are empty."""
     cite: Annotated[tuple[Citation, ...], Limits(fewest=1)]

@@ -29,6 +29,7 @@ from ncuview.render.words import (
     check_words,
     coverage_sentence,
     device_words,
+    effects_words,
     excerpts,
     gain_bounds,
     host_words,
@@ -233,6 +234,9 @@ def _launches(row: KernelRow) -> Iterator[Part]:
 def _rest(launch: LaunchDiagnosis) -> Iterator[Part]:
     """Other advice, rejected findings with their reasons, and the rules without a finding."""
     entries: list[Labelled] = [("Also", [element("p", also_words(finding))]) for finding in launch.findings[1:]]
+    for finding in launch.findings[:1]:
+        entries += [("Holds", ["; ".join(finding.conditions)])] if finding.conditions else []
+        entries += [("Effects", [effects_words(finding)])] if finding.effects else []
     rejected = [each for each in launch.outcomes if isinstance(each, Finding) and each.rejected]
     entries += [("Rejected", [element("p", f"{rejected_words(each)}. {each.message}.")]) for each in rejected]
     entries += [("Textbook", [note]) for note in launch.textbook]
