@@ -14,13 +14,13 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from ncuview.base.figures import duration, factor
-from ncuview.comparison.compare import Comparison, Pair, launch_words
+from ncuview.comparison.compare import Comparison, Pair, extent_words, launch_words
 from ncuview.comparison.prediction import PredictionCheck
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.change_words import change_sentence, metric_change_words, rule_change_words, time_words
 from ncuview.render.terminal import page_console, page_text, plain_table, print_head, row
 from ncuview.render.text import safe_text
-from ncuview.render.words import step_words
+from ncuview.render.words import Detail, step_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,9 +29,15 @@ _PAGES = 3
 _RULES = 3
 
 
-def comparison_page(comparison: Comparison, *, width: int, color: bool) -> str:
-    """The sources of both sides, total time, a table of pairs, and the pairs whose time changed most in full."""
+def comparison_page(comparison: Comparison, *, width: int, color: bool, detail: Detail = "normal") -> str:
+    """The sources of both sides, total time, a table of pairs, and the pairs whose time changed most in full.
+
+    ``verbose`` shows all pairs in full; ``quiet`` has a line for each pair and nothing else but caveats.
+    """
     console = page_console(width, color=color)
+    if detail == "quiet":
+        _print_quiet(console, comparison)
+        return page_text(console)
     for label, side in (("before", comparison.before), ("after", comparison.after)):
         print_head(console, side, f"{label}: ")
     for line in _caveats(comparison):
@@ -41,18 +47,40 @@ def comparison_page(comparison: Comparison, *, width: int, color: bool) -> str:
     if len(comparison.pairs) > 1:
         console.print()
         console.print(_overview(comparison.pairs))
-    shown = _largest_changes(comparison.pairs)
+    verbose = detail == "verbose"
+    shown = comparison.pairs if verbose else _largest_changes(comparison.pairs)
     for pair in shown:
         console.print()
-        _pair(console, pair)
+        _pair(console, pair, rules=len(pair.rule_changes) if verbose else _RULES)
+    for line in _only_on_one_side(comparison):
+        console.print()
+        console.print(Text(line))
+    if more := len(comparison.pairs) - len(shown):
+        console.print()
+        console.print(f"{more} more {'pair' if more == 1 else 'pairs'}: -v shows all of them.", style="dim")
+    return page_text(console)
+
+
+def _print_quiet(console: Console, comparison: Comparison) -> None:
+    """A line for each pair, one for the kernels of each side alone, and what the comparison does not rest on."""
+    names = Counter(map(_name, comparison.pairs))
+    pairs = (_short_line(pair, named_grid=names[_name(pair)] > 1) for pair in comparison.pairs)
+    for line in (*_caveats(comparison), *pairs, *_only_on_one_side(comparison)):
+        console.print(Text(safe_text(line)), soft_wrap=True)
+
+
+def _short_line(pair: Pair, *, named_grid: bool) -> str:
+    """``transpose  327.6 us -> 143.5 us  2.28x faster``, and whether the prediction of the advice taken held."""
+    changed = "unchanged" if pair.is_noise else faster_words(pair.speedup) if isfinite(pair.speedup) else "time unknown"
+    held = f", {_VERDICTS[pair.prediction.verdict]}" if pair.prediction else ""
+    grid = f" ({extent_words(pair.longest[1].grid)})" if named_grid else ""
+    return f"{_name(pair)}{grid}  {duration(pair.before_ns)} -> {duration(pair.after_ns)}  {changed}{held}"
+
+
+def _only_on_one_side(comparison: Comparison) -> Iterator[str]:
     for label, launches in (("before", comparison.only_before), ("after", comparison.only_after)):
         if launches:
-            console.print()
-            console.print(Text(f"Only {label}: {', '.join(_listed(launches))}"))
-    if len(comparison.pairs) > len(shown):
-        console.print()
-        console.print(f"{len(comparison.pairs) - len(shown)} more pairs: --format json shows all of them.", style="dim")
-    return page_text(console)
+            yield f"Only {label}: {', '.join(_listed(launches))}"
 
 
 def _largest_changes(pairs: Sequence[Pair]) -> Sequence[Pair]:
@@ -77,7 +105,7 @@ def prediction_words(check: PredictionCheck) -> str:
     predicted = check.predicted
     return (
         f"{check.optimization}: {factor(predicted.best)} predicted"
-        f" ({factor(predicted.low)} to {factor(predicted.high)}), {factor(check.measured)} measured,"
+        f" ({predicted.bounds}), {factor(check.measured)} measured,"
         f" {_VERDICTS[check.verdict]}; {_EVIDENCE[check.evidence]}"
     )
 
@@ -124,7 +152,7 @@ def _name(pair: Pair) -> str:
     return now.kernel if was.kernel == now.kernel else f"{was.kernel} -> {now.kernel}"
 
 
-def _pair(console: Console, pair: Pair) -> None:
+def _pair(console: Console, pair: Pair, *, rules: int) -> None:
     was, now = pair.longest
     heading = Text(safe_text(_name(pair)), style="bold")
     heading.append(f"  {launch_words(now.grid, now.block)}", style="not bold")
@@ -135,7 +163,7 @@ def _pair(console: Console, pair: Pair) -> None:
     row(console, "Changed", Text(f"{safe_text(sentence)}."))
     if pair.prediction:
         row(console, "Advice", Text(f"{safe_text(prediction_words(pair.prediction))}."))
-    for change in pair.rule_changes[:_RULES]:
+    for change in pair.rule_changes[:rules]:
         message = change.after if change.fires_after else change.before
         row(
             console,

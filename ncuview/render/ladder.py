@@ -25,6 +25,7 @@ _COLUMNS = (
     Column("bottleneck"),
     Column("first advice"),
     Column("predicted", right=True),
+    Column("low to high", right=True),
     Column("measured", right=True),
     Column("by", right=True),
 )
@@ -46,15 +47,16 @@ _ROUND_FROM = 100
 _DOCUMENT = " document: the document's own figure, and its GPU."
 
 
-def ladder_page(ladder: Ladder, *, width: int, color: bool) -> str:
-    """The table, and below it the meaning of its columns."""
+def ladder_page(ladder: Ladder, *, width: int, color: bool, bounds: bool = False) -> str:
+    """The table, with the bounds of predictions where wanted, and below it the meaning of its columns."""
     console = page_console(width, color=color)
     launches = tuple(step.diagnosis for step in ladder.steps)
     console.print(provenance(ladder.reports, launches, ladder.remark), style="dim")
     console.print()
     numbers = {step.kernel: step.number for step in ladder.steps}
     rows = [step_cells(step, numbers) for step in ladder.steps]
-    print_table(console, _COLUMNS, [{name: safe_text(cell) for name, cell in row.items()} for row in rows])
+    columns = [each for each in _COLUMNS if bounds or each.name != "low to high"]
+    print_table(console, columns, [{name: safe_text(cell) for name, cell in row.items()} for row in rows])
     console.print()
     for note in textbook_notes(ladder):
         console.print(Text(safe_text(note)))
@@ -82,7 +84,7 @@ def step_cells(step: LadderStep, numbers: Mapping[str, int]) -> dict[str, str]:
         "bottleneck": bottleneck_words(launch),
         "first advice": advice.optimization if advice else launch.verdict,
         "predicted": factor(gain.best) if gain else "",
-        "low to high": f"{factor(gain.low)} to {factor(gain.high)}" if gain else "",
+        "low to high": gain.bounds if gain else "",
         "measured": factor(step.measured_speedup) if step.measured_speedup else "",
         "by": f"#{numbers[step.better]}" if step.better in numbers else step.better,
     }

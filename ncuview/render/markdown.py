@@ -15,6 +15,7 @@ from math import fsum, isfinite
 from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import Comparison, Pair, launch_words
 from ncuview.engine.priority import Priorities, Priority, priorities
+from ncuview.gate.formatting import quantity
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, SourceLine
 from ncuview.records.gate import Check, Gate
 from ncuview.records.ladder import Ladder
@@ -164,15 +165,11 @@ def _gate_section(gate: Gate | None) -> _Section | None:
 
 def _check_row(check: Check) -> str:
     result = f"**{check.level}**" if check.result == "failed" else check.result
-    measured = f"{check.measured:,.6g} {check.unit}" if _is_number(check.measured) else ""
+    measured = "" if check.measured is None or not isfinite(check.measured) else quantity(check.measured, check.unit)
     shown = f"{code(check.subject, _NAME)}: {prose(clipped(check.message, _SENTENCE))}"
     origin = prose(clipped(check.origin, _NAME))
     cells = (result, _configured(check), f"{shown} ({origin})", prose(measured), _place(check.where))
     return _row(cells)
-
-
-def _is_number(value: float | None) -> bool:
-    return value is not None and isfinite(value)
 
 
 def _steps_section(ranked: Priorities, budget: Budget) -> _Section | None:

@@ -150,7 +150,7 @@ def advice_headline(finding: Finding) -> str:
 def gain_bounds(launch: LaunchDiagnosis, finding: Finding) -> str:
     """``1.94x to 2.29x, about 150.6 us``."""
     gain = finding.predicted_speedup
-    return f"{factor(gain.low)} to {factor(gain.high)}, about {duration(launch.whole_ns / gain.best)}"
+    return f"{gain.bounds}, about {duration(launch.whole_ns / gain.best)}"
 
 
 def advice_reason(launch: LaunchDiagnosis, finding: Finding) -> str:

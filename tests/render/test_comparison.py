@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from math import nan
 from typing import Any, get_args
@@ -159,8 +160,27 @@ def test_only_pairs_that_changed_are_shown_in_full() -> None:
     faster = [replace(each, duration_ns=1e5) if each.kernel in {"k2", "k4"} else each for each in kernels]
     shown = page(compare(Diagnosis(tuple(kernels), ()), Diagnosis(tuple(faster), ())))
     assert shown.count("\n  Changed ") == 2
-    assert "4 more pairs" in shown
+    assert "4 more pairs: -v shows all of them" in shown
     assert all(f"\nk{n} " in shown for n in range(6))
+
+
+def test_verbose_pages_show_all_pairs_in_full() -> None:
+    kernels = tuple(replace(before(), kernel=f"k{n}", demangled=f"k{n}()") for n in range(6))
+    answer = compare(Diagnosis(kernels, ()), Diagnosis(kernels, ()))
+    shown = comparison_page(answer, width=100, color=False, detail="verbose")
+    assert shown.count("\n  Changed ") == 6
+    assert "more pairs" not in shown
+
+
+def test_quiet_pages_have_a_line_per_pair() -> None:
+    again = replace(before(), grid=(77, 1, 1))
+    was = Diagnosis((before(), again, replace(before(), kernel="old", demangled="old()")), ())
+    answer = compare(was, Diagnosis((after(), again), ()))
+    lines = comparison_page(answer, width=40, color=False, detail="quiet").splitlines()
+    assert len(lines) == 3
+    assert lines[0].endswith(" faster, above the prediction")
+    assert lines[-1] == "Only before: old"
+    assert re.fullmatch(r"\w+ \(77\)  [\d.]+ us -> [\d.]+ us  unchanged", lines[1])
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])

@@ -109,7 +109,7 @@ def test_failed_checks_come_first_then_next_steps_then_all_kernels() -> None:
         "error",
         "transposeCoalesced(float *, const float *, int) grid 256x256, block 32x8",
         "duration_ns: took 328,320 ns, 9.4% more than the 300,000 ns that are allowed (budget.toml, budget 1)",
-        "328,320 ns",
+        "328.3 us",
         "",
     ]
     assert [row[0] for row in rows(page, "Checks that did not pass")] == [
