@@ -98,7 +98,7 @@ def _time(
 
 def _independence(finding: Finding, analysis: Analysis, at: int) -> Iterator[str]:
     """Advice that needs independent work shows it in the grid or in a loop, or has a condition."""
-    if finding.rejected or finding.condition:
+    if finding.rejected or finding.open_condition:
         return
     fills_twice = analysis.value("gpu_fill")[at] >= 2
     loop = analysis.value("independent_share")[at] >= 0.5

@@ -44,6 +44,10 @@ CASES = (
     ("rules --format jason", "Did you mean json?"),
     ("rules check ruls", "Did you mean rules?"),
     ("scrub befor.ncu-rep out.ncu-repz", "Did you mean before.ncu-repz"),
+    ("analyze REPORT --save-baseline b.json", "--save-baseline is an option of `ncuview check`."),
+    ("diff REPORT REPORT --no-cache", "--no-cache is an option of `ncuview analyze`."),
+    ("analyze REPORT --top zero", "'zero' is no whole number"),
+    ("analyze kernls/mine.ncu-rep", "Did you mean kernels?"),
     ("--log-level inf rules", "Did you mean info?"),
 )
 

@@ -126,7 +126,7 @@ def test_the_notes_of_a_ladder_have_the_figures_of_its_table(family: str) -> Non
     notes = textbook_notes(recorded_ladder(family))
     for each in recorded_ladder(family).steps:
         for step in filter(lambda step: step.not_first, each.textbook_steps):
-            (note,) = (note for note in notes if note.startswith(f"#{each.number} to #{numbers[step.kernel]}, "))
+            (note,) = (note for note in notes if note.startswith(f"#{each.number} to #{numbers[step.kernel]} by "))
             assert re.findall(r"\d+\.\d+x|\d[\d,]+x", note) == [factor(step.measured_speedup)]
             if each.better == step.kernel:
                 assert step_cells(each, numbers)["measured"] == factor(step.measured_speedup)
@@ -181,6 +181,12 @@ def test_a_page_of_100_columns_has_30_lines_or_10_for_a_finished_kernel(kernel: 
     )
     limits = {"advice": 30, "near-peak": 10, "unclear": 12}
     assert len(render(diagnosis).splitlines()) <= limits[launch(kernel).verdict]
+
+
+@together("kernel", NAMES)
+def test_every_advice_has_a_place(kernel: str) -> None:
+    for finding in launch(kernel).findings:
+        assert bool(finding.where or finding.instructions) == (finding.about == "lines"), finding.rule.code
 
 
 @together("kernel", NAMES)

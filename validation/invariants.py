@@ -60,7 +60,7 @@ def _concerned(launch: LaunchDiagnosis) -> Iterator[tuple[str, Finding]]:
     for finding in launch.other_cures:
         yield f"another cure of the same cause: {finding.rule.code}", finding
     for place, finding in enumerate(launch.findings):
-        if finding.condition:
+        if finding.open_condition:
             yield f"under a condition, {'first' if not place else 'later'}: {finding.rule.code}", finding
 
 

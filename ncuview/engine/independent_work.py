@@ -1,6 +1,6 @@
 """Compute whether code or grid show the independent work that a change needs: more threads, or more per thread.
 
-``condition`` returns the clause that a finding states where they do not show it.
+``open_condition`` returns the clause that a finding states where they do not show it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FILLS_TWICE = 2
 _MOST = 0.5
 
 
-def condition(proofs: Sequence[Proof], analysis: Analysis, launch: int) -> str:
+def open_condition(proofs: Sequence[Proof], analysis: Analysis, launch: int) -> str:
     """What must hold on a launch for a change that needs independent work, as a clause; empty where it is shown."""
     if not proofs or any(_SHOWN[proof](analysis, launch) for proof in proofs):
         return ""

@@ -7,17 +7,30 @@ The texts are on provenance, bottleneck, advice with predicted gain, verdicts, s
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from math import isfinite
 from typing import Literal
 
 from ncuview.base.errors import UsageError
 from ncuview.base.figures import duration, factor
 from ncuview.base.paths import shown_path
+from ncuview.comparison.compare import launch_words
 from ncuview.metrics.units import UNITS
-from ncuview.records.diagnosis import SKIPPED_BECAUSE, Broken, Finding, LaunchDiagnosis, Passed, Skipped, SourceLine
+from ncuview.records.diagnosis import (
+    FINISHED_SHARE,
+    SKIPPED_BECAUSE,
+    WORTH_DOING,
+    WORTH_DOING_NEAR_PEAK,
+    Broken,
+    Effect,
+    Finding,
+    LaunchDiagnosis,
+    Passed,
+    Skipped,
+    SourceLine,
+)
 from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Device, Failure, HostTimes, ReportInfo
 from ncuview.render.text import safe_text
@@ -26,10 +39,17 @@ _MOST_NAMES = 12
 """More skipped rules than this are counted, not named: exports of other tools skip about sixty."""
 COLLECT = 'ncu --import-source yes --metrics "$(ncuview rules --metrics)"'
 """The command that collects all metrics of the rules."""
-LADDER_MEANING = (
+_LADDER_MEANING = (
     "predicted: the speedup by the first advice. measured: the speedup of the kernel in column 'by', which applies that"
     " advice; useful work per second is compared where the sizes differ."
 )
+NO_UNITS = {
+    "latency": "no unit is busy enough to explain the time",
+    "launch": "starting the kernel costs as much as its work",
+    "blocks": "the GPU starts blocks one after the other, and each ends too soon",
+    "transfer": "the copies between host and device take the time",
+}
+"""What the bottlenecks that are no units mean."""
 _EXPORT_HINT = " -o mine ./program, and give mine.ncu-rep: a CSV export holds no instructions"
 _SCRUBBED_FOLDERS = re.compile(r"^/(?:_+\d+/)+(?:.*/_+\d+/)?")
 Detail = Literal["quiet", "normal", "verbose"]
@@ -39,13 +59,20 @@ FEW_RULES = 3
 _ORIGIN = {"live": "live profile", "recorded": "recorded profile", "report": "report"}
 
 
-def provenance(reports: tuple[ReportInfo, ...], launches: tuple[LaunchDiagnosis, ...], remark: str) -> str:
-    """The first line: live or recorded, GPU, date, version of ncu, and remark."""
-    origin = _ORIGIN[launches[0].origin] if launches else "report"
-    devices = ", ".join(dict.fromkeys(device_words(launch.device) for launch in launches)) or "unknown GPU"
+def provenance(
+    reports: tuple[ReportInfo, ...], launches: tuple[LaunchDiagnosis, ...], remark: str, *, subject: str = ""
+) -> str:
+    """The first line: ``subject``, or live or recorded; GPU, date, version of ncu, and remark."""
+    origin = subject or (_ORIGIN[launches[0].origin] if launches else "report")
+    devices = gpu_words(launches) or "unknown GPU"
     made = dict.fromkeys(_made(report) for report in reports)
     dates = "; ".join(", ".join(parts) for parts in made)
     return safe_text(f"{origin}: {devices}, {dates}" + (f" ({remark})" if remark else ""))
+
+
+def gpu_words(launches: Sequence[LaunchDiagnosis]) -> str:
+    """The GPUs of launches, each once: ``NVIDIA H200``; empty without launches."""
+    return ", ".join(dict.fromkeys(device_words(launch.device) for launch in launches))
 
 
 def device_words(device: Device) -> str:
@@ -89,18 +116,18 @@ def bottleneck_words(launch: LaunchDiagnosis) -> str:
 
 def bottleneck_sentence(launch: LaunchDiagnosis) -> str:
     """What limits the launch, as a sentence without its full stop."""
-    if launch.bottleneck == "latency":
-        return "The bottleneck is latency: no unit is busy enough to explain the time"
-    if launch.bottleneck == "launch":
-        return "The bottleneck is the launch itself: it costs as much as the work"
-    if launch.bottleneck == "blocks":
-        return "The bottleneck is the start of blocks: the GPU starts one after the other, and each ends too soon"
-    if launch.bottleneck == "transfer":
-        return "The bottleneck is the copies between host and device"
+    if launch.bottleneck in NO_UNITS:
+        return f"The bottleneck is {_bottleneck(launch.bottleneck)}"
     if launch.bottleneck not in launch.units:
         return "The bottleneck is unknown: the use of a unit that could be it was not collected"
-    what = UNITS[launch.bottleneck].says if launch.bottleneck in UNITS else "L2 cache"
-    return f"The bottleneck is {launch.bottleneck} ({what}) at {launch.units[launch.bottleneck]:.0%} of its peak"
+    return f"The bottleneck is {_bottleneck(launch.bottleneck)} at {launch.units[launch.bottleneck]:.0%} of its peak"
+
+
+def _bottleneck(name: str) -> str:
+    """A bottleneck and what it is: ``dram (device memory)``, ``latency: no unit is ...``."""
+    if name in NO_UNITS:
+        return f"{name}: {NO_UNITS[name]}"
+    return f"{name} ({UNITS[name].says if name in UNITS else 'L2 cache'})"
 
 
 def step_words(launch: LaunchDiagnosis) -> str:
@@ -132,22 +159,25 @@ def kernel_words(demangled: str) -> str:
 def advice_headline(finding: Finding) -> str:
     """``Pad the tile by one column: 2.18x faster``, with what must hold where that is open."""
     draft = f" (by {_code(finding)})" if finding.draft else ""
-    condition = f" if {finding.condition}" if finding.condition else ""
+    condition = f" if {finding.open_condition}" if finding.open_condition else ""
     return f"{finding.fix.title}: {factor(finding.predicted_speedup.best)} faster{condition}{draft}"
 
 
 def gain_bounds(launch: LaunchDiagnosis, finding: Finding) -> str:
-    """``1.94x to 2.29x, about 150.6 us``."""
+    """``1.94x to 2.29x, leaves about 150.6 us of 328.3 us``; without times where the launch has none."""
     gain = finding.predicted_speedup
-    return f"{gain.bounds}, about {duration(launch.whole_ns / gain.best)}"
+    if not isfinite(launch.whole_ns):
+        return gain.bounds
+    return f"{gain.bounds}, leaves about {duration(launch.whole_ns / gain.best)} of {duration(launch.whole_ns)}"
 
 
 def advice_reason(launch: LaunchDiagnosis, finding: Finding) -> str:
     """The finding's message, the bottleneck, and the bottleneck after the change."""
-    after = (
-        "" if finding.bottleneck_after == launch.bottleneck else f"; after this change it is {finding.bottleneck_after}"
-    )
-    return f"{finding.message}. {bottleneck_sentence(launch)}{after}."
+    after = finding.bottleneck_after
+    said = f"{finding.message}. {bottleneck_sentence(launch)}."
+    if after in {launch.bottleneck, ""}:
+        return said
+    return f"{said} After the change, the bottleneck is {_bottleneck(after)}."
 
 
 def coverage_sentence(launches: Sequence[LaunchDiagnosis]) -> str:
@@ -188,7 +218,7 @@ def main_cause(launch: LaunchDiagnosis) -> str:
 def verdict_headline(launch: LaunchDiagnosis) -> str:
     """For a launch without advice: whether to stop, or why there is no advice."""
     if launch.verdict == "near-peak":
-        return "Near its peak. Stop here."
+        return _near_peak_headline(launch)
     if launch.verdict == "not-yours":
         return f"Not yours: this kernel is part of {launch.owner}, whose code only its vendor can change."
     if launch.verdict == "not-judged":
@@ -203,8 +233,7 @@ def verdict_headline(launch: LaunchDiagnosis) -> str:
 def verdict_reason(launch: LaunchDiagnosis) -> str:
     """Why a launch has no advice."""
     if launch.verdict == "near-peak":
-        good = f"which is {launch.attained:.0%} of what a good kernel attains"
-        return f"{bottleneck_sentence(launch)}, {good}. No rule predicts 1.10x."
+        return _near_peak_reason(launch)
     if launch.verdict == "not-yours":
         return (
             f"{bottleneck_sentence(launch)}. You can change the call: its shapes, its precision, how often it is made."
@@ -217,6 +246,49 @@ def verdict_reason(launch: LaunchDiagnosis) -> str:
         " Rules that were left out may have advice." * launch.selected
         + " The rules that could not judge it are listed below." * _unjudged(launch)
     )
+
+
+def is_finished(launch: LaunchDiagnosis) -> bool:
+    """Whether a launch is so close to what its bottleneck attains that no further change is worth its cost."""
+    return launch.verdict == "near-peak" and launch.attained >= FINISHED_SHARE
+
+
+def attained_words(launch: LaunchDiagnosis) -> str:
+    """How close a launch is to what its bottleneck attains: ``At 97% of what dram attains``."""
+    share = f"{launch.attained:.0%}"
+    return {
+        "launch": f"What a launch costs is {share} of its time",
+        "blocks": f"Starting its blocks takes {share} of its time",
+        "transfer": f"At {share} of a perfect overlap of copies and kernel",
+    }.get(launch.bottleneck, f"At {share} of what {launch.bottleneck} attains")
+
+
+def _near_peak_headline(launch: LaunchDiagnosis) -> str:
+    if is_finished(launch):
+        return f"{attained_words(launch)}. Stop here."
+    if best := _best_rejected(launch):
+        gain = factor(best.predicted_speedup.best)
+        return f"{attained_words(launch)}; the largest prediction, {gain}, is uncertain here."
+    return f"{attained_words(launch)}; no rule predicts {factor(WORTH_DOING)} or more."
+
+
+def _near_peak_reason(launch: LaunchDiagnosis) -> str:
+    """The bottleneck, what is left to gain there unless that is little, and the largest prediction."""
+    good = f", which is {launch.attained:.0%} of what a good kernel attains" * (launch.bottleneck in launch.units)
+    reason = f"{bottleneck_sentence(launch)}{good}."
+    if not is_finished(launch):
+        reason += f" With the same work for it, {factor(1 / launch.attained)} is left to gain."
+    if best := _best_rejected(launch):
+        predicted = f"{_code(best)} predicts {factor(best.predicted_speedup.best)}"
+        return f"{reason} {predicted}; near the peak, advice begins at {factor(WORTH_DOING_NEAR_PEAK)}."
+    return f"{reason} No rule predicts {factor(WORTH_DOING)} or more." if is_finished(launch) else reason
+
+
+def _best_rejected(launch: LaunchDiagnosis) -> Finding | None:
+    """The finding with the largest prediction, where that would be advice further from the peak."""
+    findings = [outcome for outcome in launch.outcomes if isinstance(outcome, Finding)]
+    best = max(findings, key=lambda finding: finding.predicted_speedup.best, default=None)
+    return best if best and best.predicted_speedup.best >= WORTH_DOING else None
 
 
 def _selected_rules(launch: LaunchDiagnosis) -> str:
@@ -241,11 +313,27 @@ def place_words(line: SourceLine) -> str:
     return f"{shown_file(line.file)}:{line.line}  {line.share:.0%} of it{inlined}" + (f" at {calls}" if calls else "")
 
 
-def changed_lines(before: str, after: str) -> Iterator[str]:
-    """The lines that differ, with the prefixes ``-`` and ``+``."""
-    for line in difflib.ndiff(before.splitlines(), after.splitlines()):
-        if line.startswith(("- ", "+ ")):
-            yield line
+def subject_words(launch: LaunchDiagnosis, finding: Finding) -> str:
+    """What a finding without lines is about: ``the launch: grid 256x256, block 32x8``."""
+    if finding.about == "copies":
+        return "the host's copies around the launch"
+    return f"the launch: {launch_words(launch.grid, launch.block)}" if finding.about == "launch" else ""
+
+
+def effects_words(finding: Finding) -> str:
+    """What the prediction assumes: ``l1_wavefronts 6% left (l1_data); 12% of the latency goes away``."""
+    return "; ".join(map(_effect_words, finding.effects))
+
+
+def _effect_words(effect: Effect) -> str:
+    units = f" ({', '.join(effect.units)})" if effect.units else ""
+    if effect.added:
+        return f"{effect.value:,.4g} {effect.name} added{units}"
+    if effect.name == "latency_hidden":
+        return f"{min(max(effect.value, 0.0), 1.0):.0%} of the latency goes away"
+    if effect.name == "time_left":
+        return f"{effect.value:.0%} of the time is left at least"
+    return f"{effect.name} {effect.value:.0%} left{units}"
 
 
 def excerpts(lines: tuple[SourceLine, ...]) -> list[list[SourceLine]]:
@@ -332,15 +420,34 @@ def host_words(host: HostTimes) -> str:
     )
 
 
+def ladder_meaning(ladder: Ladder) -> str:
+    """What the columns of a ladder mean, and those of its bottlenecks that are no units."""
+    found = {step.diagnosis.bottleneck for step in ladder.steps}
+    return " ".join(
+        [_LADDER_MEANING, *(f"Bottleneck {name}: {what}." for name, what in NO_UNITS.items() if name in found)]
+    )
+
+
+def notes_title(ladder: Ladder) -> str:
+    """What the notes of a ladder are, and the GPU that their speedups were measured on."""
+    gpus = gpu_words([step.diagnosis for step in ladder.steps]) or "unknown GPU"
+    return f"Steps of the documents that are not the first advice, with the speedup measured on {gpus}"
+
+
 def textbook_notes(ladder: Ladder) -> list[str]:
-    """The documents' steps that are not the first advice here, with the reason and the measured gain."""
+    """The documents' steps that are not the first advice here: measured speedup, the first advice, and the reason."""
     numbers = {step.kernel: step.number for step in ladder.steps}
     return [
-        f"#{step.number} to #{numbers[textbook.kernel]}, the textbook's {textbook.applies}: {textbook.not_first}"
+        f"#{step.number} to #{numbers[textbook.kernel]} by {textbook.applies}: {factor(textbook.measured_speedup)}"
+        f" measured. Advised for #{step.number}: {_first_advice(step.diagnosis)}. {textbook.not_first}"
         for step in ladder.steps
         for textbook in step.textbook_steps
         if textbook.not_first
     ]
+
+
+def _first_advice(launch: LaunchDiagnosis) -> str:
+    return launch.findings[0].optimization if launch.findings else f"no change ({launch.verdict})"
 
 
 def _code(finding: Finding) -> str:

@@ -34,7 +34,7 @@ _RENAMED = {"wall": "bottleneck", "walls": "units", "wall_after": "bottleneck_af
 _AGAIN = "Write it again: ncuview analyze REPORT --format json."
 _NO_FIX = {"title": "", "before": "", "before_from": "", "after": "", "after_from": ""}
 _REJECTED = {
-    **dict.fromkeys(("optimization", "bottleneck_after", "check", "assumes", "condition"), ""),
+    **dict.fromkeys(("optimization", "bottleneck_after", "check", "assumes", "open_condition"), ""),
     **dict.fromkeys(("evidence", "where", "cite"), ()),
     "fix": _NO_FIX,
 }

@@ -28,4 +28,6 @@ def test_a_prediction_below_what_remains_breaks_an_invariant() -> None:
 def test_a_condition_is_stated_where_nothing_shows_independent_work() -> None:
     chase = next(each for each in recorded_diagnosis("calibration").launches if each.kernel == "dramLatency")
     assert chase.findings[0].rule.code == "GRID001"
-    assert chase.findings[0].condition.startswith("its loop, in which an iteration needs results of the one before")
+    assert chase.findings[0].open_condition.startswith(
+        "its loop, in which an iteration needs results of the one before"
+    )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from ncuview.records.diagnosis import (
+    About,
     Citation,
     Evidence,
     Fix,
@@ -74,7 +75,7 @@ class Advice:
     """What will limit the launch once the advice is taken: a unit, ``latency`` or ``launch``."""
     assumes: str
     """What the prediction assumes."""
-    condition: str
+    open_condition: str
     """What must hold and neither code nor counters show, as a clause after "if"; empty where nothing is open."""
     check: str
     """What a new profile must show when the change has worked."""
@@ -87,6 +88,9 @@ class Advice:
     lines are known, or the report has no instructions."""
     lines_wanted: str
     """How to get source lines for ``instructions``; empty when there are none."""
+    about: About
+    """``lines``: the finding is about lines of the kernel. ``launch``: about its grid, block and resources. ``copies``:
+    about the host's copies around it. Without ``lines``, ``where`` and ``instructions`` are empty."""
     cite: Annotated[tuple[Citation, ...], Limits(fewest=1)]
     """The documents that teach the optimisation."""
     fix: Fix
@@ -189,9 +193,9 @@ class Launch:
     """The busiest unit's use as a share of what it attains in good kernels; at 1 nothing is left to gain. Null
     when no unit's use was collected."""
     verdict: Verdict
-    """``advice``: ``findings`` has what to do. ``near-peak``: stop here. ``not-judged``: most rules could not be
-    evaluated; ``outcomes`` says why. ``not-yours``: a kernel of a vendor's library, named by ``owner``. ``unclear``:
-    none of these."""
+    """``advice``: ``findings`` has what to do. ``near-peak``: ``attained`` is 0.8 or more, and no predicted gain is
+    large enough to be certain. ``not-judged``: most rules could not be evaluated; ``outcomes`` says why.
+    ``not-yours``: a kernel of a vendor's library, named by ``owner``. ``unclear``: none of these."""
     owner: str
     """The vendor's library that the kernel is part of, by its name, such as ``cuBLAS``; empty where it is of none."""
     call: str
@@ -307,7 +311,7 @@ class GateCheck:
     """Threads of a block in x, y, z."""
     subject: str
     """What is limited: a metric's name, ``duration_ns``, ``predicted``, or a rule's code and name."""
-    condition: str
+    open_condition: str
     """The condition in words."""
     result: CheckResult
     """``inconclusive``: repeats spread too far to say. ``not judged``: the number is missing."""
