@@ -311,7 +311,7 @@ class GateCheck:
     """Threads of a block in x, y, z."""
     subject: str
     """What is limited: a metric's name, ``duration_ns``, ``predicted``, or a rule's code and name."""
-    open_condition: str
+    condition: str
     """The condition in words."""
     result: CheckResult
     """``inconclusive``: repeats spread too far to say. ``not judged``: the number is missing."""
