@@ -226,7 +226,7 @@ def test_quiet_pages_have_a_line_per_pair() -> None:
     lines = comparison_page(answer, width=40, color=False, detail="quiet").splitlines()
     assert len(lines) == 3
     assert lines[0].endswith(" faster, above the prediction")
-    assert lines[-1] == "Only before: old"
+    assert lines[-1] == "Only before: old with grid 256x256, block 32x8"
     assert re.fullmatch(r"\w+ \(77\)  [\d.]+ us -> [\d.]+ us  unchanged", lines[1])
 
 

@@ -115,7 +115,7 @@ def test_live_checks_stand_apart() -> None:
 
 
 def test_a_real_examination_fits_the_schema() -> None:
-    assert len(document(examine_this_machine())["checks"]) == 22
+    assert len(document(examine_this_machine())["checks"]) == 23
 
 
 def test_hostile_text_is_inert() -> None:
