@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ncuview.engine.evaluate import BROKEN, FINDING, NOT_APPLICABLE, PASSED, SKIPPED, Judgement, judge
+from ncuview.engine.evaluate import BROKEN, FINDING, NOT_APPLICABLE, PASSED, SKIPPED, Judgement, judge, judge_values
 from ncuview.engine.locate import Places
-from ncuview.engine.missing import missing_metrics, why_missing, why_unknown
+from ncuview.engine.missing import missing_metrics, no_code, why_missing, why_unknown
 from ncuview.engine.regions import region
 from ncuview.engine.rule_file import Rule
 from ncuview.metrics.analysis import Analysis
+from ncuview.metrics.counted import FromCounters
 from ncuview.metrics.names import NAMES
 from ncuview.metrics.quantities import metrics_of, unit_of
+from ncuview.metrics.quantities.stalls import OF_SOME_CHIPS
+from ncuview.metrics.units import OF_MOST_BOTTLENECKS
 from ncuview.records.diagnosis import (
     SKIPPED_BECAUSE,
     Broken,
@@ -27,6 +30,7 @@ from ncuview.records.diagnosis import (
     Finding,
     Fix,
     Gain,
+    Grade,
     NotApplicable,
     Outcome,
     Passed,
@@ -34,21 +38,48 @@ from ncuview.records.diagnosis import (
     Skipped,
 )
 from ncuview.speedup.end_to_end import of_host, with_copies
-from ncuview.speedup.model import Load, Speedup, predict
+from ncuview.speedup.model import UNEXPLAINED, UNEXPLAINED_WITHOUT_CODE, Load, Speedup, predict
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     Column = NDArray[np.float64]
 
 
 def outcomes_of(rule: Rule, analysis: Analysis, load: Load, places: Places) -> list[Outcome]:
-    """The outcomes of one rule, in the order of the launches."""
-    return _OfRule(rule, analysis, load, places).outcomes()
+    """The outcomes of one rule, in the order of the launches.
+
+    Where a rule reads machine code and a launch has none, the outcome is that of its weaker judgement.
+    """
+    without = analysis.without_code if rule.reads_code else frozenset()
+    if len(without) < len(analysis.devices) or not without:
+        outcomes = _OfRule(rule, analysis, load, places).outcomes()
+    else:
+        outcomes = [NotApplicable(RuleId(rule.text.code, rule.text.name), "")] * len(without)
+    weaker = rule.from_counters
+    if not without:
+        return outcomes
+    if weaker is None:
+        return [_unseen(rule, analysis, launch) if launch in without else each for launch, each in enumerate(outcomes)]
+    likely = _FromCounters(weaker, analysis, load, places).outcomes()
+    return [likely[launch] if launch in without else each for launch, each in enumerate(outcomes)]
+
+
+def _unseen(rule: Rule, analysis: Analysis, launch: int) -> Skipped:
+    """The outcome of a rule that cannot judge a launch without machine code."""
+    shows = rule.text.without_code.cannot if rule.text.without_code else None
+    why = no_code(str(analysis.profile.launches.at[launch, "report"]))
+    message = f"{SKIPPED_BECAUSE}{why}" if shows is None else f"{SKIPPED_BECAUSE}only machine code shows {shows}; {why}"
+    return Skipped(RuleId(rule.text.code, rule.text.name), message, ())
 
 
 class _OfRule:
     """One rule and all launches; texts that are the same for every launch are made once."""
+
+    _grade: Grade = "certain"
+    _unexplained = UNEXPLAINED
 
     def __init__(self, rule: Rule, analysis: Analysis, load: Load, places: Places) -> None:
         self._rule = rule
@@ -60,9 +91,12 @@ class _OfRule:
 
     def outcomes(self) -> list[Outcome]:
         """The outcome of each launch."""
-        judgement = judge(self._rule, self._analysis)
+        judgement = self._judged()
         speedup = self._speedup(judgement) if FINDING in judgement.outcomes else None
         return [self._outcome(judgement, launch, speedup) for launch in range(len(judgement.outcomes))]
+
+    def _judged(self) -> Judgement:
+        return judge(self._rule, self._analysis)
 
     @cached_property
     def _cite(self) -> tuple[Citation, ...]:
@@ -88,8 +122,21 @@ class _OfRule:
             added={name: expression.evaluate(values) / values["sm_cycles"] for name, expression in rule.added.items()},
             latency_hidden=np.broadcast_to(np.clip(rule.latency_hidden.evaluate(values), 0.0, 1.0), (launches,)),
             time_left=time_left,
+            unexplained=self._unexplained,
         )
         return with_copies(of_kernel, self._analysis)
+
+    def _skipped(self, values: Mapping[str, float], launch: int) -> Skipped:
+        missing = missing_metrics(self._rule, self._analysis, launch)
+        if missing:
+            why = why_missing(missing, self._analysis, launch)
+        else:
+            why = why_unknown(self._rule, values, self._analysis, launch)
+        return Skipped(self._identity, f"{SKIPPED_BECAUSE}{why}", missing)
+
+    def _unpredictable(self, launch: int) -> tuple[str, ...]:
+        """The metrics without which no gain can be predicted."""
+        return self._load.missing(launch)
 
     def _outcome(self, judgement: Judgement, launch: int, speedup: Speedup | None) -> Outcome:
         word = judgement.outcomes[launch]
@@ -104,10 +151,8 @@ class _OfRule:
                 self._identity, f"{rule.path}: {judgement.without_number(launch)} is not a number on this launch"
             )
         if word == SKIPPED or speedup is None:
-            missing = missing_metrics(rule, analysis, launch)
-            why = why_missing(missing, analysis, launch) if missing else why_unknown(rule, values, analysis, launch)
-            return Skipped(self._identity, f"{SKIPPED_BECAUSE}{why}", missing)
-        if missing := self._load.missing(launch):
+            return self._skipped(values, launch)
+        if missing := self._unpredictable(launch):
             why = why_missing(missing, analysis, launch)
             return Skipped(self._identity, f"its gain cannot be predicted: {why}", missing)
         gain = Gain(*(float(bound[launch]) for bound in (speedup.low, speedup.best, speedup.high)))
@@ -123,7 +168,7 @@ class _OfRule:
         return Passed(self._identity, message, unmet)
 
     def _finding(self, launch: int, values: dict[str, float], gain: Gain, bottleneck_after: str) -> Finding:
-        rule, where = self._rule, self._places.of(self._rule, launch)
+        rule, where = self._rule, self._places.of(self._rule, launch)  # no places without machine code
         return Finding(
             rule=self._identity,
             optimization=rule.text.optimization,
@@ -138,8 +183,12 @@ class _OfRule:
             fix=self._fix,
             instructions=where.instructions,
             lines_wanted=where.lines_wanted,
+            grade=self._grade,
             draft=rule.text.status == "draft",
         )
+
+    def _metrics_of(self, name: str) -> tuple[str, ...]:
+        return metrics_of(name)
 
     def _evidence(self, values: dict[str, float]) -> tuple[Evidence, ...]:
         """The rule's computed values, then the quantities and metrics under them."""
@@ -152,7 +201,7 @@ class _OfRule:
         """Each input of the rule with its unit and the metrics that it is computed from."""
         units, of_report = self._rule.text.evidence.units, self._analysis.profile.units
         return {
-            name: (units.get(name) or unit_of(name) or of_report.get(NAMES.get(name, ""), ""), metrics_of(name))
+            name: (units.get(name) or unit_of(name) or of_report.get(NAMES.get(name, ""), ""), self._metrics_of(name))
             for name in self._rule.inputs
         }
 
@@ -165,3 +214,36 @@ class _OfRule:
             used = [(found.get(each) or self._plain.get(each, ("", ())))[1] for each in sorted(expression.names)]
             found[name] = (units.get(name, ""), tuple(dict.fromkeys(metric for metrics in used for metric in metrics)))
         return found
+
+
+class _FromCounters(_OfRule):
+    """One rule as it judges launches without machine code: by counters, and by what the rule assumes."""
+
+    _grade = "likely"
+    _unexplained = UNEXPLAINED_WITHOUT_CODE
+
+    @cached_property
+    def _counted(self) -> FromCounters:
+        return FromCounters(self._analysis, self._rule.assumed)
+
+    def _judged(self) -> Judgement:
+        inputs = {name: self._counted.value(name) for name in self._rule.inputs}
+        return judge_values(self._rule, inputs, self._analysis.devices)
+
+    def _metrics_of(self, name: str) -> tuple[str, ...]:
+        return self._counted.metrics_of(name)
+
+    def _skipped(self, values: Mapping[str, float], launch: int) -> Skipped:
+        known = self._analysis.known_metrics[launch]
+        unknown = [name for name in self._rule.inputs if np.isnan(values[name])]
+        needed = dict.fromkeys(metric for name in unknown for metric in self._metrics_of(name))
+        missing = tuple(metric for metric in needed if metric not in known and metric not in OF_SOME_CHIPS)
+        if missing:
+            return Skipped(self._identity, f"{SKIPPED_BECAUSE}{why_missing(missing, self._analysis, launch)}", missing)
+        return Skipped(
+            self._identity, f"{SKIPPED_BECAUSE}{why_unknown(self._rule, values, self._analysis, launch)}", ()
+        )
+
+    def _unpredictable(self, launch: int) -> tuple[str, ...]:
+        """Units that the report does not count are left out of the model, except those that bound most launches."""
+        return tuple(metric for metric in super()._unpredictable(launch) if metric in OF_MOST_BOTTLENECKS)

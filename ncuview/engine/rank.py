@@ -88,7 +88,11 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
                 bottleneck=bottlenecks[launch],
                 units=uses[launch],
                 attained=float(floor[launch]) if _COUNTED & uses[launch].keys() or hosts[launch] else nan,
-                verdict=_verdict(outcomes, float(floor[launch]), owner),
+                verdict=(
+                    _verdict_from_counters(outcomes, float(floor[launch]), owner, counted=bool(_COUNTED & uses[launch].keys()))
+                    if launch in analysis.without_code
+                    else _verdict(outcomes, float(floor[launch]), owner)
+                ),
                 metrics=textbook[launch],
                 outcomes=outcomes,
                 host=hosts[launch],
@@ -205,3 +209,11 @@ def _verdict(outcomes: Sequence[Outcome], floor: float, owner: str) -> Verdict:
         return "not-judged"
     judged = not any(isinstance(outcome, Skipped | Broken) for outcome in outcomes)
     return "near-peak" if judged and floor >= BOTTLENECK_SHARE else "unclear"
+
+
+def _verdict_from_counters(outcomes: Sequence[Outcome], floor: float, owner: str, *, counted: bool) -> Verdict:
+    """The verdict of a launch without machine code: by its units, where no rule has evidence against it."""
+    verdict = _verdict(outcomes, floor, owner)
+    if verdict in {"advice", "not-yours"} or not counted:
+        return verdict
+    return "near-peak" if floor >= BOTTLENECK_SHARE else "unclear"

@@ -51,6 +51,8 @@ UNEXPLAINED = 0.6
 """How far a gain lies from the prediction for reasons that are not in the model, as a share of the prediction's
 logarithm: 2.0x becomes 1.3x to 3.0x. With it, the measured gain lies between low and high in 141 of 196 predictions of
 right advice for the programs of validation/accuracy.md; with 0.4 in 121, with 0.15 in less than half."""
+UNEXPLAINED_WITHOUT_CODE = 1.0
+"""The same for findings without machine code."""
 MOST_UNEXPLAINED = 5.0
 """The largest such factor: of 21 predictions of 10x or more for those programs, it covers 20."""
 
@@ -166,6 +168,7 @@ def predict(
     added: Mapping[str, Column],
     latency_hidden: Column,
     time_left: Column | float = 0.0,
+    unexplained: float = UNEXPLAINED,
 ) -> Speedup:
     """Predict what each launch gains from a change with these effects.
 
@@ -178,6 +181,7 @@ def predict(
         added: Effect -> work that the change brings, per cycle of all multiprocessors.
         latency_hidden: The share of the latency that goes away.
         time_left: The share of the time that is left whatever the units need.
+        unexplained: How far the gain may lie from the prediction, as a share of the prediction's logarithm.
 
     Returns:
         NaN where any of these is not a number: an unknown demand must not count as a demand of 0.
@@ -203,11 +207,11 @@ def predict(
         after = np.maximum(np.sqrt(floor**2 + left**2), _LEAST_LEFT)
         speedups[bound] = np.where(known, 1 / np.maximum(after, time_left), np.nan)
     best = speedups["best"]
-    unexplained = np.minimum(best**UNEXPLAINED, MOST_UNEXPLAINED)
+    off = np.minimum(best**unexplained, MOST_UNEXPLAINED)
     return Speedup(
-        low=np.minimum(speedups["low"], best / unexplained),
+        low=np.minimum(speedups["low"], best / off),
         best=best,
-        high=np.maximum(speedups["high"], best * unexplained),
+        high=np.maximum(speedups["high"], best * off),
         bottleneck_after=_bottlenecks(closeness["best"], load.latency() * (1 - latency_hidden)),
     )
 
