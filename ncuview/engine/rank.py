@@ -44,6 +44,9 @@ WORTH_DOING = 1.10
 WORTH_DOING_NEAR_PEAK = 1.15
 """The same for a launch whose busiest unit reaches what it attains in good kernels."""
 
+LIKELY_WORTH_DOING, LIKELY_NEAR_PEAK = 1.15, 1.3
+"""The same two for findings of grade ``likely``, whose gain may lie further from the prediction."""
+
 _OWNED = "the kernel is part of {}, whose code only its vendor can change"
 
 _COUNTED = frozenset(unit.bottleneck for unit in UNITS.values() if unit.needed and not unit.works_for)
@@ -179,9 +182,13 @@ def _why_not(
     finding: Finding, advised: dict[str, Finding], bottleneck: str, uses: dict[str, float], floor: float
 ) -> str:
     """Why a finding is no advice; empty if it is."""
+    likely = finding.grade == "likely"
     if finding.predicted_speedup.best < WORTH_DOING:
         return _reason(bottleneck, uses)
-    if floor >= BOTTLENECK_SHARE and finding.predicted_speedup.best < WORTH_DOING_NEAR_PEAK:
+    if likely and finding.predicted_speedup.best < LIKELY_WORTH_DOING:
+        return "the predicted gain is too small to be certain from counters alone"
+    worth = LIKELY_NEAR_PEAK if likely else WORTH_DOING_NEAR_PEAK
+    if floor >= BOTTLENECK_SHARE and finding.predicted_speedup.best < worth:
         return f"near its peak, {bottleneck}: the predicted gain is too small to be certain"
     if finding.optimization in advised:
         before = advised[finding.optimization].rule
