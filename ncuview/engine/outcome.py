@@ -48,23 +48,32 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 
-def outcomes_of(rule: Rule, analysis: Analysis, load: Load, places: Places) -> list[Outcome]:
+def outcomes_of(
+    rule: Rule, analysis: Analysis, load: Load, places: Places, from_counters: frozenset[int] = frozenset()
+) -> list[Outcome]:
     """The outcomes of one rule, in the order of the launches.
 
-    Where a rule reads machine code and a launch has none, the outcome is that of its weaker judgement.
+    Args:
+        rule: The rule.
+        analysis: The launches.
+        load: How they use the units.
+        places: Their lines.
+        from_counters: The launches that a rule which reads machine code judges without it.
     """
-    without = analysis.without_code if rule.reads_code else frozenset()
-    if len(without) < len(analysis.devices) or not without:
-        outcomes = _OfRule(rule, analysis, load, places).outcomes()
-    else:
-        outcomes = [NotApplicable(RuleId(rule.text.code, rule.text.name), "")] * len(without)
+    if not rule.reads_code or not from_counters:
+        return _OfRule(rule, analysis, load, places).outcomes()
     weaker = rule.from_counters
-    if not without:
-        return outcomes
-    if weaker is None:
-        return [_unseen(rule, analysis, launch) if launch in without else each for launch, each in enumerate(outcomes)]
-    likely = _FromCounters(weaker, analysis, load, places).outcomes()
-    return [likely[launch] if launch in without else each for launch, each in enumerate(outcomes)]
+    likely = _FromCounters(weaker, analysis, load, places).outcomes() if weaker else None
+    all_without = len(from_counters) == len(analysis.devices)
+    certain = [] if all_without else _OfRule(rule, analysis, load, places).outcomes()
+    return [
+        certain[launch]
+        if launch not in from_counters
+        else likely[launch]
+        if likely
+        else _unseen(rule, analysis, launch)
+        for launch in range(len(analysis.devices))
+    ]
 
 
 def _unseen(rule: Rule, analysis: Analysis, launch: int) -> Skipped:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ncuview.engine.locate import Places
+from ncuview.engine.missing import no_code
 from ncuview.engine.outcome import outcomes_of
 from ncuview.engine.rule_file import Rule
 from ncuview.engine.vendors import vendor_of
@@ -54,13 +55,23 @@ _COUNTED = frozenset(unit.bottleneck for unit in UNITS.values() if unit.needed a
 _OPCODES_NAMED = 3
 
 
-def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report") -> Diagnosis:
-    """Judge every launch of a profile by every rule, and rank the findings by predicted gain."""
+def diagnose(
+    profile: Profile, rules: Sequence[Rule], origin: Origin = "report", *, from_counters: bool = True
+) -> Diagnosis:
+    """Judge every launch of a profile by every rule, and rank the findings by predicted gain.
+
+    Args:
+        profile: The launches.
+        rules: The rules to judge by.
+        origin: Where the profile comes from.
+        from_counters: Whether rules that read machine code judge launches without it by counters alone.
+    """
     analysis = Analysis(profile)
     profile = analysis.profile
+    counted = analysis.without_code if from_counters else frozenset()
     load = load_of(analysis)
     places = Places(analysis)
-    by_rule = [outcomes_of(rule, analysis, load, places) for rule in rules]
+    by_rule = [outcomes_of(rule, analysis, load, places, counted) for rule in rules]
     bottlenecks, floor = bottlenecks_now(load), load.floor()
     hosts = host_times(profile)
     if any(hosts):
@@ -71,6 +82,7 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
         ]
     textbook = textbook_metrics(analysis)
     uses = _bottleneck_uses(load)
+    measured = [bool(_COUNTED & of_launch.keys()) for of_launch in uses]
     launches = []
     for launch, row in enumerate(profile.launches.to_dict("records")):
         owner = vendor_of(row["demangled"])
@@ -90,19 +102,15 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
                 origin=origin,
                 bottleneck=bottlenecks[launch],
                 units=uses[launch],
-                attained=float(floor[launch]) if _COUNTED & uses[launch].keys() or hosts[launch] else nan,
-                verdict=(
-                    _verdict_from_counters(outcomes, float(floor[launch]), owner, counted=bool(_COUNTED & uses[launch].keys()))
-                    if launch in analysis.without_code
-                    else _verdict(outcomes, float(floor[launch]), owner)
-                ),
+                attained=float(floor[launch]) if measured[launch] or hosts[launch] else nan,
+                verdict=_verdict(outcomes, float(floor[launch]), owner, counted=launch in counted and measured[launch]),
                 metrics=textbook[launch],
                 outcomes=outcomes,
                 host=hosts[launch],
                 owner=owner,
             )
         )
-    return Diagnosis(tuple(launches), profile.reports, _remark(analysis), failure=profile.failure)
+    return Diagnosis(tuple(launches), profile.reports, _remark(analysis, counted), failure=profile.failure)
 
 
 def of_selected_rules(diagnosis: Diagnosis) -> Diagnosis:
@@ -116,9 +124,21 @@ def of_selected_rules(diagnosis: Diagnosis) -> Diagnosis:
     return replace(diagnosis, launches=launches, remark="; ".join(filter(None, [only, diagnosis.remark])))
 
 
-def _remark(analysis: Analysis) -> str:
-    """What predictions assume: attainable shares of GPUs that were not measured, effects of unknown opcodes."""
-    return "; ".join(filter(None, [_assumed_shares(analysis.profile), _unknown_opcodes(analysis)]))
+def _remark(analysis: Analysis, counted: frozenset[int]) -> str:
+    """What the diagnosis assumes: launches without code, GPUs that were not measured, unknown opcodes."""
+    parts = [_from_counters(analysis.profile, counted), _assumed_shares(analysis.profile), _unknown_opcodes(analysis)]
+    return "; ".join(filter(None, parts))
+
+
+def _from_counters(profile: Profile, counted: frozenset[int]) -> str:
+    """Which launches were judged without machine code, and how to get a better answer."""
+    if not counted:
+        return ""
+    launches = len(profile.launches)
+    some = "" if len(counted) == launches else f"{len(counted):,} of {launches:,} launches "
+    return (
+        f"{some}judged from counters alone, without lines: {no_code(str(profile.launches.at[min(counted), 'report']))}"
+    )
 
 
 def _unknown_opcodes(analysis: Analysis) -> str:
@@ -207,20 +227,14 @@ def _reason(bottleneck: str, uses: dict[str, float]) -> str:
     return f"not the bottleneck: {bottleneck} is, and the change hides little of it"
 
 
-def _verdict(outcomes: Sequence[Outcome], floor: float, owner: str) -> Verdict:
+def _verdict(outcomes: Sequence[Outcome], floor: float, owner: str, *, counted: bool) -> Verdict:
+    """The verdict of a launch; ``counted`` where it has no machine code, but counters of its units."""
     if owner:
         return "not-yours"
     if any(isinstance(outcome, Finding) and not outcome.rejected for outcome in outcomes):
         return "advice"
-    if mostly_blind(outcomes):
+    if not counted and mostly_blind(outcomes):
         return "not-judged"
-    judged = not any(isinstance(outcome, Skipped | Broken) for outcome in outcomes)
+    # Without machine code, some rules never judge, and the units decide.
+    judged = counted or not any(isinstance(outcome, Skipped | Broken) for outcome in outcomes)
     return "near-peak" if judged and floor >= BOTTLENECK_SHARE else "unclear"
-
-
-def _verdict_from_counters(outcomes: Sequence[Outcome], floor: float, owner: str, *, counted: bool) -> Verdict:
-    """The verdict of a launch without machine code: by its units, where no rule has evidence against it."""
-    verdict = _verdict(outcomes, floor, owner)
-    if verdict in {"advice", "not-yours"} or not counted:
-        return verdict
-    return "near-peak" if floor >= BOTTLENECK_SHARE else "unclear"

@@ -88,7 +88,7 @@ class FromCounters:
         return self._values[name]
 
     def metrics_of(self, name: str) -> tuple[str, ...]:
-        """The counters that a quantity's value comes from, under ncu's names; none where it is assumed to be a number."""
+        """The counters of a quantity's value, under ncu's names; none where it is assumed to be a number."""
         quantity = QUANTITIES.get(name)
         if name in self._assumed:
             read: Iterable[str] = self._assumed[name].names
@@ -120,4 +120,3 @@ class FromCounters:
             values = each.evaluate({name: self.value(name) for name in each.names})
             found = np.where(np.isnan(found), values, found)
         return found
-
