@@ -36,14 +36,14 @@ app = typer.Typer(add_completion=False)
 
 _HEAD = """# Without machine code
 
-Made by `python -m validation.without_code`: the reports of the labelled programs, from which machine code, source lines
-and numbers of instructions are removed. [Accuracy](accuracy.md) explains *pair*, *near peak* and *negative example*, and
-has the same figures with code. A *finished* launch is one near its peak; *false advice* is any advice on a finished launch,
-and the advice of a negative example that its label names.
+Made by `python -m validation.without_code`: the reports of the labelled programs, from which machine code, source
+lines and numbers of instructions are removed. [Accuracy](accuracy.md) explains *pair*, *near peak* and *negative
+example*, and has the same figures with code. A *finished* launch is one near its peak; *false advice* is any advice on
+a finished launch, and the advice of a negative example that its label names.
 
-What rules assume without code (`[without_code]` in their files, `ncuview/metrics/without_code.toml` for all of them) was
-written and fitted on the programs with odd numbers. Those with even numbers were only counted. Conditions and predictions
-that both judgements share were corrected with all programs in view.
+What rules assume without code (`[without_code]` in their files, `ncuview/metrics/without_code.toml` for all of them)
+was written and fitted on the programs with odd numbers. Those with even numbers were only counted. Conditions and
+predictions that both judgements share were corrected with all programs in view.
 """
 
 
@@ -153,10 +153,10 @@ def estimates() -> None:
             continue
         analysis = Analysis(read_one(report))
         counted = FromCounters(analysis)
-        for name, found in ratios.items():
+        for name in COUNTED:
             with np.errstate(all="ignore"):
                 ratio = counted.value(name) / analysis.value(name)
-            found += ratio[np.isfinite(ratio)].tolist()
+            ratios[name].extend(ratio[np.isfinite(ratio)].tolist())
     for name, found in ratios.items():
         low, median, high = np.percentile(found, [10, 50, 90]) if found else (np.nan,) * 3
         print(f"{name}: {len(found)} launches, {median:.2f}, from {low:.2f} to {high:.2f}")

@@ -32,7 +32,7 @@ _TABLE: Mapping[str, Mapping[str, Any]] = tomllib.loads(
 COUNTED: Mapping[str, Sequence[Expression]] = {
     name: tuple(compile_expression(text, dotted=True) for text in of["expressions"]) for name, of in _TABLE.items()
 }
-"""Quantity of instructions -> expressions over counters and other quantities, the best first."""
+"""Quantity -> expressions over counters and other quantities, the best first."""
 
 
 def uncounted(names: Iterable[str], assumed: Iterable[str]) -> Iterator[str]:
@@ -106,10 +106,11 @@ class FromCounters:
         quantity = QUANTITIES.get(name)
         if name in self._assumed:
             return self._first_known([self._assumed[name]])
+        if quantity is None or not quantity.needs_code:
+            known = self._analysis.value(name)
+            return np.where(np.isnan(known), self._first_known(COUNTED.get(name, ())), known)
         if name in COUNTED:
             return self._first_known(COUNTED[name])
-        if quantity is None or not quantity.needs_code:
-            return self._analysis.value(name)
         if quantity.of_instructions:
             return np.full(len(self.profile.launches), np.nan)
         return quantity.compute(self)
