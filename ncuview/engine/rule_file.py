@@ -490,7 +490,7 @@ class _Checker:
                 raise self.complain("without_code.cannot", "no other key goes with it")
             return False
         unknown = dict.fromkeys(uncounted(inputs, weaker.assume if weaker else ()))
-        if unknown and (weaker or text.status == "strict"):
+        if unknown and (weaker or text.status == "shipped"):
             raise self.complain(
                 "without_code", f"says nothing of {', '.join(unknown)}, which only machine code gives: assume or cannot"
             )
@@ -546,10 +546,11 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
     to_check = check.template("message.check", message.check, names)
     passed = check.template("message.passed", message.passed, names)
     own = {*let, *_parameters(text), *FIGURE_NAMES}
-    common = [applies, *let.values(), *effects.values(), *added.values(), hidden, time_left, to_check, passed]
+    shared = (applies, *let.values(), *effects.values(), *added.values(), hidden, time_left)
+    common = [*(each.names for each in shared), to_check.names, passed.names]
 
     def inputs_of(conditions: Iterable[Expression], said: Template) -> tuple[str, ...]:
-        read = [each.names for each in (*common, *conditions, said)]
+        read = [*common, *(each.names for each in conditions), said.names]
         found = dict.fromkeys(name for used in read for name in sorted(used - own))
         return tuple(found if _PER_CYCLE in found or not added else [*found, _PER_CYCLE])
 

@@ -171,7 +171,7 @@ def predict(
     added: Mapping[str, Column],
     latency_hidden: Column,
     time_left: Column | float = 0.0,
-    unexplained: float = UNEXPLAINED,
+    unexplained: Column | float = UNEXPLAINED,
 ) -> Speedup:
     """Predict what each launch gains from a change with these effects.
 
