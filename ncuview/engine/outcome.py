@@ -23,6 +23,7 @@ from ncuview.metrics.quantities import metrics_of, unit_of
 from ncuview.metrics.quantities.stalls import OF_SOME_CHIPS
 from ncuview.metrics.units import OF_MOST_BOTTLENECKS
 from ncuview.records.diagnosis import (
+    ONLY_CODE_SHOWS,
     SKIPPED_BECAUSE,
     Broken,
     Citation,
@@ -79,8 +80,8 @@ def outcomes_of(
 def _unseen(rule: Rule, analysis: Analysis, launch: int) -> Skipped:
     """The outcome of a rule that cannot judge a launch without machine code."""
     shows = rule.text.without_code.cannot if rule.text.without_code else None
-    why = no_code(str(analysis.profile.launches.at[launch, "report"]))
-    message = f"{SKIPPED_BECAUSE}{why}" if shows is None else f"{SKIPPED_BECAUSE}only machine code shows {shows}; {why}"
+    why = SKIPPED_BECAUSE + no_code(str(analysis.profile.launches.at[launch, "report"]))
+    message = f"{ONLY_CODE_SHOWS}{shows}" if shows else why
     return Skipped(RuleId(rule.text.code, rule.text.name), message, ())
 
 

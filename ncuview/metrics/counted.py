@@ -93,7 +93,7 @@ class FromCounters:
         if name in self._assumed:
             read: Iterable[str] = self._assumed[name].names
         elif name in COUNTED:
-            read = COUNTED[name][0].names
+            read = self._expression_of(name).names
         elif quantity is None:
             return (NAMES.get(name, name),)
         elif quantity.needs_code:
@@ -101,6 +101,11 @@ class FromCounters:
         else:
             return quantity.metrics
         return tuple(dict.fromkeys(metric for each in sorted(read) for metric in self.metrics_of(each)))
+
+    def _expression_of(self, name: str) -> Expression:
+        """The first expression that gives a value; the best one where none does."""
+        given = (each for each in COUNTED[name] if np.isfinite(self._first_known([each])).any())
+        return next(given, COUNTED[name][0])
 
     def _computed(self, name: str) -> Column:
         quantity = QUANTITIES.get(name)

@@ -17,7 +17,16 @@ from ncuview.base.errors import UsageError
 from ncuview.base.figures import duration, factor
 from ncuview.base.paths import shown_path
 from ncuview.metrics.units import UNITS
-from ncuview.records.diagnosis import SKIPPED_BECAUSE, Broken, Finding, LaunchDiagnosis, Passed, Skipped, SourceLine
+from ncuview.records.diagnosis import (
+    ONLY_CODE_SHOWS,
+    SKIPPED_BECAUSE,
+    Broken,
+    Finding,
+    LaunchDiagnosis,
+    Passed,
+    Skipped,
+    SourceLine,
+)
 from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Device, Failure, HostTimes, ReportInfo
 from ncuview.render.text import safe_text
@@ -138,7 +147,8 @@ def advice_headline(finding: Finding) -> str:
 def gain_bounds(launch: LaunchDiagnosis, finding: Finding) -> str:
     """``1.94x to 2.29x, about 150.6 us``."""
     gain = finding.predicted_speedup
-    return f"{factor(gain.low)} to {factor(gain.high)}, about {duration(launch.whole_ns / gain.best)}"
+    likely = "likely, " if finding.grade == "likely" else ""
+    return f"{likely}{factor(gain.low)} to {factor(gain.high)}, about {duration(launch.whole_ns / gain.best)}"
 
 
 def advice_reason(launch: LaunchDiagnosis, finding: Finding) -> str:
@@ -301,6 +311,10 @@ def skipped_words(launch: LaunchDiagnosis) -> str:
     for outcome in skipped:
         if not outcome.missing:
             others.setdefault(outcome.message, []).append(outcome.rule.name)
+    unseen = [message for message in others if message.startswith(ONLY_CODE_SHOWS)]
+    if len(unseen) > 1:
+        rules = [name for message in unseen for name in others.pop(message)]
+        others[f"{ONLY_CODE_SHOWS}what they look for"] = rules
     collect = f"{COLLECT}{_EXPORT_HINT if _is_export(launch.report) else ''}"
     missing = f"{_who(without_values, launch)}: metrics that they need have no value here. Collect them with: {collect}"
     parts = [missing] if without_values else []

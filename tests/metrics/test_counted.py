@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import replace
 
 import numpy as np
@@ -97,8 +96,3 @@ def test_uncounted_names_the_quantities_that_only_code_gives() -> None:
 
 def without(profile: Profile, metric: str) -> Profile:
     return replace(profile, metrics=profile.metrics.drop(columns=[metric], errors="ignore"))
-
-
-def test_the_table_is_toml_with_one_entry_for_each_quantity() -> None:
-    text = (counted.files("ncuview.metrics") / "without_code.toml").read_text(encoding="utf-8")
-    assert tomllib.loads(text).keys() == COUNTED.keys()
