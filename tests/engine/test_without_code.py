@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ncuview.base.errors import RuleFileError
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import load_rule, shipped_rules
-from ncuview.records.diagnosis import Finding, LaunchDiagnosis, Outcome, Passed, Skipped
+from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, Outcome, Passed, Skipped
 from ncuview.records.profile import Profile
 from ncuview.speedup.model import MOST_UNEXPLAINED, UNEXPLAINED
 from tests.builders import USE, Launch, make_profile
@@ -135,6 +137,22 @@ def test_a_first_look_is_not_judged_by_counters() -> None:
     first = diagnose(without_code(make_profile()), RULES, from_counters=False)
     assert not first.remark
     assert not any(isinstance(each, Finding) and each.grade == "likely" for each in first.launches[0].outcomes)
+
+
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_whatever_is_missing_no_rule_breaks_and_what_is_found_rests_on_what_is_there(data: st.DataObject) -> None:
+    profile = without_code(recorded_profile(data.draw(st.sampled_from(["transpose", "reduction", "atomics"]))))
+    names = [name for name in profile.metrics.columns if not name.startswith("device__")]
+    gone = data.draw(st.sets(st.sampled_from(names), max_size=len(names) // 2))
+    partial = replace(profile, metrics=profile.metrics.drop(columns=list(gone)))
+    for launch in diagnose(partial, RULES).launches:
+        for each in launch.outcomes:
+            assert not isinstance(each, Broken)
+            if isinstance(each, Finding):
+                assert not gone & {metric for evidence in each.evidence for metric in evidence.metrics}
+        if not launch.units:
+            assert launch.verdict in {"not-judged", "advice"}
 
 
 @together("code", [each.text.code for each in RULES if each.reads_code])
