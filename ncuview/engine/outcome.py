@@ -38,15 +38,13 @@ from ncuview.records.diagnosis import (
     RuleId,
     Skipped,
 )
-from ncuview.speedup.end_to_end import of_host, with_copies
-from ncuview.speedup.model import UNEXPLAINED, UNEXPLAINED_WITHOUT_CODE, Load, Speedup, predict
+from ncuview.speedup.end_to_end import TRANSFER, of_host, with_copies
+from ncuview.speedup.model import UNEXPLAINED, UNEXPLAINED_WITHOUT_CODE, Load, predict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
-    Column = NDArray[np.float64]
+    from ncuview.speedup.model import Gains
 
 
 def outcomes_of(
@@ -85,6 +83,19 @@ def _unseen(rule: Rule, analysis: Analysis, launch: int) -> Skipped:
     return Skipped(RuleId(rule.text.code, rule.text.name), message, ())
 
 
+def kernel_gains(judgement: Judgement, load: Load, unexplained: float = UNEXPLAINED) -> tuple[Gains, list[str]]:
+    """What a rule predicts for the kernel of each launch, and the bottleneck after its change; see ``predict``."""
+    rule, values = judgement.rule, judgement.values
+    return predict(
+        load,
+        effects={name: expression.evaluate(values) for name, expression in rule.effects.items()},
+        added={name: expression.evaluate(values) / values["sm_cycles"] for name, expression in rule.added.items()},
+        latency_hidden=np.clip(rule.latency_hidden.evaluate(values), 0.0, 1.0),
+        time_left=rule.time_left.evaluate(values),
+        unexplained=unexplained,
+    )
+
+
 class _OfRule:
     """One rule and all launches; texts that are the same for every launch are made once."""
 
@@ -102,8 +113,8 @@ class _OfRule:
     def outcomes(self) -> list[Outcome]:
         """The outcome of each launch."""
         judgement = self._judged()
-        speedup = self._speedup(judgement) if FINDING in judgement.outcomes else None
-        return [self._outcome(judgement, launch, speedup) for launch in range(len(judgement.outcomes))]
+        predicted = self._predicted(judgement) if FINDING in judgement.outcomes else None
+        return [self._outcome(judgement, launch, predicted) for launch in range(len(judgement.outcomes))]
 
     def _judged(self) -> Judgement:
         return judge(self._rule, self._analysis)
@@ -121,20 +132,13 @@ class _OfRule:
         before, after = region(fix.before, rule_file), region(fix.after, rule_file)
         return replace(made, before=before, before_from=fix.before, after=after, after_from=fix.after)
 
-    def _speedup(self, judgement: Judgement) -> Speedup:
-        rule, values, launches = self._rule, judgement.values, len(judgement.outcomes)
-        time_left = np.broadcast_to(rule.time_left.evaluate(values), (launches,))
-        if rule.text.scope == "end-to-end":
-            return of_host(time_left)
-        of_kernel = predict(
-            self._load,
-            effects={name: expression.evaluate(values) for name, expression in rule.effects.items()},
-            added={name: expression.evaluate(values) / values["sm_cycles"] for name, expression in rule.added.items()},
-            latency_hidden=np.broadcast_to(np.clip(rule.latency_hidden.evaluate(values), 0.0, 1.0), (launches,)),
-            time_left=time_left,
-            unexplained=self._unexplained,
-        )
-        return with_copies(of_kernel, self._analysis)
+    def _predicted(self, judgement: Judgement) -> tuple[Gains, list[str]]:
+        if self._rule.text.scope == "end-to-end":
+            launches = len(judgement.outcomes)
+            time_left = np.broadcast_to(self._rule.time_left.evaluate(judgement.values), (launches,))
+            return of_host(time_left), [TRANSFER] * launches
+        gains, bottlenecks_after = kernel_gains(judgement, self._load, self._unexplained)
+        return with_copies(gains, self._analysis), bottlenecks_after
 
     def _skipped(self, values: Mapping[str, float], launch: int) -> Skipped:
         missing = missing_metrics(self._rule, self._analysis, launch)
@@ -148,7 +152,7 @@ class _OfRule:
         """The metrics without which no gain can be predicted."""
         return self._load.missing(launch)
 
-    def _outcome(self, judgement: Judgement, launch: int, speedup: Speedup | None) -> Outcome:
+    def _outcome(self, judgement: Judgement, launch: int, predicted: tuple[Gains, list[str]] | None) -> Outcome:
         word = judgement.outcomes[launch]
         if word == NOT_APPLICABLE:
             return self._not_applicable
@@ -160,15 +164,15 @@ class _OfRule:
             return Broken(
                 self._identity, f"{rule.path}: {judgement.without_number(launch)} is not a number on this launch"
             )
-        if word == SKIPPED or speedup is None:
+        if word == SKIPPED or predicted is None:
             return self._skipped(values, launch)
         if missing := self._unpredictable(launch):
             why = why_missing(missing, analysis, launch)
             return Skipped(self._identity, f"its gain cannot be predicted: {why}", missing)
-        gain = Gain(*(float(bound[launch]) for bound in (speedup.low, speedup.best, speedup.high)))
-        if not np.isfinite((gain.low, gain.best, gain.high)).all():
+        gains, bottlenecks_after = predicted
+        if not np.isfinite(gains[:, launch]).all():
             return Broken(self._identity, f"{rule.path}: gain is not a number on this launch")
-        return self._finding(launch, values, gain, speedup.bottleneck_after[launch])
+        return self._finding(launch, values, Gain(*gains[:, launch].tolist()), bottlenecks_after[launch])
 
     def _passed(self, values: dict[str, float], unmet: tuple[str, ...]) -> Passed:
         """What was measured, and the conditions that do not hold."""
