@@ -28,6 +28,7 @@ from ncuview.metrics.names import OF_INSTRUCTIONS
 from ncuview.metrics.quantities import QUANTITIES
 from ncuview.metrics.textbook import definitions
 from ncuview.profiling.ncu_failures import catalogue
+from ncuview.render.lists import without_code_words
 from ncuview.render.metric_page import quantity_reference
 from ncuview.render.schemas import NAMES as DOCUMENTS
 from ncuview.render.schemas import schema
@@ -142,7 +143,9 @@ def rules() -> str:
             f"- **Why it matters**: {_flowing(text.docs.why)}",
             f"- **Fix**: {'; or: '.join(_flowing(fix.title) for fix in text.fix)}.",
             f"- **The prediction assumes**: {_flowing(text.docs.assumes)}.",
-            f"- **Limits**: {_flowing(text.docs.limits)}\n",
+            f"- **Limits**: {_flowing(text.docs.limits)}",
+            *([f"- **Without machine code**: {_flowing(words)}"] if (words := without_code_words(rule)) else []),
+            "",
         ]
     return "\n".join(parts)
 

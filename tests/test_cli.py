@@ -238,8 +238,10 @@ def test_missing_metrics_are_no_error_but_skip_the_rules_that_need_them(poor: tu
     for launch in ended.document["launches"]:
         skipped = [outcome for outcome in launch["outcomes"] if outcome["outcome"] == "skipped"]
         assert len(skipped) > 5
-        assert all(f"ncu --metrics {','.join(outcome['missing'])}" in outcome["message"] for outcome in skipped)
-        assert all(outcome["missing"] for outcome in skipped)
+        for outcome in skipped:
+            if "only machine code shows" not in outcome["message"]:
+                assert outcome["missing"]
+                assert f"ncu --metrics {','.join(outcome['missing'])}" in outcome["message"]
 
 
 def test_missing_metrics_are_never_a_finding_or_a_verdict(poor: tuple[Ended, str]) -> None:

@@ -31,10 +31,10 @@ _HEAD = """\
 
 Made by `python -m validation.published_exports` from CSV exports of Nsight Compute in public repositories, of GPUs
 from Volta to Blackwell. They were copied by hand, some in part, and are not in this repository;
-`validation/published_exports.toml` says where each is. Such exports hold few metrics, and none of instructions, so
-that most rules cannot judge: they must then say so, and advise nothing. *Judged* counts outcomes of rules over all
-launches: found, passed, without a subject, skipped for want of metrics. *Unfounded* counts findings that rest on a
-metric without a value in the file.
+`validation/published_exports.toml` says where each is. Such exports hold few metrics, and none of instructions: rules
+judge by counters, where those that they need are there, and say what is missing where not. *Judged* counts outcomes of
+rules over all launches: found, passed, without a subject, skipped for want of metrics. *Unfounded* counts findings that
+rest on a metric without a value in the file.
 
 The one that is refused was published without its header. Two are details pages, whose labels are for people; of these
 28 mean a metric for certain (`validation/details_labels.py`), and the rest are left out. Before the first of them was
@@ -75,7 +75,10 @@ def _unfounded(profile: Profile, launches: Sequence[LaunchDiagnosis], rules: Map
     for place, launch in enumerate(launches):
         known = profile.metrics.iloc[place].dropna().index
         for finding in (outcome for outcome in launch.outcomes if isinstance(outcome, Finding)):
-            if not set(replace(rules[finding.rule.code], waste=None).metric_names()) - OF_SOME_CHIPS <= set(known):
+            needed = {metric for evidence in finding.evidence for metric in evidence.metrics}
+            if finding.grade == "certain":
+                needed |= replace(rules[finding.rule.code], waste=None).metric_names()
+            if not needed - OF_SOME_CHIPS <= set(known):
                 yield finding
 
 

@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ncuview.engine.evaluate import BROKEN, FINDING, NOT_APPLICABLE, PASSED, SKIPPED, Judgement, judge
+from ncuview.engine.evaluate import BROKEN, FINDING, NOT_APPLICABLE, PASSED, SKIPPED, Judgement, judge, judge_values
 from ncuview.engine.independent_work import open_condition
 from ncuview.engine.locate import Places
-from ncuview.engine.missing import missing_metrics, why_missing, why_unknown
+from ncuview.engine.missing import missing_metrics, no_code, why_missing, why_unknown
 from ncuview.engine.regions import region
 from ncuview.engine.rule_file import Rule
 from ncuview.metrics.analysis import Analysis
+from ncuview.metrics.counted import FromCounters
 from ncuview.metrics.names import NAMES
 from ncuview.metrics.quantities import metrics_of, unit_of
-from ncuview.metrics.units import UNITS
+from ncuview.metrics.quantities.stalls import OF_SOME_CHIPS
+from ncuview.metrics.units import OF_MOST_BOTTLENECKS, UNITS
 from ncuview.records.diagnosis import (
+    ONLY_CODE_SHOWS,
     SKIPPED_BECAUSE,
     About,
     Broken,
@@ -31,6 +34,7 @@ from ncuview.records.diagnosis import (
     Finding,
     Fix,
     Gain,
+    Grade,
     NotApplicable,
     Outcome,
     Passed,
@@ -39,7 +43,7 @@ from ncuview.records.diagnosis import (
 )
 from ncuview.speedup.effects import ADDED, EFFECTS, LATENCY_HIDDEN, TIME_LEFT
 from ncuview.speedup.end_to_end import TRANSFER, of_host, with_copies
-from ncuview.speedup.model import Load, predict
+from ncuview.speedup.model import UNEXPLAINED, UNEXPLAINED_WITHOUT_CODE, Load, predict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -52,12 +56,43 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 
-def outcomes_of(rule: Rule, analysis: Analysis, load: Load, places: Places) -> list[Outcome]:
-    """The outcomes of one rule, in the order of the launches."""
-    return _OfRule(rule, analysis, load, places).outcomes()
+def outcomes_of(
+    rule: Rule, analysis: Analysis, load: Load, places: Places, from_counters: frozenset[int] = frozenset()
+) -> list[Outcome]:
+    """The outcomes of one rule, in the order of the launches.
+
+    Args:
+        rule: The rule.
+        analysis: The launches.
+        load: How they use the units.
+        places: Their lines.
+        from_counters: The launches that a rule which reads machine code judges without it.
+    """
+    if not rule.reads_code or not from_counters:
+        return _OfRule(rule, analysis, load, places).outcomes()
+    weaker = rule.from_counters
+    likely = _FromCounters(weaker, analysis, load, places).outcomes() if weaker else None
+    all_without = len(from_counters) == len(analysis.devices)
+    certain = [] if all_without else _OfRule(rule, analysis, load, places).outcomes()
+    return [
+        certain[launch]
+        if launch not in from_counters
+        else likely[launch]
+        if likely
+        else _unseen(rule, analysis, launch)
+        for launch in range(len(analysis.devices))
+    ]
 
 
-def kernel_gains(judgement: Judgement, load: Load) -> tuple[Gains, list[str]]:
+def _unseen(rule: Rule, analysis: Analysis, launch: int) -> Skipped:
+    """The outcome of a rule that cannot judge a launch without machine code."""
+    shows = rule.text.without_code.cannot if rule.text.without_code else None
+    why = SKIPPED_BECAUSE + no_code(str(analysis.profile.launches.at[launch, "report"]))
+    message = f"{ONLY_CODE_SHOWS}{shows}" if shows else why
+    return Skipped(RuleId(rule.text.code, rule.text.name), message, ())
+
+
+def kernel_gains(judgement: Judgement, load: Load, unexplained: float = UNEXPLAINED) -> tuple[Gains, list[str]]:
     """What a rule predicts for the kernel of each launch, and the bottleneck after its change; see ``predict``."""
     rule, values = judgement.rule, judgement.values
     return predict(
@@ -66,11 +101,15 @@ def kernel_gains(judgement: Judgement, load: Load) -> tuple[Gains, list[str]]:
         added={name: expression.evaluate(values) / values["sm_cycles"] for name, expression in rule.added.items()},
         latency_hidden=np.clip(rule.latency_hidden.evaluate(values), 0.0, 1.0),
         time_left=rule.time_left.evaluate(values),
+        unexplained=unexplained,
     )
 
 
 class _OfRule:
     """One rule and all launches; texts that are the same for every launch are made once."""
+
+    _grade: Grade = "certain"
+    _unexplained = UNEXPLAINED
 
     def __init__(self, rule: Rule, analysis: Analysis, load: Load, places: Places) -> None:
         self._rule = rule
@@ -114,8 +153,20 @@ class _OfRule:
             launches = len(judgement.outcomes)
             time_left = np.broadcast_to(self._rule.time_left.evaluate(judgement.values), (launches,))
             return of_host(time_left), [TRANSFER] * launches
-        gains, bottlenecks_after = kernel_gains(judgement, self._load)
+        gains, bottlenecks_after = kernel_gains(judgement, self._load, self._unexplained)
         return with_copies(gains, self._analysis), bottlenecks_after
+
+    def _skipped(self, values: Mapping[str, float], launch: int) -> Skipped:
+        missing = missing_metrics(self._rule, self._analysis, launch)
+        if missing:
+            why = why_missing(missing, self._analysis, launch)
+        else:
+            why = why_unknown(self._rule, values, self._analysis, launch)
+        return Skipped(self._identity, f"{SKIPPED_BECAUSE}{why}", missing)
+
+    def _unpredictable(self, launch: int) -> tuple[str, ...]:
+        """The metrics without which no gain can be predicted."""
+        return self._load.missing(launch)
 
     def _outcome(self, judgement: Judgement, launch: int, predicted: tuple[Gains, list[str]] | None) -> Outcome:
         word = judgement.outcomes[launch]
@@ -130,10 +181,8 @@ class _OfRule:
                 self._identity, f"{rule.path}: {judgement.without_number(launch)} is not a number on this launch"
             )
         if word == SKIPPED or predicted is None:
-            missing = missing_metrics(rule, analysis, launch)
-            why = why_missing(missing, analysis, launch) if missing else why_unknown(rule, values, analysis, launch)
-            return Skipped(self._identity, f"{SKIPPED_BECAUSE}{why}", missing)
-        if missing := self._load.missing(launch):
+            return self._skipped(values, launch)
+        if missing := self._unpredictable(launch):
             why = why_missing(missing, analysis, launch)
             return Skipped(self._identity, f"its gain cannot be predicted: {why}", missing)
         gains, bottlenecks_after = predicted
@@ -149,7 +198,7 @@ class _OfRule:
         return Passed(self._identity, message, unmet)
 
     def _finding(self, launch: int, values: dict[str, float], gain: Gain, bottleneck_after: str) -> Finding:
-        rule, where = self._rule, self._places.of(self._rule, launch)
+        rule, where = self._rule, self._places.of(self._rule, launch)  # no places without machine code
         return Finding(
             rule=self._identity,
             optimization=rule.text.optimization,
@@ -168,9 +217,13 @@ class _OfRule:
             about=self._about,
             conditions=tuple(self._with_values(condition, values) for condition in rule.when),
             effects=tuple(self._effects(launch)),
+            grade=self._grade,
             draft=rule.text.status == "draft",
             cause=rule.text.cause,
         )
+
+    def _metrics_of(self, name: str) -> tuple[str, ...]:
+        return metrics_of(name)
 
     def _with_values(self, condition: str, values: dict[str, float]) -> str:
         """``ways >= 1.1 (ways 16.5)``."""
@@ -203,7 +256,7 @@ class _OfRule:
         """Each input of the rule with its unit and the metrics that it is computed from."""
         units, of_report = self._rule.text.evidence.units, self._analysis.profile.units
         return {
-            name: (units.get(name) or unit_of(name) or of_report.get(NAMES.get(name, ""), ""), metrics_of(name))
+            name: (units.get(name) or unit_of(name) or of_report.get(NAMES.get(name, ""), ""), self._metrics_of(name))
             for name in self._rule.inputs
         }
 
@@ -216,3 +269,37 @@ class _OfRule:
             used = [(found.get(each) or self._plain.get(each, ("", ())))[1] for each in sorted(expression.names)]
             found[name] = (units.get(name, ""), tuple(dict.fromkeys(metric for metrics in used for metric in metrics)))
         return found
+
+
+class _FromCounters(_OfRule):
+    """One rule as it judges launches without machine code: by counters, and by what the rule assumes."""
+
+    _grade = "likely"
+    _unexplained = UNEXPLAINED_WITHOUT_CODE
+
+    @cached_property
+    def _counted(self) -> FromCounters:
+        return FromCounters(self._analysis, self._rule.assumed)
+
+    @cached_property
+    def _judged(self) -> Judgement:
+        inputs = {name: self._counted.value(name) for name in self._rule.inputs}
+        return judge_values(self._rule, inputs, self._analysis.devices)
+
+    def _metrics_of(self, name: str) -> tuple[str, ...]:
+        return self._counted.metrics_of(name)
+
+    def _skipped(self, values: Mapping[str, float], launch: int) -> Skipped:
+        known = self._analysis.known_metrics[launch]
+        unknown = [name for name in self._rule.inputs if np.isnan(values[name])]
+        needed = dict.fromkeys(metric for name in unknown for metric in self._metrics_of(name))
+        missing = tuple(metric for metric in needed if metric not in known and metric not in OF_SOME_CHIPS)
+        if missing:
+            return Skipped(self._identity, f"{SKIPPED_BECAUSE}{why_missing(missing, self._analysis, launch)}", missing)
+        return Skipped(
+            self._identity, f"{SKIPPED_BECAUSE}{why_unknown(self._rule, values, self._analysis, launch)}", ()
+        )
+
+    def _unpredictable(self, launch: int) -> tuple[str, ...]:
+        """Units that the report does not count are left out of the model, except those that bound most launches."""
+        return tuple(metric for metric in super()._unpredictable(launch) if metric in OF_MOST_BOTTLENECKS)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ncuview.engine.locate import Places
+from ncuview.engine.missing import no_code
 from ncuview.engine.outcome import outcomes_of
 from ncuview.engine.rule_file import Rule, shipped_rules
 from ncuview.engine.vendors import vendor_of
@@ -40,6 +41,10 @@ from ncuview.speedup import end_to_end
 from ncuview.speedup.attainable import is_assumed
 from ncuview.speedup.model import BOTTLENECK_SHARE, Load, bottlenecks_now, load_of
 
+LIKELY_WORTH_DOING, LIKELY_NEAR_PEAK = 1.15, 1.3
+"""``WORTH_DOING`` and ``WORTH_DOING_NEAR_PEAK`` for findings of grade ``likely``, whose gain may lie further from the
+prediction."""
+
 _OWNED = "the kernel is part of {}, whose code only its vendor can change"
 
 _COUNTED = frozenset(unit.bottleneck for unit in UNITS.values() if unit.needed and not unit.works_for)
@@ -48,7 +53,12 @@ _OPCODES_NAMED = 3
 
 
 def diagnose(
-    profile: Profile, rules: Sequence[Rule], origin: Origin = "report", chosen_from: Sequence[Rule] | None = None
+    profile: Profile,
+    rules: Sequence[Rule],
+    origin: Origin = "report",
+    chosen_from: Sequence[Rule] | None = None,
+    *,
+    from_counters: bool = True,
 ) -> Diagnosis:
     """Judge every launch of a profile by every rule, and rank the findings by predicted gain.
 
@@ -57,14 +67,16 @@ def diagnose(
         rules: The rules to evaluate.
         origin: Where the profile is from.
         chosen_from: The rules without which a launch is not judged completely; None for the shipped ones.
+        from_counters: Whether rules that read machine code judge launches without it by counters alone.
     """
     needed = shipped_rules() if chosen_from is None else chosen_from
     selected = not {rule.text.code for rule in needed} <= {rule.text.code for rule in rules}
     analysis = Analysis(profile)
     profile = analysis.profile
+    counted = analysis.without_code if from_counters else frozenset()
     load = load_of(analysis)
     places = Places(analysis)
-    by_rule = [outcomes_of(rule, analysis, load, places) for rule in rules]
+    by_rule = [outcomes_of(rule, analysis, load, places, counted) for rule in rules]
     bottlenecks, floor = bottlenecks_now(load), load.floor()
     hosts = host_times(profile)
     if any(hosts):
@@ -75,6 +87,7 @@ def diagnose(
         ]
     textbook = textbook_metrics(analysis)
     uses = _bottleneck_uses(load)
+    measured = [bool(_COUNTED & of_launch.keys()) for of_launch in uses]
     launches = []
     for launch, row in enumerate(profile.launches.to_dict("records")):
         owner = vendor_of(row["demangled"])
@@ -94,8 +107,8 @@ def diagnose(
                 origin=origin,
                 bottleneck=bottlenecks[launch],
                 units=uses[launch],
-                attained=float(floor[launch]) if _COUNTED & uses[launch].keys() or hosts[launch] else nan,
-                verdict=_verdict(outcomes, float(floor[launch]), owner),
+                attained=float(floor[launch]) if measured[launch] or hosts[launch] else nan,
+                verdict=_verdict(outcomes, float(floor[launch]), owner, counted=launch in counted and measured[launch]),
                 metrics=textbook[launch],
                 outcomes=outcomes,
                 host=hosts[launch],
@@ -104,7 +117,7 @@ def diagnose(
         )
     if selected:
         launches = [_of_selected_rules(launch) for launch in launches]
-    remark = _remark(analysis, len(rules) if selected else 0)
+    remark = _remark(analysis, len(rules) if selected else 0, counted)
     return Diagnosis(tuple(launches), profile.reports, remark, failure=profile.failure)
 
 
@@ -113,10 +126,22 @@ def _of_selected_rules(launch: LaunchDiagnosis) -> LaunchDiagnosis:
     return replace(launch, selected=True, verdict="unclear" if launch.verdict == "near-peak" else launch.verdict)
 
 
-def _remark(analysis: Analysis, selected: int) -> str:
-    """How many rules were selected, and what predictions assume: attainable shares, effects of unknown opcodes."""
+def _remark(analysis: Analysis, selected: int, counted: frozenset[int]) -> str:
+    """What the diagnosis assumes: selected rules, launches without code, GPUs not measured, unknown opcodes."""
     only = f"only {selected} selected {'rule was' if selected == 1 else 'rules were'} evaluated" if selected else ""
-    return "; ".join(filter(None, [only, _assumed_shares(analysis.profile), _unknown_opcodes(analysis)]))
+    parts = [_from_counters(analysis.profile, counted), _assumed_shares(analysis.profile), _unknown_opcodes(analysis)]
+    return "; ".join(filter(None, [only, *parts]))
+
+
+def _from_counters(profile: Profile, counted: frozenset[int]) -> str:
+    """Which launches were judged without machine code, and how to get a better answer."""
+    if not counted:
+        return ""
+    launches = len(profile.launches)
+    some = "" if len(counted) == launches else f"{len(counted):,} of {launches:,} launches "
+    return (
+        f"{some}judged from counters alone, without lines: {no_code(str(profile.launches.at[min(counted), 'report']))}"
+    )
 
 
 def _unknown_opcodes(analysis: Analysis) -> str:
@@ -184,9 +209,13 @@ def _why_not(
     finding: Finding, advised: dict[str, Finding], bottleneck: str, uses: dict[str, float], floor: float
 ) -> str:
     """Why a finding is no advice; empty if it is."""
+    likely = finding.grade == "likely"
     if finding.predicted_speedup.best < WORTH_DOING:
         return _reason(bottleneck, uses)
-    if floor >= BOTTLENECK_SHARE and finding.predicted_speedup.best < WORTH_DOING_NEAR_PEAK:
+    if likely and finding.predicted_speedup.best < LIKELY_WORTH_DOING:
+        return "the predicted gain is too small to be certain from counters alone"
+    worth = LIKELY_NEAR_PEAK if likely else WORTH_DOING_NEAR_PEAK
+    if floor >= BOTTLENECK_SHARE and finding.predicted_speedup.best < worth:
         return f"near its peak, {bottleneck}: the predicted gain is too small to be certain"
     if finding.optimization in advised:
         before = advised[finding.optimization].rule
@@ -217,12 +246,14 @@ def _reason(bottleneck: str, uses: dict[str, float]) -> str:
     return f"not the bottleneck: {bottleneck} is, and the change hides little of it"
 
 
-def _verdict(outcomes: Sequence[Outcome], floor: float, owner: str) -> Verdict:
+def _verdict(outcomes: Sequence[Outcome], floor: float, owner: str, *, counted: bool) -> Verdict:
+    """The verdict of a launch; ``counted`` where it has no machine code, but counters of its units."""
     if owner:
         return "not-yours"
     if any(isinstance(outcome, Finding) and not outcome.rejected for outcome in outcomes):
         return "advice"
-    if mostly_blind(outcomes):
+    if not counted and mostly_blind(outcomes):
         return "not-judged"
-    judged = not any(isinstance(outcome, Skipped | Broken) for outcome in outcomes)
+    # Without machine code, some rules never judge, and the units decide.
+    judged = counted or not any(isinstance(outcome, Skipped | Broken) for outcome in outcomes)
     return "near-peak" if judged and floor >= BOTTLENECK_SHARE else "unclear"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -32,6 +32,7 @@ from ncuview.engine.rule_packs import with_packs
 from ncuview.engine.static_subjects import BYTES_IN_FLIGHT, SUBJECTS
 from ncuview.engine.template import Template, compile_template
 from ncuview.gpus import FIGURE_NAMES
+from ncuview.metrics.counted import uncounted
 from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS, in_words
 from ncuview.metrics.quantities import QUANTITIES, metrics_of
 from ncuview.records.diagnosis import Cause, Optimization
@@ -105,6 +106,26 @@ class WhereTexts(_Part):
 
     waste: Text
     among: Literal["load", "global_load", "global_store", "atomic", "local"] | None = None
+
+
+class Assumed(_Part):
+    """What a quantity of machine code counts as in a launch without machine code."""
+
+    value: float | Text
+    """A number, or arithmetic over quantities and metrics."""
+    reason: Text
+
+
+class WithoutCodeTexts(_Part):
+    """What the rule judges of a launch without machine code, as a finding of grade ``likely``, or why it cannot."""
+
+    cannot: Text | None = None
+    """What only machine code shows, as a clause; the other keys are then left out."""
+    assume: dict[str, Assumed] = {}
+    when: list[Text] = []
+    """The conditions of a finding, in place of those of ``evidence``; empty where those hold for both."""
+    finding: Text | None = None
+    """The message of a finding, where that of the rule names what the counters do not show."""
 
 
 class StaticTexts(_Part):
@@ -188,6 +209,8 @@ class RuleFile(_Part):
     """Named effect -> the share that the change leaves; ``added`` holds new work. See speedup/effects.py."""
     where: WhereTexts | None = None
     static: StaticTexts | None = None
+    without_code: WithoutCodeTexts | None = None
+    """Needed by a shipped rule that reads quantities which only machine code gives."""
     message: MessageTexts
     fix: Annotated[list[FixRegions], Field(min_length=1)]
     example: Annotated[list[Example], Field(min_length=1)]
@@ -199,6 +222,16 @@ class StaticJudgement:
 
     texts: StaticTexts
     holds: Expression
+    finding: Template
+
+
+@dataclass(frozen=True)
+class WithoutCode:
+    """What replaces parts of a rule where a launch has no machine code."""
+
+    inputs: tuple[str, ...]
+    when: Mapping[str, Expression]
+    fires: Expression
     finding: Template
 
 
@@ -219,6 +252,8 @@ class Rule:
         time_left: The share of the time that is left at least.
         waste: What each instruction adds to the waste, over the metrics of instructions; None without ``where``.
         static: What machine code shows of the subject without counters; None where counters are needed.
+        assumed: Quantity -> what it counts as in a launch without machine code.
+        without_code: The conditions and the message for such launches; None where the rule cannot judge them.
     """
 
     path: Path
@@ -234,6 +269,8 @@ class Rule:
     time_left: Expression
     waste: Expression | None
     static: StaticJudgement | None
+    assumed: Mapping[str, Expression]
+    without_code: WithoutCode | None
     finding: Template
     check: Template
     passed: Template
@@ -254,6 +291,21 @@ class Rule:
     def with_numbers(self, condition: str) -> str:
         """A condition of ``when`` with the values of its thresholds, for pages."""
         return _PARAMETER.sub(lambda match: f"{self.parameters[match[0]]:g}", condition)
+
+    @cached_property
+    def reads_code(self) -> bool:
+        """Whether its evidence or its gain needs machine code."""
+        return any(name in QUANTITIES and QUANTITIES[name].needs_code for name in self.inputs)
+
+    @cached_property
+    def from_counters(self) -> Rule | None:
+        """The rule as it judges launches without machine code; None where it cannot."""
+        weaker = self.without_code
+        if weaker is None:
+            return None
+        return replace(
+            self, inputs=weaker.inputs, when=weaker.when, fires=weaker.fires, finding=weaker.finding, waste=None
+        )
 
     @cached_property
     def gpu_figures(self) -> tuple[str, ...]:
@@ -455,6 +507,32 @@ class _Checker:
             if isinstance(text, str)
         }
 
+    def assumed(self, texts: Mapping[str, Assumed], known: Iterable[str]) -> dict[str, Expression]:
+        """Each value may read quantities and metrics, and what is assumed before it."""
+        compiled: dict[str, Expression] = {}
+        for name, each in texts.items():
+            key = f"without_code.assume.{name}"
+            if name not in QUANTITIES:
+                self.complain(key, f"no quantity has this name{suggestion(name, QUANTITIES)}")
+            compiled[name] = self.expression(key, str(each.value), known)
+            if later := sorted(compiled[name].names & (texts.keys() - compiled.keys() | {name})):
+                self.complain(key, f"reads {later[0]}, which is not assumed before it")
+        return compiled
+
+    def judges_without_code(self, text: RuleFile, inputs: Iterable[str]) -> bool:
+        """Whether counters and the assumptions give all that the rule reads; a shipped rule says why where not."""
+        weaker = text.without_code
+        if weaker and weaker.cannot:
+            if weaker.assume or weaker.when or weaker.finding:
+                self.complain("without_code.cannot", "no other key goes with it")
+            return False
+        unknown = dict.fromkeys(uncounted(inputs, weaker.assume if weaker else ()))
+        if unknown and (weaker or text.status == "shipped"):
+            self.complain(
+                "without_code", f"says nothing of {', '.join(unknown)}, which only machine code gives: assume or cannot"
+            )
+        return not unknown
+
     def static(self, texts: StaticTexts, parameters: Iterable[str]) -> StaticJudgement | None:
         if texts.subject not in SUBJECTS:
             close = suggestion(texts.subject, SUBJECTS)
@@ -506,13 +584,26 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
     finding = check.template("message.finding", message.finding, names)
     to_check = check.template("message.check", message.check, names)
     passed = check.template("message.passed", message.passed, names)
-    expressions = [applies, *let.values(), *when.values(), *effects.values(), *added.values(), hidden, time_left]
-    read = [*(each.names for each in expressions), *(each.names for each in (finding, to_check, passed))]
     own = {*let, *_parameters(text), *FIGURE_NAMES}
-    inputs = tuple(dict.fromkeys(name for used in read for name in sorted(used - own)))
-    if added and _PER_CYCLE not in inputs:
-        inputs = (*inputs, _PER_CYCLE)
+    shared = (applies, *let.values(), *effects.values(), *added.values(), hidden, time_left)
+    common = [*(each.names for each in shared), to_check.names, passed.names]
+
+    def inputs_of(conditions: Iterable[Expression], said: Template) -> tuple[str, ...]:
+        read = [*common, *(each.names for each in conditions), said.names]
+        found = dict.fromkeys(name for used in read for name in sorted(used - own))
+        return tuple(found if _PER_CYCLE in found or not added else [*found, _PER_CYCLE])
+
     fires = check.all_of("evidence.when", text.evidence.when, names)
+    inputs = inputs_of(when.values(), finding)
+    weaker = text.without_code or WithoutCodeTexts()
+    assumed = check.assumed(weaker.assume, of_launch)
+    key = "without_code"
+    weaker_when = {each: check.expression(f"{key}.when", each, names) for each in weaker.when} or when
+    weaker_fires = check.all_of(f"{key}.when", weaker.when, names) if weaker.when else fires
+    weaker_finding = check.template(f"{key}.finding", weaker.finding, names) if weaker.finding else finding
+    weaker_inputs = inputs_of(weaker_when.values(), weaker_finding)
+    without_code = WithoutCode(weaker_inputs, weaker_when, weaker_fires, weaker_finding)
+    judges_without_code = check.judges_without_code(text, weaker_inputs)
     waste = check.waste("where.waste", text.where.waste) if text.where else None
     static = check.static(text.static, _parameters(text)) if text.static else None
     not_applicable = check.template("message.not_applicable", message.not_applicable, ())
@@ -531,6 +622,8 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
         time_left=time_left,
         waste=waste,
         static=static,
+        assumed=assumed,
+        without_code=without_code if judges_without_code else None,
         finding=finding,
         check=to_check,
         passed=passed,

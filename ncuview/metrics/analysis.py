@@ -71,6 +71,11 @@ class Analysis:
         return executed_by_launch(self.profile)
 
     @cached_property
+    def without_code(self) -> frozenset[int]:
+        """The launches without machine code, or without numbers of their instructions."""
+        return frozenset(range(len(self.profile.launches))) - self.instructions.keys()
+
+    @cached_property
     def known_metrics(self) -> list[frozenset[str]]:
         """For each launch the metrics that have a value, under ncu's names."""
         names = np.array(list(self.profile.metrics.columns), dtype=object)

@@ -81,6 +81,8 @@ UNITS: Mapping[str, Unit] = {
 }
 
 DRAM_BYTES = ("dram__bytes_read.sum", "dram__bytes_write.sum")
+OF_MOST_BOTTLENECKS = ("gpu__time_duration.sum", UNITS["dram"].metric, UNITS["issue"].metric)
+"""What a prediction needs where a report without machine code counts only some of the units."""
 OF_THE_MODEL = ("gpu__time_duration.sum", *DRAM_BYTES, "lts__t_sectors.sum")
 """The metrics that every prediction needs besides the use of the units."""
 

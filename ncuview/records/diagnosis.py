@@ -305,6 +305,8 @@ class Skipped:
 
 SKIPPED_BECAUSE = "it cannot be judged: "
 """How the message of a skipped rule begins."""
+ONLY_CODE_SHOWS = f"{SKIPPED_BECAUSE}only machine code shows "
+"""How that of a rule begins whose subject counters do not show, on a launch without machine code."""
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,8 @@ def rule_page(rule: Rule, width: int) -> str:
         for name, number in parameters.items():
             parts.append(_section(f"{title} {name}: {number.value:g}, {number.kind}", number.source, width))
     parts.append(_section("Limits", text.docs.limits, width))
+    if words := without_code_words(rule):
+        parts.append(_section("Without machine code", words, width))
     parts.append(_heading("Taught in"))
     parts += [_wrapped(f"{cite.document}, {cite.section}: {cite.claim}", width, _INDENT) for cite in text.cite]
     return safe_page("\n\n".join(parts))
@@ -121,10 +123,28 @@ def _formulas_of(rule: Rule) -> dict[str, list[str]]:
     return {
         "It applies where": text.evidence.applies,
         "It is a finding where": text.evidence.when,
+        "It is a finding without machine code where": text.without_code.when if text.without_code else [],
         "Values": [f"{name} = {each}" for name, each in text.evidence.values.items()],
         "Effects of the change": [f"{name} = {each}" for name, each in left.items()],
         "Work that the change adds": [f"{name} = {each}" for name, each in added.items()],
     }
+
+
+def without_code_words(rule: Rule) -> str:
+    """What the rule assumes in launches without machine code, or cannot judge; empty where it reads no code."""
+    texts = rule.text.without_code
+    if texts and texts.cannot:
+        return f"It cannot judge: only machine code shows {texts.cannot}."
+    if not rule.reads_code or rule.without_code is None:
+        return ""
+    assumed = [
+        f"{name} = {_number(each.value)}: {each.reason}" for name, each in (texts.assume if texts else {}).items()
+    ]
+    return f"It assumes {' '.join(assumed)}" if assumed else "It judges by counters."
+
+
+def _number(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _formulas(title: str, lines: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ from ncuview.comparison.compare import launch_words
 from ncuview.metrics.units import UNITS
 from ncuview.records.diagnosis import (
     FINISHED_SHARE,
+    ONLY_CODE_SHOWS,
     SKIPPED_BECAUSE,
     WORTH_DOING,
     WORTH_DOING_NEAR_PEAK,
@@ -166,9 +167,10 @@ def advice_headline(finding: Finding) -> str:
 def gain_bounds(launch: LaunchDiagnosis, finding: Finding) -> str:
     """``1.94x to 2.29x, leaves about 150.6 us of 328.3 us``; without times where the launch has none."""
     gain = finding.predicted_speedup
+    bounds = f"likely, {gain.bounds}" if finding.grade == "likely" else gain.bounds
     if not isfinite(launch.whole_ns):
-        return gain.bounds
-    return f"{gain.bounds}, leaves about {duration(launch.whole_ns / gain.best)} of {duration(launch.whole_ns)}"
+        return bounds
+    return f"{bounds}, leaves about {duration(launch.whole_ns / gain.best)} of {duration(launch.whole_ns)}"
 
 
 def advice_reason(launch: LaunchDiagnosis, finding: Finding) -> str:
@@ -393,6 +395,10 @@ def skipped_words(launch: LaunchDiagnosis) -> str:
     for outcome in skipped:
         if not outcome.missing:
             others.setdefault(outcome.message, []).append(outcome.rule.name)
+    unseen = [message for message in others if message.startswith(ONLY_CODE_SHOWS)]
+    if len(unseen) > 1:
+        rules = [name for message in unseen for name in others.pop(message)]
+        others[f"{ONLY_CODE_SHOWS}what they look for"] = rules
     collect = f"{COLLECT}{_EXPORT_HINT if _is_export(launch.report) else ''}"
     missing = f"{_who(without_values, launch)}: metrics that they need have no value here. Collect them with: {collect}"
     parts = [missing] if without_values else []

@@ -65,7 +65,7 @@ def keys_of(value: Any, at: Path_ = ()) -> Iterator[Path_]:
             yield from keys_of(inner, (*at, key))
 
 
-OPTIONAL = {"where", "values", "units", "thresholds", "prediction", "fix", "predicted", "effects"}
+OPTIONAL = {"where", "values", "units", "thresholds", "prediction", "fix", "predicted", "effects", "without_code"}
 OWN_NAMES = {("thresholds",), ("prediction",)}
 
 

@@ -82,6 +82,7 @@ def names_read(rule: Rule) -> set[str]:
 @each_rule
 def test_every_threshold_decides_and_says_where_it_comes_from(rule: Rule) -> None:
     deciding = set(rule.applies.names | rule.fires.names)
+    deciding |= rule.without_code.fires.names if rule.without_code else set()
     for name, step in reversed(list(rule.let.items())):
         deciding |= step.names if name in deciding else frozenset()
     assert {f"threshold.{name}" for name in rule.text.thresholds} <= deciding

@@ -100,12 +100,13 @@ def test_without_instructions_the_numbers_are_the_same(transpose: Profile) -> No
     assert (len(numbers.instructions), numbers.sources, numbers.failure) == (0, {}, None)
 
 
-def test_without_instructions_nothing_is_advised_that_code_does_not_show_too(transpose: Profile) -> None:
+def test_without_instructions_all_that_code_does_not_show_too_is_likely(transpose: Profile) -> None:
     rules = load_rules()
     full, numbers = (diagnose(each, rules) for each in (transpose, read([TRANSPOSE], instructions=False)))
     for complete, seen in zip(full.launches, numbers.launches, strict=True):
         assert any(isinstance(outcome, Skipped) for outcome in seen.outcomes)
-        assert {found.rule for found in seen.findings} <= {found.rule for found in complete.findings}
+        certain = {found.rule for found in seen.findings if found.grade == "certain"}
+        assert certain <= {found.rule for found in complete.findings}
 
 
 def test_a_large_report_is_read_without_instructions_too(transpose: Profile, monkeypatch: pytest.MonkeyPatch) -> None:

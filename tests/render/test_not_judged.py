@@ -14,7 +14,13 @@ from ncuview.pipeline.profiled import read_with_sources
 from ncuview.records.diagnosis import Diagnosis, Passed, RuleId, Skipped
 from ncuview.render import render
 from ncuview.render.outputs import output_text
-from ncuview.render.words import coverage_sentence, verdict_headline, verdict_reason
+from ncuview.render.words import (
+    coverage_sentence,
+    gain_bounds,
+    skipped_words,
+    verdict_headline,
+    verdict_reason,
+)
 from tests.render.sample import launch_near_peak, launch_unclear, launch_with_advice
 
 BLIND = replace(
@@ -104,11 +110,15 @@ def test_where_all_was_judged_nothing_is_said() -> None:
     assert coverage_sentence([launch_with_advice(), launch_near_peak(), launch_unclear()]) == ""
 
 
-def test_a_report_without_machine_code_is_not_judged_and_says_so() -> None:
+def test_a_report_without_machine_code_is_judged_by_counters_and_says_what_only_code_shows() -> None:
     report = shipped("kernels") / "transpose" / "h200.ncu-repz"
     profile = read_with_sources([report], "transposeCoalesced")
     blind = replace(profile, instructions=profile.instructions.iloc[:0])
-    (launch,) = diagnose(blind, shipped_rules()).launches
-    assert launch.verdict == "not-judged"
-    assert "profile again with --import-sass yes" in verdict_reason(launch)
-    assert "give the .ncu-rep" not in verdict_reason(launch)
+    found = diagnose(blind, shipped_rules())
+    (launch,) = found.launches
+    assert launch.verdict == "advice"
+    assert coverage_sentence([launch]) == ""
+    assert "profile again with --import-sass yes" in found.remark
+    assert "give the .ncu-rep" not in found.remark
+    assert skipped_words(launch).endswith("rules: it cannot be judged: only machine code shows what they look for")
+    assert gain_bounds(launch, launch.findings[0]).startswith("likely, ")

@@ -164,7 +164,7 @@ def test_the_joined_diagnosis_says_of_every_rule_what_the_look_that_judged_it_sa
     first = glance(using(0.91, "dram"), SLOW)
     look = second_look(first, RULES)
     again = make_profile(SLOW)
-    answer = joined(diagnose(first, RULES), diagnose(again, look.rules), look, {1: 0})
+    answer = joined(diagnose(first, RULES, from_counters=False), diagnose(again, look.rules), look, {1: 0})
     done, looked_at = answer.launches
     assert done.verdict == "near-peak"
     assert not [outcome for outcome in done.outcomes if isinstance(outcome, Skipped)]
@@ -179,7 +179,7 @@ def test_a_recorded_family_has_the_same_diagnosis_with_two_looks() -> None:
     first = at_a_look(recorded(path), first_look_metrics())
     look = second_look(first, RULES, least_saving=0.0)
     again = {place: place for place in look.launches}
-    answer = joined(diagnose(first, RULES), diagnose(recorded(path), look.rules), look, again)
+    answer = joined(diagnose(first, RULES, from_counters=False), diagnose(recorded(path), look.rules), look, again)
     for seen, whole in zip(answer.launches, whole_diagnosis(path).launches, strict=True):
         assert [each.rule for each in seen.findings] == [each.rule for each in whole.findings]
         gains = [each.predicted_speedup for each in seen.outcomes if isinstance(each, Finding) and not each.rejected]
@@ -189,5 +189,5 @@ def test_a_recorded_family_has_the_same_diagnosis_with_two_looks() -> None:
 def test_without_anything_to_look_at_again_the_first_diagnosis_stands() -> None:
     first = glance(using(0.91, "dram"))
     look = second_look(first, RULES)
-    answer = joined(diagnose(first, RULES), None, look, {})
+    answer = joined(diagnose(first, RULES, from_counters=False), None, look, {})
     assert [launch.verdict for launch in answer.launches] == ["near-peak"]
