@@ -6,6 +6,7 @@ instruction sets and waits for.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,13 +30,16 @@ _OLDEST = 7
 _CONTROL_AT, _CONTROL = 105 - 64, (1 << 21) - 1
 _GUARD_AT, _GUARD = 12, 15
 _ALWAYS, _NEGATED = 7, 8
+_RESULT_AT, _RESULT = 16, 255
+_UNKNOWN = -1
+_REGISTER = re.compile(r"R(?P<number>\d+)$", re.ASCII)
 
 
 def with_control_codes(profile: Profile) -> Profile:
     """The profile with the control codes of the launches whose machine code is in their report.
 
-    The report files are read once more. A module is used where it has the kernel's name, and the guard of every
-    instruction that ncu printed.
+    The report files are read once more. A function of a module is used where it has the kernel's name, and the guards
+    and result registers that ncu printed; instances of a template share their name.
     """
     found: dict[int, Mapping[int, int]] = {}
     supported = profile.launches["compute_capability"].map(lambda each: int(each.partition(".")[0] or 0) >= _OLDEST)
@@ -79,20 +83,27 @@ def _first_that_agrees(
     functions: Iterable[bytes], addresses: NDArray[np.int64], texts: Sequence[str]
 ) -> Mapping[int, int]:
     """Address -> control codes, by the first function with the same guards; empty where there is none."""
-    guards = np.array([_guard(text) for text in texts])
+    guards, results = (np.array(each) for each in zip(*map(_encoded, texts), strict=True))
     for code in functions:
         words = np.frombuffer(code[: len(code) - len(code) % _BYTES], "<u8").reshape(-1, _WORDS)
         places = addresses // _BYTES
         if not (addresses % _BYTES).any() and places.max() < len(words):
-            encoded = words[places].astype(np.int64)
-            if (encoded[:, 0] >> _GUARD_AT & _GUARD == guards).all():
-                return dict(zip(addresses.tolist(), (encoded[:, 1] >> _CONTROL_AT & _CONTROL).tolist(), strict=True))
+            low, high = words[places].astype(np.int64).T
+            same_results = (results == _UNKNOWN) | (low >> _RESULT_AT & _RESULT == results)
+            if (same_results & (low >> _GUARD_AT & _GUARD == guards)).all():
+                return dict(zip(addresses.tolist(), (high >> _CONTROL_AT & _CONTROL).tolist(), strict=True))
     return {}
 
 
-def _guard(text: str) -> int:
-    """How an instruction's guard is encoded: its predicate, 7 for none, and a bit for its negation."""
+def _encoded(text: str) -> tuple[int, int]:
+    """How an instruction's guard and result are encoded.
+
+    The guard is its predicate, 7 for none, and a bit for its negation; the result the first register that it defines,
+    -1 where its first operand is something else.
+    """
+    each = decode(text)
+    guard = int(each.guard.predicate[-1]) | _NEGATED * each.guard.negated if each.guard else _ALWAYS
     if text.startswith("@!PT"):
-        return _ALWAYS | _NEGATED
-    guard = decode(text).guard
-    return int(guard.predicate[-1]) | _NEGATED * guard.negated if guard else _ALWAYS
+        guard |= _NEGATED
+    first = _REGISTER.match(each.operands[0]) if each.operands else None
+    return guard, int(first["number"]) if first and first[0] in each.definitions else _UNKNOWN
