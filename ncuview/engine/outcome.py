@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ncuview.engine.causes import Causes
 from ncuview.engine.evaluate import BROKEN, FINDING, NOT_APPLICABLE, PASSED, SKIPPED, Judgement, judge
 from ncuview.engine.locate import Places
 from ncuview.engine.missing import missing_metrics, why_missing, why_unknown
@@ -42,19 +43,20 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 
-def outcomes_of(rule: Rule, analysis: Analysis, load: Load, places: Places) -> list[Outcome]:
+def outcomes_of(rule: Rule, analysis: Analysis, load: Load, places: Places, causes: Causes) -> list[Outcome]:
     """The outcomes of one rule, in the order of the launches."""
-    return _OfRule(rule, analysis, load, places).outcomes()
+    return _OfRule(rule, analysis, load, places, causes).outcomes()
 
 
 class _OfRule:
     """One rule and all launches; texts that are the same for every launch are made once."""
 
-    def __init__(self, rule: Rule, analysis: Analysis, load: Load, places: Places) -> None:
+    def __init__(self, rule: Rule, analysis: Analysis, load: Load, places: Places, causes: Causes) -> None:
         self._rule = rule
         self._analysis = analysis
         self._load = load
         self._places = places
+        self._causes = causes
         self._identity = RuleId(rule.text.code, rule.text.name)
         self._not_applicable = NotApplicable(self._identity, rule.not_applicable.text)
 
@@ -139,6 +141,7 @@ class _OfRule:
             instructions=where.instructions,
             lines_wanted=where.lines_wanted,
             draft=rule.text.status == "draft",
+            waits_for=self._causes.of_rule(rule, launch),
         )
 
     def _evidence(self, values: dict[str, float]) -> tuple[Evidence, ...]:

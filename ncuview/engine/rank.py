@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ncuview.engine.causes import Causes
 from ncuview.engine.locate import Places
 from ncuview.engine.outcome import outcomes_of
 from ncuview.engine.rule_file import Rule
@@ -57,7 +58,8 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
     profile = analysis.profile
     load = load_of(analysis)
     places = Places(analysis)
-    by_rule = [outcomes_of(rule, analysis, load, places) for rule in rules]
+    causes = Causes(analysis, places)
+    by_rule = [outcomes_of(rule, analysis, load, places, causes) for rule in rules]
     bottlenecks, floor = bottlenecks_now(load), load.floor()
     hosts = host_times(profile)
     if any(hosts):
@@ -93,6 +95,7 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
                 outcomes=outcomes,
                 host=hosts[launch],
                 owner=owner,
+                waits_for=causes.of_launch(launch),
             )
         )
     return Diagnosis(tuple(launches), profile.reports, _remark(analysis), failure=profile.failure)

@@ -123,6 +123,28 @@ class HotInstruction:
 
 
 @dataclass(frozen=True)
+class Awaited:
+    """A machine instruction that stalled instructions wait for, with the share of its line in the waiting."""
+
+    reason: str
+    """Nsight Compute's stall reason, such as ``long_scoreboard``."""
+    opcode: str
+    """What the instruction is, without modifiers: ``LDG``."""
+    address: Annotated[int, Limits(minimum=0)]
+    """Bytes from the kernel's start."""
+    sass: str
+    """The instruction, as ncu prints it."""
+    file: str
+    """The source file, as the compiler recorded it; empty where the line is unknown."""
+    line: Annotated[int, Limits(minimum=0)]
+    """The line's number, from 1; 0 where it is unknown."""
+    code: str
+    """The line's text without indentation; empty when the source is not there."""
+    share: Share
+    """The share of the warp samples that wait for it, and for the same opcode on its line, 0 to 1."""
+
+
+@dataclass(frozen=True)
 class Citation:
     """The document that teaches the optimisation, and what it says."""
 
@@ -207,6 +229,8 @@ class Finding:
     """The change of the user's own source; None where the source is missing or another advice comes first."""
     draft: bool = False
     """Whether the rule is a draft, whose claims are not verified yet; it never comes first."""
+    waits_for: tuple[Awaited, ...] = ()
+    """Where the rule reads stall reasons: what most of the samples with these reasons wait for, the most first."""
 
 
 @dataclass(frozen=True)
@@ -297,6 +321,8 @@ class LaunchDiagnosis(Shown):
     """The program's call of a library that launched the kernel, such as ``cublasSgemm``; empty where none is known."""
     textbook: tuple[str, ...] = ()
     """Of a catalogue kernel: the documents' next step where it is not the first advice here, and why it is not."""
+    waits_for: tuple[Awaited, ...] = ()
+    """What most of the samples wait for, of all stall reasons that name an instruction, the most first."""
     selected: bool = False
     """Whether only selected rules were evaluated: rules that were left out may have advice."""
 

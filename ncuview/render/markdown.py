@@ -27,6 +27,7 @@ from ncuview.render.priorities import bound_sentence
 from ncuview.render.words import (
     advice_headline,
     advice_reason,
+    awaited_words,
     bottleneck_words,
     changed_lines,
     check_words,
@@ -194,6 +195,8 @@ def _step(number: int, group: Priority) -> str:
     lines += [f"- **Why:** {prose(clipped(advice_reason(launch, finding), _SENTENCE))}"]
     if finding.where:
         lines.append(f"- **Where:** {_place(finding.where)}")
+    if awaited := awaited_words(finding):
+        lines.append(f"- **Waits for:** {prose(clipped(awaited, _SENTENCE))}")
     lines.append(f"- **Check:** {prose(clipped(check_words(finding), _SENTENCE))}")
     lines.append(f"- **Assumes:** {prose(clipped(finding.assumes, _SENTENCE))}.")
     lines += [f"- **Taught in:** {prose(clipped(f'{c.document}, {c.section}', _SENTENCE))}" for c in finding.cite[:1]]

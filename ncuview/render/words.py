@@ -240,6 +240,15 @@ def place_words(line: SourceLine) -> str:
     return f"{shown_file(line.file)}:{line.line}  {line.share:.0%} of it{inlined}" + (f" at {calls}" if calls else "")
 
 
+def awaited_words(finding: Finding) -> str:
+    """``LDG of transpose/coalesced.cu:63, 62% of the waiting: total += a[i] * b[j];``; empty where none is known."""
+    if not finding.waits_for:
+        return ""
+    most = finding.waits_for[0]
+    place = f"{shown_file(most.file)}:{most.line}" if most.line else f"instruction {most.address:#06x}"
+    return f"{most.opcode} of {place}, {most.share:.0%} of the waiting" + (f": {most.code}" if most.code else "")
+
+
 def changed_lines(before: str, after: str) -> Iterator[str]:
     """The lines that differ, with the prefixes ``-`` and ``+``."""
     for line in difflib.ndiff(before.splitlines(), after.splitlines()):

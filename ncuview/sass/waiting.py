@@ -108,6 +108,7 @@ REASONS = (*_AWAITED, *(reason for reason in _BEFORE if reason != _COPIES), *_IT
 """The stall reasons that have producers."""
 
 
+@analysis
 def producers(code: Code, position: int, reason: str) -> tuple[int, ...]:
     """The instructions that a stalled instruction waits for, in order; several where more than one path leads to it.
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from ncuview.records.diagnosis import (
+    Awaited,
     Citation,
     Evidence,
     Fix,
@@ -84,6 +85,9 @@ class Advice:
     lines are known, or the report has no instructions."""
     lines_wanted: str
     """How to get source lines for ``instructions``; empty when there are none."""
+    waits_for: tuple[Awaited, ...]
+    """The instructions that most of the rule's stalled samples wait for; shares are of these samples. Empty where the
+    rule reads no stall reason, or no instruction can be named."""
     cite: Annotated[tuple[Citation, ...], Limits(fewest=1)]
     """The documents that teach the optimisation."""
     fix: Fix
@@ -197,6 +201,9 @@ class Launch:
     """What the host measured around the kernel, in ns, so that all gains are end-to-end; null where it did not."""
     textbook: tuple[str, ...]
     """Of a catalogue kernel: the documents' next step where it is not the first advice here, and why it is not."""
+    waits_for: tuple[Awaited, ...]
+    """The instructions that most of the launch's stalled samples wait for; shares are of all samples with a stall
+    reason that names an instruction. Empty where the report has no samples or no machine code."""
     metrics: Mapping[str, Metric]
     """Metrics of the textbooks and of nvprof by name, such as gld_efficiency. One that cannot be computed from what was
     collected is missing."""

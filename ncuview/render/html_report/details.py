@@ -24,6 +24,7 @@ from ncuview.render.words import (
     advice_headline,
     advice_reason,
     also_words,
+    awaited_words,
     bottleneck_words,
     changed_lines,
     check_words,
@@ -137,6 +138,8 @@ def _advice(launch: LaunchDiagnosis, finding: Finding) -> Iterator[Labelled]:
     places = list(_places(finding))
     if places:
         yield "Where", places
+    if awaited := awaited_words(finding):
+        yield "Waits for", [awaited]
     yield "Change", list(_change(finding))
     yield "Check", [check_words(finding)]
     yield "Assumes", [finding.assumes]
