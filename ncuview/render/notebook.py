@@ -23,6 +23,7 @@ from ncuview.render.words import (
     advice_headline,
     advice_reason,
     also_words,
+    awaited_words,
     bottleneck_words,
     changed_lines,
     check_words,
@@ -171,6 +172,8 @@ def _next_step(launch: LaunchDiagnosis, finding: Finding) -> Iterator[tuple[str,
     places += [dim(finding.lines_wanted)] if finding.lines_wanted else []
     if places:
         yield "Where", places
+    if awaited := awaited_words(finding):
+        yield "Waits for", [awaited]
     heading = f"{fix.before_from}, to {fix.after_from.rpartition('/')[2]}:"
     shown: list[Part] = [heading, element("pre", *_changed_lines(fix.before, fix.after))] if fix.before else [fix.title]
     yield "Change", shown

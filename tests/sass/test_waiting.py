@@ -123,6 +123,19 @@ def test_other_reasons_wait_for_the_last_of_their_kind(reason: str, stalled: str
     assert found(code, stalled, reason) == [producer]
 
 
+@pytest.mark.validation
+@pytest.mark.parametrize("half", ["development", "held-out"])
+def test_most_labelled_stalls_name_their_producer(half: str) -> None:
+    """At least 95 %, with control codes and without; the last load before the stall is right in much fewer."""
+    from validation.producers.score import stalls
+
+    found = list(stalls(half))
+    assert len(found) > 150
+    for answers in ([each.answer() for each in found], [each.answer(text_only=True) for each in found]):
+        assert sum(each.is_right(answer) for each, answer in zip(found, answers, strict=True)) >= 0.95 * len(found)
+    assert sum(each.is_right(each.last_load()) for each in found) < 0.2 * len(found)
+
+
 def test_a_queue_that_other_warps_fill_is_named_by_the_instruction_itself() -> None:
     """The first load of the code."""
     code = program("LDG.E R4, desc[UR4][R2.64]\nEXIT")

@@ -14,9 +14,9 @@ analysis of ncuview takes part in a label.
 
 from __future__ import annotations
 
+import argparse
 import random
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -339,8 +339,11 @@ def compiled(source: Source, half: str, folder: Path) -> Iterator[str]:
 
 def main() -> None:
     """Write both tables."""
+    parser = argparse.ArgumentParser(description="Compile the programs, and write their code and labels.")
+    parser.add_argument("folder", type=Path, metavar="FOLDER")
+    folder = parser.parse_args().folder
     for half in HALVES:
-        rows = "\n".join(compiled(write(half), half, Path(sys.argv[1])))
+        rows = "\n".join(compiled(write(half), half, folder))
         (HERE / f"{half}.tsv").write_text(f"{rows}\n", encoding="utf-8")
 
 
