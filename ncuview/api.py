@@ -202,6 +202,7 @@ def check(
     from ncuview.base.report_files import named_path
     from ncuview.gate.baseline import read_baseline
     from ncuview.gate.budget import read_budget
+    from ncuview.gate.chosen import Chosen
     from ncuview.pipeline import gates
     from ncuview.pipeline.examine import examine
 
@@ -210,7 +211,7 @@ def check(
     allowed = None if budget is None else read_budget(named_path(budget))
     before = None if baseline is None else (str(baseline), read_baseline(named_path(baseline)))
     examined = examine(*targets, rules=rules, live=live, kernel_name=kernel_name)
-    return gates.check(examined, allowed, before, fail_on=fail_on, force=force)
+    return gates.check(examined, allowed, before, fail_on=fail_on, force=force, chosen=Chosen(kernel_name))
 
 
 def ladder(

@@ -12,15 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from ncuview.base.paths import shipped, shown_path
 from ncuview.reader.precheck import read_report
 from ncuview.reader.scrub import scrub
-from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.diagnosis import Diagnosis, Optimization
 from ncuview.render.document import as_json
+from ncuview.render.optimization import MEANINGS
 from tests.command_line import DIVERGENCE, RECORDED, ROOT, Ended, assert_failed, environment, ncuview
 from tests.render.schema import problems
 
@@ -51,7 +52,10 @@ RULE = shipped("rules") / "shared_memory" / "SMEM001-shared-bank-conflict.toml"
         (["ladder", "matmull"], ["Did you mean matmul?"]),
         (["explain", "SMEM999"], ["'SMEM999'", "ncuview rules"]),
         (["explain", "SMEM01"], ["Did you mean SMEM001"]),
-        (["explain", "shared_memory_padding"], ["shared_memory_padding is what SMEM001 shared-bank-conflict advises"]),
+        (
+            ["analyze", "copy", "--recorded", "--select", "shared_memory_padding"],
+            ["shared_memory_padding is what SMEM001 shared-bank-conflict advises"],
+        ),
         (["analyze", "copy", "--select", "shared-bank-conflicts"], ["Did you mean shared-bank-conflict"]),
         (["analyze", "copy", "--format", "jsn"], ["Did you mean json?"]),
         (["analyze", "nothing.cu"], ["nothing.cu", "Check its path"]),
@@ -428,33 +432,79 @@ PROGRAM_22 = ROOT / "validation" / "h200" / "p022.ncu-repz"
 SOURCE_22 = ROOT / "validation" / "programs" / "p022-permute-tensor-dimensions.cu"
 
 
+CONDITION_22 = """\
+ncuview: k22b: the patch "Pad tile by one word per row" holds if no index into tile exceeds the end of a row to reach \
+the next
+"""
+
+
 @pytest.mark.validation
-def test_diff_prints_a_patch_and_nothing_else(tmp_path: Path) -> None:
+def test_diff_prints_a_patch_and_its_condition(tmp_path: Path) -> None:
     shutil.copy(SOURCE_22, tmp_path / "p22.cu")  # its name when it was recorded
     ended = ncuview("analyze", PROGRAM_22, "-k", "k22b", "--source-folders", tmp_path, "--diff")
-    assert (ended.code, ended.err) == (0, "")
+    assert (ended.code, ended.err) == (0, CONDITION_22)
     assert ended.out.startswith("diff --git a/")
     assert "+    __shared__ float tile[TILE][TILE + 1];\n" in ended.out
 
 
 @pytest.mark.validation
-def test_diff_says_for_which_kernel_there_is_none() -> None:
-    ended = ncuview("analyze", PROGRAM_22, "-k", "k22b", "--diff")
-    assert (ended.code, ended.out) == (3, "")
-    assert "k22b: its source is not on this machine" in ended.err
+@pytest.mark.parametrize("place", ["beside", "repository"])
+def test_diff_finds_the_source_beside_the_report_and_in_its_repository(place: str, tmp_path: Path) -> None:
+    reports, elsewhere = tmp_path / "build" / "reports", tmp_path / "elsewhere"
+    for folder in (reports, elsewhere, tmp_path / "src"):
+        folder.mkdir(parents=True)
+    shutil.copy(PROGRAM_22, reports)
+    if place == "repository":
+        (tmp_path / ".git").mkdir()
+    shutil.copy(SOURCE_22, (reports if place == "beside" else tmp_path / "src") / "p22.cu")
+    ended = ncuview("analyze", reports / PROGRAM_22.name, "-k", "k22b", "--diff", cwd=elsewhere)
+    assert ended.code == 0, ended.err
+    assert "+    __shared__ float tile[TILE][TILE + 1];\n" in ended.out
 
 
-def test_diff_gives_one_hint_for_all_kernels_without_source(tmp_path: Path) -> None:
-    ended = ncuview("analyze", RECORDED, "-k", "regex:^transpose(Naive|Coalesced)$", "--diff", cwd=tmp_path)
+@pytest.mark.validation
+def test_diff_says_for_which_kernel_there_is_none_and_where_its_source_was_looked_for(tmp_path: Path) -> None:
+    report = shutil.copy(PROGRAM_22, tmp_path)
+    ended = ncuview("analyze", report, "-k", "k22b", "--diff", cwd=tmp_path)
     assert (ended.code, ended.out) == (3, "")
-    assert ended.err.count("its source is not on this machine") == 2
-    assert ended.err.count("--source-folders names where to look.") == 1
+    assert "p22.cu is not on this machine: it is not at this path or beside the report; --source-folders" in ended.err
+    (tmp_path / "p22.cu").write_text("\n" + SOURCE_22.read_text())
+    ended = ncuview("analyze", report, "-k", "k22b", "--diff", cwd=tmp_path.parent)
+    assert re.search(r"p22\.cu is not the file that was compiled: line \d+ differs", ended.err)
+
+
+def test_diff_gives_one_reason_for_all_kernels_without_source(tmp_path: Path) -> None:
+    report = shutil.copy(RECORDED, tmp_path)
+    ended = ncuview("analyze", report, "-k", "regex:^transpose(Naive|Coalesced)$", "--diff", cwd=tmp_path)
+    assert (ended.code, ended.out) == (3, "")
+    found = re.findall(r"^ncuview: (.*): its source .* is not on this machine", ended.err, re.MULTILINE)
+    assert len(found) == 2, "they are in two files"
+
+
+def test_diff_writes_the_page_where_there_is_no_patch(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    ended = ncuview("analyze", "tinyBlocks", "--recorded", "--diff", "-o", page)
+    assert (ended.code, ended.out) == (3, "")
+    assert "tinyBlocks" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("words", [("--format", "json"), ("--no-counters",)], ids=" ".join)
+def test_diff_prints_nothing_but_patches(words: tuple[str, ...]) -> None:
+    assert_failed(ncuview("analyze", "tinyBlocks", "--recorded", "--diff", *words), 2, "--diff", words[0])
+
+
+@pytest.mark.checkout
+def test_diff_of_a_less_exact_function_says_so() -> None:
+    ended = ncuview("analyze", "preciseExponential", "--recorded", "--diff")
+    assert ended.code == 0
+    assert "results may change within rounding: __expf instead of expf" in ended.err
+    assert ended.err.count("\n") == 1
 
 
 @pytest.mark.checkout
 def test_diff_of_a_catalogue_kernel_changes_the_shipped_source() -> None:
     ended = ncuview("analyze", "transposeCoalesced", "--recorded", "--diff")
-    assert (ended.code, ended.err) == (0, "")
+    assert ended.code == 0
     assert "+    __shared__ float tile[TILE_DIM][TILE_DIM + 1];\n" in ended.out
     assert "kernels/transpose/transposeCoalesced.cu\n" in ended.out
 
@@ -475,22 +525,23 @@ def test_diff_changes_no_source_of_an_installed_package(tmp_path: Path) -> None:
     assert_failed(refused, 3, "transposeCoalesced: a kernel of the catalogue, not your source")
     shutil.copytree(ROOT / "kernels" / "transpose", tmp_path / "mine" / "gpu" / "transpose")
     patched = ncuview(*command, before=before, cwd=tmp_path / "mine")
-    assert (patched.code, patched.err) == (0, "")
+    assert patched.code == 0
     assert "+++ b/gpu/transpose/transposeCoalesced.cu\n" in patched.out
 
 
 @pytest.mark.checkout
 def test_diff_of_a_report_finds_the_file_below_the_root_of_the_repository(tmp_path: Path) -> None:
-    command = ("analyze", RECORDED, "-k", "transposeCoalesced", "--diff")
+    (tmp_path / "reports").mkdir()
+    command = ("analyze", shutil.copy(RECORDED, tmp_path / "reports"), "-k", "transposeCoalesced", "--diff")
     source = tmp_path / "kernels" / "transpose" / "transposeCoalesced.cu"
     for folder in (tmp_path / ".git", source.parent, tmp_path / "build"):
         folder.mkdir(parents=True)
     shutil.copy(ROOT / "kernels" / "transpose" / source.name, source)
     ended = ncuview(*command, cwd=tmp_path)
-    assert (ended.code, ended.err) == (0, "")
+    assert ended.code == 0
     assert "+++ b/kernels/transpose/transposeCoalesced.cu\n" in ended.out
     source.write_text(f"\n{source.read_text()}")  # its lines have moved
-    assert_failed(ncuview(*command, cwd=tmp_path), 3, "its source is not on this machine")
+    assert_failed(ncuview(*command, cwd=tmp_path), 3, "is not on this machine", "line 54 differs")
 
 
 @pytest.mark.checkout
@@ -503,7 +554,28 @@ def test_diff_of_advice_without_a_mechanical_change_gives_the_reason_and_exits_w
 def test_a_cu_file_without_a_gpu_names_what_is_possible_without_one(tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text("__global__ void k(float *a) { a[threadIdx.x] = 1; }\n")
     launch = ["--kernel", "k", "--grid", "1", "--block", "32", "--arg", "out float32[32]"]
-    assert_failed(ncuview("analyze", tmp_path / "k.cu", *launch), 5, "no NVIDIA GPU here", "--no-counters")
+    ways = ("--no-counters", "--dry-run", "ncu --set full", "ncuview analyze mine.ncu-rep")
+    assert_failed(ncuview("analyze", tmp_path / "k.cu", *launch), 5, "no NVIDIA GPU here", *ways)
+
+
+def test_a_program_without_a_gpu_names_what_is_possible_without_one() -> None:
+    ways = ("analyze --no-counters -- ./app 3", "--dry-run -- ./app 3", "-o mine ./app 3", "analyze mine.ncu-rep")
+    assert_failed(ncuview("analyze", "--", "./app", "3"), 5, "no NVIDIA GPU here", *ways)
+
+
+def test_of_a_folder_the_good_reports_are_diagnosed_and_the_bad_ones_named(tmp_path: Path) -> None:
+    good = Path(shutil.copy(DIVERGENCE, tmp_path / "good.ncu-repz"))
+    (tmp_path / "cut.ncu-repz").write_bytes(good.read_bytes()[:3000])
+    (tmp_path / "other.ncu-rep").write_text("no report\n")
+    ended = ncuview("analyze", tmp_path)
+    assert ended.code == 3
+    assert "divergentWithinWarp" in ended.out
+    for text in (ended.out, ended.err):
+        said = " ".join(text.split())
+        assert re.search(r"cut\.ncu-repz: .*; \S*other\.ncu-rep: is not an Nsight Compute report", said)
+    assert_failed(ncuview("analyze", good, tmp_path / "gone.ncu-rep"), 3, "gone.ncu-rep does not exist")
+    good.unlink()
+    assert_failed(ncuview("analyze", tmp_path), 3, "cut.ncu-repz")
 
 
 def test_diff_of_advice_about_no_line_says_so() -> None:
@@ -520,6 +592,19 @@ def test_a_metric_of_ncu_names_what_is_computed_from_it() -> None:
     ended = ncuview("metrics", "memory_l1_wavefronts_shared")
     assert (ended.code, ended.err) == (0, "")
     assert "computed from it: shared_bank_conflict_ways" in ended.out
+
+
+@pytest.mark.parametrize("word", ["coalescing", "shared-memory-padding"])
+def test_an_optimization_is_explained_by_its_rules_and_kernels(word: str) -> None:
+    ended = ncuview("explain", word)
+    assert (ended.code, ended.err) == (0, "")
+    assert "Advised by\n  " in ended.out
+    assert re.search(r"^  \w+ -> \w+ \(\w+\): ", ended.out, re.MULTILINE)
+    assert len(ended.out.splitlines()) <= 40
+
+
+def test_every_optimization_has_a_meaning() -> None:
+    assert set(MEANINGS) == set(get_args(Optimization))
 
 
 def test_launches_of_one_kernel_differ_by_their_grids_in_the_table() -> None:
@@ -553,13 +638,30 @@ def test_a_dry_run_names_the_report_that_is_exported(tmp_path: Path) -> None:
     ("target", "runs_as"), [("mine.py", "mine.py"), ("mine.cu", "ncuview.catalogue.launcher job.json")]
 )
 def test_a_dry_run_names_what_would_run(target: str, runs_as: str, tmp_path: Path) -> None:
-    (tmp_path / target).touch()
-    ended = ncuview("analyze", "--dry-run", target, cwd=tmp_path)
+    (tmp_path / target).write_text("__global__ void k(float *a) { a[threadIdx.x] = 1; }\n")
+    launch = ["--grid", "1", "--block", "32", "--arg", "out float32[32]"] if ".cu" in target else []
+    ended = ncuview("analyze", "--dry-run", target, *launch, cwd=tmp_path)
     assert (ended.code, ended.err) == (0, "")
     command = ended.out.partition("\n\n")[0]
     assert str(Path(sys.executable).name) in command
     assert runs_as in command
     assert ("ncuview writes job.json" in ended.out) == ("job.json" in command)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "does not define how its kernel is launched"),
+        (("--kernel", "other", "--arg", "out float32[32]"), "mine.cu has no kernel 'other'"),
+        (("--arg", "out float64[32]"), "argument 1 of k is float *a"),
+        (("--arg", "out float32[32]", "--arg", "int32 = 1"), "k takes 1 arguments, and its launch gives 2"),
+    ],
+    ids=["no launch", "kernel", "type", "number"],
+)
+def test_a_dry_run_checks_the_launch_of_a_cu_file(words: tuple[str, ...], says: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.cu").write_text("__global__ void k(float *a) { a[threadIdx.x] = 1; }\n")
+    extents = ("--grid", "1", "--block", "32") if words else ()
+    assert_failed(ncuview("analyze", "--dry-run", tmp_path / "mine.cu", *extents, *words), 2, says)
 
 
 def test_fewer_rules_ask_for_fewer_metrics() -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from ncuview.catalogue.kernels import all_kernels, families
-from ncuview.cli.completion import rule_names, targets
+from ncuview.cli.completion import function_of, rule_names, targets
 from ncuview.engine.rule_file import load_rules
+from tests.command_line import RECORDED
 
 
 def run(*words: str, python: tuple[str, ...] = (), **variables: str) -> subprocess.CompletedProcess[str]:
@@ -45,7 +46,7 @@ def completed(line: str, *, python: tuple[str, ...] = ()) -> subprocess.Complete
         ("ncuview report x --format h", ["html"]),
         ("ncuview analyze x --replay-mode app", ["app-range", "application"]),
         ("ncuview metrics samples_wai", ["samples_wait"]),
-        ("ncuview metrics own_wait", ["own_waits"]),
+        ("ncuview metrics waits_for", ["waits_for_loads"]),
         ("ncuview analyze x --help-n", ["--help-ncu"]),
         ("ncuview check --select SMEM001", ["SMEM001"]),
         ("ncuview analyze mine.ncu", []),
@@ -56,6 +57,26 @@ def test_a_word_is_completed(line: str, words: list[str]) -> None:
     answer = completed(line)
     assert (answer.returncode, answer.stderr) == (0, "")
     assert sorted(answer.stdout.split()) == words
+
+
+def test_the_kernels_of_a_report_complete_its_filter() -> None:
+    answer = completed(f"ncuview analyze {RECORDED} -k transposeN")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout.split() == ["transposeNaive", "transposeNoBankConflicts"]
+
+
+@pytest.mark.parametrize(
+    ("mangled", "name"),
+    [
+        ("_Z14transposeNaivePfS_", "transposeNaive"),
+        ("_ZN4blas5saxpyIfEEvPT_", "saxpy"),
+        ("_Z5saxpyIfEvPT_", "saxpy"),
+        ("_ZN12_GLOBAL__N_15scaleEPf", "scale"),
+        ("plain", "plain"),
+    ],
+)
+def test_the_name_of_a_kernel_is_the_one_that_the_filter_takes(mangled: str, name: str) -> None:
+    assert function_of(mangled) == name
 
 
 def test_an_empty_word_names_all() -> None:

@@ -40,10 +40,14 @@ CASES = (
     ("report kernels --format jsn", "Did you mean json?"),
     ("explain bankconflict", "Did you mean shared-bank-conflict?"),
     ("metrics gld_eficiency", "Did you mean gld_efficiency or "),
-    ("metrics own_wait", "Did you mean own_waits?"),
+    ("metrics wait_for_loads", "Did you mean waits_for_loads or "),
     ("rules --format jason", "Did you mean json?"),
     ("rules check ruls", "Did you mean rules?"),
     ("scrub befor.ncu-rep out.ncu-repz", "Did you mean before.ncu-repz"),
+    ("analyze REPORT --save-baseline b.json", "--save-baseline is an option of `ncuview check`."),
+    ("diff REPORT REPORT --no-cache", "--no-cache is an option of `ncuview analyze`."),
+    ("analyze REPORT --top zero", "'zero' is no whole number"),
+    ("analyze kernls/mine.ncu-rep", "Did you mean kernels?"),
     ("--log-level inf rules", "Did you mean info?"),
 )
 

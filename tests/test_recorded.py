@@ -126,7 +126,7 @@ def test_the_notes_of_a_ladder_have_the_figures_of_its_table(family: str) -> Non
     notes = textbook_notes(recorded_ladder(family))
     for each in recorded_ladder(family).steps:
         for step in filter(lambda step: step.not_first, each.textbook_steps):
-            (note,) = (note for note in notes if note.startswith(f"#{each.number} to #{numbers[step.kernel]}, "))
+            (note,) = (note for note in notes if note.startswith(f"#{each.number} to #{numbers[step.kernel]} by "))
             assert re.findall(r"\d+\.\d+x|\d[\d,]+x", note) == [factor(step.measured_speedup)]
             if each.better == step.kernel:
                 assert step_cells(each, numbers)["measured"] == factor(step.measured_speedup)

@@ -58,12 +58,12 @@ def test_all_metrics_are_listed() -> None:
 
 
 def test_a_quantity_of_rules_is_defined_and_a_short_name_too() -> None:
-    ended = ncuview("metrics", "own_waits")
+    ended = ncuview("metrics", "load_iterations")
     assert (ended.code, ended.err) == (0, "")
-    assert "waits_for_loads" in ended.out
-    assert "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct" in ended.out
+    assert "most_executed_load" in ended.out
+    assert "launch__block_size" in ended.out
     assert ncuview("metrics", "l1_load_hit_pct").out.startswith("l1_load_hit_pct: l1tex__")
-    assert_failed(ncuview("metrics", "own_wait"), 2, "own_waits")
+    assert_failed(ncuview("metrics", "load_iteration"), 2, "load_iterations")
 
 
 def test_metrics_of_instructions_and_names_that_nvprof_has_too_are_answered() -> None:

@@ -38,13 +38,19 @@ def test_differences_are_grouped_by_what_changed() -> None:
         line("a 4 k"),
     )
     assert groups(before, after) == {
-        "AAA001 predicts another speedup": ["a 0 k"],
+        "AAA001 predicts another speedup": ["a 0 k (2.1 -> 2.3)"],
         "BBB001 passed -> skipped": ["a 1 k"],
         "bounds, lines or rejected predictions": ["a 2 k"],
         "launch is gone": ["a 3 k"],
         "launch is new": ["a 4 k"],
         "verdict unclear -> not-judged": ["a 1 k"],
     }
+
+
+def test_both_orders_of_advice_are_named() -> None:
+    orders = ("AAA001 2, BBB001 2", "BBB001 2, AAA001 2")
+    was, now = (of(line("a 0 k", advice=order, outcomes="AA")) for order in orders)
+    assert groups(was, now) == {"order of advice": ["a 0 k (AAA001, BBB001 -> BBB001, AAA001)"]}
 
 
 def test_rules_that_come_and_go_are_groups_of_their_own() -> None:

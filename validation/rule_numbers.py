@@ -28,13 +28,14 @@ from numpy.typing import NDArray
 from ncuview.base.expression import compile_expression
 from ncuview.base.paths import shipped
 from ncuview.engine.evaluate import FINDING, judge_values
+from ncuview.engine.outcome import kernel_gains
 from ncuview.engine.plan import choose_rules
 from ncuview.engine.rule_file import Rule, load_rules
 from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.names import NAMES
 from ncuview.metrics.quantities import QUANTITIES
 from ncuview.reader.reader import read
-from ncuview.speedup.model import Load, load_of, predict
+from ncuview.speedup.model import Load, load_of
 from validation.labelled import HERE, labels_of, sources
 
 Column = NDArray[np.float64]
@@ -140,14 +141,7 @@ class Judged:
 def judged(rule: Rule, all_of: Launches) -> Judged:
     """Judge every launch by a rule."""
     judgement = judge_values(rule, {name: all_of.values[name] for name in rule.inputs}, all_of.devices)
-    count, values = len(all_of.devices), judgement.values
-    gain = predict(
-        all_of.load,
-        {name: each.evaluate(values) for name, each in rule.effects.items()},
-        {name: each.evaluate(values) / values["sm_cycles"] for name, each in rule.added.items()},
-        np.broadcast_to(np.clip(rule.latency_hidden.evaluate(values), 0.0, 1.0), (count,)),
-        np.broadcast_to(rule.time_left.evaluate(values), (count,)),
-    ).best
+    (_, gain, _), _ = kernel_gains(judgement, all_of.load)
     finding = np.array([outcome == FINDING for outcome in judgement.outcomes])
     return Judged(finding, finding & (gain >= WORTH), np.where(finding, gain, np.nan))
 

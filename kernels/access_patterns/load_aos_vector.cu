@@ -34,7 +34,7 @@ gld_transactions_per_request = 16.0
 [step]
 after = "load_aos_all_fields"
 applies = "vectorized_access"
-not_first = "L1 keeps what the load of the first field brought, and device memory is the bottleneck of both. Measured: {measured}."
+not_first = "L1 keeps what the load of the first field brought, and device memory is the bottleneck of both."
 
 [expect]
 verdict = "near-peak"

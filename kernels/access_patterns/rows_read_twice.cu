@@ -37,7 +37,7 @@ bytes = "8 * rows * width"
 [step]
 after = "rows_read_thrice"
 applies = "algorithmic"
-not_first = "It saves one pass over the row; the row kept in registers (rows_kept) needs no change of the algorithm, and comes first. Measured: {measured}."
+not_first = "The step saves one pass over the row; the row kept in registers (rows_kept) needs no change of the algorithm, and comes first."
 
 [expect]
 first = "register_tiling"

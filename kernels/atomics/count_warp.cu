@@ -32,7 +32,7 @@ bytes = "4 * n"
 [step]
 after = "count_global"
 applies = "warp_shuffle"
-not_first = "It leaves one atomic for each warp; a sum per block, with one atomic for 256 words, comes first. Measured: {measured}."
+not_first = "The step leaves one atomic for each warp; a sum per block, with one atomic for 256 words, comes first."
 
 [expect]
 first = "atomic_privatization"

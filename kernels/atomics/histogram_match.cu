@@ -38,7 +38,7 @@ bytes = "4 * n"
 [step]
 after = "histogram_global"
 applies = "warp_shuffle"
-not_first = "With 256 values the lanes of a warp seldom meet; a histogram per block comes first. Measured: {measured}."
+not_first = "With 256 values the lanes of a warp seldom meet; a histogram per block comes first."
 
 [expect]
 first = "atomic_privatization"
@@ -52,7 +52,7 @@ better = "histogram_shared[values=4]"
 [variant.step]
 after = "histogram_global[values=4]"
 applies = "warp_shuffle"
-not_first = "With 4 values the lanes of a warp often meet, but a histogram per block comes first. Measured: {measured}."
+not_first = "With 4 values the lanes of a warp often meet, but a histogram per block comes first."
 
 [variant.expect]
 first = "atomic_privatization"

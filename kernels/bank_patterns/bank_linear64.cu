@@ -39,7 +39,7 @@ shared_bank_conflict_ways = 1.0
 [step]
 after = "bank_strided64"
 applies = "data_layout"
-not_first = "Padding, which comes first, undoes the same conflict as a linear layout. Measured: {measured}."
+not_first = "Padding, which comes first, undoes the same conflict as a linear layout."
 
 [expect]
 verdict = "near-peak"

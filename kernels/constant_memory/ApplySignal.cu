@@ -40,7 +40,7 @@ bytes = "4 * n * m * m + 4 * m + 4 * n * m"
 [step]
 after = "ApplySignal_global"
 applies = "constant_cache"
-not_first = "Today's L1 broadcasts the signal as constant memory does, and device memory is the bottleneck. Measured: {measured}."
+not_first = "Today's L1 broadcasts the signal as constant memory does, and device memory is the bottleneck."
 
 [expect]
 verdict = "near-peak"

@@ -41,7 +41,7 @@ bytes = "4 * n * m * m + 4 * m + 4 * n * m"
 [step]
 after = "ApplySignal_rows_global"
 applies = "constant_cache"
-not_first = "The matrix is the cost, not the signal, so its loads are coalesced first. Measured: {measured}."
+not_first = "The matrix is the cost, not the signal, so its loads are coalesced first."
 
 [expect]
 first = "coalescing"

@@ -43,7 +43,7 @@ bytes = "5 * 4 * n"
 [step]
 after = "momentumScalar"
 applies = "vectorized_access"
-not_first = "With three loads in flight, device memory is near its peak before and after the step. Measured: {measured}."
+not_first = "With three loads in flight, device memory is near its peak before and after the step."
 
 [expect]
 verdict = "near-peak"

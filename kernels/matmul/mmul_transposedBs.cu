@@ -41,7 +41,7 @@ flops = "2 * n * n * n"
 [step]
 after = "mmul_32x16"
 applies = "strength_reduction"
-not_first = "Each column of the transposed tile lies in one bank; the kernel shows the conflict that padding removes. Measured: {measured}."
+not_first = "Each column of the transposed tile lies in one bank; the kernel shows the conflict that padding removes."
 
 [expect]
 first = "shared_memory_padding"

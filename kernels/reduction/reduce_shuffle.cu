@@ -34,7 +34,7 @@ bytes = "4 * n + 4 * n / (tile * threads)"
 [step]
 after = "reduce_v5_2"
 applies = "warp_shuffle"
-not_first = "The tree is no longer the cost, and device memory is near its peak. Measured: {measured}."
+not_first = "The tree is no longer the cost, and device memory is near its peak."
 
 [expect]
 verdict = "near-peak"
@@ -48,7 +48,7 @@ teaches = "The recursive second pass with shuffles: a launch this small consists
 [variant.step]
 after = "reduce_v5_2[n=32768]"
 applies = "warp_shuffle"
-not_first = "The second pass takes the time of an empty launch and one access to memory. Measured: {measured}."
+not_first = "The second pass takes the time of an empty launch and one access to memory."
 
 [variant.expect]
 verdict = "near-peak"

@@ -34,7 +34,7 @@ bytes = "4 * n + 4 * n / threads"
 [step]
 after = "reduce_v1"
 applies = "divergence_removal"
-not_first = "Eight elements per thread, added while they are loaded, come first. Measured: {measured}."
+not_first = "Eight elements per thread, added while they are loaded, come first."
 
 [expect]
 first = "thread_coarsening"

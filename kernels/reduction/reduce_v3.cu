@@ -34,7 +34,7 @@ bytes = "4 * n + 4 * n / threads"
 [step]
 after = "reduce_v2"
 applies = "data_layout"
-not_first = "Eight elements per thread, added while they are loaded, come first. Measured: {measured}."
+not_first = "Eight elements per thread, added while they are loaded, come first."
 
 [expect]
 first = "thread_coarsening"

@@ -35,7 +35,7 @@ bytes = "4 * n + 4 * n / (tile * threads)"
 [step]
 after = "reduce_v4_2"
 applies = "warp_unrolling"
-not_first = "Eight loads per thread have made the tree cheap, and device memory is near its peak. Measured: {measured}."
+not_first = "Eight loads per thread have made the tree cheap, and device memory is near its peak."
 
 [expect]
 verdict = "near-peak"

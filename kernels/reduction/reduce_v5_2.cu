@@ -36,7 +36,7 @@ bytes = "4 * n + 4 * n / (tile * threads)"
 [step]
 after = "reduce_v5_1"
 applies = "unrolling"
-not_first = "The tree is no longer the cost, and device memory is near its peak. Measured: {measured}."
+not_first = "The tree is no longer the cost, and device memory is near its peak."
 
 [expect]
 verdict = "near-peak"

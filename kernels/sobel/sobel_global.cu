@@ -125,7 +125,7 @@ better = "sobel_more_work"
 [variant.step]
 after = "sobel_global"
 applies = "launch_configuration"
-not_first = "Rows of 32 threads are coalesced already; several rows per thread come first. Measured: {measured}."
+not_first = "Rows of 32 threads are coalesced already; several rows per thread come first."
 
 [variant.expect]
 first = "thread_coarsening"
@@ -140,7 +140,7 @@ better = "sobel_more_work"
 [variant.step]
 after = "sobel_global"
 applies = "launch_configuration"
-not_first = "Rows of 32 threads are coalesced already; several rows per thread come first. Measured: {measured}."
+not_first = "Rows of 32 threads are coalesced already; several rows per thread come first."
 
 [variant.expect]
 first = "thread_coarsening"
@@ -155,7 +155,7 @@ better = "sobel_more_work"
 [variant.step]
 after = "sobel_global"
 applies = "launch_configuration"
-not_first = "All threads of a block of 1024 start and end together. Measured: {measured}."
+not_first = "All threads of a block of 1024 start and end together."
 
 [variant.expect]
 first = "thread_coarsening"

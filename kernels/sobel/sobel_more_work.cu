@@ -87,7 +87,7 @@ teaches = "Sixteen pixels of a column per thread: hardly fewer loads for each th
 [variant.step]
 after = "sobel_more_work"
 applies = "thread_coarsening"
-not_first = "With eight rows per thread device memory is the bottleneck already. Measured: {measured}."
+not_first = "With eight rows per thread device memory is the bottleneck already."
 
 [variant.expect]
 verdict = "near-peak"

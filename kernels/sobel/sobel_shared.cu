@@ -46,7 +46,7 @@ bytes = "2 * 4 * h * w"
 [step]
 after = "sobel_global"
 applies = "shared_memory_tiling"
-not_first = "L1 serves most of the loads already, and the tile adds a barrier, border tests and half as many instructions again. Measured: {measured}."
+not_first = "L1 serves most of the loads already, and the tile adds a barrier, border tests and half as many instructions again."
 
 [expect]
 first = "thread_coarsening"

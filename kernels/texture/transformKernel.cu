@@ -49,7 +49,7 @@ bytes = "2 * 4 * n * n"
 [step]
 after = "transformKernel_global"
 applies = "texture_cache"
-not_first = "Blocks of 8 x 8 start as fast as the GPU can start them, and that is the bottleneck of both. Measured: {measured}."
+not_first = "Blocks of 8 x 8 start as fast as the GPU can start them, and that is the bottleneck of both."
 
 [expect]
 first = "launch_configuration"
@@ -77,7 +77,7 @@ teaches = "Not rotated: fetches that plain loads could make coalesced."
 [variant.step]
 after = "transformKernel_global[degrees=0]"
 applies = "texture_cache"
-not_first = "Blocks of 8 x 8 start as fast as the GPU can start them, and that is the bottleneck of both. Measured: {measured}."
+not_first = "Blocks of 8 x 8 start as fast as the GPU can start them, and that is the bottleneck of both."
 
 [variant.expect]
 first = "launch_configuration"
@@ -91,7 +91,7 @@ teaches = "Not rotated, in blocks of 32 x 8: the fetches of a warp lie in a row.
 [variant.step]
 after = "transformKernel_global[degrees=0,bx=32]"
 applies = "texture_cache"
-not_first = "Unrotated, the loads are coalesced, and a texture saves only arithmetic. Measured: {measured}."
+not_first = "Unrotated, the loads are coalesced, and a texture saves only arithmetic."
 
 [variant.expect]
 verdict = "unclear"

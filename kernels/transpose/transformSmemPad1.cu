@@ -41,7 +41,7 @@ bytes = "2 * 4 * nx * ny"
 [step]
 after = "transformSmem"
 applies = "shared_memory_padding"
-not_first = "Too few bytes in flight cost more than the conflicts, so several elements per thread come first. Measured: {measured}."
+not_first = "Too few bytes in flight cost more than the conflicts, so several elements per thread come first."
 
 [reported]
 rate = 1.5

@@ -41,7 +41,7 @@ bytes = "2 * 4 * nx * ny"
 [step]
 after = "transformSmemPad1"
 applies = "shared_memory_padding"
-not_first = "One column of padding has removed the conflicts, and a second one has none left to remove. Measured: {measured}."
+not_first = "One column of padding has removed the conflicts, and a second one has none left to remove."
 
 [expect]
 first = "thread_coarsening"

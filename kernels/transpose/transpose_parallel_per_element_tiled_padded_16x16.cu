@@ -36,7 +36,7 @@ bytes = "2 * 4 * n * n"
 [step]
 after = "transpose_parallel_per_element_tiled_16x16"
 applies = "shared_memory_padding"
-not_first = "With one element per thread too few bytes are in flight; several elements per thread come first. Measured: {measured}."
+not_first = "With one element per thread too few bytes are in flight; several elements per thread come first."
 
 [reported]
 rate = 4.073

@@ -76,7 +76,7 @@ def compile_expression(text: str, names: Iterable[str] | None = None, *, dotted:
         raise UnsafeExpression(f"expression of {len(text)} characters; at most {MAX_LENGTH} are allowed")
     end = _LETTERS.match(text).end()  # type: ignore[union-attr]  # matches nothing at least
     if end < len(text):
-        raise UnsafeExpression(f"{text[end]!r} is not allowed in an expression: {_shown(text)}")
+        raise UnsafeExpression(f"{text[end]!r} at column {end + 1} is not allowed in an expression: {_shown(text)}")
     compiler = _Compiler(text, None if names is None else frozenset(names), dotted)
     try:
         with warnings.catch_warnings():
@@ -91,8 +91,16 @@ def compile_expression(text: str, names: Iterable[str] | None = None, *, dotted:
         RecursionError,
         MemoryError,
     ) as error:
-        raise UnsafeExpression(f"not an expression: {_shown(text)}") from error
+        raise UnsafeExpression(f"not an expression{_place(text, error)}: {_shown(text)}") from error
     return Expression(text, frozenset(compiler.used), step)
+
+
+def _place(text: str, error: Exception) -> str:
+    """`` at column 7`` of ``text``, where Python's parser names one on the first line."""
+    if not isinstance(error, SyntaxError) or error.offset is None or error.lineno != 1:
+        return ""
+    column = error.offset + len(text) - len(text.lstrip())
+    return f" at column {column}" if error.offset > 0 and column <= len(text.rstrip()) else " at its end"
 
 
 def _shown(text: str) -> str:

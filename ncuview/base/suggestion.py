@@ -12,6 +12,7 @@ from pathlib import Path
 
 _FEW = 20
 """The number of known names that a message lists."""
+_MOST_NEAR = 3
 _MOST_FILES = 1000
 """The number of files of a folder that are compared with a missing name."""
 
@@ -33,12 +34,21 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean_file(path: Path, otherwise: str) -> str:
-    """``did_you_mean`` among the files beside a missing one."""
+    """``did_you_mean`` among the files beside a missing one, or in the folders that its folder may stand for."""
+    return _hint([str(each) for each in _near_files(path)[:_MOST_NEAR]], otherwise)
+
+
+def _near_files(path: Path) -> list[Path]:
+    """Where its folder is missing: the file in the nearest folders, or near names in them, or these folders."""
     try:
-        beside = [each.name for each in islice(path.parent.iterdir(), _MOST_FILES)]
+        if path.parent == path or path.parent.is_dir():
+            beside = [each.name for each in islice(path.parent.iterdir(), _MOST_FILES)]
+            return [path.with_name(name) for name in _nearest(path.name, beside)]
+        folders = [each for each in _near_files(path.parent) if each.is_dir()]
+        here = [each / path.name for each in folders if (each / path.name).exists()]
     except (OSError, ValueError):
-        beside = []
-    return _hint([str(path.with_name(name)) for name in _nearest(path.name, beside)], otherwise)
+        return []
+    return here or [near for each in folders for near in _near_files(each / path.name)] or folders
 
 
 def _hint(near: Sequence[str], otherwise: str) -> str:
@@ -47,4 +57,4 @@ def _hint(near: Sequence[str], otherwise: str) -> str:
 
 def _nearest(name: str, known: Iterable[str]) -> list[str]:
     by_letters = {each.lower(): each for each in sorted(known, reverse=True)}
-    return [by_letters[each] for each in get_close_matches(name.lower(), by_letters, n=3)]
+    return [by_letters[each] for each in get_close_matches(name.lower(), by_letters, n=_MOST_NEAR)]

@@ -14,14 +14,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ncuview.base.errors import KernelFileError
 from ncuview.base.files import LARGEST_TOML, beginning_of, parse_toml
 from ncuview.base.suggestion import did_you_mean_file
 
 _FRONT_MATTER = re.compile(r"\A/\*--- ncuview\n(?P<toml>.*?)^---\*/$", re.DOTALL | re.MULTILINE)
-_PLACEHOLDER = re.compile(r"\{[^{}]*\}|[{}]")
 
 Size = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
@@ -71,24 +70,13 @@ class Expect(_Part):
 class Step(_Part):
     """The textbook's step to this kernel: which kernel it improves, and what it changes.
 
-    ``not_first`` gives the reason why the step is not the first advice for that kernel on today's GPUs, with
-    ``{measured}`` for the measured gain: a figure written by hand would contradict the next profile.
+    ``not_first`` gives the reason why the step is not the first advice for that kernel on today's GPUs, without the
+    measured gain: a figure written by hand would contradict the next profile, and outputs show the measured one.
     """
 
     after: str
     applies: str
     not_first: str | None = None
-
-    @field_validator("not_first")
-    @classmethod
-    def _holds_the_measured_gain(cls, text: str | None) -> str | None:
-        if text is not None and _PLACEHOLDER.findall(text) != ["{measured}"]:
-            raise ValueError("it must hold {measured} once, and no other placeholder")
-        return text
-
-    def why_not_first(self, measured: str) -> str:
-        """``not_first`` with the measured gain, or the text given instead; empty where the step is first."""
-        return (self.not_first or "").replace("{measured}", measured)
 
 
 class Reported(_Part):

@@ -77,9 +77,10 @@ def find_kernel(name: str) -> Kernel:
         raise UnknownKernel(f"{name!r} is a family of kernels", hint=f"`ncuview kernels {name}` lists its kernels.")
     if name not in known:
         candidates = known or [*files, *families()]
-        hint = did_you_mean(name, candidates, "`ncuview kernels` lists the kernels by family.")
-        if Path(name).suffix or "/" in name or not did_you_mean(name, candidates):
-            hint = did_you_mean_file(Path(name), hint)
+        near = did_you_mean(name, candidates)
+        if Path(name).suffix or "/" in name or not near:
+            near = did_you_mean_file(Path(name), "") or near
+        hint = " ".join(filter(None, [near, "`ncuview kernels` lists the kernels by family."]))
         raise UnknownKernel(f"no kernel or report {name!r}", hint=hint)
     return known[name]
 

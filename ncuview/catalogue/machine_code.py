@@ -26,6 +26,8 @@ from ncuview.sass.repeated_passes import Place
 
 TIMEOUT_S = 120
 """A program of a thousand kernels takes about ten seconds."""
+DISASSEMBLERS = ("cuobjdump", "nvdisasm")
+INSTALL_DISASSEMBLERS = "It comes with the CUDA toolkit, or: pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm"
 _RESERVED = 1024
 """From compute capability 9.0 on, cuobjdump adds what the driver reserves of each block's shared memory."""
 _RESERVES_FROM = 9
@@ -152,23 +154,33 @@ def _best(listed: Iterable[tuple[str, str]], capability: str) -> str | None:
     return max(fitting)[1] if fitting else None
 
 
+def find_disassembler(name: str) -> Path | None:
+    """The path of cuobjdump or nvdisasm, as ncuview would use it; None where it is missing."""
+    found = shutil.which(name, path=_search_path())
+    return Path(found) if found else None
+
+
+def _search_path() -> str:
+    """The folders in which cuobjdump and nvdisasm are searched, as PATH."""
+    nvcc = find_nvcc()
+    folders = [os.environ.get("PATH", os.defpath), *([str(nvcc.parent)] if nvcc else []), *_of_packages()]
+    return os.pathsep.join(folders)
+
+
 def _tools() -> str:
     """The folders in which cuobjdump and nvdisasm are searched, as PATH.
 
     Raises:
         ToolError: One of them is missing.
     """
-    nvcc = find_nvcc()
-    folders = [os.environ.get("PATH", os.defpath), *([str(nvcc.parent)] if nvcc else []), *_of_packages()]
-    places = os.pathsep.join(folders)
-    for name in ("cuobjdump", "nvdisasm"):
-        if shutil.which(name, path=places) is None:
+    for name in DISASSEMBLERS:
+        if find_disassembler(name) is None:
             raise ToolError(
                 f"{name} is missing: it is neither on PATH nor beside nvcc nor a Python package",
-                hint="It comes with the CUDA toolkit, or: pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm",
+                hint=INSTALL_DISASSEMBLERS,
                 id="CuobjdumpNotFound",
             )
-    return places
+    return _search_path()
 
 
 def _of_packages() -> list[str]:

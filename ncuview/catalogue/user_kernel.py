@@ -19,7 +19,7 @@ from ncuview.catalogue.compiler import Parameter
 from ncuview.catalogue.kernel_file import Argument, Kernel, KernelText, LaunchTexts, has_front_matter, read_front_matter
 from ncuview.catalogue.kernels import Launch, launch_of
 from ncuview.catalogue.reference import ORACLES
-from ncuview.catalogue.signature import check_signature, defined_kernels
+from ncuview.catalogue.signature import Definition, check_signature, definitions
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class LaunchOptions:
     """A launch on the command line, in the arithmetic of kernel files.
 
     Attributes:
-        kernel: The kernel's C++ name: ``saxpy``, ``blas::saxpy<float, 4>``; empty where front matter names it.
+        kernel: The kernel's C++ name: ``saxpy``, ``blas::saxpy<float, 4>``; empty where front matter names it, or the
+            file has one kernel.
         grid: Blocks in x, y and z: ``n / 256``, ``n / 32, n / 32``.
         block: Threads per block in x, y and z.
         shared: Bytes of dynamic shared memory; empty for none.
@@ -57,6 +58,8 @@ _POINTER = 8
 def user_launch(path: Path, words: LaunchOptions) -> Launch:
     """The launch of a user's kernel: from the command line if it names a kernel, else from the front matter.
 
+    The command line need not name the only kernel of a file without front matter.
+
     Raises:
         UsageError: The command line gives no launch, part of one, or one in addition to the front matter's.
         KernelFileError: The file or its front matter cannot be used, the arithmetic gives no launch, or the launch
@@ -68,6 +71,8 @@ def user_launch(path: Path, words: LaunchOptions) -> Launch:
         text = _text_of(words, sizes)
     elif has_front_matter(path):
         text = _text_of_file(path, words, sizes)
+    elif words.grid or words.block or words.args:
+        text = _text_of(replace(words, kernel=_only_kernel(path)), sizes)
     else:
         raise _no_launch(path)
     if not _NAME.fullmatch(text.name):
@@ -140,7 +145,7 @@ def _named_in_full(launch: Launch) -> Launch:
 def _text_of(words: LaunchOptions, sizes: Mapping[str, int]) -> KernelText:
     if missing := [option for option in ("grid", "block") if not getattr(words, option)]:
         raise UsageError(
-            f"--kernel needs --{missing[0]} too",
+            f"the launch of {words.kernel.strip()} needs --{missing[0]} too",
             hint="A launch has --grid, --block and an --arg for each parameter.",
         )
     args = [_argument(place, text) for place, text in enumerate(words.args, start=1)]
@@ -162,9 +167,40 @@ def _text_of_file(path: Path, words: LaunchOptions, sizes: Mapping[str, int]) ->
     return text.model_copy(update={"sizes": {**text.sizes, **sizes}})
 
 
+def _only_kernel(path: Path) -> str:
+    """The C++ name of the kernel of a file that has one.
+
+    Raises:
+        UsageError: The file shows no kernel, or several, or a template, whose arguments only the user can choose.
+    """
+    found = _kernels_of(path)
+    if not found:
+        raise UsageError(f"{path.name} shows no __global__ function", hint="Name its kernel with --kernel.")
+    if len(found) > 1:
+        named = ", ".join(list(found)[:_KERNELS_TO_NAME])
+        more = f" and {len(found) - _KERNELS_TO_NAME} more" if len(found) > _KERNELS_TO_NAME else ""
+        raise UsageError(
+            f"{path.name} has {len(found)} kernels: {named}{more}", hint=f"Choose one: --kernel {next(iter(found))}."
+        )
+    ((name, definition),) = found.items()
+    if definition.is_template:
+        raise UsageError(
+            f"{name} in {path.name} is a template",
+            hint=f'Name it with its template arguments, as in --kernel "{name}<float>".',
+        )
+    return name
+
+
+def _kernels_of(path: Path) -> dict[str, Definition]:
+    """The full names of the kernels in a file; of several definitions of one name, the first."""
+    found: dict[str, Definition] = {}
+    for each in definitions(path.read_text(encoding="utf-8", errors="replace")):
+        found.setdefault(each.full_name, each)
+    return found
+
+
 def _no_launch(path: Path) -> UsageError:
-    source = path.read_text(encoding="utf-8", errors="replace")
-    names = list(defined_kernels(source))[:_KERNELS_TO_NAME]
+    names = list(_kernels_of(path))[:_KERNELS_TO_NAME]
     has = f"It has {', '.join(names)}. " if names else ""
     example = (
         f'--kernel {names[0] if names else "NAME"} --grid "n / 256" --block 256 --arg "in float32[n]" --size n=4096,'

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ncuview.engine.rule_file import Rule
     from ncuview.gate.baseline import Baseline
     from ncuview.gate.budget import Budget
+    from ncuview.gate.chosen import Chosen
     from ncuview.pipeline.examine import Examined
     from ncuview.records.gate import Gate
 
@@ -93,7 +94,8 @@ def check(
         before = _baseline(baseline)
         with ProgressDisplay() as progress:
             examined = inputs.examine(rules, progress.show)
-        gate, refused = _gate(examined, allowed, before, fail_on, allow_missing=allow_missing, force=force)
+        chosen = inputs.chosen_launches()
+        gate, refused = _gate(examined, allowed, before, fail_on, chosen, allow_missing=allow_missing, force=force)
         if refused and to != "terminal":  # whose page has a check of it
             print_error(str(refused), refused.hint)
         gate = on_missing(gate, missing.value) if missing else gate
@@ -115,7 +117,7 @@ def check(
         for copy in copies:
             print_error(f"{copy} is a copy of another report and was not counted")
         if note := few_repeats(kept):
-            print_error(f"{saved}: {note}")
+            print_note(f"ncuview: {saved}: {note}")
     elif save and failure:
         print_error(f"{save} was not written: the profile is incomplete")
     elif save:
@@ -174,6 +176,7 @@ def _gate(
     budget: Budget | None,
     baseline: tuple[str, Baseline | NotComparable] | None,
     fail_on: FailOn,
+    chosen: Chosen,
     *,
     allow_missing: bool,
     force: bool,
@@ -183,14 +186,15 @@ def _gate(
     from ncuview.pipeline import gates
 
     if baseline is None:
-        return gates.check(examined, budget, fail_on=fail_on.value), None
+        return gates.check(examined, budget, fail_on=fail_on.value, chosen=chosen), None
     name, before = baseline
     try:
         if isinstance(before, NotComparable):
             raise before
-        return gates.check(examined, budget, (name, before), fail_on=fail_on.value, force=force), None
+        compared = gates.check(examined, budget, (name, before), fail_on=fail_on.value, force=force, chosen=chosen)
     except NotComparable as failure:
-        alone = gates.check(examined, budget, fail_on=fail_on.value)
+        alone = gates.check(examined, budget, fail_on=fail_on.value, chosen=chosen)
         if isinstance(failure, BaselineMissing) and allow_missing:
             return replace(alone, remark=f"{failure}, so that nothing was compared"), None
         return not_compared(alone, name, failure), failure
+    return compared, None

@@ -1,4 +1,4 @@
-"""Typer classes ``Command`` and ``Group``: they refuse empty words, and print help in panels without Python's types.
+"""Typer classes ``Command`` and ``Group``: they refuse empty words and repeated options, and print help in panels.
 
 ``help_pages`` gives the options of further pages of help.
 """
@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from ncuview.cli.empty_words import refuse_empty
 from ncuview.cli.help_panels import Page, panels_of
 from ncuview.cli.printing import color, print_text
+from ncuview.cli.repeated_options import refuse_repeated
 
 _METAVARS: dict[Any, str] = {int: "N", float: "NUMBER", Path: "FILE"}
 """By the type of a value; others are TEXT."""
@@ -25,15 +26,16 @@ _WIDEST_NAME = 28
 
 
 class Command(TyperCommand):
-    """A command with help in panels; it refuses empty words."""
+    """A command with help in panels; it refuses empty words and repeated options."""
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
         _name_values(self.params)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuse an empty word, then parse the words as typer does."""
+        """Refuse an empty word and a repeated option, then parse the words as typer does."""
         refuse_empty(self, ctx, args)
+        refuse_repeated(self, ctx, args)
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002  (typer calls it)
@@ -51,15 +53,16 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """A group of commands with help in panels; it refuses empty words of its own."""
+    """A group of commands with help in panels; it refuses empty words and repeated options of its own."""
 
     def __init__(self, **keywords: Any) -> None:
         super().__init__(**keywords)
         _name_values(self.params)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuse an empty word of the group, then parse the words as typer does."""
+        """Refuse an empty word and a repeated option of the group, then parse the words as typer does."""
         refuse_empty(self, ctx, args)
+        refuse_repeated(self, ctx, args)
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

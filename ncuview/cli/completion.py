@@ -6,11 +6,18 @@ completes as a file. Names of files give the names of what they hold, so that no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import get_args
+
+import typer  # noqa: TC002  (typer reads the type of the context)
 
 from ncuview.base.paths import shipped
 
+_LARGEST_REPORT = 1 << 20
+"""Bytes of a report that is read for its kernels' names while a user waits."""
 _TARGETS = {".ncu-rep", ".ncu-repz", ".cu", ".py"}
 
 
@@ -43,6 +50,13 @@ def rule_names(incomplete: str) -> list[str]:
     return _beginning(incomplete, words)
 
 
+def rule_and_optimization_names(incomplete: str) -> list[str]:
+    """Codes and names of the shipped rules, and what they advise."""
+    from ncuview.records.diagnosis import Optimization
+
+    return [*rule_names(incomplete), *_beginning(incomplete, get_args(Optimization))]
+
+
 def metric_names(incomplete: str) -> list[str]:
     """Metrics of the textbooks, quantities of rules and short names of ncu's metrics."""
     from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS
@@ -50,6 +64,35 @@ def metric_names(incomplete: str) -> list[str]:
     from ncuview.metrics.textbook import definitions
 
     return _beginning(incomplete, {*definitions(), *QUANTITIES, *NAMES, *OF_INSTRUCTIONS})
+
+
+def launched_kernels(context: typer.Context, incomplete: str) -> list[str]:
+    """Kernels of the reports that are typed before, by the names that ``-k`` takes; none of large reports."""
+    from ncuview.base.errors import NcuviewError
+    from ncuview.base.report_files import REPORT_ENDINGS
+    from ncuview.reader.precheck import precheck
+
+    found: set[str] = set()
+    # The words are no parameters yet where -k, without its value, has ended the parsing of the line.
+    for target in map(Path, [*(context.params.get("targets") or ()), *context.args]):
+        # A name of the shell may stand for anything, and an unfinished line has no errors.
+        with suppress(NcuviewError, OSError):
+            if target.suffix in REPORT_ENDINGS and target.stat().st_size <= _LARGEST_REPORT:
+                found |= {function_of(launch.mangled) for launch in precheck(target).launches}
+    return _beginning(incomplete, found - {""})
+
+
+def function_of(mangled: str) -> str:
+    """The function's name in a mangled name: the last of a nested one, without its types."""
+    rest = re.sub(r"^_Z(?:N[rVK]*)?L?", "", mangled)
+    if rest == mangled:
+        return mangled
+    name = ""
+    while length := re.match(r"[1-9]\d{0,3}", rest):
+        name, rest = rest[length.end() :][: int(length[0])], rest[length.end() + int(length[0]) :]
+        if not mangled.startswith("_ZN"):
+            break
+    return name
 
 
 def _beginning(incomplete: str, words: Iterable[str]) -> list[str]:

@@ -13,7 +13,14 @@ import typer
 
 from ncuview.base.errors import UsageError
 from ncuview.cli.inputs import RulesOption, option
-from ncuview.cli.outputs import FormatOption, OutputOption, destinations, errors_written, exit_with, write_answer
+from ncuview.cli.outputs import (
+    ComparisonFormatOption,
+    OutputOption,
+    destinations,
+    errors_written,
+    exit_with,
+    write_answer,
+)
 
 
 def diff(
@@ -32,13 +39,13 @@ def diff(
     ] = None,
     force: Annotated[bool, option("Compare what was profiled differently.", "--force")] = False,
     rules: RulesOption = None,
-    to: FormatOption = "terminal",
+    to: ComparisonFormatOption = "terminal",
     output: OutputOption = None,
 ) -> None:
     """Compare two profiles: what changed in each kernel, and whether the prediction of the advice taken held."""
     from ncuview import api
 
-    files = destinations(to, output)
+    files = destinations(to, output, of_comparison=True)
     if kernel_after and not kernel_name:
         raise UsageError("--with needs the kernel before", hint="Add -k NAME: -k A --with B compares A with B.")
     if kernel_after and renamed:

@@ -18,12 +18,13 @@ import typer
 
 from ncuview.base.errors import UsageError
 from ncuview.cli.commands import help_pages
-from ncuview.cli.completion import rule_names, targets
+from ncuview.cli.completion import launched_kernels, rule_names, targets
 from ncuview.profiling.options import OPTIONS, Form, NcuOptions, Option
 
 if TYPE_CHECKING:
     from ncuview.catalogue.user_kernel import LaunchOptions
     from ncuview.engine.rule_file import Rule
+    from ncuview.gate.chosen import Chosen
     from ncuview.pipeline.diagnosis_cache import Entry
     from ncuview.pipeline.examine import Examined, ProgressCallback
     from ncuview.records.diagnosis import Diagnosis
@@ -192,6 +193,12 @@ class Inputs:
 
         return choose_rules(load_rules(self.rules or ()), self.select or (), self.ignore or ())
 
+    def chosen_launches(self) -> Chosen:
+        """Which launches the options choose, so that a gate checks nothing else."""
+        from ncuview.pipeline.gates import chosen_by
+
+        return chosen_by(self.options, of_program=self.runs_program or self.suffix == ".cu")
+
     def cache_entry(self) -> Entry | None:
         """Where the diagnosis of reports or of a recorded kernel is kept; None for what is profiled here."""
         from ncuview.pipeline.diagnosis_cache import Request, kept
@@ -291,7 +298,14 @@ def _parameter(of: Option) -> inspect.Parameter:
     return inspect.Parameter(
         of.name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=typer.Option(default, f"--{of.flag}", *of.row.also, help=of.row.help, metavar=of.row.value),
+        default=typer.Option(
+            default,
+            f"--{of.flag}",
+            *of.row.also,
+            help=of.row.help,
+            metavar=of.row.value,
+            autocompletion=launched_kernels if of.name == "kernel_name" else None,
+        ),
         annotation=annotation,
     )
 

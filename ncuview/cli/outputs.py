@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +23,7 @@ from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.profile import Failure
 from ncuview.render.outputs import (
     FORMATS,
+    check_compares,
     destination,
     format_names,
     is_format,
@@ -40,15 +42,16 @@ if TYPE_CHECKING:
 
 _TEXTS = tuple(name for name, form in FORMATS.items() if not form.binary)
 
-FormatOption = Annotated[
-    str,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        help=f"Printed format: {', '.join(_TEXTS)}.",
-        autocompletion=one_of(*_TEXTS),
-    ),
-]
+_OF_COMPARISONS = tuple(name for name in _TEXTS if FORMATS[name].compares)
+
+
+def _format_option(names: Sequence[str]) -> Any:
+    shown = f"Printed format: {', '.join(names)}."
+    return typer.Option("--format", metavar="NAME", help=shown, autocompletion=one_of(*names))
+
+
+FormatOption = Annotated[str, _format_option(_TEXTS)]
+ComparisonFormatOption = Annotated[str, _format_option(_OF_COMPARISONS)]
 OutputOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -76,15 +79,19 @@ class ListFormat(StrEnum):
 ListFormatOption = Annotated[ListFormat, typer.Option("--format", help="For people, or for programs.")]
 
 
-def destinations(to: str, output: Sequence[str] | None) -> tuple[tuple[str, Path], ...]:
+def destinations(to: str, output: Sequence[str] | None, *, of_comparison: bool = False) -> tuple[tuple[str, Path], ...]:
     """Format and path of each output file. All formats are checked before any work is done."""
     if to not in _TEXTS and (to in FORMATS or not is_format(to)):
-        known = ", ".join(format_names(binary=False))
+        known = _OF_COMPARISONS if of_comparison else format_names(binary=False)
         raise UsageError(
             f"--format {to}: unknown format",
-            hint=did_you_mean(to, format_names(binary=False), f"There are {known}."),
+            hint=did_you_mean(to, known, f"There are {', '.join(known)}."),
         )
-    return tuple(destination(word) for word in output or ())
+    files = tuple(destination(word) for word in output or ())
+    if of_comparison:
+        for form in (to, *(form for form, _ in files)):
+            check_compares(form)
+    return files
 
 
 @contextmanager
@@ -151,21 +158,8 @@ def write_answer(
     ``profile`` is the profile of a diagnosis, where there is one. Files hold the checks that passed; the terminal shows
     them with ``--verbose``.
     """
-
-    def content(form: str) -> Iterable[str] | bytes:
-        if form == "terminal" and gate is None:
-            from ncuview.render import render
-
-            return (render(answer, top=top),)
-        return output_parts(answer, gate, form, source_root=source_root, rules=rules, profile=profile)
-
-    broken: PluginError | None = None
-    for form, path in files:
-        try:
-            write_output(path, content(form))
-            print_written(path)
-        except PluginError as error:  # the other outputs are still written
-            broken = error
+    content = partial(_content, answer, gate, top=top, rules=rules, source_root=source_root, profile=profile)
+    broken = _write_each(files, content)
     printed = content(to) if to != "terminal" else (_page(answer, gate, top),)
     assert not isinstance(printed, bytes)  # noqa: S101  (destinations refuses binary formats)
     for part in printed:
@@ -174,12 +168,58 @@ def write_answer(
         raise broken
 
 
+def write_files(
+    answer: Diagnosis,
+    files: Sequence[tuple[str, Path]],
+    *,
+    top: int | None,
+    rules: Sequence[Rule] | None,
+    source_root: Path | None,
+    profile: Profile | None,
+) -> None:
+    """Write a diagnosis to its files, and print nothing of it."""
+    content = partial(_content, answer, None, top=top, rules=rules, source_root=source_root, profile=profile)
+    if broken := _write_each(files, content):
+        raise broken
+
+
+def _write_each(
+    files: Sequence[tuple[str, Path]], content: Callable[[str], Iterable[str] | bytes]
+) -> PluginError | None:
+    """Write each output; the error of a plugin, which must not keep the other outputs from being written."""
+    broken: PluginError | None = None
+    for form, path in files:
+        try:
+            write_output(path, content(form))
+            print_written(path)
+        except PluginError as error:
+            broken = error
+    return broken
+
+
+def _content(
+    answer: Diagnosis | Ladder | Comparison,
+    gate: Gate | None,
+    form: str,
+    *,
+    top: int | None,
+    rules: Sequence[Rule] | None,
+    source_root: Path | None,
+    profile: Profile | None,
+) -> Iterable[str] | bytes:
+    if form == "terminal" and gate is None:
+        from ncuview.render import render
+
+        return (render(answer, top=top),)
+    return output_parts(answer, gate, form, source_root=source_root, rules=rules, profile=profile)
+
+
 def _page(answer: Diagnosis | Ladder | Comparison, gate: Gate | None, top: int | None) -> str:
     """The page for this terminal: only the gate, where there is one."""
     if gate is not None:
         from ncuview.render.gate import gate_page
 
-        return gate_page(gate, width=width(), color=color(), passed=detail() == "verbose")
+        return gate_page(gate, width=width(), color=color(), detail=detail())
     from ncuview.render import render
 
     return render(answer, width=width(), color=color(), top=top, detail=detail())

@@ -1,4 +1,4 @@
-"""``ncuview rules`` lists rules or their metrics, ``rules check DIR`` tests rule files, ``explain RULE`` prints one.
+"""``ncuview rules`` lists rules or their metrics, ``rules check DIR`` tests rule files, ``explain WORD`` prints a page.
 
 Its functions ``rules``, ``check_rules`` and ``explain`` are the typer commands.
 """
@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from ncuview.base.errors import RuleFileError
-from ncuview.cli.completion import rule_names
+from ncuview.cli.completion import rule_and_optimization_names
 from ncuview.cli.inputs import RulesOption, SelectOption
 from ncuview.cli.outputs import ListFormat, ListFormatOption
 from ncuview.cli.printing import print_text, width
@@ -70,14 +70,26 @@ def explain(
     rule: Annotated[
         str,
         typer.Argument(
-            metavar="RULE", help="A rule's code or name: SMEM001, shared-bank-conflict.", autocompletion=rule_names
+            metavar="RULE",
+            help="A rule's code or name: SMEM001, shared-bank-conflict; or an optimization: coalescing.",
+            autocompletion=rule_and_optimization_names,
         ),
     ],
     folder: RulesOption = None,
 ) -> None:
-    """Explain a rule: what it measures, why it matters, the change before and after, and its sources."""
+    """Explain a rule: what it measures, why it matters, the change before and after, and its sources.
+
+    Of an optimization it lists the rules that advise it, and kernels before and after it.
+    """
     from ncuview.api import load_rules
     from ncuview.engine.rule_file import find_rule
     from ncuview.render.lists import rule_page
+    from ncuview.render.optimization import MEANINGS, optimization_page
 
-    print_text(rule_page(find_rule(load_rules(folder or ()), rule), width()))
+    rules = load_rules(folder or ())
+    if optimization := next((each for each in MEANINGS if each == rule.lower().replace("-", "_")), None):
+        from ncuview.catalogue.kernels import all_kernels
+
+        print_text(optimization_page(optimization, rules, all_kernels(), width()))
+        return
+    print_text(rule_page(find_rule(rules, rule), width()))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from ncuview.base.suggestion import did_you_mean
 
 _CHOICE = re.compile(r"(?:Value error, )?'(?P<word>.*)' is not one of (?P<known>.*)\.")
+_NUMBER = re.compile(r"Input should be a valid (?P<kind>integer|number), .*")
 _COMMAND = re.compile(r"No such command '(?P<word>.*)'\.$")
 
 
@@ -21,7 +24,15 @@ def usage_error(error: Exception) -> tuple[str, int] | None:
     shown = io.StringIO()
     show(shown)
     text = shown.getvalue().rstrip().replace(": Value error, ", ": ")
+    text = _NUMBER.sub(lambda found: _no_number(error, found["kind"]), text)
     return f"{text}\n  {hint}" if hint else text, code
+
+
+def _no_number(error: Exception, kind: str) -> str:
+    """What replaces the sentence about a value that is no number, which does not repeat the value."""
+    problems: list[dict[str, Any]] = getattr(error.__cause__ or error.__context__, "errors", list)()
+    value = problems[0].get("input", "") if problems else ""
+    return f"{str(value)!r} is no {kind.replace('integer', 'whole number')}"
 
 
 def _hint(error: Exception) -> str:
@@ -30,12 +41,23 @@ def _hint(error: Exception) -> str:
     if context and (option := getattr(error, "option_name", "")):
         error.possibilities = None  # type: ignore[attr-defined]  # typer would name only some, in brackets
         parameters = context.command.get_params(context)
+        if others := [f"`ncuview {name}`" for name in _commands_with(option, context.find_root())]:
+            return f"{option} is an option of {', '.join(others)}."
         return did_you_mean(option, [name for each in parameters for name in (*each.opts, *each.secondary_opts)])
     if wrong := _CHOICE.search(message):
         return did_you_mean(wrong["word"], re.findall("'([^']*)'", wrong["known"]))
     if context and not context.parent and (wrong := _COMMAND.search(message)) and _is_target(wrong["word"]):
         return f"`ncuview analyze {wrong['word']}` diagnoses it."
     return ""
+
+
+def _commands_with(option: str, root: Any) -> Iterator[str]:
+    """The names of all commands that have an option."""
+    found = [("", root.command)]
+    for name, command in found:
+        found += ((f"{name} {inner}".strip(), each) for inner, each in getattr(command, "commands", {}).items())
+        if name and option in {word for each in command.params for word in (*each.opts, *each.secondary_opts)}:
+            yield name
 
 
 def _is_target(word: str) -> bool:

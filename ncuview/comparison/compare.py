@@ -78,6 +78,15 @@ class Comparison:
     """Settings that could not be compared, since a report does not name them: ``clock control``."""
 
     @property
+    def two_kernels(self) -> tuple[str, str] | None:
+        """The names of the kernels, where one is compared with another one; None where each is compared with itself."""
+        names = [dict.fromkeys(launch.kernel for launch in side.launches) for side in (self.before, self.after)]
+        if any(len(each) != 1 for each in names) or names[0] == names[1]:
+            return None
+        (before,), (after,) = names
+        return before, after
+
+    @property
     def failure(self) -> Failure | None:
         """Why launches are missing on either side; None when both are complete."""
         lost = [side.failure for side in (self.before, self.after) if side.failure]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import hypot, isfinite, sqrt
 from statistics import NormalDist, median
 
+from ncuview.base.figures import duration
 from ncuview.records.gate import CheckResult
 
 TOLERANCE = 0.05
@@ -25,6 +26,7 @@ LEAST_REPEATS = 3
 _MUCH = 0.25
 """A single launch must add this share to be called slower: of 200 launches of the catalogue that were recorded twice on
 an H200, the worst differs by 10 %."""
+_OF_FEW = f"with fewer than {LEAST_REPEATS} launches on a side, only {100 * _MUCH:g} % more is a failure"
 
 _FALSE_ALARMS = 0.001
 """The probability that a gate fails without a change, over all its times together."""
@@ -100,21 +102,25 @@ def slowdown(
     few = min(before.count, after.count) < LEAST_REPEATS
     excluded = difference + NormalDist().inv_cdf(1 - _MISSED) * noise <= 2 * allowed
     share, chance = allowed / before.median_ns, least / before.median_ns
+    floor = f": differences below {duration(floor_ns)} are ignored" if allowed > tolerance * before.median_ns else ""
+    allowance = f"{_share(share)} are allowed{floor}"
     if difference > max(allowed, least):
         if few and change < _MUCH:
-            return Slowdown("inconclusive", change, f"{LEAST_REPEATS} launches on either side would decide")
-        return Slowdown("failed", change, _allowed(share, chance, min(before.count, after.count)))
+            return Slowdown("inconclusive", change, f"{allowance}; {_OF_FEW}")
+        return Slowdown("failed", change, _decided(allowance, share, chance, min(before.count, after.count)))
     if excluded and difference <= allowed:
-        return Slowdown("passed", change, f"{_share(share)} are allowed")
+        return Slowdown("passed", change, allowance)
     if excluded and not few:
         return Slowdown("passed", change, f"noise explains {_share(chance)}")
     return Slowdown("inconclusive", change, f"the launches differ too much to detect {_share(2 * share)}")
 
 
-def _allowed(share: float, chance: float, launches: int) -> str:
-    """How much more time is allowed, and why it is more than the user's tolerance."""
+def _decided(allowance: str, share: float, chance: float, launches: int) -> str:
+    """The largest of the three bounds that a failed time has passed, and why it is that one."""
+    if launches < LEAST_REPEATS and max(share, chance) < _MUCH:
+        return f"{_share(_MUCH)} are allowed: {_OF_FEW}"
     if chance <= share:
-        return f"{_share(share)} are allowed"
+        return allowance
     spread = f"the spread of {launches:,} {'launch' if launches == 1 else 'launches'}"
     return f"{_share(chance)} are allowed: {_share(share)}, raised by {spread}"
 

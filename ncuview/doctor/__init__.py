@@ -1,4 +1,4 @@
-"""Check whether this machine can profile with Nsight Compute: 22 checks, each with a verdict, evidence and the fix.
+"""Check whether this machine can profile with Nsight Compute: 23 checks, each with a verdict, evidence and the fix.
 
 ``examine_this_machine`` makes ``CHECKS`` in parallel, within ten seconds -> ``Examination``; a check that raises an
 error or is too slow gets the verdict UNKNOWN. ``live.live_checks`` adds two that profile a tiny kernel.
@@ -21,7 +21,14 @@ from ncuview.doctor.driver import cuda_driver, stub_library
 from ncuview.doctor.gpu_state import clocks, ecc, mig, virtualization, visible_devices
 from ncuview.doctor.lock import lock_file, protected_files
 from ncuview.doctor.machine import Machine, this_machine
-from ncuview.doctor.nsight import driver_fits, gpu_supported, ncu_report, nsight_compute, other_installations
+from ncuview.doctor.nsight import (
+    disassemblers,
+    driver_fits,
+    gpu_supported,
+    ncu_report,
+    nsight_compute,
+    other_installations,
+)
 from ncuview.doctor.permission import administrator, container, counter_permission
 from ncuview.doctor.surroundings import folders, host_memory, injections, operating_system
 from ncuview.doctor.verdict import Checked, Evidence, Examination, NotKnown, Verdict, unknown
@@ -65,8 +72,9 @@ CHECKS = (
     Check("injections", "Injected tools", ("NCU-INJ",), injections),
     Check("clocks", "Clocks and heat", ("NCU-CLK",), clocks),
     Check("ecc", "Error correction", (), ecc),
+    Check("disassemblers", "Disassemblers", (), disassemblers),
 )
-"""In the order of a start of ncu: the installation, its requirements, disturbances."""
+"""In the order of a start of ncu: the installation, its requirements, disturbances; last what works without ncu."""
 ELSEWHERE = (
     Check("system", "Operating system", ("NeedsLinux",), operating_system),
     *(check for check in CHECKS if check.name == "ncu-report"),

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from ncuview.base.system import user_id
+from ncuview.catalogue.machine_code import find_disassembler
 from ncuview.doctor.commands import Answer, Commands
 from ncuview.doctor.verdict import NotKnown
 from ncuview.profiling.machine import find_ncu
@@ -57,6 +58,8 @@ class Machine:
     """Called with the words of a command line; see ``Commands``."""
     find_ncu: Callable[[], Path | None]
     """The Nsight Compute that ncuview would use."""
+    find_disassembler: Callable[[str], Path | None]
+    """The cuobjdump or nvdisasm that ncuview would use."""
 
     def answer(self, refused: str, *argv: str) -> Answer:
         """The answer of a program; ``refused`` says what cannot be started where the system refuses it.
@@ -163,6 +166,7 @@ def this_machine(commands: Commands) -> Machine:
         homes=_homes(),
         run=commands,
         find_ncu=find_ncu,
+        find_disassembler=find_disassembler,
     )
 
 

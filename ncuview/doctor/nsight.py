@@ -1,4 +1,4 @@
-"""Five checks of doctor on Nsight Compute: version, other installations, report reader, support by driver and for GPU.
+"""Six checks of doctor on NVIDIA's tools: ncu, other ncus, report reader, support by driver and for GPU, disassemblers.
 
 Each takes a ``Machine`` and returns a ``Verdict``; ``used_ncu`` gives the ncu that ncuview runs, ``used_release`` its
 release.
@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from ncuview.catalogue.machine_code import DISASSEMBLERS, INSTALL_DISASSEMBLERS
 from ncuview.doctor.commands import Answer
 from ncuview.doctor.driver import devices_of, driver_of
 from ncuview.doctor.gpu_state import COMMAND, smi_log
@@ -239,3 +240,21 @@ def _any_begins(names: list[str], beginning: str) -> bool:
 def _counted(names: Iterable[str]) -> str:
     """Names, each once, with how often they occur."""
     return ", ".join(f"{count} x {name}" if count > 1 else name for name, count in Counter(names).items())
+
+
+def disassemblers(machine: Machine) -> Verdict:
+    """Whether there are cuobjdump and nvdisasm, which show machine code without a profile."""
+    found = {name: machine.find_disassembler(name) for name in DISASSEMBLERS}
+    seen: list[Evidence] = []
+    for name, path in found.items():
+        if path is None:
+            seen.append(Evidence("PATH, beside nvcc, Python packages", f"no program named {name}"))
+        else:
+            answer = machine.answer(f"{name} cannot be started", str(path), "--version")
+            release = re.search(r"release [\d.]+, V([\d.]+)", answer.stdout)
+            seen.append(Evidence(f"{path} --version", release[1] if release else answer.last_words))
+    if missing := [name for name, path in found.items() if path is None]:
+        verb = "is" if len(missing) == 1 else "are"
+        message = f"{' and '.join(missing)} {verb} missing: analyze --no-counters shows no machine code"
+        return warn(message, *seen, fix=INSTALL_DISASSEMBLERS)
+    return ok(", ".join(f"{name} {each.what}" for name, each in zip(found, seen, strict=True)), *seen)

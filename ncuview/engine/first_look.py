@@ -157,19 +157,19 @@ def _largest_gain(rule: Rule, analysis: Analysis, load: Load) -> Column:
         return np.where(np.isnan(column), otherwise, column)
 
     if rule.text.scope == "end-to-end":
-        gain = of_host(known(rule.time_left, 0.0)).best
+        _, gain, _ = of_host(known(rule.time_left, 0.0))
     else:
         latency = np.clip(known(rule.latency_hidden, 1.0), 0.0, 1.0)
         cycles = analysis.value("sm_cycles")
         with np.errstate(all="ignore"):  # where nothing is known to be left, nothing bounds the prediction
-            of_kernel = predict(
+            of_kernel, _ = predict(
                 load,
                 effects={name: np.maximum(0.0, known(each, 0.0)) for name, each in rule.effects.items()},
                 added={name: np.nan_to_num(known(each, 0.0) / cycles) for name, each in rule.added.items()},
                 latency_hidden=np.where(_changes_unseen_unit(rule, load), 1.0, latency),
                 time_left=known(rule.time_left, 0.0),
             )
-        gain = with_copies(of_kernel, analysis).best
+        _, gain, _ = with_copies(of_kernel, analysis)
     impossible = (known(rule.applies, 1.0) == 0) | (known(rule.fires, 1.0) == 0)
     return np.where(impossible, 0.0, np.where(np.isnan(gain), np.inf, gain))
 

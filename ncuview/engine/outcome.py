@@ -34,18 +34,28 @@ from ncuview.records.diagnosis import (
     RuleId,
     Skipped,
 )
-from ncuview.speedup.end_to_end import of_host, with_copies
-from ncuview.speedup.model import Load, Speedup, predict
+from ncuview.speedup.end_to_end import TRANSFER, of_host, with_copies
+from ncuview.speedup.model import Load, predict
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Column = NDArray[np.float64]
+    from ncuview.speedup.model import Gains
 
 
 def outcomes_of(rule: Rule, analysis: Analysis, load: Load, places: Places, causes: Causes) -> list[Outcome]:
     """The outcomes of one rule, in the order of the launches."""
     return _OfRule(rule, analysis, load, places, causes).outcomes()
+
+
+def kernel_gains(judgement: Judgement, load: Load) -> tuple[Gains, list[str]]:
+    """What a rule predicts for the kernel of each launch, and the bottleneck after its change; see ``predict``."""
+    rule, values = judgement.rule, judgement.values
+    return predict(
+        load,
+        effects={name: expression.evaluate(values) for name, expression in rule.effects.items()},
+        added={name: expression.evaluate(values) / values["sm_cycles"] for name, expression in rule.added.items()},
+        latency_hidden=np.clip(rule.latency_hidden.evaluate(values), 0.0, 1.0),
+        time_left=rule.time_left.evaluate(values),
+    )
 
 
 class _OfRule:
@@ -63,8 +73,8 @@ class _OfRule:
     def outcomes(self) -> list[Outcome]:
         """The outcome of each launch."""
         judgement = judge(self._rule, self._analysis)
-        speedup = self._speedup(judgement) if FINDING in judgement.outcomes else None
-        return [self._outcome(judgement, launch, speedup) for launch in range(len(judgement.outcomes))]
+        predicted = self._predicted(judgement) if FINDING in judgement.outcomes else None
+        return [self._outcome(judgement, launch, predicted) for launch in range(len(judgement.outcomes))]
 
     @cached_property
     def _cite(self) -> tuple[Citation, ...]:
@@ -79,21 +89,15 @@ class _OfRule:
         before, after = region(fix.before, rule_file), region(fix.after, rule_file)
         return replace(made, before=before, before_from=fix.before, after=after, after_from=fix.after)
 
-    def _speedup(self, judgement: Judgement) -> Speedup:
-        rule, values, launches = self._rule, judgement.values, len(judgement.outcomes)
-        time_left = np.broadcast_to(rule.time_left.evaluate(values), (launches,))
-        if rule.text.scope == "end-to-end":
-            return of_host(time_left)
-        of_kernel = predict(
-            self._load,
-            effects={name: expression.evaluate(values) for name, expression in rule.effects.items()},
-            added={name: expression.evaluate(values) / values["sm_cycles"] for name, expression in rule.added.items()},
-            latency_hidden=np.broadcast_to(np.clip(rule.latency_hidden.evaluate(values), 0.0, 1.0), (launches,)),
-            time_left=time_left,
-        )
-        return with_copies(of_kernel, self._analysis)
+    def _predicted(self, judgement: Judgement) -> tuple[Gains, list[str]]:
+        if self._rule.text.scope == "end-to-end":
+            launches = len(judgement.outcomes)
+            time_left = np.broadcast_to(self._rule.time_left.evaluate(judgement.values), (launches,))
+            return of_host(time_left), [TRANSFER] * launches
+        gains, bottlenecks_after = kernel_gains(judgement, self._load)
+        return with_copies(gains, self._analysis), bottlenecks_after
 
-    def _outcome(self, judgement: Judgement, launch: int, speedup: Speedup | None) -> Outcome:
+    def _outcome(self, judgement: Judgement, launch: int, predicted: tuple[Gains, list[str]] | None) -> Outcome:
         word = judgement.outcomes[launch]
         if word == NOT_APPLICABLE:
             return self._not_applicable
@@ -105,17 +109,17 @@ class _OfRule:
             return Broken(
                 self._identity, f"{rule.path}: {judgement.without_number(launch)} is not a number on this launch"
             )
-        if word == SKIPPED or speedup is None:
+        if word == SKIPPED or predicted is None:
             missing = missing_metrics(rule, analysis, launch)
             why = why_missing(missing, analysis, launch) if missing else why_unknown(rule, values, analysis, launch)
             return Skipped(self._identity, f"{SKIPPED_BECAUSE}{why}", missing)
         if missing := self._load.missing(launch):
             why = why_missing(missing, analysis, launch)
             return Skipped(self._identity, f"its gain cannot be predicted: {why}", missing)
-        gain = Gain(*(float(bound[launch]) for bound in (speedup.low, speedup.best, speedup.high)))
-        if not np.isfinite((gain.low, gain.best, gain.high)).all():
+        gains, bottlenecks_after = predicted
+        if not np.isfinite(gains[:, launch]).all():
             return Broken(self._identity, f"{rule.path}: gain is not a number on this launch")
-        return self._finding(launch, values, gain, speedup.bottleneck_after[launch])
+        return self._finding(launch, values, Gain(*gains[:, launch].tolist()), bottlenecks_after[launch])
 
     def _passed(self, values: dict[str, float], unmet: tuple[str, ...]) -> Passed:
         """What was measured, and the conditions that do not hold."""

@@ -14,17 +14,8 @@ from dataclasses import dataclass
 from math import fsum, inf, isfinite
 
 from ncuview.base.errors import UsageError
-from ncuview.records.diagnosis import Diagnosis, Finding, Gain, LaunchDiagnosis
+from ncuview.records.diagnosis import Diagnosis, Finding, Gain, LaunchDiagnosis, Saved
 from ncuview.records.profile import Configuration, Device, Extent
-
-
-@dataclass(frozen=True)
-class Saved:
-    """Time in ns that advice would take away, by the bounds of its prediction; negative where it may cost time."""
-
-    low: float
-    best: float
-    high: float
 
 
 @dataclass(frozen=True)

@@ -165,13 +165,13 @@ def _ranked(
     findings = sorted((outcome for outcome in known if isinstance(outcome, Finding)), key=_precedence)
     rest = [outcome for outcome in known if not isinstance(outcome, Finding)]
     advised: dict[str, Finding] = {}
-    judged = []
+    rejected = []
     for finding in findings:
-        reason = _OWNED.format(owner) if owner else _why_not(finding, advised, bottleneck, uses, floor)
-        if not reason:
+        if reason := _OWNED.format(owner) if owner else _why_not(finding, advised, bottleneck, uses, floor):
+            rejected.append(replace(finding, rejected=reason))
+        else:
             advised[finding.optimization] = finding
-        judged.append(replace(finding, rejected=reason))
-    return (*(each for each in judged if not each.rejected), *(each for each in judged if each.rejected), *rest)
+    return (*advised.values(), *rejected, *rest)
 
 
 def _why_not(

@@ -11,7 +11,8 @@ A rule with a missing part does not load; the error names file and key. Nothing 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -46,6 +47,7 @@ Kind = Literal["measured", "documented", "derived", "assumed"]
 
 
 _NOTHING = compile_expression("0")
+_NO_MESSAGE = compile_template("", ())
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
 _OBVIOUS = frozenset({0.0, 1.0, 2.0, 32.0, 100.0})
 """Numbers that need no source: none, all, a pair, the threads of a warp or bytes of a sector, a percentage."""
@@ -283,7 +285,7 @@ def load_rule(path: Path) -> Rule:
         text = RuleFile.model_validate(content)
     except ValidationError as error:
         hint = f"A complete rule file is {shipped('rules') / _COMPLETE}"
-        raise RuleFileError(f"{path}: {_first_problem(error)}", hint=hint) from error
+        raise _errors(path, [RuleFileError(f"{path}: {each}") for each in _problems(error)], hint) from error
     return _compiled(path, text)
 
 
@@ -371,20 +373,36 @@ def unknown_rule(wanted: str, rules: Sequence[Rule]) -> UnknownRule:
     return UnknownRule(f"no rule {wanted!r}", hint=hint)
 
 
-def _first_problem(error: ValidationError) -> str:
-    problem = error.errors()[0]
-    key = ".".join(str(part) for part in problem["loc"])
-    return f"{key}: {problem['msg'][0].lower()}{problem['msg'][1:]}"
+def _problems(error: ValidationError) -> Iterator[str]:
+    for problem in error.errors():
+        key = ".".join(str(part) for part in problem["loc"])
+        yield f"{key}: {problem['msg'][0].lower()}{problem['msg'][1:]}"
+
+
+def _errors(path: Path, wrong: Sequence[RuleFileError], hint: str = "") -> RuleFileError:
+    """One error for all that is wrong in a file, with a line for each where there are several."""
+    wrong = list({str(each): each for each in wrong}.values())
+    hint = " ".join(dict.fromkeys(filter(None, [*(each.hint for each in wrong), hint])))
+    if len(wrong) == 1:
+        return type(wrong[0])(str(wrong[0]), hint=hint)
+    lines = (str(each).removeprefix(f"{path}: ") for each in wrong)
+    return RuleFileError("\n  ".join([f"{path} has {len(wrong)} errors:", *lines]), hint=hint)
 
 
 class _Checker:
-    """Compiles the texts of one file; every error names file and key."""
+    """Compiles the texts of one file, and collects all errors, which name file and key."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._wrong: list[RuleFileError] = []
 
-    def complain(self, key: str, problem: str) -> RuleFileError:
-        return RuleFileError(f"{self._path}: {key}: {problem}")
+    def refuse_errors(self) -> None:
+        """Raise an error for everything that was found to be wrong, if there is anything."""
+        if self._wrong:
+            raise _errors(self._path, self._wrong)
+
+    def complain(self, key: str, problem: str) -> None:
+        self._wrong.append(RuleFileError(f"{self._path}: {key}: {problem}"))
 
     def expression(self, key: str, text: str, names: Iterable[str] | None) -> Expression:
         try:
@@ -392,38 +410,53 @@ class _Checker:
         except RuleFileError as error:
             used = [name for name in OF_INSTRUCTIONS if names is not None and re.search(rf"\b{name}\b", text)]
             hint = _NOT_OF_LAUNCHES.format(used[0]) if used else ""
-            raise type(error)(f"{self._path}: {key}: {error}", hint=hint) from error
+            self._wrong.append(type(error)(f"{self._path}: {key}: {error}", hint=hint))
+            return _NOTHING
+
+    def all_of(self, key: str, conditions: list[str], names: set[str]) -> Expression:
+        """One expression that holds where all conditions do; an error gives the column of its condition."""
+        with suppress(RuleFileError):
+            return compile_expression(_all(conditions), names, dotted=True)
+        before = len(self._wrong)
+        for each in conditions:
+            self.expression(key, each, names)
+        return _NOTHING if len(self._wrong) > before else self.expression(key, _all(conditions), names)
 
     def waste(self, key: str, text: str) -> Expression:
         expression = self.expression(key, text, None)
         for name in sorted(expression.names - OF_INSTRUCTIONS.keys()):
             what = "is a number of the launch" if name in QUANTITIES or name in NAMES else "is unknown"
-            raise UnsafeExpression(
-                f"{self._path}: {key}: {name!r} {what}{suggestion(name, OF_INSTRUCTIONS)}",
-                hint=f"waste reads metrics of each instruction: {in_words(OF_INSTRUCTIONS)}.",
-            )
+            wrong = f"{self._path}: {key}: {name!r} {what}{suggestion(name, OF_INSTRUCTIONS)}"
+            hint = f"waste reads metrics of each instruction: {in_words(OF_INSTRUCTIONS)}."
+            self._wrong.append(UnsafeExpression(wrong, hint=hint))
         return expression
 
     def template(self, key: str, text: str, names: Iterable[str]) -> Template:
         try:
             return compile_template(text, names)
         except RuleFileError as error:
-            raise type(error)(f"{self._path}: {key}: {error}") from error
+            self._wrong.append(type(error)(f"{self._path}: {key}: {error}"))
+            return _NO_MESSAGE
 
     def effects(
         self, key: str, texts: Mapping[str, Any], known: Iterable[str], names: Iterable[str]
     ) -> dict[str, Expression]:
         for effect, text in texts.items():
             if effect not in known or not isinstance(text, str):
-                raise self.complain(f"{key}.{effect}", f"no such effect; known: {', '.join(known)}")
-        return {effect: self.expression(f"{key}.{effect}", text, names) for effect, text in texts.items()}
+                self.complain(f"{key}.{effect}", f"no such effect; known: {', '.join(known)}")
+        return {
+            effect: self.expression(f"{key}.{effect}", text, names)
+            for effect, text in texts.items()
+            if isinstance(text, str)
+        }
 
-    def static(self, texts: StaticTexts, parameters: Iterable[str]) -> StaticJudgement:
+    def static(self, texts: StaticTexts, parameters: Iterable[str]) -> StaticJudgement | None:
         if texts.subject not in SUBJECTS:
             close = suggestion(texts.subject, SUBJECTS)
-            raise self.complain("static.subject", f"no subject {texts.subject!r} in machine code{close}")
+            self.complain("static.subject", f"no subject {texts.subject!r} in machine code{close}")
+            return None
         names = SUBJECTS[texts.subject].names
-        holds = self.expression("static.when", _all(texts.when or ["1"]), {*names, *parameters, BYTES_IN_FLIGHT})
+        holds = self.all_of("static.when", texts.when or ["1"], {*names, *parameters, BYTES_IN_FLIGHT})
         return StaticJudgement(texts, holds, self.template("static.finding", texts.finding, {*names, "n"}))
 
 
@@ -435,7 +468,7 @@ def _parameters(text: RuleFile) -> dict[str, Parameter]:
 def _compiled(path: Path, text: RuleFile) -> Rule:
     check = _Checker(path)
     if path.stem != f"{text.code}-{text.name}":
-        raise check.complain("name", f"the file must be called {text.code}-{text.name}.toml")
+        check.complain("name", f"the file must be called {text.code}-{text.name}.toml")
     of_launch = {*QUANTITIES, *NAMES}
     for key, named in (
         ("thresholds", text.thresholds),
@@ -444,12 +477,12 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
     ):
         for name in named:
             if not name.isidentifier():
-                raise check.complain(f"{key}.{name}", "a name that expressions use is an identifier")
+                check.complain(f"{key}.{name}", "a name that expressions use is an identifier")
             if name in of_launch and named is text.evidence.values:
-                raise check.complain(f"{key}.{name}", "a quantity has this name")
+                check.complain(f"{key}.{name}", "a quantity has this name")
 
     names = {*of_launch, *_parameters(text), *FIGURE_NAMES}
-    applies = check.expression("evidence.applies", _all(text.evidence.applies), names)
+    applies = check.all_of("evidence.applies", text.evidence.applies, names)
     let = {}
     for name, expression in text.evidence.values.items():
         let[name] = check.expression(f"evidence.values.{name}", expression, names)
@@ -459,7 +492,8 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
     effects = check.effects("effects", left, effect_names.NAMES, names)
     more = text.effects.get("added", {})
     if not isinstance(more, dict):
-        raise check.complain("effects.added", "is a table")
+        check.complain("effects.added", "is a table")
+        more = {}
     added = check.effects("effects.added", more, effect_names.ADDED, names)
     hidden = effects.pop(effect_names.LATENCY_HIDDEN, _NOTHING)
     time_left = effects.pop(effect_names.TIME_LEFT, _NOTHING)
@@ -473,6 +507,11 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
     inputs = tuple(dict.fromkeys(name for used in read for name in sorted(used - own)))
     if added and _PER_CYCLE not in inputs:
         inputs = (*inputs, _PER_CYCLE)
+    fires = check.all_of("evidence.when", text.evidence.when, names)
+    waste = check.waste("where.waste", text.where.waste) if text.where else None
+    static = check.static(text.static, _parameters(text)) if text.static else None
+    not_applicable = check.template("message.not_applicable", message.not_applicable, ())
+    check.refuse_errors()
     return Rule(
         path=path,
         text=text,
@@ -480,17 +519,17 @@ def _compiled(path: Path, text: RuleFile) -> Rule:
         applies=applies,
         let=let,
         when=when,
-        fires=check.expression("evidence.when", _all(text.evidence.when), names),
+        fires=fires,
         effects=effects,
         added=added,
         latency_hidden=hidden,
         time_left=time_left,
-        waste=check.waste("where.waste", text.where.waste) if text.where else None,
-        static=check.static(text.static, _parameters(text)) if text.static else None,
+        waste=waste,
+        static=static,
         finding=finding,
         check=to_check,
         passed=passed,
-        not_applicable=check.template("message.not_applicable", message.not_applicable, ()),
+        not_applicable=not_applicable,
     )
 
 

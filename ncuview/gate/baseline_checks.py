@@ -87,6 +87,8 @@ class BaselineResult:
     """Which conditions differ, where the comparison was forced; else empty."""
     unrecorded: str
     """Which conditions are unknown; empty where all are known."""
+    unlaunched: int
+    """Kernels and configurations without a launch, where not all launches were profiled."""
 
 
 def baseline_checks(
@@ -99,6 +101,7 @@ def baseline_checks(
     limits: BaselineLimits,
     spreads: Spreads,
     force: bool = False,
+    complete: bool = True,
 ) -> BaselineResult:
     """Check a diagnosis against a baseline.
 
@@ -111,6 +114,7 @@ def baseline_checks(
         limits: How much may change, and the level of each failure.
         spreads: The user's measured spreads.
         force: Compare also what was measured under other conditions.
+        complete: Whether all launches were profiled; else a kernel without a launch is not one that went missing.
 
     Raises:
         NotComparable: GPU, version of ncu, clock or cache control or replay mode differ, or no kernel is in both.
@@ -131,9 +135,10 @@ def baseline_checks(
     timed = sum(1 for entry, group in pairs if entry.times.count and group.times.count)
     judge = _Judge(f"baseline {name}", values, limits, spreads, max(1, timed))
     checks = [check for entry, group in pairs for check in judge.pair(entry, group)]
-    checks += judge.unpaired(was, now, compared)
+    new, gone = judge.unpaired(was, now, compared)
+    checks += [*new, *gone] if complete else new
     forced = f"compared by force: {'; '.join(compared.differences)}" if compared.differences else ""
-    return BaselineResult(tuple(checks), forced, _unrecorded(compared.unknown))
+    return BaselineResult(tuple(checks), forced, _unrecorded(compared.unknown), 0 if complete else len(gone))
 
 
 def _unrecorded(unknown: Sequence[str]) -> str:
@@ -190,10 +195,11 @@ class _Judge:
         was: Mapping[Configuration, Sequence[KernelBaseline]],
         now: Mapping[Configuration, Sequence[LaunchGroup]],
         compared: Comparison,
-    ) -> Iterator[Check]:
-        """Kernels and configurations of one side only."""
+    ) -> tuple[list[Check], list[Check]]:
+        """Kernels and configurations of one side only: the new ones, and those that are gone."""
+        new: list[Check] = []
         if self.limits.kernels == "off":
-            return
+            return new, []
         changed = {}
         for pair in compared.pairs:
             before, after = pair.longest
@@ -204,10 +210,11 @@ class _Judge:
         for key, groups in now.items():
             if key not in was:
                 message = changed.get(key, "it is not in the baseline")
-                yield self._unpaired(key, groups[0].middle, f"{message}; save the baseline again to compare it")
-        for key in was:
-            if key not in now and changed.get(key) != "":
-                yield self._unpaired(key, None, "it is in the baseline and was not launched now")
+                message = f"{message}; save the baseline again to compare it"
+                new.append(self._unpaired(key, groups[0].middle, message))
+        missing = [key for key in was if key not in now and changed.get(key) != ""]
+        gone = [self._unpaired(key, None, "it is in the baseline and was not launched now") for key in missing]
+        return new, gone
 
     def _unpaired(self, key: Configuration, launch: LaunchDiagnosis | None, message: str) -> Check:
         kernel, grid, block = key

@@ -18,6 +18,7 @@ from ncuview.base.files import LARGEST_TOML, parse_toml
 from ncuview.base.suggestion import did_you_mean_file, suggestion
 from ncuview.comparison.repeats import FLOOR_NS, TOLERANCE
 from ncuview.gate.files import plain_words, read_text
+from ncuview.metrics.names import NAMES
 from ncuview.metrics.repeatability import DURATION, MetricClass, best_class
 from ncuview.metrics.textbook import definitions
 from ncuview.records.diagnosis import LaunchDiagnosis, SourceLine
@@ -72,7 +73,8 @@ class Entry(_Part):
         if name is None:
             return None
         if name != DURATION and name not in definitions() and not _OF_NCU.fullmatch(name):
-            raise ValueError(f"no metric is called {name!r}{suggestion(name, [*definitions(), DURATION])}")
+            known = [*definitions(), DURATION, *NAMES.values()]
+            raise ValueError(f"no metric is called {name!r}{suggestion(name, known)}")
         if name in definitions() and not definitions()[name].expressions:
             raise ValueError(f"Nsight Compute has no equivalent of {name}")
         if best_class(name) is MetricClass.NOISY:

@@ -5,17 +5,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isclose, isfinite
 from statistics import median
 
+from ncuview.base.suggestion import did_you_mean
 from ncuview.comparison.launch_groups import LaunchGroup, configuration_of, group_launches
 from ncuview.comparison.repeats import noise_of, repeats_of
 from ncuview.gate.budget import Budget, Entry
 from ncuview.gate.formatting import quantity, times
 from ncuview.gate.metric_values import MetricValue, MetricValues, finding_lines
 from ncuview.gate.spread import Spreads
+from ncuview.metrics.names import NAMES
 from ncuview.metrics.repeatability import DURATION, NEAR_TOLERANCE, TIME_SPREAD, MetricClass
 from ncuview.metrics.textbook import definitions, metric_names
 from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, Outcome, Skipped
@@ -42,9 +44,20 @@ class _Judged:
 _WORST: tuple[CheckResult, ...] = ("failed", "not judged", "inconclusive", "passed")
 
 
-def budget_checks(budget: Budget, diagnosis: Diagnosis, values: MetricValues, spreads: Spreads) -> Iterator[Check]:
-    """All checks of a budget, ordered by launch, then by entry."""
-    used: set[int] = set()
+def budget_checks(
+    budget: Budget,
+    diagnosis: Diagnosis,
+    values: MetricValues,
+    spreads: Spreads,
+    left_out: Collection[int] = (),
+    choosing: Sequence[str] = (),
+) -> Iterator[Check]:
+    """All checks of a budget, ordered by launch, then by entry.
+
+    ``left_out`` holds the numbers of entries about kernels that the user left out; they need no launch. ``choosing``
+    names further options that left out launches.
+    """
+    used = set(left_out)
     for launches in _by_configuration(diagnosis.launches).values():
         for number, entry in enumerate(budget.entries, start=1):
             about = [launch for launch in launches if entry.is_about(launch)]
@@ -55,7 +68,7 @@ def budget_checks(budget: Budget, diagnosis: Diagnosis, values: MetricValues, sp
                 yield replace(check, limit_line=budget.line(number))
     for number, entry in enumerate(budget.entries, start=1):
         if number not in used and entry.level != "off":
-            unmatched = _unmatched(entry, budget.origin(number), diagnosis)
+            unmatched = _unmatched(entry, budget.origin(number), diagnosis, choosing)
             yield replace(unmatched, limit_line=budget.line(number))
 
 
@@ -66,12 +79,14 @@ def _by_configuration(launches: Iterable[LaunchDiagnosis]) -> dict[Configuration
     return found
 
 
-def _unmatched(entry: Entry, origin: str, diagnosis: Diagnosis) -> Check:
+def _unmatched(entry: Entry, origin: str, diagnosis: Diagnosis, choosing: Sequence[str]) -> Check:
     """An entry that matches no launch; it is not judged, so that a renamed kernel does not pass."""
     level: Level = entry.level if entry.required else "warn"
     names = list(dict.fromkeys(launch.kernel for launch in diagnosis.launches))
     there = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     where = "" if entry.grid is None and entry.block is None else " with this grid and block"
+    if choosing:
+        there += f" among those that {', '.join(choosing)} chose"
     remedy = ": correct the budget's kernel, or set required = false" if entry.required else ""
     return Check(
         kernel=entry.kernel,
@@ -213,9 +228,13 @@ def _gain(launch: LaunchDiagnosis) -> float:
     return launch.findings[0].predicted_speedup.best if launch.findings else 1.0
 
 
-def _collect(metric: str) -> str:
-    """How to profile so that a metric has a value."""
+def _collect(metric: str, collected: Iterable[str]) -> str:
+    """How to profile so that a metric has a value; for an unknown one of ncu's, those that it may stand for."""
     names: Iterable[str] = [metric]
+    known = {*NAMES.values(), *collected}
+    near = "" if metric == DURATION or metric in definitions() or metric in known else did_you_mean(metric, known)
+    if near:
+        return f"it was not collected. {near} If ncu has a metric of this name, profile with --metrics {metric}"
     if metric == DURATION:
         names = ["gpu__time_duration.sum"]
     elif metric in definitions():
@@ -229,7 +248,10 @@ def _metric(entry: Entry, group: LaunchGroup, values: MetricValues, spreads: Spr
     missing = [launch for each, launch in found if each.value is None and each.has_subject]
     known = [(each, each.value, launch) for each, launch in found if each.value is not None]
     if missing:
-        why = next((each.why for each, _ in found if each.why and each.value is None), _collect(name))
+        why = next(
+            (each.why for each, _ in found if each.why and each.value is None),
+            _collect(name, values.profile.metrics.columns),
+        )
         message = f"no value of {name} in {len(missing)} of {times(len(found), 'launch')}: {why}"
         return _Judged("not judged", None, message, missing[0])
     if not known:

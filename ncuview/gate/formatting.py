@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from math import isfinite
 
-from ncuview.base.figures import duration
+from ncuview.base.figures import duration, factor
 
 _EXACT_BELOW = 1e15
 
 
 def quantity(value: float, unit: str) -> str:
-    """``4 sector``, ``327.6 us``, ``93.8 %``; counts in full, since one more may be the difference."""
+    """``4 sector``, ``327.6 us``, ``93.8 %``, ``1.35x``; counts in full, since one more may be the difference."""
     if not isfinite(value):
         return "unknown"
     if unit == "ns":
         return duration(value)
+    if unit == "x":
+        return factor(value)
     number = f"{value:,.0f}" if value == int(value) and abs(value) < _EXACT_BELOW else f"{value:.6g}"
     return f"{number} {unit}" if unit and unit not in {"ratio", "count"} else number
 

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ncuview.base.errors import NotComparable
 from ncuview.comparison.launch_groups import configuration_of
 from ncuview.gate.baseline import Baseline
 from ncuview.gate.baseline_checks import baseline_checks
 from ncuview.gate.budget import Budget, check_rules_exist
 from ncuview.gate.budget_checks import budget_checks
+from ncuview.gate.chosen import ALL, Chosen, left_out_words
 from ncuview.gate.metric_values import MetricValues
 from ncuview.gate.spread import Spreads
 from ncuview.gate.verdict import BASELINE, PROFILE, check_of_no_launch, close_without_result
@@ -24,6 +24,7 @@ from ncuview.records.gate import Check, Gate, Level
 from ncuview.records.profile import Failure
 
 if TYPE_CHECKING:
+    from ncuview.base.errors import NotComparable
     from ncuview.records.profile import Profile
 
 
@@ -37,6 +38,7 @@ def judge(
     spreads: Spreads,
     fail_on: Level = "error",
     force: bool = False,
+    chosen: Chosen = ALL,
 ) -> Gate:
     """Check a diagnosis against a budget and a baseline.
 
@@ -49,6 +51,7 @@ def judge(
         spreads: The user's measured spreads.
         fail_on: Failures of this level or above close the gate.
         force: Compare also with a baseline that was measured under other conditions.
+        chosen: The options by which the user chose launches; nothing else of budget and baseline is checked.
 
     Raises:
         BudgetError: The budget names a rule that was not evaluated.
@@ -58,10 +61,14 @@ def judge(
     outcomes = (outcome for launch in diagnosis.launches[:1] for outcome in launch.outcomes)
     check_rules_exist(budget, [(outcome.rule.code, outcome.rule.name) for outcome in outcomes])
     checks = [_incomplete(diagnosis.failure)] if diagnosis.failure else []
-    checks += budget_checks(budget, diagnosis, values, spreads)
+    entries = chosen.entries_left_out(budget, diagnosis)
+    checks += budget_checks(budget, diagnosis, values, spreads, entries, chosen.further)
     remark = unrecorded = ""
+    kernels = unlaunched = 0
     if baseline:
-        name, was = baseline
+        name, saved = baseline
+        was = chosen.kernels_of(saved)
+        kernels = len(saved.kernels) - len(was.kernels)
         result = baseline_checks(
             was,
             name,
@@ -71,10 +78,15 @@ def judge(
             limits=budget.baseline,
             spreads=spreads,
             force=force,
+            complete=not chosen.further,
         )
         checks += result.checks
-        remark, unrecorded = result.remark, result.unrecorded
-    return close_without_result(Gate(tuple(_in_order(checks, diagnosis)), fail_on, remark, unrecorded))
+        remark, unrecorded, unlaunched = result.remark, result.unrecorded, result.unlaunched
+    saved_kernels = len(baseline[1].kernels) if baseline else 0
+    left_out = left_out_words(chosen, (kernels, saved_kernels), (len(entries), len(budget.entries)), unlaunched)
+    if left_out and not checks:
+        checks = [check_of_no_launch("checks", "judged", "not judged", "no check is left", "gate")]
+    return close_without_result(Gate(tuple(_in_order(checks, diagnosis)), fail_on, remark, unrecorded, left_out))
 
 
 def not_compared(gate: Gate, name: str, failure: NotComparable) -> Gate:

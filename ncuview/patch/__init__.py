@@ -1,7 +1,8 @@
 """Make the source change that a finding advises, where it is mechanical: an edit, or the reason why there is none.
 
 ``propose`` takes the user's CUDA source as text and the change's name, and returns an ``Edit`` or a ``NoEdit``.
-``with_edits`` does so for the first advice of each launch of a ``Diagnosis``, from the source on this machine.
+``with_edits`` does so for the first advice of each launch of a ``Diagnosis``, from the source on this machine, whose
+name in the profile ``file_of`` gives.
 
 Nothing here writes a file. The conditions of a change are proven from the source, or the change is refused; conditions
 that only the author can know are given with the edit.
@@ -28,7 +29,7 @@ from ncuview.patch.unroll import unroll
 from ncuview.reader.source import local_file
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, SourceEdit
 
-__all__ = ["PATCHES", "Edit", "NoEdit", "propose", "with_edits"]
+__all__ = ["PATCHES", "Edit", "NoEdit", "file_of", "propose", "with_edits"]
 
 Maker = Callable[[Kernel, Sequence[int]], Change]
 
@@ -71,7 +72,9 @@ def propose(source: str, path: str, kernel: str, patch: str, lines: Sequence[int
     return Edit(change.title, change.assumes, program.data, change.replacements)
 
 
-def with_edits(diagnosis: Diagnosis, folders: Sequence[Path] = ()) -> Diagnosis:
+def with_edits(
+    diagnosis: Diagnosis, folders: Sequence[Path] = (), moved: Mapping[str, Path] | None = None
+) -> Diagnosis:
     """The diagnosis with a change of the source, or the reason why there is none, for each launch's first advice.
 
     Nothing is added where the kernel's source is not on this machine.
@@ -79,13 +82,14 @@ def with_edits(diagnosis: Diagnosis, folders: Sequence[Path] = ()) -> Diagnosis:
     Args:
         diagnosis: The diagnosis with the advice.
         folders: Where to look for sources in addition to the paths that the profile names.
+        moved: Sources by the names that the profile has for them; before the paths that it names.
     """
-    located = cache(lambda file: local_file(file, folders))
+    located = cache(lambda file: local_file(file, folders, moved))
     made: dict[tuple[object, ...], SourceEdit | None] = {}
 
     def edited(launch: LaunchDiagnosis) -> LaunchDiagnosis:
         first = next(iter(launch.findings), None)
-        file = _file_of(launch, first) if first else ""
+        file = file_of(launch)
         if not first or not file:
             return launch
         lines = tuple(sorted(_lines_of(first, file)))
@@ -98,6 +102,13 @@ def with_edits(diagnosis: Diagnosis, folders: Sequence[Path] = ()) -> Diagnosis:
         return replace(launch, outcomes=tuple(outcomes)) if change else launch
 
     return replace(diagnosis, launches=tuple(edited(launch) for launch in diagnosis.launches))
+
+
+def file_of(launch: LaunchDiagnosis) -> str:
+    """The file of the kernel's own lines, as the profile names it: the first advice's, else that of another finding."""
+    findings = [*launch.findings[:1], *(each for each in launch.outcomes if isinstance(each, Finding))]
+    places = (place for finding in findings for line in finding.where for place in line.called_from or (line,))
+    return next((place.file for place in places), "")
 
 
 def _proposed(text: str, file: str, kernel: str, finding: Finding, lines: Sequence[int]) -> SourceEdit:
@@ -115,13 +126,6 @@ def _named(path: Path) -> str:
     file = path.resolve()
     root = repository_of(file) or Path.cwd()
     return str(file.relative_to(root) if file.is_relative_to(root) else path)
-
-
-def _file_of(launch: LaunchDiagnosis, first: Finding) -> str:
-    """The file of the kernel's own lines: the advice's, else that of any other finding of the launch."""
-    findings = [first, *(each for each in launch.outcomes if isinstance(each, Finding))]
-    places = (place for finding in findings for line in finding.where for place in line.called_from or (line,))
-    return next((place.file for place in places), "")
 
 
 def _lines_of(finding: Finding, file: str) -> set[int]:

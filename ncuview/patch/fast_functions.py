@@ -43,9 +43,11 @@ def fast_functions(kernel: Kernel, lines: Sequence[int]) -> Change:
                 replacements += _faster_division(kernel, arithmetic, node, names)
     if not replacements:
         raise Refused("these lines have no precise function and no division that is known to be single precision")
+    instead = ", ".join(f"{fast} instead of {name}" for name, fast in names.items())
     return Change(
         f"Use {' and '.join(dict.fromkeys(names.values()))}",
-        "results with about 22 correct bits, for arguments that are neither huge nor tiny, are exact enough",
+        f"results may change within rounding: {instead}, with about 22 correct bits for arguments that are neither huge"
+        " nor tiny",
         tuple(replacements),
     )
 

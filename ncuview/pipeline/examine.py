@@ -18,6 +18,7 @@ from ncuview.base.files import is_file
 from ncuview.base.log import LOG
 from ncuview.base.paths import shipped
 from ncuview.base.report_files import CSV_ENDING, REPORT_ENDINGS, are_reports
+from ncuview.pipeline.without_gpu import with_ways_on, with_ways_on_for_source
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
 from ncuview.records.profile import Profile
 
@@ -64,26 +65,6 @@ def with_source_edits(diagnosis: Diagnosis, folders: Sequence[Path]) -> Diagnosi
     from ncuview.patch import with_edits
 
     return with_edits(diagnosis, folders)
-
-
-def with_patches(examined: Examined, folders: Sequence[Path]) -> Diagnosis:
-    """The diagnosis for ``--diff``: its edits are also of files of the current git repository that the reports hold.
-
-    Sources of catalogue kernels inside an installed package are not edited.
-
-    Args:
-        examined: The diagnosis and its profile.
-        folders: Where the user's sources are, as far as the user names folders.
-    """
-    from ncuview.base.paths import current_repository
-    from ncuview.reader.source import repository_folders
-
-    repository = current_repository()
-    here = repository_folders(examined.profile, repository) if repository else []
-    of_catalogue = examined.shipped_sources
-    if of_catalogue and of_catalogue.parent.name != "_shipped":
-        here.append(of_catalogue)
-    return with_source_edits(examined.diagnosis, [*folders, *dict.fromkeys(here)])
 
 
 def examine(
@@ -166,15 +147,18 @@ def examine_program(
     from ncuview.pipeline.profiled import planned_metrics, profile_program
 
     metrics = planned_metrics(rules)
-    found, made = profile_program(
-        program,
-        metrics,
-        options,
-        export=export,
-        timeout_s=timeout_s,
-        no_progress_s=no_progress_s,
-        progress=progress,
-    )
+    try:
+        found, made = profile_program(
+            program,
+            metrics,
+            options,
+            export=export,
+            timeout_s=timeout_s,
+            no_progress_s=no_progress_s,
+            progress=progress,
+        )
+    except (GpuNotFound, NcuNotFound) as absent:
+        raise with_ways_on(absent, program) from absent
     from ncuview.engine.rank import diagnose as rank
     from ncuview.engine.rule_file import load_rules
     from ncuview.profiling.ncu_failures import without_values
@@ -208,12 +192,7 @@ def examine_source(
     try:
         made = profile_here([launch], rules, progress, options)
     except (GpuNotFound, NcuNotFound, LauncherNotFound) as missing:
-        without = (
-            f"`ncuview analyze {source} --no-counters` shows registers, occupancy and what the code shows; it needs"
-            " nvcc, and cuobjdump and nvdisasm: pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm"
-        )
-        hint = f"{missing.hint} {without}"
-        raise type(missing)(str(missing), hint=hint) from missing
+        raise with_ways_on_for_source(missing, source) from missing
     diagnosis = rank(made, rules, "live")
     found = _with_catalogue(_matching(launch, diagnosis.launches[0]), launch)
     remark = "; ".join(filter(None, [not_checked(launch), diagnosis.remark]))
@@ -327,9 +306,9 @@ def _with_catalogue(found: LaunchDiagnosis, launch: Launch) -> LaunchDiagnosis:
         for name, (amount, unit, what) in work.items()
         if amount
     }
-    ladder_of_family = f"see `ncuview ladder {launch.kernel.text.family}`"
+    seen = f"Measured: see `ncuview ladder {launch.kernel.text.family}`."
     notes = tuple(
-        f"{step.applies} ({following.name}): {step.why_not_first(ladder_of_family)}"
+        f"{step.applies} ({following.name}): {step.not_first} {seen}"
         for following, step in next_in_textbook(launch.kernel)
         if step.not_first
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ncuview.base.errors import UsageError
 from ncuview.base.report_files import regular_file
 from ncuview.base.version import VERSION
 from ncuview.pipeline.examine import Examined, require_complete
@@ -16,6 +17,8 @@ from ncuview.records.gate import Gate, Level
 if TYPE_CHECKING:
     from ncuview.gate.baseline import Baseline
     from ncuview.gate.budget import Budget
+    from ncuview.gate.chosen import Chosen
+    from ncuview.profiling.options import NcuOptions
     from ncuview.reader.settings import Settings
 
 
@@ -26,6 +29,7 @@ def check(
     *,
     fail_on: Level = "error",
     force: bool = False,
+    chosen: Chosen | None = None,
 ) -> Gate:
     """Check a diagnosis against a budget and a baseline.
 
@@ -35,6 +39,7 @@ def check(
         baseline: The name and the content of a baseline; see ``gate.baseline.read_baseline``.
         fail_on: Failures of this level or above close the gate.
         force: Compare also with a baseline of another GPU or other settings.
+        chosen: The options by which the user chose launches; None for all.
 
     Raises:
         BudgetError: The budget names a rule that was not evaluated.
@@ -43,6 +48,7 @@ def check(
     """
     from ncuview.base.paths import users_spreads
     from ncuview.gate.budget import Budget
+    from ncuview.gate.chosen import ALL
     from ncuview.gate.judge import judge
     from ncuview.gate.spread import read_spreads
 
@@ -55,7 +61,28 @@ def check(
         spreads=read_spreads(users_spreads()),
         fail_on=fail_on,
         force=force,
+        chosen=chosen or ALL,
     )
+
+
+def chosen_by(options: NcuOptions, *, of_program: bool) -> Chosen:
+    """Which launches these options choose, of reports or of a program under ncu."""
+    from ncuview.gate.chosen import Chosen
+    from ncuview.reader.kernel_filter import check_kernel_filter
+
+    if not of_program:
+        return Chosen(options.kernel_name)
+    further = tuple(each for each in options.chosen_by() if each != "--kernel-name")
+    by_demangled = options.kernel_name_base == "demangled"
+    try:
+        check_kernel_filter(options.kernel_name)
+    except UsageError:  # ncu's patterns are not all known to the reader
+        further = ("--kernel-name", *further)
+    else:
+        if options.kernel_name_base != "mangled":
+            return Chosen(options.kernel_name, by_demangled=by_demangled, further=further)
+        further = ("--kernel-name", *further) if options.kernel_name else further
+    return Chosen(further=further)
 
 
 def save_as_baseline(examined: Examined, path: Path) -> tuple[Baseline, tuple[str, ...]]:

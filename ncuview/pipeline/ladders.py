@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ncuview.base.figures import factor
 from ncuview.pipeline.examine import ProgressCallback, examine_launches
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.records.ladder import Ladder, LadderStep, TextbookStep
@@ -72,7 +71,7 @@ def _at(judged: Sequence[Judged], name: str, sizes: Mapping[str, int]) -> Judged
 
 def _step(kernel: Kernel, step: Step, own: Judged, judged: Sequence[Judged]) -> TextbookStep:
     measured = _rate(_at(judged, kernel.name, own[0].sizes)) / _rate(own)
-    return TextbookStep(kernel.name, step.applies, measured, step.why_not_first(factor(measured)))
+    return TextbookStep(kernel.name, step.applies, measured, step.not_first or "")
 
 
 def _rate(judged: Judged) -> float:

@@ -41,6 +41,8 @@ _HOME = re.compile(rb"(/(?:home|Users)/[^/\0-\x20\"']+)/")
 # After a NUL, or after the 1 that ends the list before the folders of a DWARF line table. Eight bytes and two folders:
 # what is shorter, machine code would hold by chance.
 _PATH_IN_CUBIN = re.compile(rb"(?<=[\0\x01])(?=[^\0]{8})((?:/[\w.+@~-]+){2,})(?=\0)")
+_FILLERS = re.compile(rb"(?:/_*\d+)+")
+"""A path that an earlier scrub has overwritten; the fillers of another one could be the same."""
 _CREDENTIAL_OPTION = re.compile(rb"(?i:token|secret|passw(?:or)?d|key|credentials?)[= ]+(\S{8,})")
 _CREDENTIAL_IN_URL = re.compile(rb"://[^\s/:@]*:([^\s/@]{4,})@")
 
@@ -134,7 +136,8 @@ def find_identity(data: bytes, removed: Iterable[Removed]) -> Identity:
     for home in _HOME.findall(data):
         kinds.update((folder, _PATH) for folder in _with_parents(home))
     public = _EVERY_MACHINE | names  # a source file keeps its own name, which the cubin holds apart from the folder
-    return Identity({text: kind for text, kind in kinds.items() if len(text) >= _SHORTEST and text not in public})
+    secret = {text: kind for text, kind in kinds.items() if len(text) >= _SHORTEST and text not in public}
+    return Identity({text: kind for text, kind in secret.items() if kind != _PATH or not _FILLERS.fullmatch(text)})
 
 
 def _of_session(data: bytes, field: Removed) -> Iterator[tuple[bytes, str]]:

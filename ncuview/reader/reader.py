@@ -1,12 +1,13 @@
 """``read``: report files and CSV exports -> one ``Profile``, by framing checks and shards read in child processes.
 
-Of damaged reports the readable launches are kept; ``damage_of`` names the others in a ``Failure``.
+Of damaged reports the readable launches are kept, and of several reports those that can be read; ``damage_of`` names
+the others in a ``Failure``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -16,6 +17,7 @@ from pathlib import Path
 from threading import Thread
 
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportError, ReportUnreadable
+from ncuview.base.files import exists
 from ncuview.base.log import LOG
 from ncuview.base.report_files import is_csv_export
 from ncuview.base.suggestion import did_you_mean
@@ -31,7 +33,7 @@ from ncuview.reader.readable_part import Approved, approve
 from ncuview.reader.recover import Damage, Salvaged, salvage
 from ncuview.reader.sandbox import MISSING
 from ncuview.reader.snapshot import Snapshot
-from ncuview.records.profile import Failure, Profile, ReportInfo
+from ncuview.records.profile import Failure, Profile, ReportInfo, failure_of
 
 MOST_CHILDREN = 8
 """Shards read at once; each child holds 220 MB and 20 times its shard's bytes."""
@@ -56,7 +58,7 @@ def read(
     """Read one or more reports, or CSV exports of reports, into a Profile.
 
     Of a damaged report the launches that can be read completely are read; ``ReportInfo.damage`` names them, and
-    ``Profile.failure`` is set.
+    ``Profile.failure`` is set. So it is where some of several reports cannot be read, for ``ReportInfo.refusal``.
 
     Args:
         paths: The report files, and files that end in .csv.
@@ -66,11 +68,11 @@ def read(
         meanwhile: Called while the child processes read.
 
     Raises:
-        ReportUnreadable: A path is no readable report, NVIDIA's reader is not installed, or no launch of a report, or
-            none of the kernel, can be read, possibly because this machine has too little memory or time.
-        ReportDamaged: No launch of a report, or none of the kernel, can be read, or it was changed after its checksum
+        ReportUnreadable: A path does not exist, no path is a readable report, NVIDIA's reader is not installed, or no
+            launch, or none of the kernel, can be read, possibly because this machine has too little memory or time.
+        ReportDamaged: No launch, or none of the kernel, can be read, or the only report was changed after its checksum
             was made.
-        ReportEmpty: A report holds no launch, or none holds a launch of the kernel.
+        ReportEmpty: No report holds a launch, or none holds a launch of the kernel.
         UsageError: The pattern is no regular expression.
     """
     check_kernel_filter(kernel)
@@ -91,7 +93,7 @@ def read(
         try:
             for path in paths:
                 _wait_for_room(running)
-                running.append(_File(path, kernel, read_shard, outliners, pool, workers))
+                running.append(_File(path, kernel, read_shard, outliners, pool, workers, alone=len(paths) == 1))
                 held.callback(running[-1].close)
             # The children read while this process imports pandas, which takes about as long.
             from ncuview.reader.frames import profile_of
@@ -103,6 +105,9 @@ def read(
             pool.shutdown(wait=False, cancel_futures=True)
             children.kill()
             raise
+    refused = [file.refused for file in running if file.refused]
+    if len(refused) == len(running):
+        raise refused[0]
     everything = [reading for _, readings in found for reading in readings]
     if not any(reading.launches.index for reading in everything):
         raise _none_of(kernel, everything, damage_of([info for info, _ in found]))
@@ -167,10 +172,21 @@ class _File:
         outliners: Outliners | None,
         pool: ThreadPoolExecutor,
         workers: int,
+        *,
+        alone: bool,
     ) -> None:
         self._name = str(path)
+        self._may_be_refused = not alone and exists(Path(path))
+        self.refused: ReportError | None = None
+        """Why nothing of it can be read, where other files are read all the same."""
         LOG.info("reads %s", path)
-        self._approved = None if is_csv_export(Path(path)) else approve(Path(path), outliners)
+        self._approved: Approved | None = None
+        self._futures: list[Future[Salvaged]] = []
+        try:
+            self._approved = None if is_csv_export(Path(path)) else approve(Path(path), outliners)
+        except ReportError as error:
+            self._refuse(error)
+            return
         if self._approved:
             shards = _shards(self._approved.snapshot, self._approved.header.launches, workers)
             self._futures = [pool.submit(read_shard, shard) for shard in shards]
@@ -186,8 +202,25 @@ class _File:
         """The report and its launches, once all that can be read are read.
 
         Raises:
-            ReportError: No launch can be read.
+            ReportError: No launch can be read, and it is the only file or does not exist.
         """
+        if self.refused is None:
+            try:
+                return self._launches()
+            except ReportError as error:
+                self._refuse(error)
+        assert self.refused  # noqa: S101  (_refuse has set it, or raised)
+        why = failure_of(self.refused)
+        shown = why.message.removeprefix(self._name).removeprefix(":").strip()
+        return ReportInfo(self._name, "", None, damage=shown, refusal=why), []
+
+    def _refuse(self, error: ReportError) -> None:
+        if not self._may_be_refused:
+            raise error
+        self.close()
+        self.refused = error
+
+    def _launches(self) -> tuple[ReportInfo, list[Reading]]:
         parts = [future.result() for future in self._futures]
         self.close()
         readings = [reading for part in parts for reading in part.readings]
@@ -230,7 +263,9 @@ def damage_of(reports: Sequence[ReportInfo]) -> Failure | None:
     if not found:
         return None
     identity, help_ = CORRUPT, "Copy the report again, or profile again."
-    if all(report.may_be_intact for report in found):
+    if refusals := [report.refusal for report in found if report.refusal]:
+        identity, help_ = refusals[0].id, " ".join(dict.fromkeys(each.hint for each in refusals))
+    elif all(report.may_be_intact for report in found):
         identity, help_ = ReportUnreadable.__name__, _ELSEWHERE
     return Failure(
         identity,

@@ -1,7 +1,7 @@
 """Find the source text of files that a ``Profile`` names: the text that ncu imported, else that of a local file.
 
 ``Sources`` gives a profile's texts and lines; ``with_local_sources`` adds local files; ``local_file`` finds one file.
-``repository_folders`` finds where a repository has the files.
+``moved_sources`` finds the files beside the reports and in repositories.
 A report's maker chooses the names of its files. So only regular files of moderate size with an ending of source code
 are opened, and only those that are long enough to hold the lines.
 """
@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from ntpath import basename
-from pathlib import Path, PurePath
+from pathlib import Path
 from posixpath import normpath
 
 from ncuview.base.errors import UsageError
@@ -100,40 +100,90 @@ def sources_named(profile: Profile) -> set[str]:
     return {name for name in names if "\0" not in name and Path(name).suffix.lower() in ENDINGS}
 
 
-def local_file(file: str, folders: Iterable[Path] = ()) -> tuple[Path, str] | None:
+def local_file(
+    file: str, folders: Iterable[Path] = (), moved: Mapping[str, Path] | None = None
+) -> tuple[Path, str] | None:
     """The local file that a profile names, with its exact text, for a patch; None if it is missing.
 
     Bytes that are not UTF-8 are decoded with ``surrogateescape``.
+
+    Args:
+        file: Its name in the profile.
+        folders: Folders that the user named; a file in them comes first.
+        moved: Other files by their names in the profile, as ``moved_sources`` finds them; before the name itself.
     """
-    path = _found(file, files_below(folders))
+    path = _closest(file, files_below(folders)) or (moved or {}).get(file) or _at_its_path(file)
     opened = _opened(path) if path else None
     return (path, opened[0].decode("utf-8", "surrogateescape")) if path and opened else None
 
 
-def repository_folders(profile: Profile, repository: Path) -> list[Path]:
-    """Folders of a repository in which names of a profile find files with the compiled lines that its reports hold.
+@dataclass(frozen=True)
+class MovedSources:
+    """Files that a profile names, where they are on this machine.
 
-    A name is looked up by all of its parts. It must fit one file; copies in installed packages of ncuview do not count.
+    Attributes:
+        files: Name in the profile -> the file.
+        refused: Name in the profile -> why files of this name were not taken.
+        searched: The repositories that were searched; one with too many files is left out.
     """
-    try:
-        known = files_below([repository])
-    except UsageError:  # too many files
-        return []
-    found: dict[Path, None] = {}
+
+    files: Mapping[str, Path]
+    refused: Mapping[str, str]
+    searched: Sequence[Path]
+
+
+def moved_sources(profile: Profile, repositories: Iterable[Path]) -> MovedSources:
+    """Files of the names in a profile that are in repositories or beside its reports, with the lines that it compiled.
+
+    A report without source text shows no lines to compare: then a file beside it is taken by its name. Of several files
+    the one whose path agrees most is taken, and none where several agree equally. Copies in installed packages of
+    ncuview do not count.
+    """
+    places: dict[Path, dict[str, list[Path]]] = {}
+    for repository in repositories:
+        try:
+            places[repository] = files_below([repository])
+        except UsageError:  # too many files
+            continue
     held = Sources(profile)
-    named = [(each.path, *item) for each in profile.reports for item in _lines_named(profile, each.path).items()]
-    for report, name, compiled in named:
-        parts = PurePath(normpath(name)).parts
-        fitting = [
-            path
-            for path in known.get(basename(name), [])
-            if _shared_end(name, path) >= len(parts) and "_shipped" not in path.parts
-        ]
-        opened = _opened(fitting[0]) if len(fitting) == 1 else None
-        was, now = held.lines(report, name), lines_of(opened[0].decode("utf-8", "replace")) if opened else []
-        if max(compiled) <= min(len(was), len(now)) and all(was[at - 1] == now[at - 1] for at in compiled):
-            found[fitting[0].parents[len(parts) - 1]] = None
-    return list(found)
+    compiled: defaultdict[str, dict[str, list[int]]] = defaultdict(dict)
+    for report in profile.reports:
+        for name, numbers in _lines_named(profile, report.path).items():
+            compiled[name][report.path] = numbers
+    files: dict[str, Path] = {}
+    refused: dict[str, str] = {}
+    for name, lines in compiled.items():
+        beside = [Path(report).absolute().with_name(basename(name)) for report in lines]
+        for place in (*(known.get(basename(name), []) for known in places.values()), beside):
+            candidates = [each for each in dict.fromkeys(place) if "_shipped" not in each.parts]
+            opened = {each: content[0] for each in candidates if (content := _opened(each))}
+            problems = {
+                each: _other_lines(each, data, name, lines, held, by_name=place is beside)
+                for each, data in opened.items()
+            }
+            fitting = [each for each, problem in problems.items() if not problem]
+            if chosen := _closest(name, {basename(name): fitting}):
+                files[name] = chosen
+                break
+            several = f"{len(fitting)} files named {basename(name)} have its lines" if fitting else ""
+            if problem := several or next(filter(None, problems.values()), ""):
+                refused.setdefault(name, problem)
+    return MovedSources(files, refused, tuple(places))
+
+
+def _other_lines(
+    path: Path, data: bytes, name: str, compiled: Mapping[str, list[int]], held: Sources, *, by_name: bool
+) -> str:
+    """Why a file is not the one that reports were compiled from; empty where it has all of their lines."""
+    now = lines_of(data.decode("utf-8", "replace"))
+    for report, numbers in compiled.items():
+        was = held.lines(report, name)
+        if not was and not by_name:
+            return f"{path} cannot be compared, since the report holds no source"
+        for at in sorted(numbers):
+            if at > len(now) or (was and (at > len(was) or was[at - 1] != now[at - 1])):
+                return f"{path} is not the file that was compiled: line {at} differs"
+    return ""
 
 
 def _lines_named(profile: Profile, report: str) -> dict[str, list[int]]:
@@ -146,11 +196,18 @@ def _lines_named(profile: Profile, report: str) -> dict[str, list[int]]:
 
 def _found(file: str, known: dict[str, list[Path]]) -> Path | None:
     """The file that is meant: in a folder that the user named, else where its own path says."""
+    return _closest(file, known) or _at_its_path(file)
+
+
+def _closest(file: str, known: Mapping[str, Sequence[Path]]) -> Path | None:
+    """The file of this name whose path agrees in most last parts; None where no file, or several, agree most."""
     candidates = known.get(basename(file), [])
     best = max((_shared_end(file, each) for each in candidates), default=0)
     closest = {each.resolve() for each in candidates if _shared_end(file, each) == best}
-    if len(closest) == 1:
-        return closest.pop()
+    return closest.pop() if len(closest) == 1 else None
+
+
+def _at_its_path(file: str) -> Path | None:
     return Path(file) if "\0" not in file and Path(file).suffix.lower() in ENDINGS else None
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+from ncuview.base.figures import factor
 from ncuview.records.profile import CallSite, Configuration, Device, Failure, HostTimes, ReportInfo
 from ncuview.records.schema import Limits
 from ncuview.records.shown import Shown
@@ -62,6 +63,23 @@ class Gain:
     """The best estimate."""
     high: Annotated[float, Limits(above=0)]
     """The most that should be reached."""
+
+    @property
+    def bounds(self) -> str:
+        """``1.94x to 2.29x``."""
+        return f"{factor(self.low)} to {factor(self.high)}"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """Time in ns that advice takes away; negative where it may cost time."""
+
+    low: float
+    """The least that should be saved."""
+    best: float
+    """The best estimate."""
+    high: float
+    """The most that should be saved."""
 
 
 @dataclass(frozen=True)

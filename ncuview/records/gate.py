@@ -62,7 +62,10 @@ class Gate:
     unrecorded: str = ""
     """Which conditions of measurement are unknown; empty where all are known. Pages show it; it is no annotation."""
 
+    left_out: str = ""
+    """What of budget and baseline was not checked because launches were left out by the user; no annotation either."""
+
     @property
     def notes(self) -> str:
         """All remarks as one text, without a full stop; empty where there are none."""
-        return "; ".join(filter(None, [self.remark, self.unrecorded]))
+        return "; ".join(filter(None, [self.remark, self.left_out, self.unrecorded]))

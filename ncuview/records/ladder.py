@@ -25,7 +25,7 @@ class TextbookStep:
     measured_speedup: float
     """How much faster it does the same work."""
     not_first: str
-    """Why it is not the first advice here, with ``measured_speedup`` in words; empty where it is."""
+    """Why it is not the first advice here; empty where it is."""
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,8 @@ class ReportInfo:
     empty when all of it was. A run with a damaged report never ends with exit code 0."""
     may_be_intact: bool = False
     """Whether all that was not read may be for want of this machine's memory or time, while the report is complete."""
+    refusal: Failure | None = None
+    """Why nothing of it was read, although other reports were; None where launches of it were read."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -41,7 +41,7 @@ def render(
         color: Whether the terminal shows colours.
         top: For a diagnosis, the number of kernels to rank by the time that their advice saves, and to show in full
             below; 0 ranks a page of them and shows none in full; None decides by their number.
-        detail: How much the page of a diagnosis or ladder shows.
+        detail: How much the page shows.
     """
     if to == "json":
         from ncuview.render.document import as_json  # each format is imported on use
@@ -55,11 +55,11 @@ def render(
     if isinstance(answer, Ladder):
         from ncuview.render.ladder import ladder_page
 
-        return ladder_page(answer, width=width, color=color)
+        return ladder_page(answer, width=width, color=color, bounds=detail == "verbose")
     if not isinstance(answer, Diagnosis):
         from ncuview.render.comparison import comparison_page
 
-        return comparison_page(answer, width=width, color=color)
+        return comparison_page(answer, width=width, color=color, detail=detail)
     if detail == "quiet":
         if top:
             from ncuview.engine.priority import priorities

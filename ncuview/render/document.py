@@ -144,7 +144,7 @@ def _priorities(ranked: Priorities) -> diagnoses.Priorities:
     return diagnoses.Priorities(
         total_ns=ranked.total_ns,
         left_ns=ranked.left_ns,
-        saved_ns=diagnoses.Saved(**vars(ranked.saved)),
+        saved_ns=ranked.saved,
         speedup=ranked.speedup,
         untimed=ranked.untimed,
         unprofiled=ranked.unprofiled,
@@ -170,7 +170,7 @@ def _priority(rank: int, group: Priority) -> diagnoses.Priority:
         rule=group.advice.rule.code if group.advice else None,
         agreed=group.agreed,
         predicted_speedup=group.predicted_speedup,
-        saved_ns=diagnoses.Saved(**vars(group.saved)),
+        saved_ns=group.saved,
         example=Place(shown_path(group.example.report), group.example.index),
     )
 

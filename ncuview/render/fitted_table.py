@@ -1,5 +1,7 @@
 """Print a table of text cells on a rich console, fitted to any width (``print_table`` with ``Column`` definitions).
 
+``fits`` answers whether a row takes one line.
+
 Columns move below their rows or are folded where they do not fit; no text is cut.
 
 No number is separated from its unit. Columns that are long and often empty move first; where that is not enough, a row
@@ -19,8 +21,9 @@ from rich.text import Text
 if TYPE_CHECKING:
     from rich.console import Console
 
-_BREAK = re.compile(r"(?<=[^\d\s])\s+(?=\S)|(?<=[_<,(\[])(?=[^\s_<,(\[])")
-"""Where long text is folded: at blanks, except between a number and its unit, and after separators in names."""
+_BREAK = re.compile(r"(?<=[^\d\s])\s+(?=\S)|(?<=[_<,(\[])(?=[^\s_<,(\[])|(?<=[a-z\d])(?=[A-Z\[])")
+"""Where long text is folded: at blanks, except between a number and its unit; in names after separators, before
+brackets and before the capital of a new word."""
 
 
 @dataclass(frozen=True)
@@ -51,17 +54,29 @@ def print_table(console: Console, columns: Sequence[Column], rows: Sequence[Mapp
     if not rows:
         return
     width = console.width
-    filled = [column for column in columns if any(row[column.name] for row in rows)]
-    natural = {
-        column.name: min(width, max(cell_len(text) for text in (column.name, *(row[column.name] for row in rows))))
-        for column in filled
-    }
+    natural = _natural(columns, rows, width)
+    filled = [column for column in columns if column.name in natural]
     margin = natural[columns[0].name] + 1
     lines, below = _layout(filled, natural, width, margin)
     headings = _lines_of({column.name: column.name for column in filled}, lines, margin)
     console.print(Text("\n".join(headings), style="bold"), no_wrap=True)
     body = (text for row in rows for text in _row(row, lines, below, width, margin))
     console.print(Text("\n".join(body)), no_wrap=True)
+
+
+def fits(console: Console, columns: Sequence[Column], rows: Sequence[Mapping[str, str]]) -> bool:
+    """Whether the console is wide enough for all columns in one line, those that may be folded at their least width."""
+    natural = _natural(columns, rows, console.width)
+    return _needed([column for column in columns if column.name in natural], natural) <= console.width
+
+
+def _natural(columns: Sequence[Column], rows: Sequence[Mapping[str, str]], width: int) -> dict[str, int]:
+    """The width of the widest cell of each column that is not empty, at most that of the page."""
+    return {
+        column.name: min(width, max(cell_len(text) for text in (column.name, *(row[column.name] for row in rows))))
+        for column in columns
+        if any(row[column.name] for row in rows)
+    }
 
 
 def _layout(

@@ -14,7 +14,7 @@ from ncuview.records.gate import Check, CheckResult, Gate
 from ncuview.render.gate_words import gate_sentence, is_closed, unpassed_checks
 from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_copy
-from ncuview.render.words import kernel_words, shown_file
+from ncuview.render.words import Detail, kernel_words, shown_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,28 +34,35 @@ _STYLES: dict[CheckResult, str] = {
 _LABEL = 8
 
 
-def gate_page(gate: Gate, *, width: int = 100, color: bool = False, passed: bool = True) -> str:
-    """A line for each check, failures first, then the verdict with its reason; passed checks only where wanted."""
+def gate_page(gate: Gate, *, width: int = 100, color: bool = False, detail: Detail = "verbose") -> str:
+    """The checks, failures first, then the verdict with its reason.
+
+    ``normal`` leaves out passed checks. ``quiet`` has a line for each other check, without reasons, places and notes.
+    """
     console = page_console(width, color=color)
     shown = safe_copy(gate)
-    if shown.notes:
-        console.print(Text(f"{shown.notes}."), style="yellow")
-        console.print()
+    quiet = detail == "quiet"
+    if notes := shown.remark if quiet else shown.notes:
+        console.print(Text(f"{notes}."), style="yellow", soft_wrap=quiet)
+        console.print("", end="" if quiet else "\n")
     listed = unpassed_checks(shown)
-    listed += (check for check in shown.checks if passed and check.result == "passed")
+    listed += (check for check in shown.checks if detail == "verbose" and check.result == "passed")
     for check in listed:
-        _line(console, check, warned=not closes_at(gate.fail_on, check.level))
-    if listed:
+        warned = not closes_at(gate.fail_on, check.level)
+        if quiet:
+            _short_line(console, check, warned=warned)
+        else:
+            _line(console, check, warned=warned)
+    if listed and not quiet:
         console.print()
     opened = "bold yellow" if nothing_checked(gate) else "bold green"
-    console.print(Text(gate_sentence(gate), style="bold red" if is_closed(gate) else opened))
+    console.print(Text(gate_sentence(gate), style="bold red" if is_closed(gate) else opened), soft_wrap=quiet)
     return page_text(console)
 
 
 def _line(console: Console, check: Check, *, warned: bool) -> None:
     """One check: its kernel, condition and result."""
-    label = "warn" if warned and check.result != "passed" else _LABELS[check.result]
-    style = "yellow" if label == "warn" else _STYLES[check.result]
+    label, style = _label(check, warned=warned)
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(width=_LABEL, no_wrap=True)
     table.add_column(overflow="fold")
@@ -70,6 +77,22 @@ def _line(console: Console, check: Check, *, warned: bool) -> None:
         text.append(f"  ({check.origin})", style="dim not bold")
     table.add_row(Text(label, style=style), text)
     console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def _short_line(console: Console, check: Check, *, warned: bool) -> None:
+    """One check on one line: its kernel, condition and value, without the reasons after it."""
+    label, style = _label(check, warned=warned)
+    text = Text(f"{label:{_LABEL}}", style=style)
+    words = " ".join(f"{_name(check)}  {check.subject} {check.condition}: {check.message.partition('; ')[0]}".split())
+    text.append(words, style="not bold default")
+    console.print(text, soft_wrap=True)
+
+
+def _label(check: Check, *, warned: bool) -> tuple[str, str]:
+    """The word at the beginning of a check's line, and its style."""
+    if warned and check.result != "passed":
+        return "warn", "yellow"
+    return _LABELS[check.result], _STYLES[check.result]
 
 
 def _name(check: Check) -> str:

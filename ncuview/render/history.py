@@ -21,6 +21,7 @@ from ncuview.render.trend_words import (
     change_words,
     configuration_words,
     imbalance_words,
+    is_unrelated,
     provenance_words,
     step_sentence,
     summary_words,
@@ -90,7 +91,7 @@ def _series(console: Console, series: Series) -> None:
     console.print()
     console.print(_overview(series))
     _hidden(console, len(series.kernels) - _LINES, "are in the table of --format html and json")
-    for label, kernels in (("New", series.new), ("Gone", series.gone)):
+    for label, kernels in () if is_unrelated(series) else (("New", series.new), ("Gone", series.gone)):
         if kernels:
             console.print()
             row(console, label, Text(safe_text(", ".join(_named(kernels, series, label)))))

@@ -91,8 +91,7 @@ def _diagnosis_lines(launch: LaunchDiagnosis, launches: int) -> Iterator[str]:
     yield f"{bottleneck_sentence(launch)}."
     for finding in launch.findings:
         gain = finding.predicted_speedup
-        bounds = f"{factor(gain.low)} to {factor(gain.high)}"
-        yield f"{finding.rule.code} {finding.fix.title}: {factor(gain.best)} faster ({bounds})"
+        yield f"{finding.rule.code} {finding.fix.title}: {factor(gain.best)} faster ({gain.bounds})"
         yield f"  {finding.message}."
         yield from (f"  at {shown_file(line.file)}:{line.line}" for line in finding.where)
 

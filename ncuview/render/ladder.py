@@ -7,27 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rich.padding import Padding
 from rich.text import Text
 
 from ncuview.base.figures import duration, factor
 from ncuview.records.ladder import Ladder, LadderStep
-from ncuview.render.fitted_table import Column, print_table
+from ncuview.render.fitted_table import Column, fits, print_table
 from ncuview.render.terminal import page_console, page_text
 from ncuview.render.text import safe_text
-from ncuview.render.words import LADDER_MEANING, bottleneck_words, provenance, textbook_notes
+from ncuview.render.words import bottleneck_words, ladder_meaning, notes_title, provenance, textbook_notes
 
-_COLUMNS = (
-    Column("#", right=True),
-    Column("kernel", least=24),
+_NUMBER = Column("#", right=True)
+_STEP = (
+    _NUMBER,
+    Column("kernel", least=18),
     Column("time", right=True),
     Column("rate", right=True),
-    Column("document", least=22, moves=True),
     Column("bottleneck"),
+)
+_ADVICE = (
     Column("first advice"),
     Column("predicted", right=True),
+    Column("low to high", right=True),
     Column("measured", right=True),
     Column("by", right=True),
 )
+_REPORTED = (_NUMBER, Column("document", least=22))
 HTML_COLUMNS = (
     "#",
     "kernel",
@@ -43,23 +48,36 @@ HTML_COLUMNS = (
 HTML_NUMBERS = frozenset({"#", "time", "rate", "predicted", "low to high", "measured", "by"})
 """The columns of the HTML pages, which have the bounds of a prediction and no figure of the document."""
 _ROUND_FROM = 100
-_DOCUMENT = " document: the document's own figure, and its GPU."
+_DOCUMENT = " document: the document's own figure, on the GPU that it names."
 
 
-def ladder_page(ladder: Ladder, *, width: int, color: bool) -> str:
-    """The table, and below it the meaning of its columns."""
+def ladder_page(ladder: Ladder, *, width: int, color: bool, bounds: bool = False) -> str:
+    """The table with a line per step, in two parts where it does not fit; below it the meaning of its columns.
+
+    With ``bounds`` it has those of the predictions.
+    """
     console = page_console(width, color=color)
     launches = tuple(step.diagnosis for step in ladder.steps)
     console.print(provenance(ladder.reports, launches, ladder.remark), style="dim")
     console.print()
     numbers = {step.kernel: step.number for step in ladder.steps}
-    rows = [step_cells(step, numbers) for step in ladder.steps]
-    print_table(console, _COLUMNS, [{name: safe_text(cell) for name, cell in row.items()} for row in rows])
-    console.print()
-    for note in textbook_notes(ladder):
-        console.print(Text(safe_text(note)))
+    cells = [step_cells(step, numbers) for step in ladder.steps]
+    rows = [{name: safe_text(cell) for name, cell in row.items()} for row in cells]
+    advice = [each for each in _ADVICE if bounds or each.name != "low to high"]
+    whole = (*_STEP, *advice)
+    reported = [row for row in rows if row["document"]]
+    for columns in (whole,) if fits(console, whole, rows) else (_STEP, (_NUMBER, *advice)):
+        print_table(console, columns, rows)
         console.print()
-    console.print(LADDER_MEANING + (_DOCUMENT if _reported(ladder) else ""), style="dim")
+    if reported:
+        print_table(console, _REPORTED, reported)
+        console.print()
+    if notes := textbook_notes(ladder):
+        console.print(Text(safe_text(f"{notes_title(ladder)}:")))
+        for note in notes:
+            console.print(Padding(Text(safe_text(note)), (0, 0, 0, 2)))
+        console.print()
+    console.print(ladder_meaning(ladder) + (_DOCUMENT if reported else ""), style="dim")
     return page_text(console)
 
 
@@ -82,7 +100,7 @@ def step_cells(step: LadderStep, numbers: Mapping[str, int]) -> dict[str, str]:
         "bottleneck": bottleneck_words(launch),
         "first advice": advice.optimization if advice else launch.verdict,
         "predicted": factor(gain.best) if gain else "",
-        "low to high": f"{factor(gain.low)} to {factor(gain.high)}" if gain else "",
+        "low to high": gain.bounds if gain else "",
         "measured": factor(step.measured_speedup) if step.measured_speedup else "",
         "by": f"#{numbers[step.better]}" if step.better in numbers else step.better,
     }
@@ -92,7 +110,3 @@ def _rate(step: LadderStep) -> str:
     """Useful work per second: ``3,786 GB/s``, ``8.3 GFLOP/s``."""
     digits = f"{step.useful_rate:,.0f}" if step.useful_rate >= _ROUND_FROM else f"{step.useful_rate:,.3g}"
     return f"{digits} {step.rate_unit}"
-
-
-def _reported(ladder: Ladder) -> bool:
-    return any(step.reported for step in ladder.steps)

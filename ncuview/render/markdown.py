@@ -11,16 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from math import fsum, isfinite
+from math import isfinite
 
 from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import Comparison, Pair, launch_words
 from ncuview.engine.priority import Priorities, Priority, priorities
+from ncuview.gate.formatting import quantity
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, SourceLine
 from ncuview.records.gate import Check, Gate
 from ncuview.records.ladder import Ladder
 from ncuview.render.change_words import change_sentence
-from ncuview.render.comparison import faster_words, prediction_words
+from ncuview.render.comparison import faster_words, only_lines, prediction_words, sides, total_sentence
 from ncuview.render.gate_words import gate_sentence, unpassed_checks
 from ncuview.render.inert_markdown import clipped, code, fenced, html_code, prose
 from ncuview.render.priorities import bound_sentence
@@ -143,13 +144,13 @@ def _missing(diagnosis: Diagnosis) -> list[str]:
     return [f"**{prose(clipped(missing, _SENTENCE))}**"] if missing else []
 
 
-def _sources(diagnosis: Diagnosis, label: str = "") -> list[str]:
-    """Which launches were not judged, and the provenance of the launches."""
-    known = provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark)
+def _sources(diagnosis: Diagnosis, source: str = "") -> list[str]:
+    """Which launches were not judged, and ``source``, else the provenance of the launches."""
+    known = source or provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark)
     covered = coverage_sentence(diagnosis.launches)
     return [
         *([f"**{prose(clipped(covered, _SENTENCE))}**"] if covered else []),
-        *([f"{label}{prose(clipped(known, _SENTENCE))}"] if diagnosis.launches or not diagnosis.failure else []),
+        *([prose(clipped(known, _SENTENCE))] if diagnosis.launches or not diagnosis.failure else []),
     ]
 
 
@@ -164,15 +165,11 @@ def _gate_section(gate: Gate | None) -> _Section | None:
 
 def _check_row(check: Check) -> str:
     result = f"**{check.level}**" if check.result == "failed" else check.result
-    measured = f"{check.measured:,.6g} {check.unit}" if _is_number(check.measured) else ""
+    measured = "" if check.measured is None or not isfinite(check.measured) else quantity(check.measured, check.unit)
     shown = f"{code(check.subject, _NAME)}: {prose(clipped(check.message, _SENTENCE))}"
     origin = prose(clipped(check.origin, _NAME))
     cells = (result, _configured(check), f"{shown} ({origin})", prose(measured), _place(check.where))
     return _row(cells)
-
-
-def _is_number(value: float | None) -> bool:
-    return value is not None and isfinite(value)
 
 
 def _steps_section(ranked: Priorities, budget: Budget) -> _Section | None:
@@ -257,33 +254,25 @@ def _kernel_row(group: Priority) -> str:
 
 
 def _compared_head(comparison: Comparison) -> str:
-    timed = [pair for pair in comparison.pairs if isfinite(pair.speedup)]
-    was, now = fsum(pair.before_ns for pair in timed), fsum(pair.after_ns for pair in timed)
-    changed = f"{duration(was)} before, {duration(now)} after, {faster_words(was / now)}" if now else "times unknown"
-    parts = [f"## ncuview: {changed}"]
-    parts += [part for label, side in _sides(comparison) for part in (*_missing(side), *_sources(side, f"{label}: "))]
+    parts = [f"## ncuview: {prose(clipped(total_sentence(comparison), _SENTENCE).removesuffix(chr(46)))}"]
+    parts += [part for line, side in sides(comparison) for part in (*_missing(side), *_sources(side, line))]
     if comparison.differences:
         parts.append(f"Compared by force: {prose(clipped('; '.join(comparison.differences), _SENTENCE))}.")
-    for label, only in (("before", comparison.only_before), ("after", comparison.only_after)):
-        if only:
-            parts.append(f"{len(only):,} launches are only in the report {label}.")
+    parts += [prose(clipped(line, _SENTENCE)) for line in only_lines(comparison)]
     return "\n\n".join(parts) + "\n"
-
-
-def _sides(comparison: Comparison) -> tuple[tuple[str, Diagnosis], ...]:
-    return (("before", comparison.before), ("after", comparison.after))
 
 
 def _pairs_section(comparison: Comparison) -> _Section:
     columns = ("kernel", "before", "after", "change", "what changed", "prediction")
-    opening = "### Kernels in both\n\n" + _table_head(columns, "lrrrll")
+    title = "Changes" if comparison.two_kernels else "Kernels in both"
+    opening = f"### {title}\n\n" + _table_head(columns, "lrrrll")
     return _Section(opening, [_pair_row(pair) for pair in comparison.pairs], "kernels", share=1.0)
 
 
 def _pair_row(pair: Pair) -> str:
     now = pair.longest[1]
     change = "none" if pair.is_noise else faster_words(pair.speedup) if isfinite(pair.speedup) else "unknown"
-    prediction = prediction_words(pair.prediction) if pair.prediction else ""
+    prediction = prediction_words(pair)
     cells = (
         _configured(now),
         duration(pair.before_ns),

@@ -19,7 +19,6 @@ from ncuview.render.html_report.elements import Part, dim, element, markup, tabl
 from ncuview.render.ladder import HTML_COLUMNS, HTML_NUMBERS, step_cells
 from ncuview.render.text import safe_copy
 from ncuview.render.words import (
-    LADDER_MEANING,
     advice_headline,
     advice_reason,
     also_words,
@@ -30,6 +29,8 @@ from ncuview.render.words import (
     failure_sentence,
     gain_bounds,
     idle_words,
+    ladder_meaning,
+    notes_title,
     passed_words,
     provenance,
     rejected_line,
@@ -137,8 +138,8 @@ def ladder_html(ladder: Ladder) -> str:
     cells = [step_cells(step, numbers) for step in ladder.steps]
     table = _table(HTML_COLUMNS, [[each[name] for name in HTML_COLUMNS] for each in cells])
     notes = textbook_notes(ladder)
-    folded = [_folded("What the documents do next, and why it is not first here", *_paragraphs(notes))] if notes else []
-    return _page(dim(provenance(ladder.reports, launches, ladder.remark)), table, *folded, dim(LADDER_MEANING))
+    folded = [_folded(notes_title(ladder), *_paragraphs(notes))] if notes else []
+    return _page(dim(provenance(ladder.reports, launches, ladder.remark)), table, *folded, dim(ladder_meaning(ladder)))
 
 
 def _saved(launch: LaunchDiagnosis) -> float:

@@ -254,8 +254,22 @@ def _diagnosis_in(answer: Diagnosis | Ladder | Comparison, to: str) -> Diagnosis
         return answer
     if isinstance(answer, Ladder):
         return answer.diagnosis
+    raise _shows_no_comparison(to)
+
+
+def check_compares(to: str) -> None:
+    """Refuse a format that does not show comparisons.
+
+    Raises:
+        UsageError: It shows launches only.
+    """
+    if to not in FORMATS or not FORMATS[to].compares:
+        raise _shows_no_comparison(to)
+
+
+def _shows_no_comparison(to: str) -> UsageError:
     able = ", ".join(name for name, each in FORMATS.items() if each.compares)
-    raise UsageError(f"{to} does not show a comparison", hint=f"These do: {able}.")
+    return UsageError(f"{to} does not show a comparison", hint=f"These do: {able}.")
 
 
 def further_formats() -> tuple[str, ...]:

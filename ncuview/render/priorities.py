@@ -80,7 +80,7 @@ def bound_sentence(ranked: Priorities) -> str:
     gain = ranked.speedup
     return (
         f"{total}; with all first advice taken {duration(ranked.left_ns)} are left, {factor(gain.best)} faster"
-        f" ({factor(gain.low)} to {factor(gain.high)}). The first alone gains {factor(_alone(ranked))}. The time"
+        f" ({gain.bounds}). The first alone gains {factor(_alone(ranked))}. The time"
         " between the kernels of the program is not included."
     )
 

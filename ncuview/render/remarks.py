@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from ncuview.base.errors import BudgetError
-from ncuview.base.figures import duration, factor
+from ncuview.base.figures import duration
 from ncuview.gate.verdict import PROFILE
 from ncuview.records.diagnosis import Diagnosis, Finding, Gain, LaunchDiagnosis, SourceLine
 from ncuview.records.gate import Check, Gate
@@ -167,7 +167,7 @@ def _advice(diagnosis: Diagnosis) -> Iterator[Remark]:
             title=f"{rule} {advice_headline(finding)}",
             message=(
                 f"{launch.kernel}: {advice_headline(finding)}"
-                f" ({factor(gain.low)} to {factor(gain.high)}){_time_words(saved, len(members))}."
+                f" ({gain.bounds}){_time_words(saved, len(members))}."
                 f" {finding.message}. Profile again: {finding.check}."
             ),
             kernel=kernel,

@@ -3,7 +3,7 @@
 At 100 columns a launch with advice takes at most 30 lines, a finished one 10; ``verbose`` adds what every rule found.
 ``quiet_page`` has a line per launch; ``launch_section`` prints one launch on the page of a ranking.
 
-Other terminal pages use ``page_console``, ``page_text``, ``print_head``, ``row`` and ``plain_table``.
+Other terminal pages use ``page_console``, ``page_text``, ``print_head``, ``print_gaps``, ``row`` and ``plain_table``.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def diagnosis_page(diagnosis: Diagnosis, *, width: int, color: bool, detail: Det
 def quiet_page(diagnosis: Diagnosis, *, width: int, color: bool) -> str:
     """What is missing or was not judged, and a line per launch: kernel, time, and the next step or the verdict."""
     console = page_console(width, color=color)
-    _print_gaps(console, diagnosis)
+    print_gaps(console, diagnosis)
     names = Counter(launch.kernel for launch in diagnosis.launches)
     for launch in map(safe_copy, diagnosis.launches):
         said = advice_headline(launch.findings[0]) if launch.findings else verdict_headline(launch)
@@ -101,13 +101,14 @@ def quiet_page(diagnosis: Diagnosis, *, width: int, color: bool) -> str:
     return page_text(console)
 
 
-def print_head(console: Console, diagnosis: Diagnosis, label: str = "") -> None:
-    """Print the provenance of the launches, in bold what is missing, and what was not judged."""
-    console.print(f"{label}{provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark)}", style="dim")
-    _print_gaps(console, diagnosis)
+def print_head(console: Console, diagnosis: Diagnosis) -> None:
+    """Print the provenance of the launches, and their gaps."""
+    console.print(provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark), style="dim")
+    print_gaps(console, diagnosis)
 
 
-def _print_gaps(console: Console, diagnosis: Diagnosis) -> None:
+def print_gaps(console: Console, diagnosis: Diagnosis) -> None:
+    """Print in bold what is missing, and what was not judged."""
     if missing := failure_sentence(diagnosis.failure):
         console.print(Text(missing), style="bold yellow")
     if unjudged := coverage_sentence(diagnosis.launches):

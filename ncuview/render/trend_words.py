@@ -19,6 +19,7 @@ MEANING = (
     " the next point confirms it. A change at the newest point is shown before it is confirmed."
 )
 
+_DIFFERENT = "the reports seem to be of different programs"
 _LEAST_SHARED = 0.1
 """Assumed: reports that share less of their kernels are of different programs."""
 
@@ -41,16 +42,24 @@ def summary_words(series: Series) -> str:
     kernels = f"{len(series.kernels)} kernel{'s' * (len(series.kernels) != 1)}"
     if len(series.points) == 1:
         return f"{kernels} at one point: nothing to compare over time."
-    repeated = sum(len(kernel.readings) > 1 for kernel in series.kernels)
-    if repeated < _LEAST_SHARED * len(series.kernels):
-        return (
-            f"{repeated} of {kernels} {'is' if repeated == 1 else 'are'} at more than one point: the reports seem to be"
-            " of different programs."
-        )
+    if is_unrelated(series):
+        repeated = _repeated(series)
+        if not repeated:
+            return f"The {len(series.points)} points have no kernel in common: {_DIFFERENT}."
+        return f"{repeated} of {kernels} {'is' if repeated == 1 else 'are'} at more than one point: {_DIFFERENT}."
     counts = [(len(series.new), "new since the first point"), (len(series.gone), "gone at the newest")]
     others = "".join(f"; {count} {'is' if count == 1 else 'are'} {what}" for count, what in counts if count)
     changed = f"{len(series.changed)} of {kernels}" if series.changed else f"None of {kernels}"
     return f"{changed} changed{others}."
+
+
+def is_unrelated(series: Series) -> bool:
+    """Whether the points have hardly a kernel in common; then all kernels are new and gone, and no page lists them."""
+    return len(series.points) > 1 and _repeated(series) < _LEAST_SHARED * len(series.kernels)
+
+
+def _repeated(series: Series) -> int:
+    return sum(len(kernel.readings) > 1 for kernel in series.kernels)
 
 
 def judged_words(series: Series) -> str:

@@ -11,6 +11,7 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from typing import Literal
 
 from ncuview.base.errors import UsageError
@@ -26,10 +27,17 @@ _MOST_NAMES = 12
 """More skipped rules than this are counted, not named: exports of other tools skip about sixty."""
 COLLECT = 'ncu --import-source yes --metrics "$(ncuview rules --metrics)"'
 """The command that collects all metrics of the rules."""
-LADDER_MEANING = (
+_LADDER_MEANING = (
     "predicted: the speedup by the first advice. measured: the speedup of the kernel in column 'by', which applies that"
     " advice; useful work per second is compared where the sizes differ."
 )
+NO_UNITS = {
+    "latency": "no unit is busy enough to explain the time",
+    "launch": "starting the kernel costs as much as its work",
+    "blocks": "the GPU starts blocks one after the other, and each ends too soon",
+    "transfer": "the copies between host and device take the time",
+}
+"""What the bottlenecks that are no units mean."""
 _EXPORT_HINT = " -o mine ./program, and give mine.ncu-rep: a CSV export holds no instructions"
 _SCRUBBED_FOLDERS = re.compile(r"^/(?:_+\d+/)+(?:.*/_+\d+/)?")
 Detail = Literal["quiet", "normal", "verbose"]
@@ -39,13 +47,20 @@ FEW_RULES = 3
 _ORIGIN = {"live": "live profile", "recorded": "recorded profile", "report": "report"}
 
 
-def provenance(reports: tuple[ReportInfo, ...], launches: tuple[LaunchDiagnosis, ...], remark: str) -> str:
-    """The first line: live or recorded, GPU, date, version of ncu, and remark."""
-    origin = _ORIGIN[launches[0].origin] if launches else "report"
-    devices = ", ".join(dict.fromkeys(device_words(launch.device) for launch in launches)) or "unknown GPU"
+def provenance(
+    reports: tuple[ReportInfo, ...], launches: tuple[LaunchDiagnosis, ...], remark: str, *, subject: str = ""
+) -> str:
+    """The first line: ``subject``, or live or recorded; GPU, date, version of ncu, and remark."""
+    origin = subject or (_ORIGIN[launches[0].origin] if launches else "report")
+    devices = gpu_words(launches) or "unknown GPU"
     made = dict.fromkeys(_made(report) for report in reports)
     dates = "; ".join(", ".join(parts) for parts in made)
     return safe_text(f"{origin}: {devices}, {dates}" + (f" ({remark})" if remark else ""))
+
+
+def gpu_words(launches: Sequence[LaunchDiagnosis]) -> str:
+    """The GPUs of launches, each once: ``NVIDIA H200``; empty without launches."""
+    return ", ".join(dict.fromkeys(device_words(launch.device) for launch in launches))
 
 
 def device_words(device: Device) -> str:
@@ -89,18 +104,18 @@ def bottleneck_words(launch: LaunchDiagnosis) -> str:
 
 def bottleneck_sentence(launch: LaunchDiagnosis) -> str:
     """What limits the launch, as a sentence without its full stop."""
-    if launch.bottleneck == "latency":
-        return "The bottleneck is latency: no unit is busy enough to explain the time"
-    if launch.bottleneck == "launch":
-        return "The bottleneck is the launch itself: it costs as much as the work"
-    if launch.bottleneck == "blocks":
-        return "The bottleneck is the start of blocks: the GPU starts one after the other, and each ends too soon"
-    if launch.bottleneck == "transfer":
-        return "The bottleneck is the copies between host and device"
+    if launch.bottleneck in NO_UNITS:
+        return f"The bottleneck is {_bottleneck(launch.bottleneck)}"
     if launch.bottleneck not in launch.units:
         return "The bottleneck is unknown: the use of a unit that could be it was not collected"
-    what = UNITS[launch.bottleneck].says if launch.bottleneck in UNITS else "L2 cache"
-    return f"The bottleneck is {launch.bottleneck} ({what}) at {launch.units[launch.bottleneck]:.0%} of its peak"
+    return f"The bottleneck is {_bottleneck(launch.bottleneck)} at {launch.units[launch.bottleneck]:.0%} of its peak"
+
+
+def _bottleneck(name: str) -> str:
+    """A bottleneck and what it is: ``dram (device memory)``, ``latency: no unit is ...``."""
+    if name in NO_UNITS:
+        return f"{name}: {NO_UNITS[name]}"
+    return f"{name} ({UNITS[name].says if name in UNITS else 'L2 cache'})"
 
 
 def step_words(launch: LaunchDiagnosis) -> str:
@@ -136,17 +151,20 @@ def advice_headline(finding: Finding) -> str:
 
 
 def gain_bounds(launch: LaunchDiagnosis, finding: Finding) -> str:
-    """``1.94x to 2.29x, about 150.6 us``."""
+    """``1.94x to 2.29x, leaves about 150.6 us of 328.3 us``; without times where the launch has none."""
     gain = finding.predicted_speedup
-    return f"{factor(gain.low)} to {factor(gain.high)}, about {duration(launch.whole_ns / gain.best)}"
+    if not isfinite(launch.whole_ns):
+        return gain.bounds
+    return f"{gain.bounds}, leaves about {duration(launch.whole_ns / gain.best)} of {duration(launch.whole_ns)}"
 
 
 def advice_reason(launch: LaunchDiagnosis, finding: Finding) -> str:
     """The finding's message, the bottleneck, and the bottleneck after the change."""
-    after = (
-        "" if finding.bottleneck_after == launch.bottleneck else f"; after this change it is {finding.bottleneck_after}"
-    )
-    return f"{finding.message}. {bottleneck_sentence(launch)}{after}."
+    after = finding.bottleneck_after
+    said = f"{finding.message}. {bottleneck_sentence(launch)}."
+    if after in {launch.bottleneck, ""}:
+        return said
+    return f"{said} After the change, the bottleneck is {_bottleneck(after)}."
 
 
 def coverage_sentence(launches: Sequence[LaunchDiagnosis]) -> str:
@@ -337,15 +355,34 @@ def host_words(host: HostTimes) -> str:
     )
 
 
+def ladder_meaning(ladder: Ladder) -> str:
+    """What the columns of a ladder mean, and those of its bottlenecks that are no units."""
+    found = {step.diagnosis.bottleneck for step in ladder.steps}
+    return " ".join(
+        [_LADDER_MEANING, *(f"Bottleneck {name}: {what}." for name, what in NO_UNITS.items() if name in found)]
+    )
+
+
+def notes_title(ladder: Ladder) -> str:
+    """What the notes of a ladder are, and the GPU that their speedups were measured on."""
+    gpus = gpu_words([step.diagnosis for step in ladder.steps]) or "unknown GPU"
+    return f"Steps of the documents that are not the first advice, with the speedup measured on {gpus}"
+
+
 def textbook_notes(ladder: Ladder) -> list[str]:
-    """The documents' steps that are not the first advice here, with the reason and the measured gain."""
+    """The documents' steps that are not the first advice here: measured speedup, the first advice, and the reason."""
     numbers = {step.kernel: step.number for step in ladder.steps}
     return [
-        f"#{step.number} to #{numbers[textbook.kernel]}, the textbook's {textbook.applies}: {textbook.not_first}"
+        f"#{step.number} to #{numbers[textbook.kernel]} by {textbook.applies}: {factor(textbook.measured_speedup)}"
+        f" measured. Advised for #{step.number}: {_first_advice(step.diagnosis)}. {textbook.not_first}"
         for step in ladder.steps
         for textbook in step.textbook_steps
         if textbook.not_first
     ]
+
+
+def _first_advice(launch: LaunchDiagnosis) -> str:
+    return launch.findings[0].optimization if launch.findings else f"no change ({launch.verdict})"
 
 
 def _code(finding: Finding) -> str:

@@ -1,6 +1,6 @@
 """Convert a kernel's predicted speedup to that of host copies and kernel together, where the host timed its copies.
 
-``with_copies`` and ``of_host`` return a ``Speedup``; ``attained`` says how close to a perfect overlap a launch is.
+``with_copies`` and ``of_host`` return ``Gains``; ``attained`` says how close to a perfect overlap a launch is.
 
 A faster kernel shortens the end-to-end time only by the part of the kernel that does not overlap with copies (Amdahl);
 a rule about copies says directly which share of the end-to-end time is left.
@@ -8,18 +8,18 @@ a rule about copies says directly which share of the end-to-end time is left.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ncuview.speedup.attainable import of_gpu
-from ncuview.speedup.model import CERTAINTY, Speedup
+from ncuview.speedup.model import CERTAINTY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ncuview.metrics.analysis import Analysis
+    from ncuview.speedup.model import Gains
 
     Column = NDArray[np.float64]
 
@@ -29,21 +29,18 @@ TRANSFER = "transfer"
 """The word for the bottleneck of a launch whose copies take longer than its kernel."""
 
 
-def of_host(left: Column) -> Speedup:
+def of_host(left: Column) -> Gains:
     """What each launch gains from a change after which this share of the time of copies and kernel is left."""
-    saved = np.clip(1 - left, 0.0, 1.0)
-    low, best, high = (1 / np.maximum(1e-3, 1 - np.minimum(1.0, saved * certainty)) for certainty in CERTAINTY.values())
-    return Speedup(low, best, high, [TRANSFER] * len(left))
+    saved = np.outer(list(CERTAINTY.values()), np.clip(1 - left, 0.0, 1.0))
+    gains: Gains = 1 / np.maximum(1e-3, 1 - np.minimum(1.0, saved))
+    return gains
 
 
-def with_copies(speedup: Speedup, analysis: Analysis) -> Speedup:
+def with_copies(gains: Gains, analysis: Analysis) -> Gains:
     """The end-to-end gain from the gain of a kernel; unchanged where no copies were timed."""
     shown = _shown(analysis)
-    timed = np.isfinite(shown)
-    kernel = {name: getattr(speedup, name) for name in ("low", "best", "high")}
     with np.errstate(divide="ignore", over="ignore"):  # a gain of 0 is a kernel that never ends
-        end_to_end = {name: np.where(timed, 1 / (1 - shown + shown / gain), gain) for name, gain in kernel.items()}
-    return replace(speedup, **end_to_end)
+        return np.where(np.isfinite(shown), 1 / (1 - shown + shown / gains), gains)
 
 
 def _shown(analysis: Analysis) -> Column:

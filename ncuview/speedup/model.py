@@ -1,6 +1,7 @@
 """The what-if model: predict each launch's speedup from what a change leaves of its unit demands and latency.
 
-``load_of(analysis)`` gives the use of all units, ``predict`` the speedup, ``bottlenecks_now`` today's bottleneck.
+``load_of(analysis)`` gives the use of all units, ``predict`` the speedup and the bottleneck after the change,
+``bottlenecks_now`` today's bottleneck.
 
 Times are shares of the launch's present duration. Each unit r is used to a share ``u_r`` of its peak, and a good kernel
 attains ``a_r`` of that peak, so the unit alone needs ``u_r / a_r``. The largest of these is the *floor*. What no unit
@@ -19,7 +20,7 @@ next one. The quadratic sum is measured, not assumed: see validation/predicted-a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
     Column = NDArray[np.float64]
     Demands = Mapping[str, Column]
+    Gains = NDArray[np.float64]
+    """Predicted speedups: the rows are ``low``, ``best`` and ``high``, with one entry per launch."""
 
 BOTTLENECK_SHARE = 0.8
 """A unit that reaches this share of the attainable is the bottleneck; below it, latency is. The finished kernels of the
@@ -54,6 +57,9 @@ right advice for the programs of validation/accuracy.md; with 0.4 in 121, with 0
 MOST_UNEXPLAINED = 5.0
 """The largest such factor: of 21 predictions of 10x or more for those programs, it covers 20."""
 
+_START_NS, _TRIP_NS = 300.0, 400.0
+"""The time to start and end a warp, and that of a load beyond L1. On an H200, waves of warps that load once take 960 to
+1040 ns; 96 loads that wait for one another in L2 take 19.1 us, 62 from device memory 41.5 us."""
 _DURATION = "gpu__time_duration.sum"
 _UNIT_NAMES = (*UNITS, BLOCKS, "launch")
 _TRAFFIC = frozenset({"l2_sectors", "dram_bytes"})
@@ -72,7 +78,8 @@ class Load:
             after the other; ``launch`` is what the emptiest launch and one trip to memory cost.
         attainable: Bound -> unit -> the share of peak that a good kernel reaches.
         own_waits: The share of each launch's time that its waves of warps would take with all units idle; 0 where
-            it is unknown.
+            it is unknown. Every warp starts, and goes to L2 or device memory for each group of loads that L1 does not
+            hold.
     """
 
     use: Demands
@@ -92,24 +99,14 @@ class Load:
         """Units x launches: how close each unit is to what is attainable; NaN where it was not measured."""
         return np.array([self.use[unit] / self.attainable[bound][unit] for unit in _UNIT_NAMES])
 
-    def floor(self) -> Column:
+    def floor(self, bound: str = "best") -> Column:
         """The share of each launch's time that its busiest unit needs."""
-        floor: Column = np.fmax.reduce(self.closeness(), axis=0)
+        floor: Column = np.fmax.reduce(self.closeness(bound), axis=0)
         return floor
 
-    def latency(self) -> Column:
+    def latency(self, bound: str = "best") -> Column:
         """The share of each launch's time that no unit explains; it overlaps with the floor."""
-        return np.sqrt(np.maximum(0.0, 1.0 - self.floor() ** 2))
-
-
-@dataclass(frozen=True)
-class Speedup:
-    """The predicted factor for each launch, with bounds and the unit that limits it afterwards."""
-
-    low: Column
-    best: Column
-    high: Column
-    bottleneck_after: list[str]
+        return np.sqrt(np.maximum(0.0, 1.0 - self.floor(bound) ** 2))
 
 
 def load_of(analysis: Analysis) -> Load:
@@ -132,7 +129,15 @@ def load_of(analysis: Analysis) -> Load:
         # A launch that exceeds the table shows that more is attainable. What is unknown stays unknown.
         bounds[bound] = {unit: np.maximum(share, use[unit]) for unit, share in shares.items()}
         bounds[bound] |= {BLOCKS: np.ones(len(gpus)), "launch": np.ones(len(gpus))}
-    return Load(use, bounds, np.nan_to_num(analysis.value("own_waits")))
+    return Load(use, bounds, _own_waits(analysis))
+
+
+def _own_waits(analysis: Analysis) -> Column:
+    beyond_l1 = np.maximum(0.0, 1 - analysis.value("l1_load_hit_pct") / 100)
+    with np.errstate(all="ignore"):  # a launch without warps or duration gives no number
+        of_a_wave = _START_NS + analysis.value("waits_for_loads") / analysis.value("warps") * beyond_l1 * _TRIP_NS
+        share = analysis.value("waves_per_sm") * of_a_wave / analysis.value("duration")
+    return np.where(np.isfinite(share), share, 0.0)
 
 
 def use_of(analysis: Analysis, what: Unit) -> Column:
@@ -166,7 +171,7 @@ def predict(
     added: Mapping[str, Column],
     latency_hidden: Column,
     time_left: Column | float = 0.0,
-) -> Speedup:
+) -> tuple[Gains, list[str]]:
     """Predict what each launch gains from a change with these effects.
 
     A change that lowers only the traffic to L2 or device memory leaves the latencies that each warp waits for. Today's
@@ -180,36 +185,35 @@ def predict(
         time_left: The share of the time that is left whatever the units need.
 
     Returns:
-        NaN where any of these is not a number: an unknown demand must not count as a demand of 0.
+        The speedups, and what limits each launch after the change. A speedup is NaN where any of these is not a number:
+        an unknown demand must not count as a demand of 0.
     """
-    demand = {unit: use.copy() for unit, use in load.use.items()}
+    after = _after(load, effects, added)
     known = np.ones(len(load.use["launch"]), dtype=bool)
     for change in (*effects.values(), *added.values()):
         known = known & np.isfinite(change)
+
+    speedups, now = [], load.latency()
+    for bound, certainty in CERTAINTY.items():
+        hidden = np.minimum(1.0, latency_hidden * certainty)
+        latency = np.maximum(now * (1 - hidden), np.minimum(after.own_waits, after.latency(bound)))
+        time = np.maximum(np.sqrt(after.floor(bound) ** 2 + latency**2), _LEAST_LEFT)
+        speedups.append(np.where(known, 1 / np.maximum(time, time_left), np.nan))
+    low, best, high = speedups
+    unexplained = np.minimum(best**UNEXPLAINED, MOST_UNEXPLAINED)
+    gains = np.array([np.minimum(low, best / unexplained), best, np.maximum(high, best * unexplained)])
+    return gains, _bottlenecks(after.closeness(), now * (1 - latency_hidden))
+
+
+def _after(load: Load, effects: Mapping[str, Column], added: Mapping[str, Column]) -> Load:
+    """What a change leaves of the use of the units and of the waits, as shares of the present duration."""
+    use = dict(load.use)
     for unit, share in by_unit(effects).items():
-        demand[unit] = demand[unit] * share
+        use[unit] = use[unit] * share
     for name, work in added.items():
         for unit, rate in ADDED[name].items():
-            demand[unit] = demand[unit] + work / rate
-    waits = _own_waits_left(load, effects, added)
-
-    speedups, closeness = {}, {}
-    for bound, certainty in CERTAINTY.items():
-        shares = load.attainable[bound]
-        closeness[bound] = np.array([demand[unit] / shares[unit] for unit in _UNIT_NAMES])
-        floor = np.fmax.reduce(closeness[bound], axis=0)
-        shown = np.minimum(waits, np.sqrt(np.maximum(0.0, 1.0 - floor**2)))
-        left = np.maximum(load.latency() * (1 - np.minimum(1.0, latency_hidden * certainty)), shown)
-        after = np.maximum(np.sqrt(floor**2 + left**2), _LEAST_LEFT)
-        speedups[bound] = np.where(known, 1 / np.maximum(after, time_left), np.nan)
-    best = speedups["best"]
-    unexplained = np.minimum(best**UNEXPLAINED, MOST_UNEXPLAINED)
-    return Speedup(
-        low=np.minimum(speedups["low"], best / unexplained),
-        best=best,
-        high=np.maximum(speedups["high"], best * unexplained),
-        bottleneck_after=_bottlenecks(closeness["best"], load.latency() * (1 - latency_hidden)),
-    )
+            use[unit] = use[unit] + work / rate
+    return replace(load, use=use, own_waits=_own_waits_left(load, effects, added))
 
 
 def _own_waits_left(load: Load, effects: Mapping[str, Column], added: Mapping[str, Column]) -> Column:

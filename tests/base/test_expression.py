@@ -247,3 +247,12 @@ def test_where_dotted_names_are_allowed_nothing_else_is(text: str) -> None:
 def test_any_text_is_an_expression_or_refused(text: str) -> None:
     with suppress(UnsafeExpression):
         compile_expression(text, NAMES)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("a >", " at its end"), ("  a >  ", " at its end"), ("a + * b", " at column 5"), ("  a b", " at column 5")],
+)
+def test_the_column_of_a_syntax_error_is_named(text: str, place: str) -> None:
+    with pytest.raises(UnsafeExpression, match=f"^not an expression{place}: '"):
+        compile_expression(text)

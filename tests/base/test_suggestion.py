@@ -28,4 +28,10 @@ def test_a_missing_file_is_compared_with_those_beside_it(tmp_path: Path) -> None
     (tmp_path / "app.ncu-repz").touch()
     assert did_you_mean_file(tmp_path / "app.ncu-rep", "") == f"Did you mean {tmp_path / 'app.ncu-repz'}?"
     assert did_you_mean_file(tmp_path / "missing" / "app", "Check it.") == "Check it."
+    for name in ("reduction", "redaction"):
+        (tmp_path / "kernels" / name).mkdir(parents=True)
+    found = tmp_path / "kernels" / "reduction" / "sum.cu"
+    found.touch()
+    for wrong in ("kernels/reducton/sum.cu", "kernls/reducton/sum.cu", "kernels/reducton/sun.cu"):
+        assert did_you_mean_file(tmp_path / wrong, "") == f"Did you mean {found}?"
     assert did_you_mean_file(Path("\0"), "Check it.") == "Check it."

@@ -145,7 +145,7 @@ def page_of_one(kernel: str) -> str:
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
 def test_the_first_screen_of_one_kernel_has_the_step_and_the_evidence(shown: Shown, width: int, height: int) -> None:
     tab = shown(page_of_one("transposeCoalesced"), width=width)
-    assert tab.title() == tab.locator("h1").inner_text() == "transposeCoalesced: what to do next"
+    assert tab.title() == tab.locator("h1").inner_text() == "transposeCoalesced on NVIDIA H200: what to do next"
     labels = ("Next", "Why", "Where", "Change") if width > 400 else ("Next", "Why", "Where")
     for label in labels:
         answer = tab.locator("dt", has_text=re.compile(f"^{label}$")).locator("+ dd")
@@ -168,6 +168,15 @@ def test_on_a_phone_the_first_step_comes_before_the_figures(shown: Shown, make: 
     assert step["y"] + step["height"] < min(figures["y"], 844)
     assert tab.locator(".top").bounding_box()["height"] < 60
     assert tab.evaluate(OVERFLOW) <= 0
+
+
+def test_a_ladder_is_read_on_a_phone_without_scrolling_sideways(shown: Shown) -> None:
+    tab = shown(html_report(diagnosis(), ladders=[ladder()]), width=390)
+    assert tab.evaluate(OVERFLOW) <= 0
+    table = tab.get_by_role("group", name="Table of transpose")
+    assert table.evaluate("part => part.scrollWidth - part.clientWidth") <= 0
+    assert table.bounding_box()["y"] < 500
+    assert not tab.get_by_role("group", name="Chart of transpose").is_visible()
 
 
 def test_a_comparison_does_not_scroll_sideways_on_a_phone(shown: Shown) -> None:

@@ -58,11 +58,6 @@ def test_a_source_without_a_head(tmp_path: Path) -> None:
         (HEAD + "[sizes]\nn = 1.5\n", "sizes.n"),
         ("tolerance = nan\n" + HEAD, "tolerance"),
         ("more = 1\n" + HEAD, "more"),
-        (HEAD + STEP + 'not_first = "It brings 1.03 times."\n', "step.not_first"),
-        (HEAD + STEP + 'not_first = "Measured: {measurd}."\n', "step.not_first"),
-        (HEAD + STEP + 'not_first = "{measured} {measured}"\n', "step.not_first"),
-        (HEAD + STEP + 'not_first = "{measured:.2f}"\n', "step.not_first"),
-        (HEAD + STEP + 'not_first = "{measured} of {"\n', "step.not_first"),
     ],
 )
 def test_a_bad_head_is_refused_with_a_sentence(tmp_path: Path, toml: str | bytes, says: str) -> None:
@@ -71,18 +66,6 @@ def test_a_bad_head_is_refused_with_a_sentence(tmp_path: Path, toml: str | bytes
     assert says in str(refused.value)
     assert refused.value.exit_code == 2
     assert len(str(refused.value)) < 1000
-
-
-def test_a_note_is_filled_with_what_was_measured(tmp_path: Path) -> None:
-    step = read_front_matter(source(tmp_path, HEAD + STEP + 'not_first = "Measured: {measured}."\n')).step
-    assert step is not None
-    assert step.why_not_first("0.99x") == "Measured: 0.99x."
-
-
-def test_a_step_that_is_first_has_no_note(tmp_path: Path) -> None:
-    step = read_front_matter(source(tmp_path, HEAD + STEP)).step
-    assert step is not None
-    assert step.why_not_first("0.99x") == ""
 
 
 def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path: Path) -> None:

@@ -115,6 +115,12 @@ def test_unknown_times_are_no_repeats() -> None:
 def test_more_than_the_tolerance_is_explained() -> None:
     one = slowdown(repeats_of([100_000.0]), repeats_of([130_000.0]))
     assert one.result == "failed"
-    assert re.fullmatch(r"[\d.]+ % are allowed: 5 %, raised by the spread of 1 launch", one.why)
+    assert one.why == "25 % are allowed: with fewer than 3 launches on a side, only 25 % more is a failure"
     five = slowdown(repeats_of([1e6] * 5), repeats_of([1.3e6] * 5), tolerance=0.1)
     assert five.why == "10 % are allowed"
+    short = slowdown(repeats_of([4_000.0] * 5), repeats_of([8_000.0] * 5))
+    assert short.why == "25 % are allowed: differences below 1 us are ignored"
+    spread = slowdown(repeats_of([1e6] * 5), repeats_of([2e6] * 5), spread=0.1)
+    assert re.fullmatch(r"[\d.]+ % are allowed: 5 %, raised by the spread of 5 launches", spread.why)
+    unsure = slowdown(repeats_of([1e6]), repeats_of([1.2e6]))
+    assert unsure.why == "5 % are allowed; with fewer than 3 launches on a side, only 25 % more is a failure"

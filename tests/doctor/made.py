@@ -53,6 +53,7 @@ def machine(
     environment: Mapping[str, str] | None = None,
     uid: int = 1000,
     ncu: str | None = NCU,
+    disassemblers: Mapping[str, Path] | None = None,
 ) -> FakeMachine:
     """A machine with these files and folders (whose names end with a slash), and these answers of programs."""
     for name, text in (files or {}).items():
@@ -75,6 +76,7 @@ def machine(
         homes=("/home/ada",),
         run=answering(answers or {}),
         find_ncu=lambda: Path(ncu) if ncu else None,
+        find_disassembler=(disassemblers or {}).get,
         expected={*expected, *parents, *absent},
         owners=owners or {},
     )

@@ -89,7 +89,7 @@ def test_the_archive_holds_what_helps_and_nothing_that_is_planted(
     text = json.dumps(found).lower()
     assert not [word for word in PLANTED if word.lower() in text]
     assert found.keys() == {"doctor.json", "versions.json", "environment.json", "last-error.json"}
-    assert len(found["doctor.json"]["checks"]) == 22
+    assert len(found["doctor.json"]["checks"]) == 23
     about = found["versions.json"]
     assert (about["ncuview"], about["python"], about["ncu"]) == (VERSION, sys.version.split()[0], "2026.3.1")
     assert about["packages"].keys() >= {"ncu-report", "numpy", "pandas", "typer"}

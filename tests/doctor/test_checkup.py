@@ -53,12 +53,13 @@ def on_a_broken_machine() -> Examination:
         homes=(),
         run=lambda *_: broken(),
         find_ncu=broken,
+        find_disassembler=lambda _: broken(),
     )
     return examine(everything)
 
 
-def test_there_are_22_checks_with_names_of_their_own() -> None:
-    assert len(CHECKS) == len({check.name for check in CHECKS}) == len({check.title for check in CHECKS}) == 22
+def test_there_are_23_checks_with_names_of_their_own() -> None:
+    assert len(CHECKS) == len({check.name for check in CHECKS}) == len({check.title for check in CHECKS}) == 23
 
 
 def test_every_check_is_documented() -> None:
@@ -104,7 +105,7 @@ def test_home_folders_are_named_nowhere(tmp_path: Path) -> None:
 def test_this_machine_is_examined(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANARY_TOKEN", "CANARY")
     found = examine_this_machine()
-    assert len(found.checks) == 22
+    assert len(found.checks) == 23
     assert {each.verdict.status for each in found.checks if each.name == "ncu-report"} <= {"OK", "WARN"}
     assert "CANARY" not in repr(found)
     assert not [each for each in found.checks if "itself failed" in each.verdict.message]

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from ncuview.doctor import driver_probe
-from ncuview.doctor.commands import Commands
+from ncuview.doctor.commands import Answer, Commands
 from ncuview.doctor.driver import PROBE, cuda_driver, driver_of, stub_library
 from ncuview.doctor.nsight import (
     READER,
+    disassemblers,
     driver_fits,
     gpu_supported,
     ncu_report,
@@ -335,3 +336,20 @@ def test_the_child_process_answers_here(tmp_path: Path) -> None:
     assert answer.status == 0
     driver_of(machine(tmp_path, answers={PROBE: answer}))
     assert PROBE[0] == sys.executable
+
+
+def test_both_disassemblers_are_named_with_their_releases(tmp_path: Path) -> None:
+    paths = {name: Path("/cuda/bin") / name for name in ("cuobjdump", "nvdisasm")}
+    answers: dict[tuple[str, ...], Answer | Exception] = {
+        (str(path), "--version"): said(f"{name}: NVIDIA\nCuda compilation tools, release 13.0, V13.0.85\n")
+        for name, path in paths.items()
+    }
+    verdict = disassemblers(machine(tmp_path, answers=answers, disassemblers=paths))
+    assert (verdict.status, verdict.message) == ("OK", "cuobjdump 13.0.85, nvdisasm 13.0.85")
+
+
+def test_a_missing_disassembler_is_a_warning_that_names_what_cannot_be_shown(tmp_path: Path) -> None:
+    verdict = disassemblers(machine(tmp_path))
+    assert verdict.status == "WARN"
+    assert verdict.message == "cuobjdump and nvdisasm are missing: analyze --no-counters shows no machine code"
+    assert "nvidia-cuda-cuobjdump" in verdict.fix

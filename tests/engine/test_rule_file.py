@@ -138,7 +138,6 @@ def test_a_rule_with_something_unknown_in_it_does_not_load(
         (lambda rule: rule["evidence"].update(applies=["wavefront > 0"]), "evidence.applies"),
         (lambda rule: rule["evidence"].update(when=["warps > 0", "open('x')"]), "evidence.when"),
         (lambda rule: rule["evidence"]["values"].update(ways="warps.real"), "evidence.values.ways"),
-        (lambda rule: rule["evidence"].update(values={"of_l1": "excess / 2", "excess": "1"}), "evidence.values.of_l1"),
         (lambda rule: rule["effects"].update(l1_wavefronts="1 - of_l2"), "effects.l1_wavefronts"),
         (lambda rule: rule["effects"].update(latency_hidden="lambda: 1"), "effects.latency_hidden"),
         (lambda rule: rule["where"].update(waste="a b"), "where.waste"),
@@ -150,6 +149,31 @@ def test_an_expression_is_refused_under_its_key(
     with pytest.raises(UnsafeExpression) as refusal:
         load_rule(written(tmp_path, changed(change)))
     assert f"{NAME}.toml: {key}: " in str(refusal.value)
+
+
+def test_all_errors_of_a_file_are_named_at_once(tmp_path: Path) -> None:
+    def change(rule: dict[str, Any]) -> None:
+        rule["evidence"]["when"].append("ways >= $ 3")
+        rule["effects"]["l1_wavefrontz"] = "1"
+        rule["message"]["passed"] = "{wayz}"
+
+    with pytest.raises(RuleFileError) as refusal:
+        load_rule(written(tmp_path, changed(change)))
+    head, *lines = str(refusal.value).split("\n  ")
+    assert head.endswith(f"{NAME}.toml has 3 errors:")
+    assert [line.split(": ")[0] for line in lines] == ["evidence.when", "effects.l1_wavefrontz", "message.passed"]
+    assert "'$' at column 9 is not allowed" in lines[0]
+    with pytest.raises(RuleFileError, match="has 2 errors:\n  code: field required\n  name: field required"):
+        load_rule(written(tmp_path, changed(lambda rule: [rule.pop("code"), rule.pop("name")])))
+
+
+def test_values_are_computed_in_their_order(tmp_path: Path) -> None:
+    def change(rule: dict[str, Any]) -> None:
+        values = rule["evidence"]["values"]
+        rule["evidence"]["values"] = {"first": "second", "second": "1", **values}
+
+    with pytest.raises(UnsafeExpression, match=r"evidence\.values\.first: unknown name 'second'"):
+        load_rule(written(tmp_path, changed(change)))
 
 
 @pytest.mark.parametrize(
@@ -256,7 +280,7 @@ BAD_FILES = {
 def test_a_file_that_is_no_rule_or_would_exhaust_memory_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / f"{NAME}.toml"
     path.write_bytes(content)
-    with pytest.raises(RuleFileError, match=rf"{NAME}\.toml: ") as refused:
+    with pytest.raises(RuleFileError, match=rf"{NAME}\.toml(:| has \d+ errors:)") as refused:
         load_rule(path)
     assert refused.value.exit_code == 2
     assert len(str(refused.value)) < 1000

@@ -184,3 +184,8 @@ def test_an_entry_without_a_kernel_is_visible_and_no_pass(tmp_path: Path) -> Non
 
 def test_an_entry_that_is_off_says_nothing(tmp_path: Path) -> None:
     assert checks(tmp_path, METRIC.format("inst_executed", 'max = 1\nlevel = "off"'), launch()) == []
+
+
+def test_the_nearest_of_ncus_names_are_given_for_an_unknown_one(tmp_path: Path) -> None:
+    found = check(tmp_path, METRIC.format("smsp__inst_executd.sum", "max = 1"), launch("copy"))
+    assert "it was not collected. Did you mean smsp__inst_executed.sum or " in found.message

@@ -540,3 +540,14 @@ def test_calibrating_spreads_names_what_is_missing(
     args: list[str | Path], code: int, says: str, tmp_path: Path
 ) -> None:
     assert_failed(ncuview("calibrate", *args, before=BARE, XDG_CONFIG_HOME=str(tmp_path)), code, says)
+
+
+def test_k_restricts_what_of_the_baseline_and_the_budget_is_checked(run: Run, main: Path, tmp_path: Path) -> None:
+    path = budget(tmp_path, OPEN + CLOSED)
+    ended = run("check", REPORT, "--baseline", main, "--budget", path, "-k", "divergentOnWarpBorder")
+    words = " ".join(ended.out.split())
+    assert (ended.code, ended.err) == (0, "")
+    assert "-k divergentOnWarpBorder leaves out " in words
+    assert " of 15 kernels of the baseline and 1 of 2 entries of the budget" in words
+    assert "was not launched now" not in words
+    assert "warning" not in words

@@ -220,7 +220,7 @@ def ladder() -> Ladder:
                 "",
                 {},
                 None,
-                (TextbookStep("transposeCoalesced", "diagonal_mapping", 0.97, "The slices are balanced. 0.97x."),),
+                (TextbookStep("transposeCoalesced", "diagonal_mapping", 0.97, "The slices are balanced."),),
             ),
         ),
         reports=(_REPORT,),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from math import nan
 from typing import Any, get_args
@@ -12,11 +13,12 @@ import pytest
 from ncuview.comparison.compare import Comparison, compare
 from ncuview.comparison.prediction import PredictionVerdict, WasteState
 from ncuview.engine.rule_file import OPTIMIZATIONS
-from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, Passed, TextbookMetric
+from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, Passed, RuleId, TextbookMetric
 from ncuview.records.profile import Device
 from ncuview.render.change_words import change_sentence
 from ncuview.render.comparison import comparison_page, faster_words
 from ncuview.render.document import as_json
+from ncuview.render.outputs import output_text
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import advice_finding, diagnosis, launch_near_peak, launch_with_advice
 from tests.render.schema import problems as problems_of
@@ -128,8 +130,8 @@ def test_a_factor_below_one_is_a_loss(speedup: float, said: str) -> None:
 
 def test_the_page_shows_predicted_and_measured_gain() -> None:
     assert (
-        "Advice shared_memory_padding: 2.18x predicted (1.94x to 2.29x), 2.32x measured, above the prediction; its"
-        " evidence is gone." in words(comparison())
+        "Advice shared_memory_padding: 2.18x predicted (1.94x to 2.29x), 2.32x measured, above the prediction. The"
+        " counters show that it was made: its evidence is gone." in words(comparison())
     )
 
 
@@ -142,9 +144,55 @@ def test_a_gain_without_a_change_of_the_waste_is_compared_with_no_prediction() -
 
 def test_kernels_of_one_side_are_listed_with_how_often_they_ran() -> None:
     text = words(comparison())
-    assert "Only before: gone" in text
-    assert "Only after: new (2 launches)" in text
+    assert "Only before: gone with grid 256x256, block 32x8" in text
+    assert "Only after: new with grid 256x256, block 32x8 (2 launches)" in text
     assert "1 launch in both: 328.3 us before, 141.8 us after, 2.32x faster." in text
+
+
+def two_kernels(*more: LaunchDiagnosis) -> Comparison:
+    """Two kernels of one report, the second with ``more`` launches."""
+    was, now = before(), replace(after(), kernel="padded", demangled="padded()")
+    return compare(
+        replace(diagnosis(), launches=(replace(was, origin="report"),)),
+        replace(diagnosis(), launches=(replace(now, origin="report"), *more)),
+        renamed={was.kernel: now.kernel},
+    )
+
+
+def test_two_kernels_of_one_report_are_named_on_each_side() -> None:
+    other_grid = replace(after(), kernel="padded", demangled="padded()", grid=(16, 1, 1), origin="report")
+    text = words(two_kernels(other_grid))
+    assert text.startswith("before: transposeCoalesced in transpose.ncu-rep: NVIDIA H200")
+    assert "after: padded in transpose.ncu-rep: NVIDIA H200" in text
+    assert "transposeCoalesced 328.3 us, padded 141.8 us: 2.32x faster." in text
+    assert "in both" not in text
+    assert "Only after: padded with grid 16, block 32x8" in text
+    for to in ("markdown", "html"):
+        shown = str(output_text(two_kernels(other_grid), None, to))
+        assert "before: transposeCoalesced in transpose.ncu-rep: NVIDIA H200" in shown
+        assert "Only after: padded with grid 16, block 32x8" in shown
+    assert "<title>transposeCoalesced to padded on NVIDIA H200: what changed</title>" in str(
+        output_text(two_kernels(), None, "html")
+    )
+
+
+def test_two_reports_are_named_by_their_files_or_else_their_folders() -> None:
+    report, launch = diagnosis().reports[0], replace(before(), origin="report")
+
+    def lines(*paths: str) -> list[str]:
+        both = [Diagnosis((launch,), (replace(report, path=path),)) for path in paths]
+        return [line.partition(": NVIDIA")[0] for line in page(compare(both[0], both[1])).splitlines()[:2]]
+
+    assert lines("a/old.ncu-rep", "a/new.ncu-rep") == ["before: old.ncu-rep", "after: new.ncu-rep"]
+    assert lines("a/x.ncu-rep", "b/x.ncu-rep") == ["before: a/x.ncu-rep", "after: b/x.ncu-rep"]
+
+
+def test_changes_that_came_with_the_advice_taken_are_named_beside_the_prediction() -> None:
+    also = replace(advice_finding(), rule=RuleId("WORK002", "serialized-loads"), optimization="unrolling")
+    was = replace(before(), outcomes=(*before().outcomes, also))
+    now = replace(after(), outcomes=(*after().outcomes, Passed(also.rule, "16 bytes in flight")))
+    text = words(compare(Diagnosis((was,), ()), Diagnosis((now,), ())))
+    assert "its evidence is gone. The measured speedup includes other changes: serialized-loads gone." in text
 
 
 def test_what_could_not_be_checked_and_what_was_forced_are_said() -> None:
@@ -159,8 +207,27 @@ def test_only_pairs_that_changed_are_shown_in_full() -> None:
     faster = [replace(each, duration_ns=1e5) if each.kernel in {"k2", "k4"} else each for each in kernels]
     shown = page(compare(Diagnosis(tuple(kernels), ()), Diagnosis(tuple(faster), ())))
     assert shown.count("\n  Changed ") == 2
-    assert "4 more pairs" in shown
+    assert "4 more pairs: -v shows all of them" in shown
     assert all(f"\nk{n} " in shown for n in range(6))
+
+
+def test_verbose_pages_show_all_pairs_in_full() -> None:
+    kernels = tuple(replace(before(), kernel=f"k{n}", demangled=f"k{n}()") for n in range(6))
+    answer = compare(Diagnosis(kernels, ()), Diagnosis(kernels, ()))
+    shown = comparison_page(answer, width=100, color=False, detail="verbose")
+    assert shown.count("\n  Changed ") == 6
+    assert "more pairs" not in shown
+
+
+def test_quiet_pages_have_a_line_per_pair() -> None:
+    again = replace(before(), grid=(77, 1, 1))
+    was = Diagnosis((before(), again, replace(before(), kernel="old", demangled="old()")), ())
+    answer = compare(was, Diagnosis((after(), again), ()))
+    lines = comparison_page(answer, width=40, color=False, detail="quiet").splitlines()
+    assert len(lines) == 3
+    assert lines[0].endswith(" faster, above the prediction")
+    assert lines[-1] == "Only before: old"
+    assert re.fullmatch(r"\w+ \(77\)  [\d.]+ us -> [\d.]+ us  unchanged", lines[1])
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])

@@ -83,7 +83,7 @@ def test_times_of_the_host_are_shown(page: Callable[[Diagnosis], str]) -> None:
     text = page(of(launch))
     assert "copies in " in text
     assert " in all; gains refer to this time" in text
-    assert "The bottleneck is the copies between host and device" in text
+    assert "The bottleneck is transfer: the copies between host and device take the time" in text
     assert "GB/s useful" not in text
 
 
@@ -168,9 +168,8 @@ def test_comparisons_by_force_of_many_kernels_some_of_which_are_gone() -> None:
 
 def test_comparisons_of_unknown_times() -> None:
     made = compare(of(launched(0, nan)), of(launched(0, nan)))
-    for text in (html_report(made.after, comparison=made), render(made)):
-        assert "No launch of known duration is in both." in text
-    assert "times unknown" in markdown(made, None, COMMENT)
+    for text in (html_report(made.after, comparison=made), render(made), markdown(made, None, COMMENT)):
+        assert "No launch of known duration is in both" in text
 
 
 @pytest.mark.parametrize(

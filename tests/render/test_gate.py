@@ -48,9 +48,18 @@ def test_every_check_is_a_line() -> None:
 
 
 def test_checks_that_passed_can_be_left_out() -> None:
-    page = gate_page(Gate((check("passed"), check("failed")), "error"), passed=False)
+    page = gate_page(Gate((check("passed"), check("failed")), "error"), detail="normal")
     assert ("FAIL" in page, "  ok  " in page) == (True, False)
-    assert gate_page(Gate((check("passed"),), "error"), passed=False) == "gate: open, 1 check passed\n"
+    assert gate_page(Gate((check("passed"),), "error"), detail="normal") == "gate: open, 1 check passed\n"
+
+
+def test_a_quiet_page_has_a_line_per_check_that_did_not_pass() -> None:
+    long = replace(check("failed"), message=f"it is 32; {'because ' * 30}")
+    checks = (check("passed"), long, replace(check("failed"), level="warn"))
+    lines = gate_page(Gate(checks, "error", unrecorded="unknown"), width=40, detail="quiet").splitlines()
+    assert [line.split()[0] for line in lines] == ["FAIL", "warn", "gate:"]
+    assert lines[0].endswith(": it is 32")
+    assert "budgets.toml" not in lines[0]
 
 
 def test_a_remark_is_the_first_line() -> None:

@@ -109,7 +109,7 @@ def test_failed_checks_come_first_then_next_steps_then_all_kernels() -> None:
         "error",
         "transposeCoalesced(float *, const float *, int) grid 256x256, block 32x8",
         "duration_ns: took 328,320 ns, 9.4% more than the 300,000 ns that are allowed (budget.toml, budget 1)",
-        "328,320 ns",
+        "328.3 us",
         "",
     ]
     assert [row[0] for row in rows(page, "Checks that did not pass")] == [
@@ -156,7 +156,7 @@ def test_a_ladder_is_its_launches_and_a_comparison_its_pairs() -> None:
     after = Diagnosis((replace(launch_with_advice(), duration_ns=164_160.0), launch_near_peak()), diagnosis().reports)
     page = page_of(markdown(compare(diagnosis(), after), gate(), COMMENT))
     check(page)
-    assert page.findtext("h2") == "ncuview: 470.1 us before, 306 us after, 1.54x faster"
+    assert page.findtext("h2") == "ncuview: 2 launches in both: 470.1 us before, 306 us after, 1.54x faster"
     assert rows(page, "Kernels in both")[0][:4] == [
         *("transposeCoalesced grid 256x256, block 32x8", "328.3 us", "164.2 us", "2.00x faster")
     ]

@@ -95,17 +95,16 @@ LADDER, STEPS = long_ladder()
 
 
 def rows(page: str) -> dict[int, list[str]]:
-    """The lines of each numbered row of a page's table."""
+    """The lines of each numbered row in all parts of a page's table."""
     lines = page.split("\n")
-    head = next(at for at, line in enumerate(lines) if re.match(r" *# kernel", line))
-    margin = lines[head].index("#") + 1
     found: dict[int, list[str]] = {}
-    body = takewhile(lambda line: line and not line.startswith("and "), lines[head + 1 :])
-    number = 0
-    for line in body:
-        number = int(line[:margin]) if line[:margin].strip() else number
-        if number:
-            found.setdefault(number, []).append(line[margin:])
+    for head in (at for at, line in enumerate(lines) if re.match(r" *# ", line)):
+        margin = lines[head].index("#") + 1
+        number = 0
+        for line in takewhile(lambda line: line and not line.startswith("and "), lines[head + 1 :]):
+            number = int(line[:margin]) if line[:margin].strip() else number
+            if number:
+                found.setdefault(number, []).append(line[margin:])
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import nan
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,9 @@ from ncuview.engine.rank import diagnose
 from ncuview.records.diagnosis import Passed, RuleId, Skipped, TextbookMetric
 from ncuview.records.profile import Device
 from ncuview.render.words import (
+    advice_reason,
     device_words,
+    gain_bounds,
     idle_words,
     kernel_words,
     passed_words,
@@ -22,6 +25,7 @@ from ncuview.render.words import (
     verdict_reason,
 )
 from tests.builders import USE, Launch, make_profile
+from tests.render.sample import advice_finding, launch_with_advice
 
 
 @pytest.mark.parametrize(
@@ -107,3 +111,26 @@ def test_the_hint_for_an_export_asks_for_the_report() -> None:
 )
 def test_a_gpu_is_called_by_what_is_known_of_it(device: Device, words: str) -> None:
     assert device_words(device) == words
+
+
+def test_a_prediction_names_the_time_that_it_leaves_and_the_present_one() -> None:
+    launch, finding = launch_with_advice(), advice_finding()
+    assert gain_bounds(launch, finding) == "1.94x to 2.29x, leaves about 150.6 us of 328.3 us"
+    assert gain_bounds(replace(launch, duration_ns=nan), finding) == "1.94x to 2.29x"
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        ("dram", " After the change, the bottleneck is dram (device memory)."),
+        ("l2", " After the change, the bottleneck is l2 (L2 cache)."),
+        ("latency", " After the change, the bottleneck is latency: no unit is busy enough to explain the time."),
+        ("launch", " After the change, the bottleneck is launch: starting the kernel costs as much as its work."),
+        ("blocks", " is blocks: the GPU starts blocks one after the other, and each ends too soon."),
+        ("transfer", " is transfer: the copies between host and device take the time."),
+        ("l1_data", " at 88% of its peak."),
+    ],
+)
+def test_the_bottleneck_after_a_change_is_explained(after: str, said: str) -> None:
+    finding = replace(advice_finding(), bottleneck_after=after)
+    assert advice_reason(launch_with_advice(), finding).endswith(said)

@@ -21,7 +21,7 @@ _KINDS = {
 
 
 def groups(before: Snapshot, after: Snapshot) -> dict[str, list[str]]:
-    """What changed, in words, and the launches that it changed for; the largest group first."""
+    """What changed, in words, and the launches that it changed for, with both values; the largest group first."""
     old, new = ({line.launch: line for line in side.lines} for side in (before, after))
     found: defaultdict[str, list[str]] = defaultdict(list)
     for launch in [*old, *(each for each in new if each not in old)]:
@@ -30,8 +30,8 @@ def groups(before: Snapshot, after: Snapshot) -> dict[str, list[str]]:
         elif launch not in old:
             found["launch is new"].append(launch)
         else:
-            for change in _changes(old[launch], new[launch], before.codes, after.codes):
-                found[change].append(launch)
+            for change, values in _changes(old[launch], new[launch], before.codes, after.codes):
+                found[change].append(f"{launch} ({values})" if values else launch)
     return dict(sorted(found.items(), key=lambda group: (-len(group[1]), group[0])))
 
 
@@ -44,29 +44,30 @@ def page(found: Mapping[str, list[str]]) -> str:
     return "\n".join(lines) + "\n" if lines else "no difference\n"
 
 
-def _changes(old: Line, new: Line, old_codes: tuple[str, ...], new_codes: tuple[str, ...]) -> Iterator[str]:
+def _changes(old: Line, new: Line, old_codes: tuple[str, ...], new_codes: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Each change, and its old and new value where the change does not name them."""
     if old.verdict != new.verdict:
-        yield f"verdict {old.verdict} -> {new.verdict}"
+        yield f"verdict {old.verdict} -> {new.verdict}", ""
     if old.bottleneck != new.bottleneck:
-        yield f"bottleneck {old.bottleneck} -> {new.bottleneck}"
+        yield f"bottleneck {old.bottleneck} -> {new.bottleneck}", ""
     was, now = (dict(zip(codes, line.outcomes, strict=True)) for codes, line in ((old_codes, old), (new_codes, new)))
     kinds = [
         f"{code} {_KINDS[was.get(code, '')]} -> {_KINDS[now.get(code, '')]}"
         for code in dict.fromkeys([*was, *now])
         if was.get(code, "") != now.get(code, "")
     ]
-    yield from kinds
+    yield from ((kind, "") for kind in kinds)
     predicted, predicts = (_advice(line) for line in (old, new))
     numbers = [
-        f"{code} predicts another speedup"
+        (f"{code} predicts another speedup", f"{predicted[code]} -> {predicts[code]}")
         for code in predicted
         if predicts.get(code, predicted[code]) != predicted[code]
     ]
     yield from numbers
     if not kinds and not numbers and list(predicted) != list(predicts):
-        yield "order of advice"
+        yield "order of advice", f"{', '.join(predicted)} -> {', '.join(predicts)}"
     if old.rest != new.rest and not kinds and not numbers:
-        yield "bounds, lines or rejected predictions"
+        yield "bounds, lines or rejected predictions", ""
 
 
 def _advice(line: Line) -> dict[str, str]:

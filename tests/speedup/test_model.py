@@ -41,14 +41,14 @@ def gain(
     latency: float = 0.0,
 ) -> tuple[float, float, float, str]:
     """Low, best and high speedup of a single launch, and the bottleneck after the change."""
-    speedup = predict(
+    gains, bottlenecks_after = predict(
         load,
         {name: np.array([share]) for name, share in (effects or {}).items()},
         {name: np.array([more]) for name, more in (added or {}).items()},
         np.array([latency]),
     )
-    low, middle, high = (float(bound[0]) for bound in (speedup.low, speedup.best, speedup.high))
-    return low, middle, high, speedup.bottleneck_after[0]
+    low, middle, high = gains[:, 0].tolist()
+    return low, middle, high, bottlenecks_after[0]
 
 
 def best(load: Load, **change: object) -> float:
@@ -156,6 +156,15 @@ def test_latencies_of_each_warp_count_after_a_change_of_traffic_alone() -> None:
     assert best(load, effects={"instructions": 0.5}, latency=1.0) == best(
         replace(load, own_waits=np.array([0.0])), effects={"instructions": 0.5}, latency=1.0
     )
+
+
+@pytest.mark.parametrize(("hits", "share"), [(0.0, 8 * 700 / 100_000), (50.0, 8 * 500 / 100_000), (math.nan, 0.0)])
+def test_the_waits_of_a_launch_are_those_of_its_waves_for_loads_that_l1_does_not_hold(
+    hits: float, share: float
+) -> None:
+    launch = Launch({"l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct": hits})
+    assert load_of(Analysis(make_profile(launch))).own_waits.tolist() == [pytest.approx(share)]
+    assert load_of(Analysis(make_profile(replace(launch, instructions=())))).own_waits.tolist() == [0.0]
 
 
 def test_latency_is_what_no_unit_explains() -> None:

@@ -20,9 +20,6 @@ _WARP = 32
 _ISSUE_SLOTS = 4
 """Instructions that a multiprocessor can issue per cycle, from Volta on."""
 _HOPPER = 9
-_START_NS, _TRIP_NS = 300.0, 400.0
-"""The time to start and end a warp, and that of a load beyond L1. On an H200, waves of warps that load once take 960 to
-1040 ns; 96 loads that wait for one another in L2 take 19.1 us, 62 from device memory 41.5 us."""
 
 
 @quantity("warp")
@@ -71,23 +68,6 @@ def loads_per_warp(global_load_inst: Column, warps: Column) -> Column:
 def load_iterations(most_executed_load: Column, warps: Column) -> Column:
     """How often an average warp executes the global load that is executed most often."""
     return most_executed_load / warps
-
-
-@quantity("share")
-def own_waits(
-    waits_for_loads: Column,
-    warps: Column,
-    l1_load_hit_pct: Column,
-    waves_per_sm: Column,
-    duration: Column,
-) -> Column:
-    """The share of the launch's time that its waves of warps would take if no unit were busy.
-
-    Every warp starts, and goes to L2 or device memory for each group of loads that L1 does not hold.
-    """
-    beyond_l1 = np.maximum(0.0, 1 - l1_load_hit_pct / 100)
-    of_a_wave = _START_NS + waits_for_loads / warps * beyond_l1 * _TRIP_NS
-    return waves_per_sm * of_a_wave / duration
 
 
 @quantity("block")

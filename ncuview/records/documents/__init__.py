@@ -86,7 +86,7 @@ class MachineCheck:
 
 @dataclass(frozen=True)
 class DoctorDocument:
-    """What `ncuview doctor --format json` prints: 22 checks of a machine, and two more with --live."""
+    """What `ncuview doctor --format json` prints: 23 checks of a machine, and two more with --live."""
 
     schema: Literal["ncuview.doctor/1"]
     """The name and version of this schema."""

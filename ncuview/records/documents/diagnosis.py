@@ -18,6 +18,7 @@ from ncuview.records.diagnosis import (
     Grade,
     HotInstruction,
     Origin,
+    Saved,
     Share,
     SourceLine,
     Verdict,
@@ -217,18 +218,6 @@ class Launch:
         "then": {"properties": {"findings": {"minItems": 1}}},
         "else": {"properties": {"findings": {"maxItems": 0}}},
     }
-
-
-@dataclass(frozen=True)
-class Saved:
-    """Time in ns that advice takes away; negative where it may cost time."""
-
-    low: float
-    """The least that should be saved."""
-    best: float
-    """The best estimate."""
-    high: float
-    """The most that should be saved."""
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,14 @@ from ncuview.render.html_report.roofline import counted_operations, rooflines
 from ncuview.render.html_report.roofline_chart import roofline_section
 from ncuview.render.html_report.rows import LISTED, KernelRow, rows_of
 from ncuview.render.html_report.summary import summary_section, unmeasured
-from ncuview.render.words import failure_sentence, provenance
+from ncuview.render.words import failure_sentence, gpu_words, provenance
 
 if TYPE_CHECKING:
     from ncuview.comparison.compare import Comparison
     from ncuview.records.profile import Profile
 
+_NAMED = 2
+"""Up to this number, all kernels are named in the title."""
 _WORDS = {
     "kernel": "All launches of one kernel with the same grid and block. The details of a row are those of the longest.",
     "gain": "The predicted speedup of the kernel by its first advice, from a model of all hardware units; the numbers"
@@ -111,15 +113,16 @@ def html_report(
 def _title(
     diagnosis: Diagnosis, rows: Sequence[KernelRow], ladders: Sequence[Ladder], comparison: Comparison | None
 ) -> str:
-    """What the page opens with, of a ladder's family, of the only kernel, or of the reports."""
+    """The family of a ladder, or the kernels or else the reports; the GPU; and what the page shows of them."""
+    gpus = gpu_words(diagnosis.launches)
+    where = f" on {gpus}" if gpus else ""
     if ladders:
         families = ", ".join(ladder.family for ladder in ladders)
-        return f"{families}: ladder{'s'[: len(ladders) != 1]} from naive to best"
+        return f"{families}{where}: ladder{'s'[: len(ladders) != 1]} from naive to best"
     paths = [report.path.replace(chr(92), "/").rpartition("/")[2] for report in diagnosis.reports]
     reports = f"{len(paths)} reports" if len(paths) > 1 else "".join(paths)
-    kernels = {launch.kernel for launch in diagnosis.launches}
-    name = kernels.pop().strip() if len(kernels) == 1 else ""
-    subject = name or reports
+    subject = " to ".join((comparison and comparison.two_kernels) or ()) or _kernels(rows) or reports
+    subject += where if subject else ""
     if comparison:
         words = "what changed"
     elif not rows:
@@ -129,6 +132,14 @@ def _title(
     else:
         words = "what to do next"
     return f"{subject}: {words}" if subject else words.capitalize()
+
+
+def _kernels(rows: Sequence[KernelRow]) -> str:
+    """The kernel whose advice saves most, and how many others there are; empty where it has no name."""
+    names = list(dict.fromkeys(row.group.kernel.strip() for row in rows))
+    if len(names) <= _NAMED:
+        return " and ".join(filter(None, names))
+    return f"{names[0]} and {len(names) - 1:,} other kernels" if names[0] else ""
 
 
 def _glossary() -> ET.Element:

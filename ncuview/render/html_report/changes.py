@@ -6,17 +6,17 @@ Each row also has a sentence on what changed, and the predicted and measured spe
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import fsum, isfinite, log
+from math import isfinite, log
 from xml.etree import ElementTree as ET
 
 from ncuview.base.figures import duration, factor
 from ncuview.comparison.compare import Comparison, Pair
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.change_words import change_sentence
-from ncuview.render.comparison import faster_words, prediction_words
+from ncuview.render.comparison import only_lines, prediction_words, sides, total_sentence
 from ncuview.render.html_report.checks import Ids
 from ncuview.render.html_report.elements import Part, dim, element, heading, hidden, number, scrolled, section, table
-from ncuview.render.words import provenance, step_words
+from ncuview.render.words import step_words
 
 _SHOWN = 12
 """The number of pairs that are shown, largest change first; the others are folded."""
@@ -27,23 +27,19 @@ _WIDEST = 4.0
 def changes_section(comparison: Comparison, ids: Ids) -> ET.Element:
     """The sources of both sides, total time, and the pairs by the change of their time."""
     parts: list[Part] = []
-    for label, side in (("before", comparison.before), ("after", comparison.after)):
-        parts.append(dim(f"{label}: {provenance(side.reports, side.launches, side.remark)}"))
+    parts += [dim(line) for line, _ in sides(comparison)]
     if comparison.differences:
         parts.append(element("p", f"Compared by force: {'; '.join(comparison.differences)}.", css="warn"))
     if comparison.unknown:
         parts.append(
             element("p", f"Not checked, since a report does not give it: {', '.join(comparison.unknown)}.", css="warn")
         )
-    parts.append(element("p", _total(comparison)))
+    parts.append(element("p", total_sentence(comparison)))
     parts.append(_table(comparison.pairs[:_SHOWN], ids))
     if further := comparison.pairs[_SHOWN:]:
         summary = element("summary", f"{len(further):,} more, whose time changed less")
         parts.append(element("details", summary, _table(further, ids), data_print=""))
-    for label, launches in (("before", comparison.only_before), ("after", comparison.only_after)):
-        if launches:
-            listed = ", ".join(dict.fromkeys(launch.kernel for launch in launches))
-            parts.append(element("p", f"Only {label}: {listed}"))
+    parts += [element("p", line) for line in only_lines(comparison)]
     return section("changes", "Changes", *parts)
 
 
@@ -56,14 +52,6 @@ def _table(pairs: Sequence[Pair], ids: Ids) -> ET.Element:
     ]
     rows = [_pair(pair, ids) for pair in pairs]
     return scrolled(table(head, rows, css="wide changes", data_sortable="rows"), "Changes of each kernel")
-
-
-def _total(comparison: Comparison) -> str:
-    timed = [pair for pair in comparison.pairs if isfinite(pair.speedup)]
-    if not timed:
-        return "No launch of known duration is in both."
-    was, now = fsum(pair.before_ns for pair in timed), fsum(pair.after_ns for pair in timed)
-    return f"All kernels that are in both: {duration(was)} before, {duration(now)} after, {faster_words(was / now)}."
 
 
 def _pair(pair: Pair, ids: Ids) -> ET.Element:
@@ -86,7 +74,7 @@ def _pair(pair: Pair, ids: Ids) -> ET.Element:
 def _changes(pair: Pair, was: LaunchDiagnosis, now: LaunchDiagnosis) -> Iterator[Part]:
     yield f"{change_sentence(pair)}."
     if pair.prediction:
-        yield element("p", f"Advice {prediction_words(pair.prediction)}.")
+        yield element("p", f"Advice {prediction_words(pair)}")
     yield dim(f"next: {step_words(now)}, before: {step_words(was)}")
 
 

@@ -26,6 +26,7 @@ from ncuview.render.trend_words import (
     change_words,
     configuration_words,
     imbalance_words,
+    is_unrelated,
     judged_words,
     provenance_words,
     step_sentence,
@@ -74,7 +75,7 @@ def _summary(series: Series) -> Iterator[ET.Element]:
     for line in break_words(series):
         yield element("p", line)
     for words, kernels in (("New since the first point", series.new), ("Gone at the newest", series.gone)):
-        if kernels:
+        if kernels and not is_unrelated(series):
             items = (element("li", f"{_name(kernel)}: {_range(kernel, series)}") for kernel in kernels)
             yield element("details", element("summary", f"{words}: {len(kernels)}"), element("ul", *items))
 

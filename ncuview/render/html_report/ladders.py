@@ -13,7 +13,7 @@ from ncuview.records.ladder import Ladder, LadderStep
 from ncuview.render.html_report.checks import Ids
 from ncuview.render.html_report.elements import Part, dim, element, heading, scrolled, section, table
 from ncuview.render.ladder import HTML_COLUMNS, HTML_NUMBERS, step_cells
-from ncuview.render.words import LADDER_MEANING, provenance, textbook_notes
+from ncuview.render.words import ladder_meaning, notes_title, provenance, textbook_notes
 
 _ROW, _LEFT, _WIDTH, _TOP, _BOTTOM = 24, 270, 1100, 8, 40
 _TICKS = (1, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)
@@ -26,8 +26,8 @@ _CSS = {"kernel": "long", "bottleneck": "short"}
 def ladders_section(ladders: Sequence[Ladder], ids: Ids) -> ET.Element:
     """A part for each family; the first is open."""
     if len(ladders) == 1:
-        return section("ladders", _title(ladders[0]), dim(LADDER_MEANING), *_ladder(ladders[0], ids))
-    parts: list[Part] = [dim(LADDER_MEANING)]
+        return section("ladders", _title(ladders[0]), *_ladder(ladders[0], ids))
+    parts: list[Part] = []
     for place, ladder in enumerate(ladders):
         summary = element("summary", element("h3", _title(ladder)))
         origin = dim(provenance(ladder.reports, tuple(step.diagnosis for step in ladder.steps), ladder.remark))
@@ -45,15 +45,15 @@ def _title(ladder: Ladder) -> str:
 def _ladder(ladder: Ladder, ids: Ids) -> Iterator[Part]:
     advised = [step for step in ladder.steps if step.diagnosis.findings]
     if advised:
-        yield scrolled(_chart(advised, ladder.family), f"Chart of {ladder.family}")
-        yield _legend()
+        chart = scrolled(_chart(advised, ladder.family), f"Chart of {ladder.family}")
+        yield element("div", chart, _legend(), css="roomy")
     numbers = {step.kernel: step.number for step in ladder.steps}
     head = [heading(name, css="number" if name in HTML_NUMBERS else "") for name in HTML_COLUMNS]
     rows = [_row(step, numbers, ids) for step in ladder.steps]
-    yield scrolled(table(head, rows, css="wide"), f"Table of {ladder.family}")
-    notes = textbook_notes(ladder)
-    if notes:
-        summary = element("summary", "What the documents do next, and why it is not first here")
+    yield scrolled(table(head, rows, css="wide steps-table"), f"Table of {ladder.family}")
+    yield dim(ladder_meaning(ladder))
+    if notes := textbook_notes(ladder):
+        summary = element("summary", notes_title(ladder))
         yield element("details", summary, *(element("p", note) for note in notes))
 
 

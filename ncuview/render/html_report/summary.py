@@ -73,9 +73,8 @@ def _figures(rows: Sequence[KernelRow], ranked: Priorities, gate: Gate | None) -
     yield _figure("All kernels", duration(ranked.total_ns), what)
     if ranked.saved.best > 0:
         gain = ranked.speedup
-        bounds = f"{factor(gain.low)} to {factor(gain.high)}"
         yield _figure(
-            "With all advice taken", f"{factor(gain.best)} faster", f"{bounds}, {duration(ranked.left_ns)} left"
+            "With all advice taken", f"{factor(gain.best)} faster", f"{gain.bounds}, {duration(ranked.left_ns)} left"
         )
     finished = [row for row in rows if _is_finished(row)]
     share = f"{fsum(row.group.share for row in finished):.0%} of the time"
@@ -160,8 +159,7 @@ def _step(row: KernelRow) -> ET.Element:
             "p",
             element("strong", f"{factor(gain.best)} faster", css="gain"),
             dim(
-                f" ({factor(gain.low)} to {factor(gain.high)}), saves {duration(group.saved.best)} of"
-                f" {duration(group.time_ns)}",
+                f" ({gain.bounds}), saves {duration(group.saved.best)} of {duration(group.time_ns)}",
                 "span",
             ),
         ),

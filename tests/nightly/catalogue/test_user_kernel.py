@@ -141,8 +141,8 @@ def test_a_constant_is_named(source: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "error", "said"),
     [
-        ({"grid": ""}, UsageError, "--kernel needs --grid"),
-        ({"block": ""}, UsageError, "--kernel needs --block"),
+        ({"grid": ""}, UsageError, "saxpy needs --grid"),
+        ({"block": ""}, UsageError, "saxpy needs --block"),
         ({"grid": "1,2,3,4"}, UsageError, "no x, y and z"),
         ({"grid": "1,,2"}, UsageError, "no x, y and z"),
         ({"grid": "n / 0"}, KernelFileError, "launch.grid"),
@@ -173,6 +173,34 @@ def test_a_bare_file_without_a_launch_says_which_kernels_it_has_and_what_to_type
     with pytest.raises(UsageError, match=r"mine\.cu does not define how its kernel is launched") as refusal:
         user_launch(source, LaunchOptions(sizes=("n=4",)))
     assert refusal.value.hint.startswith("It has saxpy, scale. Define it (--kernel saxpy --grid")
+
+
+def test_the_only_kernel_of_a_file_needs_no_name(source: Path) -> None:
+    assert user_launch(source, words(kernel="")).kernel.text.name == "saxpy"
+    source.write_text(f"// __global__ void other() {{}}\nnamespace blas {{ namespace {{\n{SAXPY}}} }}\n")
+    assert user_launch(source, words(kernel="")).kernel.text.name == "blas::saxpy"
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "hint"),
+    [
+        (SAXPY + SAXPY.replace("saxpy", "other"), r"mine\.cu has 2 kernels: saxpy, other", "--kernel saxpy"),
+        (
+            SAXPY.replace("__global__", "template <typename T>\nstatic __global__"),
+            "saxpy in .* is a template",
+            "<float>",
+        ),
+        ("int n;\n", r"mine\.cu shows no __global__ function", "--kernel"),
+    ],
+    ids=["several", "template", "none"],
+)
+def test_a_launch_without_the_name_of_the_kernel_is_refused_where_it_must_be_chosen(
+    source: Path, text: str, said: str, hint: str
+) -> None:
+    source.write_text(text)
+    with pytest.raises(UsageError, match=said) as refusal:
+        user_launch(source, words(kernel=""))
+    assert hint in refusal.value.hint
 
 
 def test_part_of_a_launch_in_addition_to_front_matter_is_refused(source: Path) -> None:

@@ -217,6 +217,15 @@ def test_a_report_may_be_scrubbed_in_place(tmp_path: Path) -> None:
     assert builder.HOST not in report.read_bytes()
 
 
+@pytest.mark.parametrize("family", ["divergence", "atomics"])
+def test_a_scrubbed_report_is_scrubbed_to_itself(tmp_path: Path, family: str) -> None:
+    once, twice = tmp_path / "once.ncu-rep", tmp_path / "twice.ncu-rep"
+    scrub(shipped("kernels") / family / "h200.ncu-repz", once)
+    scrub(once, twice)
+    scrub(twice, tmp_path / "again.ncu-rep")
+    assert once.read_bytes() == twice.read_bytes() == (tmp_path / "again.ncu-rep").read_bytes()
+
+
 @pytest.mark.parametrize("target", ["", "missing/x.ncu-rep"])
 def test_a_target_that_cannot_be_written_is_a_usage_error(tmp_path: Path, target: str) -> None:
     source = tmp_path / "x.ncu-rep"
