@@ -45,7 +45,8 @@ def causes(profile: Profile) -> Causes:
 def test_loads_of_one_line_are_named_together_with_their_share_of_all_samples() -> None:
     first, second = causes(profile_of()).of_launch(0)
     assert first == Awaited("long_scoreboard", "LDG", 0, LISTING[0][0], FILE, 3, "line 3;", 0.8)
-    assert (second.line, second.share) == (4, pytest.approx(0.19))
+    assert second.line == 4
+    assert second.share == pytest.approx(0.19)
 
 
 def test_without_lines_each_instruction_is_named() -> None:
