@@ -15,7 +15,7 @@ from ncuview.api import load_rules
 from ncuview.engine.evaluate import judge
 from ncuview.engine.rule_file import Rule
 from ncuview.metrics.analysis import Analysis
-from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis
+from ncuview.records.diagnosis import CAUSES_OF_LINES, Diagnosis, Finding, LaunchDiagnosis
 from ncuview.records.profile import Profile
 from ncuview.speedup.effects import ADDED, by_unit
 from ncuview.speedup.model import load_of
@@ -116,5 +116,6 @@ def _causes(launch: LaunchDiagnosis) -> Iterator[str]:
     """No two pieces of advice are about one cause on the same lines."""
     for one, other in combinations(launch.findings, 2):
         lines, others = ({(each.file, each.line) for each in finding.where} for finding in (one, other))
-        if one.cause and one.cause == other.cause and (not lines or not others or lines & others):
+        together = one.cause not in CAUSES_OF_LINES or not lines or not others or lines & others
+        if one.cause and one.cause == other.cause and together:
             yield f"{one.rule.code} and {other.rule.code} are both advice about {one.cause}"

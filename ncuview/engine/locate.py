@@ -76,6 +76,11 @@ class Places:
         self._sources = Sources(analysis.profile)
         self._reports: list[str] = analysis.profile.launches["report"].tolist()
 
+    def text(self, launch: int, file: str, line: int) -> str:
+        """A source line without indentation; empty where the report does not hold it."""
+        lines = self._sources.lines(self._reports[launch], file)
+        return lines[line - 1].strip()[:LONGEST] if 0 < line <= len(lines) else ""
+
     def of(self, rule: Rule, launch: int) -> Where:
         """The places of one launch; none where the rule has no ``where``, or the report has no instructions."""
         executed = self._analysis.instructions.get(launch)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ncuview.engine.causes import Causes
 from ncuview.engine.evaluate import BROKEN, FINDING, NOT_APPLICABLE, PASSED, SKIPPED, Judgement, judge, judge_values
 from ncuview.engine.independent_work import open_condition
 from ncuview.engine.locate import Places
@@ -57,7 +58,12 @@ if TYPE_CHECKING:
 
 
 def outcomes_of(
-    rule: Rule, analysis: Analysis, load: Load, places: Places, from_counters: frozenset[int] = frozenset()
+    rule: Rule,
+    analysis: Analysis,
+    load: Load,
+    places: Places,
+    causes: Causes,
+    from_counters: frozenset[int] = frozenset(),
 ) -> list[Outcome]:
     """The outcomes of one rule, in the order of the launches.
 
@@ -66,14 +72,15 @@ def outcomes_of(
         analysis: The launches.
         load: How they use the units.
         places: Their lines.
+        causes: What their stalled warps wait for.
         from_counters: The launches that a rule which reads machine code judges without it.
     """
     if not rule.reads_code or not from_counters:
-        return _OfRule(rule, analysis, load, places).outcomes()
+        return _OfRule(rule, analysis, load, places, causes).outcomes()
     weaker = rule.from_counters
-    likely = _FromCounters(weaker, analysis, load, places).outcomes() if weaker else None
+    likely = _FromCounters(weaker, analysis, load, places, causes).outcomes() if weaker else None
     all_without = len(from_counters) == len(analysis.devices)
-    certain = [] if all_without else _OfRule(rule, analysis, load, places).outcomes()
+    certain = [] if all_without else _OfRule(rule, analysis, load, places, causes).outcomes()
     return [
         certain[launch]
         if launch not in from_counters
@@ -111,11 +118,12 @@ class _OfRule:
     _grade: Grade = "certain"
     _unexplained = UNEXPLAINED
 
-    def __init__(self, rule: Rule, analysis: Analysis, load: Load, places: Places) -> None:
+    def __init__(self, rule: Rule, analysis: Analysis, load: Load, places: Places, causes: Causes) -> None:
         self._rule = rule
         self._analysis = analysis
         self._load = load
         self._places = places
+        self._causes = causes
         self._identity = RuleId(rule.text.code, rule.text.name)
         self._not_applicable = NotApplicable(self._identity, rule.not_applicable.text)
 
@@ -220,6 +228,7 @@ class _OfRule:
             grade=self._grade,
             draft=rule.text.status == "draft",
             cause=rule.text.cause,
+            waits_for=self._causes.of_rule(rule, launch),
         )
 
     def _metrics_of(self, name: str) -> tuple[str, ...]:

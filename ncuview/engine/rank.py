@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ncuview.engine.causes import Causes
 from ncuview.engine.locate import Places
 from ncuview.engine.missing import no_code
 from ncuview.engine.outcome import outcomes_of
@@ -24,6 +25,7 @@ from ncuview.metrics.textbook import textbook_metrics
 from ncuview.metrics.units import BOTTLENECKS, UNITS
 from ncuview.reader.host_times import host_times
 from ncuview.records.diagnosis import (
+    CAUSES_OF_LINES,
     WORTH_DOING,
     WORTH_DOING_NEAR_PEAK,
     Broken,
@@ -76,7 +78,8 @@ def diagnose(
     counted = analysis.without_code if from_counters else frozenset()
     load = load_of(analysis)
     places = Places(analysis)
-    by_rule = [outcomes_of(rule, analysis, load, places, counted) for rule in rules]
+    causes = Causes(analysis, places)
+    by_rule = [outcomes_of(rule, analysis, load, places, causes, counted) for rule in rules]
     bottlenecks, floor = bottlenecks_now(load), load.floor()
     hosts = host_times(profile)
     if any(hosts):
@@ -113,6 +116,7 @@ def diagnose(
                 outcomes=outcomes,
                 host=hosts[launch],
                 owner=owner,
+                waits_for=causes.of_launch(launch),
             )
         )
     if selected:
@@ -230,7 +234,9 @@ def _same_cause(finding: Finding, advised: Iterable[Finding]) -> str:
 
 
 def _share_lines(one: Finding, other: Finding) -> bool:
-    """Whether two findings may be about the same code: they have a line in common, or one has none."""
+    """Whether two findings of a cause may be about the same code: a line in common, or one without lines."""
+    if one.cause not in CAUSES_OF_LINES:
+        return True
     lines, others = ({(each.file, each.line) for each in finding.where} for finding in (one, other))
     return not lines or not others or not lines.isdisjoint(others)
 

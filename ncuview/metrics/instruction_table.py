@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 class Executed:
     """The instructions of one launch, in the order of the profile."""
 
-    def __init__(self, table: _Table, places: slice) -> None:
+    def __init__(self, table: _Table, places: slice, controls: Mapping[int, int]) -> None:
         self._table = table
         self._places = places
+        self._controls = controls
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -48,7 +49,9 @@ class Executed:
     @cached_property
     def code(self) -> Code:
         """The machine code; launches of the same code share it."""
-        return _code(tuple(self._table.texts("sass")[self._places]), tuple(self.addresses.tolist()))
+        addresses = tuple(self.addresses.tolist())
+        controls = tuple(self._controls[each] for each in addresses) if self._controls else ()
+        return _code(tuple(self._table.texts("sass")[self._places]), addresses, controls)
 
     @property
     def addresses(self) -> NDArray[np.int64]:
@@ -107,12 +110,15 @@ def executed_by_launch(profile: Profile) -> Mapping[int, Executed]:
     launches, starts = np.unique(table.whole("launch"), return_index=True)
     stops = [*starts.tolist(), len(profile.instructions)][1:]
     spans = zip(launches.tolist(), starts.tolist(), stops, strict=True)
-    return {launch: Executed(table, slice(start, stop)) for launch, start, stop in spans}
+    return {
+        launch: Executed(table, slice(start, stop), profile.control_codes.get(launch, {}))
+        for launch, start, stop in spans
+    }
 
 
 @lru_cache(maxsize=1 << 12)
-def _code(texts: tuple[str, ...], addresses: tuple[int, ...]) -> Code:
-    return Code(texts, addresses)
+def _code(texts: tuple[str, ...], addresses: tuple[int, ...], controls: tuple[int, ...]) -> Code:
+    return Code(texts, addresses, controls)
 
 
 def total(code: Code, asked: Class, values: Column) -> float:

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from ntpath import basename
 from pathlib import Path
@@ -14,18 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ncuview.base.errors import ReportError
-from ncuview.reader import wire
 from ncuview.reader.line_table import LineTable, LineTableError, Row, line_tables
-from ncuview.reader.precheck import report_pieces
-from ncuview.reader.snapshot import Snapshot
+from ncuview.reader.modules import modules
 from ncuview.records.profile import CallSite, Profile
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_ELF = 4
-"""The field of a report's source item that holds a module."""
 
 
 def with_call_sites(profile: Profile) -> Profile:
@@ -47,19 +40,7 @@ def with_call_sites(profile: Profile) -> Profile:
 
 
 def _tables(report: Path, kernels: set[str]) -> list[LineTable]:
-    return [table for module in _modules(report) for table in _readable(module, kernels)]
-
-
-def _modules(report: Path) -> Iterator[bytes]:
-    try:
-        with closing(Snapshot.of(report_pieces(report))) as snapshot:
-            data = snapshot.data
-            for block in wire.blocks(data):
-                for item, _ in zip(wire.items(data, block), range(block.sources), strict=False):
-                    yield from (data[slice(*module)] for module in wire.contents(data, item, _ELF))
-                snapshot.forget(block.payload.end)
-    except (ReportError, wire.WireError, OSError):
-        return
+    return [table for module in modules(report) for table in _readable(module, kernels)]
 
 
 def _readable(module: bytes, kernels: set[str]) -> Sequence[LineTable]:

@@ -94,6 +94,20 @@ def line_tables(cubin: bytes, names: Collection[str]) -> tuple[LineTable, ...]:
         raise LineTableError(str(error)) from error
 
 
+def machine_code(cubin: bytes, names: Collection[str]) -> dict[str, bytes]:
+    """The encoded instructions of a module's functions that have one of these names in their linker name.
+
+    Raises:
+        LineTableError: The bytes are no cubin.
+    """
+    if not cubin.startswith(_ELF):
+        raise LineTableError("the bytes are no cubin")
+    try:
+        return _Elf(cubin).code(names)
+    except (struct.error, IndexError, ValueError, OverflowError) as error:
+        raise LineTableError(str(error)) from error
+
+
 def _tables(cubin: bytes, names: Collection[str]) -> Iterator[LineTable]:
     if not cubin.startswith(_ELF):
         raise LineTableError("the bytes are no cubin")
@@ -127,6 +141,11 @@ class _Elf:
     def content(self, name: str) -> bytes:
         """A section's bytes; empty where there is no such section."""
         return self._data[slice(*self._spans[self._names.index(name)])] if name in self._names else b""
+
+    def code(self, names: Collection[str]) -> dict[str, bytes]:
+        """The code of each function that has one of these in its name."""
+        found = (name.removeprefix(_CODE) for name in self._names if name.startswith(_CODE))
+        return {each: self.content(_CODE + each) for each in found if any(name in each for name in names)}
 
     def functions_at_addresses(self) -> dict[int, str]:
         """Place in .debug_line of each address that starts a function -> the function's name."""

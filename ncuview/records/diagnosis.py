@@ -53,6 +53,10 @@ Cause = Literal[
     "scattered loads",
 ]
 """What findings of several rules may have in common; only one of a launch's findings of a cause is advice."""
+CAUSES_OF_LINES: frozenset[Cause] = frozenset(
+    {"atomics on the same addresses", "another pass over the same data", "scattered loads"}
+)
+"""Causes that a kernel may have at several places: findings have it in common where they have a line in common."""
 About = Literal["lines", "launch", "copies"]
 """What a finding is about. ``lines``: lines of the kernel. ``launch``: its grid, block and resources. ``copies``: the
 host's copies around it."""
@@ -160,6 +164,28 @@ class HotInstruction:
     """The instruction, as ncu prints it; jump targets are bytes from the kernel's start."""
     share: Share
     """Its share of the waste that the finding is about, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Awaited:
+    """A machine instruction that stalled instructions wait for, with the share of its line in the waiting."""
+
+    reason: str
+    """Nsight Compute's stall reason, such as ``long_scoreboard``."""
+    opcode: str
+    """What the instruction is, without modifiers: ``LDG``."""
+    address: Annotated[int, Limits(minimum=0)]
+    """Bytes from the kernel's start."""
+    sass: str
+    """The instruction, as ncu prints it."""
+    file: str
+    """The source file, as the compiler recorded it; empty where the line is unknown."""
+    line: Annotated[int, Limits(minimum=0)]
+    """The line's number, from 1; 0 where it is unknown."""
+    code: str
+    """The line's text without indentation; empty when the source is not there."""
+    share: Share
+    """The share of the warp samples that wait for it, and for the same opcode on its line, 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -274,6 +300,8 @@ class Finding:
     """What it may have in common with other findings; None where its rule stands alone."""
     same_cause_as: str = ""
     """The code of the rule whose finding is the advice about the same cause; empty where there is none."""
+    waits_for: tuple[Awaited, ...] = ()
+    """Where the rule reads stall reasons: what most of the samples with these reasons wait for, the most first."""
 
 
 @dataclass(frozen=True)
@@ -366,6 +394,8 @@ class LaunchDiagnosis(Shown):
     """The program's call of a library that launched the kernel, such as ``cublasSgemm``; empty where none is known."""
     textbook: tuple[str, ...] = ()
     """Of a catalogue kernel: the documents' next step where it is not the first advice here, and why it is not."""
+    waits_for: tuple[Awaited, ...] = ()
+    """What most of the samples wait for, of all stall reasons that name an instruction, the most first."""
     selected: bool = False
     """Whether only selected rules were evaluated: rules that were left out may have advice."""
 

@@ -88,6 +88,9 @@ class Profile(Shown):
     ``call_sites`` maps a launch to the addresses of inlined instructions, and those to the line of the kernel's own
     code that they were inlined at; the instructions themselves name the line of the inlined function. A launch whose
     machine code does not show it is missing.
+
+    ``control_codes`` maps a launch to the addresses of its instructions, and those to the 21 bits that hold stall
+    cycles and scoreboards. A launch whose machine code is not in its report is missing.
     """
 
     reports: tuple[ReportInfo, ...]
@@ -98,6 +101,7 @@ class Profile(Shown):
     sources: Mapping[tuple[str, str], str]
     source_remarks: Mapping[tuple[str, str], str] = field(default_factory=dict)
     call_sites: Mapping[int, Mapping[int, CallSite]] = field(default_factory=dict)
+    control_codes: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
     refused: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     """Launch -> metric -> the impossible value in the report. The frames hold NaN in its place."""
     failure: Failure | None = None

@@ -18,6 +18,7 @@ from ncuview.comparison.prediction import PredictionCheck
 from ncuview.engine.priority import Priorities, Priority, priorities
 from ncuview.gate.verdict import nothing_checked
 from ncuview.records.diagnosis import (
+    Awaited,
     Broken,
     Diagnosis,
     Finding,
@@ -257,6 +258,10 @@ def _places(lines: Sequence[SourceLine]) -> tuple[SourceLine, ...]:
     )
 
 
+def _awaited(instructions: Sequence[Awaited]) -> tuple[Awaited, ...]:
+    return tuple(replace(each, file=shown_path(each.file) if each.file else "") for each in instructions)
+
+
 def _launch(launch: LaunchDiagnosis) -> diagnoses.Launch:
     return diagnoses.Launch(
         report=shown_path(launch.report),
@@ -276,6 +281,7 @@ def _launch(launch: LaunchDiagnosis) -> diagnoses.Launch:
         call=launch.call,
         host=launch.host,
         textbook=launch.textbook,
+        waits_for=_awaited(launch.waits_for),
         metrics={
             name: diagnoses.Metric(metric.value, metric.unit, metric.source)
             for name, metric in sorted(launch.metrics.items())
@@ -305,6 +311,7 @@ def _advice(rank: int, finding: Finding) -> diagnoses.Advice:
         instructions=finding.instructions,
         lines_wanted=finding.lines_wanted,
         about=finding.about,
+        waits_for=_awaited(finding.waits_for),
         cite=finding.cite,
         fix=finding.fix,
     )

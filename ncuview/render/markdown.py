@@ -28,6 +28,7 @@ from ncuview.render.shown_change import shown_change
 from ncuview.render.words import (
     advice_headline,
     advice_reason,
+    awaited_words,
     bottleneck_words,
     check_words,
     coverage_sentence,
@@ -194,6 +195,8 @@ def _step(number: int, group: Priority) -> str:
         lines.append(f"- **Where:** {_place(finding.where)}")
     elif subject := subject_words(launch, finding):
         lines.append(f"- **Where:** {prose(subject)}")
+    if awaited := awaited_words(finding):
+        lines.append(f"- **Waits for:** {prose(clipped(awaited, _SENTENCE))}")
     lines.append(f"- **Check:** {prose(clipped(check_words(finding), _SENTENCE))}")
     lines.append(f"- **Assumes:** {prose(clipped(finding.assumes, _SENTENCE))}.")
     lines += [f"- **Taught in:** {prose(clipped(f'{c.document}, {c.section}', _SENTENCE))}" for c in finding.cite[:1]]

@@ -23,6 +23,7 @@ from ncuview.render.words import (
     advice_headline,
     advice_reason,
     also_words,
+    awaited_words,
     bottleneck_words,
     check_words,
     failure_sentence,
@@ -174,6 +175,8 @@ def _next_step(launch: LaunchDiagnosis, finding: Finding) -> Iterator[tuple[str,
     places += [dim(finding.lines_wanted)] if finding.lines_wanted else []
     if places or (subject := subject_words(launch, finding)):
         yield "Where", places or [subject]
+    if awaited := awaited_words(finding):
+        yield "Waits for", [awaited]
     yield change.label, list(_change(change))
     yield "Check", [check_words(finding)]
     yield "Assumes", [finding.assumes]

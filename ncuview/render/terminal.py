@@ -38,6 +38,7 @@ from ncuview.render.words import (
     advice_reason,
     also_words,
     alternative,
+    awaited_words,
     bottleneck_words,
     check_words,
     coverage_sentence,
@@ -210,6 +211,8 @@ def _next_step(console: Console, launch: LaunchDiagnosis, finding: Finding, *, e
     console.print()
     row(console, "Why", Text(advice_reason(launch, finding)))
     _where(console, launch, finding, every=every)
+    if awaited := awaited_words(finding):
+        row(console, "Waits", Text(f"for {awaited}", no_wrap=True, overflow="ellipsis"))
     _change(console, launch.kernel, finding, every=every)
     row(console, "Check", Text(check_words(finding)))
     row(console, "Assumes", Text(finding.assumes))

@@ -338,6 +338,15 @@ def _effect_words(effect: Effect) -> str:
     return f"{effect.name} {effect.value:.0%} left{units}"
 
 
+def awaited_words(finding: Finding) -> str:
+    """``LDG of transpose/coalesced.cu:63, 62% of the waiting: total += a[i] * b[j];``; empty where none is known."""
+    if not finding.waits_for:
+        return ""
+    most = finding.waits_for[0]
+    place = f"{shown_file(most.file)}:{most.line}" if most.line else f"instruction {most.address:#06x}"
+    return f"{most.opcode} of {place}, {most.share:.0%} of the waiting" + (f": {most.code}" if most.code else "")
+
+
 def excerpts(lines: tuple[SourceLine, ...]) -> list[list[SourceLine]]:
     """Groups of lines whose surroundings overlap, so that no code is shown twice; the worst line first."""
     found: list[list[SourceLine]] = []

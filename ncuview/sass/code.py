@@ -39,10 +39,12 @@ class Code:
     Attributes:
         texts: Each instruction as ``ncu``, ``cuobjdump`` or ``nvdisasm`` prints it.
         addresses: Where each begins, in bytes from the start of the kernel.
+        controls: The control codes of each, which ``waiting`` decodes; empty where they are unknown.
     """
 
     texts: tuple[str, ...]
     addresses: tuple[int, ...]
+    controls: tuple[int, ...] = ()
     _results: dict[tuple[Callable[..., Any], tuple[Hashable, ...]], Any] = field(
         default_factory=dict, init=False, repr=False
     )

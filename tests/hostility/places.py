@@ -148,7 +148,14 @@ def _sources(content: Content, text: str) -> Content:
         )
         diff = f"--- a/x.cu\n+++ b/x.cu\n@@ -1,2 +1,2 @@\n-{text}\n+b\n {text}\n"
         edit = replace(finding.edit, diff=diff) if finding.edit and finding.edit.diff else finding.edit
-        return replace(finding, where=where, edit=edit, fix=replace(finding.fix, before=text, after=f"{text}\nb"))
+        awaited = tuple(replace(each, code=text) for each in finding.waits_for)
+        return replace(
+            finding,
+            where=where,
+            waits_for=awaited,
+            edit=edit,
+            fix=replace(finding.fix, before=text, after=f"{text}\nb"),
+        )
 
     made = _findings(lambda finding, _: line(finding))(content, text)
     return replace(made, checks=tuple(replace(check, where=poisoned(check.where, text)) for check in content.checks))
@@ -160,7 +167,7 @@ def _source_paths(content: Content, text: str) -> Content:
             replace(each, file=text, called_from=tuple(replace(call, file=text) for call in each.called_from))
             for each in finding.where
         )
-        return replace(finding, where=where)
+        return replace(finding, where=where, waits_for=tuple(replace(each, file=text) for each in finding.waits_for))
 
     made = _findings(lambda finding, _: line(finding))(content, text)
     checks = tuple(
@@ -185,7 +192,10 @@ PLACES: Mapping[str, Poison] = {
     ),
     "machine code": _findings(
         lambda finding, text: replace(
-            finding, instructions=tuple(replace(each, sass=text) for each in finding.instructions), lines_wanted=text
+            finding,
+            instructions=tuple(replace(each, sass=text) for each in finding.instructions),
+            waits_for=tuple(replace(each, sass=text, opcode=text) for each in finding.waits_for),
+            lines_wanted=text,
         )
     ),
     "rule's code and name": _findings(lambda finding, text: replace(finding, rule=RuleId(text, text))),

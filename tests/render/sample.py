@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ncuview.records.diagnosis import (
+    Awaited,
     Broken,
     Citation,
     CodeLine,
@@ -69,6 +70,21 @@ def advice_finding() -> Finding:
         where=(column_read(), inlined_helper()),
         cite=(Citation("CUDA Optimization with Parallel Transpose (Lee, Yoo)", "Shared memory", "pad the tile"),),
         fix=Fix("Pad the tile by one column", _BEFORE, "kernels/a.cu#tile", _AFTER, "kernels/b.cu#tile"),
+        waits_for=(awaited_load(),),
+    )
+
+
+def awaited_load() -> Awaited:
+    """What most samples wait for."""
+    return Awaited(
+        reason="short_scoreboard",
+        opcode="LDS",
+        address=0x1A0,
+        sass="LDS R9, [R4]",
+        file="/src/transpose.cu",
+        line=41,
+        code="odata[yout * width + xout] = tile[threadIdx.x][threadIdx.y];",
+        share=0.625,
     )
 
 

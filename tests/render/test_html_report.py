@@ -256,7 +256,7 @@ def test_a_page_of_one_kernel_opens_with_its_evidence_and_has_no_controls_of_a_t
     assert sections(tree) == ["kernel", "gate", "words"]
     assert not tree.xpath("//form | //table[@data-sortable='parts'] | //button")
     labels = tree.xpath("//section[@id='kernel']//dl[1]/dt/text()")
-    assert [label for label in labels if label != "Gate"][:4] == ["Next", "Why", "Where", "Example"]
+    assert [label for label in labels if label != "Gate"][:5] == ["Next", "Why", "Where", "Waits for", "Example"]
     shown_text = words(tree)
     assert "grid 256x256, block 32x8, 328.3 us, l1_data 88%" in shown_text
     assert not re.search("leave it|stop here|alone", shown_text, re.IGNORECASE)

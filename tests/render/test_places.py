@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from ncuview.records.diagnosis import CodeLine, Diagnosis, HotInstruction, SourceLine
+from ncuview.records.diagnosis import Awaited, CodeLine, Diagnosis, HotInstruction, SourceLine
 from ncuview.records.profile import CallSite
 from ncuview.render import render
 from ncuview.render.words import shown_file
-from tests.render.sample import advice_finding, launch_with_advice
+from tests.render.sample import advice_finding, awaited_load, launch_with_advice
 
 
 def line(number: int, share: float = 0.5, file: str = "a.cu", context: int = 1, indent: int = 4) -> SourceLine:
@@ -22,13 +22,18 @@ def line(number: int, share: float = 0.5, file: str = "a.cu", context: int = 1, 
 
 
 def page(
-    *where: SourceLine, instructions: tuple[HotInstruction, ...] = (), lines_wanted: str = "", width: int = 100
+    *where: SourceLine,
+    instructions: tuple[HotInstruction, ...] = (),
+    lines_wanted: str = "",
+    waits_for: tuple[Awaited, ...] = (),
+    width: int = 100,
 ) -> list[str]:
     """The rows of the page from Where to Change, without what indents them all."""
-    finding = replace(advice_finding(), where=where, instructions=instructions, lines_wanted=lines_wanted)
+    given = {"where": where, "instructions": instructions, "lines_wanted": lines_wanted, "waits_for": waits_for}
+    finding = replace(advice_finding(), **given)  # type: ignore[arg-type]
     launch = replace(launch_with_advice(), outcomes=(finding,))
     rows = render(Diagnosis((launch,), ()), width=width).split("\n")
-    start = next((at for at, row in enumerate(rows) if row.startswith("  Where")), 0)
+    start = next((at for at, row in enumerate(rows) if row.startswith(("  Where", "  Waits"))), 0)
     end = next(at for at, row in enumerate(rows) if row.startswith("  Example"))
     return [row[11:] if not row.startswith("  Where") else row[2:] for row in rows[start:end]]
 
@@ -101,3 +106,11 @@ def test_code_around_is_cut_at_the_width_and_the_hot_line_is_not(width: int) -> 
 )
 def test_folders_without_meaning_are_not_shown(file: str, shown: str) -> None:
     assert shown_file(file) == shown
+
+
+def test_what_is_waited_for_is_one_line_with_its_share() -> None:
+    assert page(waits_for=(awaited_load(),)) == [
+        "for LDS of /src/transpose.cu:41, 62% of the waiting: odata[yout * width + xout] = tile[t…"
+    ]
+    unknown = replace(awaited_load(), file="", line=0, code="")
+    assert page(waits_for=(unknown, awaited_load())) == ["for LDS of instruction 0x01a0, 62% of the waiting"]

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from ncuview.records.diagnosis import (
     About,
+    Awaited,
     Citation,
     Evidence,
     Fix,
@@ -91,6 +92,9 @@ class Advice:
     about: About
     """``lines``: the finding is about lines of the kernel. ``launch``: about its grid, block and resources. ``copies``:
     about the host's copies around it. Without ``lines``, ``where`` and ``instructions`` are empty."""
+    waits_for: tuple[Awaited, ...]
+    """The instructions that most of the rule's stalled samples wait for; shares are of these samples. Empty where the
+    rule reads no stall reason, or no instruction can be named."""
     cite: Annotated[tuple[Citation, ...], Limits(fewest=1)]
     """The documents that teach the optimisation."""
     fix: Fix
@@ -204,6 +208,9 @@ class Launch:
     """What the host measured around the kernel, in ns, so that all gains are end-to-end; null where it did not."""
     textbook: tuple[str, ...]
     """Of a catalogue kernel: the documents' next step where it is not the first advice here, and why it is not."""
+    waits_for: tuple[Awaited, ...]
+    """The instructions that most of the launch's stalled samples wait for; shares are of all samples with a stall
+    reason that names an instruction. Empty where the report has no samples or no machine code."""
     metrics: Mapping[str, Metric]
     """Metrics of the textbooks and of nvprof by name, such as gld_efficiency. One that cannot be computed from what was
     collected is missing."""

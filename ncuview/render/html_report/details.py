@@ -25,6 +25,7 @@ from ncuview.render.words import (
     advice_headline,
     advice_reason,
     also_words,
+    awaited_words,
     bottleneck_words,
     check_words,
     coverage_sentence,
@@ -139,6 +140,8 @@ def _advice(launch: LaunchDiagnosis, finding: Finding) -> Iterator[Labelled]:
     places = list(_places(finding))
     if places or (subject := subject_words(launch, finding)):
         yield "Where", places or [subject]
+    if awaited := awaited_words(finding):
+        yield "Waits for", [awaited]
     change = shown_change(launch.kernel, finding)
     yield change.label, list(_change(change))
     yield "Check", [check_words(finding)]
