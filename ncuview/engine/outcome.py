@@ -21,12 +21,14 @@ from ncuview.metrics.counted import FromCounters
 from ncuview.metrics.names import NAMES
 from ncuview.metrics.quantities import metrics_of, unit_of
 from ncuview.metrics.quantities.stalls import OF_SOME_CHIPS
-from ncuview.metrics.units import OF_MOST_BOTTLENECKS
+from ncuview.metrics.units import OF_MOST_BOTTLENECKS, UNITS
 from ncuview.records.diagnosis import (
     ONLY_CODE_SHOWS,
     SKIPPED_BECAUSE,
+    About,
     Broken,
     Citation,
+    Effect,
     Evidence,
     Finding,
     Fix,
@@ -38,13 +40,19 @@ from ncuview.records.diagnosis import (
     RuleId,
     Skipped,
 )
+from ncuview.speedup.effects import ADDED, EFFECTS, LATENCY_HIDDEN, TIME_LEFT
 from ncuview.speedup.end_to_end import TRANSFER, of_host, with_copies
 from ncuview.speedup.model import UNEXPLAINED, UNEXPLAINED_WITHOUT_CODE, Load, predict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from numpy.typing import NDArray
+
+    from ncuview.base.expression import Expression
     from ncuview.speedup.model import Gains
+
+    Column = NDArray[np.float64]
 
 
 def outcomes_of(
@@ -112,10 +120,11 @@ class _OfRule:
 
     def outcomes(self) -> list[Outcome]:
         """The outcome of each launch."""
-        judgement = self._judged()
+        judgement = self._judged
         predicted = self._predicted(judgement) if FINDING in judgement.outcomes else None
         return [self._outcome(judgement, launch, predicted) for launch in range(len(judgement.outcomes))]
 
+    @cached_property
     def _judged(self) -> Judgement:
         return judge(self._rule, self._analysis)
 
@@ -131,6 +140,12 @@ class _OfRule:
             return made
         before, after = region(fix.before, rule_file), region(fix.after, rule_file)
         return replace(made, before=before, before_from=fix.before, after=after, after_from=fix.after)
+
+    @cached_property
+    def _about(self) -> About:
+        if self._rule.text.where:
+            return "lines"
+        return "copies" if self._rule.text.scope == "end-to-end" else "launch"
 
     def _predicted(self, judgement: Judgement) -> tuple[Gains, list[str]]:
         if self._rule.text.scope == "end-to-end":
@@ -198,8 +213,31 @@ class _OfRule:
             instructions=where.instructions,
             lines_wanted=where.lines_wanted,
             grade=self._grade,
+            about=self._about,
+            conditions=tuple(self._with_values(condition, values) for condition in rule.when),
+            effects=tuple(self._effects(launch)),
             draft=rule.text.status == "draft",
         )
+
+    def _with_values(self, condition: str, values: dict[str, float]) -> str:
+        """``ways >= 1.1 (ways 16.5)``."""
+        names = sorted(self._rule.when[condition].names & (self._rule.let.keys() | {*self._rule.inputs}))
+        found = ", ".join(f"{name} {values[name]:.4g}" for name in names if name in values)
+        shown = self._rule.with_numbers(condition)
+        return f"{shown} ({found})" if found else shown
+
+    def _effects(self, launch: int) -> Iterator[Effect]:
+        rule, values = self._rule, self._judged.values
+        further = {LATENCY_HIDDEN: rule.latency_hidden, TIME_LEFT: rule.time_left}
+        for name, expression in {**rule.effects, **further}.items():
+            if name in rule.text.effects:
+                units = tuple(UNITS[unit].bottleneck if unit in UNITS else unit for unit in EFFECTS.get(name, ()))
+                yield Effect(name, self._number(expression, values, launch), tuple(dict.fromkeys(units)))
+        for name, expression in rule.added.items():
+            yield Effect(name, self._number(expression, values, launch), tuple(ADDED[name]), added=True)
+
+    def _number(self, expression: Expression, values: Mapping[str, Column], launch: int) -> float:
+        return float(np.broadcast_to(expression.evaluate(values), (len(self._analysis.profile.launches),))[launch])
 
     def _metrics_of(self, name: str) -> tuple[str, ...]:
         return metrics_of(name)
@@ -240,6 +278,7 @@ class _FromCounters(_OfRule):
     def _counted(self) -> FromCounters:
         return FromCounters(self._analysis, self._rule.assumed)
 
+    @cached_property
     def _judged(self) -> Judgement:
         inputs = {name: self._counted.value(name) for name in self._rule.inputs}
         return judge_values(self._rule, inputs, self._analysis.devices)

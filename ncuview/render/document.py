@@ -303,6 +303,7 @@ def _advice(rank: int, finding: Finding) -> diagnoses.Advice:
         where=_places(finding.where),
         instructions=finding.instructions,
         lines_wanted=finding.lines_wanted,
+        about=finding.about,
         cite=finding.cite,
         fix=finding.fix,
     )

@@ -83,6 +83,7 @@ def test_every_key_of_version_1_is_there_with_its_value() -> None:
         "patch",
         "by_hand",
         "recipe",
+        "about",
     }
 
 
