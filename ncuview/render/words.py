@@ -259,11 +259,19 @@ def place_words(line: SourceLine) -> str:
 
 
 def awaited_words(finding: Finding) -> str:
-    """``LDG of transpose/coalesced.cu:63, 62% of the waiting: total += a[i] * b[j];``; empty where none is known."""
+    """``LDG of line 63, 62% of the waiting: total += a[i] * b[j];``; empty where no instruction is known.
+
+    The file is named where the finding has no line of it.
+    """
     if not finding.waits_for:
         return ""
     most = finding.waits_for[0]
-    place = f"{shown_file(most.file)}:{most.line}" if most.line else f"instruction {most.address:#06x}"
+    if not most.line:
+        place = f"instruction {most.address:#06x}"
+    elif finding.where and finding.where[0].file == most.file:
+        place = f"line {most.line}"
+    else:
+        place = f"{shown_file(most.file)}:{most.line}"
     return f"{most.opcode} of {place}, {most.share:.0%} of the waiting" + (f": {most.code}" if most.code else "")
 
 
