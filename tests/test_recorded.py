@@ -184,6 +184,12 @@ def test_a_page_of_100_columns_has_30_lines_or_10_for_a_finished_kernel(kernel: 
 
 
 @together("kernel", NAMES)
+def test_every_advice_has_a_place(kernel: str) -> None:
+    for finding in launch(kernel).findings:
+        assert bool(finding.where or finding.instructions) == (finding.about == "lines"), finding.rule.code
+
+
+@together("kernel", NAMES)
 def test_a_rejected_finding_has_a_reason(kernel: str) -> None:
     findings = [outcome for outcome in launch(kernel).outcomes if isinstance(outcome, Finding)]
     assert all(finding.rejected for finding in findings if finding not in launch(kernel).findings)

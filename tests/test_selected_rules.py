@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ncuview import diagnose, load_rules
 from tests.command_line import ncuview
+from tests.profiles import recorded_profile
 
 PREDICTED = '[[budget]]\nkernel = "*"\npredicted = true\nmax = 1.2\n'
 
@@ -28,6 +30,18 @@ def test_no_advice_of_some_rules_is_no_reason_to_stop(words: list[str], headline
     document = ncuview("analyze", "transposeNaive", *words, "--format", "json").document
     assert document["launches"][0]["verdict"] == "unclear"
     assert "evaluated" in document["remark"]
+
+
+def test_the_library_claims_no_peak_by_some_of_the_rules() -> None:
+    profile = recorded_profile("transpose")
+    rules = [rule for rule in load_rules() if rule.text.code.startswith("SMEM")]
+    some, every = (diagnose(profile, chosen) for chosen in (rules, load_rules()))
+    finished = [at for at, launch in enumerate(every.launches) if launch.verdict == "near-peak"]
+    assert finished
+    assert {some.launches[at].verdict for at in finished} == {"unclear"}
+    assert all(launch.selected for launch in some.launches)
+    assert not any(launch.selected for launch in every.launches)
+    assert some.remark.startswith("only 5 selected rules were evaluated")
 
 
 def test_advice_of_some_rules_is_still_advice() -> None:
@@ -52,3 +66,11 @@ def test_a_budget_of_the_prediction_is_not_judged_by_some_rules(
     gate = ncuview("check", kernel, "--budget", budget, *words)
     assert gate.code == code, gate.out
     assert ("leave out --select" in gate.out.replace("\n", " ")) == (code == 3)
+
+
+@pytest.mark.parametrize("words", [["--select", "SMEM001"], ["-v"]])
+def test_the_page_of_a_few_rules_and_the_long_page_show_conditions_and_effects(words: list[str]) -> None:
+    page = " ".join(ncuview("analyze", "transposeCoalesced", *words).out.split())
+    assert "Holds ways >= 1.1 (ways 16.5); conflict_lanes >= 20 (conflict_lanes 32)" in page
+    assert "Effects l1_wavefronts 14% left (l1_data); 51% of the latency goes away" in page
+    assert "Effects" not in ncuview("analyze", "transposeCoalesced").out

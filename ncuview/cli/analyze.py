@@ -101,7 +101,6 @@ def analyze(
                     no_progress_s=inputs.no_progress_timeout,
                     progress=progress.show,
                 )
-                diagnosis = inputs.as_selected(diagnosis)
                 profile = None  # there are two profiles, and each holds some of the launches
             else:
                 examined = inputs.examine(rules, progress.show)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ncuview.gate.chosen import Chosen
     from ncuview.pipeline.diagnosis_cache import Entry
     from ncuview.pipeline.examine import Examined, ProgressCallback
-    from ncuview.records.diagnosis import Diagnosis
 
 RulesOption = Annotated[
     list[Path] | None,
@@ -219,16 +218,6 @@ class Inputs:
 
     def examine(self, rules: tuple[Rule, ...] | None, progress: ProgressCallback) -> Examined:
         """Profile or read the target, and diagnose it."""
-        examined = self._examined(rules, progress)
-        return replace(examined, diagnosis=self.as_selected(examined.diagnosis))
-
-    def as_selected(self, diagnosis: Diagnosis) -> Diagnosis:
-        """The diagnosis, marked as one by some of the rules where ``--select`` or ``--ignore`` is given."""
-        from ncuview.engine.rank import of_selected_rules
-
-        return of_selected_rules(diagnosis) if self.select or self.ignore else diagnosis
-
-    def _examined(self, rules: tuple[Rule, ...] | None, progress: ProgressCallback) -> Examined:
         from ncuview.pipeline import examine
 
         if self.suffix == ".cu" and self.program is None:

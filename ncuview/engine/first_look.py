@@ -20,10 +20,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ncuview.engine.evaluate import judge
-from ncuview.engine.rank import WORTH_DOING
 from ncuview.engine.vendors import vendor_of
 from ncuview.metrics.analysis import Analysis
-from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, Outcome, Passed, RuleId, Skipped, mostly_blind
+from ncuview.records.diagnosis import (
+    WORTH_DOING,
+    Diagnosis,
+    LaunchDiagnosis,
+    Outcome,
+    Passed,
+    RuleId,
+    Skipped,
+    mostly_blind,
+)
 from ncuview.speedup.effects import by_unit
 from ncuview.speedup.end_to_end import of_host, with_copies
 from ncuview.speedup.model import BOTTLENECK_SHARE, Load, load_of, predict
@@ -108,7 +116,8 @@ def _completed(second: LaunchDiagnosis, first: LaunchDiagnosis) -> LaunchDiagnos
     """The second look's outcomes of a launch, and the first look's for all other rules."""
     judged = {outcome.rule.code for outcome in second.outcomes}
     rest = tuple(outcome for outcome in first.outcomes if outcome.rule.code not in judged)
-    return replace(second, outcomes=(*second.outcomes, *rest))
+    verdict = "unclear" if first.selected and second.verdict == "near-peak" else second.verdict
+    return replace(second, outcomes=(*second.outcomes, *rest), selected=first.selected, verdict=verdict)
 
 
 def _settled(launch: LaunchDiagnosis, place: int, look: SecondLook) -> LaunchDiagnosis:
@@ -118,7 +127,7 @@ def _settled(launch: LaunchDiagnosis, place: int, look: SecondLook) -> LaunchDia
     if mostly_blind(outcomes):
         return replace(launch, outcomes=outcomes, verdict="not-judged")
     all_judged = not any(isinstance(outcome, Skipped) for outcome in outcomes)
-    near_peak = all_judged and launch.attained >= BOTTLENECK_SHARE
+    near_peak = all_judged and not launch.selected and launch.attained >= BOTTLENECK_SHARE
     return replace(launch, outcomes=outcomes, verdict="near-peak" if near_peak else "unclear")
 
 

@@ -20,10 +20,13 @@ from ncuview.engine.rule_file import Rule
 from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.names import NAMES
 from ncuview.metrics.quantities import metrics_of, unit_of
+from ncuview.metrics.units import UNITS
 from ncuview.records.diagnosis import (
     SKIPPED_BECAUSE,
+    About,
     Broken,
     Citation,
+    Effect,
     Evidence,
     Finding,
     Fix,
@@ -34,11 +37,19 @@ from ncuview.records.diagnosis import (
     RuleId,
     Skipped,
 )
+from ncuview.speedup.effects import ADDED, EFFECTS, LATENCY_HIDDEN, TIME_LEFT
 from ncuview.speedup.end_to_end import TRANSFER, of_host, with_copies
 from ncuview.speedup.model import Load, predict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from ncuview.base.expression import Expression
     from ncuview.speedup.model import Gains
+
+    Column = NDArray[np.float64]
 
 
 def outcomes_of(rule: Rule, analysis: Analysis, load: Load, places: Places, causes: Causes) -> list[Outcome]:
@@ -72,9 +83,13 @@ class _OfRule:
 
     def outcomes(self) -> list[Outcome]:
         """The outcome of each launch."""
-        judgement = judge(self._rule, self._analysis)
+        judgement = self._judged
         predicted = self._predicted(judgement) if FINDING in judgement.outcomes else None
         return [self._outcome(judgement, launch, predicted) for launch in range(len(judgement.outcomes))]
+
+    @cached_property
+    def _judged(self) -> Judgement:
+        return judge(self._rule, self._analysis)
 
     @cached_property
     def _cite(self) -> tuple[Citation, ...]:
@@ -88,6 +103,12 @@ class _OfRule:
             return made
         before, after = region(fix.before, rule_file), region(fix.after, rule_file)
         return replace(made, before=before, before_from=fix.before, after=after, after_from=fix.after)
+
+    @cached_property
+    def _about(self) -> About:
+        if self._rule.text.where:
+            return "lines"
+        return "copies" if self._rule.text.scope == "end-to-end" else "launch"
 
     def _predicted(self, judgement: Judgement) -> tuple[Gains, list[str]]:
         if self._rule.text.scope == "end-to-end":
@@ -144,9 +165,32 @@ class _OfRule:
             fix=self._fix,
             instructions=where.instructions,
             lines_wanted=where.lines_wanted,
+            about=self._about,
+            conditions=tuple(self._with_values(condition, values) for condition in rule.when),
+            effects=tuple(self._effects(launch)),
             draft=rule.text.status == "draft",
             waits_for=self._causes.of_rule(rule, launch),
         )
+
+    def _with_values(self, condition: str, values: dict[str, float]) -> str:
+        """``ways >= 1.1 (ways 16.5)``."""
+        names = sorted(self._rule.when[condition].names & (self._rule.let.keys() | {*self._rule.inputs}))
+        found = ", ".join(f"{name} {values[name]:.4g}" for name in names if name in values)
+        shown = self._rule.with_numbers(condition)
+        return f"{shown} ({found})" if found else shown
+
+    def _effects(self, launch: int) -> Iterator[Effect]:
+        rule, values = self._rule, self._judged.values
+        further = {LATENCY_HIDDEN: rule.latency_hidden, TIME_LEFT: rule.time_left}
+        for name, expression in {**rule.effects, **further}.items():
+            if name in rule.text.effects:
+                units = tuple(UNITS[unit].bottleneck if unit in UNITS else unit for unit in EFFECTS.get(name, ()))
+                yield Effect(name, self._number(expression, values, launch), tuple(dict.fromkeys(units)))
+        for name, expression in rule.added.items():
+            yield Effect(name, self._number(expression, values, launch), tuple(ADDED[name]), added=True)
+
+    def _number(self, expression: Expression, values: Mapping[str, Column], launch: int) -> float:
+        return float(np.broadcast_to(expression.evaluate(values), (len(self._analysis.profile.launches),))[launch])
 
     def _evidence(self, values: dict[str, float]) -> tuple[Evidence, ...]:
         """The rule's computed values, then the quantities and metrics under them."""

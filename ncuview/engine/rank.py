@@ -1,7 +1,7 @@
 """Judge every launch of a ``Profile`` by rules, rank its findings by predicted gain, and return the ``Diagnosis``.
 
 ``diagnose`` also gives each launch its bottleneck and verdict, and each rejected finding the reason.
-``of_selected_rules`` marks a diagnosis by some of the rules.
+Where rules are left out, no launch is near its peak.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ import numpy as np
 from ncuview.engine.causes import Causes
 from ncuview.engine.locate import Places
 from ncuview.engine.outcome import outcomes_of
-from ncuview.engine.rule_file import Rule
+from ncuview.engine.rule_file import Rule, shipped_rules
 from ncuview.engine.vendors import vendor_of
 from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.textbook import textbook_metrics
 from ncuview.metrics.units import BOTTLENECKS, UNITS
 from ncuview.reader.host_times import host_times
 from ncuview.records.diagnosis import (
+    WORTH_DOING,
+    WORTH_DOING_NEAR_PEAK,
     Broken,
     Diagnosis,
     Finding,
@@ -39,12 +41,6 @@ from ncuview.speedup import end_to_end
 from ncuview.speedup.attainable import is_assumed
 from ncuview.speedup.model import BOTTLENECK_SHARE, Load, bottlenecks_now, load_of
 
-WORTH_DOING = 1.10
-"""A finding that predicts less is a note: run-to-run spread on an H200 reaches 5 %, and every change has a cost."""
-
-WORTH_DOING_NEAR_PEAK = 1.15
-"""The same for a launch whose busiest unit reaches what it attains in good kernels."""
-
 _OWNED = "the kernel is part of {}, whose code only its vendor can change"
 
 _COUNTED = frozenset(unit.bottleneck for unit in UNITS.values() if unit.needed and not unit.works_for)
@@ -52,8 +48,19 @@ _COUNTED = frozenset(unit.bottleneck for unit in UNITS.values() if unit.needed a
 _OPCODES_NAMED = 3
 
 
-def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report") -> Diagnosis:
-    """Judge every launch of a profile by every rule, and rank the findings by predicted gain."""
+def diagnose(
+    profile: Profile, rules: Sequence[Rule], origin: Origin = "report", chosen_from: Sequence[Rule] | None = None
+) -> Diagnosis:
+    """Judge every launch of a profile by every rule, and rank the findings by predicted gain.
+
+    Args:
+        profile: The launches.
+        rules: The rules to evaluate.
+        origin: Where the profile is from.
+        chosen_from: The rules without which a launch is not judged completely; None for the shipped ones.
+    """
+    needed = shipped_rules() if chosen_from is None else chosen_from
+    selected = not {rule.text.code for rule in needed} <= {rule.text.code for rule in rules}
     analysis = Analysis(profile)
     profile = analysis.profile
     load = load_of(analysis)
@@ -98,23 +105,21 @@ def diagnose(profile: Profile, rules: Sequence[Rule], origin: Origin = "report")
                 waits_for=causes.of_launch(launch),
             )
         )
-    return Diagnosis(tuple(launches), profile.reports, _remark(analysis), failure=profile.failure)
+    if selected:
+        launches = [_of_selected_rules(launch) for launch in launches]
+    remark = _remark(analysis, len(rules) if selected else 0)
+    return Diagnosis(tuple(launches), profile.reports, remark, failure=profile.failure)
 
 
-def of_selected_rules(diagnosis: Diagnosis) -> Diagnosis:
-    """The diagnosis of a selection of the rules, in which no launch is near its peak: other rules may have advice."""
-    launches = tuple(
-        replace(launch, selected=True, verdict="unclear" if launch.verdict == "near-peak" else launch.verdict)
-        for launch in diagnosis.launches
-    )
-    rules = len(launches[0].outcomes) if launches else 0
-    only = f"only {rules} selected {'rule was' if rules == 1 else 'rules were'} evaluated" if rules else ""
-    return replace(diagnosis, launches=launches, remark="; ".join(filter(None, [only, diagnosis.remark])))
+def _of_selected_rules(launch: LaunchDiagnosis) -> LaunchDiagnosis:
+    """A launch that some rules were left out for, which is not near its peak: those rules may have advice."""
+    return replace(launch, selected=True, verdict="unclear" if launch.verdict == "near-peak" else launch.verdict)
 
 
-def _remark(analysis: Analysis) -> str:
-    """What predictions assume: attainable shares of GPUs that were not measured, effects of unknown opcodes."""
-    return "; ".join(filter(None, [_assumed_shares(analysis.profile), _unknown_opcodes(analysis)]))
+def _remark(analysis: Analysis, selected: int) -> str:
+    """How many rules were selected, and what predictions assume: attainable shares, effects of unknown opcodes."""
+    only = f"only {selected} selected {'rule was' if selected == 1 else 'rules were'} evaluated" if selected else ""
+    return "; ".join(filter(None, [only, _assumed_shares(analysis.profile), _unknown_opcodes(analysis)]))
 
 
 def _unknown_opcodes(analysis: Analysis) -> str:

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from ncuview.base.files import repository_of
+from ncuview.base.paths import shipped
 from ncuview.patch.constant_divisor import constant_divisor
 from ncuview.patch.fast_functions import fast_functions
 from ncuview.patch.float_literals import float_literals
@@ -122,9 +123,12 @@ def _proposed(text: str, file: str, kernel: str, finding: Finding, lines: Sequen
 
 
 def _named(path: Path) -> str:
-    """The file's name in a patch: relative to its repository, else to the current folder, if it is in it."""
-    file = path.resolve()
-    root = repository_of(file) or Path.cwd()
+    """The file's name in a patch: relative to its repository, else to the current folder, if it is in it.
+
+    A kernel of the catalogue has the same name in a checkout and in an installed package.
+    """
+    file, catalogue = path.resolve(), shipped("kernels").resolve()
+    root = catalogue.parent if file.is_relative_to(catalogue) else repository_of(file) or Path.cwd()
     return str(file.relative_to(root) if file.is_relative_to(root) else path)
 
 

@@ -45,7 +45,7 @@ class Examined:
     settings: Settings | None = None
     """The settings of ncu where the profile was made here; None where its reports have them."""
     shipped_sources: Path | None = None
-    """The folder with the sources of catalogue kernels, whose pages show the document's step instead of an edit."""
+    """The folder with the sources of catalogue kernels, where the launches are of the catalogue."""
 
 
 def require_complete(profile: Profile) -> Profile:
@@ -110,11 +110,12 @@ def examine(
         from ncuview.catalogue.kernels import family, find_kernel, is_family, launch_of
 
         name = str(targets[0])
-        if not is_family(name):
-            return examine_launches([launch_of(find_kernel(name))], rules, live, progress, ahead)
-        made = examine_launches([launch_of(kernel) for kernel in family(name)], rules, live, progress, ahead)
-    remark = "; ".join(filter(None, [f"`ncuview ladder {name}` compares the steps", made.diagnosis.remark]))
-    return replace(made, diagnosis=replace(made.diagnosis, remark=remark))
+        kernels = family(name) if is_family(name) else [find_kernel(name)]
+        made = examine_launches([launch_of(kernel) for kernel in kernels], rules, live, progress, ahead)
+    compares = f"`ncuview ladder {name}` compares the steps" if is_family(name) else ""
+    remark = "; ".join(filter(None, [compares, made.diagnosis.remark]))
+    edited = with_source_edits(replace(made.diagnosis, remark=remark), [shipped("kernels")])
+    return replace(made, diagnosis=edited)
 
 
 def examine_program(

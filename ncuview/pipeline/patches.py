@@ -7,14 +7,14 @@ in that of the current folder.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ncuview.base.files import repository_of
 from ncuview.base.paths import current_repository
 from ncuview.patch import file_of, with_edits
 from ncuview.reader.source import MovedSources, moved_sources
-from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.diagnosis import Diagnosis, Finding
 from ncuview.records.profile import Profile
 
 
@@ -50,7 +50,9 @@ def with_patches(
     """
     moved = moved_sources(profile, _repositories(diagnosis)) if profile else MovedSources({}, {}, ())
     looked_in = list(folders)
-    if shipped_sources and shipped_sources.parent.name != "_shipped":
+    if shipped_sources and shipped_sources.parent.name == "_shipped":
+        diagnosis = _without_edits(diagnosis)
+    elif shipped_sources:
         looked_in.append(shipped_sources)
     edited = with_edits(diagnosis, looked_in, moved.files)
     missing: list[tuple[str, str]] = []
@@ -66,6 +68,14 @@ def with_patches(
             elif first.edit is None:
                 missing.append((launch.kernel, _not_found(file, moved, diagnosis, folders)))
     return Patched(edited, missing)
+
+
+def _without_edits(diagnosis: Diagnosis) -> Diagnosis:
+    launches = (
+        replace(launch, outcomes=tuple(replace(o, edit=None) if isinstance(o, Finding) else o for o in launch.outcomes))
+        for launch in diagnosis.launches
+    )
+    return replace(diagnosis, launches=tuple(launches))
 
 
 def _repositories(diagnosis: Diagnosis) -> list[Path]:

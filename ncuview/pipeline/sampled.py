@@ -93,7 +93,7 @@ def analyze_sampled(
             raise NothingProfiled(
                 "the program launched something else in its second run", hint="Leave out --look quick."
             )
-        second = rank(close, look.rules, "live")
+        second = rank(close, look.rules, "live", look.rules)
         again = {launch: at for at, launch in enumerate(expected)}
     both = joined(sampled, second, look, again)
     shown = representatives(seen, durations, range(len(seen)))

@@ -44,10 +44,23 @@ Optimization = Literal[
 """The closed list of what a rule may advise."""
 Grade = Literal["certain", "likely", "measured"]
 """What a finding is based on. ``certain``: code and counters. ``likely``: counters. ``measured``: a trial ran."""
+About = Literal["lines", "launch", "copies"]
+"""What a finding is about. ``lines``: lines of the kernel. ``launch``: its grid, block and resources. ``copies``: the
+host's copies around it."""
 Verdict = Literal["advice", "near-peak", "unclear", "not-judged", "not-yours"]
-"""``advice``: there is a change to make. ``near-peak``: stop here. ``not-judged``: most rules could not be evaluated.
+"""``advice``: there is a change to make. ``near-peak``: the bottleneck is close to what it attains, and no gain that is
+predicted is large enough to be certain. ``not-judged``: most rules could not be evaluated.
 ``not-yours``: a kernel of a vendor's library, whose code the reader cannot change. ``unclear``: none of these."""
 
+WORTH_DOING = 1.10
+"""A finding that predicts less is a note: run-to-run spread on an H200 reaches 5 %, and every change has a cost."""
+
+WORTH_DOING_NEAR_PEAK = 1.15
+"""The same for a launch whose busiest unit reaches what it attains in good kernels."""
+
+FINISHED_SHARE = 0.9
+"""From this attained share on, a launch without advice is finished: with the same work for its bottleneck, 1 / 0.9 =
+1.11x is the most that is left, less than advice near the peak has to predict."""
 
 Share = Annotated[float, Limits(minimum=0, maximum=1.000001)]
 """0 to 1, plus rounding."""
@@ -219,6 +232,21 @@ class RuleId:
 
 
 @dataclass(frozen=True)
+class Effect:
+    """What the change of a finding does to the launch, as its rule computes it."""
+
+    name: str
+    """Its name in the rule file."""
+    value: float
+    """The share that is left or, of ``latency_hidden``, that goes away; of ``added`` work the instructions or
+    wavefronts of warps."""
+    units: tuple[str, ...] = ()
+    """The units whose work changes."""
+    added: bool = False
+    """Whether it is work that the change adds."""
+
+
+@dataclass(frozen=True)
 class Finding:
     """The rule fired: it found waste, and predicts the gain from removing it."""
 
@@ -241,10 +269,16 @@ class Finding:
     """The instructions with waste for which no source line is known."""
     lines_wanted: str = ""
     """How to get source lines for ``instructions``; empty when there are none."""
+    about: About = "lines"
+    """What the finding is about: ``where`` and ``instructions`` are empty unless it is ``lines``."""
     grade: Grade = "certain"
     """What the finding is based on: ``certain``, code and counters; ``likely``, counters; ``measured``, a trial."""
     edit: SourceEdit | None = None
     """The change of the user's own source; None where the source is missing or another advice comes first."""
+    conditions: tuple[str, ...] = ()
+    """The conditions of the rule, which all hold, each with its values on this launch."""
+    effects: tuple[Effect, ...] = ()
+    """What the prediction assumes of the change."""
     draft: bool = False
     """Whether the rule is a draft, whose claims are not verified yet; it never comes first."""
     waits_for: tuple[Awaited, ...] = ()

@@ -310,6 +310,7 @@ def _advice(rank: int, finding: Finding) -> diagnoses.Advice:
         instructions=finding.instructions,
         lines_wanted=finding.lines_wanted,
         waits_for=_awaited(finding.waits_for),
+        about=finding.about,
         cite=finding.cite,
         fix=finding.fix,
     )

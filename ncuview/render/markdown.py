@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from math import isfinite
 
 from ncuview.base.figures import duration, factor
@@ -25,22 +24,24 @@ from ncuview.render.comparison import faster_words, only_lines, prediction_words
 from ncuview.render.gate_words import gate_sentence, unpassed_checks
 from ncuview.render.inert_markdown import clipped, code, fenced, html_code, prose
 from ncuview.render.priorities import bound_sentence
+from ncuview.render.shown_change import shown_change
 from ncuview.render.words import (
     advice_headline,
     advice_reason,
     awaited_words,
     bottleneck_words,
-    changed_lines,
     check_words,
     coverage_sentence,
     failure_sentence,
     gain_bounds,
     provenance,
     shown_file,
+    subject_words,
 )
 
 _NAME = 160
 _SENTENCE = 600
+_CHANGED_LINES = 60
 _NOTICE = 400
 """Bytes that are reserved for the notice of what was left out."""
 
@@ -192,12 +193,14 @@ def _step(number: int, group: Priority) -> str:
     lines += [f"- **Why:** {prose(clipped(advice_reason(launch, finding), _SENTENCE))}"]
     if finding.where:
         lines.append(f"- **Where:** {_place(finding.where)}")
+    elif subject := subject_words(launch, finding):
+        lines.append(f"- **Where:** {prose(subject)}")
     if awaited := awaited_words(finding):
         lines.append(f"- **Waits for:** {prose(clipped(awaited, _SENTENCE))}")
     lines.append(f"- **Check:** {prose(clipped(check_words(finding), _SENTENCE))}")
     lines.append(f"- **Assumes:** {prose(clipped(finding.assumes, _SENTENCE))}.")
     lines += [f"- **Taught in:** {prose(clipped(f'{c.document}, {c.section}', _SENTENCE))}" for c in finding.cite[:1]]
-    lines += ["", *_source(finding), *_change(finding), "</details>", "", ""]
+    lines += ["", *_source(finding), *_change(launch, finding), "</details>", "", ""]
     return "\n".join(lines)
 
 
@@ -212,22 +215,15 @@ def _source(finding: Finding) -> Iterator[str]:
         yield ""
 
 
-def _change(finding: Finding) -> Iterator[str]:
-    """The edit of the user's own source; else the change on kernels of the catalogue."""
-    if finding.edit and finding.edit.diff:
-        yield f"Change: {prose(clipped(finding.edit.title, _SENTENCE))}."
-        lines: Iterable[str] = finding.edit.diff.splitlines()
-    elif not finding.fix.before:
-        yield f"Change: {prose(clipped(finding.fix.title, _SENTENCE))}."
+def _change(launch: LaunchDiagnosis, finding: Finding) -> Iterator[str]:
+    change = shown_change(launch.kernel, finding)
+    yield f"- **{change.label}:** {prose(clipped(change.heading, _SENTENCE))}"
+    if change.remark:
+        yield f"  ({prose(clipped(change.remark, _SENTENCE))})"
+    yield ""
+    if change.lines:
+        yield fenced("\n".join(clipped(line, _NAME) for line in change.lines[:_CHANGED_LINES]), "diff")
         yield ""
-        return
-    else:
-        was, now = finding.fix.before_from, finding.fix.after_from.rpartition("/")[2]
-        yield f"Change: as {code(was, _NAME)} becomes {code(now, _NAME)}."
-        lines = changed_lines(finding.fix.before, finding.fix.after)
-    yield ""
-    yield fenced("\n".join(clipped(line, _NAME) for line in islice(lines, 60)), "diff")
-    yield ""
 
 
 def _kernels_section(ranked: Priorities) -> _Section | None:

@@ -17,6 +17,7 @@ from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Profile
 from ncuview.render.html_report.elements import Part, dim, element, markup, table
 from ncuview.render.ladder import HTML_COLUMNS, HTML_NUMBERS, step_cells
+from ncuview.render.shown_change import ShownChange, shown_change
 from ncuview.render.text import safe_copy
 from ncuview.render.words import (
     advice_headline,
@@ -24,11 +25,11 @@ from ncuview.render.words import (
     also_words,
     awaited_words,
     bottleneck_words,
-    changed_lines,
     check_words,
     failure_sentence,
     gain_bounds,
     idle_words,
+    is_finished,
     ladder_meaning,
     notes_title,
     passed_words,
@@ -37,6 +38,7 @@ from ncuview.render.words import (
     shown_file,
     skipped_words,
     step_words,
+    subject_words,
     textbook_notes,
     verdict_headline,
     verdict_reason,
@@ -152,7 +154,7 @@ def _line(launch: LaunchDiagnosis) -> Iterator[Part]:
     yield element("b", launch.kernel)
     yield element("span", f"  {where}, {duration(launch.duration_ns)}: ", css="dim")
     yield element("span", f"{bottleneck_words(launch)}, ")
-    yield element("b", step_words(launch), css="good" if launch.verdict in {"advice", "near-peak"} else "was")
+    yield element("b", step_words(launch), css="good" if launch.findings or is_finished(launch) else "was")
 
 
 def _launch(launch: LaunchDiagnosis) -> list[Part]:
@@ -165,26 +167,24 @@ def _launch(launch: LaunchDiagnosis) -> list[Part]:
 
 
 def _next_step(launch: LaunchDiagnosis, finding: Finding) -> Iterator[tuple[str, Sequence[Part]]]:
-    fix = finding.fix
+    change = shown_change(launch.kernel, finding)
     yield "Next", [element("b", advice_headline(finding), css="good"), f"  ({gain_bounds(launch, finding)})"]
     yield "Why", [advice_reason(launch, finding)]
     places = [part for line in finding.where for part in _place(line)]
     places += [_code(f"{each.address:#06x}  {each.share:.0%} of it  {each.sass}") for each in finding.instructions]
     places += [dim(finding.lines_wanted)] if finding.lines_wanted else []
-    if places:
-        yield "Where", places
+    if places or (subject := subject_words(launch, finding)):
+        yield "Where", places or [subject]
     if awaited := awaited_words(finding):
         yield "Waits for", [awaited]
-    heading = f"{fix.before_from}, to {fix.after_from.rpartition('/')[2]}:"
-    shown: list[Part] = [heading, element("pre", *_changed_lines(fix.before, fix.after))] if fix.before else [fix.title]
-    yield "Change", shown
+    yield change.label, list(_change(change))
     yield "Check", [check_words(finding)]
     yield "Assumes", [finding.assumes]
     yield "Taught", [f"{cite.document}, {cite.section}" for cite in finding.cite[:1]]
 
 
 def _no_step(launch: LaunchDiagnosis) -> Iterator[tuple[str, Sequence[Part]]]:
-    style = "good" if launch.verdict == "near-peak" else "was"
+    style = "good" if is_finished(launch) else "was"
     yield "Verdict", [element("b", verdict_headline(launch), css=style)]
     yield "Why", [verdict_reason(launch)]
 
@@ -205,9 +205,13 @@ def _place(line: SourceLine) -> Iterator[Part]:
         yield dim(f"({line.remark})")
 
 
-def _changed_lines(before: str, after: str) -> Iterator[ET.Element]:
-    for line in changed_lines(before, after):
-        yield element("del" if line[0] == "-" else "ins", f"{line}\n")
+def _change(change: ShownChange) -> Iterator[Part]:
+    yield change.heading
+    if change.lines:
+        tags = {"+": "ins", "-": "del"}
+        yield element("pre", *(element(tags.get(line[:1], "span"), f"{line}\n") for line in change.lines))
+    if change.remark:
+        yield dim(f"({change.remark})")
 
 
 def _units(launch: LaunchDiagnosis) -> Part:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from io import StringIO
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -31,6 +30,7 @@ from ncuview.records.diagnosis import (
     Skipped,
     SourceLine,
 )
+from ncuview.render.shown_change import shown_change
 from ncuview.render.text import safe_copy, safe_text, without_ci_commands
 from ncuview.render.words import (
     FEW_RULES,
@@ -40,20 +40,22 @@ from ncuview.render.words import (
     alternative,
     awaited_words,
     bottleneck_words,
-    changed_lines,
     check_words,
     coverage_sentence,
+    effects_words,
     excerpts,
     failure_sentence,
     gain_bounds,
     host_words,
     idle_words,
+    is_finished,
     place_words,
     provenance,
     rejected_line,
     shown_file,
     skipped_words,
     step_words,
+    subject_words,
     verdict_headline,
     verdict_reason,
 )
@@ -208,45 +210,35 @@ def _next_step(console: Console, launch: LaunchDiagnosis, finding: Finding, *, e
     row(console, "Next", headline)
     console.print()
     row(console, "Why", Text(advice_reason(launch, finding)))
-    _where(console, finding, every=every)
+    _where(console, launch, finding, every=every)
     if awaited := awaited_words(finding):
         row(console, "Waits", Text(f"for {awaited}", no_wrap=True, overflow="ellipsis"))
     _change(console, launch.kernel, finding, every=every)
     row(console, "Check", Text(check_words(finding)))
     row(console, "Assumes", Text(finding.assumes))
+    if every:
+        row(console, "Holds", Text(safe_text("; ".join(finding.conditions))))
+        row(console, "Effects", Text(effects_words(finding)))
     cite = finding.cite[0]
     row(console, "Taught", Text(f"{cite.document}, {cite.section}", style="italic"))
     row(console, "More", Text(f"ncuview explain {finding.rule.code}", style="dim"))
 
 
 def _change(console: Console, kernel: str, finding: Finding, *, every: bool) -> None:
-    """The edit of the user's source; else the change on kernels of the catalogue where it is short, else its recipe.
-
-    Where these are other kernels than the launch's own, the change is an example.
-    """
-    edit, fix = finding.edit, finding.fix
-    if edit and edit.diff:
-        row(console, "Change", Text(f"{safe_text(edit.title)}:"))
-        _edited_lines(console, edit.diff, every=every)
-        if edit.assumes:
-            _indented(console, Text(f"(holds if {safe_text(edit.assumes)})", style="dim"))
-        return
-    codes = list(changed_lines(fix.before, fix.after)) if fix.before else []
-    if codes and (every or len(codes) <= CHANGED_LINES):
-        own = PurePosixPath(fix.before_from.partition("#")[0]).stem == kernel
-        shown = f"{fix.before_from}, to {fix.after_from.rpartition('/')[2]}:"
-        row(console, "Change" if own else "Example", Text(shown if own else f"of the catalogue: {shown}"))
-        for code in codes:
-            _indented(console, Text(code, style=_DIFF_STYLES[code[0]]))
+    """The edit of the user's source; else the change on kernels of the catalogue where it is short, else in words."""
+    change = shown_change(kernel, finding, None if every else CHANGED_LINES)
+    row(console, change.label, Text(safe_text(change.heading)))
+    if change.is_patch:
+        _edited_lines(console, change.lines, every=every)
     else:
-        row(console, "Change", Text(safe_text(fix.recipe or f"{fix.title}.")))
-    if edit and every:
-        _indented(console, Text(f"(not written for your code: {safe_text(edit.reason)})", style="dim"))
+        for code in change.lines:
+            _indented(console, Text(code, style=_DIFF_STYLES[code[0]]))
+    if change.remark and (change.is_patch or every):
+        _indented(console, Text(f"({safe_text(change.remark)})", style="dim"))
 
 
-def _edited_lines(console: Console, diff: str, *, every: bool) -> None:
+def _edited_lines(console: Console, lines: Sequence[str], *, every: bool) -> None:
     """A diff of the user's source; without ``every`` only the lines that change, the first few."""
-    lines = diff.splitlines()
     shown = lines if every else [line for line in lines[2:] if line[:1] in {"+", "-"}]
     for line in shown[: None if every else CHANGED_LINES]:
         _indented(console, Text(safe_text(line), style=_DIFF_STYLES.get(line[:1], "")))
@@ -257,8 +249,10 @@ def _edited_lines(console: Console, diff: str, *, every: bool) -> None:
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def _where(console: Console, finding: Finding, *, every: bool) -> None:
+def _where(console: Console, launch: LaunchDiagnosis, finding: Finding, *, every: bool) -> None:
     """The lines with the waste, and the code around them; without ``every`` those of the worst place."""
+    if subject := subject_words(launch, finding):
+        row(console, "Where", Text(subject, style="cyan"))
     places = excerpts(finding.where)
     for excerpt in places if every else places[:1]:
         for line in excerpt if every else excerpt[:1]:
@@ -298,7 +292,7 @@ def _indented(console: Console, content: Text | Table) -> None:
 
 
 def _no_step(console: Console, launch: LaunchDiagnosis) -> None:
-    style = "bold green" if launch.verdict == "near-peak" else "bold yellow"
+    style = "bold green" if is_finished(launch) else "bold yellow"
     row(console, "Verdict", Text(verdict_headline(launch), style=style))
     row(console, "Why", Text(verdict_reason(launch)))
 
@@ -337,7 +331,7 @@ def _counts(launch: LaunchDiagnosis) -> str:
         "rejected": sum(isinstance(each, Finding) and bool(each.rejected) for each in outcomes),
         "not applicable": sum(isinstance(each, NotApplicable) for each in outcomes),
         "skipped": sum(isinstance(each, Skipped) for each in outcomes),
-        "other steps of the textbooks": len(launch.textbook),
+        f"other step{'s' * (len(launch.textbook) != 1)} of the textbooks": len(launch.textbook),
     }
     always = ("passed", "not applicable", "skipped")
     words = ", ".join(f"{count} {word}" for word, count in counts.items() if count or word in always)

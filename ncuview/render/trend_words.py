@@ -20,8 +20,6 @@ MEANING = (
 )
 
 _DIFFERENT = "the reports seem to be of different programs"
-_LEAST_SHARED = 0.1
-"""Assumed: reports that share less of their kernels are of different programs."""
 
 
 def provenance_words(series: Series) -> str:
@@ -43,19 +41,19 @@ def summary_words(series: Series) -> str:
     if len(series.points) == 1:
         return f"{kernels} at one point: nothing to compare over time."
     if is_unrelated(series):
-        repeated = _repeated(series)
-        if not repeated:
-            return f"The {len(series.points)} points have no kernel in common: {_DIFFERENT}."
-        return f"{repeated} of {kernels} {'is' if repeated == 1 else 'are'} at more than one point: {_DIFFERENT}."
+        return f"The {len(series.points)} points have no kernel in common: {_DIFFERENT}."
     counts = [(len(series.new), "new since the first point"), (len(series.gone), "gone at the newest")]
     others = "".join(f"; {count} {'is' if count == 1 else 'are'} {what}" for count, what in counts if count)
-    changed = f"{len(series.changed)} of {kernels}" if series.changed else f"None of {kernels}"
+    compared, repeated = kernels, _repeated(series)
+    if repeated < len(series.kernels):
+        compared = f"{repeated} kernel{'s' * (repeated != 1)} at more than one point"
+    changed = f"{len(series.changed) or 'None'} of {compared}"
     return f"{changed} changed{others}."
 
 
 def is_unrelated(series: Series) -> bool:
-    """Whether the points have hardly a kernel in common; then all kernels are new and gone, and no page lists them."""
-    return len(series.points) > 1 and _repeated(series) < _LEAST_SHARED * len(series.kernels)
+    """Whether the points have no kernel in common; then all kernels are new and gone, and no page lists them."""
+    return len(series.points) > 1 and not _repeated(series)
 
 
 def _repeated(series: Series) -> int:

@@ -7,18 +7,30 @@ The texts are on provenance, bottleneck, advice with predicted gain, verdicts, s
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import isfinite
 from typing import Literal
 
 from ncuview.base.errors import UsageError
 from ncuview.base.figures import duration, factor
 from ncuview.base.paths import shown_path
+from ncuview.comparison.compare import launch_words
 from ncuview.metrics.units import UNITS
-from ncuview.records.diagnosis import SKIPPED_BECAUSE, Broken, Finding, LaunchDiagnosis, Passed, Skipped, SourceLine
+from ncuview.records.diagnosis import (
+    FINISHED_SHARE,
+    SKIPPED_BECAUSE,
+    WORTH_DOING,
+    WORTH_DOING_NEAR_PEAK,
+    Broken,
+    Effect,
+    Finding,
+    LaunchDiagnosis,
+    Passed,
+    Skipped,
+    SourceLine,
+)
 from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Device, Failure, HostTimes, ReportInfo
 from ncuview.render.text import safe_text
@@ -205,7 +217,7 @@ def main_cause(launch: LaunchDiagnosis) -> str:
 def verdict_headline(launch: LaunchDiagnosis) -> str:
     """For a launch without advice: whether to stop, or why there is no advice."""
     if launch.verdict == "near-peak":
-        return "Near its peak. Stop here."
+        return _near_peak_headline(launch)
     if launch.verdict == "not-yours":
         return f"Not yours: this kernel is part of {launch.owner}, whose code only its vendor can change."
     if launch.verdict == "not-judged":
@@ -220,8 +232,7 @@ def verdict_headline(launch: LaunchDiagnosis) -> str:
 def verdict_reason(launch: LaunchDiagnosis) -> str:
     """Why a launch has no advice."""
     if launch.verdict == "near-peak":
-        good = f"which is {launch.attained:.0%} of what a good kernel attains"
-        return f"{bottleneck_sentence(launch)}, {good}. No rule predicts 1.10x."
+        return _near_peak_reason(launch)
     if launch.verdict == "not-yours":
         return (
             f"{bottleneck_sentence(launch)}. You can change the call: its shapes, its precision, how often it is made."
@@ -234,6 +245,49 @@ def verdict_reason(launch: LaunchDiagnosis) -> str:
         " Rules that were left out may have advice." * launch.selected
         + " The rules that could not judge it are listed below." * _unjudged(launch)
     )
+
+
+def is_finished(launch: LaunchDiagnosis) -> bool:
+    """Whether a launch is so close to what its bottleneck attains that no further change is worth its cost."""
+    return launch.verdict == "near-peak" and launch.attained >= FINISHED_SHARE
+
+
+def attained_words(launch: LaunchDiagnosis) -> str:
+    """How close a launch is to what its bottleneck attains: ``At 97% of what dram attains``."""
+    share = f"{launch.attained:.0%}"
+    return {
+        "launch": f"What a launch costs is {share} of its time",
+        "blocks": f"Starting its blocks takes {share} of its time",
+        "transfer": f"At {share} of a perfect overlap of copies and kernel",
+    }.get(launch.bottleneck, f"At {share} of what {launch.bottleneck} attains")
+
+
+def _near_peak_headline(launch: LaunchDiagnosis) -> str:
+    if is_finished(launch):
+        return f"{attained_words(launch)}. Stop here."
+    if best := _best_rejected(launch):
+        gain = factor(best.predicted_speedup.best)
+        return f"{attained_words(launch)}; the largest prediction, {gain}, is uncertain here."
+    return f"{attained_words(launch)}; no rule predicts {factor(WORTH_DOING)} or more."
+
+
+def _near_peak_reason(launch: LaunchDiagnosis) -> str:
+    """The bottleneck, what is left to gain there unless that is little, and the largest prediction."""
+    good = f", which is {launch.attained:.0%} of what a good kernel attains" * (launch.bottleneck in launch.units)
+    reason = f"{bottleneck_sentence(launch)}{good}."
+    if not is_finished(launch):
+        reason += f" With the same work for it, {factor(1 / launch.attained)} is left to gain."
+    if best := _best_rejected(launch):
+        predicted = f"{_code(best)} predicts {factor(best.predicted_speedup.best)}"
+        return f"{reason} {predicted}; near the peak, advice begins at {factor(WORTH_DOING_NEAR_PEAK)}."
+    return f"{reason} No rule predicts {factor(WORTH_DOING)} or more." if is_finished(launch) else reason
+
+
+def _best_rejected(launch: LaunchDiagnosis) -> Finding | None:
+    """The finding with the largest prediction, where that would be advice further from the peak."""
+    findings = [outcome for outcome in launch.outcomes if isinstance(outcome, Finding)]
+    best = max(findings, key=lambda finding: finding.predicted_speedup.best, default=None)
+    return best if best and best.predicted_speedup.best >= WORTH_DOING else None
 
 
 def _selected_rules(launch: LaunchDiagnosis) -> str:
@@ -275,11 +329,27 @@ def awaited_words(finding: Finding) -> str:
     return f"{most.opcode} of {place}, {most.share:.0%} of the waiting" + (f": {most.code}" if most.code else "")
 
 
-def changed_lines(before: str, after: str) -> Iterator[str]:
-    """The lines that differ, with the prefixes ``-`` and ``+``."""
-    for line in difflib.ndiff(before.splitlines(), after.splitlines()):
-        if line.startswith(("- ", "+ ")):
-            yield line
+def subject_words(launch: LaunchDiagnosis, finding: Finding) -> str:
+    """What a finding without lines is about: ``the launch: grid 256x256, block 32x8``."""
+    if finding.about == "copies":
+        return "the host's copies around the launch"
+    return f"the launch: {launch_words(launch.grid, launch.block)}" if finding.about == "launch" else ""
+
+
+def effects_words(finding: Finding) -> str:
+    """What the prediction assumes: ``l1_wavefronts 6% left (l1_data); 12% of the latency goes away``."""
+    return "; ".join(map(_effect_words, finding.effects))
+
+
+def _effect_words(effect: Effect) -> str:
+    units = f" ({', '.join(effect.units)})" if effect.units else ""
+    if effect.added:
+        return f"{effect.value:,.4g} {effect.name} added{units}"
+    if effect.name == "latency_hidden":
+        return f"{min(max(effect.value, 0.0), 1.0):.0%} of the latency goes away"
+    if effect.name == "time_left":
+        return f"{effect.value:.0%} of the time is left at least"
+    return f"{effect.name} {effect.value:.0%} left{units}"
 
 
 def excerpts(lines: tuple[SourceLine, ...]) -> list[list[SourceLine]]:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from ncuview.base.expression import compile_expression
-from ncuview.engine.rank import WORTH_DOING, diagnose
+from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import Rule, load_rules
-from ncuview.records.diagnosis import Finding, LaunchDiagnosis, Passed
+from ncuview.records.diagnosis import WORTH_DOING, Finding, LaunchDiagnosis, Passed
 from ncuview.records.profile import Profile
 from ncuview.speedup.model import BOTTLENECK_SHARE
 from tests.builders import COPY, FILE, USE, WARPS, Instruction, Launch, load, make_profile, shared_load, store

@@ -12,8 +12,8 @@ from ncuview.base.paths import shipped
 from ncuview.engine.regions import region
 from ncuview.engine.rule_file import OPTIMIZATIONS, Rule, load_rule, load_rules
 from ncuview.patch import PATCHES
+from ncuview.render.shown_change import changed_lines
 from ncuview.render.terminal import CHANGED_LINES
-from ncuview.render.words import changed_lines
 from tests.together import together
 
 PATHS = sorted(shipped("rules").glob("*/*.toml"))

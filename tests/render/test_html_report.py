@@ -188,7 +188,7 @@ def test_without_a_script_every_kernel_has_its_next_step_with_evidence() -> None
         "CUDA Optimization with Parallel Transpose (Lee, Yoo), Shared memory",
         "thread_coarsening 1.20x instead (PAR001)",
         "fewer_barriers (SYNC001), not the bottleneck: l1_data at 88% of its peak is",
-        "Near its peak. Stop here.",
+        "At 97% of what dram attains. Stop here.",
         "Unclear: no rule predicts a gain",
         "share is not a number",
     ):
@@ -256,7 +256,7 @@ def test_a_page_of_one_kernel_opens_with_its_evidence_and_has_no_controls_of_a_t
     assert sections(tree) == ["kernel", "gate", "words"]
     assert not tree.xpath("//form | //table[@data-sortable='parts'] | //button")
     labels = tree.xpath("//section[@id='kernel']//dl[1]/dt/text()")
-    assert [label for label in labels if label != "Gate"][:5] == ["Next", "Why", "Where", "Waits for", "Change"]
+    assert [label for label in labels if label != "Gate"][:5] == ["Next", "Why", "Where", "Waits for", "Example"]
     shown_text = words(tree)
     assert "grid 256x256, block 32x8, 328.3 us, l1_data 88%" in shown_text
     assert not re.search("leave it|stop here|alone", shown_text, re.IGNORECASE)

@@ -118,7 +118,7 @@ def test_advice_is_shown_with_all_that_backs_it() -> None:
 
 def test_a_launch_near_its_peak_says_stop_here() -> None:
     text = Page(launch_html(launch_near_peak())).text
-    assert "Near its peak. Stop here." in text
+    assert "At 97% of what dram attains. Stop here." in text
     assert "faster" not in text
 
 

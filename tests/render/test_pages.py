@@ -174,7 +174,7 @@ def test_a_quiet_page_has_a_line_per_launch() -> None:
     page = render(Diagnosis((launch_with_advice(), launch_near_peak()), ()), detail="quiet")
     first, second = page.splitlines()
     assert first.startswith("transposeCoalesced  328.3 us  Pad the tile by one column: ")
-    assert second.endswith("Near its peak. Stop here.")
+    assert second.endswith("At 97% of what dram attains. Stop here.")
 
 
 def test_a_quiet_page_distinguishes_launches_of_one_name_and_ranks_where_asked() -> None:

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 from ncuview.api import load_rules
 from ncuview.engine.rank import diagnose
-from ncuview.records.diagnosis import Passed, RuleId, Skipped, TextbookMetric
+from ncuview.records.diagnosis import Effect, Gain, Passed, RuleId, Skipped, TextbookMetric
 from ncuview.records.profile import Device
 from ncuview.render.words import (
     advice_reason,
     device_words,
+    effects_words,
     gain_bounds,
     idle_words,
+    is_finished,
     kernel_words,
     passed_words,
     skipped_words,
@@ -25,7 +27,7 @@ from ncuview.render.words import (
     verdict_reason,
 )
 from tests.builders import USE, Launch, make_profile
-from tests.render.sample import advice_finding, launch_with_advice
+from tests.render.sample import advice_finding, launch_near_peak, launch_with_advice
 
 
 @pytest.mark.parametrize(
@@ -54,11 +56,57 @@ def test_what_could_not_be_judged_is_not_called_far_from_its_peak() -> None:
     [judged, unjudged, idle] = diagnose(
         make_profile(busy, busy.without("launch__occupancy_limit_registers"), Launch()), load_rules()
     ).launches
-    assert verdict_headline(judged) == "Near its peak. Stop here."
+    assert verdict_headline(judged) == "At 100% of what dram attains. Stop here."
     assert verdict_headline(unjudged) == "Unclear: no rule predicts a gain, and some could not judge the launch."
     assert verdict_reason(unjudged).endswith(" at 90% of its peak. The rules that could not judge it are listed below.")
     assert verdict_headline(idle).endswith("the launch is not near its peak.")
     assert "listed below" not in verdict_reason(idle)
+
+
+@pytest.mark.parametrize(
+    ("bottleneck", "attained", "headline", "left"),
+    [
+        ("dram", 1.0, "At 100% of what dram attains. Stop here.", ""),
+        ("dram", 0.9, "At 90% of what dram attains. Stop here.", ""),
+        ("dram", 0.89, "At 89% of what dram attains; no rule predicts 1.10x or more.", "1.12x"),
+        ("issue", 0.81, "At 81% of what issue attains; no rule predicts 1.10x or more.", "1.23x"),
+        ("launch", 0.94, "What a launch costs is 94% of its time. Stop here.", ""),
+        ("blocks", 0.82, "Starting its blocks takes 82% of its time; no rule predicts 1.10x or more.", "1.22x"),
+        ("transfer", 0.92, "At 92% of a perfect overlap of copies and kernel. Stop here.", ""),
+    ],
+)
+def test_a_launch_is_finished_only_where_little_is_left_to_gain(
+    bottleneck: str, attained: float, headline: str, left: str
+) -> None:
+    launch = replace(launch_near_peak(), bottleneck=bottleneck, attained=attained, units={"dram": 0.7, "issue": 0.8})
+    assert verdict_headline(launch) == headline
+    assert is_finished(launch) == ("Stop here" in headline)
+    reason = verdict_reason(launch)
+    assert ("is left to gain" in reason) == bool(left)
+    assert left in reason
+    assert ("of what a good kernel attains" in reason) == (bottleneck in launch.units)
+
+
+def test_a_prediction_that_is_too_small_near_the_peak_is_not_denied() -> None:
+    small = replace(advice_finding(), predicted_speedup=Gain(1.0, 1.14, 1.3), rejected="near its peak, dram: too small")
+    launch = replace(launch_near_peak(), attained=0.83, outcomes=(small,))
+    assert verdict_headline(launch) == "At 83% of what dram attains; the largest prediction, 1.14x, is uncertain here."
+    assert verdict_reason(launch).endswith("SMEM001 predicts 1.14x; near the peak, advice begins at 1.15x.")
+    finished = verdict_reason(replace(launch, attained=0.97))
+    assert finished.endswith("SMEM001 predicts 1.14x; near the peak, advice begins at 1.15x.")
+
+
+def test_the_effects_of_a_change_are_given_with_the_units_that_they_relieve() -> None:
+    effects = (
+        Effect("l1_wavefronts", 0.06, ("l1_data",)),
+        Effect("latency_hidden", 0.5),
+        Effect("time_left", 0.24),
+        Effect("instructions", 2e6, ("issue",), added=True),
+    )
+    assert effects_words(replace(advice_finding(), effects=effects)) == (
+        "l1_wavefronts 6% left (l1_data); 50% of the latency goes away; 24% of the time is left at least;"
+        " 2e+06 instructions added (issue)"
+    )
 
 
 def test_rules_that_cannot_judge_are_named_unless_there_are_many() -> None:

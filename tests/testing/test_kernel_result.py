@@ -162,7 +162,7 @@ def test_the_explanation_says_kernel_next_step_and_line() -> None:
 
 def test_the_explanation_of_a_finished_kernel_says_stop() -> None:
     lines = KernelResult(make_profile(), Diagnosis((launch_near_peak(),), ())).explanation()
-    assert "Near its peak. Stop here." in lines[1]
+    assert "At 97% of what dram attains. Stop here." in lines[1]
 
 
 @each_hostile_text

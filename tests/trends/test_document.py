@@ -89,6 +89,7 @@ def test_every_key_of_version_1_is_there_with_its_value() -> None:
         "by_hand",
         "recipe",
         "waits_for",
+        "about",
     }
 
 

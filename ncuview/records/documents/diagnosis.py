@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from ncuview.records.diagnosis import (
+    About,
     Awaited,
     Citation,
     Evidence,
@@ -89,6 +90,9 @@ class Advice:
     waits_for: tuple[Awaited, ...]
     """The instructions that most of the rule's stalled samples wait for; shares are of these samples. Empty where the
     rule reads no stall reason, or no instruction can be named."""
+    about: About
+    """``lines``: the finding is about lines of the kernel. ``launch``: about its grid, block and resources. ``copies``:
+    about the host's copies around it. Without ``lines``, ``where`` and ``instructions`` are empty."""
     cite: Annotated[tuple[Citation, ...], Limits(fewest=1)]
     """The documents that teach the optimisation."""
     fix: Fix
@@ -191,9 +195,9 @@ class Launch:
     """The busiest unit's use as a share of what it attains in good kernels; at 1 nothing is left to gain. Null
     when no unit's use was collected."""
     verdict: Verdict
-    """``advice``: ``findings`` has what to do. ``near-peak``: stop here. ``not-judged``: most rules could not be
-    evaluated; ``outcomes`` says why. ``not-yours``: a kernel of a vendor's library, named by ``owner``. ``unclear``:
-    none of these."""
+    """``advice``: ``findings`` has what to do. ``near-peak``: ``attained`` is 0.8 or more, and no predicted gain is
+    large enough to be certain. ``not-judged``: most rules could not be evaluated; ``outcomes`` says why.
+    ``not-yours``: a kernel of a vendor's library, named by ``owner``. ``unclear``: none of these."""
     owner: str
     """The vendor's library that the kernel is part of, by its name, such as ``cuBLAS``; empty where it is of none."""
     call: str

@@ -20,16 +20,17 @@ from ncuview.records.gate import Check
 from ncuview.render.html_report.elements import Part, dim, element, heading, hidden, scrolled, section, table
 from ncuview.render.html_report.rows import KernelRow
 from ncuview.render.html_report.units import units_table
+from ncuview.render.shown_change import ShownChange, shown_change
 from ncuview.render.words import (
     advice_headline,
     advice_reason,
     also_words,
     awaited_words,
     bottleneck_words,
-    changed_lines,
     check_words,
     coverage_sentence,
     device_words,
+    effects_words,
     excerpts,
     gain_bounds,
     host_words,
@@ -39,6 +40,7 @@ from ncuview.render.words import (
     shown_file,
     skipped_words,
     step_words,
+    subject_words,
     verdict_headline,
     verdict_reason,
 )
@@ -136,11 +138,12 @@ def _advice(launch: LaunchDiagnosis, finding: Finding) -> Iterator[Labelled]:
     yield "Next", [element("strong", advice_headline(finding), css="gain"), bounds]
     yield "Why", [advice_reason(launch, finding)]
     places = list(_places(finding))
-    if places:
-        yield "Where", places
+    if places or (subject := subject_words(launch, finding)):
+        yield "Where", places or [subject]
     if awaited := awaited_words(finding):
         yield "Waits for", [awaited]
-    yield "Change", list(_change(finding))
+    change = shown_change(launch.kernel, finding)
+    yield change.label, list(_change(change))
     yield "Check", [check_words(finding)]
     yield "Assumes", [finding.assumes]
     yield "Taught", [element("em", f"{cite.document}, {cite.section}") for cite in finding.cite[:1]]
@@ -191,27 +194,18 @@ def heat(share: float) -> int:
     return min(10, max(1, round(10 * share))) if share > 0 else 0
 
 
-def _change(finding: Finding) -> Iterator[Part]:
-    """The edit of the user's own source; else the change on kernels of the catalogue."""
-    if finding.edit and finding.edit.diff:
-        yield f"{finding.edit.title}:"
-        yield _diff(finding.edit.diff.splitlines())
-        if finding.edit.assumes:
-            yield dim(f"(holds if {finding.edit.assumes})")
-        return
-    if not finding.fix.before:
-        yield finding.fix.title
-        return
-    yield f"{finding.fix.before_from}, to {finding.fix.after_from.rpartition('/')[2]}:"
-    yield _diff(changed_lines(finding.fix.before, finding.fix.after))
-    if finding.edit:
-        yield dim(f"(not written for your code: {finding.edit.reason})")
+def _change(change: ShownChange) -> Iterator[Part]:
+    yield change.heading
+    if change.lines:
+        yield _diff(change.lines)
+    if change.remark:
+        yield dim(f"({change.remark})")
 
 
 _DIFF_TAGS = {"+": "ins", "-": "del"}
 
 
-def _diff(lines: Iterator[str] | Sequence[str]) -> ET.Element:
+def _diff(lines: Sequence[str]) -> ET.Element:
     parts = [element(_DIFF_TAGS.get(line[:1], "span"), f"{line}\n") for line in lines]
     return scrolled(element("pre", *parts), "The change as a diff")
 
@@ -243,6 +237,9 @@ def _launches(row: KernelRow) -> Iterator[Part]:
 def _rest(launch: LaunchDiagnosis) -> Iterator[Part]:
     """Other advice, rejected findings with their reasons, and the rules without a finding."""
     entries: list[Labelled] = [("Also", [element("p", also_words(finding))]) for finding in launch.findings[1:]]
+    for finding in launch.findings[:1]:
+        entries += [("Holds", ["; ".join(finding.conditions)])] if finding.conditions else []
+        entries += [("Effects", [effects_words(finding)])] if finding.effects else []
     rejected = [each for each in launch.outcomes if isinstance(each, Finding) and each.rejected]
     entries += [("Rejected", [element("p", f"{rejected_words(each)}. {each.message}.")]) for each in rejected]
     entries += [("Textbook", [note]) for note in launch.textbook]

@@ -13,7 +13,7 @@ from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.html_report.details import kernel_details
 from ncuview.render.html_report.elements import Part, choice, dim, element, filters, heading, number, section
 from ncuview.render.html_report.rows import DETAILED, LISTED, KernelRow
-from ncuview.render.words import bottleneck_words, shown_file
+from ncuview.render.words import attained_words, bottleneck_words, is_finished, shown_file
 
 VERDICTS = {
     "advice": "advice",
@@ -38,7 +38,6 @@ _COLUMNS = (
 
 
 _WITHOUT_ADVICE = {
-    "near-peak": "Near its peak: stop here",
     "not-judged": "Not judged: most rules could not judge it",
     "not-yours": "Not yours: a kernel of a vendor's library",
     "unclear": "Unclear",
@@ -132,9 +131,15 @@ def _step(row: KernelRow) -> Iterable[Part]:
         yield element("span", advice.fix.title, css="step")
         yield dim("  ".join(filter(None, [advice.optimization, where_words(row.shown)])), "small")
     else:
-        yield dim(_WITHOUT_ADVICE.get(row.shown.verdict, "No advice"), "span")
+        yield dim(_without_advice(row.shown), "span")
     if _gate(row) == "failed":
         yield element("small", "fails the gate", css="bad")
+
+
+def _without_advice(launch: LaunchDiagnosis) -> str:
+    if launch.verdict == "near-peak":
+        return f"{attained_words(launch)}{': stop here' * is_finished(launch)}"
+    return _WITHOUT_ADVICE.get(launch.verdict, "No advice")
 
 
 def where_words(launch: LaunchDiagnosis) -> str:

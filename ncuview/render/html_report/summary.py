@@ -19,7 +19,7 @@ from ncuview.render.html_report.elements import Part, dim, element, heading, hid
 from ncuview.render.html_report.kernels import where_words
 from ncuview.render.html_report.rows import KernelRow
 from ncuview.render.priorities import bound_sentence
-from ncuview.render.words import coverage_sentence
+from ncuview.render.words import coverage_sentence, is_finished
 
 _STEPS = 3
 _UNJUDGED = {"not-judged", "not-yours"}
@@ -34,7 +34,7 @@ def summary_section(rows: Sequence[KernelRow], ranked: Priorities, gate: Gate | 
         parts.append(element("h3", "Do this first"))
         parts.append(element("ol", *(_step(row) for row in steps), css="steps"))
     elif any(row.shown.verdict not in _UNJUDGED for row in rows):
-        parts.append(element("p", "No rule predicts a gain of 1.10x or more on any kernel that was judged."))
+        parts.append(element("p", "There is no advice for any kernel that was judged."))
     elif rows:
         parts.append(element("p", "No kernel of yours was judged."))
     else:
@@ -76,11 +76,11 @@ def _figures(rows: Sequence[KernelRow], ranked: Priorities, gate: Gate | None) -
         yield _figure(
             "With all advice taken", f"{factor(gain.best)} faster", f"{gain.bounds}, {duration(ranked.left_ns)} left"
         )
-    finished = [row for row in rows if _is_finished(row)]
-    share = f"{fsum(row.group.share for row in finished):.0%} of the time"
-    if finished:
-        share += f": leave {'it' if len(finished) == 1 else 'them'} alone"
-    yield _figure("Near their peak", f"{len(finished):,} of {len(rows):,}", share)
+    near = [row for row in rows if _is_near_peak(row)]
+    share = f"{fsum(row.group.share for row in near):.0%} of the time"
+    if near and all(is_finished(row.shown) for row in near):
+        share += f": leave {'it' if len(near) == 1 else 'them'} alone"
+    yield _figure("Near their peak", f"{len(near):,} of {len(rows):,}", share)
     if gate:
         failed = sum(check.result == "failed" for check in gate.checks)
         unsure = sum(check.result == "inconclusive" for check in gate.checks)
@@ -99,7 +99,7 @@ def _figure(name: str, value: str, about: str, css: str = "") -> ET.Element:
     )
 
 
-def _is_finished(row: KernelRow) -> bool:
+def _is_near_peak(row: KernelRow) -> bool:
     return row.shown.verdict == "near-peak" and not row.group.advice
 
 
@@ -110,7 +110,7 @@ def _share_of(rows: Sequence[KernelRow], verdict: str) -> float:
 
 def _time(rows: Sequence[KernelRow], ranked: Priorities) -> ET.Element:
     """One bar of the total time, and the same shares in a table."""
-    finished = fsum(row.group.share for row in rows if _is_finished(row))
+    finished = fsum(row.group.share for row in rows if _is_near_peak(row))
     blind, vendors = (_share_of(rows, verdict) for verdict in ("not-judged", "not-yours"))
     saved = max(ranked.saved.best, 0.0) / ranked.total_ns
     rest = max(0.0, 1 - saved - finished - blind - vendors)

@@ -115,18 +115,18 @@ def test_the_terminal_names_changed_new_and_missing_kernels() -> None:
     assert "2 kernels at one point: nothing to compare over time." in words
 
 
-def test_points_that_share_almost_no_kernel_are_called_different_programs() -> None:
+def test_points_that_share_no_kernel_are_called_different_programs() -> None:
     reports = [reported(f"c{at}", [launch(f"k{at}{kernel}", 1e5) for kernel in range(12)], at) for at in range(2)]
     for to in ("terminal", "html"):
         text = " ".join(render_history(history_of(reports), to).split())
         assert "The 2 points have no kernel in common: the reports seem to be of different programs." in text
         assert not any(words in text for words in ("New ", "Gone ", "since c1", "last at c0"))
     further = [reported(f"c{at}", [launch(f"k{kernel}", 1e5)], at) for at, kernel in ((2, 20), (3, 20))]
-    assert "1 of 25 kernels is at more than one point: the reports seem" in " ".join(
+    assert "None of 1 kernel at more than one point changed;" in " ".join(
         render_history(history_of([*reports, *further])).split()
     )
     reports = [reported(f"c{at}", [launch("k", 1e5), launch(f"k{at}", 1e5)], at) for at in range(2)]
-    assert "None of 3 kernels changed" in render_history(history_of(reports))
+    assert "None of 1 kernel at more than one point changed" in render_history(history_of(reports))
 
 
 def test_a_break_is_shown_on_every_page() -> None:
