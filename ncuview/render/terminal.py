@@ -67,7 +67,7 @@ _LABEL = 8
 _ALSO = 2
 _PAGES = 3
 _CODE_LINES = 5
-"""Lines of source around the worst line of a page without ``verbose``."""
+"""Lines of source around the worst line of a page without ``verbose``, less one where it names what is waited for."""
 CHANGED_LINES = 6
 """Changes with more lines are described by the recipe of their rule."""
 
@@ -260,7 +260,7 @@ def _where(console: Console, launch: LaunchDiagnosis, finding: Finding, *, every
             row(console, "Where", Text(f"{place_words(line)}{others}", style="cyan"))
         for call in dict.fromkeys(call for line in excerpt for call in line.called_from if call.code):
             _indented(console, Text(f"called by {shown_file(call.file)}:{call.line}  {call.code}"))
-        _indented(console, _code(excerpt, None if every else _CODE_LINES))
+        _indented(console, _code(excerpt, None if every else _CODE_LINES - bool(finding.waits_for)))
         for remark in dict.fromkeys(line.remark for line in excerpt if line.remark):
             _indented(console, Text(f"({remark})", style="dim"))
     for instruction in finding.instructions if every else finding.instructions[:1]:

@@ -315,6 +315,23 @@ def place_words(line: SourceLine) -> str:
     return f"{shown_file(line.file)}:{line.line}  {line.share:.0%} of it{inlined}" + (f" at {calls}" if calls else "")
 
 
+def awaited_words(finding: Finding) -> str:
+    """``LDG of line 63, 62% of the waiting: total += a[i] * b[j];``; empty where no instruction is known.
+
+    The file is named where the finding has no line of it.
+    """
+    if not finding.waits_for:
+        return ""
+    most = finding.waits_for[0]
+    if not most.line:
+        place = f"instruction {most.address:#06x}"
+    elif finding.where and finding.where[0].file == most.file:
+        place = f"line {most.line}"
+    else:
+        place = f"{shown_file(most.file)}:{most.line}"
+    return f"{most.opcode} of {place}, {most.share:.0%} of the waiting" + (f": {most.code}" if most.code else "")
+
+
 def subject_words(launch: LaunchDiagnosis, finding: Finding) -> str:
     """What a finding without lines is about: ``the launch: grid 256x256, block 32x8``."""
     if finding.about == "copies":
@@ -336,15 +353,6 @@ def _effect_words(effect: Effect) -> str:
     if effect.name == "time_left":
         return f"{effect.value:.0%} of the time is left at least"
     return f"{effect.name} {effect.value:.0%} left{units}"
-
-
-def awaited_words(finding: Finding) -> str:
-    """``LDG of transpose/coalesced.cu:63, 62% of the waiting: total += a[i] * b[j];``; empty where none is known."""
-    if not finding.waits_for:
-        return ""
-    most = finding.waits_for[0]
-    place = f"{shown_file(most.file)}:{most.line}" if most.line else f"instruction {most.address:#06x}"
-    return f"{most.opcode} of {place}, {most.share:.0%} of the waiting" + (f": {most.code}" if most.code else "")
 
 
 def excerpts(lines: tuple[SourceLine, ...]) -> list[list[SourceLine]]:

@@ -112,5 +112,7 @@ def test_what_is_waited_for_is_one_line_with_its_share() -> None:
     assert page(waits_for=(awaited_load(),)) == [
         "for LDS of /src/transpose.cu:41, 62% of the waiting: odata[yout * width + xout] = tile[t…"
     ]
+    near = replace(awaited_load(), file="a.cu", code="x = tile[i];")
+    assert page(line(9), waits_for=(near,))[-1] == "for LDS of line 41, 62% of the waiting: x = tile[i];"
     unknown = replace(awaited_load(), file="", line=0, code="")
     assert page(waits_for=(unknown, awaited_load())) == ["for LDS of instruction 0x01a0, 62% of the waiting"]

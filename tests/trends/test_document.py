@@ -6,6 +6,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,11 @@ def test_advice_verdicts_and_times_are_those_of_the_diagnosis(tmp_path: Path) ->
 
 def test_a_document_of_version_1_reads_as_the_same_diagnosis(tmp_path: Path) -> None:
     old = read_document(VERSION_1)
-    assert old == read_back(tmp_path, diagnosis())
+    launches = []
+    for launch in diagnosis().launches:
+        outcomes = (replace(each, waits_for=()) if isinstance(each, Finding) else each for each in launch.outcomes)
+        launches.append(replace(launch, outcomes=tuple(outcomes)))
+    assert old == read_back(tmp_path, replace(diagnosis(), launches=tuple(launches)))
 
 
 def test_a_series_takes_documents_of_both_versions(tmp_path: Path) -> None:
@@ -83,6 +88,7 @@ def test_every_key_of_version_1_is_there_with_its_value() -> None:
         "patch",
         "by_hand",
         "recipe",
+        "waits_for",
         "about",
     }
 
