@@ -28,7 +28,11 @@ def renamed(profile: Profile) -> Profile:
 def said(launch: LaunchDiagnosis) -> object:
     """All that is said of a launch but names and quoted lines."""
     outcomes = [
-        replace(outcome, where=tuple((line.line, line.share) for line in outcome.where))  # type: ignore[misc]
+        replace(
+            outcome,
+            where=tuple((line.line, line.share) for line in outcome.where),  # type: ignore[misc]
+            waits_for=tuple((each.line, each.opcode, each.share) for each in outcome.waits_for),  # type: ignore[misc]
+        )
         if isinstance(outcome, Finding)
         else outcome
         for outcome in launch.outcomes
