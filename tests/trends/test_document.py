@@ -90,6 +90,7 @@ def test_every_key_of_version_1_is_there_with_its_value() -> None:
         "recipe",
         "waits_for",
         "about",
+        "open_condition",
     }
 
 
