@@ -211,7 +211,7 @@ def predict(
     gains = np.array([np.minimum(low, best / off), best, np.maximum(high, best * off)])
     # What units do that the change leaves as they are takes as long as it does at their full peak.
     unchanged = np.fmax.reduce([use for unit, use in load.use.items() if unit not in by_unit(effects)])
-    gains[2] = np.fmin(gains[2], 1 / np.fmax(time_left, unchanged))
+    gains[2] = np.maximum(best, np.fmin(gains[2], 1 / np.fmax(time_left, unchanged)))
     return gains, _bottlenecks(after.closeness(), now * (1 - latency_hidden))
 
 
