@@ -30,6 +30,7 @@ def pytest_configure() -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["XDG_CONFIG_HOME"] = str(GOLDEN / "no-such-folder")
     os.environ["XDG_STATE_HOME"] = os.environ["XDG_CACHE_HOME"] = f"{os.devnull}/nothing-is-kept"
+    os.environ["PYCUDA_DISABLE_CACHE"] = "1"  # which would lie there too
     # Without a deadline: on a busy machine the same example takes ten times as long.
     # CI tries the same examples each time, so that it fails for what a commit changed; other runs try new ones.
     fixed = "CI" in os.environ
