@@ -1,4 +1,4 @@
-"""Load rule files (TOML) into compiled ``Rule`` objects, checked against the schema that this module defines.
+"""Load rule files (TOML) into compiled ``Rule`` objects, checked against ``rule_schema``.
 
 ``load_rule`` loads a file; ``load_rules`` the shipped rules, the user's folders and the packs of installed packages.
 
@@ -16,9 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Any, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from ncuview.base.errors import RuleFileError, UnknownRule, UnsafeExpression
 from ncuview.base.expression import Expression, compile_expression
@@ -26,27 +26,26 @@ from ncuview.base.files import is_folder, toml_of
 from ncuview.base.log import LOG
 from ncuview.base.paths import shipped
 from ncuview.base.suggestion import did_you_mean, did_you_mean_file, suggestion
-from ncuview.engine.independent_work import Proof
 from ncuview.engine.regions import region
 from ncuview.engine.rule_packs import with_packs
+from ncuview.engine.rule_schema import (
+    Assumed,
+    Parameter,
+    RuleFile,
+    StaticTexts,
+    WithoutCodeTexts,
+)
 from ncuview.engine.static_subjects import BYTES_IN_FLIGHT, SUBJECTS
 from ncuview.engine.template import Template, compile_template
 from ncuview.gpus import FIGURE_NAMES
 from ncuview.metrics.counted import uncounted
 from ncuview.metrics.names import NAMES, OF_INSTRUCTIONS, in_words
 from ncuview.metrics.quantities import QUANTITIES, metrics_of
-from ncuview.records.diagnosis import Cause, Optimization
+from ncuview.records.diagnosis import Optimization
 from ncuview.speedup import effects as effect_names
 
 OPTIMIZATIONS: tuple[str, ...] = get_args(Optimization)
 """The closed list of what a rule may advise."""
-
-Outcome = Literal["finding", "passed", "not_applicable", "skipped"]
-Text = Annotated[str, Field(min_length=1)]
-Status = Literal["draft", "shipped"]
-Kind = Literal["measured", "documented", "derived", "assumed"]
-"""Where a number comes from: a measurement, a document, other numbers by arithmetic, or an assumption."""
-
 
 _NOTHING = compile_expression("0")
 _NO_MESSAGE = compile_template("", ())
@@ -59,161 +58,6 @@ _COMPLETE = "instructions/INST001-loop-overhead.toml"
 _NOT_OF_LAUNCHES = "{} is a metric of each instruction, which waste and instruction quantities read."
 _PER_CYCLE = "sm_cycles"
 """The quantity that added work is divided by."""
-
-
-class _Part(BaseModel):
-    """A table of a rule file: every key is known and has its type."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
-class Docs(_Part):
-    """What the rule measures, why it matters, its limits, and what its prediction assumes."""
-
-    what: Text
-    why: Text
-    limits: Text
-    assumes: Text
-
-
-class Cite(_Part):
-    """One document that teaches the optimisation."""
-
-    document: Text
-    section: Text
-    claim: Text
-
-
-class Parameter(_Part):
-    """A number that belongs to the rule, with the measurement, document or arithmetic that it comes from."""
-
-    value: float
-    kind: Kind
-    source: Text
-
-
-class EvidenceTexts(_Part):
-    """When the rule applies, which values it computes, and when they are a finding: where all conditions hold."""
-
-    applies: Annotated[list[Text], Field(min_length=1)]
-    when: Annotated[list[Text], Field(min_length=1)]
-    values: dict[str, Text] = {}
-    units: dict[str, Text] = {}
-
-
-class WhereTexts(_Part):
-    """Which lines carry the waste: arithmetic over the metrics of each instruction (``names.OF_INSTRUCTIONS``)."""
-
-    waste: Text
-    among: Literal["load", "global_load", "global_store", "atomic", "local"] | None = None
-
-
-class Assumed(_Part):
-    """What a quantity of machine code counts as in a launch without machine code."""
-
-    value: float | Text
-    """A number, or arithmetic over quantities and metrics."""
-    reason: Text
-
-
-class WithoutCodeTexts(_Part):
-    """What the rule judges of a launch without machine code, as a finding of grade ``likely``, or why it cannot."""
-
-    cannot: Text | None = None
-    """What only machine code shows, as a clause; the other keys are then left out."""
-    assume: dict[str, Assumed] = {}
-    when: list[Text] = []
-    """The conditions of a finding, in place of those of ``evidence``; empty where those hold for both."""
-    finding: Text | None = None
-    """The message of a finding, where that of the rule names what the counters do not show."""
-
-
-class StaticTexts(_Part):
-    """What machine code shows of the rule's subject without counters: a search, conditions and a phrase."""
-
-    subject: Text
-    """A name of ``static_subjects.SUBJECTS``."""
-    counts: Text
-    """The noun for what ``{n}`` in the phrase counts, in the singular."""
-    when: list[Text] = []
-    """Conditions over the values of the subject, thresholds and ``gpu.bytes_in_flight``."""
-    finding: Text
-
-
-class MessageTexts(_Part):
-    """The messages of a finding (with ``check``), of passed and of not applicable."""
-
-    finding: Text
-    check: Text
-    passed: Text
-    not_applicable: Text
-
-
-class FixRegions(_Part):
-    """The change, shown on marked regions of two real kernels, and its mechanical edit if there is one."""
-
-    title: Text
-    before: Text | None = None
-    after: Text | None = None
-    before_launch: Text | None = None
-    """The catalogue's launch that shows ``before``, where it is not the kernel of the file's name."""
-    after_launch: Text | None = None
-    patch: str = ""
-    """The mechanical edit of the user's source that makes the change: a name of ``ncuview.patch``."""
-    by_hand: str = ""
-    """Why no program can make the change, as a clause."""
-    recipe: str = ""
-    """The change in two sentences, where the two regions differ in more lines than a page shows."""
-
-    @property
-    def launches(self) -> tuple[str, str]:
-        """The catalogue's launches that show the change; empty where none does."""
-        return self.before_launch or _kernel_of(self.before), self.after_launch or _kernel_of(self.after)
-
-
-class Example(_Part):
-    """A recorded launch and the rule's expected outcome on it: a test of the rule."""
-
-    launch: Text
-    """A launch of the catalogue as ``ncuview analyze`` takes it, or the name of a kernel in ``report``."""
-    report: Text | None = None
-    """A report file in the folder of the rule file; without it, the catalogue's recorded profile."""
-    expect: Outcome
-    predicted: float | None = None
-    """The predicted speedup of a finding."""
-
-
-class RuleFile(_Part):
-    """A complete rule file, as TOML."""
-
-    schema_version: Annotated[Literal[2], Field(alias="schema")]
-    code: Annotated[str, Field(pattern=r"^[A-Z]{2,6}\d{3}$")]
-    name: Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
-    status: Status
-    scope: Literal["kernel", "end-to-end"] = "kernel"
-    """What gets faster: the kernel, or the host's copies and the kernel together."""
-    optimization: Optimization
-    overtaken: bool = False
-    """Whether it is about a property of former GPUs: the documents teach it, and no kernel needs it today."""
-    summary: Text
-    docs: Docs
-    cite: Annotated[list[Cite], Field(min_length=1)]
-    evidence: EvidenceTexts
-    thresholds: dict[str, Parameter] = {}
-    prediction: dict[str, Parameter] = {}
-    cause: Cause | None = None
-    """What it has in common with other rules: of their findings on the same lines one is advice."""
-    independent_work: list[Proof] = []
-    """What shows the independent work that the change needs, where one of these suffices; a finding without says so."""
-    effects: Annotated[dict[str, Text | dict[str, Text]], Field(min_length=1)]
-    """Named effect -> the share that the change leaves; ``added`` holds new work. See speedup/effects.py."""
-    where: WhereTexts | None = None
-    static: StaticTexts | None = None
-    without_code: WithoutCodeTexts | None = None
-    """Needed by a shipped rule that reads quantities which only machine code gives."""
-    message: MessageTexts
-    fix: Annotated[list[FixRegions], Field(min_length=1)]
-    example: Annotated[list[Example], Field(min_length=1)]
 
 
 @dataclass(frozen=True)
@@ -318,11 +162,6 @@ class Rule:
         """Every metric that the rule reads, directly or through quantities, under Nsight Compute's names."""
         names = {OF_INSTRUCTIONS[name] for name in self.waste.names} if self.waste else set()
         return frozenset(names.union(*(metrics_of(name) for name in self.inputs)))
-
-
-def _kernel_of(shown: str | None) -> str:
-    """The kernel of ``kernels/transpose/transposeNaive.cu#kernel``."""
-    return Path((shown or "").partition("#")[0]).stem
 
 
 def load_rule(path: Path) -> Rule:

@@ -21,7 +21,8 @@ from ncuview.base.paths import shipped
 from ncuview.base.suggestion import suggestion
 from ncuview.catalogue.kernels import find_kernel
 from ncuview.engine.rank import diagnose
-from ncuview.engine.rule_file import Example, FixRegions, Rule
+from ncuview.engine.rule_file import Rule
+from ncuview.engine.rule_schema import Example, FixRegions
 from ncuview.pipeline.ladders import ladder
 from ncuview.reader.reader import read
 from ncuview.records.diagnosis import Broken, Finding, LaunchDiagnosis, NotApplicable, Outcome, Passed, Skipped
