@@ -1,4 +1,4 @@
-"""Tell which loops of a ``Code`` have independent iterations, and which are serial chains.
+"""Classify the loops of a ``Code``: those with independent iterations, and serial chains.
 
 ``independent_iterations`` marks the instructions of loops whose iterations could be executed in any order, or by other
 threads; ``serial_iterations`` those of the remaining loops, such as recurrences, scans, wavefronts and pointer chains.
@@ -85,7 +85,7 @@ def _is_carried(code: Code, loop: Loop, cycle: frozenset[int]) -> bool:
 def _is_index(code: Code, loop: Loop, cycle: frozenset[int]) -> bool:
     """Whether each iteration adds the same to it."""
     return all(
-        _steps_index(code.instructions[at])
+        code.instructions[at].base_opcode in _INDEX_STEPS
         and _in_any_order(code, cycle, at)
         and all(
             not cycle.isdisjoint(definitions)
@@ -99,11 +99,7 @@ def _is_index(code: Code, loop: Loop, cycle: frozenset[int]) -> bool:
 
 def _is_carry(code: Code, name: str, definitions: Iterable[int]) -> bool:
     """Whether a predicate is the carry from the low half of a 64-bit index to its high half."""
-    return name.startswith(("P", "UP")) and all(_steps_index(code.instructions[at]) for at in definitions)
-
-
-def _steps_index(each: Instruction) -> bool:
-    return each.base_opcode in _INDEX_STEPS
+    return name.startswith(("P", "UP")) and all(code.instructions[at].base_opcode in _INDEX_STEPS for at in definitions)
 
 
 def _in_any_order(code: Code, cycle: frozenset[int], at: int) -> bool:
