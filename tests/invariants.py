@@ -88,7 +88,7 @@ def _time(
     if gain.best * least > _ROUNDING:
         yield f"predicts {gain.best:.2f}x, although what remains takes {least:.3f} of the time at full peak"
     untouched = max(share for unit, share in use.items() if unit not in change.shares)
-    if gain.high * untouched > _ROUNDING and not finding.rule.code.startswith("HOST"):
+    if gain.high * untouched > _ROUNDING:
         yield f"predicts up to {gain.high:.2f}x, although units that it leaves as they are take {untouched:.3f}"
     busiest = max(close, key=lambda unit: close[unit])
     relieved = remaining[busiest] < use[busiest]
