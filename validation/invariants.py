@@ -8,15 +8,14 @@ The invariants themselves are tests over all recorded launches (tests/invariants
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import typer
 
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis
-from validation.cases import ADVICE, NOTHING, diagnosed
-from validation.labelled import REPORTS, labels_of, sources
+from validation.cases import Case, diagnosed, of_programs
+from validation.labelled import REPORTS, sources
 
 _KINDS = ("right", "another change is right", "negative example", "finished", "not labelled")
 _HEAD = """\
@@ -46,14 +45,19 @@ def main(document: Path) -> None:
     print(text)
 
 
-def _judged(diagnose: Callable[[Path], Diagnosis] = diagnosed) -> Iterator[tuple[str, str]]:
+def _judged() -> Iterator[tuple[str, str]]:
     """For each finding that an invariant concerns what happens to it, and what the label says."""
-    for program in sources():
-        launches = diagnose(REPORTS / f"{program}.ncu-repz").launches
-        times = {launch.kernel: launch.duration_ns for launch in launches}
-        for label, launch in zip(labels_of(program), launches, strict=True):
-            for what, finding in _concerned(launch):
-                yield what, _label(label, finding, times)
+    found: list[LaunchDiagnosis] = []
+
+    def kept(report: Path) -> Diagnosis:
+        diagnosis = diagnosed(report)
+        found.extend(diagnosis.launches)
+        return diagnosis
+
+    cases = of_programs(REPORTS, sources(), kept)
+    for case, launch in zip(cases, found, strict=True):
+        for what, finding in _concerned(launch):
+            yield what, _label(case, finding)
 
 
 def _concerned(launch: LaunchDiagnosis) -> Iterator[tuple[str, Finding]]:
@@ -64,14 +68,12 @@ def _concerned(launch: LaunchDiagnosis) -> Iterator[tuple[str, Finding]]:
             yield f"under a condition, {'first' if not place else 'later'}: {finding.rule.code}", finding
 
 
-def _label(label: dict[str, Any], finding: Finding, times: dict[str, float]) -> str:
-    gain = times[label["kernel"]] / times[label["after"]] if label.get("after") else 1.0
-    word = label.get("right") or label.get("negative_example")
-    if word and gain >= ADVICE:
-        return "right" if finding.optimization in {word, *label.get("accepted", [])} else "another change is right"
-    if word == finding.optimization and gain < NOTHING:
+def _label(case: Case, finding: Finding) -> str:
+    if case.right:
+        return "right" if finding.optimization in case.right else "another change is right"
+    if case.negative_example == finding.optimization:
         return "negative example"
-    return "finished" if label.get("near_peak") else "not labelled"
+    return "finished" if case.near_peak else "not labelled"
 
 
 if __name__ == "__main__":
