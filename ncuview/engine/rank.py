@@ -19,6 +19,7 @@ from ncuview.engine.locate import Places
 from ncuview.engine.missing import no_code
 from ncuview.engine.outcome import outcomes_of
 from ncuview.engine.rule_file import Rule, shipped_rules
+from ncuview.engine.sequences import Sequences
 from ncuview.engine.vendors import vendor_of
 from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.textbook import textbook_metrics
@@ -79,6 +80,7 @@ def diagnose(
     load = load_of(analysis)
     places = Places(analysis)
     causes = Causes(analysis, places)
+    sequences = Sequences(analysis, load)
     by_rule = [outcomes_of(rule, analysis, load, places, causes, counted) for rule in rules]
     bottlenecks, floor = bottlenecks_now(load), load.floor()
     hosts = host_times(profile)
@@ -117,6 +119,7 @@ def diagnose(
                 host=hosts[launch],
                 owner=owner,
                 waits_for=causes.of_launch(launch),
+                sequence=sequences.of_launch(launch, outcomes),
             )
         )
     if selected:

@@ -305,6 +305,27 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Step:
+    """One change of a sequence."""
+
+    rule: RuleId
+    optimization: str
+    title: str
+    """The change in a few words."""
+    gain: Annotated[float, Limits(above=0)]
+    """How many times as fast it makes the launch that the steps before it leave."""
+
+
+@dataclass(frozen=True)
+class StepSequence:
+    """Changes that pay one after the other, in the order in which to make them."""
+
+    steps: tuple[Step, ...]
+    alone: Annotated[float, Limits(above=0)]
+    """How many times as fast the last step makes the launch without the steps before it."""
+
+
+@dataclass(frozen=True)
 class Passed:
     """The rule was evaluated and found no waste; ``message`` says how close it was."""
 
@@ -396,6 +417,8 @@ class LaunchDiagnosis(Shown):
     """Of a catalogue kernel: the documents' next step where it is not the first advice here, and why it is not."""
     waits_for: tuple[Awaited, ...] = ()
     """What most of the samples wait for, of all stall reasons that name an instruction, the most first."""
+    sequence: StepSequence | None = None
+    """The first advice and the change that pays before or after it; None where the first advice stands alone."""
     selected: bool = False
     """Whether only selected rules were evaluated: rules that were left out may have advice."""
 

@@ -27,6 +27,7 @@ from ncuview.records.diagnosis import (
     Outcome,
     Skipped,
     SourceLine,
+    StepSequence,
 )
 from ncuview.records.documents import Place, Report
 from ncuview.records.documents import comparison as comparisons
@@ -262,6 +263,16 @@ def _awaited(instructions: Sequence[Awaited]) -> tuple[Awaited, ...]:
     return tuple(replace(each, file=shown_path(each.file) if each.file else "") for each in instructions)
 
 
+def _sequence(sequence: StepSequence | None) -> diagnoses.StepSequence | None:
+    if sequence is None:
+        return None
+    steps = (
+        diagnoses.Step(each.rule.code, each.rule.name, each.optimization, each.title, each.gain)
+        for each in sequence.steps
+    )
+    return diagnoses.StepSequence(tuple(steps), sequence.alone)
+
+
 def _launch(launch: LaunchDiagnosis) -> diagnoses.Launch:
     return diagnoses.Launch(
         report=shown_path(launch.report),
@@ -282,6 +293,7 @@ def _launch(launch: LaunchDiagnosis) -> diagnoses.Launch:
         host=launch.host,
         textbook=launch.textbook,
         waits_for=_awaited(launch.waits_for),
+        sequence=_sequence(launch.sequence),
         metrics={
             name: diagnoses.Metric(metric.value, metric.unit, metric.source)
             for name, metric in sorted(launch.metrics.items())

@@ -35,6 +35,7 @@ from ncuview.render.words import (
     passed_words,
     provenance,
     rejected_line,
+    sequence_words,
     shown_file,
     skipped_words,
     step_words,
@@ -228,6 +229,8 @@ def _bar(share: float) -> ET.Element:
 
 
 def _rest(launch: LaunchDiagnosis) -> Iterator[tuple[str, Sequence[Part]]]:
+    if launch.sequence:
+        yield "Steps", [sequence_words(launch.sequence)]
     for finding in (*launch.findings[1:], *launch.other_cures):
         yield "Also", [also_words(finding)]
     for outcome in launch.outcomes:

@@ -52,6 +52,7 @@ from ncuview.render.words import (
     place_words,
     provenance,
     rejected_line,
+    sequence_words,
     shown_file,
     skipped_words,
     step_words,
@@ -305,7 +306,9 @@ def _units(launch: LaunchDiagnosis, most: int | None) -> str:
 
 
 def _other_advice(console: Console, launch: LaunchDiagnosis, *, every: bool) -> None:
-    """Advice that is not the first, rules that broke, the documents' own next steps, and what rules could not judge."""
+    """The sequence, other advice, rules that broke, the documents' own next steps, and what rules could not judge."""
+    if launch.sequence:
+        row(console, "Steps", Text(sequence_words(launch.sequence)))
     others = (*launch.findings[1:], *launch.other_cures)
     if every:
         for finding in others:

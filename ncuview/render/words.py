@@ -31,6 +31,7 @@ from ncuview.records.diagnosis import (
     Passed,
     Skipped,
     SourceLine,
+    StepSequence,
 )
 from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Device, Failure, HostTimes, ReportInfo
@@ -384,6 +385,14 @@ def alternative(finding: Finding) -> str:
     if finding.same_cause_as:
         return f"or {finding.optimization} {gain} ({_code(finding)})"
     return f"{finding.optimization} {gain} instead ({_code(finding)})"
+
+
+def sequence_words(sequence: StepSequence) -> str:
+    """``launch_configuration 1.22x (GRID001), then coalescing 4.90x (GMEM001), which alone gains about 1.16x``."""
+    steps = ", then ".join(f"{step.optimization} {factor(step.gain)} ({step.rule.code})" for step in sequence.steps)
+    if sequence.alone < WORTH_DOING:
+        return f"{steps}, which gains nothing alone"
+    return f"{steps}, which gains about {factor(sequence.alone)} alone"
 
 
 def rejected_words(finding: Finding) -> str:

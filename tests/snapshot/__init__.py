@@ -10,7 +10,7 @@ line then holds, separated by `` | ``:
 - the advice, best first, and the predicted speedups to three digits;
 - one letter per rule, in the order of the codes: ``A`` advice, ``r`` rejected finding, ``.`` passed, ``-`` not
   applicable, ``s`` skipped, ``B`` broken;
-- a hash of what the letters leave out: rejected predictions, bounds, the bottleneck afterwards and the lines named.
+- a hash of what the letters leave out: rejected predictions, bounds, the bottleneck afterwards, lines, sequences.
 """
 
 from __future__ import annotations
@@ -86,6 +86,8 @@ def _line(report: str, launch: LaunchDiagnosis, codes: Sequence[str]) -> Line:
     advice = (f"{each.rule.code} {each.predicted_speedup.best:.3g}" for each in launch.findings)
     letters = "".join(_letter(by_code[code]) for code in codes)
     decided = [_decided(by_code[code]) for code in codes]
+    if launch.sequence:
+        decided.append(tuple(f"{step.rule.code} {step.gain:.3g}" for step in launch.sequence.steps))
     rest = hashlib.sha256(repr(decided).encode()).hexdigest()[:8]
     name = f"{report} {launch.index} {launch.kernel}"
     return Line(name, launch.verdict, launch.bottleneck, ", ".join(advice) or NO_ADVICE, letters, rest)

@@ -102,6 +102,32 @@ class Advice:
 
 
 @dataclass(frozen=True)
+class Step:
+    """One change of a sequence."""
+
+    rule: RuleCode
+    """The rule's code, such as SMEM001."""
+    name: RuleName
+    """The rule's name, such as shared-bank-conflict."""
+    optimization: OptimizationWord
+    """What to do, one word of a closed list."""
+    title: str
+    """The change in a few words."""
+    gain: Annotated[float, Limits(above=0)]
+    """How many times as fast it makes the launch that the steps before it leave."""
+
+
+@dataclass(frozen=True)
+class StepSequence:
+    """Changes that pay one after the other; their gains may be multiplied."""
+
+    steps: Annotated[tuple[Step, ...], Limits(fewest=2)]
+    """The changes, in the order in which to make them."""
+    alone: Annotated[float, Limits(above=0)]
+    """How many times as fast the last step makes the launch without the steps before it."""
+
+
+@dataclass(frozen=True)
 class _Outcome:
     rule: RuleCode
     """The rule's code, such as SMEM001."""
@@ -211,6 +237,8 @@ class Launch:
     waits_for: tuple[Awaited, ...]
     """The instructions that most of the launch's stalled samples wait for; shares are of all samples with a stall
     reason that names an instruction. Empty where the report has no samples or no machine code."""
+    sequence: StepSequence | None
+    """The first advice with the change that pays only together with it; null where the first advice stands alone."""
     metrics: Mapping[str, Metric]
     """Metrics of the textbooks and of nvprof by name, such as gld_efficiency. One that cannot be computed from what was
     collected is missing."""

@@ -37,6 +37,7 @@ from ncuview.render.words import (
     passed_words,
     place_words,
     rejected_words,
+    sequence_words,
     shown_file,
     skipped_words,
     step_words,
@@ -236,7 +237,8 @@ def _launches(row: KernelRow) -> Iterator[Part]:
 
 def _rest(launch: LaunchDiagnosis) -> Iterator[Part]:
     """Other advice, rejected findings with their reasons, and the rules without a finding."""
-    entries: list[Labelled] = [
+    entries: list[Labelled] = [("Steps", [sequence_words(launch.sequence)])] if launch.sequence else []
+    entries += [
         ("Also", [element("p", also_words(finding))]) for finding in (*launch.findings[1:], *launch.other_cures)
     ]
     for finding in launch.findings[:1]:
