@@ -307,13 +307,13 @@ def _units(launch: LaunchDiagnosis, most: int | None) -> str:
 
 def _other_advice(console: Console, launch: LaunchDiagnosis, *, every: bool) -> None:
     """The sequence, other advice, rules that broke, the documents' own next steps, and what rules could not judge."""
+    others = (*launch.findings[1:], *launch.other_cures)
     if launch.sequence:
         row(console, "Steps", Text(sequence_words(launch.sequence)))
-    others = (*launch.findings[1:], *launch.other_cures)
     if every:
         for finding in others:
             row(console, "Also", Text(also_words(finding)))
-    elif others:
+    elif others and not launch.sequence:
         row(console, "Also", Text("; ".join(map(alternative, others[:_ALSO]))))
     for outcome in launch.outcomes:
         if isinstance(outcome, Broken):

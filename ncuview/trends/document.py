@@ -101,8 +101,16 @@ def _launch(document: dict[str, Any]) -> LaunchDiagnosis:
             "attained": _number(launch["attained"]),
             "metrics": {name: {**metric, "source": metric["from"]} for name, metric in launch["metrics"].items()},
             "outcomes": tuple(_outcomes(launch["outcomes"], launch["findings"])),
+            "sequence": _sequence(launch.get("sequence")),
         }
     )
+
+
+def _sequence(document: dict[str, Any] | None) -> dict[str, Any] | None:
+    if document is None:
+        return None
+    steps = ({**step, "rule": {"code": step["rule"], "name": step["name"]}} for step in document["steps"])
+    return {**document, "steps": tuple(steps)}
 
 
 def _outcomes(outcomes: list[dict[str, Any]], advice: list[dict[str, Any]]) -> Iterator[Outcome]:
