@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from ncuview.base.errors import NcuviewError
 from ncuview.base.log import masked
@@ -102,6 +102,8 @@ class Profile(Shown):
     source_remarks: Mapping[tuple[str, str], str] = field(default_factory=dict)
     call_sites: Mapping[int, Mapping[int, CallSite]] = field(default_factory=dict)
     control_codes: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
+    call_stacks: Mapping[int, CallStack] = field(default_factory=dict)
+    """Launch -> the calls that led to it; a launch whose stack ncu did not record is missing."""
     refused: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     """Launch -> metric -> the impossible value in the report. The frames hold NaN in its place."""
     failure: Failure | None = None
@@ -116,6 +118,27 @@ class Profile(Shown):
         """``instructions`` summed by source line: ``launch``, ``file``, ``line`` and the metric columns."""
         known = self.instructions[self.instructions["line"] > 0]
         return known.drop(columns=["address", "sass"]).groupby(["launch", "file", "line"], as_index=False).sum()
+
+
+class Frame(NamedTuple):
+    """One call of a stack: a function that was running on the host."""
+
+    function: str
+    """Its name; a native one is demangled. Empty where it is unknown."""
+    file: str
+    """The source file, or the path of the library or program of a native function."""
+    line: int
+    """The line that was running, from 1; 0 where it is unknown, as in all native functions of the frameworks."""
+
+
+@dataclass(frozen=True)
+class CallStack:
+    """The calls on the host that led to a launch, the innermost first."""
+
+    python: tuple[Frame, ...] = ()
+    """Python functions; empty where the launching thread ran none, such as that of a backward pass."""
+    native: tuple[Frame, ...] = ()
+    """C and C++ functions; empty where ncu recorded none."""
 
 
 @dataclass(frozen=True)
