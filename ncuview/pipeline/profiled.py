@@ -127,20 +127,23 @@ def read_with_sources(
     instructions: bool = True,
     meanwhile: Callable[[], object] | None = None,
 ) -> Profile:
-    """The launches of reports, with call sites of inlined functions, control codes and the sources on this machine.
+    """The launches of reports, with call stacks, inlined calls, control codes and the sources on this machine.
 
-    With ``instructions=False`` only metrics are read. ``meanwhile`` is called while the reader processes read.
+    With ``instructions=False`` neither code nor sources are read. ``meanwhile`` is called while the reader processes
+    read.
 
     Raises:
         ReportError: A report is unreadable, damaged or empty.
     """
     from ncuview.base.report_files import report_files
+    from ncuview.reader.call_stacks import with_call_stacks
     from ncuview.reader.control_codes import with_control_codes
     from ncuview.reader.inlining import with_call_sites
     from ncuview.reader.reader import read
     from ncuview.reader.source import with_local_sources
 
     found = read(report_files(paths), kernel_name, ahead, instructions=instructions, meanwhile=meanwhile)
+    found = with_call_stacks(found)
     if not instructions:
         return found
     return with_local_sources(with_control_codes(with_call_sites(found)), source_folders)

@@ -17,7 +17,7 @@ from shlex import split
 from typing import Any
 
 from ncuview.base.errors import UsageError
-from ncuview.profiling.options import NcuOptions
+from ncuview.profiling.options import CallStacks, NcuOptions
 from ncuview.profiling.privileges import invoking_user
 from ncuview.profiling.program import python_script
 
@@ -32,13 +32,16 @@ def program_of(target: Target, options: NcuOptions, folder: Path) -> tuple[list[
     Args:
         target: A command as one string, as typed in a shell, or as its words; a first word that ends in ``.py`` is run
             by this Python. Or a function without parameters (``functools.partial`` binds arguments).
-        options: ncu's options; for a function, only its own launches are profiled in any case.
+        options: ncu's options. Call stacks are recorded unless they name others; for a function, only its own launches
+            are profiled in any case.
         folder: An existing folder for the function's pickle; it must stay until the program has ended.
 
     Raises:
         UsageError: The command is empty, cannot be split into words or names a missing Python file, or the function
             cannot be pickled.
     """
+    if options.call_stack is None:
+        options = replace(options, call_stack=CallStacks.ALL)
     if callable(target):
         return _python_that_calls(target, folder), replace(options, profile_from_start=False)
     return _words(target), options

@@ -8,7 +8,7 @@ A field's name, type, default and help are written once, and ncuview's command l
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum, StrEnum, auto
 from pathlib import Path
@@ -88,6 +88,23 @@ class GraphProfiling(StrEnum):
     GRAPH = "graph"
 
 
+class CallStacks(StrEnum):
+    """Which calls on the host that led to a launch are recorded."""
+
+    ALL = "all"
+    PYTHON = "python"
+    NATIVE = "native"
+    NONE = "none"
+
+
+_STACK_TYPES: Mapping[CallStacks, Sequence[str]] = {
+    CallStacks.ALL: ("native", "python"),
+    CallStacks.PYTHON: ("python",),
+    CallStacks.NATIVE: ("native",),
+    CallStacks.NONE: (),
+}
+"""ncu's words for them."""
+
 _OURS = frozenset(
     {
         "apply-rules",
@@ -127,6 +144,8 @@ class Form(Enum):
     """``--name=yes``, or ``no``."""
     BARE = auto()
     """``--name``, without a value."""
+    STACKS = auto()
+    """ncu's switch for call stacks, and one option for each type."""
     FURTHER = auto()
     """Other options, as typed in a shell."""
 
@@ -189,6 +208,9 @@ class NcuOptions:
     pipeline_boost_state: Annotated[PipelineBoostState | None, Row("Hold the tensor cores' boost.")] = None
     import_source: Annotated[bool, Row("Keep source text in the report.", always=True)] = True
     source_folders: Annotated[tuple[Path, ...], Row("Where moved sources are, comma between.", value="DIR,DIR")] = ()
+    call_stack: Annotated[CallStacks | None, Row("Calls that led to a launch; all of a program.", form=Form.STACKS)] = (
+        None
+    )
     graph_profiling: Annotated[GraphProfiling | None, Row("Kernels of a graph, or the graph.")] = None
     ncu_args: Annotated[str, Row('Further options of ncu, "--name=value ...".', value="OPTIONS", form=Form.FURTHER)] = (
         ""
@@ -334,6 +356,9 @@ class Option:
                 return [f"--{self.flag}"]
             case Form.REPEATED:
                 return [f"--{self.flag}={each}" for each in value]
+            case Form.STACKS:
+                types = [f"--call-stack-type={each}" for each in _STACK_TYPES[value]]
+                return ["--call-stack", *types] if types else []
             case Form.LIST:
                 return [f"--{self.flag}={','.join(map(_text, value))}"]
         return [f"--{self.flag}={_text(value)}"]

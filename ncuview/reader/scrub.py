@@ -1,4 +1,4 @@
-"""Copy a report without hosts, users, addresses, paths, command lines, settings and comments: .ncu-rep -> .ncu-rep(z).
+"""Copy a report without hosts, users, addresses, paths, commands, call stacks and comments: .ncu-rep -> .ncu-rep(z).
 
 ``scrub`` writes the copy; counters, source texts and machine code stay, and ``keep`` selects metrics by name.
 """
@@ -12,6 +12,7 @@ from ncuview.base.errors import ReportError, UsageError
 from ncuview.base.files import is_folder, replace_file
 from ncuview.base.report_files import seal, sidecar
 from ncuview.reader import wire
+from ncuview.reader.call_stacks import NATIVE, PYTHON
 from ncuview.reader.identity import Identity, Removed, find_identity
 from ncuview.reader.packing import ENDING as COMPRESSED
 from ncuview.reader.packing import packed
@@ -31,6 +32,7 @@ _KEPT_INSIDE = {
 _METRIC = 13
 _METRIC_NAME = 1
 _SECTION = 17
+_STACKS = frozenset({NATIVE, PYTHON})
 
 
 def scrub(source: Path, target: Path, keep: Callable[[str], bool] | None = None) -> None:
@@ -61,13 +63,13 @@ def scrub(source: Path, target: Path, keep: Callable[[str], bool] | None = None)
 
 
 def _scrubbed(data: bytes, keep: Callable[[str], bool] | None) -> tuple[Identity, bytes]:
-    rejected = _rejected_metrics(data, keep) if keep else None
+    rejected = _rejected_metrics(data, keep) if keep else ()
     removed: list[Removed] = []
     contents: list[tuple[bytes, bytes]] = []
     for block in wire.blocks(data):
         header, left_out = _divided(data, block.header)
         removed += left_out
-        contents.append((header, _payload(data, block, rejected)))
+        contents.append((header, _payload(data, block, rejected, with_sections=not keep)))
     identity = find_identity(data, removed)
     return identity, identity.overwritten(wire.encode_report(contents))
 
@@ -92,21 +94,21 @@ def _divided(data: bytes, header: Span) -> tuple[bytes, list[Removed]]:
     return bytes(header_copy), removed
 
 
-def _payload(data: bytes, block: Block, rejected: Container[int] | None) -> bytes:
-    if rejected is None:
-        return data[slice(*block.payload)]
-    kernels = range(block.sources, block.sources + block.kernels)
+def _payload(data: bytes, block: Block, rejected: Container[int], *, with_sections: bool) -> bytes:
+    left_out = _STACKS if with_sections else _STACKS | {_SECTION}
     return b"".join(
-        wire.encode_item(_reduced_result(data, item, rejected) if index in kernels else data[slice(*item)])
+        wire.encode_item(
+            data[slice(*item)] if index < block.sources else _reduced_result(data, item, rejected, left_out)
+        )
         for index, item in enumerate(wire.items(data, block))
     )
 
 
-def _reduced_result(data: bytes, item: Span, rejected: Container[int]) -> bytes:
+def _reduced_result(data: bytes, item: Span, rejected: Container[int], left_out: Container[int]) -> bytes:
     return b"".join(
         data[field.start : field.end]
         for field in wire.fields(data, item)
-        if field.number != _SECTION
+        if field.number not in left_out
         and not (field.number == _METRIC and _number(data, field.content, _METRIC_NAME) in rejected)
     )
 

@@ -15,6 +15,7 @@ from ncuview.profiling.options import (
     OPTIONS,
     AppReplayMode,
     CacheControl,
+    CallStacks,
     ClockControl,
     FilterMode,
     GraphProfiling,
@@ -71,6 +72,10 @@ EVERY: list[tuple[dict[str, Any], list[str]]] = [
     ({"import_source": False}, ["--import-source=no"]),
     ({"source_folders": (HERE,)}, [f"--source-folders={HERE}"]),
     ({"profile_from_start": False}, ["--profile-from-start=no"]),
+    (
+        {"call_stack": CallStacks.ALL},
+        ["--call-stack", "--call-stack-type=native", "--call-stack-type=python"],
+    ),
     ({"graph_profiling": GraphProfiling.GRAPH}, ["--graph-profiling=graph"]),
     (
         {"ncu_args": "--app-replay-match grid --verbose --pm-sampling-interval='1 0'"},
@@ -88,6 +93,11 @@ def test_each_option_becomes_ncu_s(given: dict[str, Any], words: list[str]) -> N
 def test_every_option_is_tried() -> None:
     tried = {name for given, _ in EVERY for name in given}
     assert tried == {field.name for field in dataclasses.fields(NcuOptions)}
+
+
+def test_call_stacks_may_be_of_one_kind_or_left_out() -> None:
+    assert "--call-stack-type=native" not in NcuOptions(call_stack=CallStacks.PYTHON).argv()
+    assert not any(word.startswith("--call-stack") for word in NcuOptions(call_stack=CallStacks.NONE).argv())
 
 
 @pytest.mark.parametrize(

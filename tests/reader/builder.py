@@ -88,11 +88,20 @@ def kernel(values: Mapping[str, float], strings: Iterable[str] = METRICS, name: 
     return message + encode_field(17, encode_field(1, b"section0"))
 
 
-def report(launches: int = 2, folder: bytes = WORKING_FOLDER) -> bytes:
-    """A complete report; every launch has every metric."""
+def call_stacks(folder: bytes = WORKING_FOLDER) -> bytes:
+    """The fields of a result item that hold its native and its Python stack."""
+    call = encode_field(1, b"/opt/libcudart.so.13") + encode_field(2, 4711) + encode_field(4, b"cudaLaunchKernel")
+    outer = encode_field(3, folder + b"/train.py") + encode_field(4, b"step") + encode_field(5, 12)
+    return encode_field(28, encode_field(1, call) + encode_field(2, 1)) + encode_field(
+        32, encode_field(1, outer) + encode_field(2, 2)
+    )
+
+
+def report(launches: int = 2, folder: bytes = WORKING_FOLDER, more: bytes = b"") -> bytes:
+    """A complete report; every launch has every metric, and these fields more."""
     contents = session_blocks()
     for launch in range(launches):
         values = {name: float(launch + place) for place, name in enumerate(METRICS)}
         contents.append(block(sources=[source(folder)]))
-        contents.append(block(kernels=[kernel(values)], strings=METRICS if launch == 0 else ()))
+        contents.append(block(kernels=[kernel(values) + more], strings=METRICS if launch == 0 else ()))
     return encode_report(contents)

@@ -55,6 +55,13 @@ def values_in(item: bytes, path: tuple[int, ...]) -> list[bytes]:
     return [item[slice(*value)] for value in wire.contents(item, wire.Span(0, len(item)), *path)]
 
 
+@pytest.mark.parametrize("keep", [None, is_wanted])
+def test_call_stacks_are_left_out(scrubbed: Scrub, keep: Callable[[str], bool] | None) -> None:
+    copy = scrubbed(builder.report(more=builder.call_stacks()), keep)
+    assert b"train.py" not in copy
+    assert b"cudaLaunchKernel" not in copy
+
+
 def values_of(data: bytes, path: tuple[int, ...]) -> list[bytes]:
     """The values of a field of the source items, in order."""
     sources = [
