@@ -21,7 +21,7 @@ from ncuview.sass.address import address_registers
 from ncuview.sass.cfg import Loop, forward_order, innermost_loop
 from ncuview.sass.code import Code, Weights, analysis, positions_of, weights_at
 from ncuview.sass.dataflow import Chains, effects, propagate, use_def
-from ncuview.sass.instruction import Instruction
+from ncuview.sass.instruction import Instruction, register
 from ncuview.sass.loaded_values import coefficient_loads
 from ncuview.sass.opcode_classes import is_global_load, is_global_store
 from ncuview.sass.slices import address_slice
@@ -219,14 +219,34 @@ def pointer_arguments(code: Code) -> Mapping[int, frozenset[str]]:
     """The arguments of the kernel that the address of each global load and store comes from: places in bank 0."""
 
     def transfer(position: int, operands: Mapping[str, frozenset[str]]) -> frozenset[str]:
-        return none if position in loads else _own_arguments(code.instructions[position]).union(*operands.values())
+        if position in loads:
+            return none
+        own = halves[position] if position in halves else _own_arguments(code.instructions[position])
+        return own.union(*operands.values())
 
-    none, loads = frozenset[str](), frozenset(positions_of(code, is_global_load))
+    none, loads, halves = frozenset[str](), frozenset(positions_of(code, is_global_load)), _pointer_halves(code)
     found = propagate(code, transfer, join=or_, least=none, linked=address_slice).operands
     return {
         at: none.union(*(found[at][name] for name in address_registers(code.instructions[at])))
         for at in sorted(loads.union(positions_of(code, is_global_store)))
     }
+
+
+def _pointer_halves(code: Code) -> Mapping[int, frozenset[str]]:
+    """The loads of one half of an argument of 64 bits -> its place: nvcc 13 loads R8 and R9 by themselves."""
+    loaded = {
+        (register(each.operands[0]), int(place, 16)): position
+        for position, each in enumerate(code.instructions)
+        if each.base_opcode in _CONSTANT_LOADS and ".64" not in each.opcode
+        for place in _ARGUMENT.findall(each.operands[-1])
+    }
+    found: dict[int, frozenset[str]] = {}
+    for (low, place), position in loaded.items():
+        name, number = low.rstrip("0123456789"), int(re.sub(r"\D", "", low) or 0)
+        high = loaded.get((f"{name}{number + 1}", place + 4))
+        if high is not None and place % 8 == 0 and number % 2 == 0:
+            found |= dict.fromkeys((position, high), frozenset({hex(place)}))
+    return found
 
 
 def _own_arguments(each: Instruction) -> frozenset[str]:

@@ -242,6 +242,17 @@ def test_the_arguments_of_an_address_are_found_through_arithmetic_and_not_throug
 
 
 @pytest.mark.parametrize(
+    ("low", "high", "found"),
+    [("R8", "0x214", {"0x210"}), ("R8", "0x218", set()), ("R7", "0x214", set())],
+    ids=["a pointer in two halves", "two integers", "no pair of registers"],
+)
+def test_an_argument_that_is_loaded_in_two_halves_is_a_pointer(low: str, high: str, found: set[str]) -> None:
+    halves = (f"LDC {low}, c[0x0][0x210]", f"LDC R9, c[0x0][{high}]")
+    lines = (*halves, "IMAD.WIDE R4, R17, 0x4, R8", "LDG.E R25, desc[UR4][R4.64]")
+    assert pointer_arguments(code(*lines)) == {3: frozenset(found)}
+
+
+@pytest.mark.parametrize(
     ("modifiers", "size"),
     [
         ("", 4),
