@@ -94,9 +94,8 @@ def _step(program: Program) -> float:
 
 
 def _step_saved(program: Program, candidate: Candidate) -> float:
-    """The kernel time, and the time between kernels, that goes away with the launches of a candidate."""
-    gap = max(0.0, (program.wall_ns or 0.0) - program.total_ns)
-    return candidate.saved.best + candidate.removed * gap / len(program.launches)
+    """The kernel time, and the time between kernels, that goes away with a candidate."""
+    return candidate.saved.best + candidate.removed * program.gap_ns
 
 
 def _finding(program: Program, rule: ProgramRule, candidate: Candidate) -> ProgramFinding:

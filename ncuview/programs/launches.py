@@ -17,6 +17,8 @@ from ncuview.records.program import Call, Estimate, Framework, ProgramLaunch
 
 Column = npt.NDArray[np.float64]
 NOWHERE = Call("", 0, "")
+LONGEST_GAP_NS = 100_000.0
+"""A longer time between two kernels is work or copies of the host; frameworks launch within some ten microseconds."""
 SHORT_NS = 5_000.0
 """Launches below it measure no bandwidth: starting takes most of their time."""
 
@@ -90,6 +92,12 @@ class Program:
     def total_ns(self) -> float:
         """The sum of all launches."""
         return float(self.duration.sum())
+
+    @cached_property
+    def gap_ns(self) -> float:
+        """The time without a kernel for each launch; 0 where it is unknown, or too long to be that of launches."""
+        gap = ((self.wall_ns or 0.0) - self.total_ns) / max(1, len(self.launches))
+        return gap if 0 < gap <= LONGEST_GAP_NS else 0.0
 
     @cached_property
     def bandwidth(self) -> float:

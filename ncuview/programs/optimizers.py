@@ -9,6 +9,7 @@ import numpy as np
 from ncuview.programs.launches import Candidate, Program, by_place, saved_of
 from ncuview.programs.traffic import streams, word_of
 
+TORCH = "torch/optim/"
 PASSES = 7.0
 """Arrays that a fused Adam moves: it reads parameter, gradient and both moments, and writes all but the gradient."""
 FEWEST = 6
@@ -25,7 +26,7 @@ def _of_library(program: Program) -> Iterator[Candidate]:
     found = [
         number
         for number, call in enumerate(program.calls)
-        if call.library.startswith("torch/optim/") and "Fused" not in program.launches[number].demangled
+        if call.library.startswith(TORCH) and "Fused" not in program.launches[number].demangled
     ]
     roots = [number for number in found if "sqrt" in word_of(program, number)]
     if len(found) >= FEWEST and roots:
@@ -41,6 +42,8 @@ def _by_hand(program: Program) -> Iterator[Candidate]:
         words = {word_of(program, number) for number in run}
         in_place = any(program.calls[number].operator.endswith("_") for number in run)
         roots = [number for number in run if word_of(program, number) == "sqrt"]
+        if program.calls[run[0]].library.startswith(TORCH):
+            continue
         if run[0] > backward[0] and len(run) >= FEWEST and in_place and roots and words & {"div", "addcdiv"}:
             yield _update(program, run, roots)
 

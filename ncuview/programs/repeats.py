@@ -22,10 +22,10 @@ MAKERS = {"arange", "linspace", "ones", "eye", "tril", "triu", "full", "range", 
 """Operators whose results follow from no tensor."""
 SAME = 0.03
 """Bytes of launches that do the same agree within this share."""
-GAP_OF_LAUNCHES = 100_000.0
-"""A longer time between kernels for each launch, in ns, is no launch overhead but work or copies of the host."""
 GRAPH_NS = 1_000.0
 """What is left between two kernels of a CUDA graph; 400 and 100 small kernels took 0.6 and 1.3 us each."""
+FEWEST_LAUNCHES = 20
+"""A program with fewer launches waits for something else."""
 IDLE = 0.3
 """The share of the wall time without kernels from which on the GPU waits for the host."""
 
@@ -119,10 +119,8 @@ def _same_bytes(program: Program, first: Sequence[int], other: Sequence[int]) ->
 def launch_gaps(program: Program) -> Iterator[Candidate]:
     """PROG011: the GPU waits for the host between short kernels; needs the wall time."""
     count = len(program.launches)
-    if program.wall_ns is None or count < 20:
-        return
-    gap = program.wall_ns - program.total_ns
-    if gap < IDLE * program.wall_ns or gap / count > GAP_OF_LAUNCHES:
+    gap = program.gap_ns * count
+    if count < FEWEST_LAUNCHES or gap < IDLE * (gap + program.total_ns):
         return
     left = min(gap, GRAPH_NS * count)
     everything = tuple(range(count))
