@@ -33,7 +33,9 @@ def test_the_shipped_rules_are_right() -> None:
     rules = [
         line for line in lines if re.fullmatch(r"[A-Z]+\d{3}  [a-z0-9-]+: (shipped|draft), \d+ examples hold", line)
     ]
-    assert len(rules) == len(list(shipped("rules").glob("*/*.toml")))
+    assert len(rules) == len(list(shipped("rules").glob("*/*.toml"))) - len(
+        list(shipped("rules").glob("program/*.toml"))
+    )
     assert all(line.startswith("    to ship: ") for line in lines if line not in rules), "of drafts"
 
 

@@ -226,7 +226,7 @@ def load_rules(folders: Iterable[Path] = ()) -> tuple[Rule, ...]:
 
 
 def _of_folder(folder: Path) -> list[Rule]:
-    rules = [load_rule(path) for path in sorted(folder.glob("*/*.toml"))] if is_folder(folder) else []
+    rules = [load_rule(path) for path in _rule_files(folder)] if is_folder(folder) else []
     LOG.debug("%d rules below %s", len(rules), folder)
     if not rules:
         hint = "Rules are files <category>/<CODE>-<name>.toml below a folder."
@@ -234,6 +234,11 @@ def _of_folder(folder: Path) -> list[Rule]:
             raise RuleFileError(f"{folder} holds no rules", hint=hint)
         raise RuleFileError(f"{folder} is no folder", hint=did_you_mean_file(folder, hint))
     return rules
+
+
+def _rule_files(folder: Path) -> list[Path]:
+    """The files of rules about one launch; those of ``program`` are about the sequence of a program's launches."""
+    return sorted(path for path in folder.glob("*/*.toml") if path.parent.name != "program")
 
 
 def _check_regions(rules: Iterable[Rule]) -> None:

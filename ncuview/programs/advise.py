@@ -1,0 +1,133 @@
+"""``advise``: what to change in a program, from the sequence of its launches; what saves most comes first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+import numpy as np
+
+from ncuview.programs.composites import attentions, losses, normalizations
+from ncuview.programs.elementwise import chains, conversions, layouts
+from ncuview.programs.launches import Candidate, Program
+from ncuview.programs.operators import appended, messages, sorted_for_few
+from ncuview.programs.optimizers import optimizers
+from ncuview.programs.products import on_fma_pipes
+from ncuview.programs.repeats import launch_gaps, loops, same_again
+from ncuview.programs.rule_file import ProgramRule, program_rules
+from ncuview.programs.traffic import share_of
+from ncuview.records.program import Call, Change, Estimate, ProgramFinding, ProgramLaunch
+
+Detector = Callable[[Program], Iterator[Candidate]]
+DETECTORS: Mapping[str, Detector] = {
+    "PROG001": chains,
+    "PROG002": conversions,
+    "PROG003": layouts,
+    "PROG004": attentions,
+    "PROG005": normalizations,
+    "PROG006": losses,
+    "PROG007": optimizers,
+    "PROG008": on_fma_pipes,
+    "PROG009": loops,
+    "PROG010": same_again,
+    "PROG011": launch_gaps,
+    "PROG012": messages,
+    "PROG013": appended,
+    "PROG014": sorted_for_few,
+}
+LEAST = 0.1
+"""A change that saves less of the step is no advice."""
+MOST_CALLS = 5
+OPERATORS: frozenset[Change] = frozenset({"attention", "normalization", "loss", "optimizer"})
+GENERIC: frozenset[Change] = frozenset({"fuse", "fewer_conversions", "memory_format"})
+Found = tuple[ProgramRule, Candidate]
+
+
+def advise(launches: Sequence[ProgramLaunch], wall_ns: float | None = None) -> tuple[ProgramFinding, ...]:
+    """What to change in a program; empty where nothing saves a tenth of the step.
+
+    Savings are not added up: of launches that an earlier finding shortens, a later one counts only the others.
+
+    Args:
+        launches: The launches of the program, or of one step, in order.
+        wall_ns: The wall time of the same step without the profiler.
+    """
+    if len(launches) < 2:
+        return ()
+    program = Program(launches, wall_ns)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = [(rule, each) for rule in program_rules() for each in DETECTORS[rule.code](program)]
+    found = _without_generic(program, found)
+    found.sort(key=lambda pair: _step_saved(program, pair[1]), reverse=True)
+    findings, taken = [], set[int]()
+    for rule, candidate in found:
+        left = candidate if rule.change == "launch_overhead" else _apart_from(program, candidate, taken)
+        if _step_saved(program, left) >= LEAST * _step(program):
+            findings.append(_finding(program, rule, left))
+            taken |= {*left.launches} if rule.change != "launch_overhead" else set()
+    return tuple(findings)
+
+
+def _without_generic(program: Program, found: Sequence[Found]) -> list[Found]:
+    """Of chains and conversions, only what no operator replaces: the bytes of an operator are known better."""
+    replaced = {
+        number
+        for rule, each in found
+        if rule.change in OPERATORS and _step_saved(program, each) >= LEAST * _step(program)
+        for number in each.launches
+    }
+    return [(rule, _apart_from(program, each, replaced) if rule.change in GENERIC else each) for rule, each in found]
+
+
+def _apart_from(program: Program, candidate: Candidate, taken: AbstractSet[int]) -> Candidate:
+    """The part of a candidate whose launches no other finding shortens, with its share of the saving."""
+    own = tuple(number for number in candidate.launches if number not in taken)
+    whole = program.time_of(candidate.launches)
+    share = program.time_of(own) / whole if whole else 0.0
+    calls = tuple(number for number in candidate.calls if number not in taken) or candidate.calls
+    return Candidate(own, calls, share_of(candidate.saved, share), candidate.removed * share)
+
+
+def _step(program: Program) -> float:
+    return max(program.total_ns, program.wall_ns or 0.0)
+
+
+def _step_saved(program: Program, candidate: Candidate) -> float:
+    """The kernel time, and the time between kernels, that goes away with a candidate."""
+    return candidate.saved.best + candidate.removed * program.gap_ns
+
+
+def _finding(program: Program, rule: ProgramRule, candidate: Candidate) -> ProgramFinding:
+    between = rule.change == "launch_overhead"
+    base = _step(program) if between else program.total_ns
+    kept = Estimate(*(float(min(max(0.0, bound), base * (1 - 1e-6))) for bound in candidate.saved))
+    first = candidate.calls[0]
+    terms = rule.frameworks.get(program.frameworks[first]) or next(iter(rule.frameworks.values()))
+    share = program.time_of(candidate.launches) / program.total_ns if program.total_ns else 0.0
+    words = {"launches": f"{len(candidate.launches):,}", "share": f"{share:.0%}", "saved": f"{kept.best / 1e6:.2f} ms"}
+    return ProgramFinding(
+        rule.code,
+        rule.name,
+        rule.change,
+        _calls(program, candidate),
+        candidate.launches,
+        kept,
+        Estimate(*(base / (base - bound) for bound in kept)),
+        rule.message.format(**words),
+        terms.advice,
+        terms.link,
+    )
+
+
+def _calls(program: Program, candidate: Candidate) -> tuple[Call, ...]:
+    """The calls to change, one for each line, the costliest first."""
+    times: dict[tuple[str, int, str], float] = defaultdict(float)
+    call_at: dict[tuple[str, int, str], Call] = {}
+    for number in candidate.calls:
+        call = program.calls[number]
+        key = (call.file, call.line, call.function)
+        times[key] += float(program.duration[number])
+        call_at.setdefault(key, call)
+    costly = sorted(times, key=lambda key: times[key], reverse=True)
+    return tuple(call_at[key] for key in costly[:MOST_CALLS])

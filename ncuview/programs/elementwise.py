@@ -1,0 +1,146 @@
+"""Detectors of streaming work: chains that could be fused, conversions of precision, and copies to another layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+import numpy as np
+
+from ncuview.programs.launches import Candidate, Program, by_place, saved_of
+from ncuview.programs.traffic import fused_rest, linked, sizable, streams
+from ncuview.records.program import Estimate
+
+FEWEST = 3
+"""A chain has at least as many launches; shorter ones are often the epilogue of a product that stays."""
+STREAMS_AT = 0.5
+"""A user's own kernel counts as streaming where it attains this share of the program's best bandwidth."""
+WIDENS = 2.5
+"""Floating-point types widen by 2: a cast that writes more than this many times what it reads decodes bytes."""
+
+
+def chains(program: Program) -> Iterator[Candidate]:
+    """PROG001: streaming launches from one function, each of which reads what the last one wrote."""
+    found = [
+        Candidate(
+            tuple(chain),
+            tuple(sizable(program, chain)),
+            saved_of(program.time_of(chain), *fused_rest(program, chain)),
+            len(chain) - 1,
+        )
+        for chain in (*_of_library(program), *_of_own_kernels(program))
+    ]
+    yield from by_place(program, found)
+
+
+def _of_library(program: Program) -> Iterator[list[int]]:
+    for run in streams(program):
+        for chain in linked(program, run):
+            large = sizable(program, chain)
+            lines = {program.calls[number].line for number in large}
+            # XLA has fused what one line of a jitted function calls; eagerly, each operation has its own line
+            if len(large) >= FEWEST and (program.frameworks[large[0]] != "jax" or len(lines) >= FEWEST):
+                yield chain
+
+
+def _of_own_kernels(program: Program) -> Iterator[list[int]]:
+    """Different kernels of the user, launched alike one after the other, that all are near the best bandwidth."""
+    for _, run in program.runs():
+        alike = groupby(run, key=lambda number: (program.launches[number].grid, program.launches[number].block))
+        for _, same in alike:
+            chain: list[int] = []
+            for number in same:
+                own = program.kinds[number] in {"other", "softmax", "reduction"} and _streams(program, number)
+                kernels = {program.launches[earlier].demangled for earlier in chain}
+                if not own or program.launches[number].demangled in kernels:
+                    if len(kernels) >= FEWEST:
+                        yield chain
+                    chain = []
+                if own:
+                    chain.append(number)
+            if len(chain) >= FEWEST:
+                yield chain
+
+
+def _streams(program: Program, number: int) -> bool:
+    user_written = program.frameworks[number] in {"triton", "numba", "cupy"}
+    rate = program.moved[number] / program.duration[number]
+    return bool(user_written and rate >= STREAMS_AT * program.bandwidth > 0)
+
+
+def conversions(program: Program) -> Iterator[Candidate]:
+    """PROG002: casts that the program asks for, and what moves in the wider type until the result is cast back."""
+    casts = [number for number, kind in enumerate(program.kinds) if kind == "cast" and _asked(program, number)]
+    if not casts:
+        return
+    wide = {size for number in casts if (size := _wide(program, number))}
+    later = [
+        number
+        for number in range(casts[0], len(program.launches))
+        if program.kinds[number] in {"softmax", "norm", "reduction"}
+        and any(0.8 * size <= program.read[number] for size in wide)
+    ]
+    time = program.time_of(casts)
+    yield Candidate(
+        (*casts, *later),
+        tuple(number for number in casts if not program.calls[number].backward) or tuple(casts),
+        Estimate(time, time + program.time_of(later) / 4, time + program.time_of(later) / 2),
+        len(casts),
+    )
+
+
+def _asked(program: Program, number: int) -> bool:
+    """Whether a cast is an operator of its own: autocast's are inside of products, and follow the weights."""
+    call = program.calls[number]
+    read, written = program.read[number], program.written[number]
+    if np.isfinite(read) and np.isfinite(written) and written >= WIDENS * max(read, 1):
+        return False
+    if call.backward:  # of a forward cast of about the size, not of the weights that autocast converts
+        return any(
+            _size(program, forward) >= 0.5 * _size(program, number)
+            for forward, kind in enumerate(program.kinds[:number])
+            if kind == "cast" and not program.calls[forward].backward and _explicit(program, forward)
+        ) and call.operator in {"to_copy", "to"}
+    return _explicit(program, number)
+
+
+def _explicit(program: Program, number: int) -> bool:
+    call = program.calls[number]
+    return call.operator in {"to", "_to_copy", "type_as", "float", "half", "bfloat16", "double", ""} and call.line > 0
+
+
+def _size(program: Program, number: int) -> float:
+    return float(np.nan_to_num(program.moved[number]))
+
+
+def _wide(program: Program, number: int) -> float:
+    """What a cast to a wider type writes; 0 for a cast to a narrower one."""
+    read, written = program.read[number], program.written[number]
+    return float(written) if written > 1.3 * read else 0.0
+
+
+def layouts(program: Program) -> Iterator[Candidate]:
+    """PROG003: kernels that only change the layout around convolutions, and copies that transpose."""
+    around = [number for number, kind in enumerate(program.kinds) if kind == "layout"]
+    if around:
+        time = program.time_of(around)
+        kept = program.time_of([around[0], around[-1]]) if len(around) > 2 else time
+        forward = tuple(number for number in around if program.calls[number].line) or tuple(around)
+        yield Candidate(tuple(around), forward, saved_of(time, 0.0, kept), len(around))
+    copies = [number for number, kind in enumerate(program.kinds) if kind == "copy" and program.calls[number].line]
+    slow = [
+        number
+        for number in copies
+        if program.moved[number] / program.duration[number] < STREAMS_AT * program.bandwidth
+        and program.calls[number].operator in {"contiguous", "clone", "reshape", "copy_", ""}
+    ]
+    found = [
+        Candidate(
+            (number,),
+            (number,),
+            saved_of(program.duration[number], 1.0, program.moved[number] / program.bandwidth),
+            1,
+        )
+        for number in slow
+    ]
+    yield from by_place(program, found)

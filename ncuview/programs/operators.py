@@ -1,0 +1,75 @@
+"""Detectors of calls for which another operator does less: messages over edges, grown caches, sorts for few."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from ncuview.programs.launches import Candidate, Program, by_place, saved_of
+from ncuview.programs.traffic import word_of
+
+NEAR = 5
+"""Launches between a gather and the scatter of its messages at most."""
+APPENDS = 4
+"""A cache is appended to at least as often in a step."""
+NARROW = 0.05
+"""A slice of a sorted array below this share of it is what a top-k gives."""
+
+
+def messages(program: Program) -> Iterator[Candidate]:
+    """PROG012: rows are gathered for every edge, scaled, and added up by a scatter: a sparse product."""
+    found = []
+    for start, kind in enumerate(program.kinds):
+        if kind != "gather" or word_of(program, start) not in {"index_select", "index", "gather", "take"}:
+            continue
+        for end in range(start + 2, min(start + NEAR, len(program.launches))):
+            if program.kinds[end] != "scatter":
+                continue
+            between = list(range(start + 1, end))
+            scaled = any(
+                word_of(program, number) == "mul" and program.read[number] >= program.written[start] / 2
+                for number in between
+            )
+            if scaled and program.read[end] >= program.written[start] / 2:
+                part = [start, *between, end]
+                # the sparse product reads rows and weights as the scaling does, and adds up as the scatter does
+                rest = program.time_of([end]), 2 * program.time_of([*between, end])
+                found.append(Candidate(tuple(part), tuple(part), saved_of(program.time_of(part), *rest), len(part) - 1))
+            break
+    yield from by_place(program, found)
+
+
+def appended(program: Program) -> Iterator[Candidate]:
+    """PROG013: arrays that grow by concatenation and are then read by attention: a cache that is copied each time."""
+    cats = [number for number, kind in enumerate(program.kinds) if kind == "cat" and program.calls[number].line]
+    readers = [number for number, kind in enumerate(program.kinds) if kind in {"attention", "softmax"}]
+    found = []
+    for number in cats:
+        reader = next((later for later in readers if number < later <= number + NEAR), None)
+        again = [other for other in cats if program.calls[other] == program.calls[number]]
+        sizes = program.read[again]
+        if reader is not None and len(again) >= APPENDS and sizes.max() <= 1.1 * sizes.min():
+            time = program.time_of([number])
+            found.append(Candidate((number,), (number,), saved_of(time, 0.01 * time, 0.05 * time)))
+    yield from by_place(program, found)
+
+
+def sorted_for_few(program: Program) -> Iterator[Candidate]:
+    """PROG014: a complete sort, of which the next launch of the same function reads a few values."""
+    found = []
+    sorts = [number for number, kind in enumerate(program.kinds) if kind == "sort"]
+    for number, later in pairwise([*sorts, len(program.launches)]):
+        if later == number + 1 and later < len(program.launches):
+            continue  # passes of one sort
+        after = number + 1
+        if after >= len(program.launches) or program.places[after] != program.places[number]:
+            continue
+        passes = [number]
+        while passes[0] - 1 in sorts and program.calls[passes[0] - 1] == program.calls[number]:
+            passes.insert(0, passes[0] - 1)
+        size = max(program.moved[passes]) / 2
+        if word_of(program, number) not in {"topk", "kthvalue"} and program.moved[after] <= NARROW * size:
+            once = size / program.bandwidth if program.bandwidth else 0.0
+            time = program.time_of(passes)
+            found.append(Candidate(tuple(passes), tuple(passes), saved_of(time, once, 3 * once), len(passes) - 1))
+    yield from by_place(program, found)

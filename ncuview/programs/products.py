@@ -1,0 +1,49 @@
+"""The detector of matrix products and convolutions on FMA pipes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from ncuview.programs.launches import Candidate, Program
+from ncuview.records.program import Estimate
+
+BUSY = 40.0
+"""Percent of the FMA pipes' peak from which on a product is bound by them, not by memory or its small size."""
+IDLE = 5.0
+"""Percent below which the tensor pipes are idle."""
+FASTER = (2.0, 5.0, 12.0)
+"""How many times as fast tensor pipes are: least with TF32 on consumer GPUs, most with bfloat16 on an H100."""
+_SINGLE = re.compile(r"sgemm|simt|ffma|f32f32_f32f32|gemmSN|gemmk1|\bscudnn|_sgemm|dgrad_engine|fft2d")
+_DOUBLE = re.compile(r"dgemm|f64|double|zgemm|cgemm|complex")
+_OWN = re.compile(r"gemm|matmul|dense|linear|(?:^|_)(?:mm|dot|conv|product|mlp)(?:_|$|\d)", re.IGNORECASE)
+
+
+def on_fma_pipes(program: Program) -> Iterator[Candidate]:
+    """PROG008: products in single precision that keep the FMA pipes busy while the tensor pipes idle.
+
+    The bytes of a product bound its time at the best bandwidth of the launches that no pipe limits.
+    """
+    found = [number for number in range(len(program.launches)) if _is_single(program, number)]
+    if not found:
+        return
+    low = high = best = 0.0
+    streaming = program.bandwidth_of(np.flatnonzero((program.fma < BUSY) & (program.tensor < BUSY)))
+    for number in found:
+        time = program.duration[number]
+        by_memory = program.moved[number] / streaming if streaming else 0.0
+        least, likely, most = (max(0.0, time - max(time / factor, by_memory)) for factor in FASTER)
+        low, best, high = low + least, best + likely, high + most
+    with_line = tuple(number for number in found if program.calls[number].line)
+    yield Candidate(tuple(found), with_line or tuple(found), Estimate(low, best, high))
+
+
+def _is_single(program: Program, number: int) -> bool:
+    launch = program.launches[number]
+    name = launch.demangled or launch.kernel
+    own = program.frameworks[number] in {"triton", "numba", "cupy"} and _OWN.search(launch.kernel)
+    if not (_SINGLE.search(name) or own) or _DOUBLE.search(name):
+        return False
+    return bool(program.fma[number] >= BUSY and program.tensor[number] <= IDLE)

@@ -1,0 +1,104 @@
+"""``Call``: the line of the user's program that led to a launch. ``ProgramLaunch``: a launch with its owner and call.
+
+``ProgramFinding`` is a change of the program, at one or more calls, with the kernel time that it saves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal, NamedTuple
+
+from ncuview.records.profile import Extent
+from ncuview.records.schema import Limits
+
+Change = Literal[
+    "memory_format",
+    "fewer_conversions",
+    "fuse",
+    "tensor_cores",
+    "attention",
+    "normalization",
+    "loss",
+    "optimizer",
+    "batch_calls",
+    "repeated_work",
+    "launch_overhead",
+    "host_transfer",
+    "better_operator",
+]
+"""What to change in a program."""
+Framework = Literal["pytorch", "jax", "cupy", "triton", "numba"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """The call in the user's program that led to a launch."""
+
+    file: str
+    """The user's source file, or the program of a native caller; empty for a backward pass on its own thread."""
+    line: int
+    """The line that was running, from 1; 0 where it is unknown."""
+    function: str
+    """The user's function; empty where no frame of the user was recorded."""
+    operator: str = ""
+    """The framework's operator, such as ``softmax`` or ``cublasSgemm``; empty where the stack does not show it."""
+    backward: str = ""
+    """The autograd node of a backward pass, or ``Engine`` where the node is unknown; empty outside of one."""
+    library: str = ""
+    """The innermost library function below the user's line, as in ``torch/optim/adam.py:_single_tensor_adam``.
+
+    Wrappers of operators do not count; empty where the user's line calls the operator itself.
+    """
+
+
+@dataclass(frozen=True)
+class ProgramLaunch:
+    """One launch of a program, with what the rules over sequences of launches read; NaN where unknown."""
+
+    kernel: str
+    demangled: str
+    grid: Extent
+    block: Extent
+    duration_ns: float
+    bytes_read: float
+    """From device memory."""
+    bytes_written: float
+    """To device memory; less than the kernel stores where L2 keeps some of it."""
+    fma_pct: float
+    """Use of the FMA pipes, in percent of their peak."""
+    tensor_pct: float
+    """Use of the pipes that tensor and FP64 instructions share, in percent of their peak."""
+    owner_kind: str
+    owner: str
+    call: Call | None
+
+
+class Estimate(NamedTuple):
+    """A predicted number with its bounds."""
+
+    low: float
+    best: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ProgramFinding:
+    """A change of the program at one or more calls."""
+
+    code: str
+    name: str
+    change: Change
+    calls: tuple[Call, ...]
+    """The calls to change, the costliest first."""
+    launches: tuple[int, ...]
+    """The launches that the change shortens or removes."""
+    saved_ns: Estimate
+    """Kernel time, or for ``launch_overhead`` time between kernels, that goes away."""
+    gain: Estimate
+    """The program's time divided by the time that is left, each from 1."""
+    message: Annotated[str, Limits(shortest=1)]
+    """What the launches show."""
+    advice: Annotated[str, Limits(shortest=1)]
+    """The change, in the framework's terms."""
+    link: str
+    """The framework's documentation of the change."""

@@ -1,0 +1,308 @@
+"""Findings on constructed programs: the change, its calls, its gain, and silence where nothing is to be gained."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from ncuview.programs.advise import DETECTORS, LEAST, advise
+from ncuview.records.program import ProgramFinding, ProgramLaunch
+from tests.programs.sequences import (
+    NAN,
+    adam,
+    attention,
+    backward_products,
+    launch,
+    layer_norm,
+    loss,
+    product,
+    rounds,
+    streaming,
+)
+
+LAYER = [product(), launch("gelu", 60, 60, line=51, function="forward"), product(us=90)]
+HEAT = ["subtract", "multiply", "sin", "cos", "multiply", "add"]
+CUPY = streaming([f"cupy_{word}__float32_float32_float32" for word in HEAT], owner="cupy")
+POSITION_BIAS = [
+    launch("arange", 0.0, 0.0, line=21, function="bias"),
+    launch("sub", 1, 8, line=22, function="bias"),
+    launch("embedding", 8, 130, line=26, function="bias", kernel="vectorized_gather_kernel", us=600),
+    launch("contiguous", 130, 130, line=27, function="bias", us=500),
+]
+MESSAGES = [
+    launch("index_select", 470, 420, line=37, us=7800),
+    launch("mul", 470, 400, line=37, us=310),
+    launch("scatter_add_", 690, 190, line=37, us=430),
+]
+EXPERT = [
+    launch("mm", 10, 2, line=8, us=20, tensor=40.0),
+    launch("gelu", 2, 2, line=9, us=3),
+    launch("mm", 10, 2, line=10, us=20, tensor=40.0),
+]
+APPEND = [
+    launch("cat", 270, 270, line=70),
+    launch("cat", 270, 270, line=71),
+    launch("scaled_dot_product_attention", 540, 1, line=72, tensor=10.0),
+]
+TINY = launch("mm", 0.1, 0.1, us=2, tensor=3.0)
+XLA_SCORES = [
+    launch("", 67, 60, kernel="nvjet_sm90_tst_128x160_64x5_1x2_h_bz_NNT", us=180, owner="xla", tensor=80.0),
+    launch("", 134, 2147, kernel="nvjet_sm90_tst_128x128_64x6_2x1_v_bz_NNT", us=630, owner="xla", tensor=40.0),
+    launch("", 2147, 2147, kernel="fusion_15", us=3500, owner="xla"),
+    launch("", 2200, 67, kernel="nvjet_sm90_tst_128x128_64x6_2x1_v_bz_TNT", us=540, owner="xla", tensor=40.0),
+]
+
+RECURRENCE = [
+    *rounds(
+        24,
+        launch("mm", 2, 1, line=5, us=8, tensor=5.0),
+        *[launch(word, 0.2, 0.2, line=6 + n, us=2) for n, word in enumerate(["add", "sigmoid", "mul", "tanh", "add"])],
+    ),
+    launch("cat", 5, 5, line=20),
+]
+
+ADVISED: dict[str, tuple[list[ProgramLaunch], str, int]] = {
+    "cupy_chain": (CUPY * 3, "PROG001", 10),
+    "numba_chain": (
+        streaming(["subtract_black", "apply_gain", "vignette", "tone_curve", "clip"], owner="numba"),
+        "PROG001",
+        10,
+    ),
+    "weights_cast_in_each_step": (
+        rounds(4, launch("to", 270, 135, line=45), launch("to", 270, 135, line=46), product()),
+        "PROG002",
+        45,
+    ),
+    "layouts_around_convolutions": (
+        rounds(
+            4,
+            launch("conv2d", 50, 50, kernel="void cudnn::nchwToNhwcKernel<float>(T1)", line=14, us=40),
+            launch("conv2d", 50, 50, line=14, us=220, tensor=86.0),
+            launch("conv2d", 50, 50, kernel="void cudnn::nhwcToNchwKernel<float>(T1)", line=14, us=45),
+        ),
+        "PROG003",
+        14,
+    ),
+    "attention": (rounds(2, *attention(), *LAYER), "PROG004", 4),
+    "attention_without_mask": (rounds(2, *attention(mask=False), *LAYER), "PROG004", 4),
+    "attention_of_xla": (XLA_SCORES, "PROG004", 10),
+    "layer_norm": (rounds(3, *layer_norm(), *LAYER), "PROG005", 21),
+    "loss": ([*LAYER, *loss(), *backward_products()], "PROG006", 31),
+    "adam_by_hand": ([*LAYER, *backward_products(), *adam()], "PROG007", 60),
+    "adam_of_a_loop": (
+        [*LAYER, *backward_products(), *adam(library="torch/optim/adam.py:_single_tensor_adam")],
+        "PROG007",
+        60,
+    ),
+    "float32_products": (
+        [launch("linear", 60, 30, kernel="cutlass_80_simt_sgemm_128x128", line=25, us=400, fma=65.0)] * 3,
+        "PROG008",
+        25,
+    ),
+    "triton_product": (
+        [launch("", 200, 30, kernel="dense_kernel", line=43, us=800, fma=64.0, owner="triton")] * 3,
+        "PROG008",
+        43,
+    ),
+    "loop_over_experts": ([*rounds(32, *EXPERT), launch("cat", 64, 64, line=11)], "PROG009", 8),
+    "bias_of_each_layer": (rounds(4, *LAYER, *POSITION_BIAS), "PROG010", 26),
+    "messages": (MESSAGES * 2, "PROG012", 37),
+    "grown_cache": (rounds(6, *APPEND, product(30, 1, 15)), "PROG013", 70),
+    "sort_for_few": (
+        [*[launch("sort", 400, 400, line=80)] * 4, launch("slice", 1, 1, line=81), product(us=30)],
+        "PROG014",
+        80,
+    ),
+}
+"""Program -> its launches, the rule that must come first, and a line that it must name."""
+
+SILENT: dict[str, list[ProgramLaunch]] = {
+    "nothing": [],
+    "one_launch": [launch("mul", 500, 500)],
+    "layers": LAYER * 6,
+    "fused_attention": rounds(
+        4, *LAYER, launch("scaled_dot_product_attention", 90, 30, line=52, function="forward", us=60, tensor=60.0)
+    ),
+    "fused_adam": [
+        *LAYER,
+        *backward_products(),
+        launch("fused_adam", 240, 180, library="torch/optim/adam.py:_fused_adam"),
+    ],
+    "sgd_in_one_pass": [
+        *LAYER,
+        *backward_products(),
+        *[launch("add_", 40, 20, library="torch/optim/sgd.py:_single_tensor_sgd")] * 4,
+    ],
+    "autocast_of_weights": [
+        *rounds(5, launch("linear", 67, 33, kernel="bfloat16_copy_kernel", line=25), product(us=180)),
+        *rounds(
+            5,
+            *backward_products(1),
+            launch(
+                "to_copy", 33, 67, kernel="unrolled_elementwise_kernel<direct_copy_kernel", backward="ToCopyBackward0"
+            ),
+        ),
+    ],
+    "different_layers_in_a_loop": rounds(12, product(20, 5, 20), launch("gelu", 5, 5, line=51, function="forward")),
+    "jitted_function": streaming(["loop_add_fusion", "loop_multiply_fusion", "loop_tanh_fusion"], owner="xla", lines=1),
+    "compiled_function": streaming(
+        ["triton_poi_fused_add_0", "triton_poi_fused_mul_1", "triton_red_fused_2"], owner="torch"
+    ),
+    "one_numba_kernel_again_and_again": streaming(["smooth"] * 6, owner="numba"),
+    "product_that_waits_for_memory": [
+        launch("linear", 32, 13, kernel="sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_ffma", line=37, us=47, fma=28.0)
+    ]
+    * 4,
+    "double_products": [launch("", 4, 2, kernel="cutlass_80_simt_dgemm_64x64", us=90, fma=60.0, owner="cupy")] * 4,
+    "output_layer_of_xla": [
+        launch("", 150, 260, kernel="nvjet_a", us=690, owner="xla", tensor=90.0),
+        launch("", 260, 260, kernel="fusion_2", us=130, owner="xla"),
+        launch("", 390, 17, kernel="nvjet_b", us=650, owner="xla", tensor=90.0),
+    ],
+    "images_that_are_decoded": [launch("to", 25, 74, line=31), product(us=30)],
+    "sort_whose_result_is_used": [
+        *[launch("sort", 400, 400, line=80)] * 4,
+        launch("gather", 400, 400, line=81),
+        *LAYER * 8,
+    ],
+    "no_counters": [launch("mul", NAN, NAN, us=50), product(NAN, NAN), launch("add", NAN, NAN, us=40)],
+}
+"""Programs in which nothing at a call gains a tenth."""
+
+
+@pytest.mark.parametrize("name", ADVISED)
+def test_the_change_that_saves_most_comes_first(name: str) -> None:
+    launches, code, line = ADVISED[name]
+    found = advise(launches)
+    assert found, "silent"
+    assert found[0].code == code
+    assert line in {call.line for call in found[0].calls}
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_no_advice_where_nothing_is_to_be_gained(name: str) -> None:
+    assert advise(SILENT[name]) == ()
+
+
+def test_every_rule_with_kernel_time_has_a_constructed_program() -> None:
+    assert {code for _, code, _ in ADVISED.values()} | {"PROG011"} == DETECTORS.keys()
+
+
+def check(launches: Sequence[ProgramLaunch], findings: Sequence[ProgramFinding], wall_ns: float = 0.0) -> None:
+    """What holds for all findings: Amdahl, order of bounds, distinct launches, a tenth at least."""
+    total = sum(each.duration_ns for each in launches)
+    taken: set[int] = set()
+    for finding in findings:
+        own = sum(launches[number].duration_ns for number in finding.launches)
+        base = max(total, wall_ns) if finding.change == "launch_overhead" else total
+        assert 0 <= finding.saved_ns.low <= finding.saved_ns.best <= finding.saved_ns.high <= base
+        if finding.change != "launch_overhead":
+            assert finding.saved_ns.high <= own * (1 + 1e-9)
+            assert finding.gain.high <= base / max(base - own, 1e-6 * base) * (1 + 1e-6)
+            assert not taken & {*finding.launches}
+            taken |= {*finding.launches}
+        assert finding.gain.best == pytest.approx(base / (base - finding.saved_ns.best))
+        assert finding.calls
+    if not wall_ns:
+        assert all(finding.saved_ns.best >= LEAST * total for finding in findings)
+        assert sum(finding.saved_ns.high for finding in findings) <= total * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("name", [*ADVISED, *SILENT])
+def test_gains_never_exceed_what_amdahl_allows(name: str) -> None:
+    launches = ADVISED[name][0] if name in ADVISED else SILENT[name]
+    check(launches, advise(launches))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_savings_of_mixed_programs_are_not_added_up(seed: int) -> None:
+    chosen = random.Random(seed)
+    parts = chosen.sample([program for program, _, _ in ADVISED.values()], 4)
+    launches = [each for part in parts for each in part]
+    if seed % 3 == 0:
+        chosen.shuffle(launches)
+    wall = 3 * sum(each.duration_ns for each in launches) if seed % 2 else None
+    check(launches, advise(launches, wall), wall or 0.0)
+
+
+def test_a_fused_chain_keeps_its_ends() -> None:
+    """Six launches of 130 MB in and out: the first read and the last write stay, a sixth of the traffic."""
+    (finding,) = advise(CUPY)
+    assert finding.gain.high == pytest.approx(6.0)
+    assert finding.gain.best <= 6.0
+
+
+def test_the_gain_of_a_conversion_counts_the_casts() -> None:
+    launches = ADVISED["weights_cast_in_each_step"][0]
+    casts = sum(each.duration_ns for each in launches if each.call and each.call.operator == "to")
+    assert advise(launches)[0].saved_ns.low == pytest.approx(casts)
+
+
+def test_a_loss_counts_its_backward_pass() -> None:
+    launches = ADVISED["loss"][0]
+    finding = advise(launches)[0]
+    assert any((call := launches[number].call) and call.backward for number in finding.launches)
+    assert all(call.line for call in finding.calls), "calls of the forward pass are named"
+
+
+def test_several_layers_do_not_count_the_backward_pass_twice() -> None:
+    """Each layer's normalisation is in the same function; its nodes in the backward pass are shared."""
+    back = [
+        launch(word, 400, 200, backward=f"{word.title()}Backward0") for word in ("mul", "div", "pow", "sub", "sqrt")
+    ]
+    launches = [*rounds(3, *layer_norm(), *LAYER), *back * 3]
+    check(launches, advise(launches))
+
+
+def test_an_attention_saves_more_where_a_mask_hides_half() -> None:
+    masked = advise(ADVISED["attention"][0])[0]
+    without = advise(ADVISED["attention_without_mask"][0])[0]
+    assert masked.gain.high > without.gain.high
+
+
+def test_small_kernels_wait_for_the_host() -> None:
+    launches = [TINY] * 400
+    total = sum(each.duration_ns for each in launches)
+    assert advise(launches) == ()
+    (finding,) = advise(launches, 6 * total)
+    assert finding.change == "launch_overhead"
+    assert 3 < finding.gain.best < 6
+
+
+@pytest.mark.parametrize("times", [1.0, 1.2])
+def test_a_busy_gpu_has_no_launch_overhead(times: float) -> None:
+    launches = [TINY] * 400
+    assert advise(launches, times * sum(each.duration_ns for each in launches)) == ()
+
+
+def test_long_gaps_are_no_launch_overhead() -> None:
+    """Half a millisecond for each launch is a copy or other work of the host."""
+    launches = [TINY] * 40
+    assert advise(launches, 40 * 500_000.0) == ()
+
+
+def test_kernel_time_that_the_host_hides_is_no_advice() -> None:
+    launches = [*CUPY[:4], *LAYER]
+    assert advise(launches)
+    assert advise(launches, 100 * sum(each.duration_ns for each in launches)) == ()
+
+
+def test_a_loop_is_batched_before_it_is_captured() -> None:
+    """Both remove the gaps, but the batched call also fills the GPU."""
+    launches = ADVISED["loop_over_experts"][0]
+    found = advise(launches, 2 * sum(each.duration_ns for each in launches))
+    assert found[0].change == "batch_calls"
+
+
+def test_a_recurrence_is_no_loop_to_batch() -> None:
+    """Its states are joined in the end too, but each step needs the one before."""
+    assert "batch_calls" not in {finding.change for finding in advise(RECURRENCE)}
+
+
+def test_the_change_is_given_in_the_terms_of_the_framework() -> None:
+    assert "cupy." in advise(CUPY)[0].advice
+    assert "jax." in advise(XLA_SCORES)[0].advice
+    assert "scaled_dot_product_attention" in advise(ADVISED["attention"][0])[0].advice
+    assert "tl.dot" in advise(ADVISED["triton_product"][0])[0].advice
