@@ -24,7 +24,7 @@ LAYERS = (
     {"base", "sass"},
     {"records"},
     {"gpus", "reader", "profiling"},
-    {"metrics"},
+    {"metrics", "programs"},
     {"speedup"},
     {"engine"},
     {"catalogue", "comparison", "patch"},
@@ -38,7 +38,7 @@ LAYERS = (
 )
 """A package imports from its own and from earlier layers."""
 LAYER = {package: number for number, layer in enumerate(LAYERS) for package in layer}
-NARROWER = {"sass": set[str](), "profiling": {"base", "records"}}
+NARROWER = {"sass": set[str](), "profiling": {"base", "records"}, "programs": {"base", "records"}}
 """Packages that know less than their layer allows."""
 ROOT = {"__init__", "__main__"}
 
