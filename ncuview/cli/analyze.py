@@ -99,6 +99,7 @@ def analyze(
                     inputs.options,
                     timeout_s=inputs.timeout,
                     no_progress_s=inputs.no_progress_timeout,
+                    mine=inputs.patterns,
                     progress=progress.show,
                 )
                 profile = None  # there are two profiles, and each holds some of the launches

@@ -22,6 +22,7 @@ from ncuview.cli.completion import launched_kernels, rule_names, targets
 from ncuview.profiling.options import OPTIONS, Form, NcuOptions, Option
 
 if TYPE_CHECKING:
+    from ncuview.base.patterns import Pattern
     from ncuview.catalogue.user_kernel import LaunchOptions
     from ncuview.engine.rule_file import Rule
     from ncuview.gate.chosen import Chosen
@@ -120,6 +121,10 @@ class Inputs:
         list[str] | None,
         option("Leave these rules out. Repeatable.", "--ignore", value="RULE", completed_by=rule_names),
     ] = None
+    mine: Annotated[
+        list[str] | None,
+        option("Kernels whose name or source file matches are yours to change. Repeatable.", "--mine", value="PATTERN"),
+    ] = None
 
     @property
     def suffix(self) -> str:
@@ -146,6 +151,15 @@ class Inputs:
         """The options for ncu."""
         return NcuOptions(**{each.name: _value(each, self.ncu[each.name]) for each in OPTIONS if each.name in self.ncu})
 
+    @cached_property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The patterns of kernels that are the user's."""
+        from ncuview.base.patterns import compiled
+
+        if self.mine and not all(self.mine):
+            raise UsageError("--mine names no pattern", hint="An empty pattern would match every kernel.")
+        return tuple(compiled(pattern, "--mine ") for pattern in self.mine or ())
+
     @property
     def words(self) -> LaunchOptions:
         """How a .cu file's kernel is launched."""
@@ -158,7 +172,7 @@ class Inputs:
         """Refuse options that do not apply to the kind of target.
 
         Raises:
-            UsageError: There is no target, or an option is for another kind of target.
+            UsageError: There is no target, an option is for another kind of target, or a pattern is none.
         """
         if not self.named and not (self.program and self.program[0].strip()):
             raise UsageError(
@@ -182,6 +196,7 @@ class Inputs:
             raise UsageError("--export keeps the report of a program that is profiled in one run")
         if not (self.timeout == math.inf and self.no_progress_timeout is None) and not self.runs_program:
             raise UsageError("--timeout and --no-progress-timeout are for programs")
+        _ = self.patterns
 
     def chosen_rules(self) -> tuple[Rule, ...] | None:
         """The rules to evaluate; None for the shipped ones, which are loaded while ncu runs."""
@@ -213,6 +228,7 @@ class Inputs:
                 tuple(self.rules or ()),
                 tuple(self.select or ()),
                 tuple(self.ignore or ()),
+                tuple(self.mine or ()),
             )
         )
 
@@ -221,7 +237,9 @@ class Inputs:
         from ncuview.pipeline import examine
 
         if self.suffix == ".cu" and self.program is None:
-            return examine.examine_source(Path(self.named[0]), self.words, rules, self.options, progress=progress)
+            return examine.examine_source(
+                Path(self.named[0]), self.words, rules, self.options, mine=self.patterns, progress=progress
+            )
         if self.runs_program:
             return examine.examine_program(
                 self.command,
@@ -230,6 +248,7 @@ class Inputs:
                 export=self.export,
                 timeout_s=self.timeout,
                 no_progress_s=self.no_progress_timeout,
+                mine=self.patterns,
                 progress=progress,
             )
         return examine.examine(
@@ -238,6 +257,7 @@ class Inputs:
             live=self.live,
             kernel_name=self.options.kernel_name,
             source_folders=self.options.source_folders,
+            mine=self.patterns,
             progress=progress,
         )
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ncuview.engine.evaluate import judge
-from ncuview.engine.vendors import vendor_of
 from ncuview.metrics.analysis import Analysis
+from ncuview.programs.owners import owners_of
 from ncuview.records.diagnosis import (
     WORTH_DOING,
     Diagnosis,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ncuview.base.expression import Expression
+    from ncuview.base.patterns import Pattern
     from ncuview.engine.rule_file import Rule
     from ncuview.records.profile import Profile
 
@@ -70,7 +71,11 @@ class SecondLook:
 
 
 def second_look(
-    first: Profile, rules: Sequence[Rule], weights: Sequence[float] | None = None, least_saving: float = LEAST_SAVING
+    first: Profile,
+    rules: Sequence[Rule],
+    weights: Sequence[float] | None = None,
+    least_saving: float = LEAST_SAVING,
+    mine: Sequence[Pattern] = (),
 ) -> SecondLook:
     """Choose the launches and rules of the second look.
 
@@ -79,6 +84,7 @@ def second_look(
         rules: The rules to judge by.
         weights: How many launches of the program each profiled launch represents; 1 each by default.
         least_saving: Launches that together save less than this share of the GPU's time are left out.
+        mine: Kernels whose name or source file matches one of these patterns are the user's.
     """
     analysis = Analysis(first)
     first = analysis.profile
@@ -87,7 +93,7 @@ def second_look(
     largest = {rule.text.code: _largest_gain(rule, analysis, load) for rule in rules}
     best = np.max([np.ones(launches), *largest.values()], axis=0)
     worth = _worth(first, best, np.ones(launches) if weights is None else np.asarray(weights, np.float64), least_saving)
-    changeable = np.array([not vendor_of(name) for name in first.launches["demangled"].tolist()], dtype=bool)
+    changeable = np.array([owner.kind == "yours" for owner in owners_of(first, mine)], dtype=bool)
     chosen = tuple(int(launch) for launch in np.flatnonzero((best >= WORTH_DOING) & worth & changeable))
     needed = [rule for rule in rules if (largest[rule.text.code][list(chosen)] >= WORTH_DOING).any()]
     return SecondLook(tuple(needed), chosen, largest)

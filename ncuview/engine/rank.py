@@ -14,16 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from ncuview.base.patterns import Pattern
 from ncuview.engine.causes import Causes
 from ncuview.engine.locate import Places
 from ncuview.engine.missing import no_code
 from ncuview.engine.outcome import outcomes_of
 from ncuview.engine.rule_file import Rule, shipped_rules
 from ncuview.engine.sequences import Sequences
-from ncuview.engine.vendors import vendor_of
 from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.textbook import textbook_metrics
 from ncuview.metrics.units import BOTTLENECKS, UNITS
+from ncuview.programs.owners import Owner, owners_of
 from ncuview.reader.host_times import host_times
 from ncuview.records.diagnosis import (
     CAUSES_OF_LINES,
@@ -35,6 +36,7 @@ from ncuview.records.diagnosis import (
     LaunchDiagnosis,
     Origin,
     Outcome,
+    OwnerKind,
     Skipped,
     Verdict,
     mostly_blind,
@@ -48,7 +50,11 @@ LIKELY_WORTH_DOING, LIKELY_NEAR_PEAK = 1.15, 1.3
 """``WORTH_DOING`` and ``WORTH_DOING_NEAR_PEAK`` for findings of grade ``likely``, whose gain may lie further from the
 prediction."""
 
-_OWNED = "the kernel is part of {}, whose code only its vendor can change"
+_OWNED: dict[OwnerKind, str] = {
+    "vendor": "the kernel is part of {}, whose code only its vendor can change",
+    "framework": "the kernel is part of {}: the call can be changed, not the kernel",
+    "generated": "the kernel is written by {} from code that can be changed",
+}
 
 _COUNTED = frozenset(unit.bottleneck for unit in UNITS.values() if unit.needed and not unit.works_for)
 """Bottlenecks that only counters show. If none of them was measured, the attained share is unknown."""
@@ -62,6 +68,7 @@ def diagnose(
     chosen_from: Sequence[Rule] | None = None,
     *,
     from_counters: bool = True,
+    mine: Sequence[Pattern] = (),
 ) -> Diagnosis:
     """Judge every launch of a profile by every rule, and rank the findings by predicted gain.
 
@@ -71,6 +78,7 @@ def diagnose(
         origin: Where the profile is from.
         chosen_from: The rules without which a launch is not judged completely; None for the shipped ones.
         from_counters: Whether rules that read machine code judge launches without it by counters alone.
+        mine: Kernels whose name or source file matches one of these patterns are the user's.
     """
     needed = shipped_rules() if chosen_from is None else chosen_from
     selected = not {rule.text.code for rule in needed} <= {rule.text.code for rule in rules}
@@ -93,9 +101,10 @@ def diagnose(
     textbook = textbook_metrics(analysis)
     uses = _bottleneck_uses(load)
     measured = [bool(_COUNTED & of_launch.keys()) for of_launch in uses]
+    owners = owners_of(profile, mine)
     launches = []
     for launch, row in enumerate(profile.launches.to_dict("records")):
-        owner = vendor_of(row["demangled"])
+        owner = owners[launch]
         outcomes = _ranked(
             (outcomes[launch] for outcomes in by_rule), bottlenecks[launch], uses[launch], float(floor[launch]), owner
         )
@@ -117,7 +126,8 @@ def diagnose(
                 metrics=textbook[launch],
                 outcomes=outcomes,
                 host=hosts[launch],
-                owner=owner,
+                owner=owner.name,
+                owner_kind=owner.kind,
                 waits_for=causes.of_launch(launch),
                 sequence=sequences.of_launch(launch, outcomes),
             )
@@ -189,7 +199,7 @@ def _bottleneck_uses(load: Load) -> list[dict[str, float]]:
 
 
 def _ranked(
-    outcomes: Iterable[Outcome], bottleneck: str, uses: dict[str, float], floor: float, owner: str
+    outcomes: Iterable[Outcome], bottleneck: str, uses: dict[str, float], floor: float, owner: Owner
 ) -> tuple[Outcome, ...]:
     """Findings by predicted gain, narrower bounds first among equals and drafts last; then the other outcomes.
 
@@ -200,8 +210,9 @@ def _ranked(
     rest = [outcome for outcome in known if not isinstance(outcome, Finding)]
     advised: dict[str, Finding] = {}
     rejected = []
+    owned = "" if owner.kind == "yours" else _OWNED[owner.kind].format(owner.name)
     for finding in findings:
-        reason = _OWNED.format(owner) if owner else _why_not(finding, advised, bottleneck, uses, floor)
+        reason = owned or _why_not(finding, advised, bottleneck, uses, floor)
         same = "" if reason else _same_cause(finding, advised.values())
         if same:
             reason = f"the same cause as {same}: {finding.cause}"
@@ -255,9 +266,9 @@ def _reason(bottleneck: str, uses: dict[str, float]) -> str:
     return f"not the bottleneck: {bottleneck} is, and the change hides little of it"
 
 
-def _verdict(outcomes: Sequence[Outcome], floor: float, owner: str, *, counted: bool) -> Verdict:
+def _verdict(outcomes: Sequence[Outcome], floor: float, owner: Owner, *, counted: bool) -> Verdict:
     """The verdict of a launch; ``counted`` where it has no machine code, but counters of its units."""
-    if owner:
+    if owner.kind != "yours":
         return "not-yours"
     if any(isinstance(outcome, Finding) and not outcome.rejected for outcome in outcomes):
         return "advice"

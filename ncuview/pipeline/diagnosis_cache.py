@@ -69,6 +69,7 @@ class Request:
     rules: tuple[Path, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    mine: tuple[str, ...] = ()
 
 
 class Entry:

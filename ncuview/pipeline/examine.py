@@ -23,6 +23,7 @@ from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis, TextbookMetric
 from ncuview.records.profile import Profile
 
 if TYPE_CHECKING:
+    from ncuview.base.patterns import Pattern
     from ncuview.catalogue.kernels import Launch
     from ncuview.catalogue.user_kernel import LaunchOptions
     from ncuview.engine.rule_file import Rule
@@ -73,6 +74,7 @@ def examine(
     live: bool | None = None,
     kernel_name: str = "",
     source_folders: Sequence[Path] = (),
+    mine: Sequence[Pattern] = (),
     progress: ProgressCallback | None = None,
 ) -> Examined:
     """Diagnose reports, or one kernel or family of the catalogue, and return the profile too.
@@ -97,7 +99,7 @@ def examine(
         from ncuview.engine.rank import diagnose
         from ncuview.engine.rule_file import load_rules
 
-        judged = diagnose(found, load_rules() if rules is None else rules)
+        judged = diagnose(found, load_rules() if rules is None else rules, mine=mine)
         return Examined(with_source_edits(judged, source_folders), found)
     if kernel_name:
         raise UsageError("--kernel-name chooses among the launches of reports and programs")
@@ -126,6 +128,7 @@ def examine_program(
     export: Path | None = None,
     timeout_s: float = math.inf,
     no_progress_s: float | None = None,
+    mine: Sequence[Pattern] = (),
     progress: ProgressCallback | None = None,
 ) -> Examined:
     """Profile a program under ncu and diagnose every launch that was profiled.
@@ -140,6 +143,7 @@ def examine_program(
         export: Where to keep the report; see ``profiling.program.run_program``.
         timeout_s: The time limit of the program under ncu, in seconds.
         no_progress_s: The time limit without progress, in seconds; None for the default.
+        mine: Kernels whose name or source file matches one of these patterns are the user's.
         progress: Called for every kernel that ncu starts and finishes.
 
     Raises:
@@ -164,7 +168,7 @@ def examine_program(
     from ncuview.engine.rule_file import load_rules
     from ncuview.profiling.ncu_failures import without_values
 
-    judged = rank(found, load_rules() if rules is None else rules, "live")
+    judged = rank(found, load_rules() if rules is None else rules, "live", mine=mine)
     diagnosis = with_source_edits(judged, options.source_folders if options else ())
     missing = without_values(metrics, found)
     notes = [diagnosis.remark, *(note.what for note in made.notes), str(missing) if missing else ""]
@@ -177,6 +181,7 @@ def examine_source(
     rules: Sequence[Rule] | None = None,
     options: NcuOptions | None = None,
     *,
+    mine: Sequence[Pattern] = (),
     progress: ProgressCallback | None = None,
 ) -> Examined:
     """Compile the user's .cu file, launch its kernel once under ncu and diagnose the launch.
@@ -194,7 +199,7 @@ def examine_source(
         made = profile_here([launch], rules, progress, options)
     except (GpuNotFound, NcuNotFound, LauncherNotFound) as missing:
         raise with_ways_on_for_source(missing, source) from missing
-    diagnosis = rank(made, rules, "live")
+    diagnosis = rank(made, rules, "live", mine=mine)
     found = _with_catalogue(_matching(launch, diagnosis.launches[0]), launch)
     remark = "; ".join(filter(None, [not_checked(launch), diagnosis.remark]))
     known = with_source_edits(replace(diagnosis, launches=(found,), remark=remark), [source.parent])

@@ -36,6 +36,7 @@ from ncuview.profiling.sampling import (
 )
 
 if TYPE_CHECKING:
+    from ncuview.base.patterns import Pattern
     from ncuview.engine.rule_file import Rule
     from ncuview.records.diagnosis import Diagnosis
     from ncuview.records.profile import Configuration, Profile
@@ -48,6 +49,7 @@ def analyze_sampled(
     *,
     timeout_s: float = math.inf,
     no_progress_s: float | None = None,
+    mine: Sequence[Pattern] = (),
     progress: ProgressCallback | None = None,
 ) -> Diagnosis:
     """Profile a program in two runs and diagnose one launch of each kernel and configuration.
@@ -63,6 +65,7 @@ def analyze_sampled(
         options: Which launches are profiled, and how; the sampling sets ``kernel_id``.
         timeout_s: The time limit of each run under ncu, in seconds.
         no_progress_s: The time limit without progress, in seconds; None for the default.
+        mine: Kernels whose name or source file matches one of these patterns are the user's.
         progress: Called for every kernel that ncu starts and finishes.
 
     Raises:
@@ -81,8 +84,8 @@ def analyze_sampled(
     first = profiled(sampling_metrics(), first_options)
     rules = load_rules() if rules is None else rules
     seen = samples(configurations_of(first))
-    look = second_look(first, rules, [sample.stands_for for sample in seen])
-    sampled = rank(first, rules, "live", from_counters=False)  # the second look has the code
+    look = second_look(first, rules, [sample.stands_for for sample in seen], mine=mine)
+    sampled = rank(first, rules, "live", from_counters=False, mine=mine)  # the second look has the code
     durations = first.launches["duration_ns"].tolist()
     second, again = None, {}
     if look.launches:
@@ -93,7 +96,7 @@ def analyze_sampled(
             raise NothingProfiled(
                 "the program launched something else in its second run", hint="Leave out --look quick."
             )
-        second = rank(close, look.rules, "live", look.rules)
+        second = rank(close, look.rules, "live", look.rules, mine=mine)
         again = {launch: at for at, launch in enumerate(expected)}
     both = joined(sampled, second, look, again)
     shown = representatives(seen, durations, range(len(seen)))

@@ -1,4 +1,5 @@
-"""Rules over the sequence of launches of a program: what to change at which call, and the kernel time that it saves.
+"""Say whose code each launch runs, which line of the user's program called it, and what to change at which call.
 
-In: ``CallStack`` of a launch and ``ProgramLaunch``; out: ``Call`` and ``ProgramFinding``.
+A ``Profile``, call stacks and the user's patterns enter; an ``Owner`` and a ``Call`` for each launch leave, and
+``ProgramFinding``s over their sequence. The package must not know rules of kernels, diagnoses or pages.
 """

@@ -63,7 +63,11 @@ host's copies around it."""
 Verdict = Literal["advice", "near-peak", "unclear", "not-judged", "not-yours"]
 """``advice``: there is a change to make. ``near-peak``: the bottleneck is close to what it attains, and no gain that is
 predicted is large enough to be certain. ``not-judged``: most rules could not be evaluated.
-``not-yours``: a kernel of a vendor's library, whose code the reader cannot change. ``unclear``: none of these."""
+``not-yours``: a kernel that a compiler, a framework or a vendor's library has written. ``unclear``: none of these."""
+OwnerKind = Literal["yours", "generated", "framework", "vendor"]
+"""Whose code a kernel is. ``yours``: the reader's, or nothing shows another owner. ``generated``: a compiler has
+written it from the reader's code. ``framework``: part of a library that the reader calls or instantiates. ``vendor``:
+part of a library whose source the reader does not have."""
 
 WORTH_DOING = 1.10
 """A finding that predicts less is a note: run-to-run spread on an H200 reaches 5 %, and every change has a cost."""
@@ -410,7 +414,10 @@ class LaunchDiagnosis(Shown):
     host: HostTimes | None = None
     """Where the host timed its copies, all predicted gains are end-to-end: copies and kernel together."""
     owner: str = ""
-    """The vendor's library that the kernel is part of, such as ``cuBLAS``, by its name; empty where it is of none."""
+    """The library or compiler that the kernel is from, such as ``cuBLAS`` or ``TorchInductor``; empty where it is
+    the reader's."""
+    owner_kind: OwnerKind = "yours"
+    """Whose code the kernel is."""
     call: str = ""
     """The program's call of a library that launched the kernel, such as ``cublasSgemm``; empty where none is known."""
     textbook: tuple[str, ...] = ()
@@ -430,7 +437,7 @@ class LaunchDiagnosis(Shown):
     @property
     def unexamined(self) -> bool:
         """Whether most rules could not be evaluated on a launch of the reader's own code."""
-        return not self.owner and mostly_blind(self.outcomes)
+        return self.owner_kind == "yours" and mostly_blind(self.outcomes)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -289,6 +289,7 @@ def _launch(launch: LaunchDiagnosis) -> diagnoses.Launch:
         attained=known(launch.attained),
         verdict=launch.verdict,
         owner=launch.owner,
+        owner_kind=launch.owner_kind,
         call=launch.call,
         host=launch.host,
         textbook=launch.textbook,

@@ -37,6 +37,7 @@ from ncuview.render.words import (
     provenance,
     shown_file,
     subject_words,
+    verdict_words,
 )
 
 _NAME = 160
@@ -242,7 +243,7 @@ def _kernel_row(group: Priority) -> str:
         duration(group.time_ns),
         f"{group.share:.0%}",
         prose(clipped(bottleneck_words(group.example), _NAME)),
-        prose(clipped(advice.optimization, _NAME)) if advice else group.example.verdict,
+        prose(clipped(advice.optimization if advice else verdict_words(group.example), _NAME)),
         factor(group.predicted_speedup.best) if advice else "",
         duration(group.saved.best) if advice else "",
     )

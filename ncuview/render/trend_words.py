@@ -63,14 +63,14 @@ def _repeated(series: Series) -> int:
 def judged_words(series: Series) -> str:
     """How many of the kernels were judged at their last point, and why the others were not."""
     last = [kernel.last.launch for kernel in series.kernels]
-    blind = [launch for launch in last if launch.unexamined and not launch.owner]
-    foreign = sum(bool(launch.owner) for launch in last)
+    blind = [launch for launch in last if launch.unexamined]
+    foreign = sum(launch.owner_kind != "yours" for launch in last)
     judged, kernels = len(last) - len(blind) - foreign, f"{len(last)} kernel{'s' * (len(last) != 1)}"
     if judged == len(last):
         return f"Judged: all of {kernels}."
     why = f"; most rules could not judge {len(blind)}: {main_cause(blind[0])}" if blind else ""
-    vendors = f"; {foreign} of vendors' libraries" if foreign else ""
-    return f"Judged: {judged} of {kernels}{why}{vendors}."
+    theirs = f"; {foreign} not yours to change" if foreign else ""
+    return f"Judged: {judged} of {kernels}{why}{theirs}."
 
 
 def break_words(series: Series) -> Iterator[str]:

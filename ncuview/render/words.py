@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from math import isfinite
+from math import fsum, isfinite
 from typing import Literal
 
 from ncuview.base.errors import UsageError
@@ -28,6 +28,7 @@ from ncuview.records.diagnosis import (
     Effect,
     Finding,
     LaunchDiagnosis,
+    OwnerKind,
     Passed,
     Skipped,
     SourceLine,
@@ -58,6 +59,19 @@ Detail = Literal["quiet", "normal", "verbose"]
 """How much a terminal page shows: a line per kernel, the next step of each, or the outcome of every rule too."""
 FEW_RULES = 3
 """Rules whose messages a page has room for: who selects so few (``--select``) wants to know why they did not fire."""
+_NOT_YOURS: dict[OwnerKind, str] = {
+    "vendor": "this kernel is part of {}, whose code only its vendor can change",
+    "framework": "{}'s kernel: change the call, not the kernel",
+    "generated": "written by {} from your code: change that code, not the kernel",
+}
+_CALL = "You can change the call: its shapes, its precision, how often it is made"
+_YOURS_TO_CHANGE: dict[OwnerKind, str] = {
+    "vendor": f"{_CALL}.",
+    "framework": f"{_CALL}; or do the work of several calls in one kernel.",
+    "generated": "You can change what it is written from: the operations, their order and precision, what is compiled"
+    " together.",
+}
+"""What the reader can do about a kernel of another owner."""
 _ORIGIN = {"live": "live profile", "recorded": "recorded profile", "report": "report"}
 
 
@@ -135,9 +149,14 @@ def _bottleneck(name: str) -> str:
 def step_words(launch: LaunchDiagnosis) -> str:
     """The first advice with its predicted gain, or the verdict."""
     if not launch.findings:
-        return launch.verdict
+        return verdict_words(launch)
     first = launch.findings[0]
     return f"{first.optimization} {factor(first.predicted_speedup.best)}"
+
+
+def verdict_words(launch: LaunchDiagnosis) -> str:
+    """The verdict, with the owner of a kernel that is not yours: ``not-yours: PyTorch``."""
+    return f"{launch.verdict}: {launch.owner}" if launch.verdict == "not-yours" else launch.verdict
 
 
 def shown_file(file: str) -> str:
@@ -184,7 +203,7 @@ def advice_reason(launch: LaunchDiagnosis, finding: Finding) -> str:
 
 
 def coverage_sentence(launches: Sequence[LaunchDiagnosis]) -> str:
-    """The launches that most rules could not judge and why, and those of vendors' libraries; empty without either."""
+    """The launches that most rules could not judge and why, and those of other owners; empty without either."""
     return " ".join(filter(None, [_not_judged(launches), _not_yours(launches)]))
 
 
@@ -197,11 +216,21 @@ def _not_judged(launches: Sequence[LaunchDiagnosis]) -> str:
 
 
 def _not_yours(launches: Sequence[LaunchDiagnosis]) -> str:
-    owners = Counter(launch.owner for launch in launches if launch.owner)
-    if not owners:
+    """How many launches other owners have, and how much of the time: ``PyTorch 30 (12%), cuBLAS 10 (55%)``."""
+    theirs = [launch for launch in launches if launch.owner_kind != "yours"]
+    if not theirs:
         return ""
-    libraries = ", ".join(f"{owner} {count:,}" for owner, count in owners.most_common())
-    return f"The code of {_of(owners.total(), len(launches))} is not yours to change: {libraries}."
+    owners = Counter(launch.owner for launch in theirs).most_common()
+    named = (f"{owner} {count:,}{_time_of(owner, launches)}" for owner, count in owners)
+    return f"The code of {_of(len(theirs), len(launches))} is not yours to change: {', '.join(named)}."
+
+
+def _time_of(owner: str, launches: Sequence[LaunchDiagnosis]) -> str:
+    """The share of an owner's launches in the time of all; empty where a time is unknown, or there is one launch."""
+    total = fsum(launch.whole_ns for launch in launches)
+    if len(launches) == 1 or not isfinite(total) or total <= 0:
+        return ""
+    return f" ({fsum(launch.whole_ns for launch in launches if launch.owner == owner) / total:.0%} of the time)"
 
 
 def _of(some: int, launches: int) -> str:
@@ -223,7 +252,7 @@ def verdict_headline(launch: LaunchDiagnosis) -> str:
     if launch.verdict == "near-peak":
         return _near_peak_headline(launch)
     if launch.verdict == "not-yours":
-        return f"Not yours: this kernel is part of {launch.owner}, whose code only its vendor can change."
+        return f"Not yours: {_NOT_YOURS[launch.owner_kind].format(launch.owner)}."
     if launch.verdict == "not-judged":
         return "Not judged: most rules could not judge this launch."
     if launch.selected:
@@ -238,9 +267,7 @@ def verdict_reason(launch: LaunchDiagnosis) -> str:
     if launch.verdict == "near-peak":
         return _near_peak_reason(launch)
     if launch.verdict == "not-yours":
-        return (
-            f"{bottleneck_sentence(launch)}. You can change the call: its shapes, its precision, how often it is made."
-        )
+        return f"{bottleneck_sentence(launch)}{_attained_clause(launch)}. {_YOURS_TO_CHANGE[launch.owner_kind]}"
     if launch.verdict == "not-judged":
         blind = sum(isinstance(outcome, Broken | Skipped) for outcome in launch.outcomes)
         counted = f"{blind} of {len(launch.outcomes)} rules could not judge"
@@ -277,14 +304,19 @@ def _near_peak_headline(launch: LaunchDiagnosis) -> str:
 
 def _near_peak_reason(launch: LaunchDiagnosis) -> str:
     """The bottleneck, what is left to gain there unless that is little, and the largest prediction."""
-    good = f", which is {launch.attained:.0%} of what a good kernel attains" * (launch.bottleneck in launch.units)
-    reason = f"{bottleneck_sentence(launch)}{good}."
+    reason = f"{bottleneck_sentence(launch)}{_attained_clause(launch)}."
     if not is_finished(launch):
         reason += f" With the same work for it, {factor(1 / launch.attained)} is left to gain."
     if best := _best_rejected(launch):
         predicted = f"{_code(best)} predicts {factor(best.predicted_speedup.best)}"
         return f"{reason} {predicted}; near the peak, advice begins at {factor(WORTH_DOING_NEAR_PEAK)}."
     return f"{reason} No rule predicts {factor(WORTH_DOING)} or more." if is_finished(launch) else reason
+
+
+def _attained_clause(launch: LaunchDiagnosis) -> str:
+    """``, which is 97% of what a good kernel attains``; empty where that is unknown, or the bottleneck is no unit."""
+    known = launch.bottleneck in launch.units and isfinite(launch.attained)
+    return f", which is {launch.attained:.0%} of what a good kernel attains" if known else ""
 
 
 def _best_rejected(launch: LaunchDiagnosis) -> Finding | None:
@@ -479,7 +511,7 @@ def textbook_notes(ladder: Ladder) -> list[str]:
 
 
 def _first_advice(launch: LaunchDiagnosis) -> str:
-    return launch.findings[0].optimization if launch.findings else f"no change ({launch.verdict})"
+    return launch.findings[0].optimization if launch.findings else f"no change ({verdict_words(launch)})"
 
 
 def _code(finding: Finding) -> str:

@@ -97,6 +97,7 @@ def _launch(document: dict[str, Any]) -> LaunchDiagnosis:
         {
             **launch,
             "origin": launch["source"],
+            "owner_kind": launch.get("owner_kind", "vendor" if launch.get("owner") else "yours"),
             "duration_ns": _number(launch["duration_ns"]),
             "attained": _number(launch["attained"]),
             "metrics": {name: {**metric, "source": metric["from"]} for name, metric in launch["metrics"].items()},

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ncuview.base.errors import UsageError
-from ncuview.reader.kernel_filter import LONGEST, check_kernel_filter, matches
+from ncuview.base.patterns import LONGEST
+from ncuview.reader.kernel_filter import check_kernel_filter, matches
 from tests.hostile import each_payload
 
 CATASTROPHES = ["(a+)+$", "(a*)*b", "(a|a)*b", "(a|aa)+$", "^(a?){50}a{50}$", "(.*)*x", "([a-z]+)*[A-Z]"]

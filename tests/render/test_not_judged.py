@@ -33,7 +33,7 @@ BLIND = replace(
         Passed(RuleId("OCC001", "block-limited-occupancy"), "100 %"),
     ),
 )
-VENDORS = replace(launch_near_peak(), verdict="not-yours", owner="cuBLAS")
+VENDORS = replace(launch_near_peak(), verdict="not-yours", owner="cuBLAS", owner_kind="vendor")
 WHY = "the report holds no code"
 NOT_JUDGED = Diagnosis((BLIND,), ())
 SAID = f"Most rules could not judge the launch: {WHY}."
@@ -99,11 +99,15 @@ def test_a_vendors_kernel_is_named_as_such() -> None:
         "Not yours: this kernel is part of cuBLAS, whose code only its vendor can change."
     )
     assert "You can change the call" in verdict_reason(VENDORS)
-    assert coverage_sentence([VENDORS, BLIND]).endswith("The code of 1 of 2 launches is not yours to change: cuBLAS 1.")
+    assert coverage_sentence([VENDORS, BLIND]).endswith(
+        "The code of 1 of 2 launches is not yours to change: cuBLAS 1 (98% of the time)."
+    )
 
 
 def test_a_vendors_kernel_is_not_counted_as_not_judged_as_well() -> None:
-    assert "could not look" not in coverage_sentence([replace(BLIND, owner="cuDNN", verdict="not-yours")])
+    assert "could not look" not in coverage_sentence(
+        [replace(BLIND, owner="cuDNN", owner_kind="vendor", verdict="not-yours")]
+    )
 
 
 def test_where_all_was_judged_nothing_is_said() -> None:

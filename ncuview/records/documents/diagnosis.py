@@ -19,6 +19,7 @@ from ncuview.records.diagnosis import (
     Grade,
     HotInstruction,
     Origin,
+    OwnerKind,
     Saved,
     Share,
     SourceLine,
@@ -225,9 +226,15 @@ class Launch:
     verdict: Verdict
     """``advice``: ``findings`` has what to do. ``near-peak``: ``attained`` is 0.8 or more, and no predicted gain is
     large enough to be certain. ``not-judged``: most rules could not be evaluated; ``outcomes`` says why.
-    ``not-yours``: a kernel of a vendor's library, named by ``owner``. ``unclear``: none of these."""
+    ``not-yours``: a kernel that a compiler, a framework or a vendor's library, named by ``owner``, has written.
+    ``unclear``: none of these."""
     owner: str
-    """The vendor's library that the kernel is part of, by its name, such as ``cuBLAS``; empty where it is of none."""
+    """The library or compiler that the kernel is from, such as ``cuBLAS`` or ``TorchInductor``; empty where it is
+    yours."""
+    owner_kind: OwnerKind
+    """``yours``: your code, or nothing shows another owner. ``generated``: a compiler has written it from your code.
+    ``framework``: part of a library that you call or instantiate. ``vendor``: part of a library whose source you do not
+    have."""
     call: str
     """The program's call of a library that launched the kernel, such as ``cublasSgemm``; empty where none is known."""
     host: HostTimes | None
@@ -329,7 +336,7 @@ class Judged:
     not_judged: Count
     """Launches on which most rules could not be evaluated; some of them may still have advice."""
     not_yours: Count
-    """Launches of kernels of vendors' libraries, which get no advice."""
+    """Launches of kernels of compilers, frameworks and vendors' libraries, which get no advice."""
     why: str
     """Both counts and the commonest cause, as a sentence; empty where both are 0."""
 

@@ -44,7 +44,8 @@ _WORDS = {
     "near its peak": "The bottleneck is used as much as good kernels use it.",
     "not judged": "Most rules could not judge it: machine code or metrics are missing from the report. Its state is"
     " unknown.",
-    "not yours": "A kernel of a vendor's library, by its name. Only the call can be changed, not the kernel.",
+    "not yours": "A kernel of a vendor's library or a framework, whose call you can change; or one that a compiler has"
+    " written from your code, which you can change.",
     "unclear": "No rule predicts a gain, and the kernel is not near its peak, or a rule could not judge it.",
     "waste": "A line's share of the waste that the finding measures: replayed wavefronts, unneeded sectors ...",
     "executed": "A line's share of the instructions that warps executed.",

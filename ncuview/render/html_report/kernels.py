@@ -39,7 +39,6 @@ _COLUMNS = (
 
 _WITHOUT_ADVICE = {
     "not-judged": "Not judged: most rules could not judge it",
-    "not-yours": "Not yours: a kernel of a vendor's library",
     "unclear": "Unclear",
 }
 
@@ -139,6 +138,8 @@ def _step(row: KernelRow) -> Iterable[Part]:
 def _without_advice(launch: LaunchDiagnosis) -> str:
     if launch.verdict == "near-peak":
         return f"{attained_words(launch)}{': stop here' * is_finished(launch)}"
+    if launch.verdict == "not-yours":
+        return f"Not yours: {launch.owner}"
     return _WITHOUT_ADVICE.get(launch.verdict, "No advice")
 
 

@@ -181,7 +181,7 @@ def _kind(row: KernelRow) -> str:
 
 
 def _shape(kind: str, x: float, y: float) -> str:
-    """Kernels with advice are disks, those near their peak and of vendors squares, all others triangles."""
+    """Kernels with advice are disks, those near their peak and of other owners squares, all others triangles."""
     if kind in {"near-peak", "not-yours"}:
         return f"M{x - 5:.1f} {y - 5:.1f}h10v10h-10z"
     if kind in {"unclear", "not-judged"}:
@@ -194,7 +194,7 @@ _KINDS = {
     "near-peak": "near its peak",
     "unclear": "unclear",
     "not-judged": "not judged",
-    "not-yours": "of a vendor",
+    "not-yours": "not yours",
 }
 
 

@@ -111,14 +111,14 @@ def _share_of(rows: Sequence[KernelRow], verdict: str) -> float:
 def _time(rows: Sequence[KernelRow], ranked: Priorities) -> ET.Element:
     """One bar of the total time, and the same shares in a table."""
     finished = fsum(row.group.share for row in rows if _is_near_peak(row))
-    blind, vendors = (_share_of(rows, verdict) for verdict in ("not-judged", "not-yours"))
+    blind, theirs = (_share_of(rows, verdict) for verdict in ("not-judged", "not-yours"))
     saved = max(ranked.saved.best, 0.0) / ranked.total_ns
-    rest = max(0.0, 1 - saved - finished - blind - vendors)
+    rest = max(0.0, 1 - saved - finished - blind - theirs)
     parts = [
         ("saved", "saved by the first advice of each kernel", saved),
         ("left", "remaining time of kernels with advice, and unclear kernels", rest),
         ("finished", "kernels near their peak", finished),
-        *([("vendors", "kernels of vendors' libraries", vendors)] if vendors else []),
+        *([("theirs", "kernels that are not yours to change", theirs)] if theirs else []),
         *([("blind", "kernels that were not judged", blind)] if blind else []),
     ]
     bars, rows_, at = [], [], 0.0

@@ -1,0 +1,182 @@
+"""Whose code a kernel is: ``owner_of`` decides for one launch, ``owners_of`` for all launches of a ``Profile``.
+
+Patterns of the user come first. Then the strongest evidence decides: files of the kernel's line table, the innermost
+native library of the call stack, the kernel's name. ``owners.toml`` has the patterns of each owner. What nothing shows
+to be another's is the user's.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from ncuview.base.patterns import LONGEST, Pattern
+from ncuview.records.diagnosis import OwnerKind
+from ncuview.records.profile import CallStack, Profile
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Whose code a kernel is."""
+
+    kind: OwnerKind
+    name: str = ""
+    """Such as ``cuBLAS``; empty where it is the user's."""
+
+
+YOURS = Owner("yours")
+_Expression = re.Pattern[str] | None
+_RESULT = re.compile(r"(?:void\s+|std::enable_if<.{0,200}?>::type\s+)?(?:(?:<unnamed>|\(anonymous namespace\))::)*")
+"""What stands in a demangled name before the function's own namespaces."""
+_DISTANCE: dict[OwnerKind, int] = {"yours": 0, "generated": 1, "framework": 2, "vendor": 3}
+"""Libraries launch kernels of others that are further from the user: PyTorch those of FlashAttention, XLA those of
+cuBLAS in graphs of its own."""
+_PACKAGE = re.compile(r"/(?:site|dist)-packages/([A-Za-z]\w*)/")
+
+
+@dataclass(frozen=True)
+class _Known:
+    """One entry of the table."""
+
+    owner: Owner
+    kernels: _Expression
+    modules: _Expression
+    callers: _Expression
+    sources: _Expression
+
+
+@dataclass(frozen=True)
+class _Table:
+    known: tuple[_Known, ...]
+    passed_over: re.Pattern[str]
+    replays: re.Pattern[str]
+    foreign: re.Pattern[str]
+    caches: re.Pattern[str]
+    inlined_packages: frozenset[str]
+
+
+def owners_of(profile: Profile, mine: Sequence[Pattern] = ()) -> list[Owner]:
+    """The owner of each launch; launches with the same name, call stack and files are looked at once."""
+    files = _files(profile)
+    found: dict[tuple[str, CallStack | None, frozenset[str]], Owner] = {}
+    owners = []
+    for launch, demangled in enumerate(profile.launches["demangled"].tolist()):
+        key = (demangled, profile.call_stacks.get(launch), files.get(launch, frozenset()))
+        if key not in found:
+            found[key] = owner_of(*key, mine)
+        owners.append(found[key])
+    return owners
+
+
+def owner_of(demangled: str, stack: CallStack | None, files: Collection[str], mine: Sequence[Pattern] = ()) -> Owner:
+    """Whose code a kernel is.
+
+    Args:
+        demangled: The kernel's name.
+        stack: The calls that led to the launch; None where they are unknown.
+        files: The source files of the kernel's line table.
+        mine: The user's patterns: kernels whose name or source file matches one are the user's.
+    """
+    if any(pattern.found_in(text) for pattern in mine for text in (demangled, *files)):
+        return YOURS
+    by_name = _by_name(demangled)
+    by_file = _by_files(files, by_name)
+    if by_file:
+        return by_file
+    by_library = _by_library(stack) if stack else None
+    if by_name and by_library and _DISTANCE[by_name.kind] > _DISTANCE[by_library.kind]:
+        return by_name
+    return by_library or by_name or _by_package(files) or YOURS
+
+
+def _by_name(demangled: str) -> Owner | None:
+    start = _RESULT.match(demangled)
+    function = demangled[start.end() if start else 0 :][:LONGEST]
+    return next((each.owner for each in _table().known if each.kernels and each.kernels.match(function)), None)
+
+
+def _by_files(files: Iterable[str], by_name: Owner | None) -> Owner | None:
+    """The owner that the line table shows: the user, where a file is theirs; else that of one of the files.
+
+    A template of a library by its name stays the library's where it calls a function of the user, such as an operator
+    of a reduction.
+    """
+    table = _table()
+    of_path = {path: _source_owner(path) for path in map(_slashed, files)}
+    owners = [owner for owner in of_path.values() if owner]
+    if by_name in owners:
+        return by_name
+    unknown = [path for path, owner in of_path.items() if not (owner or table.caches.search(path))]
+    if any(not table.foreign.search(path) for path in unknown):
+        return YOURS
+    return owners[0] if owners else None
+
+
+def _source_owner(path: str) -> Owner | None:
+    return next((each.owner for each in _table().known if each.sources and each.sources.search(path)), None)
+
+
+def _by_library(stack: CallStack) -> Owner | None:
+    """The owner of the innermost native library that is not there to launch kernels of others."""
+    table = _table()
+    module = next((path for frame in stack.native if not table.passed_over.search(path := _slashed(frame.file))), "")
+    caller = _slashed(stack.python[0].file) if stack.python else ""
+    owner = next((each.owner for each in table.known if _fits(each, module, caller)), None)
+    replayed = any(table.replays.search(frame.function[:LONGEST]) for frame in stack.native)
+    return None if replayed and owner and owner.kind != "generated" else owner
+
+
+def _fits(known: _Known, module: str, caller: str) -> bool:
+    if not known.modules or not known.modules.search(module):
+        return False
+    return known.callers is None or bool(known.callers.search(caller))
+
+
+def _by_package(files: Iterable[str]) -> Owner | None:
+    """The Python package that the kernel's files are from."""
+    packages = (found[1] for each in files if (found := _PACKAGE.search(_slashed(each))))
+    own = (package for package in packages if package not in _table().inlined_packages)
+    return next((Owner("framework", package) for package in own), None)
+
+
+def _files(profile: Profile) -> dict[int, frozenset[str]]:
+    """The files of each launch's line table: those of its instructions, and those that inlined functions stand in."""
+    known = profile.instructions[profile.instructions["line"] > 0]
+    files: dict[int, set[str]] = {}
+    for launch, file in known[["launch", "file"]].drop_duplicates().itertuples(index=False):
+        files.setdefault(int(launch), set()).add(str(file))
+    for launch, sites in profile.call_sites.items():
+        files.setdefault(launch, set()).update(site.file for site in sites.values())
+    return {launch: frozenset(found) for launch, found in files.items()}
+
+
+def _slashed(path: str) -> str:
+    """A path with the slashes of all systems, and one before a bare name."""
+    path = path.replace("\\", "/")
+    return path if "/" in path or path.startswith("<") else f"/{path}"
+
+
+@cache
+def _table() -> _Table:
+    content = tomllib.loads(resources.files(__package__).joinpath("owners.toml").read_text(encoding="utf-8"))
+    return _Table(
+        known=tuple(_known(entry) for entry in content["owner"]),
+        passed_over=re.compile(content["passed_over"]),
+        replays=re.compile(content["replays"]),
+        foreign=re.compile("|".join(content["foreign"])),
+        caches=re.compile("|".join(content["caches"])),
+        inlined_packages=frozenset(content["inlined_packages"]),
+    )
+
+
+def _known(entry: dict[str, Any]) -> _Known:
+    def of(key: str) -> _Expression:
+        return re.compile("|".join(f"(?:{pattern})" for pattern in entry[key])) if key in entry else None
+
+    owner = Owner(entry["kind"], entry["name"])
+    return _Known(owner, of("kernels"), of("modules"), of("callers"), of("sources"))
