@@ -24,6 +24,7 @@ from ncuview.engine.sequences import Sequences
 from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.textbook import textbook_metrics
 from ncuview.metrics.units import BOTTLENECKS, UNITS
+from ncuview.programs.of_profile import calls_of, program_of
 from ncuview.programs.owners import Owner, owners_of
 from ncuview.reader.host_times import host_times
 from ncuview.records.diagnosis import (
@@ -101,7 +102,7 @@ def diagnose(
     textbook = textbook_metrics(analysis)
     uses = _bottleneck_uses(load)
     measured = [bool(_COUNTED & of_launch.keys()) for of_launch in uses]
-    owners = owners_of(profile, mine)
+    owners, calls = owners_of(profile, mine), calls_of(profile)
     launches = []
     for launch, row in enumerate(profile.launches.to_dict("records")):
         owner = owners[launch]
@@ -128,6 +129,7 @@ def diagnose(
                 host=hosts[launch],
                 owner=owner.name,
                 owner_kind=owner.kind,
+                call=calls[launch],
                 waits_for=causes.of_launch(launch),
                 sequence=sequences.of_launch(launch, outcomes),
             )
@@ -135,7 +137,8 @@ def diagnose(
     if selected:
         launches = [_of_selected_rules(launch) for launch in launches]
     remark = _remark(analysis, len(rules) if selected else 0, counted)
-    return Diagnosis(tuple(launches), profile.reports, remark, failure=profile.failure)
+    program = program_of(profile, owners, calls)
+    return Diagnosis(tuple(launches), profile.reports, remark, failure=profile.failure, program=program)
 
 
 def _of_selected_rules(launch: LaunchDiagnosis) -> LaunchDiagnosis:

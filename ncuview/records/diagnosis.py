@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from ncuview.base.figures import factor
 from ncuview.records.profile import CallSite, Configuration, Device, Failure, HostTimes, ReportInfo
+from ncuview.records.program import Call, ProgramDiagnosis
 from ncuview.records.schema import Limits
 from ncuview.records.shown import Shown
 
@@ -418,8 +419,8 @@ class LaunchDiagnosis(Shown):
     the reader's."""
     owner_kind: OwnerKind = "yours"
     """Whose code the kernel is."""
-    call: str = ""
-    """The program's call of a library that launched the kernel, such as ``cublasSgemm``; empty where none is known."""
+    call: Call | None = None
+    """The line of the user's program that led to the launch; None where no call stack was recorded."""
     textbook: tuple[str, ...] = ()
     """Of a catalogue kernel: the documents' next step where it is not the first advice here, and why it is not."""
     waits_for: tuple[Awaited, ...] = ()
@@ -464,3 +465,5 @@ class Diagnosis(Shown):
     failure: Failure | None = None
     """Why some or all launches are missing; None when the answer is complete. Every page and format shows it, each
     gate has a check that could not be judged, and the run does not end with exit code 0."""
+    program: ProgramDiagnosis | None = None
+    """The launches as a program: its calls by time, and what to change in it; None where no call is known."""

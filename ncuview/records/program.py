@@ -1,6 +1,7 @@
 """``Call``: the line of the user's program that led to a launch. ``ProgramLaunch``: a launch with its owner and call.
 
-``ProgramFinding`` is a change of the program, at one or more calls, with the kernel time that it saves.
+``ProgramFinding`` is a change of the program, at one or more calls, with the kernel time that it saves;
+``ProgramDiagnosis`` holds those of a program, and the time of each call.
 """
 
 from __future__ import annotations
@@ -102,3 +103,29 @@ class ProgramFinding:
     """The change, in the framework's terms."""
     link: str
     """The framework's documentation of the change."""
+
+
+@dataclass(frozen=True)
+class CallTime:
+    """The launches that one line of the user's program leads to."""
+
+    call: Call
+    """The line with the operator that takes most of its time."""
+    launches: int
+    time_ns: float
+    """The sum of their durations."""
+    share: Annotated[float, Limits(minimum=0, maximum=1.000001)]
+    """Of the kernel time of the program."""
+
+
+@dataclass(frozen=True)
+class ProgramDiagnosis:
+    """What a program spends its kernel time on, and what to change in it."""
+
+    time_ns: float
+    """The kernel time of all launches."""
+    launches: int
+    calls: tuple[CallTime, ...]
+    """The lines of the user's program by kernel time, the costliest first; a backward pass has no line."""
+    findings: tuple[ProgramFinding, ...]
+    """The changes, the one that saves most first; what several of them save may be added up."""

@@ -22,9 +22,11 @@ from ncuview.records.diagnosis import (
     Broken,
     Diagnosis,
     Finding,
+    Gain,
     LaunchDiagnosis,
     NotApplicable,
     Outcome,
+    Saved,
     Skipped,
     SourceLine,
     StepSequence,
@@ -35,6 +37,7 @@ from ncuview.records.documents import diagnosis as diagnoses
 from ncuview.records.gate import Check, Gate
 from ncuview.records.ladder import Ladder, LadderStep
 from ncuview.records.profile import ReportInfo
+from ncuview.records.program import Call, ProgramDiagnosis, ProgramFinding
 from ncuview.records.schema import plain
 from ncuview.render.change_words import change_sentence
 from ncuview.render.gate_words import closes, is_closed
@@ -99,8 +102,35 @@ def _diagnosis(diagnosis: Diagnosis) -> diagnoses.DiagnosisDocument:
         reports=_reports(diagnosis.reports),
         judged=_judged(diagnosis),
         priorities=_priorities(priorities(diagnosis)),
+        program=_program(diagnosis.program),
         launches=(),
     )
+
+
+def _program(program: ProgramDiagnosis | None) -> diagnoses.Program | None:
+    if program is None:
+        return None
+    calls = (diagnoses.CallTime(_call(each.call), each.launches, each.time_ns, each.share) for each in program.calls)
+    return diagnoses.Program(program.time_ns, tuple(calls), tuple(map(_program_finding, program.findings)))
+
+
+def _program_finding(finding: ProgramFinding) -> diagnoses.ProgramFinding:
+    return diagnoses.ProgramFinding(
+        rule=finding.code,
+        name=finding.name,
+        change=finding.change,
+        message=finding.message,
+        advice=finding.advice,
+        link=finding.link,
+        predicted_speedup=Gain(*finding.gain),
+        saved_ns=Saved(*finding.saved_ns),
+        calls=tuple(map(_call, finding.calls)),
+        launches=finding.launches,
+    )
+
+
+def _call(call: Call) -> Call:
+    return replace(call, file=shown_path(call.file) if call.file else "")
 
 
 def _judged(diagnosis: Diagnosis) -> diagnoses.Judged:
@@ -290,7 +320,7 @@ def _launch(launch: LaunchDiagnosis) -> diagnoses.Launch:
         verdict=launch.verdict,
         owner=launch.owner,
         owner_kind=launch.owner_kind,
-        call=launch.call,
+        call=_call(launch.call) if launch.call else None,
         host=launch.host,
         textbook=launch.textbook,
         waits_for=_awaited(launch.waits_for),

@@ -19,11 +19,20 @@ from ncuview.gate.formatting import quantity
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, SourceLine
 from ncuview.records.gate import Check, Gate
 from ncuview.records.ladder import Ladder
+from ncuview.records.program import ProgramDiagnosis, ProgramFinding
 from ncuview.render.change_words import change_sentence
 from ncuview.render.comparison import faster_words, only_lines, prediction_words, sides, total_sentence
 from ncuview.render.gate_words import gate_sentence, unpassed_checks
 from ncuview.render.inert_markdown import clipped, code, fenced, html_code, prose
 from ncuview.render.priorities import bound_sentence
+from ncuview.render.program_words import (
+    LARGE_CALL,
+    call_time_words,
+    call_words,
+    change_bounds,
+    change_headline,
+    program_sentence,
+)
 from ncuview.render.shown_change import shown_change
 from ncuview.render.words import (
     advice_headline,
@@ -90,7 +99,12 @@ def markdown(answer: Diagnosis | Ladder | Comparison, gate: Gate | None, budget:
     if isinstance(answer, Ladder):
         answer = answer.diagnosis
     ranked = priorities(answer)
-    sections = [_gate_section(gate), _steps_section(ranked, budget), _kernels_section(ranked)]
+    sections = [
+        _gate_section(gate),
+        _program_section(answer.program),
+        _steps_section(ranked, budget),
+        _kernels_section(ranked),
+    ]
     return _page(_head(answer, ranked, gate), sections, budget)
 
 
@@ -172,6 +186,21 @@ def _check_row(check: Check) -> str:
     origin = prose(clipped(check.origin, _NAME))
     cells = (result, _configured(check), f"{shown} ({origin})", prose(measured), _place(check.where))
     return _row(cells)
+
+
+def _program_section(program: ProgramDiagnosis | None) -> _Section | None:
+    if program is None:
+        return None
+    opening = f"### Calls of the program\n\n{prose(program_sentence(program))}.\n\n"
+    changes = [_program_change(number, finding) for number, finding in enumerate(program.findings, start=1)]
+    calls = [f"- {prose(call_time_words(each))}\n" for each in program.calls if each.share >= LARGE_CALL]
+    return _Section(opening, [*changes, *calls], "calls", share=0.5)
+
+
+def _program_change(number: int, finding: ProgramFinding) -> str:
+    where = "; ".join(map(call_words, finding.calls))
+    said = f"**{prose(change_headline(finding))}** ({prose(change_bounds(finding))}). {prose(finding.message)}"
+    return f"{number}. {said}, at {prose(clipped(where, _SENTENCE))}: <{finding.link}>\n"
 
 
 def _steps_section(ranked: Priorities, budget: Budget) -> _Section | None:

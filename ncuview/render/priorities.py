@@ -16,7 +16,7 @@ from ncuview.comparison.compare import extent_words
 from ncuview.engine.priority import Priorities, Priority
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.render.fitted_table import Column, print_table
-from ncuview.render.terminal import launch_section, page_console, page_text, print_head
+from ncuview.render.terminal import launch_section, page_console, page_text, print_head, program_section
 from ncuview.render.text import safe_text
 from ncuview.render.words import verdict_words
 
@@ -52,6 +52,8 @@ def priorities_page(
     """A table of the first ``listed`` kernels, the bound for all together, and the first ``full`` kernels in full."""
     console = page_console(width, color=color)
     print_head(console, diagnosis)
+    if diagnosis.program:
+        program_section(console, diagnosis.program)
     console.print()
     ambiguous = ambiguous_names(ranked)
     rows = [
@@ -66,7 +68,8 @@ def priorities_page(
     console.print(Text(bound_sentence(ranked)))
     for note in _notes(ranked):
         console.print(Text(note), style="yellow")
-    for group in ranked.groups[:full]:
+    own = [group for group in ranked.groups if not (diagnosis.program and group.example.verdict == "not-yours")]
+    for group in own[:full]:
         console.print()
         launch_section(console, group.example, detail)
     return page_text(console)

@@ -1,7 +1,8 @@
 """Terminal page of a ``Diagnosis`` (``diagnosis_page``): per launch the next step, evidence, source, change and check.
 
 At 100 columns a launch with advice takes at most 30 lines, a finished one 10; ``verbose`` adds what every rule found.
-``quiet_page`` has a line per launch; ``launch_section`` prints one launch on the page of a ranking.
+``quiet_page`` has a line per launch; ``launch_section`` and ``program_section`` print one launch, and the calls of a
+program, on the page of a ranking.
 
 Other terminal pages use ``page_console``, ``page_text``, ``print_head``, ``print_gaps``, ``row`` and ``plain_table``.
 """
@@ -29,6 +30,14 @@ from ncuview.records.diagnosis import (
     Passed,
     Skipped,
     SourceLine,
+)
+from ncuview.render.program_words import (
+    LARGE_CALL,
+    call_time_words,
+    call_words,
+    change_bounds,
+    change_headline,
+    program_sentence,
 )
 from ncuview.render.shown_change import shown_change
 from ncuview.render.text import safe_copy, safe_text, without_ci_commands
@@ -62,11 +71,13 @@ from ncuview.render.words import (
 )
 
 if TYPE_CHECKING:
+    from ncuview.records.program import ProgramDiagnosis
     from ncuview.render.words import Detail
 
 _LABEL = 8
 _ALSO = 2
 _PAGES = 3
+_CALLS = 5
 _CODE_LINES = 5
 """Lines of source around the worst line of a page without ``verbose``, less one where it names what is waited for."""
 CHANGED_LINES = 6
@@ -80,6 +91,8 @@ def diagnosis_page(diagnosis: Diagnosis, *, width: int, color: bool, detail: Det
     if len(diagnosis.launches) > 1:
         console.print()
         console.print(_overview(diagnosis))
+    if diagnosis.program:
+        program_section(console, diagnosis.program)
     for launch in _largest_savings(diagnosis):
         console.print()
         launch_section(console, launch, detail)
@@ -140,14 +153,38 @@ def page_text(console: Console) -> str:
     return without_ci_commands("\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n")
 
 
+def program_section(console: Console, program: ProgramDiagnosis) -> None:
+    """Print what the program's lines cost, and the change of the program that saves most."""
+    console.print()
+    console.print(Text(program_sentence(program), style="bold"))
+    console.print()
+    for finding in program.findings[:1]:
+        headline = Text(safe_text(change_headline(finding)), style="bold green")
+        headline.append(f"  ({change_bounds(finding)})", style="not bold")
+        row(console, "Next", headline)
+        row(console, "Why", Text(f"{finding.message[:1].upper()}{finding.message[1:]}."))
+        row(console, "Where", Text(safe_text("; ".join(map(call_words, finding.calls[:_CALLS])))))
+        row(console, "Docs", Text(finding.link))
+    for finding in program.findings[1:_PAGES]:
+        row(console, "Then", Text(safe_text(f"{change_headline(finding)}, at {call_words(finding.calls[0])}")))
+    if not program.findings:
+        row(console, "Next", Text("no change of a call is known that saves a tenth of the kernel time"))
+    for place, each in enumerate(each for each in program.calls[:_CALLS] if each.share >= LARGE_CALL):
+        row(console, "" if place else "Calls", Text(safe_text(call_time_words(each))))
+
+
 def _largest_savings(diagnosis: Diagnosis) -> list[LaunchDiagnosis]:
-    """The launches whose advice saves the most time, in the order of the reports."""
+    """The launches whose advice saves the most time, in the order of the reports.
+
+    The calls of a program say what there is to change about kernels of others.
+    """
 
     def saved(launch: LaunchDiagnosis) -> float:
         best = launch.findings[0].predicted_speedup.best if launch.findings else 1.0
         return launch.whole_ns * (1 - 1 / best)
 
-    chosen = sorted(diagnosis.launches, key=saved, reverse=True)[:_PAGES]
+    own = [launch for launch in diagnosis.launches if not (diagnosis.program and launch.verdict == "not-yours")]
+    chosen = sorted(own, key=saved, reverse=True)[:_PAGES]
     return [launch for launch in diagnosis.launches if launch in chosen]
 
 

@@ -26,6 +26,7 @@ from ncuview.records.diagnosis import (
     Skipped,
 )
 from ncuview.records.profile import Configuration, Failure, ReportInfo
+from ncuview.records.program import Estimate, ProgramDiagnosis
 
 _SCHEMAS = ("ncuview.diagnosis/1", "ncuview.diagnosis/2")
 _RENAMED = {"wall": "bottleneck", "walls": "units", "wall_after": "bottleneck_after"}
@@ -41,6 +42,7 @@ _REJECTED = {
 """Values for what the document omits from a finding that is not advice."""
 
 _LAUNCH, _REPORTS = TypeAdapter(LaunchDiagnosis), TypeAdapter(tuple[ReportInfo, ...])
+_PROGRAM = TypeAdapter(ProgramDiagnosis)
 _FAILURE: TypeAdapter[Failure | None] = TypeAdapter(Failure | None)
 _KINDS: dict[str, TypeAdapter[Outcome]] = {
     "finding": TypeAdapter(Finding),
@@ -88,6 +90,7 @@ def diagnosis_of(content: dict[str, Any]) -> Diagnosis:
         remark=str(content["remark"]),
         launched=_launched(content["priorities"]["groups"]),
         failure=_FAILURE.validate_python(content.get("error")),
+        program=_program(content.get("program"), len(content["launches"])),
     )
 
 
@@ -103,8 +106,24 @@ def _launch(document: dict[str, Any]) -> LaunchDiagnosis:
             "metrics": {name: {**metric, "source": metric["from"]} for name, metric in launch["metrics"].items()},
             "outcomes": tuple(_outcomes(launch["outcomes"], launch["findings"])),
             "sequence": _sequence(launch.get("sequence")),
+            "call": launch.get("call") or None,
         }
     )
+
+
+def _program(document: dict[str, Any] | None, launches: int) -> ProgramDiagnosis | None:
+    if document is None:
+        return None
+    findings = (
+        {
+            **finding,
+            "code": finding["rule"],
+            "gain": tuple(finding["predicted_speedup"][bound] for bound in Estimate._fields),
+            "saved_ns": tuple(finding["saved_ns"][bound] for bound in Estimate._fields),
+        }
+        for finding in document["findings"]
+    )
+    return _PROGRAM.validate_python({**document, "launches": launches, "findings": tuple(findings)})
 
 
 def _sequence(document: dict[str, Any] | None) -> dict[str, Any] | None:

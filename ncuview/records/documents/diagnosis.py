@@ -38,6 +38,7 @@ from ncuview.records.documents import (
 )
 from ncuview.records.gate import CheckResult, Level
 from ncuview.records.profile import Device, Failure, HostTimes
+from ncuview.records.program import Call, Change
 from ncuview.records.schema import LEFT_OUT, Limits
 
 
@@ -235,8 +236,8 @@ class Launch:
     """``yours``: your code, or nothing shows another owner. ``generated``: a compiler has written it from your code.
     ``framework``: part of a library that you call or instantiate. ``vendor``: part of a library whose source you do not
     have."""
-    call: str
-    """The program's call of a library that launched the kernel, such as ``cublasSgemm``; empty where none is known."""
+    call: Call | None
+    """The line of the user's program that led to the launch; null where no call stack was recorded."""
     host: HostTimes | None
     """What the host measured around the kernel, in ns, so that all gains are end-to-end; null where it did not."""
     textbook: tuple[str, ...]
@@ -392,6 +393,58 @@ class GateResult:
 
 
 @dataclass(frozen=True)
+class CallTime:
+    """The launches that one line of the user's program leads to."""
+
+    call: Call
+    """The line with the operator that takes most of its time."""
+    launches: Annotated[int, Limits(minimum=1)]
+    """How many they are."""
+    time_ns: Amount
+    """The sum of their durations."""
+    share: Share
+    """Of the kernel time of the program, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class ProgramFinding:
+    """A change of the program at one or more calls."""
+
+    rule: RuleCode
+    """The rule's code, such as PROG004."""
+    name: RuleName
+    """The rule's name, such as attention-by-hand."""
+    change: Change
+    """What to change, one word of a closed list."""
+    message: str
+    """What the launches show."""
+    advice: str
+    """The change in the framework's terms."""
+    link: str
+    """The framework's documentation of the change."""
+    predicted_speedup: Gain
+    """The kernel time of the program divided by what is left of it; for ``launch_overhead`` the wall time."""
+    saved_ns: Saved
+    """The time that goes away."""
+    calls: tuple[Call, ...]
+    """The calls to change, the costliest first."""
+    launches: tuple[int, ...]
+    """The launches that get shorter or go away, as positions in ``launches``."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """The launches as a program: what its lines cost, and what to change in it."""
+
+    time_ns: Amount
+    """The kernel time of all launches."""
+    calls: tuple[CallTime, ...]
+    """The lines of the user's program, the costliest first. Launches of a backward pass have no line."""
+    findings: tuple[ProgramFinding, ...]
+    """The changes, the one that saves most first; their savings may be added up."""
+
+
+@dataclass(frozen=True)
 class DiagnosisDocument:
     """What `ncuview analyze --format json` prints: what to change next in each launch.
 
@@ -412,6 +465,8 @@ class DiagnosisDocument:
     """How many launches the rules could be evaluated on."""
     priorities: Priorities
     """Which kernel first: launches grouped by kernel and configuration."""
+    program: Program | None
+    """The launches by the lines of the user's program; null where no call stacks were recorded."""
     launches: tuple[Launch, ...]
     """One entry per launch, in the order of the reports."""
     gate: Annotated[GateResult | None, LEFT_OUT] = None

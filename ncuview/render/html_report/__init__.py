@@ -21,6 +21,7 @@ from ncuview.render.html_report.elements import dim, element, section
 from ncuview.render.html_report.kernels import VERDICTS, kernels_section
 from ncuview.render.html_report.ladders import ladders_section
 from ncuview.render.html_report.page import page, shipped
+from ncuview.render.html_report.program import program_section
 from ncuview.render.html_report.roofline import counted_operations, rooflines
 from ncuview.render.html_report.roofline_chart import roofline_section
 from ncuview.render.html_report.rows import LISTED, KernelRow, rows_of
@@ -87,6 +88,8 @@ def html_report(
         failure = comparison.failure if comparison else diagnosis.failure
         if missing := failure_sentence(failure):
             yield element("p", missing, css="warn", role="alert")
+        if diagnosis.program and not comparison:
+            yield program_section(diagnosis.program)
         if ladders:
             yield ladders_section(ladders, ids)
         if comparison:

@@ -1,0 +1,75 @@
+"""``program_of``: the launches of a ``Profile`` as a program: its calls by time, and what to change at which call."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from math import fsum, isfinite, nan
+from typing import TYPE_CHECKING
+
+from ncuview.programs.advise import advise
+from ncuview.programs.calls import call_of
+from ncuview.records.program import Call, CallTime, ProgramDiagnosis, ProgramLaunch
+
+if TYPE_CHECKING:
+    from ncuview.programs.owners import Owner
+    from ncuview.records.profile import Profile
+
+_READ, _WRITTEN = "dram__bytes_read.sum", "dram__bytes_write.sum"
+_FMA = "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_elapsed"
+_TENSOR = "sm__pipe_shared_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed"
+
+
+def calls_of(profile: Profile) -> list[Call | None]:
+    """The call of each launch; None where its stack is unknown or has none of the user's."""
+    found = {stack: call_of(stack) for stack in set(profile.call_stacks.values())}
+    stacks = (profile.call_stacks.get(launch) for launch in range(len(profile.launches)))
+    return [found[stack] if stack else None for stack in stacks]
+
+
+def program_of(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | None]) -> ProgramDiagnosis | None:
+    """The diagnosis of a program of which all launches were profiled; None where no call is known in it."""
+    if not any(calls):
+        return None
+    launches = list(_launches(profile, owners, calls))
+    known = [launch for launch in launches if isfinite(launch.duration_ns)]
+    total = fsum(launch.duration_ns for launch in known)
+    findings = advise(launches) if len(known) == len(launches) else ()
+    return ProgramDiagnosis(total, len(launches), tuple(_by_line(known, total)), findings)
+
+
+def _launches(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | None]) -> Iterator[ProgramLaunch]:
+    def column(metric: str) -> list[float]:
+        return profile.metrics[metric].tolist() if metric in profile.metrics else [nan] * len(profile.launches)
+
+    rows = profile.launches.to_dict("records")
+    numbers = zip(column(_READ), column(_WRITTEN), column(_FMA), column(_TENSOR), strict=True)
+    for row, owner, call, (read, written, fma, tensor) in zip(rows, owners, calls, numbers, strict=True):
+        yield ProgramLaunch(
+            kernel=row["kernel"],
+            demangled=row["demangled"],
+            grid=(row["grid_x"], row["grid_y"], row["grid_z"]),
+            block=(row["block_x"], row["block_y"], row["block_z"]),
+            duration_ns=row["duration_ns"],
+            bytes_read=read,
+            bytes_written=written,
+            fma_pct=fma,
+            tensor_pct=tensor,
+            owner_kind=owner.kind,
+            owner=owner.name,
+            call=call,
+        )
+
+
+def _by_line(launches: Sequence[ProgramLaunch], total: float) -> Iterator[CallTime]:
+    """The launches of each line of the user, the costliest line first."""
+    lines: dict[tuple[str, int, str, bool], list[ProgramLaunch]] = defaultdict(list)
+    for launch in launches:
+        if launch.call:
+            call = launch.call
+            lines[call.file, call.line, call.function or call.operator, bool(call.backward)].append(launch)
+    times = {key: fsum(launch.duration_ns for launch in found) for key, found in lines.items()}
+    for key in sorted(times, key=lambda key: -times[key]):
+        costliest = max(lines[key], key=lambda launch: launch.duration_ns)
+        assert costliest.call  # noqa: S101  (only launches with a call are grouped)
+        yield CallTime(costliest.call, len(lines[key]), times[key], times[key] / total if total else 0.0)

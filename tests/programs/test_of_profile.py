@@ -1,0 +1,92 @@
+"""The launches of a profile as a program: the call of each launch, the time of each line, and pages with both."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ncuview.api import load_rules
+from ncuview.engine.rank import diagnose
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.profile import CallStack, Frame, Profile
+from ncuview.records.program import ProgramDiagnosis
+from ncuview.render import render
+from ncuview.trends.document import read_document
+from tests.builders import Launch, make_profile
+
+LIBRARY = "/opt/python/lib/python3.12/site-packages/torch/_ops.py"
+ATEN = Frame("at::_ops::mul_Tensor::call(at::Tensor const&, at::Tensor const&)", "/opt/torch/lib/libtorch_cpu.so", 0)
+KERNEL = "void at::native::vectorized_elementwise_kernel<(int)4, at::native::BinaryFunctor<float>>(int)"
+
+
+def stack(line: int) -> CallStack:
+    """A call of an operator in a line of the user's program."""
+    return CallStack((Frame("__call__", LIBRARY, 900), Frame("step", "/home/alice/train.py", line)), (ATEN,))
+
+
+def profile(lines: tuple[int | None, ...], **metrics: float) -> Profile:
+    """Elementwise launches of 10 us from these lines of a program; None for one without a call stack."""
+    launch = Launch(metrics={"gpu__time_duration.sum": 10_000.0, **metrics}, kernel="vectorized_elementwise_kernel")
+    made = make_profile(*[launch] * len(lines))
+    made.launches["demangled"] = KERNEL
+    stacks = {place: stack(line) for place, line in enumerate(lines) if line is not None}
+    return replace(made, call_stacks=stacks)
+
+
+def judged(found: Profile) -> Diagnosis:
+    return diagnose(found, load_rules())
+
+
+def program(found: Profile) -> ProgramDiagnosis:
+    made = judged(found).program
+    assert made is not None
+    return made
+
+
+def test_each_launch_names_its_line_and_operator() -> None:
+    first, second = judged(profile((12, None))).launches
+    assert first.call is not None
+    assert (first.call.file, first.call.line, first.call.operator) == ("/home/alice/train.py", 12, "mul")
+    assert second.call is None
+
+
+def test_lines_are_ranked_by_their_kernel_time() -> None:
+    found = program(profile((7, 12, 12, None)))
+    assert [(each.call.line, each.launches) for each in found.calls] == [(12, 2), (7, 1)]
+    assert found.time_ns == 40_000.0
+    assert [each.share for each in found.calls] == pytest.approx([0.5, 0.25])
+
+
+def test_a_profile_without_call_stacks_is_no_program() -> None:
+    assert judged(profile((None, None))).program is None
+
+
+CHAIN = profile((5, 6, 7, 8, 9), **{"dram__bytes_read.sum": 4e8, "dram__bytes_write.sum": 4e8})
+"""Five launches in a row from one function that each read and write as much as the one before."""
+
+
+def test_the_first_change_is_that_of_the_chain() -> None:
+    [finding] = program(CHAIN).findings
+    assert finding.change == "fuse"
+    assert {call.line for call in finding.calls} == {5, 6, 7, 8, 9}
+    assert finding.gain.low <= finding.gain.best <= finding.gain.high <= 5.0
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "html"])
+def test_pages_name_calls_and_the_change(form: str) -> None:
+    page = " ".join(render(judged(CHAIN), form).replace("<!-- -->", "").split())
+    for words in ("5 launches", "train.py:7", "torch.compile", "20%"):
+        assert words in page, words
+
+
+def test_the_document_reads_back_as_the_same_program(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(render(judged(CHAIN), "json"), encoding="utf-8")
+    document = json.loads(file.read_text(encoding="utf-8"))
+    assert document["program"]["findings"][0]["change"] == "fuse"
+    back = read_document(file)
+    assert back is not None
+    assert render(back, "json") == file.read_text(encoding="utf-8")
