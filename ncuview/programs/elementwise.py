@@ -37,10 +37,14 @@ def _of_library(program: Program) -> Iterator[list[int]]:
     for run in streams(program):
         for chain in linked(program, run):
             large = sizable(program, chain)
-            lines = {program.calls[number].line for number in large}
-            # XLA has fused what one line of a jitted function calls; eagerly, each operation has its own line
-            if len(large) >= FEWEST and (program.frameworks[large[0]] != "jax" or len(lines) >= FEWEST):
+            if len(large) >= FEWEST and (program.frameworks[large[0]] != "jax" or _is_eager(program, large[0])):
                 yield chain
+
+
+def _is_eager(program: Program, number: int) -> bool:
+    """Whether launches come from many lines of the function: XLA has fused what one jitted call launches."""
+    same = (at for at, place in enumerate(program.places) if place == program.places[number])
+    return len({program.calls[at].line for at in same}) >= FEWEST
 
 
 def _of_own_kernels(program: Program) -> Iterator[list[int]]:

@@ -1,4 +1,4 @@
-"""Detectors of calls for which another operator does less: messages over edges, grown caches, sorts for few."""
+"""Detectors of calls for which another operator does less: messages, grown caches, sorts, one-hot products."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ NEAR = 5
 """Launches between a gather and the scatter of its messages at most."""
 APPENDS = 4
 """A cache is appended to at least as often in a step."""
+SPARSE = 64.0
+"""A launch that writes this many times what it reads makes a matrix of few different values."""
+MOST = 0.8
+"""The matrix is this share of what its products read at least."""
+STARTING_NS = 2_000.0
+"""The shortest launches take it."""
 NARROW = 0.05
 """A slice of a sorted array below this share of it is what a top-k gives."""
 
@@ -46,12 +52,39 @@ def appended(program: Program) -> Iterator[Candidate]:
     found = []
     for number in cats:
         reader = next((later for later in readers if number < later <= number + NEAR), None)
-        again = [other for other in cats if program.calls[other] == program.calls[number]]
+        again = [other for other in cats if _same_line(program, other, number)]
         sizes = program.read[again]
         if reader is not None and len(again) >= APPENDS and sizes.max() <= 1.1 * sizes.min():
             time = program.time_of([number])
             found.append(Candidate((number,), (number,), saved_of(time, 0.01 * time, 0.05 * time)))
     yield from by_place(program, found)
+
+
+def one_hot_products(program: Program) -> Iterator[Candidate]:
+    """PROG015: a matrix that is made from almost nothing, such as one-hot rows, and that products then read."""
+    found = []
+    for number, kind in enumerate(program.kinds):
+        size = program.written[number]
+        made = kind in {"elementwise", "compiled", "other"} and not program.calls[number].backward
+        if not made or not size >= SPARSE * max(program.read[number], 1.0):
+            continue
+        users = [
+            later
+            for later in range(number + 1, min(number + NEAR, len(program.launches)))
+            if program.kinds[later] == "product"
+            and program.places[later] == program.places[number]
+            and MOST <= size / program.read[later] <= 1 / MOST
+        ]
+        part = [number, *users]
+        if users and program.bandwidth:
+            others = float(program.moved[users].sum() - program.read[users].clip(max=size).sum())
+            rest = others / program.bandwidth + STARTING_NS * len(users)
+            found.append(Candidate(tuple(part), tuple(part), saved_of(program.time_of(part), rest, 4 * rest), 1))
+    yield from by_place(program, found)
+
+
+def _same_line(program: Program, one: int, other: int) -> bool:
+    return program.places[one] == program.places[other] and program.calls[one].line == program.calls[other].line
 
 
 def sorted_for_few(program: Program) -> Iterator[Candidate]:
@@ -65,7 +98,7 @@ def sorted_for_few(program: Program) -> Iterator[Candidate]:
         if after >= len(program.launches) or program.places[after] != program.places[number]:
             continue
         passes = [number]
-        while passes[0] - 1 in sorts and program.calls[passes[0] - 1] == program.calls[number]:
+        while passes[0] - 1 in sorts and _same_line(program, passes[0] - 1, number):
             passes.insert(0, passes[0] - 1)
         size = max(program.moved[passes]) / 2
         if word_of(program, number) not in {"topk", "kthvalue"} and program.moved[after] <= NARROW * size:
