@@ -59,7 +59,8 @@ class Line(NamedTuple):
 def advise(launches: Sequence[ProgramLaunch], wall_ns: float | None = None) -> tuple[ProgramFinding, ...]:
     """What to change in a program; empty where nothing saves a tenth of the step.
 
-    Savings are not added up: of launches that an earlier finding shortens, a later one counts only the others.
+    Without call stacks nothing shows which launches belong together, and there is no call to change. Savings are not
+    added up: of launches that an earlier finding shortens, a later one counts only the others.
 
     Args:
         launches: The launches of the program, or of one step, in order.
@@ -69,7 +70,12 @@ def advise(launches: Sequence[ProgramLaunch], wall_ns: float | None = None) -> t
         return ()
     program = Program(launches, wall_ns)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = [(rule, each) for rule in program_rules() for each in DETECTORS[rule.code](program)]
+        found = [
+            (rule, each)
+            for rule in program_rules()
+            for each in DETECTORS[rule.code](program)
+            if any(program.calls[number].function for number in each.calls)
+        ]
     found = _without_generic(program, found)
     found.sort(key=lambda pair: _step_saved(program, pair[1]), reverse=True)
     findings, taken = [], set[int]()

@@ -19,6 +19,10 @@ WIDENS = 2.5
 """Floating-point types widen by 2: a cast that writes more than this many times what it reads decodes bytes."""
 
 
+PRODUCTS = {"linear", "matmul", "addmm", "mm", "bmm", "conv1d", "conv2d", "conv3d", "einsum"}
+"""Operators whose operands autocast converts: in a training step after each update, in inference again and again."""
+
+
 def chains(program: Program) -> Iterator[Candidate]:
     """PROG001: streaming launches from one function, each of which reads what the last one wrote."""
     found = [
@@ -105,7 +109,8 @@ def _asked(program: Program, number: int) -> bool:
             for forward, kind in enumerate(program.kinds[:number])
             if kind == "cast" and not program.calls[forward].backward and _explicit(program, forward)
         ) and call.operator in {"to_copy", "to"}
-    return _explicit(program, number)
+    trains = any(each.backward for each in program.calls)
+    return _explicit(program, number) or (not trains and call.operator in PRODUCTS)
 
 
 def _explicit(program: Program, number: int) -> bool:

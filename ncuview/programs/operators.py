@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import groupby
 
 from ncuview.programs.launches import Candidate, Program, by_place, saved_of
 from ncuview.programs.traffic import word_of
@@ -88,21 +88,21 @@ def _same_line(program: Program, one: int, other: int) -> bool:
 
 
 def sorted_for_few(program: Program) -> Iterator[Candidate]:
-    """PROG014: a complete sort, of which the next launch of the same function reads a few values."""
+    """PROG014: a complete sort, of which the next launches of the same function read a few values."""
     found = []
-    sorts = [number for number, kind in enumerate(program.kinds) if kind == "sort"]
-    for number, later in pairwise([*sorts, len(program.launches)]):
-        if later == number + 1 and later < len(program.launches):
-            continue  # passes of one sort
-        after = number + 1
-        if after >= len(program.launches) or program.places[after] != program.places[number]:
-            continue
-        passes = [number]
-        while passes[0] - 1 in sorts and _same_line(program, passes[0] - 1, number):
-            passes.insert(0, passes[0] - 1)
-        size = max(program.moved[passes]) / 2
-        if word_of(program, number) not in {"topk", "kthvalue"} and program.moved[after] <= NARROW * size:
-            once = size / program.bandwidth if program.bandwidth else 0.0
-            time = program.time_of(passes)
-            found.append(Candidate(tuple(passes), tuple(passes), saved_of(time, once, 3 * once), len(passes) - 1))
+    for _, run in program.runs():
+        for is_sort, part in groupby(run, key=lambda number: _is_sort(program, number)):
+            passes = list(part)
+            after = range(passes[-1] + 1, min(passes[-1] + NEAR, run[-1] + 1))
+            size = float(program.moved[passes].max()) / 2
+            few = all(program.read[number] <= NARROW * size for number in after)
+            if is_sort and after and few and program.bandwidth:
+                once = size / program.bandwidth
+                time = program.time_of(passes)
+                found.append(Candidate(tuple(passes), tuple(passes), saved_of(time, once, 3 * once), len(passes) - 1))
     yield from by_place(program, found)
+
+
+def _is_sort(program: Program, number: int) -> bool:
+    word = word_of(program, number)
+    return word in {"sort", "argsort", "msort"} or (program.kinds[number] == "sort" and not word)

@@ -23,6 +23,12 @@ MAKERS = {"arange", "linspace", "ones", "eye", "tril", "triu", "full", "range", 
 """Operators whose results follow from no tensor."""
 _NUMBERED = re.compile(r"_\d+$")
 """XLA numbers kernels that do the same."""
+ON_DATA = {"masked_fill", "softmax", "log_softmax", "dropout", "native_dropout", "gelu", "silu", "relu", "layer_norm"}
+"""Operators whose input is rarely a constant."""
+FITS = 24_000_000.0
+"""Bytes of an array that L2 may keep, so that a report does not show that it was written."""
+GROWS = 4.0
+"""An array of constants that is this much larger than all before it in its part is none of them."""
 SAME = 0.03
 """Bytes of launches that do the same agree within this share."""
 GRAPH_NS = 1_000.0
@@ -96,9 +102,8 @@ def same_again(program: Program) -> Iterator[Candidate]:
     for place, run in program.runs():
         for part in _without_products(program, run):
             made = next((at for at, number in enumerate(part) if word_of(program, number) in MAKERS), None)
-            if made is not None:
-                lines = tuple(_signature(program, number) for number in part[made:])
-                parts[place, lines].append(part[made:])
+            if made is not None and len(constant := _constant(program, part[made:])) > 1:
+                parts[place, tuple(_signature(program, number) for number in constant)].append(constant)
     found = []
     for again in parts.values():
         equal = [part for part in again if _same_bytes(program, again[0], part)]
@@ -109,6 +114,19 @@ def same_again(program: Program) -> Iterator[Candidate]:
             removed = len(launches) - len(equal[0])
             found.append(Candidate(tuple(launches), tuple(launches), saved_of(time, once, once), removed))
     yield from by_place(program, found)
+
+
+def _constant(program: Program, part: Sequence[int]) -> list[int]:
+    """The launches up to the first that takes data: an operator on activations, or an array far larger than so far."""
+    found: list[int] = []
+    largest = 0.0
+    for number in part:
+        size = min(program.read[number], program.written[number])
+        if word_of(program, number) in ON_DATA or size > max(FITS, GROWS * largest):
+            break
+        largest = max(largest, float(program.moved[number]) / 2)
+        found.append(number)
+    return found
 
 
 def _without_products(program: Program, run: Sequence[int]) -> Iterator[list[int]]:

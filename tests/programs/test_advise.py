@@ -94,6 +94,11 @@ ADVISED: dict[str, tuple[list[ProgramLaunch], str, int]] = {
         "PROG002",
         45,
     ),
+    "autocast_in_inference": (
+        rounds(4, launch("linear", 270, 135, line=46, kernel="bfloat16_copy_kernel_cuda"), product(line=46)),
+        "PROG002",
+        46,
+    ),
     "layouts_around_convolutions": (
         rounds(
             4,
@@ -240,6 +245,13 @@ SILENT: dict[str, list[ProgramLaunch]] = {
         launch("", 390, 17, kernel="nvjet_b", us=650, owner="xla", tensor=90.0),
     ],
     "images_that_are_decoded": [launch("to", 25, 74, line=31), product(us=30)],
+    "mask_of_activations": rounds(
+        4,
+        *LAYER,
+        launch("arange", 0.0, 0.0, line=1, function="forward"),
+        launch("mul", 400, 400, line=2, function="forward"),
+        launch("gelu", 400, 400, line=3, function="forward"),
+    ),
     "sort_whose_result_is_used": [
         *[launch("sort", 400, 400, line=80)] * 4,
         launch("gather", 400, 400, line=81),
@@ -303,6 +315,20 @@ def test_savings_of_mixed_programs_are_not_added_up(seed: int) -> None:
         chosen.shuffle(launches)
     wall = 3 * sum(each.duration_ns for each in launches) if seed % 2 else None
     check(launches, advise(launches, wall), wall or 0.0)
+
+
+@pytest.mark.parametrize("name", ADVISED)
+def test_unknown_counters_are_no_evidence_of_a_number(name: str) -> None:
+    """A report of few metrics: what is found still obeys Amdahl, and nothing is NaN."""
+    launches = [
+        replace(each, bytes_read=NAN, bytes_written=NAN, fma_pct=NAN, tensor_pct=NAN) for each in ADVISED[name][0]
+    ]
+    check(launches, advise(launches))
+
+
+@pytest.mark.parametrize("name", ADVISED)
+def test_without_stacks_there_is_no_call_to_change(name: str) -> None:
+    assert advise([replace(each, call=None) for each in ADVISED[name][0]], 1e12) == ()
 
 
 def test_a_fused_chain_keeps_its_ends() -> None:
