@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 import numpy as np
 
 from ncuview.programs.composites import attentions, losses, normalizations
 from ncuview.programs.elementwise import chains, conversions, layouts
 from ncuview.programs.launches import Candidate, Program
-from ncuview.programs.operators import appended, messages, sorted_for_few
+from ncuview.programs.operators import appended, messages, one_hot_products, sorted_for_few
 from ncuview.programs.optimizers import optimizers
 from ncuview.programs.products import on_fma_pipes
 from ncuview.programs.repeats import launch_gaps, loops, same_again
@@ -35,19 +36,31 @@ DETECTORS: Mapping[str, Detector] = {
     "PROG012": messages,
     "PROG013": appended,
     "PROG014": sorted_for_few,
+    "PROG015": one_hot_products,
 }
 LEAST = 0.1
 """A change that saves less of the step is no advice."""
 MOST_CALLS = 5
 OPERATORS: frozenset[Change] = frozenset({"attention", "normalization", "loss", "optimizer"})
 GENERIC: frozenset[Change] = frozenset({"fuse", "fewer_conversions", "memory_format"})
+AROUND: frozenset[Change] = frozenset({"launch_overhead", "repeated_work"})
+"""Changes of the code around the calls."""
 Found = tuple[ProgramRule, Candidate]
+
+
+class Line(NamedTuple):
+    """A line of the user's program."""
+
+    file: str
+    line: int
+    function: str
 
 
 def advise(launches: Sequence[ProgramLaunch], wall_ns: float | None = None) -> tuple[ProgramFinding, ...]:
     """What to change in a program; empty where nothing saves a tenth of the step.
 
-    Savings are not added up: of launches that an earlier finding shortens, a later one counts only the others.
+    Without call stacks nothing shows which launches belong together, and there is no call to change. Savings are not
+    added up: of launches that an earlier finding shortens, a later one counts only the others.
 
     Args:
         launches: The launches of the program, or of one step, in order.
@@ -57,7 +70,12 @@ def advise(launches: Sequence[ProgramLaunch], wall_ns: float | None = None) -> t
         return ()
     program = Program(launches, wall_ns)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = [(rule, each) for rule in program_rules() for each in DETECTORS[rule.code](program)]
+        found = [
+            (rule, each)
+            for rule in program_rules()
+            for each in DETECTORS[rule.code](program)
+            if any(program.calls[number].function for number in each.calls)
+        ]
     found = _without_generic(program, found)
     found.sort(key=lambda pair: _step_saved(program, pair[1]), reverse=True)
     findings, taken = [], set[int]()
@@ -110,7 +128,7 @@ def _finding(program: Program, rule: ProgramRule, candidate: Candidate) -> Progr
         rule.code,
         rule.name,
         rule.change,
-        _calls(program, candidate),
+        _calls(program, candidate, rule.change),
         candidate.launches,
         kept,
         Estimate(*(base / (base - bound) for bound in kept)),
@@ -120,14 +138,25 @@ def _finding(program: Program, rule: ProgramRule, candidate: Candidate) -> Progr
     )
 
 
-def _calls(program: Program, candidate: Candidate) -> tuple[Call, ...]:
-    """The calls to change, one for each line, the costliest first."""
-    times: dict[tuple[str, int, str], float] = defaultdict(float)
-    call_at: dict[tuple[str, int, str], Call] = {}
+def _calls(program: Program, candidate: Candidate, change: Change) -> tuple[Call, ...]:
+    """The calls to change, one for each line, the costliest first; where a loop is to be changed, its line first."""
+    times: dict[Line, float] = defaultdict(float)
+    call_at: dict[Line, Call] = {}
     for number in candidate.calls:
         call = program.calls[number]
-        key = (call.file, call.line, call.function)
-        times[key] += float(program.duration[number])
-        call_at.setdefault(key, call)
-    costly = sorted(times, key=lambda key: times[key], reverse=True)
-    return tuple(call_at[key] for key in costly[:MOST_CALLS])
+        line = Line(call.file, call.line, call.function)
+        times[line] += float(program.duration[number])
+        call_at.setdefault(line, call)
+    costly = sorted(times, key=lambda line: times[line], reverse=True)
+    around = _common_caller(program, candidate) if change in AROUND else None
+    return tuple(([around] if around else []) + [call_at[line] for line in costly[:MOST_CALLS]])
+
+
+def _common_caller(program: Program, candidate: Candidate) -> Call | None:
+    """The innermost line of the user that all calls came through, where it is not the line of the calls themselves."""
+    calls = [program.calls[number] for number in candidate.calls]
+    shared = set.intersection(*({*call.callers} for call in calls))
+    frame = next((frame for frame in calls[0].callers if frame in shared), None)
+    if frame is None or len({(call.file, call.line) for call in calls}) == 1:
+        return None
+    return Call(frame.file, frame.line, frame.function)

@@ -54,7 +54,8 @@ def call_of(stack: CallStack, mine: Callable[[str], bool] | None = None) -> Call
     operator = _operator_of(node) or _aten(stack.native) or _exported(stack.native)
     if user is not None:
         frame = stack.python[user]
-        return Call(frame.file, frame.line, frame.function, operator, node, _library(stack.python[:user]))
+        callers = tuple(outer for outer in stack.python[user + 1 :] if mine(outer.file))
+        return Call(frame.file, frame.line, frame.function, operator, node, _library(stack.python[:user]), callers)
     caller = None if stack.python else _native_caller(stack.native)
     if caller:
         return Call(caller.file, caller.line, caller.function, operator, node)

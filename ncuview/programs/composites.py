@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from ncuview.programs.kinds import Kind
 from ncuview.programs.launches import Candidate, Place, Program, by_place, saved_of
-from ncuview.programs.traffic import ends, sizable, streams, word_of
+from ncuview.programs.traffic import AGREES, ends, sizable, streams, word_of
 
 _BETWEEN: frozenset[Kind] = frozenset(
     {"copy", "elementwise", "cast", "softmax", "create", "compiled", "reduction", "other"}
 )
 """What stands between both products of an attention: scale, mask, softmax, dropout."""
+_SOFTMAX = {"exp", "sum", "div"}
 _MASKS = {"masked_fill", "where", "tril", "triu"}
 _REDUCTIONS = {"mean", "sum", "var", "std", "var_mean", "std_mean"}
 _ROOTS = {"sqrt", "rsqrt"}
@@ -39,30 +41,36 @@ def attentions(program: Program) -> Iterator[Candidate]:
 
 
 def _written_out(program: Program) -> Iterator[tuple[list[int], tuple[int, int]]]:
-    for _, run in program.runs():
-        kinds = [program.kinds[number] for number in run]
-        start = 0
-        for position, kind in enumerate(kinds):
-            if kind != "softmax":
-                continue
-            first = _next_product(kinds, range(position - 1, start - 1, -1))
-            second = _next_product(kinds, range(position + 1, len(kinds)))
-            if first is None or second is None:
-                continue
-            before = first
-            while before > start and kinds[before - 1] == "copy":  # of heads that the product needs contiguous
-                before -= 1
-            yield run[before : second + 1], (run[first], run[second])
-            start = second + 1
+    """Neighbouring products of one function with a softmax of what the first writes and the second reads."""
+    products = [number for number, kind in enumerate(program.kinds) if kind == "product"]
+    start = 0
+    for first, second in pairwise(products):
+        between = list(range(first + 1, second))
+        one_place = program.places[first] == program.places[second] and not program.calls[first].backward
+        if first < start or not one_place or not _is_softmax(program, between, second):
+            continue
+        before = first
+        while (
+            before > start
+            and program.kinds[before - 1] == "copy"
+            and program.places[before - 1] == program.places[first]
+        ):
+            before -= 1  # heads that the product needs contiguous
+        yield list(range(before, second + 1)), (first, second)
+        start = second + 1
 
 
-def _next_product(kinds: Sequence[Kind], positions: range) -> int | None:
-    for position in positions:
-        if kinds[position] == "product":
-            return position
-        if kinds[position] not in _BETWEEN:
-            return None
-    return None
+def _is_softmax(program: Program, between: Sequence[int], second: int) -> bool:
+    """Whether launches are a softmax, with scale and mask, of about the array that the second product reads."""
+    if not between or any(program.kinds[number] not in _BETWEEN for number in between):
+        return False
+    read = program.read[second]
+    whole = [number for number in between if program.kinds[number] == "softmax"]
+    if not whole and {word_of(program, number) for number in between} >= _SOFTMAX:
+        whole = [number for number in between if word_of(program, number) == "exp"]
+    return any(
+        not AGREES * program.read[number] < read and not program.read[number] > AGREES * read for number in whole
+    )
 
 
 def _scores_of_xla(program: Program) -> Iterator[tuple[list[int], tuple[int, int]]]:

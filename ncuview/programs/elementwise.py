@@ -19,6 +19,10 @@ WIDENS = 2.5
 """Floating-point types widen by 2: a cast that writes more than this many times what it reads decodes bytes."""
 
 
+PRODUCTS = {"linear", "matmul", "addmm", "mm", "bmm", "conv1d", "conv2d", "conv3d", "einsum"}
+"""Operators whose operands autocast converts: in a training step after each update, in inference again and again."""
+
+
 def chains(program: Program) -> Iterator[Candidate]:
     """PROG001: streaming launches from one function, each of which reads what the last one wrote."""
     found = [
@@ -37,10 +41,14 @@ def _of_library(program: Program) -> Iterator[list[int]]:
     for run in streams(program):
         for chain in linked(program, run):
             large = sizable(program, chain)
-            lines = {program.calls[number].line for number in large}
-            # XLA has fused what one line of a jitted function calls; eagerly, each operation has its own line
-            if len(large) >= FEWEST and (program.frameworks[large[0]] != "jax" or len(lines) >= FEWEST):
+            if len(large) >= FEWEST and (program.frameworks[large[0]] != "jax" or _is_eager(program, large[0])):
                 yield chain
+
+
+def _is_eager(program: Program, number: int) -> bool:
+    """Whether launches come from many lines of the function: XLA has fused what one jitted call launches."""
+    same = (at for at, place in enumerate(program.places) if place == program.places[number])
+    return len({program.calls[at].line for at in same}) >= FEWEST
 
 
 def _of_own_kernels(program: Program) -> Iterator[list[int]]:
@@ -101,7 +109,8 @@ def _asked(program: Program, number: int) -> bool:
             for forward, kind in enumerate(program.kinds[:number])
             if kind == "cast" and not program.calls[forward].backward and _explicit(program, forward)
         ) and call.operator in {"to_copy", "to"}
-    return _explicit(program, number)
+    trains = any(each.backward for each in program.calls)
+    return _explicit(program, number) or (not trains and call.operator in PRODUCTS)
 
 
 def _explicit(program: Program, number: int) -> bool:

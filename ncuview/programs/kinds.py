@@ -39,7 +39,7 @@ _KERNELS: tuple[tuple[Kind, str], ...] = (
     ("product", r"nvjet|gemm|gemv|gemmSN|splitKreduce|cutlass|wgmma|_xmma_|(?:^|_)(?:mm|bmm|dot)(?:_|$)"),
     ("sort", r"[Ss]ort"),
     ("norm", r"(?:layer|batch|group|rms|instance)_?norm|(?:Layer|Batch|Group|RMS|Rms)Norm|GammaBeta"),
-    ("cat", r"CatArray|[Cc]oncat"),
+    ("cat", r"CatArray|(?<!input_)concat|cupy_concatenate"),
     ("create", r"FillFunctor|arange|linspace|elementwise_kernel_with_index|cupy_fill|eye|tril|triu"),
     ("cast", r"float16_copy_kernel|unrolled_elementwise_kernel<.*direct_copy_kernel|(?:loop|wrapped)_convert"),
     ("copy", r"direct_copy_kernel|loop_transpose|input_transpose|cupy_copy__"),

@@ -125,7 +125,14 @@ class Program:
 
     def backward_runs(self, operators: Iterable[str]) -> Iterator[list[int]]:
         """Runs of the backward pass whose autograd nodes are of these operators, or convert or add up gradients."""
-        of_nodes = {operator.rstrip("_") for operator in operators} | {"to_copy", "add", "sum"}
+        of_nodes = {operator.rstrip("_") for operator in operators} | {
+            "to_copy",
+            "add",
+            "sum",
+            "view",
+            "expand",
+            "reshape",
+        }
         for wanted, run in groupby(
             range(len(self.launches)),
             key=lambda number: bool(self.calls[number].backward) and self.calls[number].operator.strip("_") in of_nodes,

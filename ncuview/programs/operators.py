@@ -1,9 +1,9 @@
-"""Detectors of calls for which another operator does less: messages over edges, grown caches, sorts for few."""
+"""Detectors of calls for which another operator does less: messages, grown caches, sorts, one-hot products."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import groupby
 
 from ncuview.programs.launches import Candidate, Program, by_place, saved_of
 from ncuview.programs.traffic import word_of
@@ -12,6 +12,12 @@ NEAR = 5
 """Launches between a gather and the scatter of its messages at most."""
 APPENDS = 4
 """A cache is appended to at least as often in a step."""
+SPARSE = 64.0
+"""A launch that writes this many times what it reads makes a matrix of few different values."""
+MOST = 0.8
+"""The matrix is this share of what its products read at least."""
+STARTING_NS = 2_000.0
+"""The shortest launches take it."""
 NARROW = 0.05
 """A slice of a sorted array below this share of it is what a top-k gives."""
 
@@ -46,7 +52,7 @@ def appended(program: Program) -> Iterator[Candidate]:
     found = []
     for number in cats:
         reader = next((later for later in readers if number < later <= number + NEAR), None)
-        again = [other for other in cats if program.calls[other] == program.calls[number]]
+        again = [other for other in cats if _same_line(program, other, number)]
         sizes = program.read[again]
         if reader is not None and len(again) >= APPENDS and sizes.max() <= 1.1 * sizes.min():
             time = program.time_of([number])
@@ -54,22 +60,49 @@ def appended(program: Program) -> Iterator[Candidate]:
     yield from by_place(program, found)
 
 
-def sorted_for_few(program: Program) -> Iterator[Candidate]:
-    """PROG014: a complete sort, of which the next launch of the same function reads a few values."""
+def one_hot_products(program: Program) -> Iterator[Candidate]:
+    """PROG015: a matrix that is made from almost nothing, such as one-hot rows, and that products then read."""
     found = []
-    sorts = [number for number, kind in enumerate(program.kinds) if kind == "sort"]
-    for number, later in pairwise([*sorts, len(program.launches)]):
-        if later == number + 1 and later < len(program.launches):
-            continue  # passes of one sort
-        after = number + 1
-        if after >= len(program.launches) or program.places[after] != program.places[number]:
+    for number, kind in enumerate(program.kinds):
+        size = program.written[number]
+        made = kind in {"elementwise", "compiled", "other"} and not program.calls[number].backward
+        if not made or not size >= SPARSE * max(program.read[number], 1.0):
             continue
-        passes = [number]
-        while passes[0] - 1 in sorts and program.calls[passes[0] - 1] == program.calls[number]:
-            passes.insert(0, passes[0] - 1)
-        size = max(program.moved[passes]) / 2
-        if word_of(program, number) not in {"topk", "kthvalue"} and program.moved[after] <= NARROW * size:
-            once = size / program.bandwidth if program.bandwidth else 0.0
-            time = program.time_of(passes)
-            found.append(Candidate(tuple(passes), tuple(passes), saved_of(time, once, 3 * once), len(passes) - 1))
+        users = [
+            later
+            for later in range(number + 1, min(number + NEAR, len(program.launches)))
+            if program.kinds[later] == "product"
+            and program.places[later] == program.places[number]
+            and MOST <= size / program.read[later] <= 1 / MOST
+        ]
+        part = [number, *users]
+        if users and program.bandwidth:
+            others = float(program.moved[users].sum() - program.read[users].clip(max=size).sum())
+            rest = others / program.bandwidth + STARTING_NS * len(users)
+            found.append(Candidate(tuple(part), tuple(part), saved_of(program.time_of(part), rest, 4 * rest), 1))
     yield from by_place(program, found)
+
+
+def _same_line(program: Program, one: int, other: int) -> bool:
+    return program.places[one] == program.places[other] and program.calls[one].line == program.calls[other].line
+
+
+def sorted_for_few(program: Program) -> Iterator[Candidate]:
+    """PROG014: a complete sort, of which the next launches of the same function read a few values."""
+    found = []
+    for _, run in program.runs():
+        for is_sort, part in groupby(run, key=lambda number: _is_sort(program, number)):
+            passes = list(part)
+            after = range(passes[-1] + 1, min(passes[-1] + NEAR, run[-1] + 1))
+            size = float(program.moved[passes].max()) / 2
+            few = all(program.read[number] <= NARROW * size for number in after)
+            if is_sort and after and few and program.bandwidth:
+                once = size / program.bandwidth
+                time = program.time_of(passes)
+                found.append(Candidate(tuple(passes), tuple(passes), saved_of(time, once, 3 * once), len(passes) - 1))
+    yield from by_place(program, found)
+
+
+def _is_sort(program: Program, number: int) -> bool:
+    word = word_of(program, number)
+    return word in {"sort", "argsort", "msort"} or (program.kinds[number] == "sort" and not word)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -20,56 +21,75 @@ STARTING_NS = 1_000.0
 """What a launch takes at least to start and to end, while few of its blocks run."""
 MAKERS = {"arange", "linspace", "ones", "eye", "tril", "triu", "full", "range", "logspace", "indices"}
 """Operators whose results follow from no tensor."""
+_NUMBERED = re.compile(r"_\d+$")
+"""XLA numbers kernels that do the same."""
+ON_DATA = {"masked_fill", "softmax", "log_softmax", "dropout", "native_dropout", "gelu", "silu", "relu", "layer_norm"}
+"""Operators whose input is rarely a constant."""
+FITS = 24_000_000.0
+"""Bytes of an array that L2 may keep, so that a report does not show that it was written."""
+GROWS = 4.0
+"""An array of constants that is this much larger than all before it in its part is none of them."""
 SAME = 0.03
 """Bytes of launches that do the same agree within this share."""
 GRAPH_NS = 1_000.0
 """What is left between two kernels of a CUDA graph; 400 and 100 small kernels took 0.6 and 1.3 us each."""
 FEWEST_LAUNCHES = 20
 """A program with fewer launches waits for something else."""
-IDLE = 0.3
+IDLE = 0.5
 """The share of the wall time without kernels from which on the GPU waits for the host."""
 
 
 def loops(program: Program) -> Iterator[Candidate]:
     """PROG009: a loop of short launches whose results are then joined: the iterations do not need each other."""
-    found = []
-    for number, kind in enumerate(program.kinds):
-        if kind == "cat" and (rounds := _rounds_before(program, number)):
-            found.append(_batched(program, [*rounds, number]))
+    found, end = [], 0
+    signatures = [_signature(program, number) for number in range(len(program.launches))]
+    for start, stop, period in sorted(_rounds(signatures)):
+        loop = list(range(start, stop))
+        short = bool((program.duration[loop] < SHORT_NS).all())
+        joined = stop < len(signatures) and program.kinds[stop] == "cat"
+        kept = any(_is_kept(program, number) for number in loop[:period])
+        if start >= end and short and (joined or kept) and len({program.places[number] for number in loop}) == 1:
+            found.append(_batched(program, [*loop, stop] if joined else loop))
+            end = stop
     yield from by_place(program, found)
 
 
-def _rounds_before(program: Program, end: int) -> list[int]:
-    """The launches of the loop that ends where results are joined; empty where there is none."""
+def _rounds(signatures: Sequence[tuple[object, ...]]) -> Iterator[tuple[int, int, int]]:
+    """Start, end and period of repeated signatures."""
     for period in range(1, LONGEST_PERIOD + 1):
-        start = end
-        while start - period >= 0 and _signature(program, start - period, period) == _signature(
-            program, end - period, period
-        ):
-            start -= period
-        if (end - start) // period >= FEWEST_ROUNDS:
-            loop = list(range(start, end))
-            short = bool((program.duration[loop] < SHORT_NS).all())
-            return loop if short and len({*map(program.places.__getitem__, loop)}) == 1 else []
-    return []
+        start = 0
+        for number in range(len(signatures) + 1):
+            follows = start + period <= number < len(signatures) and signatures[number] == signatures[number - period]
+            if follows or number < start + period:
+                continue
+            if (number - start) // period >= FEWEST_ROUNDS:
+                yield start, number, period
+            start = number - period + 1
 
 
-def _signature(program: Program, start: int, length: int) -> list[tuple[object, ...]]:
-    return [
-        (program.calls[number].line, program.places[number], *_same_launch(program, number))
-        for number in range(start, start + length)
-    ]
+def _signature(program: Program, number: int) -> tuple[object, ...]:
+    launch, place = program.launches[number], program.places[number]
+    return program.calls[number].line, place, _NUMBERED.sub("", launch.demangled), launch.grid, launch.block
 
 
-def _same_launch(program: Program, number: int) -> tuple[object, ...]:
-    launch = program.launches[number]
-    return launch.demangled, launch.grid, launch.block
+def _is_kept(program: Program, number: int) -> bool:
+    """Whether a launch assigns to a part of an array, as in ``out[i] = ...``."""
+    return program.calls[number].operator in {"copy_", "index_put_"} or (
+        program.launches[number].kernel.startswith("cupy_copy__")
+    )
 
 
 def _batched(program: Program, loop: Sequence[int]) -> Candidate:
-    """A batched launch fills the GPU: what is left is the use of the busiest unit, or all but the starts."""
+    """A batched launch fills the GPU: what is left is the use of the busiest unit, or all but the starts.
+
+    Only launches outside of the loop show what bandwidth the GPU has.
+    """
     duration = program.duration[list(loop)]
-    rates = program.moved[list(loop)] / duration / (program.bandwidth or np.inf)
+    rates = (
+        program.moved[list(loop)]
+        / duration
+        / (program.bandwidth_of({*range(len(program.launches))} - {*loop}) or np.inf)
+    )
     used = np.nanmax([rates, program.fma[list(loop)] / 100, program.tensor[list(loop)] / 100, 0 * duration], axis=0)
     low = float(np.maximum(duration - STARTING_NS, duration * used).clip(min=0.0, max=duration).sum())
     high = float((duration * np.minimum(used, 1.0)).sum())
@@ -82,9 +102,8 @@ def same_again(program: Program) -> Iterator[Candidate]:
     for place, run in program.runs():
         for part in _without_products(program, run):
             made = next((at for at, number in enumerate(part) if word_of(program, number) in MAKERS), None)
-            if made is not None:
-                lines = tuple((program.calls[number].line, *_same_launch(program, number)) for number in part[made:])
-                parts[place, lines].append(part[made:])
+            if made is not None and len(constant := _constant(program, part[made:])) > 1:
+                parts[place, tuple(_signature(program, number) for number in constant)].append(constant)
     found = []
     for again in parts.values():
         equal = [part for part in again if _same_bytes(program, again[0], part)]
@@ -95,6 +114,19 @@ def same_again(program: Program) -> Iterator[Candidate]:
             removed = len(launches) - len(equal[0])
             found.append(Candidate(tuple(launches), tuple(launches), saved_of(time, once, once), removed))
     yield from by_place(program, found)
+
+
+def _constant(program: Program, part: Sequence[int]) -> list[int]:
+    """The launches up to the first that takes data: an operator on activations, or an array far larger than so far."""
+    found: list[int] = []
+    largest = 0.0
+    for number in part:
+        size = min(program.read[number], program.written[number])
+        if word_of(program, number) in ON_DATA or size > max(FITS, GROWS * largest):
+            break
+        largest = max(largest, float(program.moved[number]) / 2)
+        found.append(number)
+    return found
 
 
 def _without_products(program: Program, run: Sequence[int]) -> Iterator[list[int]]:

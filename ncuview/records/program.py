@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
-from ncuview.records.profile import Extent
+from ncuview.records.profile import Extent, Frame
 from ncuview.records.schema import Limits
 
 Change = Literal[
@@ -50,6 +50,8 @@ class Call:
 
     Wrappers of operators do not count; empty where the user's line calls the operator itself.
     """
+    callers: tuple[Frame, ...] = ()
+    """The user's functions that led to ``function``, the innermost first."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain
 
+from ncuview.records.profile import Frame
 from ncuview.records.program import Call, ProgramLaunch
 
 MB = 1_000_000.0
@@ -48,12 +49,13 @@ def launch(
     backward: str = "",
     library: str = "",
     owner: str = "torch",
+    callers: tuple[Frame, ...] = (),
 ) -> ProgramLaunch:
     """A launch that moves these MB, at 4 MB a us unless its time is given."""
     name = kernel or KERNELS.get(operator, ATEN.format(f"{operator}_functor"))
     nanoseconds = 1000 * (us if us is not None else max(2.0, (read + written) / 4))
     file = "" if backward else "train.py"
-    call = Call(file, 0 if backward else line, "" if backward else function, operator, backward, library)
+    call = Call(file, 0 if backward else line, "" if backward else function, operator, backward, library, callers)
     return ProgramLaunch(
         name.removeprefix("void ").replace("<unnamed>::", "").partition("<")[0].split("::")[-1],
         name,

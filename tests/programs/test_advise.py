@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from ncuview.programs.advise import DETECTORS, LEAST, advise
+from ncuview.records.profile import Frame
 from ncuview.records.program import ProgramFinding, ProgramLaunch
 from tests.programs.sequences import (
     NAN,
@@ -63,6 +65,23 @@ RECURRENCE = [
     launch("cat", 5, 5, line=20),
 ]
 
+_CUPY_SOFTMAX = (
+    ("multiply__float32_float_float32", 500),
+    ("amax", 1),
+    ("subtract__float32_float32_float32", 500),
+    ("exp__float32_float32", 500),
+    ("sum", 1),
+    ("true_divide__float32_float32_float32", 500),
+)
+HAND_SOFTMAX = [
+    launch("", 60, 500, line=1, kernel="cublas_gemm_nn", us=160, owner="cupy", tensor=45.0),
+    *[
+        launch("", 500, written, line=2 + number, kernel=f"cupy_{word}", owner="cupy")
+        for number, (word, written) in enumerate(_CUPY_SOFTMAX)
+    ],
+    launch("", 530, 30, line=9, kernel="cublas_gemm_nn", us=150, owner="cupy", tensor=48.0),
+]
+
 ADVISED: dict[str, tuple[list[ProgramLaunch], str, int]] = {
     "cupy_chain": (CUPY * 3, "PROG001", 10),
     "numba_chain": (
@@ -74,6 +93,11 @@ ADVISED: dict[str, tuple[list[ProgramLaunch], str, int]] = {
         rounds(4, launch("to", 270, 135, line=45), launch("to", 270, 135, line=46), product()),
         "PROG002",
         45,
+    ),
+    "autocast_in_inference": (
+        rounds(4, launch("linear", 270, 135, line=46, kernel="bfloat16_copy_kernel_cuda"), product(line=46)),
+        "PROG002",
+        46,
     ),
     "layouts_around_convolutions": (
         rounds(
@@ -110,6 +134,55 @@ ADVISED: dict[str, tuple[list[ProgramLaunch], str, int]] = {
     "bias_of_each_layer": (rounds(4, *LAYER, *POSITION_BIAS), "PROG010", 26),
     "messages": (MESSAGES * 2, "PROG012", 37),
     "grown_cache": (rounds(6, *APPEND, product(30, 1, 15)), "PROG013", 70),
+    "attention_of_cupy": (HAND_SOFTMAX, "PROG004", 7),
+    "kalman_filters": (
+        rounds(
+            64,
+            launch("", 4, 2, line=12, kernel="cutlass_80_tensorop_d884gemm", us=9, owner="cupy", tensor=40.0),
+            launch("", 4, 2, line=13, kernel="cutlass_80_tensorop_d884gemm", us=9, owner="cupy", tensor=40.0),
+            launch("", 4, 2, line=13, kernel="cupy_add__float64_float64_float64", us=3, owner="cupy"),
+            launch("", 2, 2, line=13, kernel="cupy_copy__float64_float64", us=3, owner="cupy"),
+        ),
+        "PROG009",
+        12,
+    ),
+    "ensemble_of_xla": (
+        [
+            *(
+                launch("", 2, 1, line=40, kernel=kernel, us=6, owner="xla", tensor=20.0)
+                for member in range(48)
+                for kernel in ("nvjet_sm90_tst_128x64", f"loop_tanh_fusion_{member}")
+            ),
+            launch("", 90, 90, line=40, kernel="wrapped_concatenate", owner="xla"),
+        ],
+        "PROG009",
+        40,
+    ),
+    "one_hot": (
+        [
+            launch("", 2, 8000, line=12, kernel="loop_compare_fusion", owner="xla"),
+            *[launch("", 8100, 1, line=12, kernel="cutlass_80_s1688gemm", us=2300, owner="xla", tensor=30.0)] * 2,
+        ],
+        "PROG015",
+        12,
+    ),
+    "wave_of_eager_jax": (
+        [
+            launch("", 17, 17, line=9 + number, kernel=kernel, owner="jax")
+            for number, kernel in enumerate(("input_concatenate_fusion", "wrapped_add", "wrapped_add", "wrapped_mul"))
+        ],
+        "PROG001",
+        10,
+    ),
+    "softmax_in_three_triton_kernels": (
+        [
+            launch("", 537, 0.1, line=11, kernel="row_max_kernel", owner="triton"),
+            launch("", 537, 0.1, line=12, kernel="row_sum_kernel", owner="triton"),
+            launch("", 537, 537, line=13, kernel="divide_kernel", owner="triton"),
+        ],
+        "PROG001",
+        13,
+    ),
     "sort_for_few": (
         [*[launch("sort", 400, 400, line=80)] * 4, launch("slice", 1, 1, line=81), product(us=30)],
         "PROG014",
@@ -156,12 +229,29 @@ SILENT: dict[str, list[ProgramLaunch]] = {
     ]
     * 4,
     "double_products": [launch("", 4, 2, kernel="cutlass_80_simt_dgemm_64x64", us=90, fma=60.0, owner="cupy")] * 4,
+    "experts_of_a_gate": [
+        launch("mm", 60, 4, line=5, us=30, tensor=20.0),
+        launch("softmax", 4, 4, line=6),
+        launch("mm", 260, 60, line=7, us=200, tensor=60.0),
+    ],
+    "gradients_filled_with_zeros": rounds(
+        3,
+        launch("zeros_like", 0.0, 500, backward="NllLossBackward0", us=110),
+        launch("mm", 700, 120, backward="MmBackward0", us=1400, tensor=93.0),
+    ),
     "output_layer_of_xla": [
         launch("", 150, 260, kernel="nvjet_a", us=690, owner="xla", tensor=90.0),
         launch("", 260, 260, kernel="fusion_2", us=130, owner="xla"),
         launch("", 390, 17, kernel="nvjet_b", us=650, owner="xla", tensor=90.0),
     ],
     "images_that_are_decoded": [launch("to", 25, 74, line=31), product(us=30)],
+    "mask_of_activations": rounds(
+        4,
+        *LAYER,
+        launch("arange", 0.0, 0.0, line=1, function="forward"),
+        launch("mul", 400, 400, line=2, function="forward"),
+        launch("gelu", 400, 400, line=3, function="forward"),
+    ),
     "sort_whose_result_is_used": [
         *[launch("sort", 400, 400, line=80)] * 4,
         launch("gather", 400, 400, line=81),
@@ -225,6 +315,20 @@ def test_savings_of_mixed_programs_are_not_added_up(seed: int) -> None:
         chosen.shuffle(launches)
     wall = 3 * sum(each.duration_ns for each in launches) if seed % 2 else None
     check(launches, advise(launches, wall), wall or 0.0)
+
+
+@pytest.mark.parametrize("name", ADVISED)
+def test_unknown_counters_are_no_evidence_of_a_number(name: str) -> None:
+    """A report of few metrics: what is found still obeys Amdahl, and nothing is NaN."""
+    launches = [
+        replace(each, bytes_read=NAN, bytes_written=NAN, fma_pct=NAN, tensor_pct=NAN) for each in ADVISED[name][0]
+    ]
+    check(launches, advise(launches))
+
+
+@pytest.mark.parametrize("name", ADVISED)
+def test_without_stacks_there_is_no_call_to_change(name: str) -> None:
+    assert advise([replace(each, call=None) for each in ADVISED[name][0]], 1e12) == ()
 
 
 def test_a_fused_chain_keeps_its_ends() -> None:
@@ -299,6 +403,24 @@ def test_a_loop_is_batched_before_it_is_captured() -> None:
 def test_a_recurrence_is_no_loop_to_batch() -> None:
     """Its states are joined in the end too, but each step needs the one before."""
     assert "batch_calls" not in {finding.change for finding in advise(RECURRENCE)}
+
+
+def test_the_caller_of_repeated_work_comes_first() -> None:
+    """The bias is to be computed before the loop: where it is called, not in the function that computes it."""
+    loop = (Frame("encode", "train.py", 62), Frame("main", "train.py", 90))
+    bias = [replace(each, call=replace(each.call, callers=loop)) for each in POSITION_BIAS if each.call]
+    (finding,) = advise(rounds(4, *LAYER, *bias))
+    assert [call.line for call in finding.calls[:2]] == [62, 26]
+
+
+def test_a_graph_is_of_the_innermost_line_that_launches_everything() -> None:
+    step = (Frame("step", "train.py", 46), Frame("main", "train.py", 90))
+    one = launch("mm", 0.1, 0.1, us=2, line=30, function="derivative")
+    two = launch("mm", 0.1, 0.1, us=2, line=31, function="derivative")
+    launches = [replace(each, call=replace(each.call, callers=step)) for each in [one, two] * 50 if each.call]
+    (finding,) = advise(launches, 2_000_000.0)
+    assert finding.change == "launch_overhead"
+    assert finding.calls[0].line == 46
 
 
 def test_the_change_is_given_in_the_terms_of_the_framework() -> None:

@@ -30,7 +30,7 @@ def test_the_innermost_frame_of_the_user_and_the_outermost_operator() -> None:
             INTERPRETER,
         ),
     )
-    assert call_of(stack) == Call("/home/me/model.py", 34, "attend", "matmul")
+    assert call_of(stack) == Call("/home/me/model.py", 34, "attend", "matmul", callers=stack.python[1:])
 
 
 @pytest.mark.parametrize(
