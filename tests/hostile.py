@@ -129,7 +129,13 @@ def poisoned(value: Any, text: str) -> Any:
     if isinstance(value, dict):
         return {text if key == value_of_bottleneck else key + text: poisoned(part, text) for key, part in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
-        fixed = {"origin", "verdict", "grade", "about"}  # these choose words of our own and come from nowhere else
+        fixed = {
+            "origin",
+            "verdict",
+            "grade",
+            "about",
+            "owner_kind",
+        }  # these choose words of our own and come from nowhere else
         names = [field.name for field in fields(value) if field.name not in fixed]
         return replace(value, **{name: poisoned(getattr(value, name), text) for name in names})
     return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from pathlib import Path
 from types import NoneType
 from typing import get_args
@@ -10,8 +11,11 @@ from typing import get_args
 import pytest
 
 from ncuview.api import load_rules
+from ncuview.base.errors import UsageError
+from ncuview.base.paths import shipped
 from ncuview.cli.analyze import analyze
 from ncuview.cli.inputs import Inputs
+from ncuview.pipeline import profiled
 from ncuview.profiling.options import OPTIONS
 
 
@@ -38,6 +42,33 @@ def test_a_folder_of_rules_adds_to_the_shipped_ones(tmp_path: Path) -> None:
     chosen = Inputs(program=None, rules=[tmp_path]).chosen_rules()
     assert chosen is not None
     assert {rule.text.code for rule in chosen} == {rule.text.code for rule in load_rules()} | {"GRID901"}
+
+
+@pytest.mark.parametrize(
+    ("mine", "verdict"), [(None, "not-yours"), (["^void cub"], "advice"), (["x", "cuda_fp16"], "advice")]
+)
+def test_a_pattern_makes_kernels_the_users(
+    mine: list[str] | None, verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = shipped("kernels") / "transpose" / "h200.ncu-repz"
+    found = profiled.read_with_sources([report], "transposeCoalesced")
+    theirs = replace(
+        found,
+        launches=found.launches.assign(demangled="void cub::Transpose<int>(T1)"),
+        instructions=found.instructions.assign(file="/usr/local/cuda/include/cuda_fp16.hpp"),
+        call_sites={},
+    )
+    monkeypatch.setattr(profiled, "read_with_sources", lambda *_args, **_kwargs: theirs)
+    inputs = Inputs(program=None, targets=[str(report)], mine=mine)
+    inputs.refuse_conflicting_options()
+    (launch,) = inputs.examine(None, lambda _: None).diagnosis.launches
+    assert launch.verdict == verdict
+
+
+@pytest.mark.parametrize(("pattern", "said"), [("(", "--mine \\( is no pattern"), ("", "--mine names no pattern")])
+def test_what_is_no_pattern_is_refused_before_anything_is_read(pattern: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        Inputs(program=None, targets=["missing.ncu-rep"], mine=["mine", pattern]).refuse_conflicting_options()
 
 
 def test_an_option_of_ncu_may_be_absent_where_its_default_is_none() -> None:

@@ -95,7 +95,12 @@ PANELS: dict[str, tuple[Panel, ...]] = {
     "analyze": (
         Panel("Which input", "ncuview analyze transposeCoalesced", ("TARGET", "--live")),
         _ANALYZE_LAUNCHES,
-        Panel("Which rules", "ncuview analyze mine.ncu-rep --select SMEM", ("--select", "--ignore", "--rules")),
+        Panel(
+            "Which rules",
+            "ncuview analyze mine.ncu-rep --select SMEM",
+            ("--select", "--ignore", "--rules"),
+            ("--mine",),
+        ),
         Panel(
             "What is printed",
             "ncuview analyze mine.ncu-rep --top 5 -o page.html",
@@ -119,7 +124,7 @@ PANELS: dict[str, tuple[Panel, ...]] = {
             "Which rules",
             "ncuview check mine.ncu-rep --budget budget.toml --ignore SMEM001",
             ("--select", "--ignore"),
-            ("--rules",),
+            ("--rules", "--mine"),
         ),
         Panel(
             "What is checked",

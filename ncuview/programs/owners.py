@@ -48,6 +48,7 @@ class _Known:
     modules: _Expression
     callers: _Expression
     sources: _Expression
+    headers: _Expression
 
 
 @dataclass(frozen=True)
@@ -84,37 +85,38 @@ def owner_of(demangled: str, stack: CallStack | None, files: Collection[str], mi
     """
     if any(pattern.found_in(text) for pattern in mine for text in (demangled, *files)):
         return YOURS
-    by_name = _by_name(demangled)
-    by_file = _by_files(files, by_name)
+    known = _by_name(demangled)
+    by_file = _by_files(files, known)
     if by_file:
         return by_file
+    by_name = known.owner if known else None
     by_library = _by_library(stack) if stack else None
     if by_name and by_library and _DISTANCE[by_name.kind] > _DISTANCE[by_library.kind]:
         return by_name
     return by_library or by_name or _by_package(files) or YOURS
 
 
-def _by_name(demangled: str) -> Owner | None:
+def _by_name(demangled: str) -> _Known | None:
     start = _RESULT.match(demangled)
     function = demangled[start.end() if start else 0 :][:LONGEST]
-    return next((each.owner for each in _table().known if each.kernels and each.kernels.match(function)), None)
+    return next((each for each in _table().known if each.kernels and each.kernels.match(function)), None)
 
 
-def _by_files(files: Iterable[str], by_name: Owner | None) -> Owner | None:
+def _by_files(files: Iterable[str], by_name: _Known | None) -> Owner | None:
     """The owner that the line table shows: the user, where a file is theirs; else that of one of the files.
 
-    A template of a library by its name stays the library's where it calls a function of the user, such as an operator
-    of a reduction.
+    A library's template, by name and file, stays the library's where it calls a function of the user, such as the
+    operator of a reduction.
     """
     table = _table()
-    of_path = {path: _source_owner(path) for path in map(_slashed, files)}
-    owners = [owner for owner in of_path.values() if owner]
-    if by_name in owners:
-        return by_name
-    unknown = [path for path, owner in of_path.items() if not (owner or table.caches.search(path))]
-    if any(not table.foreign.search(path) for path in unknown):
+    paths = [_slashed(file) for file in files]
+    if by_name and by_name.headers and any(map(by_name.headers.search, paths)):
+        return by_name.owner
+    owners = {path: _source_owner(path) for path in paths}
+    elsewhere = (path for path, owner in owners.items() if not owner and not table.caches.search(path))
+    if not all(map(table.foreign.search, elsewhere)):
         return YOURS
-    return owners[0] if owners else None
+    return next(filter(None, owners.values()), None)
 
 
 def _source_owner(path: str) -> Owner | None:
@@ -124,7 +126,8 @@ def _source_owner(path: str) -> Owner | None:
 def _by_library(stack: CallStack) -> Owner | None:
     """The owner of the innermost native library that is not there to launch kernels of others."""
     table = _table()
-    module = next((path for frame in stack.native if not table.passed_over.search(path := _slashed(frame.file))), "")
+    modules = (_slashed(frame.file) for frame in stack.native if frame.file)
+    module = next((path for path in modules if not table.passed_over.search(path)), "")
     caller = _slashed(stack.python[0].file) if stack.python else ""
     owner = next((each.owner for each in table.known if _fits(each, module, caller)), None)
     replayed = any(table.replays.search(frame.function[:LONGEST]) for frame in stack.native)
@@ -146,9 +149,9 @@ def _by_package(files: Iterable[str]) -> Owner | None:
 
 def _files(profile: Profile) -> dict[int, frozenset[str]]:
     """The files of each launch's line table: those of its instructions, and those that inlined functions stand in."""
-    known = profile.instructions[profile.instructions["line"] > 0]
+    known = profile.instructions.loc[profile.instructions["line"] > 0, ["launch", "file"]].drop_duplicates()
     files: dict[int, set[str]] = {}
-    for launch, file in known[["launch", "file"]].drop_duplicates().itertuples(index=False):
+    for launch, file in known.itertuples(index=False):
         files.setdefault(int(launch), set()).add(str(file))
     for launch, sites in profile.call_sites.items():
         files.setdefault(launch, set()).update(site.file for site in sites.values())
@@ -156,9 +159,9 @@ def _files(profile: Profile) -> dict[int, frozenset[str]]:
 
 
 def _slashed(path: str) -> str:
-    """A path with the slashes of all systems, and one before a bare name."""
-    path = path.replace("\\", "/")
-    return path if "/" in path or path.startswith("<") else f"/{path}"
+    """A path with the slashes of all systems, and one before a bare name; of a long one the end."""
+    path = path[-LONGEST:].replace("\\", "/")
+    return path if "/" in path else f"/{path}"
 
 
 @cache
@@ -179,4 +182,4 @@ def _known(entry: dict[str, Any]) -> _Known:
         return re.compile("|".join(f"(?:{pattern})" for pattern in entry[key])) if key in entry else None
 
     owner = Owner(entry["kind"], entry["name"])
-    return _Known(owner, of("kernels"), of("modules"), of("callers"), of("sources"))
+    return _Known(owner, of("kernels"), of("modules"), of("callers"), of("sources"), of("headers"))

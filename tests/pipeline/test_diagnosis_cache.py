@@ -256,6 +256,7 @@ def test_a_change_of_what_it_depends_on_is_a_miss(
         {"rules": (Path("sources"),)},
         {"select": ("SMEM",)},
         {"ignore": ("SMEM",)},
+        {"mine": ("transpose",)},
     ],
 )
 def test_another_option_is_a_miss(answer: Examined, here: Path, other: dict[str, Any]) -> None:
@@ -266,7 +267,7 @@ def test_another_option_is_a_miss(answer: Examined, here: Path, other: dict[str,
 
 
 def test_every_option_is_part_of_the_name(here: Path) -> None:
-    assert {"targets", "live", "kernel_name", "source_folders", "rules", "select", "ignore"} == {
+    assert {"targets", "live", "kernel_name", "source_folders", "rules", "select", "ignore", "mine"} == {
         *Request.__dataclass_fields__
     }
 

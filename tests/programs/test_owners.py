@@ -151,6 +151,8 @@ WITH_STACK = [
         YOUR_OWN,
     ),
     ("my_sgemm_128x64(float *)", (RUNTIME, "/home/me/a.out"), YOUR_OWN),
+    ("smooth(float *)", (RUNTIME, "/home/me/apex/build/smooth.so"), YOUR_OWN),
+    ("smooth(float *)", ("", f"{SITE}/torch/lib/libcudart-9335f6a2.so.12", TORCH), PYTORCH),
 ]
 
 BY_NAME = [
@@ -199,6 +201,8 @@ BY_FILES = [
     (CUB_REDUCE, (CUB_FILE, "/home/me/sum.cu"), (), CUB),
     (CUB_REDUCE, ("/home/me/build/_deps/cccl-src/cub/cub/agent/agent_reduce.cuh",), (), CUB),
     (FOR_EACH, (THRUST_FILE,), (), THRUST),
+    ("void smooth(float *)", (CUB_FILE,), (), YOUR_OWN),
+    ("void smooth(float *)", ("/home/me/cub/device/smooth.cu",), (), YOUR_OWN),
     ("triton_poi_fused_add_0", (f"/tmp/torchinductor_me/{CACHED}",), IN_TRITON, INDUCTOR),
     ("triton_", (f"/scratch/cache/{CACHED}",), (), INDUCTOR),
     ("haversine_hours", ("/tmp/tmp1/0123456789abcdef0123456789abcdef01234567.cubin.cu",), IN_CUPY, CUPY_),
@@ -287,7 +291,7 @@ def test_the_line_that_calls_an_inlined_function_shows_the_owner_too() -> None:
 
 def test_the_table_holds_what_the_module_reads() -> None:
     table = tomllib.loads(resources.files("ncuview.programs").joinpath("owners.toml").read_text(encoding="utf-8"))
-    keys = {"kernels", "modules", "callers", "sources"}
+    keys = {"kernels", "modules", "callers", "sources", "headers"}
     for owner in table["owner"]:
         assert owner["kind"] in {"generated", "framework", "vendor"}
         assert owner.keys() - {"name", "kind"} <= keys

@@ -1,9 +1,10 @@
-"""Launches that most rules could not judge, and kernels of vendors' libraries: every format names them first."""
+"""Launches that most rules could not judge, and kernels of other owners: every format names them first."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
+from math import nan
 
 import pytest
 
@@ -11,8 +12,9 @@ from ncuview.base.paths import shipped
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import shipped_rules
 from ncuview.pipeline.profiled import read_with_sources
-from ncuview.records.diagnosis import Diagnosis, Passed, RuleId, Skipped
+from ncuview.records.diagnosis import Diagnosis, OwnerKind, Passed, RuleId, Skipped
 from ncuview.render import render
+from ncuview.render.notebook import answer_html
 from ncuview.render.outputs import output_text
 from ncuview.render.words import (
     coverage_sentence,
@@ -102,6 +104,49 @@ def test_a_vendors_kernel_is_named_as_such() -> None:
     assert coverage_sentence([VENDORS, BLIND]).endswith(
         "The code of 1 of 2 launches is not yours to change: cuBLAS 1 (98% of the time)."
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "headline", "remedy"),
+    [
+        ("framework", "Not yours: PyTorch's kernel: change the call, not the kernel.", "work of several calls"),
+        (
+            "generated",
+            "Not yours: written by PyTorch from your code: change that code, not the kernel.",
+            "what it is written from",
+        ),
+    ],
+)
+def test_a_kernel_of_another_owner_names_what_can_be_changed(kind: OwnerKind, headline: str, remedy: str) -> None:
+    launch = replace(VENDORS, owner="PyTorch", owner_kind=kind)
+    assert verdict_headline(launch) == headline
+    reason = verdict_reason(launch)
+    assert remedy in reason
+    assert f", which is {launch.attained:.0%} of what a good kernel attains." in reason
+
+
+def test_where_what_it_attains_is_unknown_no_share_of_it_is_named() -> None:
+    assert "nan" not in verdict_reason(replace(VENDORS, attained=nan))
+
+
+def test_the_owner_is_named_on_every_page() -> None:
+    both = Diagnosis((launch_with_advice(), replace(VENDORS, owner="PyTorch", owner_kind="framework")), ())
+    named = "not-yours: PyTorch"
+    assert named in render(both)
+    assert named in answer_html(both)
+    assert named in str(output_text(both, None, "markdown"))
+    page = str(output_text(both, None, "html"))
+    assert "Not yours: PyTorch" in page.partition('id="kernels"')[2]
+    assert "PyTorch 1 (" in page.partition('id="kernels"')[0]
+    assert "PyTorch's kernel: change the call" in page
+    assert "kernels that are not yours to change" in page
+
+
+def test_shares_of_the_time_are_those_of_all_launches() -> None:
+    slow, fast = replace(VENDORS, duration_ns=3000.0), replace(VENDORS, duration_ns=1000.0, owner="PyTorch")
+    said = coverage_sentence([slow, fast, replace(launch_with_advice(), duration_ns=6000.0)])
+    assert said.endswith("cuBLAS 1 (30% of the time), PyTorch 1 (10% of the time).")
+    assert coverage_sentence([slow, replace(fast, duration_ns=nan)]).endswith("to change: cuBLAS 1, PyTorch 1.")
 
 
 def test_a_vendors_kernel_is_not_counted_as_not_judged_as_well() -> None:

@@ -16,9 +16,9 @@ from ncuview import analyze
 from ncuview.base.errors import ReportDamaged, ReportUnreadable
 from ncuview.base.paths import shipped
 from ncuview.pipeline.history import history
-from ncuview.records.diagnosis import Diagnosis, Finding
+from ncuview.records.diagnosis import Diagnosis, Finding, OwnerKind
 from ncuview.render import render
-from ncuview.trends.document import read_document
+from ncuview.trends.document import diagnosis_of, read_document
 from tests.hostile import each_hostile_text, poisoned
 from tests.render.sample import diagnosis
 from tools.json_versions import Compared, compare_documents
@@ -92,7 +92,24 @@ def test_every_key_of_version_1_is_there_with_its_value() -> None:
         "about",
         "open_condition",
         "sequence",
+        "owner_kind",
     }
+
+
+@pytest.mark.parametrize(("kind", "owner"), [("vendor", "cuBLAS"), ("framework", "PyTorch"), ("generated", "XLA")])
+def test_the_owner_of_a_launch_is_read_back(kind: OwnerKind, owner: str, tmp_path: Path) -> None:
+    launch = replace(diagnosis().launches[1], verdict="not-yours", owner=owner, owner_kind=kind)
+    (read,) = read_back(tmp_path, replace(diagnosis(), launches=(launch,))).launches
+    assert (read.verdict, read.owner_kind, read.owner) == ("not-yours", kind, owner)
+
+
+def test_earlier_documents_name_vendors_alone(tmp_path: Path) -> None:
+    content = json.loads(render(diagnosis(), "json"))
+    for launch, owner in zip(content["launches"], ("cuBLAS", "", ""), strict=False):
+        launch["owner"] = owner
+        del launch["owner_kind"]
+    found = diagnosis_of(content).launches
+    assert [launch.owner_kind for launch in found] == ["vendor", *["yours"] * (len(found) - 1)]
 
 
 def test_what_was_rejected_stays_no_advice(tmp_path: Path) -> None:
