@@ -85,7 +85,9 @@ def _inputs(folder: Path) -> list[Input]:
         Input("CuPy script", [*only, "cupy_column.py"], "cupy", shows=".cu:5 "),
         Input("Triton script", [*only, "triton_column.py"], "triton"),
         Input("Numba script", [*only, "numba_column.py"], "numba"),
-        Input("PyTorch script", ["-k", "elementwise_kernel", "torch_chain.py"], "torch", shows=""),
+        Input(
+            "PyTorch script", ["-k", "elementwise_kernel", "--mine", "at::native", "torch_chain.py"], "torch", shows=""
+        ),
         Input("bare .cu file", ["bare.cu", *shlex.split(bare)]),
     ]
 
