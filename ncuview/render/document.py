@@ -129,8 +129,9 @@ def _program_finding(finding: ProgramFinding) -> diagnoses.ProgramFinding:
     )
 
 
-def _call(call: Call) -> Call:
-    return replace(call, file=shown_path(call.file) if call.file else "")
+def _call(call: Call) -> diagnoses.Call:
+    file = shown_path(call.file) if call.file else ""
+    return diagnoses.Call(file, call.line, call.function, call.operator, call.backward, call.library)
 
 
 def _judged(diagnosis: Diagnosis) -> diagnoses.Judged:

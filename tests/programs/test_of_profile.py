@@ -14,6 +14,7 @@ from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.profile import CallStack, Frame, Profile
 from ncuview.records.program import ProgramDiagnosis
 from ncuview.render import render
+from ncuview.render.outputs import output_text
 from ncuview.trends.document import read_document
 from tests.builders import Launch, make_profile
 
@@ -77,7 +78,7 @@ def test_the_first_change_is_that_of_the_chain() -> None:
 
 @pytest.mark.parametrize("form", ["terminal", "markdown", "html"])
 def test_pages_name_calls_and_the_change(form: str) -> None:
-    page = " ".join(render(judged(CHAIN), form).replace("<!-- -->", "").split())
+    page = " ".join(str(output_text(judged(CHAIN), None, form)).replace("<!-- -->", "").split())
     for words in ("5 launches", "train.py:7", "torch.compile", "20%"):
         assert words in page, words
 

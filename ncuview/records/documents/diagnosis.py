@@ -38,7 +38,7 @@ from ncuview.records.documents import (
 )
 from ncuview.records.gate import CheckResult, Level
 from ncuview.records.profile import Device, Failure, HostTimes
-from ncuview.records.program import Call, Change
+from ncuview.records.program import Change
 from ncuview.records.schema import LEFT_OUT, Limits
 
 
@@ -101,6 +101,24 @@ class Advice:
     """The documents that teach the optimisation."""
     fix: Fix
     """The change, shown on two real kernels that ncuview ships."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """The line of the user's program that led to a launch."""
+
+    file: str
+    """The user's source file, or the program of a native caller; empty for a backward pass on its own thread."""
+    line: Annotated[int, Limits(minimum=0)]
+    """The line that was running, from 1; 0 where it is unknown."""
+    function: str
+    """The user's function; empty where it is unknown."""
+    operator: str
+    """The framework's operator or the library's function, such as ``softmax``; empty where it is unknown."""
+    backward: str
+    """The autograd node of a backward pass; empty outside of one."""
+    library: str
+    """The innermost library function below the user's line that does more than pass on to an operator; or empty."""
 
 
 @dataclass(frozen=True)
