@@ -158,3 +158,11 @@ def launch_gaps(program: Program) -> Iterator[Candidate]:
     everything = tuple(range(count))
     costly = tuple(number for number in everything if program.calls[number].line) or everything
     yield Candidate(everything, costly, Estimate((gap - left) / 2, gap - left, gap))
+
+
+def host_work(program: Program) -> Iterator[Candidate]:
+    """PROG016: the GPU waits for the host far longer than launches take: for copies, or for other work."""
+    if program.idle_ns and not program.gap_ns and program.idle_ns >= IDLE * (program.idle_ns + program.total_ns):
+        everything = tuple(range(len(program.launches)))
+        saved = Estimate(*(share * program.idle_ns for share in (0.5, 0.75, 1.0)))
+        yield Candidate(everything, tuple(number for number in everything if program.calls[number].line), saved)

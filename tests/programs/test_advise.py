@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from ncuview.programs.advise import DETECTORS, LEAST, advise
+from ncuview.programs.advise import BETWEEN, DETECTORS, LEAST, advise
 from ncuview.records.profile import Frame
 from ncuview.records.program import ProgramFinding, ProgramLaunch
 from tests.programs.sequences import (
@@ -277,7 +277,7 @@ def test_no_advice_where_nothing_is_to_be_gained(name: str) -> None:
 
 
 def test_every_rule_with_kernel_time_has_a_constructed_program() -> None:
-    assert {code for _, code, _ in ADVISED.values()} | {"PROG011"} == DETECTORS.keys()
+    assert {code for _, code, _ in ADVISED.values()} | {"PROG011", "PROG016"} == DETECTORS.keys()
 
 
 def check(launches: Sequence[ProgramLaunch], findings: Sequence[ProgramFinding], wall_ns: float = 0.0) -> None:
@@ -286,9 +286,9 @@ def check(launches: Sequence[ProgramLaunch], findings: Sequence[ProgramFinding],
     taken: set[int] = set()
     for finding in findings:
         own = sum(launches[number].duration_ns for number in finding.launches)
-        base = max(total, wall_ns) if finding.change == "launch_overhead" else total
+        base = max(total, wall_ns) if finding.change in BETWEEN else total
         assert 0 <= finding.saved_ns.low <= finding.saved_ns.best <= finding.saved_ns.high <= base
-        if finding.change != "launch_overhead":
+        if finding.change not in BETWEEN:
             assert finding.saved_ns.high <= own * (1 + 1e-9)
             assert finding.gain.high <= base / max(base - own, 1e-6 * base) * (1 + 1e-6)
             assert not taken & {*finding.launches}
@@ -381,16 +381,18 @@ def test_a_busy_gpu_has_no_launch_overhead(times: float) -> None:
     assert advise(launches, times * sum(each.duration_ns for each in launches)) == ()
 
 
-def test_long_gaps_are_no_launch_overhead() -> None:
-    """Half a millisecond for each launch is a copy or other work of the host."""
-    launches = [TINY] * 40
-    assert advise(launches, 40 * 500_000.0) == ()
+def test_long_gaps_are_work_of_the_host() -> None:
+    """Half a millisecond for each launch is no launch overhead: a copy or other work of the host."""
+    (finding,) = advise([TINY] * 40, 40 * 500_000.0)
+    assert finding.change == "host_transfer"
+    assert finding.saved_ns.high < 40 * 500_000.0
 
 
 def test_kernel_time_that_the_host_hides_is_no_advice() -> None:
     launches = [*CUPY[:4], *LAYER]
     assert advise(launches)
-    assert advise(launches, 100 * sum(each.duration_ns for each in launches)) == ()
+    found = advise(launches, 100 * sum(each.duration_ns for each in launches))
+    assert [finding.change for finding in found] == ["host_transfer"]
 
 
 def test_a_loop_is_batched_before_it_is_captured() -> None:
@@ -403,6 +405,14 @@ def test_a_loop_is_batched_before_it_is_captured() -> None:
 def test_a_recurrence_is_no_loop_to_batch() -> None:
     """Its states are joined in the end too, but each step needs the one before."""
     assert "batch_calls" not in {finding.change for finding in advise(RECURRENCE)}
+
+
+def test_a_kernel_of_the_user_waits_on_tensor_cores_too() -> None:
+    """A third of its time the FMA pipes idle; a library's product has another kernel."""
+    own = advise(ADVISED["triton_product"][0])[0]
+    library = advise(ADVISED["float32_products"][0])[0]
+    assert own.gain.best == pytest.approx(1 / (0.36 + 0.64 / 5))
+    assert own.gain.best < library.gain.best
 
 
 def test_the_caller_of_repeated_work_comes_first() -> None:
