@@ -133,6 +133,7 @@ ADVISED: dict[str, tuple[list[ProgramLaunch], str, int]] = {
     "loop_over_experts": ([*rounds(32, *EXPERT), launch("cat", 64, 64, line=11)], "PROG009", 8),
     "bias_of_each_layer": (rounds(4, *LAYER, *POSITION_BIAS), "PROG010", 26),
     "messages": (MESSAGES * 2, "PROG012", 37),
+    "messages_without_weights": ([MESSAGES[0], MESSAGES[2]] * 2, "PROG012", 37),
     "grown_cache": (rounds(6, *APPEND, product(30, 1, 15)), "PROG013", 70),
     "attention_of_cupy": (HAND_SOFTMAX, "PROG004", 7),
     "kalman_filters": (
@@ -245,6 +246,14 @@ SILENT: dict[str, list[ProgramLaunch]] = {
         launch("", 390, 17, kernel="nvjet_b", us=650, owner="xla", tensor=90.0),
     ],
     "images_that_are_decoded": [launch("to", 25, 74, line=31), product(us=30)],
+    "messages_of_both_ends": [
+        MESSAGES[0],
+        launch("add", 470, 400, line=37, us=310),
+        launch("scatter_add_", 690, 190, line=37, us=4300),
+    ],
+    "copies_of_heads": rounds(4, *[launch("contiguous", 34, 34, line=10, us=17)] * 3, product(us=800)),
+    "small_copies": rounds(20, launch("contiguous", 0.5, 0.5, line=10, us=3), product(us=15)),
+    "steps_of_time": streaming(["collide", "move", "collide", "move"] * 3, owner="numba"),
     "mask_of_activations": rounds(
         4,
         *LAYER,
