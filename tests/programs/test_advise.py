@@ -26,7 +26,7 @@ from tests.programs.sequences import (
 
 LAYER = [product(), launch("gelu", 60, 60, line=51, function="forward"), product(us=90)]
 HEAT = ["subtract", "multiply", "sin", "cos", "multiply", "add"]
-CUPY = streaming([f"cupy_{word}__float32_float32_float32" for word in HEAT], owner="cupy")
+CUPY = streaming([f"cupy_{word}__float32_float32_float32" for word in HEAT], owner="cupy", lines=6)
 POSITION_BIAS = [
     launch("arange", 0.0, 0.0, line=21, function="bias"),
     launch("sub", 1, 8, line=22, function="bias"),
@@ -340,11 +340,23 @@ def test_without_stacks_there_is_no_call_to_change(name: str) -> None:
     assert advise([replace(each, call=None) for each in ADVISED[name][0]], 1e12) == ()
 
 
-def test_a_fused_chain_keeps_its_ends() -> None:
-    """Six launches of 130 MB in and out: the first read and the last write stay, a sixth of the traffic."""
-    (finding,) = advise(CUPY)
+def test_what_is_fused_in_part_belongs_to_the_chain() -> None:
+    part = launch("", 130, 130, kernel="chord", line=13, owner="cupy")
+    (finding,) = advise([*CUPY[:3], part, *CUPY[3:]])
+    assert finding.launches == (0, 1, 2, 3, 4, 5, 6)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_fused_chain_keeps_its_ends(times: int) -> None:
+    """Six launches of 130 MB in and out: the first read and the last write of each iteration stay."""
+    (finding,) = advise(CUPY * times)
     assert finding.gain.high == pytest.approx(6.0)
     assert finding.gain.best <= 6.0
+
+
+def test_two_normalisations_in_a_row_are_two() -> None:
+    one, two = (advise([*rounds(times, *layer_norm()), *LAYER])[0] for times in (1, 2))
+    assert two.saved_ns.best == pytest.approx(2 * one.saved_ns.best)
 
 
 def test_the_gain_of_a_conversion_counts_the_casts() -> None:
