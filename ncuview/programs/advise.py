@@ -15,7 +15,7 @@ from ncuview.programs.launches import Candidate, Program
 from ncuview.programs.operators import appended, messages, one_hot_products, sorted_for_few
 from ncuview.programs.optimizers import optimizers
 from ncuview.programs.products import on_fma_pipes
-from ncuview.programs.repeats import launch_gaps, loops, same_again
+from ncuview.programs.repeats import host_work, launch_gaps, loops, same_again
 from ncuview.programs.rule_file import ProgramRule, program_rules
 from ncuview.programs.traffic import share_of
 from ncuview.records.program import Call, Change, Estimate, ProgramFinding, ProgramLaunch
@@ -37,13 +37,16 @@ DETECTORS: Mapping[str, Detector] = {
     "PROG013": appended,
     "PROG014": sorted_for_few,
     "PROG015": one_hot_products,
+    "PROG016": host_work,
 }
 LEAST = 0.1
 """A change that saves less of the step is no advice."""
 MOST_CALLS = 5
 OPERATORS: frozenset[Change] = frozenset({"attention", "normalization", "loss", "optimizer"})
 GENERIC: frozenset[Change] = frozenset({"fuse", "fewer_conversions", "memory_format"})
-AROUND: frozenset[Change] = frozenset({"launch_overhead", "repeated_work"})
+BETWEEN: frozenset[Change] = frozenset({"launch_overhead", "host_transfer"})
+"""Changes that shorten the time between kernels, which no other finding counts."""
+AROUND: frozenset[Change] = frozenset({"launch_overhead", "host_transfer", "repeated_work"})
 """Changes of the code around the calls."""
 Found = tuple[ProgramRule, Candidate]
 
@@ -80,10 +83,10 @@ def advise(launches: Sequence[ProgramLaunch], wall_ns: float | None = None) -> t
     found.sort(key=lambda pair: _step_saved(program, pair[1]), reverse=True)
     findings, taken = [], set[int]()
     for rule, candidate in found:
-        left = candidate if rule.change == "launch_overhead" else _apart_from(program, candidate, taken)
+        left = candidate if rule.change in BETWEEN else _apart_from(program, candidate, taken)
         if _step_saved(program, left) >= LEAST * _step(program):
             findings.append(_finding(program, rule, left))
-            taken |= {*left.launches} if rule.change != "launch_overhead" else set()
+            taken |= set() if rule.change in BETWEEN else {*left.launches}
     return tuple(findings)
 
 
@@ -117,7 +120,7 @@ def _step_saved(program: Program, candidate: Candidate) -> float:
 
 
 def _finding(program: Program, rule: ProgramRule, candidate: Candidate) -> ProgramFinding:
-    between = rule.change == "launch_overhead"
+    between = rule.change in BETWEEN
     base = _step(program) if between else program.total_ns
     kept = Estimate(*(float(min(max(0.0, bound), base * (1 - 1e-6))) for bound in candidate.saved))
     first = candidate.calls[0]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 import numpy as np
 
-from ncuview.programs.launches import Candidate, Program, by_place, saved_of
+from ncuview.programs.launches import SHORT_NS, Candidate, Program, by_place, saved_of
 from ncuview.programs.traffic import fused_rest, linked, sizable, streams
 from ncuview.records.program import Estimate
 
@@ -41,7 +41,12 @@ def _of_library(program: Program) -> Iterator[list[int]]:
     for run in streams(program):
         for chain in linked(program, run):
             large = sizable(program, chain)
-            if len(large) >= FEWEST and (program.frameworks[large[0]] != "jax" or _is_eager(program, large[0])):
+            computing = [number for number in large if program.kinds[number] not in {"cast", "copy", "create"}]
+            if (
+                len(large) >= FEWEST
+                and len(computing) > 1
+                and (program.frameworks[large[0]] != "jax" or _is_eager(program, large[0]))
+            ):
                 yield chain
 
 
@@ -55,19 +60,23 @@ def _of_own_kernels(program: Program) -> Iterator[list[int]]:
     """Different kernels of the user, launched alike one after the other, that all are near the best bandwidth."""
     for _, run in program.runs():
         alike = groupby(run, key=lambda number: (program.launches[number].grid, program.launches[number].block))
-        for _, same in alike:
-            chain: list[int] = []
-            for number in same:
-                own = program.kinds[number] in {"other", "softmax", "reduction"} and _streams(program, number)
-                kernels = {program.launches[earlier].demangled for earlier in chain}
-                if not own or program.launches[number].demangled in kernels:
-                    if len(kernels) >= FEWEST:
-                        yield chain
-                    chain = []
-                if own:
-                    chain.append(number)
-            if len(chain) >= FEWEST:
-                yield chain
+        for different in (part for _, same in alike for part in _different_kernels(program, same)):
+            yield from (chain for chain in linked(program, different) if len(chain) >= FEWEST)
+
+
+def _different_kernels(program: Program, launches: Iterable[int]) -> Iterator[list[int]]:
+    """Parts in which no kernel comes twice: the same kernel again is a step of time, or another array."""
+    part: list[int] = []
+    for number in launches:
+        own = program.kinds[number] in {"other", "softmax", "reduction"} and _streams(program, number)
+        again = program.launches[number].demangled in {program.launches[earlier].demangled for earlier in part}
+        if part and (again or not own):
+            yield part
+            part = []
+        if own:
+            part.append(number)
+    if part:
+        yield part
 
 
 def _streams(program: Program, number: int) -> bool:
@@ -141,7 +150,8 @@ def layouts(program: Program) -> Iterator[Candidate]:
         number
         for number in copies
         if program.moved[number] / program.duration[number] < STREAMS_AT * program.bandwidth
-        and program.calls[number].operator in {"contiguous", "clone", "reshape", "copy_", ""}
+        and program.duration[number] >= SHORT_NS
+        and program.calls[number].operator in {"contiguous", "clone", "reshape", ""}
     ]
     found = [
         Candidate(

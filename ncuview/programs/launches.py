@@ -96,8 +96,13 @@ class Program:
     @cached_property
     def gap_ns(self) -> float:
         """The time without a kernel for each launch; 0 where it is unknown, or too long to be that of launches."""
-        gap = ((self.wall_ns or 0.0) - self.total_ns) / max(1, len(self.launches))
-        return gap if 0 < gap <= LONGEST_GAP_NS else 0.0
+        gap = self.idle_ns / max(1, len(self.launches))
+        return gap if gap <= LONGEST_GAP_NS else 0.0
+
+    @cached_property
+    def idle_ns(self) -> float:
+        """The wall time without a kernel; 0 where it is unknown."""
+        return max(0.0, (self.wall_ns or 0.0) - self.total_ns)
 
     @cached_property
     def bandwidth(self) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from ncuview.programs.launches import Candidate, Program, by_place, saved_of
-from ncuview.programs.traffic import word_of
+from ncuview.programs.traffic import SMALL, word_of
 
 NEAR = 5
 """Launches between a gather and the scatter of its messages at most."""
@@ -23,25 +23,22 @@ NARROW = 0.05
 
 
 def messages(program: Program) -> Iterator[Candidate]:
-    """PROG012: rows are gathered for every edge, scaled, and added up by a scatter: a sparse product."""
+    """PROG012: rows are gathered for every edge, perhaps scaled, and added up by a scatter: a sparse product."""
     found = []
     for start, kind in enumerate(program.kinds):
         if kind != "gather" or word_of(program, start) not in {"index_select", "index", "gather", "take"}:
             continue
-        for end in range(start + 2, min(start + NEAR, len(program.launches))):
-            if program.kinds[end] != "scatter":
-                continue
-            between = list(range(start + 1, end))
-            scaled = any(
-                word_of(program, number) == "mul" and program.read[number] >= program.written[start] / 2
-                for number in between
-            )
-            if scaled and program.read[end] >= program.written[start] / 2:
-                part = [start, *between, end]
-                # the sparse product reads rows and weights as the scaling does, and adds up as the scatter does
-                rest = program.time_of([end]), 2 * program.time_of([*between, end])
-                found.append(Candidate(tuple(part), tuple(part), saved_of(program.time_of(part), *rest), len(part) - 1))
-            break
+        near = range(start + 1, min(start + NEAR, len(program.launches)))
+        end = next((number for number in near if program.kinds[number] == "scatter"), None)
+        if end is None or not program.read[end] >= program.written[start] / 2:
+            continue
+        between = range(start + 1, end)
+        small = SMALL * program.written[start]
+        if all(word_of(program, number) == "mul" or program.moved[number] <= small for number in between):
+            part = (start, *between, end)
+            # the sparse product reads rows and weights as the scaling does, and adds up as the scatter does
+            rest = program.time_of([end]), 2 * program.time_of([*between, end])
+            found.append(Candidate(part, part, saved_of(program.time_of(part), *rest), len(part) - 1))
     yield from by_place(program, found)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ncuview.programs.launches import Candidate, Place, Program, by_place, saved_of
-from ncuview.programs.traffic import word_of
+from ncuview.programs.traffic import alike, word_of
 from ncuview.records.program import Estimate
 
 LONGEST_PERIOD = 4
@@ -21,8 +20,6 @@ STARTING_NS = 1_000.0
 """What a launch takes at least to start and to end, while few of its blocks run."""
 MAKERS = {"arange", "linspace", "ones", "eye", "tril", "triu", "full", "range", "logspace", "indices"}
 """Operators whose results follow from no tensor."""
-_NUMBERED = re.compile(r"_\d+$")
-"""XLA numbers kernels that do the same."""
 ON_DATA = {"masked_fill", "softmax", "log_softmax", "dropout", "native_dropout", "gelu", "silu", "relu", "layer_norm"}
 """Operators whose input is rarely a constant."""
 FITS = 24_000_000.0
@@ -68,8 +65,7 @@ def _rounds(signatures: Sequence[tuple[object, ...]]) -> Iterator[tuple[int, int
 
 
 def _signature(program: Program, number: int) -> tuple[object, ...]:
-    launch, place = program.launches[number], program.places[number]
-    return program.calls[number].line, place, _NUMBERED.sub("", launch.demangled), launch.grid, launch.block
+    return program.calls[number].line, program.places[number], *alike(program.launches[number])
 
 
 def _is_kept(program: Program, number: int) -> bool:
@@ -158,3 +154,11 @@ def launch_gaps(program: Program) -> Iterator[Candidate]:
     everything = tuple(range(count))
     costly = tuple(number for number in everything if program.calls[number].line) or everything
     yield Candidate(everything, costly, Estimate((gap - left) / 2, gap - left, gap))
+
+
+def host_work(program: Program) -> Iterator[Candidate]:
+    """PROG016: the GPU waits for the host far longer than launches take: for copies, or for other work."""
+    if program.idle_ns and not program.gap_ns and program.idle_ns >= IDLE * (program.idle_ns + program.total_ns):
+        everything = tuple(range(len(program.launches)))
+        saved = Estimate(*(share * program.idle_ns for share in (0.5, 0.75, 1.0)))
+        yield Candidate(everything, tuple(number for number in everything if program.calls[number].line), saved)

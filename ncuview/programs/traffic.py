@@ -10,7 +10,8 @@ import numpy as np
 
 from ncuview.programs.kinds import Kind
 from ncuview.programs.launches import Program
-from ncuview.records.program import Estimate
+from ncuview.records.profile import Extent
+from ncuview.records.program import Estimate, ProgramLaunch
 
 STREAMING: frozenset[Kind] = frozenset({"elementwise", "cast", "reduction", "softmax", "copy", "create"})
 """Kinds that read and write each element about once."""
@@ -18,6 +19,7 @@ SMALL = 0.125
 """A launch that moves less than this share of the chain's largest does not break it: the statistics of rows, say."""
 AGREES = 4.0
 """Sizes agree within this factor: a cast from 2 to 4 bytes and a second operand change the bytes by up to it."""
+_NUMBERED = re.compile(r"_\d+$")
 _CUPY = re.compile(r"^cupy_([a-z]\w*?)(?:__|$)")
 _NUMPY_WORDS = {
     "multiply": "mul",
@@ -43,18 +45,46 @@ def word_of(program: Program, number: int) -> str:
 
 
 def streams(program: Program, further: frozenset[Kind] = frozenset()) -> Iterator[list[int]]:
-    """Maximal runs of streaming launches, or launches of the further kinds, from the same place."""
+    """Runs of streaming launches, or launches of the further kinds, from one iteration at the same place."""
     wanted = STREAMING | further
     for _, run in program.runs():
         current: list[int] = []
         for number in run:
-            if program.kinds[number] in wanted:
+            if program.kinds[number] in wanted or (current and _is_fused(program, current[-1], number)):
                 current.append(number)
             elif current:
-                yield current
+                yield from _iterations(program, current)
                 current = []
         if current:
-            yield current
+            yield from _iterations(program, current)
+
+
+def _is_fused(program: Program, last: int, number: int) -> bool:
+    """Whether a launch is one of CuPy's kernels for expressions, which are launched as its own operators are."""
+    if program.frameworks[number] != "cupy" or program.kinds[number] != "other":
+        return False
+    launch, before = program.launches[number], program.launches[last]
+    return (launch.grid, launch.block) == (before.grid, before.block)
+
+
+def _iterations(program: Program, run: Sequence[int]) -> Iterator[list[int]]:
+    """A run in parts that begin where its lines start over, or where the same launches come again."""
+    lines = [program.calls[number].line for number in run]
+    same = [(program.calls[number].line, *alike(program.launches[number])) for number in run]
+    start = 0
+    for at in range(1, len(run)):
+        starts_over = lines[at] <= lines[start] < lines[at - 1]
+        length = at - start
+        again = length > 1 and same[at] == same[start] and same[at : at + length] == same[start:at]
+        if starts_over or again:
+            yield list(run[start:at])
+            start = at
+    yield list(run[start:])
+
+
+def alike(launch: ProgramLaunch) -> tuple[str, Extent, Extent]:
+    """What launches that do the same have in common; XLA numbers kernels that do the same."""
+    return _NUMBERED.sub("", launch.demangled), launch.grid, launch.block
 
 
 def sizable(program: Program, chain: Sequence[int]) -> list[int]:

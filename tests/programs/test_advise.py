@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from ncuview.programs.advise import DETECTORS, LEAST, advise
+from ncuview.programs.advise import BETWEEN, DETECTORS, LEAST, advise
 from ncuview.records.profile import Frame
 from ncuview.records.program import ProgramFinding, ProgramLaunch
 from tests.programs.sequences import (
@@ -26,7 +26,7 @@ from tests.programs.sequences import (
 
 LAYER = [product(), launch("gelu", 60, 60, line=51, function="forward"), product(us=90)]
 HEAT = ["subtract", "multiply", "sin", "cos", "multiply", "add"]
-CUPY = streaming([f"cupy_{word}__float32_float32_float32" for word in HEAT], owner="cupy")
+CUPY = streaming([f"cupy_{word}__float32_float32_float32" for word in HEAT], owner="cupy", lines=6)
 POSITION_BIAS = [
     launch("arange", 0.0, 0.0, line=21, function="bias"),
     launch("sub", 1, 8, line=22, function="bias"),
@@ -133,6 +133,7 @@ ADVISED: dict[str, tuple[list[ProgramLaunch], str, int]] = {
     "loop_over_experts": ([*rounds(32, *EXPERT), launch("cat", 64, 64, line=11)], "PROG009", 8),
     "bias_of_each_layer": (rounds(4, *LAYER, *POSITION_BIAS), "PROG010", 26),
     "messages": (MESSAGES * 2, "PROG012", 37),
+    "messages_without_weights": ([MESSAGES[0], MESSAGES[2]] * 2, "PROG012", 37),
     "grown_cache": (rounds(6, *APPEND, product(30, 1, 15)), "PROG013", 70),
     "attention_of_cupy": (HAND_SOFTMAX, "PROG004", 7),
     "kalman_filters": (
@@ -245,6 +246,14 @@ SILENT: dict[str, list[ProgramLaunch]] = {
         launch("", 390, 17, kernel="nvjet_b", us=650, owner="xla", tensor=90.0),
     ],
     "images_that_are_decoded": [launch("to", 25, 74, line=31), product(us=30)],
+    "messages_of_both_ends": [
+        MESSAGES[0],
+        launch("add", 470, 400, line=37, us=310),
+        launch("scatter_add_", 690, 190, line=37, us=4300),
+    ],
+    "copies_of_heads": rounds(4, *[launch("contiguous", 34, 34, line=10, us=17)] * 3, product(us=800)),
+    "small_copies": rounds(20, launch("contiguous", 0.5, 0.5, line=10, us=3), product(us=15)),
+    "steps_of_time": streaming(["collide", "move", "collide", "move"] * 3, owner="numba"),
     "mask_of_activations": rounds(
         4,
         *LAYER,
@@ -277,7 +286,7 @@ def test_no_advice_where_nothing_is_to_be_gained(name: str) -> None:
 
 
 def test_every_rule_with_kernel_time_has_a_constructed_program() -> None:
-    assert {code for _, code, _ in ADVISED.values()} | {"PROG011"} == DETECTORS.keys()
+    assert {code for _, code, _ in ADVISED.values()} | {"PROG011", "PROG016"} == DETECTORS.keys()
 
 
 def check(launches: Sequence[ProgramLaunch], findings: Sequence[ProgramFinding], wall_ns: float = 0.0) -> None:
@@ -286,9 +295,9 @@ def check(launches: Sequence[ProgramLaunch], findings: Sequence[ProgramFinding],
     taken: set[int] = set()
     for finding in findings:
         own = sum(launches[number].duration_ns for number in finding.launches)
-        base = max(total, wall_ns) if finding.change == "launch_overhead" else total
+        base = max(total, wall_ns) if finding.change in BETWEEN else total
         assert 0 <= finding.saved_ns.low <= finding.saved_ns.best <= finding.saved_ns.high <= base
-        if finding.change != "launch_overhead":
+        if finding.change not in BETWEEN:
             assert finding.saved_ns.high <= own * (1 + 1e-9)
             assert finding.gain.high <= base / max(base - own, 1e-6 * base) * (1 + 1e-6)
             assert not taken & {*finding.launches}
@@ -331,11 +340,23 @@ def test_without_stacks_there_is_no_call_to_change(name: str) -> None:
     assert advise([replace(each, call=None) for each in ADVISED[name][0]], 1e12) == ()
 
 
-def test_a_fused_chain_keeps_its_ends() -> None:
-    """Six launches of 130 MB in and out: the first read and the last write stay, a sixth of the traffic."""
-    (finding,) = advise(CUPY)
+def test_what_is_fused_in_part_belongs_to_the_chain() -> None:
+    part = launch("", 130, 130, kernel="chord", line=13, owner="cupy")
+    (finding,) = advise([*CUPY[:3], part, *CUPY[3:]])
+    assert finding.launches == (0, 1, 2, 3, 4, 5, 6)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_fused_chain_keeps_its_ends(times: int) -> None:
+    """Six launches of 130 MB in and out: the first read and the last write of each iteration stay."""
+    (finding,) = advise(CUPY * times)
     assert finding.gain.high == pytest.approx(6.0)
     assert finding.gain.best <= 6.0
+
+
+def test_two_normalisations_in_a_row_are_two() -> None:
+    one, two = (advise([*rounds(times, *layer_norm()), *LAYER])[0] for times in (1, 2))
+    assert two.saved_ns.best == pytest.approx(2 * one.saved_ns.best)
 
 
 def test_the_gain_of_a_conversion_counts_the_casts() -> None:
@@ -381,16 +402,18 @@ def test_a_busy_gpu_has_no_launch_overhead(times: float) -> None:
     assert advise(launches, times * sum(each.duration_ns for each in launches)) == ()
 
 
-def test_long_gaps_are_no_launch_overhead() -> None:
-    """Half a millisecond for each launch is a copy or other work of the host."""
-    launches = [TINY] * 40
-    assert advise(launches, 40 * 500_000.0) == ()
+def test_long_gaps_are_work_of_the_host() -> None:
+    """Half a millisecond for each launch is no launch overhead: a copy or other work of the host."""
+    (finding,) = advise([TINY] * 40, 40 * 500_000.0)
+    assert finding.change == "host_transfer"
+    assert finding.saved_ns.high < 40 * 500_000.0
 
 
 def test_kernel_time_that_the_host_hides_is_no_advice() -> None:
     launches = [*CUPY[:4], *LAYER]
     assert advise(launches)
-    assert advise(launches, 100 * sum(each.duration_ns for each in launches)) == ()
+    found = advise(launches, 100 * sum(each.duration_ns for each in launches))
+    assert [finding.change for finding in found] == ["host_transfer"]
 
 
 def test_a_loop_is_batched_before_it_is_captured() -> None:
@@ -403,6 +426,14 @@ def test_a_loop_is_batched_before_it_is_captured() -> None:
 def test_a_recurrence_is_no_loop_to_batch() -> None:
     """Its states are joined in the end too, but each step needs the one before."""
     assert "batch_calls" not in {finding.change for finding in advise(RECURRENCE)}
+
+
+def test_a_kernel_of_the_user_waits_on_tensor_cores_too() -> None:
+    """A third of its time the FMA pipes idle; a library's product has another kernel."""
+    own = advise(ADVISED["triton_product"][0])[0]
+    library = advise(ADVISED["float32_products"][0])[0]
+    assert own.gain.best == pytest.approx(1 / (0.36 + 0.64 / 5))
+    assert own.gain.best < library.gain.best
 
 
 def test_the_caller_of_repeated_work_comes_first() -> None:

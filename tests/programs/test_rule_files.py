@@ -29,9 +29,8 @@ def test_codes_and_names_stand_once_among_all_rules() -> None:
     assert not {rule.code for rule in program_rules()} & {rule.text.code for rule in load_rules()}
 
 
-def test_every_change_but_copies_of_the_host_has_a_rule() -> None:
-    """Launches do not show copies: a rule about them needs their times."""
-    assert {rule.change for rule in program_rules()} == {*get_args(Change)} - {"host_transfer"}
+def test_every_change_has_a_rule() -> None:
+    assert {rule.change for rule in program_rules()} == {*get_args(Change)}
 
 
 @each_rule
