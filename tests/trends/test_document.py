@@ -92,6 +92,7 @@ def test_every_key_of_version_1_is_there_with_its_value() -> None:
         "about",
         "open_condition",
         "sequence",
+        "program",
         "owner_kind",
     }
 
