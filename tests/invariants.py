@@ -15,7 +15,7 @@ from ncuview.api import load_rules
 from ncuview.engine.evaluate import judge
 from ncuview.engine.rule_file import Rule
 from ncuview.metrics.analysis import Analysis
-from ncuview.records.diagnosis import CAUSES_OF_LINES, Diagnosis, Finding, LaunchDiagnosis
+from ncuview.records.diagnosis import CAUSES_OF_LINES, Broken, Diagnosis, Finding, LaunchDiagnosis
 from ncuview.records.profile import Profile
 from ncuview.speedup.effects import ADDED, by_unit
 from ncuview.speedup.model import load_of
@@ -50,7 +50,7 @@ def broken(profile: Profile, diagnosis: Diagnosis) -> list[str]:
             if change := changes.get(finding.rule.code):
                 problems = [*_time(finding, change, at, use, close), *_independence(finding, analysis, at)]
                 found += [f"{launch.kernel}: {finding.rule.code} {problem}" for problem in problems]
-        found += [f"{launch.kernel}: {problem}" for problem in _causes(launch)]
+        found += [f"{launch.kernel}: {problem}" for problem in (*_causes(launch), *_broken_rules(launch))]
     return found
 
 
@@ -110,6 +110,13 @@ def _independence(finding: Finding, analysis: Analysis, at: int) -> Iterator[str
         and not (fills_twice or loop)
     ):
         yield f"wants more work for each thread of a grid that fills {analysis.value('gpu_fill')[at]:.2f} of the GPU"
+
+
+def _broken_rules(launch: LaunchDiagnosis) -> Iterator[str]:
+    """No rule breaks on a launch that was recorded."""
+    for outcome in launch.outcomes:
+        if isinstance(outcome, Broken):
+            yield f"{outcome.rule.code} breaks: {outcome.message}"
 
 
 def _causes(launch: LaunchDiagnosis) -> Iterator[str]:
