@@ -251,6 +251,10 @@ SILENT: dict[str, list[ProgramLaunch]] = {
         launch("add", 470, 400, line=37, us=310),
         launch("scatter_add_", 690, 190, line=37, us=4300),
     ],
+    "a_small_cast_before_large_norms": [
+        launch("to", 1, 2, line=5),
+        *rounds(6, launch("layer_norm", 60, 60, line=6, kernel="vectorized_layer_norm_kernel"), product(us=30)),
+    ],
     "copies_of_heads": rounds(4, *[launch("contiguous", 34, 34, line=10, us=17)] * 3, product(us=800)),
     "small_copies": rounds(20, launch("contiguous", 0.5, 0.5, line=10, us=3), product(us=15)),
     "steps_of_time": streaming(["collide", "move", "collide", "move"] * 3, owner="numba"),
