@@ -7,12 +7,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from ncuview.programs.kinds import Kind
 from ncuview.programs.launches import Candidate, Place, Program, by_place, saved_of
 from ncuview.programs.traffic import alike, word_of
 from ncuview.records.program import Estimate
 
 LONGEST_PERIOD = 4
 """Launches of one iteration at most: a recurrence, whose iterations need each other, has more."""
+WORK: frozenset[Kind] = frozenset({"product", "convolution", "gather", "reduction", "softmax", "sort", "other"})
+"""Kinds that batch; a loop of elementwise launches alone is to be fused."""
 FEWEST_ROUNDS = 8
 SHORT_NS = 100_000.0
 """A longer launch keeps a GPU busy on its own."""
@@ -45,7 +48,14 @@ def loops(program: Program) -> Iterator[Candidate]:
         short = bool((program.duration[loop] < SHORT_NS).all())
         joined = stop < len(signatures) and program.kinds[stop] == "cat"
         kept = any(_is_kept(program, number) for number in loop[:period])
-        if start >= end and short and (joined or kept) and len({program.places[number] for number in loop}) == 1:
+        work = any(program.kinds[number] in WORK for number in loop[:period])
+        if (
+            work
+            and start >= end
+            and short
+            and (joined or kept)
+            and len({program.places[number] for number in loop}) == 1
+        ):
             found.append(_batched(program, [*loop, stop] if joined else loop))
             end = stop
     yield from by_place(program, found)

@@ -255,6 +255,8 @@ SILENT: dict[str, list[ProgramLaunch]] = {
         launch("to", 1, 2, line=5),
         *rounds(6, launch("layer_norm", 60, 60, line=6, kernel="vectorized_layer_norm_kernel"), product(us=30)),
     ],
+    "no_times": [launch("mul", 500, 500, us=0.0)] * 4,
+    "unknown_times": [launch("mul", 500, 500, us=NAN)] * 4,
     "copies_of_heads": rounds(4, *[launch("contiguous", 34, 34, line=10, us=17)] * 3, product(us=800)),
     "small_copies": rounds(20, launch("contiguous", 0.5, 0.5, line=10, us=3), product(us=15)),
     "steps_of_time": streaming(["collide", "move", "collide", "move"] * 3, owner="numba"),
@@ -308,7 +310,7 @@ def check(launches: Sequence[ProgramLaunch], findings: Sequence[ProgramFinding],
             taken |= {*finding.launches}
         assert finding.gain.best == pytest.approx(base / (base - finding.saved_ns.best))
         assert finding.calls
-    if not wall_ns:
+    if findings and not wall_ns:
         assert all(finding.saved_ns.best >= LEAST * total for finding in findings)
         assert sum(finding.saved_ns.high for finding in findings) <= total * (1 + 1e-9)
 
@@ -427,9 +429,15 @@ def test_a_loop_is_batched_before_it_is_captured() -> None:
     assert found[0].change == "batch_calls"
 
 
-def test_a_recurrence_is_no_loop_to_batch() -> None:
-    """Its states are joined in the end too, but each step needs the one before."""
-    assert "batch_calls" not in {finding.change for finding in advise(RECURRENCE)}
+UPDATES = rounds(60, *[launch(word, 8, 4, line=9, us=4) for word in ("mul", "sub", "copy_")])
+
+
+@pytest.mark.parametrize("launches", [RECURRENCE, UPDATES], ids=["recurrence", "updates of parameters"])
+def test_not_every_loop_is_to_be_batched(launches: list[ProgramLaunch]) -> None:
+    """The states of a recurrence are joined in the end, too; updates in place are one fused or foreach call."""
+    found = advise(launches)
+    assert found
+    assert "batch_calls" not in {finding.change for finding in found}
 
 
 def test_a_kernel_of_the_user_waits_on_tensor_cores_too() -> None:
