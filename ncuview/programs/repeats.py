@@ -45,20 +45,19 @@ def loops(program: Program) -> Iterator[Candidate]:
     signatures = [_signature(program, number) for number in range(len(program.launches))]
     for start, stop, period in sorted(_rounds(signatures)):
         loop = list(range(start, stop))
-        short = bool((program.duration[loop] < SHORT_NS).all())
         joined = stop < len(signatures) and program.kinds[stop] == "cat"
         kept = any(_is_kept(program, number) for number in loop[:period])
-        work = any(program.kinds[number] in WORK for number in loop[:period])
-        if (
-            work
-            and start >= end
-            and short
-            and (joined or kept)
-            and len({program.places[number] for number in loop}) == 1
-        ):
+        if start >= end and (joined or kept) and _is_batchable(program, loop):
             found.append(_batched(program, [*loop, stop] if joined else loop))
             end = stop
     yield from by_place(program, found)
+
+
+def _is_batchable(program: Program, loop: list[int]) -> bool:
+    """Whether short launches from one place do more than stream."""
+    short = bool((program.duration[loop] < SHORT_NS).all())
+    work = any(program.kinds[number] in WORK for number in loop)
+    return short and work and len({program.places[number] for number in loop}) == 1
 
 
 def _rounds(signatures: Sequence[tuple[object, ...]]) -> Iterator[tuple[int, int, int]]:

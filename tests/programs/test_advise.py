@@ -28,6 +28,7 @@ from tests.programs.sequences import (
 
 LAYER = [product(), launch("gelu", 60, 60, line=51, function="forward"), product(us=90)]
 HEAT = ["subtract", "multiply", "sin", "cos", "multiply", "add"]
+MOMENTUM = "torch/optim/sgd.py:_single_tensor_sgd"
 CUPY = streaming([f"cupy_{word}__float32_float32_float32" for word in HEAT], owner="cupy", lines=6)
 POSITION_BIAS = [
     launch("arange", 0.0, 0.0, line=21, function="bias"),
@@ -122,6 +123,20 @@ ADVISED: dict[str, tuple[list[ProgramLaunch], str, int]] = {
         "PROG007",
         60,
     ),
+    "momentum_of_a_loop": (
+        [
+            *LAYER,
+            *rounds(
+                8,
+                *[
+                    launch(word, reads * 100, 100, line=60, kernel=f"at::native::{word}Functor", library=MOMENTUM)
+                    for word, reads in (("mul_", 1), ("add_", 2), ("add_", 2))
+                ],
+            ),
+        ],
+        "PROG007",
+        60,
+    ),
     "float32_products": (
         [launch("linear", 60, 30, kernel="cutlass_80_simt_sgemm_128x128", line=25, us=400, fma=65.0)] * 3,
         "PROG008",
@@ -209,7 +224,11 @@ SILENT: dict[str, list[ProgramLaunch]] = {
     "sgd_in_one_pass": [
         *LAYER,
         *backward_products(),
-        *[launch("add_", 40, 20, library="torch/optim/sgd.py:_single_tensor_sgd")] * 4,
+        *[launch("add_", 200, 100, library=MOMENTUM)] * 12,
+    ],
+    "sgd_without_counters": [
+        *LAYER,
+        *[launch("add_", NAN, NAN, us=40, library=MOMENTUM)] * 12,
     ],
     "autocast_of_weights": [
         *rounds(5, launch("linear", 67, 33, kernel="bfloat16_copy_kernel", line=25), product(us=180)),
