@@ -28,7 +28,7 @@ SHORTEST_NORM = 5
 SHORTEST_LOSS = 4
 """Launches of the shortest loss by hand: probabilities, logarithm, choice of the target, mean."""
 BINARY = 20.0
-"""Arrays that PyTorch's own binary cross entropy moves forward and backward: it is a chain of launches, too."""
+"""Arrays that PyTorch moves at most for its own binary cross entropy: assumed from the time of one step."""
 CONTRACTS = 6.0
 """Products that write, and then read, this many times what enters are scores: T / (2 * head size) for attention.
 
