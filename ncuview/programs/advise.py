@@ -69,9 +69,9 @@ def advise(launches: Sequence[ProgramLaunch], wall_ns: float | None = None) -> t
         launches: The launches of the program, or of one step, in order.
         wall_ns: The wall time of the same step without the profiler.
     """
-    if len(launches) < 2:
-        return ()
     program = Program(launches, wall_ns)
+    if len(launches) < 2 or not program.total_ns > 0:
+        return ()
     with np.errstate(divide="ignore", invalid="ignore"):
         found = [
             (rule, each)

@@ -12,9 +12,10 @@ from ncuview.records.program import Call
 
 _PACKAGES = re.compile(r"/(?:site|dist)-packages/")
 _NOT_THE_USERS = re.compile(
-    r"""^$ | ^<                                              # the interpreter's own frozen modules, <string>, <stdin>
+    r"""^$ | ^<(?!ipython-input)                             # frozen modules and <string>, but not cells
     | /(?:site|dist)-packages/ | (?:^|/)lib/python3[.\d]*/   # installed packages and the standard library
-    | (?:^|/)torch/                                          # PyTorch from a checkout
+    | (?:^|/)torch/(?:_|(?:nn|optim|utils|autograd|cuda|amp|fx|func|distributed|jit|backends|sparse|export|compiler)/
+        |(?:__init__|functional|overrides|library)\.py)     # PyTorch from a checkout
     | /torchinductor_[^/]*/ | /torch_compile_debug/ | /\.triton/ | /\.cupy/ | /__pycache__/   # what compilers wrote
     | (?:^|/)(?:torch\w*|jax\w*|cupy\w*|triton|numba)\.[^/]+\.py$                             # generated modules
     """,

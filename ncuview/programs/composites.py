@@ -27,6 +27,8 @@ SHORTEST_NORM = 5
 """Launches of the shortest normalisation by hand: square, mean, add epsilon, root, scale."""
 SHORTEST_LOSS = 4
 """Launches of the shortest loss by hand: probabilities, logarithm, choice of the target, mean."""
+BINARY = 20.0
+"""Arrays that PyTorch moves at most for its own binary cross entropy: assumed from the time of one step."""
 CONTRACTS = 6.0
 """Products that write, and then read, this many times what enters are scores: T / (2 * head size) for attention.
 
@@ -166,7 +168,8 @@ def _operator(program: Program, runs: Sequence[list[int]], least: float) -> Cand
     everything = tuple(sorted({*back, *(number for run in runs for number in run)}))
     fast, typical = program.bandwidth_of(large), float(program.moved[large].sum() / program.duration[large].sum())
     time = program.time_of(everything)
-    left = (moved / fast, moved / typical) if fast and typical else (time, time)
+    most = max(moved, BINARY * sum(inputs) if "sigmoid" in words else 0.0)
+    left = (moved / fast, most / typical) if fast and typical else (time, time)
     removed = len(everything) - len(runs) * (2 if back else 1)
     return Candidate(everything, tuple(large), saved_of(time, *left), removed)
 

@@ -19,6 +19,8 @@ WIDENS = 2.5
 """Floating-point types widen by 2: a cast that writes more than this many times what it reads decodes bytes."""
 
 
+READS = 3.5
+"""A softmax reads its input up to twice, its backward pass three arrays of that size."""
 PRODUCTS = {"linear", "matmul", "addmm", "mm", "bmm", "conv1d", "conv2d", "conv3d", "einsum"}
 """Operators whose operands autocast converts: in a training step after each update, in inference again and again."""
 
@@ -95,7 +97,7 @@ def conversions(program: Program) -> Iterator[Candidate]:
         number
         for number in range(casts[0], len(program.launches))
         if program.kinds[number] in {"softmax", "norm", "reduction"}
-        and any(0.8 * size <= program.read[number] for size in wide)
+        and any(0.8 * size <= program.read[number] <= READS * size for size in wide)
     ]
     time = program.time_of(casts)
     yield Candidate(

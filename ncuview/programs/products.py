@@ -15,7 +15,7 @@ BUSY = 40.0
 IDLE = 5.0
 """Percent below which the tensor pipes are idle."""
 FASTER = (2.0, 5.0, 12.0)
-"""How many times as fast tensor pipes are: least with TF32 on consumer GPUs, most with bfloat16 on an H100."""
+"""How many times as fast tensor pipes are, assumed: from TF32 on consumer GPUs to bfloat16 on an H100."""
 OWN = {"triton", "numba", "cupy"}
 """Frameworks in which users write kernels."""
 _SINGLE = re.compile(r"sgemm|simt|ffma|f32f32_f32f32|gemmSN|gemmk1|\bscudnn|_sgemm|dgrad_engine|fft2d")

@@ -7,12 +7,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from ncuview.programs.kinds import Kind
 from ncuview.programs.launches import Candidate, Place, Program, by_place, saved_of
 from ncuview.programs.traffic import alike, word_of
 from ncuview.records.program import Estimate
 
 LONGEST_PERIOD = 4
 """Launches of one iteration at most: a recurrence, whose iterations need each other, has more."""
+WORK: frozenset[Kind] = frozenset({"product", "convolution", "gather", "reduction", "softmax", "sort", "other"})
+"""Kinds that batch; a loop of elementwise launches alone is to be fused."""
 FEWEST_ROUNDS = 8
 SHORT_NS = 100_000.0
 """A longer launch keeps a GPU busy on its own."""
@@ -42,13 +45,19 @@ def loops(program: Program) -> Iterator[Candidate]:
     signatures = [_signature(program, number) for number in range(len(program.launches))]
     for start, stop, period in sorted(_rounds(signatures)):
         loop = list(range(start, stop))
-        short = bool((program.duration[loop] < SHORT_NS).all())
         joined = stop < len(signatures) and program.kinds[stop] == "cat"
         kept = any(_is_kept(program, number) for number in loop[:period])
-        if start >= end and short and (joined or kept) and len({program.places[number] for number in loop}) == 1:
+        if start >= end and (joined or kept) and _is_batchable(program, loop):
             found.append(_batched(program, [*loop, stop] if joined else loop))
             end = stop
     yield from by_place(program, found)
+
+
+def _is_batchable(program: Program, loop: list[int]) -> bool:
+    """Whether short launches from one place do more than stream."""
+    short = bool((program.duration[loop] < SHORT_NS).all())
+    work = any(program.kinds[number] in WORK for number in loop)
+    return short and work and len({program.places[number] for number in loop}) == 1
 
 
 def _rounds(signatures: Sequence[tuple[object, ...]]) -> Iterator[tuple[int, int, int]]:

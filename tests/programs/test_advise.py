@@ -9,6 +9,8 @@ from dataclasses import replace
 import pytest
 
 from ncuview.programs.advise import BETWEEN, DETECTORS, LEAST, advise
+from ncuview.programs.launches import Program
+from ncuview.programs.repeats import loops
 from ncuview.records.profile import Frame
 from ncuview.records.program import ProgramFinding, ProgramLaunch
 from tests.programs.sequences import (
@@ -26,6 +28,7 @@ from tests.programs.sequences import (
 
 LAYER = [product(), launch("gelu", 60, 60, line=51, function="forward"), product(us=90)]
 HEAT = ["subtract", "multiply", "sin", "cos", "multiply", "add"]
+MOMENTUM = "torch/optim/sgd.py:_single_tensor_sgd"
 CUPY = streaming([f"cupy_{word}__float32_float32_float32" for word in HEAT], owner="cupy", lines=6)
 POSITION_BIAS = [
     launch("arange", 0.0, 0.0, line=21, function="bias"),
@@ -120,6 +123,20 @@ ADVISED: dict[str, tuple[list[ProgramLaunch], str, int]] = {
         "PROG007",
         60,
     ),
+    "momentum_of_a_loop": (
+        [
+            *LAYER,
+            *rounds(
+                8,
+                *[
+                    launch(word, reads * 100, 100, line=60, kernel=f"at::native::{word}Functor", library=MOMENTUM)
+                    for word, reads in (("mul_", 1), ("add_", 2), ("add_", 2))
+                ],
+            ),
+        ],
+        "PROG007",
+        60,
+    ),
     "float32_products": (
         [launch("linear", 60, 30, kernel="cutlass_80_simt_sgemm_128x128", line=25, us=400, fma=65.0)] * 3,
         "PROG008",
@@ -207,7 +224,11 @@ SILENT: dict[str, list[ProgramLaunch]] = {
     "sgd_in_one_pass": [
         *LAYER,
         *backward_products(),
-        *[launch("add_", 40, 20, library="torch/optim/sgd.py:_single_tensor_sgd")] * 4,
+        *[launch("add_", 200, 100, library=MOMENTUM)] * 12,
+    ],
+    "sgd_without_counters": [
+        *LAYER,
+        *[launch("add_", NAN, NAN, us=40, library=MOMENTUM)] * 12,
     ],
     "autocast_of_weights": [
         *rounds(5, launch("linear", 67, 33, kernel="bfloat16_copy_kernel", line=25), product(us=180)),
@@ -251,6 +272,12 @@ SILENT: dict[str, list[ProgramLaunch]] = {
         launch("add", 470, 400, line=37, us=310),
         launch("scatter_add_", 690, 190, line=37, us=4300),
     ],
+    "a_small_cast_before_large_norms": [
+        launch("to", 1, 2, line=5),
+        *rounds(6, launch("layer_norm", 60, 60, line=6, kernel="vectorized_layer_norm_kernel"), product(us=30)),
+    ],
+    "no_times": [launch("mul", 500, 500, us=0.0)] * 4,
+    "unknown_times": [launch("mul", 500, 500, us=NAN)] * 4,
     "copies_of_heads": rounds(4, *[launch("contiguous", 34, 34, line=10, us=17)] * 3, product(us=800)),
     "small_copies": rounds(20, launch("contiguous", 0.5, 0.5, line=10, us=3), product(us=15)),
     "steps_of_time": streaming(["collide", "move", "collide", "move"] * 3, owner="numba"),
@@ -304,7 +331,7 @@ def check(launches: Sequence[ProgramLaunch], findings: Sequence[ProgramFinding],
             taken |= {*finding.launches}
         assert finding.gain.best == pytest.approx(base / (base - finding.saved_ns.best))
         assert finding.calls
-    if not wall_ns:
+    if findings and not wall_ns:
         assert all(finding.saved_ns.best >= LEAST * total for finding in findings)
         assert sum(finding.saved_ns.high for finding in findings) <= total * (1 + 1e-9)
 
@@ -423,9 +450,14 @@ def test_a_loop_is_batched_before_it_is_captured() -> None:
     assert found[0].change == "batch_calls"
 
 
-def test_a_recurrence_is_no_loop_to_batch() -> None:
-    """Its states are joined in the end too, but each step needs the one before."""
-    assert "batch_calls" not in {finding.change for finding in advise(RECURRENCE)}
+UPDATES = rounds(60, *[launch(word, 8, 4, line=9, us=4) for word in ("mul", "sub", "copy_")])
+
+
+@pytest.mark.parametrize("launches", [RECURRENCE, UPDATES], ids=["recurrence", "updates of parameters"])
+def test_not_every_loop_is_to_be_batched(launches: list[ProgramLaunch]) -> None:
+    """The states of a recurrence are joined in the end, too; updates in place are one fused or foreach call."""
+    assert not list(loops(Program(launches)))
+    assert {finding.change for finding in advise(launches)} == {"fuse"}
 
 
 def test_a_kernel_of_the_user_waits_on_tensor_cores_too() -> None:

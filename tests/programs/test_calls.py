@@ -159,6 +159,7 @@ def test_whose_files_are_the_users_can_be_given() -> None:
         "/usr/lib/python3.12/contextlib.py",
         "<frozen importlib._bootstrap>",
         "<string>",
+        "/src/pytorch/torch/_dynamo/eval_frame.py",
         "",
         "/src/pytorch/torch/nn/modules/module.py",
         "/tmp/torchinductor_me/ab/cabc.py",
@@ -171,6 +172,8 @@ def test_files_that_are_not_the_users(file: str) -> None:
     assert not is_users(file)
 
 
-@pytest.mark.parametrize("file", ["/home/me/train.py", "train.py", "/work/my.model.py", "/home/me/torchmodels/a.py"])
+@pytest.mark.parametrize(
+    "file", ["/home/me/train.py", "train.py", "/work/my.model.py", "/home/me/torch/a.py", "<ipython-input-3-ab>"]
+)
 def test_files_of_the_user(file: str) -> None:
     assert is_users(file)
