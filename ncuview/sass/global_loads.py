@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from itertools import product
 from operator import or_
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ import numpy as np
 from ncuview.sass.address import address_registers
 from ncuview.sass.cfg import Loop, forward_order, innermost_loop
 from ncuview.sass.code import Code, Weights, analysis, positions_of, weights_at
-from ncuview.sass.dataflow import Chains, effects, propagate, use_def
+from ncuview.sass.dataflow import Chains, def_use, effects, propagate, use_def
 from ncuview.sass.instruction import Instruction, register
 from ncuview.sass.loaded_values import coefficient_loads
 from ncuview.sass.opcode_classes import is_global_load, is_global_store
@@ -233,20 +234,30 @@ def pointer_arguments(code: Code) -> Mapping[int, frozenset[str]]:
 
 
 def _pointer_halves(code: Code) -> Mapping[int, frozenset[str]]:
-    """The loads of one half of an argument of 64 bits -> its place: nvcc 13 loads R8 and R9 by themselves."""
-    loaded = {
-        (register(each.operands[0]), int(place, 16)): position
-        for position, each in enumerate(code.instructions)
-        if each.base_opcode in _CONSTANT_LOADS and ".64" not in each.opcode
-        for place in _ARGUMENT.findall(each.operands[-1])
-    }
+    """The loads of one half of an argument of 64 bits -> its place: nvcc 13 loads R8 and R9 by themselves.
+
+    Integers that stand side by side may be loaded to such registers too: an instruction must use both as one operand.
+    """
+    loaded: dict[tuple[str, int], list[int]] = {}
+    for position, each in enumerate(code.instructions):
+        if each.base_opcode in _CONSTANT_LOADS and ".64" not in each.opcode:
+            for place in _ARGUMENT.findall(each.operands[-1]):
+                loaded.setdefault((register(each.operands[0]), int(place, 16)), []).append(position)
     found: dict[int, frozenset[str]] = {}
-    for (low, place), position in loaded.items():
+    for (low, place), positions in loaded.items():
         name, number = low.rstrip("0123456789"), int(re.sub(r"\D", "", low) or 0)
-        high = loaded.get((f"{name}{number + 1}", place + 4))
-        if high is not None and place % 8 == 0 and number % 2 == 0:
-            found |= dict.fromkeys((position, high), frozenset({hex(place)}))
+        high = f"{name}{number + 1}"
+        for one, other in product(positions, loaded.get((high, place + 4), ())):
+            if place % 8 == 0 and number % 2 == 0 and _used_as_one(code, one, other, high):
+                found |= dict.fromkeys((one, other), frozenset({hex(place)}))
     return found
+
+
+def _used_as_one(code: Code, low: int, high: int, name_of_high: str) -> bool:
+    """Whether an instruction uses two definitions as the halves of one operand, which names only the low one."""
+    users = (set[int]().union(*def_use(code)[half].values()) for half in (low, high))
+    both = set.intersection(*users)
+    return any(name_of_high not in map(register, code.instructions[user].operands) for user in both)
 
 
 def _own_arguments(each: Instruction) -> frozenset[str]:

@@ -252,6 +252,12 @@ def test_an_argument_that_is_loaded_in_two_halves_is_a_pointer(low: str, high: s
     assert pointer_arguments(code(*lines)) == {3: frozenset(found)}
 
 
+def test_two_integers_in_neighbouring_registers_are_no_pointer() -> None:
+    sizes = ("LDC R6, c[0x0][0x210]", "LDC R7, c[0x0][0x214]", "LDC.64 R2, c[0x0][0x218]")
+    lines = (*sizes, "IMAD R9, R6, R7, RZ", "IMAD.WIDE R4, R9, 0x4, R2", "LDG.E R25, desc[UR4][R4.64]")
+    assert pointer_arguments(code(*lines)) == {5: frozenset({"0x218"})}
+
+
 @pytest.mark.parametrize(
     ("modifiers", "size"),
     [
