@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from math import fsum, isfinite, nan
@@ -13,8 +14,9 @@ from ncuview.records.program import Call, CallTime, ProgramDiagnosis, ProgramLau
 
 if TYPE_CHECKING:
     from ncuview.programs.owners import Owner
-    from ncuview.records.profile import Profile
+    from ncuview.records.profile import CallStack, Profile
 
+_PACKAGE = re.compile(r"/(?:site|dist)-packages/(triton|numba|cupy|jax)")
 _READ, _WRITTEN = "dram__bytes_read.sum", "dram__bytes_write.sum"
 _FMA = "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_elapsed"
 _TENSOR = "sm__pipe_shared_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed"
@@ -44,7 +46,8 @@ def _launches(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | 
 
     rows = profile.launches.to_dict("records")
     numbers = zip(column(_READ), column(_WRITTEN), column(_FMA), column(_TENSOR), strict=True)
-    for row, owner, call, (read, written, fma, tensor) in zip(rows, owners, calls, numbers, strict=True):
+    parts = zip(rows, owners, calls, numbers, strict=True)
+    for place, (row, owner, call, (read, written, fma, tensor)) in enumerate(parts):
         yield ProgramLaunch(
             kernel=row["kernel"],
             demangled=row["demangled"],
@@ -56,9 +59,15 @@ def _launches(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | 
             fma_pct=fma,
             tensor_pct=tensor,
             owner_kind=owner.kind,
-            owner=owner.name,
+            owner=owner.name or _launcher(profile.call_stacks.get(place)),
             call=call,
         )
+
+
+def _launcher(stack: CallStack | None) -> str:
+    """The package that launches a kernel of the user, such as ``triton``; empty where it is none of Python."""
+    packages = (_PACKAGE.search(frame.file.replace("\\", "/")) for frame in (stack.python if stack else ()))
+    return next((found[1] for found in packages if found), "")
 
 
 def _by_line(launches: Sequence[ProgramLaunch], total: float) -> Iterator[CallTime]:

@@ -73,6 +73,7 @@ class ProgramLaunch:
     """Use of the pipes that tensor and FP64 instructions share, in percent of their peak."""
     owner_kind: str
     owner: str
+    """The name of the owner; of a kernel of the user the Python package that launches it, such as ``triton``."""
     call: Call | None
 
 

@@ -12,7 +12,7 @@ from ncuview.api import load_rules
 from ncuview.engine.rank import diagnose
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.profile import CallStack, Frame, Profile
-from ncuview.records.program import ProgramDiagnosis
+from ncuview.records.program import ProgramDiagnosis, ProgramLaunch
 from ncuview.render import render
 from ncuview.render.outputs import output_text
 from ncuview.trends.document import read_document
@@ -52,6 +52,21 @@ def test_each_launch_names_its_line_and_operator() -> None:
     assert first.call is not None
     assert (first.call.file, first.call.line, first.call.operator) == ("/home/alice/train.py", 12, "mul")
     assert second.call is None
+
+
+def test_kernels_of_the_user_have_the_package_that_launches_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    launcher = Frame("run", "/opt/python/lib/python3.12/site-packages/triton/runtime/jit.py", 744)
+    made = make_profile(Launch(kernel="scale_rows"), Launch(kernel="scale_rows"))
+    made = replace(made, call_stacks={0: CallStack((launcher, Frame("step", "/home/alice/train.py", 5)), ())})
+    seen: list[ProgramLaunch] = []
+
+    def advise(launches: list[ProgramLaunch]) -> tuple[()]:
+        seen.extend(launches)
+        return ()
+
+    monkeypatch.setattr("ncuview.programs.of_profile.advise", advise)
+    program(made)
+    assert [launch.owner for launch in seen] == ["triton", ""]
 
 
 def test_lines_are_ranked_by_their_kernel_time() -> None:
