@@ -46,7 +46,8 @@ def family_names(incomplete: str) -> list[str]:
 
 def rule_names(incomplete: str) -> list[str]:
     """Codes and names of the shipped rules."""
-    words = (word for file in shipped("rules").glob("*/*-*.toml") for word in file.stem.split("-", 1))
+    files = (file for file in shipped("rules").glob("*/*-*.toml") if file.parent.name != "program")
+    words = (word for file in files for word in file.stem.split("-", 1))
     return _beginning(incomplete, words)
 
 

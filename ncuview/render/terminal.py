@@ -85,14 +85,14 @@ CHANGED_LINES = 6
 
 
 def diagnosis_page(diagnosis: Diagnosis, *, width: int, color: bool, detail: Detail = "normal") -> str:
-    """The provenance, a table when there are several launches, then the launches with the largest savings."""
+    """The provenance, the calls of a program, a table of several launches, then those with the largest savings."""
     console = page_console(width, color=color)
     print_head(console, diagnosis)
+    if diagnosis.program:
+        program_section(console, diagnosis.program)
     if len(diagnosis.launches) > 1:
         console.print()
         console.print(_overview(diagnosis))
-    if diagnosis.program:
-        program_section(console, diagnosis.program)
     for launch in _largest_savings(diagnosis):
         console.print()
         launch_section(console, launch, detail)
