@@ -596,6 +596,14 @@ def test_a_metric_of_ncu_names_what_is_computed_from_it() -> None:
     assert "computed from it: shared_bank_conflict_ways" in ended.out
 
 
+@pytest.mark.parametrize("word", ["PROG004", "attention-by-hand"])
+def test_a_rule_about_programs_is_explained(word: str) -> None:
+    ended = ncuview("explain", word)
+    assert (ended.code, ended.err) == (0, "")
+    for part in ("PROG004 attention-by-hand: attention", "Where it brings nothing", "https://docs.pytorch.org/"):
+        assert part in ended.out
+
+
 @pytest.mark.parametrize("word", ["coalescing", "shared-memory-padding"])
 def test_an_optimization_is_explained_by_its_rules_and_kernels(word: str) -> None:
     ended = ncuview("explain", word)

@@ -46,16 +46,22 @@ def family_names(incomplete: str) -> list[str]:
 
 def rule_names(incomplete: str) -> list[str]:
     """Codes and names of the shipped rules."""
-    files = (file for file in shipped("rules").glob("*/*-*.toml") if file.parent.name != "program")
-    words = (word for file in files for word in file.stem.split("-", 1))
-    return _beginning(incomplete, words)
+    return _beginning(incomplete, _words(file for file in _rule_files() if file.parent.name != "program"))
+
+
+def _rule_files() -> Iterable[Path]:
+    return shipped("rules").glob("*/*-*.toml")
+
+
+def _words(files: Iterable[Path]) -> Iterable[str]:
+    return (word for file in files for word in file.stem.split("-", 1))
 
 
 def rule_and_optimization_names(incomplete: str) -> list[str]:
-    """Codes and names of the shipped rules, and what they advise."""
+    """Codes and names of the shipped rules, those about programs too, and what rules advise."""
     from ncuview.records.diagnosis import Optimization
 
-    return [*rule_names(incomplete), *_beginning(incomplete, get_args(Optimization))]
+    return _beginning(incomplete, [*_words(_rule_files()), *get_args(Optimization)])
 
 
 def metric_names(incomplete: str) -> list[str]:

@@ -83,7 +83,8 @@ def explain(
     """
     from ncuview.api import load_rules
     from ncuview.engine.rule_file import find_rule
-    from ncuview.render.lists import rule_page
+    from ncuview.programs.rule_file import program_rules
+    from ncuview.render.lists import program_rule_page, rule_page
     from ncuview.render.optimization import MEANINGS, optimization_page
 
     rules = load_rules(folder or ())
@@ -91,5 +92,8 @@ def explain(
         from ncuview.catalogue.kernels import all_kernels
 
         print_text(optimization_page(optimization, rules, all_kernels(), width()))
+        return
+    if of_programs := next((each for each in program_rules() if rule.lower() in {each.code.lower(), each.name}), None):
+        print_text(program_rule_page(of_programs, width()))
         return
     print_text(rule_page(find_rule(rules, rule), width()))

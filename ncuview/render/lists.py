@@ -2,6 +2,7 @@
 
 ``rule_page`` is the plain-text page of one ``Rule`` for ``ncuview explain``: what it measures, why, and how to fix it,
 with code before and after, what the prediction assumes, numbers with their sources, limits and documents.
+``program_rule_page`` is that of a rule about the calls of a program.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from rich.table import Column
 from ncuview.catalogue.kernel_file import Kernel
 from ncuview.engine.regions import region
 from ncuview.engine.rule_file import Rule
+from ncuview.programs.rule_file import ProgramRule
 from ncuview.render.terminal import page_console, page_text, plain_table
 from ncuview.render.text import json_text, safe_page
 
@@ -112,6 +114,18 @@ def rule_page(rule: Rule, width: int) -> str:
         parts.append(_section("Without machine code", words, width))
     parts.append(_heading("Taught in"))
     parts += [_wrapped(f"{cite.document}, {cite.section}: {cite.claim}", width, _INDENT) for cite in text.cite]
+    return safe_page("\n\n".join(parts))
+
+
+def program_rule_page(rule: ProgramRule, width: int) -> str:
+    """What a rule about programs looks for, why the change helps, where it does not, and the change per framework."""
+    parts = [f"{rule.code} {rule.name}: {rule.change}", _wrapped(rule.summary + ".", width)]
+    parts += [_section("What it looks for", rule.docs.what, width), _section("Why it matters", rule.docs.why, width)]
+    for framework, terms in rule.frameworks.items():
+        parts += [_section(f"The change, {framework}", terms.advice, width), f"{_INDENT}{terms.link}"]
+    parts.append(_section("What the prediction assumes", rule.docs.assumes + ".", width))
+    parts.append(_heading("Where it brings nothing"))
+    parts += [_wrapped(each, width, _INDENT) for each in rule.docs.not_where]
     return safe_page("\n\n".join(parts))
 
 
