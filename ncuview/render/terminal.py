@@ -106,9 +106,12 @@ def diagnosis_page(diagnosis: Diagnosis, *, width: int, color: bool, detail: Det
 
 
 def quiet_page(diagnosis: Diagnosis, *, width: int, color: bool) -> str:
-    """What is missing or was not judged, and a line per launch: kernel, time, and the next step or the verdict."""
+    """What is missing or was not judged, and a line per change of the program and per launch with its next step."""
     console = page_console(width, color=color)
     print_gaps(console, diagnosis)
+    for change in diagnosis.program.findings if diagnosis.program else ():
+        line = f"{call_words(change.calls[0])}  {change_headline(change)}"
+        console.print(Text(safe_text(line)), soft_wrap=True)
     names = Counter(launch.kernel for launch in diagnosis.launches)
     for launch in map(safe_copy, diagnosis.launches):
         said = advice_headline(launch.findings[0]) if launch.findings else verdict_headline(launch)

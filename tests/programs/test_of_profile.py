@@ -15,6 +15,7 @@ from ncuview.records.profile import CallStack, Frame, Profile
 from ncuview.records.program import ProgramDiagnosis, ProgramLaunch
 from ncuview.render import render
 from ncuview.render.outputs import output_text
+from ncuview.render.terminal import quiet_page
 from ncuview.trends.document import read_document
 from tests.builders import Launch, make_profile
 
@@ -96,6 +97,12 @@ def test_pages_name_calls_and_the_change(form: str) -> None:
     page = " ".join(str(output_text(judged(CHAIN), None, form)).replace("<!-- -->", "").split())
     for words in ("5 launches", "train.py:7", "torch.compile", "20%"):
         assert words in page, words
+
+
+def test_the_quiet_page_begins_with_the_change_of_the_program() -> None:
+    first = quiet_page(judged(CHAIN), width=100, color=False).splitlines()[0]
+    assert first.startswith("/home/alice/train.py:")
+    assert first.endswith("x faster")
 
 
 def test_the_document_reads_back_as_the_same_program(tmp_path: Path) -> None:
