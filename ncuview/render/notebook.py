@@ -15,8 +15,17 @@ from ncuview.comparison.compare import extent_words, launch_words
 from ncuview.records.diagnosis import Broken, Diagnosis, Finding, LaunchDiagnosis, SourceLine
 from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Profile
+from ncuview.records.program import ProgramDiagnosis
 from ncuview.render.html_report.elements import Part, dim, element, markup, table
 from ncuview.render.ladder import HTML_COLUMNS, HTML_NUMBERS, step_cells
+from ncuview.render.program_words import (
+    LARGE_CALL,
+    call_time_words,
+    call_words,
+    change_bounds,
+    change_headline,
+    program_sentence,
+)
 from ncuview.render.shown_change import ShownChange, shown_change
 from ncuview.render.text import safe_copy
 from ncuview.render.words import (
@@ -117,6 +126,8 @@ def diagnosis_html(diagnosis: Diagnosis) -> str:
     parts: list[Part] = [dim(provenance(diagnosis.reports, diagnosis.launches, diagnosis.remark))]
     if missing := failure_sentence(diagnosis.failure):
         parts.append(element("p", missing, css="was"))
+    if diagnosis.program:
+        parts += _program(diagnosis.program)
     for at in shown:
         launch = diagnosis.launches[at]
         fold = element("details", element("summary", *_line(launch)), *_launch(launch))
@@ -127,6 +138,17 @@ def diagnosis_html(diagnosis: Diagnosis) -> str:
     if hidden:
         parts.append(dim(f"{hidden} more launches: ncuview.findings_frame and ncuview.units_frame have all of them."))
     return _page(*parts)
+
+
+def _program(program: ProgramDiagnosis) -> Iterator[Part]:
+    """The changes of a program, then the lines that take most of its kernel time."""
+    yield element("p", f"{program_sentence(program)}.")
+    for finding in program.findings:
+        where = "; ".join(map(call_words, finding.calls))
+        headline = element("strong", change_headline(finding))
+        yield element("p", headline, f" ({change_bounds(finding)}), at {where}: ", finding.link)
+    calls = [call_time_words(each) for each in program.calls if each.share >= LARGE_CALL]
+    yield _folded("Calls of the program", *_paragraphs(calls))
 
 
 def launch_html(launch: LaunchDiagnosis) -> str:

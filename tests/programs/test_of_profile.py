@@ -14,6 +14,7 @@ from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.profile import CallStack, Frame, Profile
 from ncuview.records.program import ProgramDiagnosis, ProgramLaunch
 from ncuview.render import render
+from ncuview.render.notebook import answer_html
 from ncuview.render.outputs import output_text
 from ncuview.render.terminal import quiet_page
 from ncuview.trends.document import read_document
@@ -97,6 +98,12 @@ def test_pages_name_calls_and_the_change(form: str) -> None:
     page = " ".join(str(output_text(judged(CHAIN), None, form)).replace("<!-- -->", "").split())
     for words in ("5 launches", "train.py:7", "torch.compile", "20%"):
         assert words in page, words
+
+
+def test_a_notebook_cell_names_calls_and_the_change() -> None:
+    page = answer_html(judged(CHAIN))
+    assert "train.py:7" in page
+    assert "torch.compile" in page
 
 
 def test_the_quiet_page_begins_with_the_change_of_the_program() -> None:
