@@ -125,7 +125,8 @@ def poisoned(value: Any, text: str) -> Any:
     if isinstance(value, str):
         return text if value else ""
     if isinstance(value, tuple):
-        return tuple(poisoned(part, text) for part in value)
+        parts = [poisoned(part, text) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     if isinstance(value, dict):
         return {text if key == value_of_bottleneck else key + text: poisoned(part, text) for key, part in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
@@ -135,6 +136,8 @@ def poisoned(value: Any, text: str) -> Any:
             "grade",
             "about",
             "owner_kind",
+            "change",
+            "link",
         }  # these choose words of our own and come from nowhere else
         names = [field.name for field in fields(value) if field.name not in fixed]
         return replace(value, **{name: poisoned(getattr(value, name), text) for name in names})

@@ -200,7 +200,7 @@ def _program_section(program: ProgramDiagnosis | None) -> _Section | None:
 def _program_change(number: int, finding: ProgramFinding) -> str:
     where = "; ".join(map(call_words, finding.calls))
     said = f"**{prose(change_headline(finding))}** ({prose(change_bounds(finding))}). {prose(finding.message)}"
-    return f"{number}. {said}, at {prose(clipped(where, _SENTENCE))}: <{finding.link}>\n"
+    return f"**{number}.** {said}, at {prose(clipped(where, _SENTENCE))}: {code(finding.link, _NAME)}\n\n"
 
 
 def _steps_section(ranked: Priorities, budget: Budget) -> _Section | None:

@@ -145,7 +145,7 @@ def _program(program: ProgramDiagnosis) -> Iterator[Part]:
     yield element("p", f"{program_sentence(program)}.")
     for finding in program.findings:
         where = "; ".join(map(call_words, finding.calls))
-        headline = element("strong", change_headline(finding))
+        headline = element("b", change_headline(finding))
         yield element("p", headline, f" ({change_bounds(finding)}), at {where}: ", finding.link)
     calls = [call_time_words(each) for each in program.calls if each.share >= LARGE_CALL]
     yield _folded("Calls of the program", *_paragraphs(calls))

@@ -165,10 +165,10 @@ def program_section(console: Console, program: ProgramDiagnosis) -> None:
         headline = Text(safe_text(change_headline(finding)), style="bold green")
         headline.append(f"  ({change_bounds(finding)})", style="not bold")
         row(console, "Next", headline)
-        row(console, "Why", Text(f"{finding.message[:1].upper()}{finding.message[1:]}."))
+        row(console, "Why", Text(safe_text(f"{finding.message[:1].upper()}{finding.message[1:]}.")))
         row(console, "Where", Text(safe_text("; ".join(map(call_words, finding.calls[:_CALLS])))))
-        row(console, "Docs", Text(finding.link))
-        row(console, "More", Text(f"ncuview explain {finding.code}"))
+        row(console, "Docs", Text(safe_text(finding.link)))
+        row(console, "More", Text(safe_text(f"ncuview explain {finding.code}")))
     for finding in program.findings[1:_PAGES]:
         row(console, "Then", Text(safe_text(f"{change_headline(finding)}, at {call_words(finding.calls[0])}")))
     if not program.findings:

@@ -45,4 +45,4 @@ def _parts(finding: ProgramFinding) -> Iterator[Part]:
     yield element("p", element("strong", change_headline(finding)), f" ({change_bounds(finding)})")
     yield element("p", f"{finding.message[:1].upper()}{finding.message[1:]}.")
     yield dim("; ".join(map(call_words, finding.calls)))
-    yield element("p", element("a", finding.link, href=finding.link))
+    yield dim(finding.link)
