@@ -19,7 +19,7 @@ from ncuview.engine.plan import metrics_for
 from ncuview.pipeline import examine, profiled
 from ncuview.profiling.job import Profiled
 from ncuview.profiling.ncu import NcuRun
-from ncuview.profiling.options import NcuOptions
+from ncuview.profiling.options import CallStacks, NcuOptions
 from ncuview.reader.child import PrestartedChildren
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,7 +92,7 @@ def test_what_was_profiled_before_a_failure_is_kept_and_marked(ncu: PlayedNcu) -
 def test_a_command_is_profiled_and_can_be_diagnosed(ncu: PlayedNcu) -> None:
     made = ncuview.run("./program -n 3", options=ncuview.NcuOptions(launch_count=2))
     assert ncu.program == ["./program", "-n", "3"]
-    assert ncu.options == NcuOptions(launch_count=2)
+    assert ncu.options == NcuOptions(launch_count=2, call_stack=CallStacks.ALL)
     diagnosis = ncuview.diagnose(made)
     assert len(diagnosis.launches) == len(ncuview.read(REPORT).launches)
     assert diagnosis.launches[0].findings[0].optimization == "shared_memory_padding"

@@ -55,9 +55,10 @@ OPTIONAL = {
     "launch-count": r"[1-9]\d*",
     "launch-skip": r"[1-9]\d*",
     "nvtx-include": ".+",
+    "call-stack-type": "native|python",
 }
-REPEATABLE = {"nvtx-include"}
-FLAGS = {"--nvtx"}
+REPEATABLE = {"nvtx-include", "call-stack-type"}
+FLAGS = {"--nvtx", "--call-stack"}
 
 LINGER = "import os, signal, time; {leave} {ignore} print(os.getpid(), flush=True); time.sleep(600)"
 LEAVE = "os.fork() and os._exit(0); os.setsid();"

@@ -20,7 +20,7 @@ import pytest
 from ncuview.base.errors import UsageError
 from ncuview.profiling import callable as sending
 from ncuview.profiling.callable import program_of
-from ncuview.profiling.options import NcuOptions
+from ncuview.profiling.options import CallStacks, NcuOptions
 
 ROOT = Path(__file__).resolve().parents[3]
 OWN, PRIMARY = 0x10, 0x20
@@ -227,7 +227,7 @@ def test_a_lambda_is_refused_without_cloudpickle(tmp_path: Path, monkeypatch: py
 
 def test_only_what_a_function_launches_is_profiled(tmp_path: Path) -> None:
     _, options = program_of(operator.index, NcuOptions(kernel_name="saxpy"), tmp_path)  # type: ignore[arg-type]
-    assert options == NcuOptions(kernel_name="saxpy", profile_from_start=False)
+    assert options == NcuOptions(kernel_name="saxpy", profile_from_start=False, call_stack=CallStacks.ALL)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_only_what_a_function_launches_is_profiled(tmp_path: Path) -> None:
     ],
 )
 def test_a_command_is_run_as_it_is(command: Any, words: list[str], tmp_path: Path) -> None:
-    options = NcuOptions(launch_count=2)
+    options = NcuOptions(launch_count=2, call_stack=CallStacks.NONE)
     assert program_of(command, options, tmp_path) == (words, options)
     assert not list(tmp_path.iterdir())
 
