@@ -102,7 +102,7 @@ def diagnose(
     textbook = textbook_metrics(analysis)
     uses = _bottleneck_uses(load)
     measured = [bool(_COUNTED & of_launch.keys()) for of_launch in uses]
-    owners, calls = owners_of(profile, mine), calls_of(profile)
+    owners, calls = owners_of(profile, mine), calls_of(profile, mine)
     launches = []
     for launch, row in enumerate(profile.launches.to_dict("records")):
         owner = owners[launch]

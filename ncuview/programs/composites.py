@@ -63,7 +63,10 @@ def _written_out(program: Program) -> Iterator[tuple[list[int], tuple[int, int]]
 
 
 def _is_softmax(program: Program, between: Sequence[int], second: int) -> bool:
-    """Whether launches are a softmax, with scale and mask, of about the array that the second product reads."""
+    """Whether launches are a softmax, with scale and mask, of about the array that the second product reads.
+
+    Where the bytes are unknown, the operators decide.
+    """
     if not between or any(program.kinds[number] not in _BETWEEN for number in between):
         return False
     read = program.read[second]

@@ -59,10 +59,10 @@ def _is_eager(program: Program, number: int) -> bool:
 
 
 def _of_own_kernels(program: Program) -> Iterator[list[int]]:
-    """Different kernels of the user, launched alike one after the other, that all are near the best bandwidth."""
+    """Different kernels of the user in a row, of one configuration, that all are near the best bandwidth."""
     for _, run in program.runs():
-        alike = groupby(run, key=lambda number: (program.launches[number].grid, program.launches[number].block))
-        for different in (part for _, same in alike for part in _different_kernels(program, same)):
+        of_grid = groupby(run, key=lambda number: (program.launches[number].grid, program.launches[number].block))
+        for different in (part for _, same in of_grid for part in _different_kernels(program, same)):
             yield from (chain for chain in linked(program, different) if len(chain) >= FEWEST)
 
 
@@ -116,7 +116,7 @@ def _asked(program: Program, number: int) -> bool:
         return False
     if call.backward:  # of a forward cast of about the size, not of the weights that autocast converts
         return any(
-            _size(program, forward) >= 0.5 * _size(program, number)
+            program.moved[forward] >= 0.5 * program.moved[number]
             for forward, kind in enumerate(program.kinds[:number])
             if kind == "cast" and not program.calls[forward].backward and _explicit(program, forward)
         ) and call.operator in {"to_copy", "to"}
@@ -127,10 +127,6 @@ def _asked(program: Program, number: int) -> bool:
 def _explicit(program: Program, number: int) -> bool:
     call = program.calls[number]
     return call.operator in {"to", "_to_copy", "type_as", "float", "half", "bfloat16", "double", ""} and call.line > 0
-
-
-def _size(program: Program, number: int) -> float:
-    return float(np.nan_to_num(program.moved[number]))
 
 
 def _wide(program: Program, number: int) -> float:

@@ -9,10 +9,11 @@ from math import fsum, isfinite, nan
 from typing import TYPE_CHECKING
 
 from ncuview.programs.advise import advise
-from ncuview.programs.calls import call_of
+from ncuview.programs.calls import call_of, is_users
 from ncuview.records.program import Call, CallTime, ProgramDiagnosis, ProgramLaunch
 
 if TYPE_CHECKING:
+    from ncuview.base.patterns import Pattern
     from ncuview.programs.owners import Owner
     from ncuview.records.profile import CallStack, Profile
 
@@ -22,9 +23,18 @@ _FMA = "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_elapsed"
 _TENSOR = "sm__pipe_shared_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed"
 
 
-def calls_of(profile: Profile) -> list[Call | None]:
-    """The call of each launch; None where its stack is unknown or has none of the user's."""
-    found = {stack: call_of(stack) for stack in set(profile.call_stacks.values())}
+def calls_of(profile: Profile, mine: Sequence[Pattern] = ()) -> list[Call | None]:
+    """The call of each launch; None where its stack is unknown or has none of the user's.
+
+    Args:
+        profile: The launches.
+        mine: Files that match one of these patterns are the user's, such as those of an installed package.
+    """
+
+    def is_mine(file: str) -> bool:
+        return is_users(file) or any(pattern.found_in(file) for pattern in mine)
+
+    found = {stack: call_of(stack, is_mine) for stack in set(profile.call_stacks.values())}
     stacks = (profile.call_stacks.get(launch) for launch in range(len(profile.launches)))
     return [found[stack] if stack else None for stack in stacks]
 

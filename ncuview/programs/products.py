@@ -27,7 +27,8 @@ def on_fma_pipes(program: Program) -> Iterator[Candidate]:
     """PROG008: products in single precision that keep the FMA pipes busy while the tensor pipes idle.
 
     A library has another kernel for tensor pipes; a kernel of the user still waits as long as it does now. The bytes of
-    a product bound its time at the best bandwidth of the launches that no pipe limits.
+    a product bound its time at the best bandwidth of the launches that no pipe limits; where they are unknown, nothing
+    is saved.
     """
     found = [number for number in range(len(program.launches)) if _is_single(program, number)]
     if not found:
@@ -36,7 +37,8 @@ def on_fma_pipes(program: Program) -> Iterator[Candidate]:
     waiting = time * (1 - program.fma[found].clip(max=100.0) / 100)
     own = np.array([program.frameworks[number] in OWN for number in found])
     streaming = program.bandwidth_of(np.flatnonzero((program.fma < BUSY) & (program.tensor < BUSY)))
-    by_memory = np.nan_to_num(program.moved[found] / streaming) if streaming else 0 * time
+    moved = program.moved[found]
+    by_memory = np.where(np.isfinite(moved), moved / streaming, time) if streaming else 0 * time
     slow, likely, fast = FASTER
     left = (
         waiting + (time - waiting) / slow,

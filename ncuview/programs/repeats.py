@@ -9,7 +9,7 @@ import numpy as np
 
 from ncuview.programs.kinds import Kind
 from ncuview.programs.launches import Candidate, Place, Program, by_place, saved_of
-from ncuview.programs.traffic import alike, word_of
+from ncuview.programs.traffic import word_of, work_of
 from ncuview.records.program import Estimate
 
 LONGEST_PERIOD = 4
@@ -74,7 +74,7 @@ def _rounds(signatures: Sequence[tuple[object, ...]]) -> Iterator[tuple[int, int
 
 
 def _signature(program: Program, number: int) -> tuple[object, ...]:
-    return program.calls[number].line, program.places[number], *alike(program.launches[number])
+    return program.calls[number].line, program.places[number], *work_of(program.launches[number])
 
 
 def _is_kept(program: Program, number: int) -> bool:

@@ -70,7 +70,7 @@ def _is_fused(program: Program, last: int, number: int) -> bool:
 def _iterations(program: Program, run: Sequence[int]) -> Iterator[list[int]]:
     """A run in parts that begin where its lines start over, or where the same launches come again."""
     lines = [program.calls[number].line for number in run]
-    same = [(program.calls[number].line, *alike(program.launches[number])) for number in run]
+    same = [(program.calls[number].line, *work_of(program.launches[number])) for number in run]
     start = 0
     for at in range(1, len(run)):
         starts_over = lines[at] <= lines[start] < lines[at - 1]
@@ -82,7 +82,7 @@ def _iterations(program: Program, run: Sequence[int]) -> Iterator[list[int]]:
     yield list(run[start:])
 
 
-def alike(launch: ProgramLaunch) -> tuple[str, Extent, Extent]:
+def work_of(launch: ProgramLaunch) -> tuple[str, Extent, Extent]:
     """What launches that do the same have in common; XLA numbers kernels that do the same."""
     return _NUMBERED.sub("", launch.demangled), launch.grid, launch.block
 

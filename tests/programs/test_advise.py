@@ -460,6 +460,14 @@ def test_not_every_loop_is_to_be_batched(launches: list[ProgramLaunch]) -> None:
     assert {finding.change for finding in advise(launches)} == {"fuse"}
 
 
+def test_unknown_bytes_save_nothing_where_other_launches_show_the_bandwidth() -> None:
+    product = launch("sgemm", NAN, NAN, us=500, fma=80, tensor=0)
+    known = launch("sgemm", 8, 4, us=500, fma=80, tensor=0)
+    stream = launch("add", 40, 40)
+    assert "tensor_cores" in {finding.change for finding in advise([known, stream])}
+    assert not advise([product, stream])
+
+
 def test_a_kernel_of_the_user_waits_on_tensor_cores_too() -> None:
     """A third of its time the FMA pipes idle; a library's product has another kernel."""
     own = advise(ADVISED["triton_product"][0])[0]

@@ -173,7 +173,7 @@ def test_files_that_are_not_the_users(file: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["/home/me/train.py", "train.py", "/work/my.model.py", "/home/me/torch/a.py", "<ipython-input-3-ab>"]
+    "file", ["/home/me/train.py", "train.py", "/srv/my.model.py", "/home/me/torch/a.py", "<ipython-input-3-ab>"]
 )
 def test_files_of_the_user(file: str) -> None:
     assert is_users(file)

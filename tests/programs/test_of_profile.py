@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from ncuview.api import load_rules
+from ncuview.base.patterns import compiled
 from ncuview.engine.rank import diagnose
+from ncuview.programs.of_profile import calls_of
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.profile import CallStack, Frame, Profile
 from ncuview.records.program import ProgramDiagnosis, ProgramLaunch
@@ -69,6 +71,17 @@ def test_kernels_of_the_user_have_the_package_that_launches_them(monkeypatch: py
     monkeypatch.setattr("ncuview.programs.of_profile.advise", advise)
     program(made)
     assert [launch.owner for launch in seen] == ["triton", ""]
+
+
+def test_files_that_a_pattern_names_are_the_users() -> None:
+    package = Frame("forward", "/opt/python/lib/python3.12/site-packages/own_models/block.py", 31)
+    stacks = {0: CallStack((package, Frame("step", "/home/alice/train.py", 12)), (ATEN,))}
+    made = replace(profile((None,)), call_stacks=stacks)
+    [without] = calls_of(made)
+    [named] = calls_of(made, [compiled("own_models/")])
+    assert without is not None
+    assert named is not None
+    assert (without.line, named.line) == (12, 31)
 
 
 def test_lines_are_ranked_by_their_kernel_time() -> None:

@@ -38,7 +38,7 @@ TORCH_GRAPH = (
     f"{SITE}/torch/lib/libtorch_python.so",
     PYTHON,
 )
-MINE = "/home/me/work/train.py"
+MINE = "/home/me/train.py"
 CACHED = f"ab/c{'a2' * 25}b.py"
 
 CUB_REDUCE = (
