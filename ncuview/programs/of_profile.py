@@ -43,14 +43,16 @@ def program_of(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call |
     """The diagnosis of a program of which all launches were profiled; None where no call is known in it."""
     if not any(calls):
         return None
-    launches = list(_launches(profile, owners, calls))
+    launches = list(launches_of(profile, owners, calls))
     known = [launch for launch in launches if isfinite(launch.duration_ns)]
     total = fsum(launch.duration_ns for launch in known)
     findings = advise(launches) if len(known) == len(launches) else ()
     return ProgramDiagnosis(total, len(launches), tuple(_by_line(known, total)), findings)
 
 
-def _launches(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | None]) -> Iterator[ProgramLaunch]:
+def launches_of(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | None]) -> Iterator[ProgramLaunch]:
+    """The launches of a profile, with their owners and calls, as the rules over sequences of launches read them."""
+
     def column(metric: str) -> list[float]:
         return profile.metrics[metric].tolist() if metric in profile.metrics else [nan] * len(profile.launches)
 
