@@ -56,6 +56,7 @@ OPTIONAL = {
     "launch-skip": r"[1-9]\d*",
     "nvtx-include": ".+",
     "call-stack-type": "native|python",
+    "profile-from-start": "no",
 }
 REPEATABLE = {"nvtx-include", "call-stack-type"}
 FLAGS = {"--nvtx", "--call-stack"}
