@@ -70,8 +70,7 @@ class Adviser:
 
     def factor(self, case: Case) -> float:
         """How far the predicted gain is from the measured one, as a factor from 1."""
-        ratio = self.prediction(case).gain / case.gain
-        return max(ratio, 1 / ratio)
+        return off(self.prediction(case).gain, case.gain)
 
     def covers(self, case: Case) -> bool:
         """Whether the measured gain lies between the bounds of its prediction."""
@@ -107,12 +106,12 @@ def mean_over_families(adviser: Adviser, pairs: Sequence[Case]) -> float:
     return statistics.mean(shares)
 
 
-def off(guess: float, case: Case) -> float:
-    """How far a guess is from the measured gain, as a factor from 1."""
-    return max(guess / case.gain, case.gain / guess)
+def off(predicted: float, measured: float) -> float:
+    """How far a predicted gain is from the measured one, as a factor from 1."""
+    return max(predicted / measured, measured / predicted)
 
 
 def best_constant(pairs: Sequence[Case]) -> float:
     """The gain that is nearest to all measured ones, if one had to guess the same for all."""
     guesses = [1 + step / 100 for step in range(400)]
-    return min(guesses, key=lambda guess: statistics.median(off(guess, case) for case in pairs))
+    return min(guesses, key=lambda guess: statistics.median(off(guess, case.gain) for case in pairs))

@@ -50,7 +50,7 @@ def figures(group: Json) -> str:
         return f"| {what} | " + " | ".join([*map(cell, advisers), guessed]) + " |"
 
     def shares(what: str, figure: str) -> str:
-        return row(what, lambda each: _share(each[figure]), _share(guess.get(figure)))
+        return row(what, lambda each: share(each[figure]), share(guess.get(figure)))
 
     kinds = f"{group['pairs']} pairs, {group['near_peak']} near peak, {group['negative_examples']} negative examples"
     return "\n".join(
@@ -86,7 +86,8 @@ def _of_the_step(each: Json) -> str:
     return f"{factor:.2f} of {each['step_came_first']}" if factor else "-"
 
 
-def _share(counts: list[int] | None) -> str:
+def share(counts: list[int] | None) -> str:
+    """Hits of so many, with the 95 % interval of their share; a dash where there are none."""
     if not counts or not counts[1]:
         return "-"
     low, high = _wilson(*counts)

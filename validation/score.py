@@ -144,7 +144,7 @@ def _scored(adviser: Adviser, cases: Sequence[Case]) -> Json:
 
 def _same_guess(pairs: Sequence[Case]) -> Json:
     guess = best_constant(pairs)
-    factors = [off(guess, case) for case in pairs]
+    factors = [off(guess, case.gain) for case in pairs]
     within = {f"within_{share:.0%}".rstrip("%"): _share(each <= 1 + share for each in factors) for share in WITHIN}
     return {"gain": guess, "median_factor": round(statistics.median(factors), 4), **within}
 

@@ -66,14 +66,20 @@ def pack(folder: Path) -> int:
 
 
 def read(folder: Path) -> Mapping[Step, Recorded]:
-    """The steps in the packed file of a folder.
+    """The steps in the packed files of a folder, ``*.json.xz``.
 
     Raises:
-        OSError, lzma.LZMAError, ValueError: There is no such file, or it has other content.
+        OSError, lzma.LZMAError, ValueError: A file has other content, or two hold the same step.
     """
-    steps = json.loads(lzma.decompress((folder / PACKED).read_bytes()))
-    found = [_RECORDED.validate_python(step) for step in steps]
-    return {Step(each.program, each.variant): each for each in found}
+    found: dict[Step, Recorded] = {}
+    for file in sorted(folder.glob("*.json.xz")):
+        for content in json.loads(lzma.decompress(file.read_bytes())):
+            recorded = _RECORDED.validate_python(content)
+            step = Step(recorded.program, recorded.variant)
+            if step in found:
+                raise ValueError(f"{file} holds {' '.join(step)}, as another file does")
+            found[step] = recorded
+    return found
 
 
 def _file(folder: Path, step: Step) -> Path:

@@ -1,0 +1,181 @@
+"""Cases: what the author, the measurement, ncuview and a trivial predictor say of each recorded variant."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import fsum, isfinite
+from pathlib import Path
+from typing import Any, Literal
+
+from ncuview.programs.advise import BETWEEN, advise
+from ncuview.records.program import Call, ProgramFinding, ProgramLaunch
+from validation.calls.labels import (
+    IN_VIEW,
+    Unit,
+    functions_of,
+    gain,
+    labels_of,
+    programs_of,
+    sources,
+    statements_with,
+    texts_of,
+    took_ms,
+    unit_of,
+)
+from validation.calls.recorded import Recorded, Step
+from validation.cases import ADVICE, NOTHING
+
+Where = Literal["line", "near", "elsewhere"]
+"""A labelled line; another line of its function, or a line that calls it or that it calls; or neither."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One piece of advice of an adviser: the change, its gain in the unit of the case, and where it is made."""
+
+    change: str
+    gain: float
+    where: Where
+
+
+@dataclass(frozen=True)
+class Label:
+    """What the author and the measurement say of a variant; where they differ, the measurement decides.
+
+    Attributes:
+        right: Changes that are right, the one that was made first; empty where there is none.
+        measured: What that change brought; NaN where that was not measured.
+        finished: The variant is finished.
+        negative_example: A change that brings nothing here; empty where there is none.
+    """
+
+    right: tuple[str, ...]
+    measured: float
+    finished: bool
+    negative_example: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """A recorded variant: its label, and what ncuview and the trivial predictor advise, the best change first."""
+
+    step: Step
+    label: Label
+    ours: tuple[Advice, ...]
+    trivial: tuple[Advice, ...]
+
+
+def case_of(recorded: Recorded, source: Path, written: Mapping[str, Any]) -> Case:
+    """The case of a variant.
+
+    Args:
+        recorded: Its launches.
+        source: The program.
+        written: What the author says of the variant.
+    """
+    wall_ms = took_ms(source, recorded.variant, "wall_ms")
+    wall_ns = wall_ms * 1e6 if isfinite(wall_ms) else None
+    kernel_ns = fsum(launch.duration_ns for launch in recorded.launches)
+    unit = unit_of(written)
+    whole_ns = max(kernel_ns, wall_ns or 0.0) if unit == "wall_ms" else kernel_ns
+    places = _Places(source, written, recorded.launches)
+    findings = advise(recorded.launches, wall_ns)
+    return Case(
+        Step(recorded.program, recorded.variant),
+        label_of(source, written),
+        tuple(Advice(each.change, _gain(each, unit, whole_ns), places.of(each.calls)) for each in findings),
+        (Advice("fuse", mean_gain(), places.of([*_costliest(recorded.launches)])),),
+    )
+
+
+def label_of(source: Path, written: Mapping[str, Any]) -> Label:
+    """The label of a variant, from what its author wrote and what was measured.
+
+    As for kernels, a labelled change that brings less than 1.05x is a negative example, and a negative example of a
+    finished variant that brings 1.10x is a change. What was not measured is as the author says.
+    """
+    variant, change, negative = written["name"], written.get("right", ""), written.get("negative_example", "")
+    brought = gain(source, variant, written["after"], unit_of(written)) if change else 1.0
+    in_vain = gain(source, variant, written["negative_after"], _unit_of_change(negative)) if negative else 1.0
+    if change and not brought < ADVICE:
+        return Label((change, *written.get("accepted", [])), brought, False, negative if in_vain < NOTHING else "")
+    if change:
+        return Label((), 1.0, False, change if brought < NOTHING else "")
+    if negative and in_vain >= ADVICE:
+        return Label((negative,), in_vain, False, "")
+    return Label((), 1.0, bool(written.get("finished")), negative if in_vain < NOTHING else "")
+
+
+def _unit_of_change(change: str) -> Unit:
+    return "wall_ms" if change in BETWEEN else "kernel_ms"
+
+
+@cache
+def mean_gain() -> float:
+    """The geometric mean of the measured gains of all pairs in view."""
+    labels = (
+        label_of(sources()[program], written)
+        for program in programs_of(IN_VIEW)
+        for written in labels_of(sources()[program]).values()
+    )
+    return statistics.geometric_mean(label.measured for label in labels if label.right and isfinite(label.measured))
+
+
+def _gain(finding: ProgramFinding, unit: Unit, whole_ns: float) -> float:
+    """What a finding predicts of the step's kernel time, or of its wall time."""
+    if unit == "kernel_ms" and finding.change in BETWEEN:
+        return 1.0
+    return whole_ns / (whole_ns - finding.saved_ns.best)
+
+
+def _costliest(launches: Sequence[ProgramLaunch]) -> Iterator[Call]:
+    """A call at the costliest line of the user; none where no launch has one."""
+    took: dict[tuple[str, int], float] = defaultdict(float)
+    calls: dict[tuple[str, int], Call] = {}
+    for launch in launches:
+        if launch.call and launch.call.function:
+            line = launch.call.file, launch.call.line
+            took[line] += launch.duration_ns
+            calls.setdefault(line, launch.call)
+    if took:
+        yield calls[max(took, key=lambda line: took[line])]
+
+
+class _Places:
+    """The labelled lines of a program, and what is near to them."""
+
+    def __init__(self, source: Path, written: Mapping[str, Any], launches: Sequence[ProgramLaunch]) -> None:
+        text = source.read_text(encoding="utf-8")
+        found = [place for each in texts_of(written) for place in statements_with(each, text)]
+        calls = {launch.call for launch in launches if launch.call}
+        ran = {line for call in calls for line in _lines(call, source.name)}
+        # A text may stand in functions of several variants: those count that ran.
+        self._file = source.name
+        self._labelled = [place for place in found if any(line in place for line in ran)] or found
+        functions = functions_of(text)
+        self._near = [around for around in functions if any(place.first in around for place in self._labelled)]
+        self._callers = {
+            line for call in calls if self._is_labelled(_lines(call, source.name)) for line in _lines(call, source.name)
+        }
+
+    def of(self, calls: Collection[Call]) -> Where:
+        """Where the calls of a piece of advice are: at the nearest of them."""
+        own = {call.line for call in calls if call.file == self._file}
+        if self._is_labelled(own):
+            return "line"
+        around = {line for call in calls for line in _lines(call, self._file)}
+        in_function = any(line in function for line in own for function in self._near)
+        return "near" if in_function or self._is_labelled(around) or own & self._callers else "elsewhere"
+
+    def _is_labelled(self, lines: Collection[int]) -> bool:
+        return any(line in place for line in lines for place in self._labelled)
+
+
+def _lines(call: Call, file: str) -> list[int]:
+    """The lines of a file that a call and its callers are at."""
+    frames = [(call.file, call.line), *((frame.file, frame.line) for frame in call.callers)]
+    return [line for name, line in frames if name == file]
