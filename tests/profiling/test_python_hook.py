@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ncuview.profiling import job
+from ncuview.profiling.ncu import run_ncu
 from ncuview.profiling.options import CallStacks, NcuOptions
 from ncuview.profiling.python_hook import is_python, nvtx_variables, trace_variables
 from tests.profiling.played import BEGUN, DONE, Profile, words_of
@@ -118,6 +122,12 @@ def test_an_error_in_torch_is_the_program_s(folder: Path) -> None:
     assert ran(folder, program) == "no libcudart\n"
 
 
+def test_the_hook_is_of_a_python_that_programs_still_use() -> None:
+    folder = Path(nvtx_variables()["PYTHONPATH"].split(os.pathsep)[0])
+    for file in folder.glob("*.py"):
+        ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 8))
+
+
 def test_python_programs_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script, shell = tmp_path / "torchrun", tmp_path / "run.sh"
     script.write_text("#!/opt/env/bin/python3.12\nprint(1)\n")
@@ -153,8 +163,16 @@ def test_the_user_s_path_stays_behind_the_hook(monkeypatch: pytest.MonkeyPatch, 
     ],
 )
 def test_ncu_records_ranges_where_stacks_name_lines(
-    here: Machine, profile: Profile, options: NcuOptions, hooked: bool
+    here: Machine, profile: Profile, monkeypatch: pytest.MonkeyPatch, options: NcuOptions, hooked: bool
 ) -> None:
+    environments: list[Mapping[str, str]] = []
+
+    def run(*words: Any, environment: Mapping[str, str], **more: Any) -> Any:
+        environments.append(environment)
+        return run_ncu(*words, environment=environment, **more)
+
+    monkeypatch.setattr(job, "run_ncu", run)
     profile(options, say=[["stdout", BEGUN + DONE]], report=True)
     (words,) = words_of(here)
+    assert [nvtx_variables().items() <= environment.items() for environment in environments] == [hooked]
     assert ("--nvtx" in words[: words.index(sys.executable)]) is hooked
