@@ -634,9 +634,15 @@ def test_a_dry_run_needs_neither_gpu_nor_ncu() -> None:
     command, _, cost = ended.out.partition("\n\n")
     assert "--kernel-name=regex:mat" in command
     assert "--launch-count=3" in command
+    assert "--nvtx" in command.split(), "for the ranges that the hook switches on"
     assert command.endswith("app.py -k its")
     assert re.search(r"^\d+ metrics, \d+( to \d+)? passes per launch$", cost, re.MULTILINE)
     assert not re.search(r"(\d+) to \1 passes", cost)
+
+
+@pytest.mark.parametrize("words", [("--no-hook", "--", sys.executable), ("--", "/bin/sh")])
+def test_a_dry_run_without_the_hook_records_no_ranges(words: tuple[str, ...]) -> None:
+    assert "--nvtx" not in ncuview("analyze", "--dry-run", *words).out
 
 
 def test_a_dry_run_names_the_report_that_is_exported(tmp_path: Path) -> None:

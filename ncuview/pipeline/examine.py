@@ -121,6 +121,9 @@ def examine(
     return replace(made, diagnosis=edited)
 
 
+_HOOKED = "NVTX ranges of PyTorch were switched on to name forward lines; --no-hook leaves them out"
+
+
 def examine_program(
     program: Sequence[str],
     rules: Sequence[Rule] | None = None,
@@ -168,12 +171,14 @@ def examine_program(
     from ncuview.engine.rank import diagnose as rank
     from ncuview.engine.rule_file import load_rules
     from ncuview.profiling.ncu_failures import without_values
+    from ncuview.programs.forward import has_operators
 
     judged = rank(found, load_rules() if rules is None else rules, "live", mine=mine)
     judged = _of_chosen_kernels(judged) if options and (options.kernel_name or options.kernel_id) else judged
     diagnosis = with_source_edits(judged, options.source_folders if options else ())
     missing = without_values(metrics, found)
     notes = [diagnosis.remark, *(note.what for note in made.notes), str(missing) if missing else ""]
+    notes += [_HOOKED] if made.hooked and has_operators(found) else []
     return Examined(replace(diagnosis, remark="; ".join(filter(None, notes))), found, settings_for(made.options))
 
 

@@ -21,6 +21,7 @@ from ncuview.pipeline.examine import ProgressCallback, require_complete, with_so
 from ncuview.pipeline.profiled import profile_program
 from ncuview.profiling.callable import program_of
 from ncuview.profiling.export import named_report
+from ncuview.profiling.job import uses_hook
 from ncuview.profiling.machine import find_ncu
 from ncuview.profiling.ncu import ncu_command
 from ncuview.profiling.options import NcuOptions
@@ -126,6 +127,7 @@ def forecast_of(
     """
     words, options = program_of(program, options or NcuOptions(), Path())
     options = _sampling(options) if quick else options
+    options = replace(options, nvtx=True) if uses_hook(options, words) else options
     metrics = sampling_metrics() if quick else metrics_for(load_rules() if rules is None else rules)
     command = ncu_command(find_ncu() or Path("ncu"), metrics, named_report(export or Path("profile")), words, options)
     return forecast(command, metrics)

@@ -31,9 +31,10 @@ from ncuview.profiling.export import (
 from ncuview.profiling.ncu import NcuRun, absolute_program, classify, ncu_command, run_ncu
 from ncuview.profiling.ncu_failures import Note, failure, note, remarks
 from ncuview.profiling.ncu_output import Progress
-from ncuview.profiling.options import ClockControl, NcuOptions
+from ncuview.profiling.options import CallStacks, ClockControl, NcuOptions
 from ncuview.profiling.passes import SmallerPlan, smaller_plans
 from ncuview.profiling.privileges import invoking_user
+from ncuview.profiling.python_hook import is_python, nvtx_variables
 from ncuview.profiling.runner import NO_PROGRESS_S
 
 _REPORT_WRITTEN = re.compile(r"==PROF== Report: (\S.*\.ncu-repz?)\s*$", re.MULTILINE)
@@ -84,10 +85,13 @@ class Job:
         """Run ncu once, and the program with the rights of the user who called sudo."""
         reserve = {name: value for name, value in _RESERVE_LITTLE.items() if name not in os.environ}
         program, variables = [absolute_program(self.program[0]), *self.program[1:]], {**reserve, **self.variables}
+        options = self.options
+        if uses_hook(options, program):
+            options, variables = replace(options, nvtx=True), {**variables, **nvtx_variables()}
         if user := invoking_user():
             program, variables = user.runs(program, variables), {}
         return run_ncu(
-            ncu_command(self.ncu, self.metrics, report, program, self.options),
+            ncu_command(self.ncu, self.metrics, report, program, options),
             cwd=self.cwd,
             timeout_s=self.timeout_s,
             no_progress_s=self.no_progress_s,
@@ -98,6 +102,12 @@ class Job:
         )
 
 
+def uses_hook(options: NcuOptions, program: Sequence[str]) -> bool:
+    """Whether PyTorch's ranges are switched on in a program: they name lines where its Python stack is recorded."""
+    stacks = options.call_stack in {CallStacks.ALL, CallStacks.PYTHON}
+    return stacks and not options.no_hook and is_python(program[0])
+
+
 @dataclass(frozen=True)
 class Profiled:
     """The result of profiling a program.
@@ -105,6 +115,7 @@ class Profiled:
     Attributes:
         reports: Reports that can be read: all launches, or those that were profiled before the failure.
         damaged: Only a part of each can be read.
+        hooked: The ranges of PyTorch were switched on in the program.
         options: ncu's options in the last attempt, which may differ from those of the job.
         run: How the last run of ncu ended.
         failure: Why launches are missing, or a report is not kept under its name; None where nothing failed.
@@ -117,6 +128,7 @@ class Profiled:
     failure: NcuviewError | None = None
     notes: tuple[Note, ...] = ()
     damaged: bool = False
+    hooked: bool = False
 
     def complete_reports(self) -> tuple[Path, ...]:
         """The reports, where nothing failed.
@@ -248,7 +260,8 @@ def _attempt(job: Job, report: Path, folders: Sequence[Path]) -> Profiled:
         failed = failure("NCU-PART").as_error("ncu ended without an error, and launches that it began are missing")
     if failed and found.launches:
         failed = _with_what_is_left(failed, found.launches, run)
-    return Profiled(found.readable, job.options, run, failed, damaged=not found.launches)
+    hooked = uses_hook(job.options, job.program)
+    return Profiled(found.readable, job.options, run, failed, damaged=not found.launches, hooked=hooked)
 
 
 class _Contents(NamedTuple):

@@ -148,6 +148,8 @@ class Form(Enum):
     """ncu's switch for call stacks, and one option for each type."""
     FURTHER = auto()
     """Other options, as typed in a shell."""
+    OURS = auto()
+    """Not at all: ncuview acts on it."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +214,10 @@ class NcuOptions:
         None
     )
     graph_profiling: Annotated[GraphProfiling | None, Row("Kernels of a graph, or the graph.")] = None
+    no_hook: Annotated[
+        bool, Row("Do not switch on NVTX ranges in PyTorch, which name forward lines.", form=Form.OURS)
+    ] = False
+    no_bare_run: Annotated[bool, Row("Do not run a Python program once more without ncu.", form=Form.OURS)] = False
     ncu_args: Annotated[str, Row('Further options of ncu, "--name=value ...".', value="OPTIONS", form=Form.FURTHER)] = (
         ""
     )
@@ -304,7 +310,7 @@ class NcuOptions:
         Raises:
             UsageError: ``ncu_args`` holds something other than options that may be passed on.
         """
-        options = [option for option in OPTIONS if option.form is not Form.FURTHER]
+        options = [option for option in OPTIONS if option.form not in {Form.FURTHER, Form.OURS}]
         words = [word for option in options for word in option.words(self._effective_value(option))]
         given = {"config-file", "apply-rules", *(option.flag for option in options)}
         return ["--config-file=off", "--apply-rules=no", *words, *_passed_through(self.ncu_args, given)]

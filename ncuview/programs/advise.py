@@ -18,7 +18,7 @@ from ncuview.programs.products import on_fma_pipes
 from ncuview.programs.repeats import host_work, launch_gaps, loops, same_again
 from ncuview.programs.rule_file import ProgramRule, program_rules
 from ncuview.programs.traffic import share_of
-from ncuview.records.program import Call, Change, Estimate, ProgramFinding, ProgramLaunch
+from ncuview.records.program import Call, Change, Estimate, KernelTrace, ProgramFinding, ProgramLaunch
 
 Detector = Callable[[Program], Iterator[Candidate]]
 DETECTORS: Mapping[str, Detector] = {
@@ -42,6 +42,8 @@ DETECTORS: Mapping[str, Detector] = {
 LEAST = 0.1
 """A change that saves less of the step is no advice."""
 MOST_CALLS = 5
+SAME_NUMBER = 0.1
+"""Two runs of a program differ by no larger share of its launches."""
 OPERATORS: frozenset[Change] = frozenset({"attention", "normalization", "loss", "optimizer"})
 GENERIC: frozenset[Change] = frozenset({"fuse", "fewer_conversions", "memory_format"})
 BETWEEN: frozenset[Change] = frozenset({"launch_overhead", "host_transfer"})
@@ -59,7 +61,7 @@ class Line(NamedTuple):
     function: str
 
 
-def advise(launches: Sequence[ProgramLaunch], wall_ns: float | None = None) -> tuple[ProgramFinding, ...]:
+def advise(launches: Sequence[ProgramLaunch], trace: KernelTrace | None = None) -> tuple[ProgramFinding, ...]:
     """What to change in a program; empty where nothing saves a tenth of the step.
 
     Without call stacks nothing shows which launches belong together, and there is no call to change. Savings are not
@@ -67,9 +69,10 @@ def advise(launches: Sequence[ProgramLaunch], wall_ns: float | None = None) -> t
 
     Args:
         launches: The launches of the program, or of one step, in order.
-        wall_ns: The wall time of the same step without the profiler.
+        trace: The times between the kernels of the same program without the profiler. It says nothing where it has
+            another number of launches, as of a program that chooses kernels by their times.
     """
-    program = Program(launches, wall_ns)
+    program = Program(launches, trace if trace and _is_of(trace, launches) else None)
     if len(launches) < 2 or not program.total_ns > 0:
         return ()
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -84,7 +87,7 @@ def advise(launches: Sequence[ProgramLaunch], wall_ns: float | None = None) -> t
     findings, taken = [], set[int]()
     for rule, candidate in found:
         left = candidate if rule.change in BETWEEN else _apart_from(program, candidate, taken)
-        if _step_saved(program, left) >= LEAST * _step(program):
+        if _step_saved(program, left) >= LEAST * program.step_ns:
             findings.append(_finding(program, rule, left))
             taken |= set() if rule.change in BETWEEN else {*left.launches}
     return tuple(findings)
@@ -95,7 +98,7 @@ def _without_generic(program: Program, found: Sequence[Found]) -> list[Found]:
     replaced = {
         number
         for rule, each in found
-        if rule.change in OPERATORS and _step_saved(program, each) >= LEAST * _step(program)
+        if rule.change in OPERATORS and _step_saved(program, each) >= LEAST * program.step_ns
         for number in each.launches
     }
     return [(rule, _apart_from(program, each, replaced) if rule.change in GENERIC else each) for rule, each in found]
@@ -110,8 +113,8 @@ def _apart_from(program: Program, candidate: Candidate, taken: AbstractSet[int])
     return Candidate(own, calls, share_of(candidate.saved, share), candidate.removed * share)
 
 
-def _step(program: Program) -> float:
-    return max(program.total_ns, program.wall_ns or 0.0)
+def _is_of(trace: KernelTrace, launches: Sequence[ProgramLaunch]) -> bool:
+    return abs(trace.launches - len(launches)) <= SAME_NUMBER * len(launches)
 
 
 def _step_saved(program: Program, candidate: Candidate) -> float:
@@ -121,7 +124,7 @@ def _step_saved(program: Program, candidate: Candidate) -> float:
 
 def _finding(program: Program, rule: ProgramRule, candidate: Candidate) -> ProgramFinding:
     between = rule.change in BETWEEN
-    base = _step(program) if between else program.total_ns
+    base = program.step_ns if between else program.total_ns
     kept = Estimate(*(float(min(max(0.0, bound), base * (1 - 1e-6))) for bound in candidate.saved))
     first = candidate.calls[0]
     terms = rule.frameworks.get(program.frameworks[first]) or next(iter(rule.frameworks.values()))

@@ -13,12 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ncuview.programs.kinds import Kind, framework_of, kind_of
-from ncuview.records.program import Call, Estimate, Framework, ProgramLaunch
+from ncuview.records.program import Call, Estimate, Framework, KernelTrace, ProgramLaunch
 
 Column = npt.NDArray[np.float64]
 NOWHERE = Call("", 0, "")
-LONGEST_GAP_NS = 100_000.0
-"""A longer time between two kernels is work or copies of the host; frameworks launch within some ten microseconds."""
 SHORT_NS = 5_000.0
 """Launches below it measure no bandwidth: starting takes most of their time."""
 
@@ -36,8 +34,8 @@ class Program:
     """The launches of a program, or of one step of it, in order."""
 
     launches: Sequence[ProgramLaunch]
-    wall_ns: float | None = None
-    """The wall time of the same step without the profiler; None where it is unknown."""
+    trace: KernelTrace | None = None
+    """The times between the kernels of the same program without the profiler; None where they are unknown."""
     calls: Sequence[Call] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -95,14 +93,18 @@ class Program:
 
     @cached_property
     def gap_ns(self) -> float:
-        """The time without a kernel for each launch; 0 where it is unknown, or too long to be that of launches."""
-        gap = self.idle_ns / max(1, len(self.launches))
-        return gap if gap <= LONGEST_GAP_NS else 0.0
+        """The time without a kernel that each launch takes; 0 where it is unknown."""
+        return float(self.trace.launch_gap_ns) if self.trace else 0.0
 
     @cached_property
-    def idle_ns(self) -> float:
-        """The wall time without a kernel; 0 where it is unknown."""
-        return max(0.0, (self.wall_ns or 0.0) - self.total_ns)
+    def waits_ns(self) -> float:
+        """The time that the GPU waits for other work of the host, again and again; 0 where it is unknown."""
+        return float(self.trace.waits_ns) if self.trace else 0.0
+
+    @cached_property
+    def step_ns(self) -> float:
+        """The time of kernels, of launching them, and of waits."""
+        return self.total_ns + self.gap_ns * len(self.launches) + self.waits_ns
 
     @cached_property
     def bandwidth(self) -> float:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import fsum, isfinite, nan
 from typing import TYPE_CHECKING
 
 from ncuview.programs.advise import advise
 from ncuview.programs.calls import call_of, is_users
-from ncuview.records.program import Call, CallTime, ProgramDiagnosis, ProgramLaunch
+from ncuview.programs.forward import forward_frames
+from ncuview.records.program import Call, CallTime, KernelTrace, ProgramDiagnosis, ProgramLaunch
 
 if TYPE_CHECKING:
     from ncuview.base.patterns import Pattern
@@ -36,17 +38,27 @@ def calls_of(profile: Profile, mine: Sequence[Pattern] = ()) -> list[Call | None
 
     found = {stack: call_of(stack, is_mine) for stack in set(profile.call_stacks.values())}
     stacks = (profile.call_stacks.get(launch) for launch in range(len(profile.launches)))
-    return [found[stack] if stack else None for stack in stacks]
+    calls = [found[stack] if stack else None for stack in stacks]
+    if profile.nvtx_ranges:
+        runs = [run.index.tolist() for _, run in profile.launches.groupby("report", sort=False)]
+        for launch, frame in forward_frames(calls, profile.nvtx_ranges, runs).items():
+            calls[launch] = replace(calls[launch] or Call("", 0, "", backward="Engine"), forward=frame)
+    return calls
 
 
-def program_of(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | None]) -> ProgramDiagnosis | None:
-    """The diagnosis of a program of which all launches were profiled; None where no call is known in it."""
+def program_of(
+    profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | None], trace: KernelTrace | None = None
+) -> ProgramDiagnosis | None:
+    """The diagnosis of a program of which all launches were profiled; None where no call is known in it.
+
+    With a trace of the same program without ncu, the time between its kernels counts too.
+    """
     if not any(calls):
         return None
     launches = list(launches_of(profile, owners, calls))
     known = [launch for launch in launches if isfinite(launch.duration_ns)]
     total = fsum(launch.duration_ns for launch in known)
-    findings = advise(launches) if len(known) == len(launches) else ()
+    findings = advise(launches, trace) if len(known) == len(launches) else ()
     return ProgramDiagnosis(total, len(launches), tuple(_by_line(known, total)), findings)
 
 
@@ -84,11 +96,12 @@ def _launcher(stack: CallStack | None) -> str:
 
 def _by_line(launches: Sequence[ProgramLaunch], total: float) -> Iterator[CallTime]:
     """The launches of each line of the user, the costliest line first."""
-    lines: dict[tuple[str, int, str, bool], list[ProgramLaunch]] = defaultdict(list)
+    lines: dict[tuple[object, ...], list[ProgramLaunch]] = defaultdict(list)
     for launch in launches:
-        if launch.call:
-            call = launch.call
-            lines[call.file, call.line, call.function or call.operator, bool(call.backward)].append(launch)
+        if call := launch.call:
+            at = (call.file, call.line, call.function or call.operator)
+            at = (call.forward.file, call.forward.line, call.forward.function) if call.forward else at
+            lines[*at, bool(call.backward)].append(launch)
     times = {key: fsum(launch.duration_ns for launch in found) for key, found in lines.items()}
     for key in sorted(times, key=lambda key: -times[key]):
         costliest = max(lines[key], key=lambda launch: launch.duration_ns)

@@ -36,7 +36,7 @@ GRAPH_NS = 1_000.0
 FEWEST_LAUNCHES = 20
 """A program with fewer launches waits for something else."""
 IDLE = 0.5
-"""The share of the wall time without kernels from which on the GPU waits for the host."""
+"""The share of the step without kernels from which on the GPU waits for the host."""
 
 
 def loops(program: Program) -> Iterator[Candidate]:
@@ -154,20 +154,23 @@ def _same_bytes(program: Program, first: Sequence[int], other: Sequence[int]) ->
 
 
 def launch_gaps(program: Program) -> Iterator[Candidate]:
-    """PROG011: the GPU waits for the host between short kernels; needs the wall time."""
+    """PROG011: the GPU waits for the host between short kernels; needs the run without ncu."""
     count = len(program.launches)
     gap = program.gap_ns * count
     if count < FEWEST_LAUNCHES or gap < IDLE * (gap + program.total_ns):
         return
     left = min(gap, GRAPH_NS * count)
-    everything = tuple(range(count))
-    costly = tuple(number for number in everything if program.calls[number].line) or everything
-    yield Candidate(everything, costly, Estimate((gap - left) / 2, gap - left, gap))
+    yield Candidate(tuple(range(count)), _with_lines(program), Estimate((gap - left) / 2, gap - left, gap))
 
 
 def host_work(program: Program) -> Iterator[Candidate]:
     """PROG016: the GPU waits for the host far longer than launches take: for copies, or for other work."""
-    if program.idle_ns and not program.gap_ns and program.idle_ns >= IDLE * (program.idle_ns + program.total_ns):
-        everything = tuple(range(len(program.launches)))
-        saved = Estimate(*(share * program.idle_ns for share in (0.5, 0.75, 1.0)))
-        yield Candidate(everything, tuple(number for number in everything if program.calls[number].line), saved)
+    if program.waits_ns and program.waits_ns >= IDLE * program.step_ns:
+        saved = Estimate(*(share * program.waits_ns for share in (0.5, 0.75, 1.0)))
+        yield Candidate(tuple(range(len(program.launches))), _with_lines(program), saved)
+
+
+def _with_lines(program: Program) -> tuple[int, ...]:
+    """The launches whose line is known; all where none is."""
+    everything = range(len(program.launches))
+    return tuple(number for number in everything if program.calls[number].line) or tuple(everything)

@@ -1,4 +1,4 @@
-"""Copy a report without hosts, users, addresses, paths, commands, call stacks and comments: .ncu-rep -> .ncu-rep(z).
+"""Copy a report without hosts, users, addresses, paths, commands, calls, ranges and comments, to .ncu-rep or .ncu-repz.
 
 ``scrub`` writes the copy; counters, source texts and machine code stay, and ``keep`` selects metrics by name.
 """
@@ -12,7 +12,7 @@ from ncuview.base.errors import ReportError, UsageError
 from ncuview.base.files import is_folder, replace_file
 from ncuview.base.report_files import seal, sidecar
 from ncuview.reader import wire
-from ncuview.reader.call_stacks import NATIVE, PYTHON
+from ncuview.reader.call_stacks import NATIVE, NVTX, PYTHON
 from ncuview.reader.identity import Identity, Removed, find_identity
 from ncuview.reader.packing import ENDING as COMPRESSED
 from ncuview.reader.packing import packed
@@ -32,7 +32,7 @@ _KEPT_INSIDE = {
 _METRIC = 13
 _METRIC_NAME = 1
 _SECTION = 17
-_STACKS = frozenset({NATIVE, PYTHON})
+_STACKS = frozenset({NATIVE, PYTHON, NVTX})
 
 
 def scrub(source: Path, target: Path, keep: Callable[[str], bool] | None = None) -> None:

@@ -104,6 +104,9 @@ class Profile(Shown):
     control_codes: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
     call_stacks: Mapping[int, CallStack] = field(default_factory=dict)
     """Launch -> the calls that led to it; a launch whose stack ncu did not record is missing."""
+    nvtx_ranges: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """Launch -> the names of the NVTX ranges of the default domain in which its thread made it, the outermost first; a
+    launch outside of all ranges is missing."""
     refused: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     """Launch -> metric -> the impossible value in the report. The frames hold NaN in its place."""
     failure: Failure | None = None

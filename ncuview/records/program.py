@@ -52,6 +52,12 @@ class Call:
     """
     callers: tuple[Frame, ...] = ()
     """The user's functions that led to ``function``, the innermost first."""
+    forward: Frame | None = None
+    """Of a backward pass: the user's line that called the operator whose gradient this is.
+
+    NVTX ranges of PyTorch name both; None without them, outside of a backward pass, and for sums of gradients. Where
+    the operator itself launched nothing, as views do, it is the line of the operator before it.
+    """
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,35 @@ class ProgramLaunch:
     owner: str
     """The name of the owner; of a kernel of the user the Python package that launches it, such as ``triton``."""
     call: Call | None
+
+
+@dataclass(frozen=True)
+class KernelTrace:
+    """The times between the kernels of a program that runs without ncu."""
+
+    launches: int
+    busy_ns: int
+    """The time in which at least one kernel runs."""
+    span_ns: int
+    """From the start of the first kernel to the end of the last."""
+    launch_gap_ns: int
+    """The median time without a kernel between two kernels, of those that launching explains."""
+    waits: int
+    """Longer times without a kernel that repeat between the same two kernels."""
+    waits_ns: int
+    """Their sum, each counted as the median of its kind."""
+    once_ns: int
+    """The other longer times: of a start, of compilers, or of autotuning."""
+
+
+@dataclass(frozen=True)
+class BareRun:
+    """A run of a program without ncu."""
+
+    wall_s: float
+    """From its start to its end, in seconds."""
+    trace: KernelTrace | None
+    """The times between its kernels; None where they could not be traced."""
 
 
 class Estimate(NamedTuple):

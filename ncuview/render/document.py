@@ -131,7 +131,9 @@ def _program_finding(finding: ProgramFinding) -> diagnoses.ProgramFinding:
 
 def _call(call: Call) -> diagnoses.Call:
     file = shown_path(call.file) if call.file else ""
-    return diagnoses.Call(file, call.line, call.function, call.operator, call.backward, call.library)
+    of = call.forward
+    forward = diagnoses.ForwardLine(shown_path(of.file), of.line, of.function) if of else None
+    return diagnoses.Call(file, call.line, call.function, call.operator, call.backward, call.library, forward)
 
 
 def _judged(diagnosis: Diagnosis) -> diagnoses.Judged:

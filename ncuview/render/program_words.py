@@ -31,7 +31,10 @@ def change_bounds(finding: ProgramFinding) -> str:
 
 
 def call_words(call: Call) -> str:
-    """``train.py:34 attend (softmax)``; ``backward of softmax`` where no line is known."""
+    """``train.py:34 attend (softmax)``, or ``backward of`` this; ``backward of softmax`` where no line is known."""
+    if call.forward and not call.file:
+        forward = Call(call.forward.file, call.forward.line, call.forward.function, call.operator)
+        return f"backward of {call_words(forward)}"
     if call.backward and not call.file:
         return f"backward of {call.operator}" if call.operator else "a backward pass"
     place = f"{shown_path(call.file)}:{call.line}" if call.line else shown_path(call.file)

@@ -11,21 +11,22 @@ from ncuview.render.outputs import output_text
 from ncuview.render.terminal import quiet_page
 from tests.hostile import each_payload, poisoned
 from tests.hostility.judges import check_html, check_json, check_log, check_markdown, check_notebook
-from tests.programs.test_of_profile import CHAIN, judged
+from tests.programs.test_of_profile import CHAIN, judged, program, trained
 
 CHECKS = {"terminal": check_log, "markdown": check_markdown, "html": check_html, "json": check_json}
 JUDGED = judged(CHAIN)
+PROGRAM = replace(program(CHAIN), calls=(*program(CHAIN).calls, *program(trained()).calls))
 
 
 @pytest.mark.parametrize("form", CHECKS)
 @each_payload
 def test_every_page_shows_hostile_calls_as_text(form: str, text: str) -> None:
-    diagnosis = replace(JUDGED, program=poisoned(JUDGED.program, text))
+    diagnosis = replace(JUDGED, program=poisoned(PROGRAM, text))
     CHECKS[form](str(output_text(diagnosis, None, form)))
 
 
 @each_payload
 def test_cells_and_quiet_pages_show_hostile_calls_as_text(text: str) -> None:
-    diagnosis = replace(JUDGED, program=poisoned(JUDGED.program, text))
+    diagnosis = replace(JUDGED, program=poisoned(PROGRAM, text))
     check_notebook(diagnosis_html(diagnosis))
     check_log(quiet_page(diagnosis, width=100, color=False))

@@ -77,6 +77,8 @@ EVERY: list[tuple[dict[str, Any], list[str]]] = [
         ["--call-stack", "--call-stack-type=native", "--call-stack-type=python"],
     ),
     ({"graph_profiling": GraphProfiling.GRAPH}, ["--graph-profiling=graph"]),
+    ({"no_hook": True}, []),
+    ({"no_bare_run": True}, []),
     (
         {"ncu_args": "--app-replay-match grid --verbose --pm-sampling-interval='1 0'"},
         ["--app-replay-match=grid", "--verbose", "--pm-sampling-interval=1 0"],

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import chain
 
 from ncuview.records.profile import Frame
-from ncuview.records.program import Call, ProgramLaunch
+from ncuview.records.program import Call, KernelTrace, ProgramLaunch
 
 MB = 1_000_000.0
 NAN = float("nan")
@@ -70,6 +70,11 @@ def launch(
         owner,
         call,
     )
+
+
+def traced(launches: int, *, gap_ns: float = 0.0, waits_ns: float = 0.0) -> KernelTrace:
+    """A run without ncu with this time between two kernels, and waits of the host in addition."""
+    return KernelTrace(launches, 1_000_000, 9_000_000_000, int(gap_ns), 10 if waits_ns else 0, int(waits_ns), 0)
 
 
 def product(read: float = 60, written: float = 30, us: float = 100, *, line: int = 50, **further: str) -> ProgramLaunch:

@@ -12,7 +12,7 @@ from ncuview.programs.advise import BETWEEN, DETECTORS, LEAST, advise
 from ncuview.programs.launches import Program
 from ncuview.programs.repeats import loops
 from ncuview.records.profile import Frame
-from ncuview.records.program import ProgramFinding, ProgramLaunch
+from ncuview.records.program import KernelTrace, ProgramFinding, ProgramLaunch
 from tests.programs.sequences import (
     NAN,
     adam,
@@ -24,6 +24,7 @@ from tests.programs.sequences import (
     product,
     rounds,
     streaming,
+    traced,
 )
 
 LAYER = [product(), launch("gelu", 60, 60, line=51, function="forward"), product(us=90)]
@@ -316,13 +317,15 @@ def test_every_rule_with_kernel_time_has_a_constructed_program() -> None:
     assert {code for _, code, _ in ADVISED.values()} | {"PROG011", "PROG016"} == DETECTORS.keys()
 
 
-def check(launches: Sequence[ProgramLaunch], findings: Sequence[ProgramFinding], wall_ns: float = 0.0) -> None:
+def check(
+    launches: Sequence[ProgramLaunch], findings: Sequence[ProgramFinding], trace: KernelTrace | None = None
+) -> None:
     """What holds for all findings: Amdahl, order of bounds, distinct launches, a tenth at least."""
     total = sum(each.duration_ns for each in launches)
     taken: set[int] = set()
     for finding in findings:
         own = sum(launches[number].duration_ns for number in finding.launches)
-        base = max(total, wall_ns) if finding.change in BETWEEN else total
+        base = Program(launches, trace).step_ns if finding.change in BETWEEN else total
         assert 0 <= finding.saved_ns.low <= finding.saved_ns.best <= finding.saved_ns.high <= base
         if finding.change not in BETWEEN:
             assert finding.saved_ns.high <= own * (1 + 1e-9)
@@ -331,7 +334,7 @@ def check(launches: Sequence[ProgramLaunch], findings: Sequence[ProgramFinding],
             taken |= {*finding.launches}
         assert finding.gain.best == pytest.approx(base / (base - finding.saved_ns.best))
         assert finding.calls
-    if findings and not wall_ns:
+    if findings and not trace:
         assert all(finding.saved_ns.best >= LEAST * total for finding in findings)
         assert sum(finding.saved_ns.high for finding in findings) <= total * (1 + 1e-9)
 
@@ -349,8 +352,9 @@ def test_savings_of_mixed_programs_are_not_added_up(seed: int) -> None:
     launches = [each for part in parts for each in part]
     if seed % 3 == 0:
         chosen.shuffle(launches)
-    wall = 3 * sum(each.duration_ns for each in launches) if seed % 2 else None
-    check(launches, advise(launches, wall), wall or 0.0)
+    total = int(sum(each.duration_ns for each in launches))
+    trace = traced(len(launches), gap_ns=total // len(launches), waits_ns=3 * total) if seed % 2 else None
+    check(launches, advise(launches, trace), trace)
 
 
 @pytest.mark.parametrize("name", ADVISED)
@@ -364,7 +368,8 @@ def test_unknown_counters_are_no_evidence_of_a_number(name: str) -> None:
 
 @pytest.mark.parametrize("name", ADVISED)
 def test_without_stacks_there_is_no_call_to_change(name: str) -> None:
-    assert advise([replace(each, call=None) for each in ADVISED[name][0]], 1e12) == ()
+    launches = [replace(each, call=None) for each in ADVISED[name][0]]
+    assert advise(launches, traced(len(launches), waits_ns=1e12)) == ()
 
 
 def test_what_is_fused_in_part_belongs_to_the_chain() -> None:
@@ -418,35 +423,48 @@ def test_small_kernels_wait_for_the_host() -> None:
     launches = [TINY] * 400
     total = sum(each.duration_ns for each in launches)
     assert advise(launches) == ()
-    (finding,) = advise(launches, 6 * total)
+    (finding,) = advise(launches, traced(400, gap_ns=5 * total / 400))
     assert finding.change == "launch_overhead"
     assert 3 < finding.gain.best < 6
 
 
-@pytest.mark.parametrize("times", [1.0, 1.2])
-def test_a_busy_gpu_has_no_launch_overhead(times: float) -> None:
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_a_busy_gpu_has_no_launch_overhead(share: float) -> None:
     launches = [TINY] * 400
-    assert advise(launches, times * sum(each.duration_ns for each in launches)) == ()
+    assert advise(launches, traced(400, gap_ns=share * TINY.duration_ns)) == ()
+
+
+def test_a_trace_of_another_number_of_launches_says_nothing() -> None:
+    launches = [TINY] * 400
+    assert advise(launches, traced(500, gap_ns=50_000)) == ()
+    assert advise(launches, traced(410, gap_ns=50_000))
 
 
 def test_long_gaps_are_work_of_the_host() -> None:
-    """Half a millisecond for each launch is no launch overhead: a copy or other work of the host."""
-    (finding,) = advise([TINY] * 40, 40 * 500_000.0)
+    """Half a millisecond before each launch is no launch overhead: a copy or other work of the host."""
+    (finding,) = advise([TINY] * 40, traced(40, waits_ns=40 * 500_000.0))
     assert finding.change == "host_transfer"
-    assert finding.saved_ns.high < 40 * 500_000.0
+    assert finding.saved_ns.high == 40 * 500_000.0
+
+
+def test_gaps_and_waits_are_two_findings() -> None:
+    total = 40 * TINY.duration_ns
+    found = advise([TINY] * 40, traced(40, gap_ns=10 * TINY.duration_ns, waits_ns=20 * total))
+    assert [finding.change for finding in found] == ["host_transfer", "launch_overhead"]
 
 
 def test_kernel_time_that_the_host_hides_is_no_advice() -> None:
     launches = [*CUPY[:4], *LAYER]
     assert advise(launches)
-    found = advise(launches, 100 * sum(each.duration_ns for each in launches))
+    found = advise(launches, traced(len(launches), waits_ns=99 * sum(each.duration_ns for each in launches)))
     assert [finding.change for finding in found] == ["host_transfer"]
 
 
 def test_a_loop_is_batched_before_it_is_captured() -> None:
     """Both remove the gaps, but the batched call also fills the GPU."""
     launches = ADVISED["loop_over_experts"][0]
-    found = advise(launches, 2 * sum(each.duration_ns for each in launches))
+    gap = sum(each.duration_ns for each in launches) / len(launches)
+    found = advise(launches, traced(len(launches), gap_ns=gap))
     assert found[0].change == "batch_calls"
 
 
@@ -489,7 +507,7 @@ def test_a_graph_is_of_the_innermost_line_that_launches_everything() -> None:
     one = launch("mm", 0.1, 0.1, us=2, line=30, function="derivative")
     two = launch("mm", 0.1, 0.1, us=2, line=31, function="derivative")
     launches = [replace(each, call=replace(each.call, callers=step)) for each in [one, two] * 50 if each.call]
-    (finding,) = advise(launches, 2_000_000.0)
+    (finding,) = advise(launches, traced(100, gap_ns=18_000))
     assert finding.change == "launch_overhead"
     assert finding.calls[0].line == 46
 

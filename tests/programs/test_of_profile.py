@@ -64,7 +64,7 @@ def test_kernels_of_the_user_have_the_package_that_launches_them(monkeypatch: py
     made = replace(made, call_stacks={0: CallStack((launcher, Frame("step", "/home/alice/train.py", 5)), ())})
     seen: list[ProgramLaunch] = []
 
-    def advise(launches: list[ProgramLaunch]) -> tuple[()]:
+    def advise(launches: list[ProgramLaunch], trace: None) -> tuple[()]:
         seen.extend(launches)
         return ()
 
@@ -93,6 +93,38 @@ def test_lines_are_ranked_by_their_kernel_time() -> None:
 
 def test_a_profile_without_call_stacks_is_no_program() -> None:
     assert judged(profile((None, None))).program is None
+
+
+def trained() -> Profile:
+    """Two launches of a forward pass, and three of its backward pass, on a thread that runs no Python."""
+    forward = [("aten::mul, seq = 1, op_id = 4",), ("aten::mul, seq = 2, op_id = 5",)]
+    nodes = [2, 1, 1]
+    backward = [
+        ("autograd::engine::evaluate_function: MulBackward0, op_id = 7", f"MulBackward0, seq = {number}, op_id = 8")
+        for number in nodes
+    ]
+    node = Frame("torch::autograd::generated::MulBackward0::apply(std::vector<at::Tensor>&&)", "/opt/torch.so", 0)
+    made = profile((12, 13, None, None, None))
+    stacks = {**made.call_stacks, **dict.fromkeys((2, 3, 4), CallStack((), (ATEN, node)))}
+    return replace(made, call_stacks=stacks, nvtx_ranges=dict(enumerate([*forward, *backward])))
+
+
+def test_launches_of_a_backward_pass_are_grouped_by_their_forward_lines() -> None:
+    found = program(trained()).calls
+    assert [(each.call.line, each.call.forward and each.call.forward.line, each.launches) for each in found] == [
+        (0, 12, 2),
+        (12, None, 1),
+        (13, None, 1),
+        (0, 13, 1),
+    ]
+    costliest = program(replace(trained(), nvtx_ranges={})).calls[0]
+    assert (costliest.call.line, costliest.call.backward, costliest.launches) == (0, "MulBackward0", 3)
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "html"])
+def test_pages_name_forward_lines(form: str) -> None:
+    page = " ".join(str(output_text(judged(trained()), None, form)).replace("<!-- -->", "").split())
+    assert "backward of /home/alice/train.py:12 step (mul)" in page
 
 
 CHAIN = profile((5, 6, 7, 8, 9), **{"dram__bytes_read.sum": 4e8, "dram__bytes_write.sum": 4e8})
@@ -130,6 +162,16 @@ def test_the_document_reads_back_as_the_same_program(tmp_path: Path) -> None:
     file.write_text(render(judged(CHAIN), "json"), encoding="utf-8")
     document = json.loads(file.read_text(encoding="utf-8"))
     assert document["program"]["findings"][0]["change"] == "fuse"
+    back = read_document(file)
+    assert back is not None
+    assert render(back, "json") == file.read_text(encoding="utf-8")
+
+
+def test_the_document_has_forward_lines(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(render(judged(trained()), "json"), encoding="utf-8")
+    forward = json.loads(file.read_text(encoding="utf-8"))["launches"][3]["call"]["forward"]
+    assert forward == {"file": "/home/alice/train.py", "line": 12, "function": "step"}
     back = read_document(file)
     assert back is not None
     assert render(back, "json") == file.read_text(encoding="utf-8")

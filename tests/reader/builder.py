@@ -97,6 +97,16 @@ def call_stacks(folder: bytes = WORKING_FOLDER) -> bytes:
     )
 
 
+def nvtx(*names: bytes, thread: int = 1015, domain: int = 0) -> bytes:
+    """The fields of a result item that hold its thread and the ranges of this and another thread, outermost first."""
+    ranges = b"".join(encode_field(3, encode_field(1, name) + encode_field(3, 77)) for name in names)
+    elsewhere = encode_field(2, encode_field(1, 0) + encode_field(3, encode_field(1, b"elsewhere")))
+    this = encode_field(2, encode_field(1, domain) + ranges)
+    default = encode_field(1, encode_field(1, 0) + encode_field(2, b"<default domain>"))
+    threads = encode_field(2, encode_field(1, 7) + elsewhere) + encode_field(2, encode_field(1, 1015) + this)
+    return encode_field(1, thread) + encode_field(21, default + threads)
+
+
 def report(launches: int = 2, folder: bytes = WORKING_FOLDER, more: bytes = b"") -> bytes:
     """A complete report; every launch has every metric, and these fields more."""
     contents = session_blocks()

@@ -1,4 +1,4 @@
-"""The calls on the host that led to a launch are read from the report's bytes."""
+"""The calls on the host that led to a launch, and the ranges around it, are read from the report's bytes."""
 
 from __future__ import annotations
 
@@ -64,3 +64,30 @@ def test_no_bytes_in_a_stack_end_the_reading(tmp_path_factory: pytest.TempPathFa
     report = tmp_path_factory.mktemp("report") / "a.ncu-rep"
     report.write_bytes(builder.report(1, more=encode_field(28, stack)))
     stacks_of(report, 1)
+
+
+def ranges_of(report: Path) -> dict[int, tuple[str, ...]]:
+    return dict(with_call_stacks(profile_of(report, 2)).nvtx_ranges)
+
+
+def test_each_launch_has_the_ranges_of_its_own_thread(tmp_path: Path) -> None:
+    report = tmp_path / "a.ncu-rep"
+    report.write_bytes(builder.report(2, more=builder.nvtx(b"step", b"aten::mul, seq = 12")))
+    found = ranges_of(report)
+    assert found == dict.fromkeys((0, 1), ("step", "aten::mul, seq = 12"))
+    assert found[0] is found[1]
+    assert stacks_of(report) == {}
+
+
+def test_ranges_of_other_domains_and_threads_are_left_out(tmp_path: Path) -> None:
+    other_domain, other_thread = tmp_path / "a.ncu-rep", tmp_path / "b.ncu-rep"
+    other_domain.write_bytes(builder.report(2, more=builder.nvtx(b"sort", domain=3)))
+    other_thread.write_bytes(builder.report(2, more=builder.nvtx(b"sort", thread=1016)))
+    assert ranges_of(other_domain) == ranges_of(other_thread) == {}
+
+
+@given(st.binary(max_size=64))
+def test_no_bytes_in_ranges_end_the_reading(tmp_path_factory: pytest.TempPathFactory, state: bytes) -> None:
+    report = tmp_path_factory.mktemp("report") / "a.ncu-rep"
+    report.write_bytes(builder.report(1, more=encode_field(1, 5) + encode_field(21, state)))
+    ranges_of(report)

@@ -104,6 +104,18 @@ class Advice:
 
 
 @dataclass(frozen=True)
+class ForwardLine:
+    """The line of the user's program that called the forward operator of an autograd node."""
+
+    file: str
+    """The user's source file."""
+    line: Annotated[int, Limits(minimum=1)]
+    """The line that was running."""
+    function: str
+    """The user's function."""
+
+
+@dataclass(frozen=True)
 class Call:
     """The line of the user's program that led to a launch."""
 
@@ -119,6 +131,8 @@ class Call:
     """The autograd node of a backward pass; empty outside of one."""
     library: str
     """The innermost library function below the user's line that does more than pass on to an operator; or empty."""
+    forward: ForwardLine | None
+    """The line whose gradient a backward pass computes; null outside of one, and where it is unknown."""
 
 
 @dataclass(frozen=True)

@@ -56,9 +56,10 @@ def values_in(item: bytes, path: tuple[int, ...]) -> list[bytes]:
 
 
 @pytest.mark.parametrize("keep", [None, is_wanted])
-def test_call_stacks_are_left_out(scrubbed: Scrub, keep: Callable[[str], bool] | None) -> None:
-    copy = scrubbed(builder.report(more=builder.call_stacks()), keep)
+def test_call_stacks_and_ranges_are_left_out(scrubbed: Scrub, keep: Callable[[str], bool] | None) -> None:
+    copy = scrubbed(builder.report(more=builder.call_stacks() + builder.nvtx(b"secret step")), keep)
     assert b"train.py" not in copy
+    assert b"secret step" not in copy
     assert b"cudaLaunchKernel" not in copy
 
 

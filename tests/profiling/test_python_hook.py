@@ -1,0 +1,178 @@
+"""The hook in a Python program: ranges once PyTorch is imported, and the program's own start as without it."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ncuview.profiling import job
+from ncuview.profiling.ncu import run_ncu
+from ncuview.profiling.options import CallStacks, NcuOptions
+from ncuview.profiling.python_hook import is_python, nvtx_variables, trace_variables
+from tests.profiling.played import BEGUN, DONE, Profile, words_of
+from tests.profiling.test_machine import Machine
+
+TORCH = {
+    "torch/__init__.py": "from torch import autograd",
+    "torch/autograd/__init__.py": "from torch.autograd import profiler",
+    "torch/autograd/profiler.py": """
+class ProfilerState:
+    NVTX = "nvtx"
+
+def ProfilerConfig(state, shapes, memory, stack, flops, modules, experimental):
+    assert not any([shapes, memory, stack, flops, modules]) and experimental == "experimental"
+    return state
+
+def _ExperimentalConfig():
+    return "experimental"
+
+enabled = []
+
+def _enable_profiler(config, activities):
+    if enabled:
+        raise RuntimeError("Profiler is already enabled on this thread")
+    enabled.append(config)
+
+def _disable_profiler():
+    enabled.pop()
+""",
+}
+"""What the hook calls of PyTorch, which allows one profiler for each thread."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in TORCH.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def ran(folder: Path, program: str, variables: Mapping[str, str] | None = None) -> str:
+    """What a program prints with the hook, with this folder on the user's own path; its stderr is empty."""
+    given = nvtx_variables() if variables is None else variables
+    path = os.pathsep.join([given["PYTHONPATH"].split(os.pathsep)[0], str(folder)])
+    environment = {**os.environ, **given, "PYTHONPATH": path, "NCUVIEW_HOOK_DEBUG": "1"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_ranges_are_switched_on_once_torch_is_imported(folder: Path) -> None:
+    program = "import sys; assert 'torch' not in sys.modules; import torch; print(torch.autograd.profiler.enabled)"
+    assert ran(folder, program) == "['nvtx']\n"
+
+
+def test_a_profiler_of_the_program_takes_their_place(folder: Path) -> None:
+    uses = "p._enable_profiler('own', set()); print(p.enabled); p._disable_profiler();"
+    program = f"import torch; from torch.autograd import profiler as p; {uses} {uses}"
+    assert ran(folder, program) == "['own']\n['own']\n"
+
+
+def test_a_profiler_on_another_thread_leaves_them(folder: Path) -> None:
+    program = (
+        "import threading, torch; from torch.autograd import profiler as p; p.enabled.clear();"
+        "t = threading.Thread(target=p._enable_profiler, args=('own', set())); t.start(); t.join(); print(p.enabled)"
+    )
+    assert ran(folder, program) == "['own']\n"
+
+
+def test_the_program_s_own_start_runs(folder: Path) -> None:
+    (folder / "sitecustomize.py").write_text("print('own start'); MINE = 1")
+    program = (
+        "import sys, sitecustomize; print(sitecustomize.MINE, [p for p in sys.path if p.endswith('profiling/hook')])"
+    )
+    assert ran(folder, program) == "own start\n1 []\n"
+
+
+def test_a_program_without_torch_is_left_alone(folder: Path) -> None:
+    assert ran(folder, "import json, sys; print('torch' in sys.modules, json.loads('1'))") == "False 1\n"
+
+
+def test_a_missing_torch_is_missing_as_before(tmp_path: Path) -> None:
+    program = "try: import torch\nexcept ModuleNotFoundError as error: print(error.name)"
+    assert ran(tmp_path, program) == "torch\n"
+
+
+def test_an_error_in_the_hook_is_none_of_the_program(folder: Path) -> None:
+    (folder / "torch/autograd/profiler.py").write_text("")
+    environment = {**os.environ, **nvtx_variables()}
+    environment["PYTHONPATH"] += os.pathsep + str(folder)
+    command = [sys.executable, "-c", "import torch; print('goes on')"]
+    quiet = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert (quiet.stdout, quiet.stderr) == ("goes on\n", "")
+    said = subprocess.run(
+        command, env={**environment, "NCUVIEW_HOOK_DEBUG": "1"}, capture_output=True, text=True, check=True
+    )
+    assert said.stdout == "goes on\n"
+    assert said.stderr.startswith("ncuview's hook: AttributeError: ")
+    assert said.stderr.count("\n") == 1
+
+
+def test_an_error_in_torch_is_the_program_s(folder: Path) -> None:
+    (folder / "torch/__init__.py").write_text("raise OSError('no libcudart')")
+    program = "try: import torch\nexcept OSError as error: print(error)"
+    assert ran(folder, program) == "no libcudart\n"
+
+
+def test_the_hook_is_of_a_python_that_programs_still_use() -> None:
+    folder = Path(nvtx_variables()["PYTHONPATH"].split(os.pathsep)[0])
+    for file in folder.glob("*.py"):
+        ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 8))
+
+
+def test_python_programs_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script, shell = tmp_path / "torchrun", tmp_path / "run.sh"
+    script.write_text("#!/opt/env/bin/python3.12\nprint(1)\n")
+    shell.write_text("#!/bin/sh\necho python\n")
+    for each in (script, shell):
+        each.chmod(0o755)
+    assert is_python(sys.executable)
+    assert is_python(str(script))
+    assert not any(map(is_python, (str(shell), "/bin/sh", str(tmp_path / "python3"))))
+
+
+def test_the_user_s_path_stays_behind_the_hook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PYTHONPATH", "/a:/b")
+    hook, *others = nvtx_variables()["PYTHONPATH"].split(os.pathsep)
+    assert others == ["/a", "/b"]
+    assert (Path(hook) / "sitecustomize.py").is_file()
+    monkeypatch.delenv("PYTHONPATH")
+    assert trace_variables(tmp_path, only_ranges=True) == {
+        "PYTHONPATH": hook,
+        "NCUVIEW_HOOK_TRACE": str(tmp_path),
+        "NCUVIEW_HOOK_RANGES": "1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "hooked"),
+    [
+        (NcuOptions(call_stack=CallStacks.ALL), True),
+        (NcuOptions(call_stack=CallStacks.PYTHON), True),
+        (NcuOptions(call_stack=CallStacks.ALL, no_hook=True), False),
+        (NcuOptions(call_stack=CallStacks.NATIVE), False),
+        (NcuOptions(), False),
+    ],
+)
+def test_ncu_records_ranges_where_stacks_name_lines(
+    here: Machine, profile: Profile, monkeypatch: pytest.MonkeyPatch, options: NcuOptions, hooked: bool
+) -> None:
+    environments: list[Mapping[str, str]] = []
+
+    def run(*words: Any, environment: Mapping[str, str], **more: Any) -> Any:
+        environments.append(environment)
+        return run_ncu(*words, environment=environment, **more)
+
+    monkeypatch.setattr(job, "run_ncu", run)
+    profile(options, say=[["stdout", BEGUN + DONE]], report=True)
+    (words,) = words_of(here)
+    assert [nvtx_variables().items() <= environment.items() for environment in environments] == [hooked]
+    assert ("--nvtx" in words[: words.index(sys.executable)]) is hooked

@@ -1,0 +1,95 @@
+"""Launches of a backward pass name the forward line with the number that PyTorch's ranges give both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from ncuview.programs.forward import forward_frames
+from ncuview.records.profile import Frame
+from ncuview.records.program import Call
+
+Step = tuple[int | None, tuple[str, ...]]
+"""The line of a launch, None in a backward pass, and its ranges."""
+
+
+def forward(line: int, *operators: str) -> Step:
+    return line, tuple(f"aten::{operator}, op_id = {number}" for number, operator in enumerate(operators, 1))
+
+
+def backward(node: str, number: int, *inner: str) -> Step:
+    return None, (
+        f"autograd::engine::evaluate_function: {node}, op_id = 80",
+        f"{node}, seq = {number}, op_id = 81",
+        *inner,
+    )
+
+
+def lines(*steps: Step, runs: Sequence[Sequence[int]] | None = None) -> dict[int, int]:
+    """Launch -> the line that was found for it."""
+    calls = [Call("train.py", line, "step") if line else Call("", 0, "", backward="Engine") for line, _ in steps]
+    ranges = {launch: names for launch, (_, names) in enumerate(steps) if names}
+    found = forward_frames(calls, ranges, runs or [range(len(steps))])
+    assert all(frame == Frame("step", "train.py", frame.line) for frame in found.values())
+    return {launch: frame.line for launch, frame in found.items()}
+
+
+def test_a_node_has_the_line_of_its_operator() -> None:
+    steps = forward(5, "mul, seq = 12"), forward(6, "sum, seq = 13"), backward("SumBackward0", 13)
+    assert lines(*steps, backward("MulBackward0", 12, "aten::mul, op_id = 40")) == {2: 6, 3: 5}
+
+
+def test_the_innermost_number_of_a_composed_operator_is_the_node_s() -> None:
+    linear = forward(5, "linear, seq = 7", "addmm, seq = 8", "copy_")
+    assert lines(linear, forward(6, "relu, seq = 9"), backward("AddmmBackward0", 8)) == {2: 5}
+
+
+def test_of_operators_with_one_number_the_one_of_the_node_s_name_counts() -> None:
+    """Operators on tensors without gradients take the number that the next node gets."""
+    steps = forward(4, "mul, seq = 12"), forward(5, "_softmax, seq = 12"), forward(6, "arange, seq = 12")
+    assert lines(*steps, backward("SoftmaxBackward0", 12)) == {3: 5}
+
+
+def test_a_node_whose_operator_launched_nothing_has_the_line_before_it() -> None:
+    steps = forward(5, "mul, seq = 12"), forward(9, "sum, seq = 15")
+    assert lines(*steps, backward("ExpandBackward0", 14)) == {2: 5}
+    assert lines(*steps, backward("ExpandBackward0", 40)) == {}
+    assert lines(*steps, backward("ExpandBackward0", 11)) == {}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        (),
+        ("MulBackward0, seq = 12",),
+        ("autograd::engine::evaluate_function: AddBackward0", "aten::add_, op_id = 3"),
+        ("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", "torch::autograd::AccumulateGrad"),
+        ("autograd::engine::evaluate_function: MulBackward0", "MulBackward0, seq = 99999999999999999999"),
+        ("autograd::engine::evaluate_function: MulBackward0", "AddBackward0, seq = 12"),
+    ],
+)
+def test_ranges_without_a_numbered_node_say_nothing(names: tuple[str, ...]) -> None:
+    assert lines(forward(5, "mul, seq = 12"), (None, names)) == {}
+
+
+def test_a_function_of_the_user_is_found_by_its_name() -> None:
+    own = (5, ("Scaled, seq = 3, op_id = 9", "aten::mul, op_id = 10"))
+    assert lines(own, backward("ScaledBackward", 3)) == {1: 5}
+
+
+def test_a_recomputed_forward_pass_is_its_node_s() -> None:
+    """A checkpoint runs operators inside of its backward pass, on another thread, with numbers of its own."""
+    again = backward("CheckpointFunctionBackward", 2, "aten::mul, seq = 0, op_id = 50")
+    steps = forward(5, "mul, seq = 0"), (6, ("CheckpointFunction, seq = 2, op_id = 8",)), again
+    assert lines(*steps) == {2: 6}
+
+
+def test_a_backward_pass_inside_of_another_has_its_own_node() -> None:
+    names = (*backward("CheckpointFunctionBackward", 2)[1], *backward("MulBackward0", 7)[1])
+    assert lines(forward(5, "mul, seq = 7"), (None, names)) == {1: 5}
+
+
+def test_numbers_of_another_report_say_nothing() -> None:
+    steps = forward(5, "mul, seq = 12"), backward("MulBackward0", 12)
+    assert lines(*steps, runs=[[0], [1]]) == {}
