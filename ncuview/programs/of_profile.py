@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from math import fsum, isfinite, nan
 from typing import TYPE_CHECKING
 
 from ncuview.programs.advise import advise
 from ncuview.programs.calls import call_of, is_users
+from ncuview.programs.lines import by_line
 from ncuview.records.program import Call, CallTime, ProgramDiagnosis, ProgramLaunch
 
 if TYPE_CHECKING:
@@ -47,7 +47,11 @@ def program_of(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call |
     known = [launch for launch in launches if isfinite(launch.duration_ns)]
     total = fsum(launch.duration_ns for launch in known)
     findings = advise(launches) if len(known) == len(launches) else ()
-    return ProgramDiagnosis(total, len(launches), tuple(_by_line(known, total)), findings)
+    times = (
+        CallTime(line.call, len(line.launches), line.time_ns, line.time_ns / total if total else 0.0)
+        for line in by_line(known)
+    )
+    return ProgramDiagnosis(total, len(launches), tuple(times), findings)
 
 
 def _launches(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | None]) -> Iterator[ProgramLaunch]:
@@ -78,17 +82,3 @@ def _launcher(stack: CallStack | None) -> str:
     """The package that launches a kernel of the user, such as ``triton``; empty where it is none of Python."""
     packages = (_PACKAGE.search(frame.file.replace("\\", "/")) for frame in (stack.python if stack else ()))
     return next((found[1] for found in packages if found), "")
-
-
-def _by_line(launches: Sequence[ProgramLaunch], total: float) -> Iterator[CallTime]:
-    """The launches of each line of the user, the costliest line first."""
-    lines: dict[tuple[str, int, str, bool], list[ProgramLaunch]] = defaultdict(list)
-    for launch in launches:
-        if launch.call:
-            call = launch.call
-            lines[call.file, call.line, call.function or call.operator, bool(call.backward)].append(launch)
-    times = {key: fsum(launch.duration_ns for launch in found) for key, found in lines.items()}
-    for key in sorted(times, key=lambda key: -times[key]):
-        costliest = max(lines[key], key=lambda launch: launch.duration_ns)
-        assert costliest.call  # noqa: S101  (only launches with a call are grouped)
-        yield CallTime(costliest.call, len(lines[key]), times[key], times[key] / total if total else 0.0)

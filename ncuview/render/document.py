@@ -110,7 +110,9 @@ def _diagnosis(diagnosis: Diagnosis) -> diagnoses.DiagnosisDocument:
 def _program(program: ProgramDiagnosis | None) -> diagnoses.Program | None:
     if program is None:
         return None
-    calls = (diagnoses.CallTime(_call(each.call), each.launches, each.time_ns, each.share) for each in program.calls)
+    calls = (
+        diagnoses.CallTime(call_document(each.call), each.launches, each.time_ns, each.share) for each in program.calls
+    )
     return diagnoses.Program(program.time_ns, tuple(calls), tuple(map(_program_finding, program.findings)))
 
 
@@ -124,12 +126,13 @@ def _program_finding(finding: ProgramFinding) -> diagnoses.ProgramFinding:
         link=finding.link,
         predicted_speedup=Gain(*finding.gain),
         saved_ns=Saved(*finding.saved_ns),
-        calls=tuple(map(_call, finding.calls)),
+        calls=tuple(map(call_document, finding.calls)),
         launches=finding.launches,
     )
 
 
-def _call(call: Call) -> diagnoses.Call:
+def call_document(call: Call) -> diagnoses.Call:
+    """The line of a program."""
     file = shown_path(call.file) if call.file else ""
     return diagnoses.Call(file, call.line, call.function, call.operator, call.backward, call.library)
 
@@ -321,7 +324,7 @@ def _launch(launch: LaunchDiagnosis) -> diagnoses.Launch:
         verdict=launch.verdict,
         owner=launch.owner,
         owner_kind=launch.owner_kind,
-        call=_call(launch.call) if launch.call else None,
+        call=call_document(launch.call) if launch.call else None,
         host=launch.host,
         textbook=launch.textbook,
         waits_for=_awaited(launch.waits_for),
