@@ -77,6 +77,8 @@ def _judged(
     for launch in of_all.launches:
         launches[launch.report].append(launch)
     return {
-        info.path: replace(of_all, launches=tuple(launches[info.path]), reports=(info,), failure=damage_of([info]))
+        info.path: replace(
+            of_all, launches=tuple(launches[info.path]), reports=(info,), failure=damage_of([info]), program=None
+        )
         for info in of_all.reports
     }

@@ -24,6 +24,7 @@ class Called(Protocol):
 
 
 Launch = TypeVar("Launch", bound=Called)
+_Key = tuple[str, int, str, bool]
 
 
 @dataclass(frozen=True)
@@ -32,21 +33,34 @@ class LineTime(Generic[Launch]):
 
     call: Call
     """That of the longest launch."""
-    time_ns: float
-    """The sum of the durations."""
+    times_ns: tuple[float, ...]
+    """The sum of the durations in each part."""
     launches: Sequence[Launch]
     """In the order in which they were given."""
 
+    @property
+    def time_ns(self) -> float:
+        """The sum of all durations."""
+        return fsum(self.times_ns)
 
-def by_line(launches: Iterable[Launch]) -> list[LineTime[Launch]]:
-    """Group launches of known duration by line; those without a call are left out."""
-    lines: defaultdict[tuple[str, int, str, bool], list[Launch]] = defaultdict(list)
-    call_of: dict[tuple[str, int, str, bool], tuple[float, Call]] = {}
-    for launch in launches:
+
+def by_line(launches: Iterable[tuple[int, Launch]], parts: int) -> list[LineTime[Launch]]:
+    """Group launches of known duration by line; those without a call are left out.
+
+    Args:
+        launches: Each with the part that it belongs to, such as a process or a report, from 0.
+        parts: How many parts there are.
+    """
+    lines: defaultdict[_Key, list[tuple[int, Launch, Call]]] = defaultdict(list)
+    for part, launch in launches:
         if call := launch.call:
-            key = (call.file, call.line, call.function or call.operator, bool(call.backward))
-            lines[key].append(launch)
-            if key not in call_of or launch.duration_ns > call_of[key][0]:
-                call_of[key] = launch.duration_ns, call
-    found = [LineTime(call_of[key][1], fsum(each.duration_ns for each in of), of) for key, of in lines.items()]
-    return sorted(found, key=lambda line: -line.time_ns)
+            lines[call.file, call.line, call.function or call.operator, bool(call.backward)].append(
+                (part, launch, call)
+            )
+    return sorted((_line(found, parts) for found in lines.values()), key=lambda line: -line.time_ns)
+
+
+def _line(found: Sequence[tuple[int, Launch, Call]], parts: int) -> LineTime[Launch]:
+    _, _, call = max(found, key=lambda each: each[1].duration_ns)
+    times = (fsum(launch.duration_ns for at, launch, _ in found if at == part) for part in range(parts))
+    return LineTime(call, tuple(times), [launch for _, launch, _ in found])

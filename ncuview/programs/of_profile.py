@@ -1,4 +1,4 @@
-"""``program_of``: the launches of a ``Profile`` as a program: its calls by time, and what to change at which call."""
+"""``program_of``: the launches of a ``Profile`` as a program: its calls by time, what to change, and its processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from ncuview.programs.advise import advise
 from ncuview.programs.calls import call_of, is_users
 from ncuview.programs.lines import by_line
-from ncuview.records.program import Call, CallTime, ProgramDiagnosis, ProgramLaunch
+from ncuview.programs.processes import processes_of, shared
+from ncuview.records.program import Call, CallTime, ProgramDiagnosis, ProgramFinding, ProgramLaunch
 
 if TYPE_CHECKING:
     from ncuview.base.patterns import Pattern
@@ -40,18 +41,45 @@ def calls_of(profile: Profile, mine: Sequence[Pattern] = ()) -> list[Call | None
 
 
 def program_of(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | None]) -> ProgramDiagnosis | None:
-    """The diagnosis of a program of which all launches were profiled; None where no call is known in it."""
+    """The diagnosis of a program of which all launches were profiled; None where no call is known in it.
+
+    The sequence of each process is judged alone.
+    """
     if not any(calls):
         return None
     launches = list(_launches(profile, owners, calls))
-    known = [launch for launch in launches if isfinite(launch.duration_ns)]
-    total = fsum(launch.duration_ns for launch in known)
-    findings = advise(launches) if len(known) == len(launches) else ()
+    processes = processes_of(profile)
+    found = [(of, _findings([launches[place] for place in of.launches])) for of in processes]
+    known = [
+        (number, launches[place])
+        for number, of in enumerate(processes)
+        for place in of.launches
+        if isfinite(launches[place].duration_ns)
+    ]
+    total = fsum(launch.duration_ns for _, launch in known)
+    several = len(processes) > 1
     times = (
-        CallTime(line.call, len(line.launches), line.time_ns, line.time_ns / total if total else 0.0)
-        for line in by_line(known)
+        CallTime(
+            line.call,
+            len(line.launches),
+            line.time_ns,
+            line.time_ns / total if total else 0.0,
+            line.times_ns if several else (),
+        )
+        for line in by_line(known, len(processes))
     )
-    return ProgramDiagnosis(total, len(launches), tuple(times), findings)
+    return ProgramDiagnosis(
+        total,
+        len(launches),
+        tuple(times),
+        shared(found) if several else found[0][1],
+        tuple(of.process for of in processes) if several else (),
+    )
+
+
+def _findings(launches: Sequence[ProgramLaunch]) -> tuple[ProgramFinding, ...]:
+    """The findings of one process; empty where its sequence of launches has a launch of unknown duration."""
+    return advise(launches) if all(isfinite(launch.duration_ns) for launch in launches) else ()
 
 
 def _launches(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | None]) -> Iterator[ProgramLaunch]:

@@ -37,7 +37,7 @@ from ncuview.records.documents import diagnosis as diagnoses
 from ncuview.records.gate import Check, Gate
 from ncuview.records.ladder import Ladder, LadderStep
 from ncuview.records.profile import ReportInfo
-from ncuview.records.program import Call, ProgramDiagnosis, ProgramFinding
+from ncuview.records.program import Call, Process, ProgramDiagnosis, ProgramFinding
 from ncuview.records.schema import plain
 from ncuview.render.change_words import change_sentence
 from ncuview.render.gate_words import closes, is_closed
@@ -111,9 +111,20 @@ def _program(program: ProgramDiagnosis | None) -> diagnoses.Program | None:
     if program is None:
         return None
     calls = (
-        diagnoses.CallTime(call_document(each.call), each.launches, each.time_ns, each.share) for each in program.calls
+        diagnoses.CallTime(call_document(each.call), each.launches, each.time_ns, each.share, each.times_ns)
+        for each in program.calls
     )
-    return diagnoses.Program(program.time_ns, tuple(calls), tuple(map(_program_finding, program.findings)))
+    return diagnoses.Program(
+        time_ns=program.time_ns,
+        calls=tuple(calls),
+        findings=tuple(map(_program_finding, program.findings)),
+        processes=tuple(map(_process, program.processes)),
+    )
+
+
+def _process(each: Process) -> diagnoses.Process:
+    report = shown_path(each.report)
+    return diagnoses.Process(each.name, each.number, each.program, report, each.launches, each.time_ns, each.share)
 
 
 def _program_finding(finding: ProgramFinding) -> diagnoses.ProgramFinding:
@@ -128,6 +139,7 @@ def _program_finding(finding: ProgramFinding) -> diagnoses.ProgramFinding:
         saved_ns=Saved(*finding.saved_ns),
         calls=tuple(map(call_document, finding.calls)),
         launches=finding.launches,
+        processes=finding.processes,
     )
 
 

@@ -31,7 +31,10 @@ from ncuview.render.program_words import (
     call_words,
     change_bounds,
     change_headline,
+    process_words,
     program_sentence,
+    uneven_lines,
+    uneven_words,
 )
 from ncuview.render.shown_change import shown_change
 from ncuview.render.words import (
@@ -194,7 +197,13 @@ def _program_section(program: ProgramDiagnosis | None) -> _Section | None:
     opening = f"### Calls of the program\n\n{prose(program_sentence(program))}.\n\n"
     changes = [_program_change(number, finding) for number, finding in enumerate(program.findings, start=1)]
     calls = [f"- {prose(call_time_words(each))}\n" for each in program.calls if each.share >= LARGE_CALL]
-    return _Section(opening, [*changes, *calls], "calls", share=0.5)
+    processes = [f"- {prose(process_words(each))}\n" for each in program.processes]
+    uneven = [f"- {prose(clipped(uneven_words(program, line), _SENTENCE))}\n" for line in uneven_lines(program)]
+    if processes:
+        processes.insert(0, "\nIn these processes:\n\n")
+    if uneven:
+        uneven.insert(0, "\nUneven among processes:\n\n")
+    return _Section(opening, [*changes, *calls, *processes, *uneven], "calls", share=0.5)
 
 
 def _program_change(number: int, finding: ProgramFinding) -> str:

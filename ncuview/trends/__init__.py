@@ -320,32 +320,17 @@ def _trend(
     )
 
 
-@dataclass(frozen=True)
-class _Called:
-    """A launch as ``by_line`` takes it, with the place of its point."""
-
-    at: int
-    launch: LaunchDiagnosis
-    call: Call | None
-    duration_ns: float
-
-
 def _calls(launches: Sequence[_Placed], places: Mapping[str, int]) -> Iterator[CallTrend]:
-    known = [
-        _Called(places[report.point], launch, launch.call, launch.duration_ns)
-        for report, launch in launches
-        if isfinite(launch.duration_ns)
-    ]
-    total = fsum(each.duration_ns for each in known)
-    for line in by_line(known):
-        times = (fsum(each.duration_ns for each in line.launches if each.at == at) for at in range(len(places)))
+    known = [(places[report.point], launch) for report, launch in launches if isfinite(launch.duration_ns)]
+    total = fsum(launch.duration_ns for _, launch in known)
+    for line in by_line(known, len(places)):
         yield CallTrend(
             call=line.call,
             launches=len(line.launches),
-            kernels=len({each.launch.demangled for each in line.launches}),
+            kernels=len({launch.demangled for launch in line.launches}),
             time_ns=line.time_ns,
             share=line.time_ns / total if total else 0.0,
-            times_ns=tuple(times),
+            times_ns=line.times_ns,
         )
 
 

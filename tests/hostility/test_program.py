@@ -11,10 +11,10 @@ from ncuview.render.outputs import output_text
 from ncuview.render.terminal import quiet_page
 from tests.hostile import each_payload, poisoned
 from tests.hostility.judges import check_html, check_json, check_log, check_markdown, check_notebook
-from tests.programs.test_of_profile import CHAIN, judged
+from tests.programs.test_processes import sample
 
 CHECKS = {"terminal": check_log, "markdown": check_markdown, "html": check_html, "json": check_json}
-JUDGED = judged(CHAIN)
+JUDGED = sample()
 
 
 @pytest.mark.parametrize("form", CHECKS)
