@@ -82,20 +82,6 @@ def option(
     return typer.Option(*names, help=help_, metavar=value, autocompletion=completed_by)
 
 
-def patterns_of(mine: Iterable[str] | None) -> tuple[Pattern, ...]:
-    """The patterns of ``--mine``.
-
-    Raises:
-        UsageError: One is empty or no pattern.
-    """
-    from ncuview.base.patterns import compiled
-
-    words = tuple(mine or ())
-    if not all(words):
-        raise UsageError("--mine names no pattern", hint="An empty pattern would match every kernel.")
-    return tuple(compiled(pattern, "--mine ") for pattern in words)
-
-
 @dataclass(frozen=True)
 class Inputs:
     """The words of the command line that select the target; each field but the first is an option or argument."""
@@ -173,7 +159,9 @@ class Inputs:
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
         """The patterns of kernels that are the user's."""
-        return patterns_of(self.mine)
+        from ncuview.base.patterns import patterns_of
+
+        return patterns_of(self.mine, "--mine")
 
     @property
     def words(self) -> LaunchOptions:

@@ -14,7 +14,7 @@ import typer
 from ncuview.base.errors import ReportEmpty, UsageError
 from ncuview.base.suggestion import did_you_mean
 from ncuview.cli.completion import one_of
-from ncuview.cli.inputs import MineOption, RulesOption, patterns_of
+from ncuview.cli.inputs import MineOption, RulesOption
 from ncuview.cli.outputs import errors_written, exit_with
 from ncuview.cli.printing import color, print_text, print_written, width
 
@@ -56,12 +56,13 @@ def report(
         raise UsageError(f"--format {to}: unknown format", hint=hint)
     files = {path: _format_of(path) for path in output or ()}
     from ncuview.api import load_rules
+    from ncuview.base.patterns import patterns_of
     from ncuview.pipeline.history import history
     from ncuview.render.history import render_history
     from ncuview.render.outputs import write_output
 
     with errors_written(None, to, [(form, path) for path, form in files.items()]):
-        found = history(*targets, rules=load_rules(rules or ()), mine=patterns_of(mine))
+        found = history(*targets, rules=load_rules(rules or ()), mine=patterns_of(mine, "--mine"))
         if by is By.CALL and not any(series.calls for series in found.series):
             raise ReportEmpty(
                 "no report has call stacks", hint="ncuview analyze --export FILE -- PROGRAM records them."
