@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ncuview.records.ladder import Ladder
     from ncuview.records.profile import Profile
     from ncuview.render import render
-    from ncuview.render.frames import findings_frame, metrics_frame, units_frame
+    from ncuview.render.frames import calls_frame, findings_frame, metrics_frame, units_frame
     from ncuview.render.plots import plot_ladder, plot_units
 
 __version__ = VERSION
@@ -41,6 +41,7 @@ _HOME = {
     "NcuviewError": "ncuview.base.errors",
     "Profile": "ncuview.records.profile",
     "analyze": "ncuview.api",
+    "calls_frame": "ncuview.render.frames",
     "check": "ncuview.api",
     "compare": "ncuview.api",
     "diagnose": "ncuview.api",
@@ -73,6 +74,7 @@ __all__ = [
     "NcuviewError",
     "Profile",
     "analyze",
+    "calls_frame",
     "check",
     "compare",
     "diagnose",

@@ -67,6 +67,8 @@ def run(
 ) -> Profile:
     """Run a command or a Python function under ncu and return its launches, as ``read`` does.
 
+    Call stacks are recorded: ``calls_frame(diagnose(run(step)))`` has a row for each line that led to launches.
+
     Where the program failed, or its time limit was reached, after some launches, these are returned, and ``failure`` of
     the profile names what is missing.
 
@@ -104,11 +106,22 @@ profile = run
 """The name of ``run`` in 0.1."""
 
 
-def diagnose(profile: Profile, rules: Sequence[Rule] | None = None) -> Diagnosis:
-    """Evaluate the rules on every launch of a profile and rank the findings."""
+def diagnose(profile: Profile, rules: Sequence[Rule] | None = None, *, mine: Iterable[str] | None = None) -> Diagnosis:
+    """Evaluate the rules on every launch of a profile and rank the findings.
+
+    Args:
+        profile: The launches.
+        rules: The rules to evaluate; None for the shipped ones.
+        mine: Kernels and callers are yours where their name or source file matches one of these patterns, as with
+            ``--mine``; None for those alone that ncuview takes for yours.
+
+    Raises:
+        UsageError: A pattern is empty or no regular expression of RE2.
+    """
+    from ncuview.base.patterns import patterns_of
     from ncuview.engine.rank import diagnose as rank
 
-    return rank(profile, load_rules() if rules is None else rules)
+    return rank(profile, load_rules() if rules is None else rules, mine=patterns_of(mine, "mine="))
 
 
 def analyze(
@@ -117,6 +130,7 @@ def analyze(
     live: bool | None = None,
     kernel_name: str = "",
     source_folders: Sequence[Path] = (),
+    mine: Iterable[str] | None = None,
     progress: ProgressCallback | None = None,
 ) -> Diagnosis:
     """Diagnose reports, or one kernel or family of the catalogue.
@@ -128,15 +142,23 @@ def analyze(
             GPU, ncu, nvcc and PyCUDA are all there.
         kernel_name: For reports: only launches of this kernel, or of those that match ``regex:`` and a pattern.
         source_folders: For reports: where to look for sources that they do not hold.
+        mine: For reports: as for ``diagnose``.
         progress: Called for every kernel that ncu starts and finishes.
 
     Raises:
         NcuviewError: See errors.py.
     """
+    from ncuview.base.patterns import patterns_of
     from ncuview.pipeline.examine import examine
 
     return examine(
-        *targets, rules=rules, live=live, kernel_name=kernel_name, source_folders=source_folders, progress=progress
+        *targets,
+        rules=rules,
+        live=live,
+        kernel_name=kernel_name,
+        source_folders=source_folders,
+        mine=patterns_of(mine, "mine="),
+        progress=progress,
     ).diagnosis
 
 
@@ -177,6 +199,7 @@ def check(
     rules: Sequence[Rule] | None = None,
     live: bool | None = None,
     kernel_name: str = "",
+    mine: Iterable[str] | None = None,
     fail_on: Level = "error",
     force: bool = False,
 ) -> Gate:
@@ -189,6 +212,7 @@ def check(
         rules: As for ``analyze``.
         live: As for ``analyze``.
         kernel_name: As for ``analyze``.
+        mine: As for ``analyze``.
         fail_on: Failures of this level or above close the gate.
         force: Compare also with a baseline of another GPU or other settings.
 
@@ -199,6 +223,7 @@ def check(
         NcuviewError: See ``analyze``.
     """
     from ncuview.base.errors import UsageError
+    from ncuview.base.patterns import patterns_of
     from ncuview.base.report_files import named_path
     from ncuview.gate.baseline import read_baseline
     from ncuview.gate.budget import read_budget
@@ -210,7 +235,8 @@ def check(
         raise UsageError("there is nothing to check against", hint="Give budget= or baseline=.")
     allowed = None if budget is None else read_budget(named_path(budget))
     before = None if baseline is None else (str(baseline), read_baseline(named_path(baseline)))
-    examined = examine(*targets, rules=rules, live=live, kernel_name=kernel_name)
+    chosen = patterns_of(mine, "mine=")
+    examined = examine(*targets, rules=rules, live=live, kernel_name=kernel_name, mine=chosen)
     return gates.check(examined, allowed, before, fail_on=fail_on, force=force, chosen=Chosen(kernel_name))
 
 

@@ -42,7 +42,7 @@ _LINE_CONTINUES = re.compile(r"\\\n\s*")
 _SUBSTITUTED = re.compile(r"\$\(([^()]*)\)")
 _REDIRECTED = re.compile(r"\s[12]?>\s*\S+")
 _SEPARATORS = re.compile(r"[|&;()]+")
-_OTHERS = frozenset({"cat", "git", "ncu", "nsys", "pip", "python", "python3", "sha256sum"})
+_OTHERS = frozenset({"cat", "git", "ncu", "nsys", "pip", "python", "python3", "sha256sum", "torchrun"})
 """Programs of others that pages show; a misspelt one is not among them."""
 
 

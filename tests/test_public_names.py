@@ -29,7 +29,7 @@ def test_dir_shows_the_public_names_and_nothing_else() -> None:
         *("read", "run", "diagnose"),
         *("analyze", "compare", "check", "render"),
         "ladder",
-        *("findings_frame", "metrics_frame", "units_frame", "plot_ladder", "plot_units"),
+        *("calls_frame", "findings_frame", "metrics_frame", "units_frame", "plot_ladder", "plot_units"),
     }
 
 

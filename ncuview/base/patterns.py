@@ -1,11 +1,14 @@
 """Users' regular expressions: ``compiled`` returns a ``Pattern`` of RE2, which ``found_in`` searches texts with.
 
+``patterns_of`` compiles a list.
+
 RE2's time grows linearly with the lengths of pattern and text. Python's own engine needs exponential time for some,
 as for ``(a+)+$`` and a text of many a's. RE2 never backtracks, so that it has no look-around and no references.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -53,6 +56,24 @@ def compiled(pattern: str, option: str = "") -> Pattern:
         reason = error.args[0].decode(errors="replace")  # which repeats the rest of the pattern
         hint = "Patterns are those of RE2, which has no look-around and no references: \\d+, a|b, ^k.*_v[12]$."
         raise UsageError(f"{option}{pattern[:_SHOWN]} is no pattern: {reason[:_SHOWN]}", hint=hint) from error
+
+
+def patterns_of(words: Iterable[str] | None, option: str) -> tuple[Pattern, ...]:
+    """The patterns of a list, compiled.
+
+    Args:
+        words: Regular expressions of RE2; None for none.
+        option: What names the list, for messages: ``--mine``.
+
+    Raises:
+        UsageError: One is empty or no pattern.
+    """
+    if isinstance(words, str):
+        raise UsageError(f"{option} is a list of patterns, not one text", hint=f"Give [{words[:_SHOWN]!r}].")
+    chosen = tuple(words or ())
+    if not all(chosen):
+        raise UsageError(f"{option} names no pattern", hint="An empty pattern would match every kernel.")
+    return tuple(compiled(pattern, f"{option} ") for pattern in chosen)
 
 
 def _encodable(text: str) -> str:

@@ -4,7 +4,7 @@
 ``regular_file`` gives an opened file, ``read_regular_file`` its bytes; every failure is a ``ReportUnreadable`` with a
 hint. ``seal`` writes the SHA-256 checksum to ``REPORT.sha256``, in the form of ``sha256sum``'s output; ``Sealed`` reads
 a report once, and its ``check`` raises ``ReportDamaged`` where the bytes differ. The format of reports itself has no
-checksum, so that changed values go unseen without it.
+checksum, so that changed values go unseen without it. ``rank_of`` takes a rank from a report's name.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
+from typing import NamedTuple
 
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportUnreadable, UsageError
 from ncuview.base.files import NoRegularFile, TooLarge, exists, is_folder, open_regular, replace_file
@@ -27,6 +28,7 @@ CSV_ENDING = ".csv"
 LARGEST = 4 << 30
 """The most bytes of a report."""
 NAME_A_REPORT = "Name one of the .ncu-rep or .ncu-repz files that ncu --export writes."
+_RANK = re.compile(r"(?:^|(?<=[._-]))(?P<kind>rank|gpu)[._-]?(?P<number>\d+)(?=$|[._-])", re.IGNORECASE)
 _CHECKSUM_ENDING = ".sha256"
 _CHECKSUM = re.compile(rb"\\?([0-9a-fA-F]{64})[ \t]+\*?[^\n]+\n?")
 _LONGEST_CHECKSUM = 8192
@@ -36,6 +38,22 @@ _ESCAPES = {ord("\\"): "\\\\", ord("\n"): "\\n", ord("\r"): "\\r"}
 def is_csv_export(path: Path) -> bool:
     """Whether a file is a CSV export, by its name."""
     return path.suffix.lower() == CSV_ENDING
+
+
+class RankInName(NamedTuple):
+    """The part of a name such as ``rank3``, ``rank_3`` or ``gpu3``."""
+
+    words: str
+    """``rank 3`` or ``gpu 3``."""
+    start: int
+    """Where the part begins in the name."""
+    end: int
+
+
+def rank_of(name: str) -> RankInName | None:
+    """The rank or GPU that the name of a report or folder contains; None where it contains none."""
+    found = _RANK.search(name)
+    return RankInName(f"{found['kind'].lower()} {int(found['number'])}", *found.span()) if found else None
 
 
 def are_reports(targets: Iterable[str | Path]) -> bool:

@@ -158,8 +158,12 @@ PANELS: dict[str, tuple[Panel, ...]] = {
         Panel("What is printed", "ncuview diff a.ncu-rep b.ncu-rep -o page.html", (*_PRINTED, *_VERBOSITY, "--help")),
     ),
     "report": (
-        Panel("Which input", "ncuview report reports", ("DIR", "--rules")),
-        Panel("What is printed", "ncuview report reports -o trend.html", (*_PRINTED, *_VERBOSITY, "--help")),
+        Panel("Which input", "ncuview report reports", ("DIR", "--rules", "--mine")),
+        Panel(
+            "What is printed",
+            "ncuview report reports --by call -o trend.html",
+            ("--by", *_PRINTED, *_VERBOSITY, "--help"),
+        ),
     ),
     "ladder": (
         Panel("Which input", "ncuview ladder transpose --recorded", ("FAMILY", "--live", "--rules")),

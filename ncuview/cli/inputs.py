@@ -35,6 +35,14 @@ RulesOption = Annotated[
         "--rules", metavar="DIR", help="A folder with further rules: <category>/<CODE>-<name>.toml. Repeatable."
     ),
 ]
+MineOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mine",
+        metavar="PATTERN",
+        help="Kernels whose name or source file matches are yours to change. Repeatable.",
+    ),
+]
 LiveOption = Annotated[
     bool | None,
     typer.Option("--live/--recorded", help="Profile here, or use the recorded profile. Default: live where possible."),
@@ -121,10 +129,7 @@ class Inputs:
         list[str] | None,
         option("Leave these rules out. Repeatable.", "--ignore", value="RULE", completed_by=rule_names),
     ] = None
-    mine: Annotated[
-        list[str] | None,
-        option("Kernels whose name or source file matches are yours to change. Repeatable.", "--mine", value="PATTERN"),
-    ] = None
+    mine: MineOption = None
 
     @property
     def suffix(self) -> str:
@@ -154,11 +159,9 @@ class Inputs:
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
         """The patterns of kernels that are the user's."""
-        from ncuview.base.patterns import compiled
+        from ncuview.base.patterns import patterns_of
 
-        if self.mine and not all(self.mine):
-            raise UsageError("--mine names no pattern", hint="An empty pattern would match every kernel.")
-        return tuple(compiled(pattern, "--mine ") for pattern in self.mine or ())
+        return patterns_of(self.mine, "--mine")
 
     @property
     def words(self) -> LaunchOptions:

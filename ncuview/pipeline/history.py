@@ -24,11 +24,12 @@ from ncuview.trends.document import read_document
 from ncuview.trends.series_files import SeriesFile, series_files
 
 if TYPE_CHECKING:
+    from ncuview.base.patterns import Pattern
     from ncuview.engine.rule_file import Rule
 
 
-def history(*targets: str | Path, rules: Sequence[Rule] | None = None) -> History:
-    """Compare many reports: the time of each kernel over commits, dates, ranks or GPUs.
+def history(*targets: str | Path, rules: Sequence[Rule] | None = None, mine: Sequence[Pattern] = ()) -> History:
+    """Compare many reports: the time of each kernel, and of each line, over commits, dates, ranks or GPUs.
 
     A file in a sub-folder belongs to the point of the sub-folder's name, any other file to the point of its own name.
     See docs/how-to/ci.md for names that identify ranks.
@@ -36,6 +37,7 @@ def history(*targets: str | Path, rules: Sequence[Rule] | None = None) -> Histor
     Args:
         targets: Files or folders of reports, or of JSON documents that ``ncuview analyze`` printed.
         rules: The rules to evaluate on reports; None for the shipped ones. Documents keep their outcomes.
+        mine: Kernels and files of reports that match one of these patterns are the user's.
 
     Raises:
         UsageError: A name is empty.
@@ -43,7 +45,7 @@ def history(*targets: str | Path, rules: Sequence[Rule] | None = None) -> Histor
     """
     found = series_files([named_path(target) for target in targets])
     reports = [member for member in found if not member.is_document]
-    judged = _judged(reports, rules)
+    judged = _judged(reports, rules, mine)
     reported = [
         DiagnosedReport(member.point, member.rank, judged[str(member.file)], settings_of(member.file))
         for member in reports
@@ -63,16 +65,20 @@ def history(*targets: str | Path, rules: Sequence[Rule] | None = None) -> Histor
     return history_of(reported)
 
 
-def _judged(reports: Sequence[SeriesFile], rules: Sequence[Rule] | None) -> dict[str, Diagnosis]:
+def _judged(
+    reports: Sequence[SeriesFile], rules: Sequence[Rule] | None, mine: Sequence[Pattern]
+) -> dict[str, Diagnosis]:
     """The diagnosis of each report by its path. Reading and judging all of them at once is faster."""
     if not reports:
         return {}
     read = read_with_sources([member.file for member in reports])
-    of_all = diagnose(read, load_rules() if rules is None else rules)
+    of_all = diagnose(read, load_rules() if rules is None else rules, mine=mine)
     launches: defaultdict[str, list[LaunchDiagnosis]] = defaultdict(list)
     for launch in of_all.launches:
         launches[launch.report].append(launch)
     return {
-        info.path: replace(of_all, launches=tuple(launches[info.path]), reports=(info,), failure=damage_of([info]))
+        info.path: replace(
+            of_all, launches=tuple(launches[info.path]), reports=(info,), failure=damage_of([info]), program=None
+        )
         for info in of_all.reports
     }

@@ -1,9 +1,8 @@
-"""``program_of``: the launches of a ``Profile`` as a program: its calls by time, and what to change at which call."""
+"""``program_of``: the launches of a ``Profile`` as a program: its calls by time, what to change, and its processes."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import fsum, isfinite, nan
@@ -12,7 +11,9 @@ from typing import TYPE_CHECKING
 from ncuview.programs.advise import advise
 from ncuview.programs.calls import call_of, is_users
 from ncuview.programs.forward import forward_frames
-from ncuview.records.program import Call, CallTime, KernelTrace, ProgramDiagnosis, ProgramLaunch
+from ncuview.programs.lines import by_line
+from ncuview.programs.processes import processes_of, shared
+from ncuview.records.program import Call, CallTime, KernelTrace, ProgramDiagnosis, ProgramFinding, ProgramLaunch
 
 if TYPE_CHECKING:
     from ncuview.base.patterns import Pattern
@@ -51,15 +52,45 @@ def program_of(
 ) -> ProgramDiagnosis | None:
     """The diagnosis of a program of which all launches were profiled; None where no call is known in it.
 
-    With a trace of the same program without ncu, the time between its kernels counts too.
+    The sequence of each process is judged alone. With a trace of the same program without ncu, the time between its
+    kernels counts too, where one process launched them.
     """
     if not any(calls):
         return None
     launches = list(launches_of(profile, owners, calls))
-    known = [launch for launch in launches if isfinite(launch.duration_ns)]
-    total = fsum(launch.duration_ns for launch in known)
-    findings = advise(launches, trace) if len(known) == len(launches) else ()
-    return ProgramDiagnosis(total, len(launches), tuple(_by_line(known, total)), findings)
+    processes = processes_of(profile)
+    between = trace if len(processes) == 1 else None
+    found = [(of, _findings([launches[place] for place in of.launches], between)) for of in processes]
+    known = [
+        (number, launches[place])
+        for number, of in enumerate(processes)
+        for place in of.launches
+        if isfinite(launches[place].duration_ns)
+    ]
+    total = fsum(launch.duration_ns for _, launch in known)
+    several = len(processes) > 1
+    times = (
+        CallTime(
+            line.call,
+            len(line.launches),
+            line.time_ns,
+            line.time_ns / total if total else 0.0,
+            line.times_ns if several else (),
+        )
+        for line in by_line(known, len(processes))
+    )
+    return ProgramDiagnosis(
+        total,
+        len(launches),
+        tuple(times),
+        shared(found) if several else found[0][1],
+        tuple(of.process for of in processes) if several else (),
+    )
+
+
+def _findings(launches: Sequence[ProgramLaunch], trace: KernelTrace | None) -> tuple[ProgramFinding, ...]:
+    """The findings of one process; empty where its sequence of launches has a launch of unknown duration."""
+    return advise(launches, trace) if all(isfinite(launch.duration_ns) for launch in launches) else ()
 
 
 def launches_of(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | None]) -> Iterator[ProgramLaunch]:
@@ -92,18 +123,3 @@ def _launcher(stack: CallStack | None) -> str:
     """The package that launches a kernel of the user, such as ``triton``; empty where it is none of Python."""
     packages = (_PACKAGE.search(frame.file.replace("\\", "/")) for frame in (stack.python if stack else ()))
     return next((found[1] for found in packages if found), "")
-
-
-def _by_line(launches: Sequence[ProgramLaunch], total: float) -> Iterator[CallTime]:
-    """The launches of each line of the user, the costliest line first."""
-    lines: dict[tuple[object, ...], list[ProgramLaunch]] = defaultdict(list)
-    for launch in launches:
-        if call := launch.call:
-            at = (call.file, call.line, call.function or call.operator)
-            at = (call.forward.file, call.forward.line, call.forward.function) if call.forward else at
-            lines[*at, bool(call.backward)].append(launch)
-    times = {key: fsum(launch.duration_ns for launch in found) for key, found in lines.items()}
-    for key in sorted(times, key=lambda key: -times[key]):
-        costliest = max(lines[key], key=lambda launch: launch.duration_ns)
-        assert costliest.call  # noqa: S101  (only launches with a call are grouped)
-        yield CallTime(costliest.call, len(lines[key]), times[key], times[key] / total if total else 0.0)

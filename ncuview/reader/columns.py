@@ -52,10 +52,19 @@ class LaunchColumns:
     instruction_values: Sequence[float] = field(default=(), repr=False)
     sources: Mapping[str, str] = field(default_factory=dict)
     """File -> the text that ncu imported."""
+    process: Sequence[int] = ()
+    """Of each launch the number of its process, 0 where it is unknown. The parent adds it: NVIDIA's reader does not
+    give it."""
+    process_name: Sequence[str] = ()
+    """Of each launch the file name of the program that its process ran; empty where it is unknown."""
 
 
 _NUMBERS: Mapping[str, Literal["d", "q"]] = {"values": FLOAT64, "executed": INT64, "instruction_values": FLOAT64}
 """The columns that are sent as plain numbers, in this order."""
+
+
+_OF_FRAMING = ("process", "process_name")
+"""The columns that are not sent."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +85,7 @@ class Reading:
 def encode(reading: Reading) -> Iterator[bytes]:
     """Encode a reading in parts, to be written one after the other."""
     launches = reading.launches
-    texts = {name: value for name, value in vars(launches).items() if name not in _NUMBERS}
+    texts = {name: value for name, value in vars(launches).items() if name not in {*_NUMBERS, *_OF_FRAMING}}
     document = {"total": reading.total, "kernels": reading.kernels, "launches": texts}
     # Kernel names of a damaged file may hold lone surrogates; ASCII-only JSON carries them safely.
     yield json.dumps(document).encode("ascii") + b"\n"

@@ -258,8 +258,16 @@ def _reading(launches: Sequence[_Launch], units: Mapping[str, str], kernel: str)
             values=[launches[place].numbers.get(name, math.nan) for place in wanted for name in metrics],
             counts=[0] * len(wanted),
             carried=[()] * len(wanted),
+            process=[_process(launches[place].about) for place in wanted],
+            process_name=[re.split(r"[/\\]", launches[place].about.get("Process Name", ""))[-1] for place in wanted],
         ),
     )
+
+
+def _process(about: Mapping[str, str]) -> int:
+    """The number of the process; 0 where there is none."""
+    number = about.get("Process ID", "")
+    return int(number) if number.isdecimal() and len(number) <= _MOST_DIGITS else 0
 
 
 _function = cache(function_name)

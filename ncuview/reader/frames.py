@@ -140,6 +140,8 @@ def _about(parts: Sequence[tuple[ReportInfo, LaunchColumns]]) -> dict[str, list[
             name: [value for _, part in parts for value in getattr(part, name)]
             for name in ("kernel", "demangled", "device", "index")
         },
+        "process": [number for _, part in parts for number in part.process or [0] * len(part.index)],
+        "process_name": [name for _, part in parts for name in part.process_name or [""] * len(part.index)],
     }
 
 
@@ -155,13 +157,14 @@ def _launches(about: Mapping[str, list[Any]], metrics: pd.DataFrame) -> pd.DataF
 
     major, minor = (size(f"device__attribute_compute_capability_{part}") for part in ("major", "minor"))
     texts = {
-        **{name: about[name] for name in ("report", "kernel", "demangled", "device")},
+        **{name: about[name] for name in ("report", "kernel", "demangled", "device", "process_name")},
         "compute_capability": [f"{a}.{b}" if a else "" for a, b in zip(major, minor, strict=True)],
     }
     return pd.DataFrame(
         {
             **{name: pd.array(values, dtype=TEXT) for name, values in texts.items()},
             "index": np.array(about["index"], dtype=np.int64),
+            "process": np.array(about["process"], dtype=np.int64),
             **{f"{of}_{axis}": size(f"launch__{of}_dim_{axis}") for of in ("grid", "block") for axis in _AXES},
             "duration_ns": number("gpu__time_duration.sum").astype(np.float64),
         },

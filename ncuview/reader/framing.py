@@ -1,4 +1,4 @@
-"""Parse a report's framing in Python: bytes -> ncu's version, date, a header per launch, and where the format breaks.
+"""Parse a report's framing in Python: bytes -> version, date, processes, a header per launch, where the format breaks.
 
 ``framing`` runs before native code sees the file; ``intact_part`` writes what a damaged report has as a readable one.
 In that report, empty launches replace those in broken blocks.
@@ -19,6 +19,7 @@ from ncuview.reader.launch_outline import (
     LaunchOutline,
     check_density,
     launch_outline,
+    process_number,
     too_many_fields,
 )
 from ncuview.reader.wire import Block, Data, Outline, Span, WireError
@@ -28,6 +29,10 @@ _VERSIONS = 8
 _NAME, _VALUE = 1, 2
 _WRITER = b"Nsight Compute Target"
 _PAYLOAD_SIZE = 5
+# The process of a block: its number, and the path of its program.
+_PROCESS, _PROCESS_NUMBER, _PROGRAM = 6, 1, 3
+_LONGEST_PROGRAM = 4096
+_MOST_PROCESSES = 10_000
 
 _MODULE_ITSELF = 1
 """The field of a source item that holds its module."""
@@ -54,6 +59,8 @@ class LaunchHeader(NamedTuple):
     """How many metrics it has; None where the framing does not give it, as for ranges."""
     damage: str = ""
     """Why it cannot be read; empty when it may be."""
+    process: int = 0
+    """The number of the process that launched it; 0 where it is unknown."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,8 @@ class ReportHeader:
     """How many launches it holds; if fewer are read, the reader failed."""
     launches: tuple[LaunchHeader, ...] = field(default=(), compare=False, repr=False)
     """One for each launch, in the order of the file."""
+    processes: Mapping[int, str] = field(default_factory=dict, compare=False)
+    """The processes that the report names -> the file name of their program, without folders."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +136,7 @@ def framing(data: Data, outlines: Mapping[int, LaunchOutline] = _NONE) -> Framin
     except WireError as error:
         note(error)
     found = launches.headers()
-    header = ReportHeader(session.ncu_version, _utc(session.created), len(found), found)
+    header = ReportHeader(session.ncu_version, _utc(session.created), len(found), found, session.processes)
     return Framing(header, end, tuple(broken), tuple(damage))
 
 
@@ -158,20 +167,31 @@ def _pieces(data: Data, start: int, end: int) -> Iterator[bytes]:
 
 
 class _Session:
-    """Version and date of the run, from the sessions of all blocks."""
+    """Version, date and processes of the run, from the headers of all blocks."""
 
     def __init__(self, data: Data) -> None:
         self._data = data
         self.ncu_version = ""
         self.created = 0
+        self.processes: dict[int, str] = {}
 
     def add(self, block: Block) -> None:
+        if len(self.processes) < _MOST_PROCESSES:
+            for process in wire.contents(self._data, block.header, _PROCESS):
+                self._add_process(process)
         for session in block.sessions:
             for detail in wire.fields(self._data, session):
                 if detail.number == _CREATED:
                     self.created = self.created or detail.value
                 elif detail.number == _VERSIONS:
                     self.ncu_version = self.ncu_version or self._writer_version(detail.content)
+
+    def _add_process(self, process: Span) -> None:
+        found = wire.outline(self._data, process).last
+        if _PROCESS_NUMBER in found and _PROGRAM in found and (number := process_number(found[_PROCESS_NUMBER])):
+            program = found[_PROGRAM]
+            path = bytes(self._data[program.body : min(program.end, program.body + _LONGEST_PROGRAM)])
+            self.processes.setdefault(number, re.split(rb"[/\\]", path)[-1].decode("utf-8", "replace"))
 
     def _writer_version(self, entry: Span) -> str:
         texts = {each.number: self._data[each.body : each.end] for each in wire.fields(self._data, entry)}
@@ -231,7 +251,8 @@ class _Launches:
 
     def _add_launch(self, item: Span, launch: LaunchOutline) -> None:
         damage = f"launch {len(self)} has {launch.damage}" if launch.damage else ""
-        self._found.append((LaunchHeader(item.size, launch.mangled, -1, launch.metrics, damage), launch.module))
+        header = LaunchHeader(item.size, launch.mangled, -1, launch.metrics, damage, launch.process)
+        self._found.append((header, launch.module))
 
     def headers(self) -> tuple[LaunchHeader, ...]:
         codes: dict[tuple[int, str], int] = {}

@@ -25,7 +25,7 @@ from ncuview.base.system import leave_out, usable_processors
 from ncuview.reader.child import Children, PrestartedChildren, Shard
 from ncuview.reader.columns import Reading
 from ncuview.reader.csv_export import read_csv
-from ncuview.reader.framing import LaunchHeader
+from ncuview.reader.framing import LaunchHeader, ReportHeader
 from ncuview.reader.kernel_filter import PREFIX, check_kernel_filter
 from ncuview.reader.outliners import Outliners
 from ncuview.reader.precheck import CORRUPT, PROFILE_AGAIN
@@ -227,6 +227,7 @@ class _File:
         if self._approved is None:
             return ReportInfo(self._name, "", None), readings
         header, damage = self._approved.header, _damage(self._approved, parts)
+        readings = [_with_processes(reading, header) for reading in readings]
         if damage and len(damage.lost) == header.results:
             if damage.may_be_intact:
                 raise ReportUnreadable(f"{self._name}: {damage.why}", hint=_ELSEWHERE)
@@ -238,6 +239,13 @@ class _File:
         """Release the report's bytes."""
         if self._approved:
             self._approved.snapshot.close()
+
+
+def _with_processes(reading: Reading, header: ReportHeader) -> Reading:
+    """The launches with their processes, which the framing gives."""
+    process = [header.launches[place].process for place in reading.launches.index]
+    names = [header.processes.get(number, "") for number in process]
+    return replace(reading, launches=replace(reading.launches, process=process, process_name=names))
 
 
 def _read_export(path: Path, kernel: str) -> Salvaged:

@@ -73,7 +73,9 @@ class Profile(Shown):
 
     ``launches`` has one row per launch, indexed 0..n-1 over all reports: ``report`` (string), ``index`` (int64,
     0-based in its report), ``kernel``, ``demangled`` (string), ``grid_x`` ... ``block_z`` (int64), ``device``
-    (string), ``compute_capability`` (string, ``9.0``; empty when unknown), ``duration_ns`` (float64).
+    (string), ``compute_capability`` (string, ``9.0``; empty when unknown), ``duration_ns`` (float64), ``process``
+    (int64, the process id; 0 when unknown), ``process_name`` (string, the file name of its program; empty when
+    unknown).
 
     ``metrics`` has the same index and a float64 column for each metric under Nsight Compute's own name; NaN where a
     launch does not have it. ``units`` gives the unit of each column.

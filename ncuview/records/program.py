@@ -1,7 +1,7 @@
 """``Call``: the line of the user's program that led to a launch. ``ProgramLaunch``: a launch with its owner and call.
 
 ``ProgramFinding`` is a change of the program, at one or more calls, with the kernel time that it saves;
-``ProgramDiagnosis`` holds those of a program, and the time of each call.
+``ProgramDiagnosis`` holds those of a program, the time of each call, and each ``Process`` that launched kernels.
 """
 
 from __future__ import annotations
@@ -141,6 +141,28 @@ class ProgramFinding:
     """The change, in the framework's terms."""
     link: str
     """The framework's documentation of the change."""
+    processes: tuple[str, ...] = ()
+    """The names of the processes that it is a change of; empty where the program has one process."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process of the program that launched kernels."""
+
+    name: str
+    """``rank 0`` where the report's name has it, ``data-loader worker 1``, the file name of a report that holds no
+    other process where there are several reports, or ``process 1 of 2``, in the order of the first launches."""
+    number: int
+    """The process id; 0 where it is unknown."""
+    program: str
+    """The file name of the program that it ran; empty where it is unknown."""
+    report: str
+    """The report that holds its launches."""
+    launches: int
+    time_ns: float
+    """The sum of their durations."""
+    share: Annotated[float, Limits(minimum=0, maximum=1.000001)]
+    """Of the kernel time of the program."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +176,8 @@ class CallTime:
     """The sum of their durations."""
     share: Annotated[float, Limits(minimum=0, maximum=1.000001)]
     """Of the kernel time of the program."""
+    times_ns: tuple[float, ...] = ()
+    """``time_ns`` in each of ``processes`` of the program; empty where it has one process."""
 
 
 @dataclass(frozen=True)
@@ -167,3 +191,6 @@ class ProgramDiagnosis:
     """The lines of the user's program by kernel time, the costliest first; a backward pass has no line."""
     findings: tuple[ProgramFinding, ...]
     """The changes, the one that saves most first; what several of them save may be added up."""
+    processes: tuple[Process, ...] = ()
+    """Those that launched kernels, by their first launch; empty where there is one. Each has findings of its own; where
+    processes agree on change and lines, their findings are one."""

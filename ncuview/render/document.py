@@ -37,7 +37,7 @@ from ncuview.records.documents import diagnosis as diagnoses
 from ncuview.records.gate import Check, Gate
 from ncuview.records.ladder import Ladder, LadderStep
 from ncuview.records.profile import ReportInfo
-from ncuview.records.program import Call, ProgramDiagnosis, ProgramFinding
+from ncuview.records.program import Call, Process, ProgramDiagnosis, ProgramFinding
 from ncuview.records.schema import plain
 from ncuview.render.change_words import change_sentence
 from ncuview.render.gate_words import closes, is_closed
@@ -110,8 +110,21 @@ def _diagnosis(diagnosis: Diagnosis) -> diagnoses.DiagnosisDocument:
 def _program(program: ProgramDiagnosis | None) -> diagnoses.Program | None:
     if program is None:
         return None
-    calls = (diagnoses.CallTime(_call(each.call), each.launches, each.time_ns, each.share) for each in program.calls)
-    return diagnoses.Program(program.time_ns, tuple(calls), tuple(map(_program_finding, program.findings)))
+    calls = (
+        diagnoses.CallTime(call_document(each.call), each.launches, each.time_ns, each.share, each.times_ns)
+        for each in program.calls
+    )
+    return diagnoses.Program(
+        time_ns=program.time_ns,
+        calls=tuple(calls),
+        findings=tuple(map(_program_finding, program.findings)),
+        processes=tuple(map(_process, program.processes)),
+    )
+
+
+def _process(each: Process) -> diagnoses.Process:
+    report = shown_path(each.report)
+    return diagnoses.Process(each.name, each.number, each.program, report, each.launches, each.time_ns, each.share)
 
 
 def _program_finding(finding: ProgramFinding) -> diagnoses.ProgramFinding:
@@ -124,12 +137,14 @@ def _program_finding(finding: ProgramFinding) -> diagnoses.ProgramFinding:
         link=finding.link,
         predicted_speedup=Gain(*finding.gain),
         saved_ns=Saved(*finding.saved_ns),
-        calls=tuple(map(_call, finding.calls)),
+        calls=tuple(map(call_document, finding.calls)),
         launches=finding.launches,
+        processes=finding.processes,
     )
 
 
-def _call(call: Call) -> diagnoses.Call:
+def call_document(call: Call) -> diagnoses.Call:
+    """The line of a program."""
     file = shown_path(call.file) if call.file else ""
     of = call.forward
     forward = diagnoses.ForwardLine(shown_path(of.file), of.line, of.function) if of else None
@@ -323,7 +338,7 @@ def _launch(launch: LaunchDiagnosis) -> diagnoses.Launch:
         verdict=launch.verdict,
         owner=launch.owner,
         owner_kind=launch.owner_kind,
-        call=_call(launch.call) if launch.call else None,
+        call=call_document(launch.call) if launch.call else None,
         host=launch.host,
         textbook=launch.textbook,
         waits_for=_awaited(launch.waits_for),

@@ -1,6 +1,7 @@
-"""Convert a ``Diagnosis`` to pandas DataFrames: ``findings_frame``, ``metrics_frame`` and ``units_frame``.
+"""Convert a ``Diagnosis`` to DataFrames: ``findings_frame``, ``metrics_frame``, ``units_frame``, ``calls_frame``.
 
-They hold the findings, the textbook metrics of each launch, and the use of each hardware unit in each launch.
+They hold the findings, the textbook metrics of each launch, the use of each hardware unit in each launch, and the
+kernel time of each line of the user's program.
 
 Launches count from 0 in each diagnosis, so that frames of several need keys: ``pandas.concat(..., keys=...)``.
 """
@@ -9,13 +10,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from math import nan
+from math import fsum, isfinite, nan
 from typing import Any
 
 import pandas as pd
 
+from ncuview.programs.lines import LineTime, by_line
 from ncuview.reader.frames import TEXT
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis
+from ncuview.records.program import ProgramFinding
+from ncuview.render.words import step_words
 
 _FINDING_COLUMNS: Mapping[str, Any] = {
     "launch": "int64",
@@ -35,6 +39,23 @@ _FINDING_COLUMNS: Mapping[str, Any] = {
     "message": TEXT,
     "check": TEXT,
     "rejected": TEXT,
+}
+
+
+_CALL_COLUMNS: Mapping[str, Any] = {
+    "file": TEXT,
+    "line": "int64",
+    "function": TEXT,
+    "operator": TEXT,
+    "backward": TEXT,
+    "launches": "int64",
+    "time_ns": "float64",
+    "share": "float64",
+    "kernels": "int64",
+    "owner_kinds": TEXT,
+    "next_step": TEXT,
+    "rule": TEXT,
+    "advice": TEXT,
 }
 
 
@@ -121,6 +142,55 @@ def units_frame(diagnosis: Diagnosis) -> pd.DataFrame:
     )
     frame.attrs["units"] = dict.fromkeys(["attained", *units], "ratio 0-1")
     return frame
+
+
+def calls_frame(diagnosis: Diagnosis) -> pd.DataFrame:
+    """The lines of the user's program that led to launches: one row per line, the one with most kernel time first.
+
+    Args:
+        diagnosis: The result of ``analyze`` or ``diagnose``.
+
+    Returns:
+        Columns: ``file``, ``line`` (int64, 0 where unknown), ``function``; ``operator`` (the framework's, of the
+        line's longest launch); ``backward`` (the autograd node; a backward pass has no line, and is a row of its own);
+        ``launches`` (int64), ``time_ns`` (the sum of their durations), ``share`` (0..1, of the kernel time of all
+        launches), ``kernels`` (int64, how many different ones); ``owner_kinds`` (whose code they are, the most time
+        first, as in ``framework, yours``); ``next_step`` of the longest launch, as tables show it; ``rule`` and
+        ``advice`` of the first change of the program at this line, empty where there is none. Launches without a call
+        stack or of unknown duration are left out; without any call stack there are no rows. ``attrs["units"]`` has
+        the unit of each column of numbers.
+    """
+    known = [launch for launch in diagnosis.launches if isfinite(launch.duration_ns)]
+    total = fsum(launch.duration_ns for launch in known)
+    changes = diagnosis.program.findings if diagnosis.program else ()
+    rows = [_call_row(line, total, changes) for line in by_line(((0, launch) for launch in known), 1)]
+    frame = pd.DataFrame(rows, columns=list(_CALL_COLUMNS)).astype(dict(_CALL_COLUMNS))
+    frame.attrs["units"] = {"time_ns": "ns", "share": "ratio 0-1"}
+    return frame
+
+
+def _call_row(line: LineTime[LaunchDiagnosis], total: float, changes: Sequence[ProgramFinding]) -> dict[str, Any]:
+    call, launches = line.call, line.launches
+    here = (call.file, call.line, call.function)
+    change = next((each for each in changes if any((at.file, at.line, at.function) == here for at in each.calls)), None)
+    times: defaultdict[str, float] = defaultdict(float)
+    for launch in launches:
+        times[launch.owner_kind] += launch.duration_ns
+    return {
+        "file": call.file,
+        "line": call.line,
+        "function": call.function,
+        "operator": call.operator,
+        "backward": call.backward,
+        "launches": len(launches),
+        "time_ns": line.time_ns,
+        "share": line.time_ns / total if total else 0.0,
+        "kernels": len({launch.demangled for launch in launches}),
+        "owner_kinds": ", ".join(sorted(times, key=lambda kind: -times[kind])),
+        "next_step": step_words(max(launches, key=lambda launch: launch.duration_ns)),
+        "rule": change.code if change else "",
+        "advice": change.advice if change else "",
+    }
 
 
 def _index(launches: Sequence[LaunchDiagnosis]) -> pd.MultiIndex:

@@ -1,7 +1,7 @@
-"""``render_history``: a ``History`` (a series of reports) as terminal page, JSON or HTML page, by format name.
+"""``render_history``: a ``History`` (a series of reports) as terminal page, JSON, HTML or Markdown, by format name.
 
 The terminal page (``history_page``) has per GPU the kernels whose time changed and why, then all kernels, kernels with
-uneven ranks at the newest point, and new and missing kernels.
+uneven ranks at the newest point, and new and missing kernels; or, by call, the lines of the user's programs.
 """
 
 from __future__ import annotations
@@ -16,17 +16,24 @@ from ncuview.base.figures import duration
 from ncuview.render.terminal import page_console, page_text, plain_table, row
 from ncuview.render.text import safe_text
 from ncuview.render.trend_words import (
+    BY_CALL,
+    KERNEL_COLUMNS,
     MEANING,
+    NO_CALLS,
+    Ranking,
     break_words,
-    change_words,
+    call_cells,
+    call_columns,
+    calls_sentence,
     configuration_words,
     imbalance_words,
     is_unrelated,
+    kernel_cells,
     provenance_words,
     step_sentence,
     summary_words,
 )
-from ncuview.render.words import bottleneck_words, failure_sentence, step_words
+from ncuview.render.words import failure_sentence, step_words
 from ncuview.trends import History, KernelTrend, Series
 
 if TYPE_CHECKING:
@@ -39,12 +46,15 @@ _MOST_NAMES = 8
 _NAME_WIDTH = 20
 
 
-def render_history(found: History, to: str = "terminal", *, width: int = 100, color: bool = False) -> str:
+def render_history(
+    found: History, to: str = "terminal", *, by: Ranking = "kernel", width: int = 100, color: bool = False
+) -> str:
     """Format a history.
 
     Args:
         found: The history to show.
-        to: ``terminal`` for people, ``json`` for programs, ``html`` for a browser.
+        to: ``terminal`` for people, ``json`` for programs, ``html`` for a browser, ``markdown`` for a comment.
+        by: What is ranked; JSON and HTML hold both rankings, and the page begins with this one.
         width: Columns of the terminal.
         color: Whether the terminal shows colours.
     """
@@ -55,27 +65,49 @@ def render_history(found: History, to: str = "terminal", *, width: int = 100, co
     if to == "html":
         from ncuview.render.html_report.history import history_html
 
-        return history_html(found)
-    return history_page(found, width=width, color=color)
+        return history_html(found, by=by)
+    if to == "markdown":
+        from ncuview.render.history_markdown import history_markdown
+
+        return history_markdown(found, by=by)
+    return history_page(found, by=by, width=width, color=color)
 
 
-def history_page(history: History, *, width: int, color: bool) -> str:
-    """One part per GPU: the kernels whose time changed in full, then a table of all kernels."""
+def history_page(history: History, *, by: Ranking = "kernel", width: int, color: bool) -> str:
+    """One part per GPU: the kernels whose time changed in full, then a table of all kernels; or a table of calls."""
     console = page_console(width, color=color)
     for failure in history.failures:
         console.print(Text(failure_sentence(failure)), style="bold yellow")
     for place, series in enumerate(history.series):
         if place:
             console.print()
-        _series(console, series)
+        console.print(Text(safe_text(provenance_words(series)), style="dim"))
+        for line in break_words(series):
+            console.print(Text(safe_text(line), style="yellow"))
+        console.print()
+        if by == "call":
+            _calls(console, series)
+        else:
+            _kernels(console, series)
     return page_text(console)
 
 
-def _series(console: Console, series: Series) -> None:
-    console.print(Text(safe_text(provenance_words(series)), style="dim"))
-    for line in break_words(series):
-        console.print(Text(safe_text(line), style="yellow"))
+def _calls(console: Console, series: Series) -> None:
+    if not series.calls:
+        console.print(Text(NO_CALLS))
+        return
+    console.print(Text(calls_sentence(series)))
     console.print()
+    name, *others = call_columns(series)
+    columns = [
+        Column(name, overflow="fold", min_width=_NAME_WIDTH),
+        *(Column(other, justify="right", no_wrap=True) for other in others),
+    ]
+    console.print(plain_table(columns, map(call_cells, series.calls[:_LINES])))
+    _hidden(console, len(series.calls) - _LINES, "are in the table of --format html and json", "lines")
+
+
+def _kernels(console: Console, series: Series) -> None:
     console.print(Text(safe_text(summary_words(series))))
     for kernel in series.changed[:_PAGES]:
         console.print()
@@ -98,6 +130,9 @@ def _series(console: Console, series: Series) -> None:
     if series.changed:
         console.print()
         console.print(Text(MEANING, style="dim"))
+    if series.calls:
+        console.print()
+        console.print(Text(BY_CALL, style="dim"))
 
 
 def _kernel(console: Console, kernel: KernelTrend, series: Series) -> None:
@@ -115,23 +150,13 @@ def _kernel(console: Console, kernel: KernelTrend, series: Series) -> None:
 
 
 def _overview(series: Series) -> Table:
+    name, first, newest, *others = KERNEL_COLUMNS
     columns = [
-        Column("kernel", overflow="fold", min_width=_NAME_WIDTH),
-        *(Column(name, justify="right", no_wrap=True) for name in ("first", "newest")),
-        *(Column(name, no_wrap=True) for name in ("changed", "bottleneck", "next step")),
+        Column(name, overflow="fold", min_width=_NAME_WIDTH),
+        *(Column(other, justify="right", no_wrap=True) for other in (first, newest)),
+        *(Column(other, no_wrap=True) for other in others),
     ]
-    rows = (
-        (
-            kernel.kernel,
-            duration(kernel.readings[0].time_ns),
-            duration(kernel.last.time_ns),
-            change_words(kernel),
-            bottleneck_words(kernel.last.launch),
-            step_words(kernel.last.launch),
-        )
-        for kernel in series.kernels[:_LINES]
-    )
-    return plain_table(columns, rows)
+    return plain_table(columns, map(kernel_cells, series.kernels[:_LINES]))
 
 
 def _named(kernels: Sequence[KernelTrend], series: Series, label: str) -> Iterator[str]:
@@ -144,6 +169,6 @@ def _named(kernels: Sequence[KernelTrend], series: Series, label: str) -> Iterat
         yield f"and {len(kernels) - _MOST_NAMES} more"
 
 
-def _hidden(console: Console, count: int, what: str) -> None:
+def _hidden(console: Console, count: int, what: str, rows: str = "kernels") -> None:
     if count > 0:
-        console.print(Text(f"{count} more kernels {what}.", style="dim"))
+        console.print(Text(f"{count} more {rows} {what}.", style="dim"))

@@ -7,8 +7,9 @@ from ncuview.records.documents import Place
 from ncuview.records.documents import history as histories
 from ncuview.records.schema import plain
 from ncuview.render.change_words import change_sentence
+from ncuview.render.document import call_document
 from ncuview.render.text import json_text, known
-from ncuview.trends import History, KernelTrend, Point, Reading, Series, Step
+from ncuview.trends import CallTrend, History, KernelTrend, Point, Reading, Series, Step
 
 
 def history_json(history: History) -> str:
@@ -23,6 +24,13 @@ def _series(series: Series) -> histories.HistorySeries:
         points=tuple(_point(point) for point in series.points),
         breaks=tuple(histories.ConditionsChange(each.at, each.words) for each in series.breaks),
         kernels=tuple(_kernel(kernel) for kernel in series.kernels),
+        calls=tuple(map(_call, series.calls)),
+    )
+
+
+def _call(each: CallTrend) -> histories.HistoryCall:
+    return histories.HistoryCall(
+        call_document(each.call), each.launches, each.kernels, each.time_ns, each.share, each.times_ns
     )
 
 

@@ -2,13 +2,14 @@
 
 ``prose``, ``code``, ``html_code`` and ``fenced`` escape a text for a sentence, inline code, HTML code and a block.
 
-``clipped`` shortens a text. GitHub and GitLab search the rendered text for mentions, references and addresses, where
-escapes are gone; an empty comment splits those. They do not search code.
+``clipped`` shortens a text; ``table_head`` and ``table_row`` make tables. GitHub and GitLab search the rendered text
+for mentions, references and addresses, where escapes are gone; an empty comment splits those. They do not search code.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ncuview.render.text import safe_lines, safe_text, without_ci_commands
 
@@ -60,6 +61,17 @@ def fenced(text: str, language: str = "") -> str:
 def clipped(text: str, longest: int) -> str:
     """The text, cut to ``longest`` characters with a mark."""
     return text if len(text) <= longest else text[: longest - 1] + CUT
+
+
+def table_head(columns: Sequence[str], sides: str) -> str:
+    """The two first lines of a table; of ``sides``, one letter per column, ``r`` is for numbers."""
+    rule = ["---:" if side == "r" else "---" for side in sides]
+    return table_row(columns) + table_row(rule)
+
+
+def table_row(cells: Sequence[str]) -> str:
+    """A line of a table, of escaped texts."""
+    return f"| {' | '.join(cells)} |\n"
 
 
 def _without_markup(text: str) -> str:

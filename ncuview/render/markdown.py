@@ -23,7 +23,7 @@ from ncuview.records.program import ProgramDiagnosis, ProgramFinding
 from ncuview.render.change_words import change_sentence
 from ncuview.render.comparison import faster_words, only_lines, prediction_words, sides, total_sentence
 from ncuview.render.gate_words import gate_sentence, unpassed_checks
-from ncuview.render.inert_markdown import clipped, code, fenced, html_code, prose
+from ncuview.render.inert_markdown import clipped, code, fenced, html_code, prose, table_head, table_row
 from ncuview.render.priorities import bound_sentence
 from ncuview.render.program_words import (
     LARGE_CALL,
@@ -31,7 +31,10 @@ from ncuview.render.program_words import (
     call_words,
     change_bounds,
     change_headline,
+    process_words,
     program_sentence,
+    uneven_lines,
+    uneven_words,
 )
 from ncuview.render.shown_change import shown_change
 from ncuview.render.words import (
@@ -175,7 +178,7 @@ def _gate_section(gate: Gate | None) -> _Section | None:
     if not weighed:
         return None
     columns = ("result", "kernel", "check", "measured", "where")
-    opening = "### Checks that did not pass\n\n" + _table_head(columns, "lllrl")
+    opening = "### Checks that did not pass\n\n" + table_head(columns, "lllrl")
     return _Section(opening, [_check_row(check) for check in weighed], "checks that did not pass", share=0.6)
 
 
@@ -185,7 +188,7 @@ def _check_row(check: Check) -> str:
     shown = f"{code(check.subject, _NAME)}: {prose(clipped(check.message, _SENTENCE))}"
     origin = prose(clipped(check.origin, _NAME))
     cells = (result, _configured(check), f"{shown} ({origin})", prose(measured), _place(check.where))
-    return _row(cells)
+    return table_row(cells)
 
 
 def _program_section(program: ProgramDiagnosis | None) -> _Section | None:
@@ -194,7 +197,13 @@ def _program_section(program: ProgramDiagnosis | None) -> _Section | None:
     opening = f"### Calls of the program\n\n{prose(program_sentence(program))}.\n\n"
     changes = [_program_change(number, finding) for number, finding in enumerate(program.findings, start=1)]
     calls = [f"- {prose(call_time_words(each))}\n" for each in program.calls if each.share >= LARGE_CALL]
-    return _Section(opening, [*changes, *calls], "calls", share=0.5)
+    processes = [f"- {prose(process_words(each))}\n" for each in program.processes]
+    uneven = [f"- {prose(clipped(uneven_words(program, line), _SENTENCE))}\n" for line in uneven_lines(program)]
+    if processes:
+        processes.insert(0, "\nIn these processes:\n\n")
+    if uneven:
+        uneven.insert(0, "\nUneven among processes:\n\n")
+    return _Section(opening, [*changes, *calls, *processes, *uneven], "calls", share=0.5)
 
 
 def _program_change(number: int, finding: ProgramFinding) -> str:
@@ -260,7 +269,7 @@ def _kernels_section(ranked: Priorities) -> _Section | None:
     if not ranked.groups:
         return None
     columns = ("kernel", "runs", "time", "share", "bottleneck", "next step", "gain", "saves")
-    opening = "### All kernels\n\n" + _table_head(columns, "lrrrllrr")
+    opening = "### All kernels\n\n" + table_head(columns, "lrrrllrr")
     return _Section(opening, [_kernel_row(group) for group in ranked.groups], "kernels", share=1.0)
 
 
@@ -276,7 +285,7 @@ def _kernel_row(group: Priority) -> str:
         factor(group.predicted_speedup.best) if advice else "",
         duration(group.saved.best) if advice else "",
     )
-    return _row(cells)
+    return table_row(cells)
 
 
 def _compared_head(comparison: Comparison) -> str:
@@ -291,7 +300,7 @@ def _compared_head(comparison: Comparison) -> str:
 def _pairs_section(comparison: Comparison) -> _Section:
     columns = ("kernel", "before", "after", "change", "what changed", "prediction")
     title = "Changes" if comparison.two_kernels else "Kernels in both"
-    opening = f"### {title}\n\n" + _table_head(columns, "lrrrll")
+    opening = f"### {title}\n\n" + table_head(columns, "lrrrll")
     return _Section(opening, [_pair_row(pair) for pair in comparison.pairs], "kernels", share=1.0)
 
 
@@ -307,7 +316,7 @@ def _pair_row(pair: Pair) -> str:
         prose(clipped(change_sentence(pair), _SENTENCE)),
         prose(clipped(prediction, _SENTENCE)),
     )
-    return _row(cells)
+    return table_row(cells)
 
 
 def _configured(launched: Check | Priority | LaunchDiagnosis) -> str:
@@ -317,12 +326,3 @@ def _configured(launched: Check | Priority | LaunchDiagnosis) -> str:
 
 def _place(where: Sequence[SourceLine]) -> str:
     return code(f"{shown_file(where[0].file)}:{where[0].line}", _NAME) if where else ""
-
-
-def _table_head(columns: Sequence[str], sides: str) -> str:
-    rule = ["---:" if side == "r" else "---" for side in sides]
-    return _row(columns) + _row(rule)
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |\n"

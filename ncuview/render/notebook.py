@@ -24,7 +24,10 @@ from ncuview.render.program_words import (
     call_words,
     change_bounds,
     change_headline,
+    process_words,
     program_sentence,
+    uneven_lines,
+    uneven_words,
 )
 from ncuview.render.shown_change import ShownChange, shown_change
 from ncuview.render.text import safe_copy
@@ -149,6 +152,9 @@ def _program(program: ProgramDiagnosis) -> Iterator[Part]:
         yield element("p", headline, f" ({change_bounds(finding)}), at {where}: ", finding.link)
     calls = [call_time_words(each) for each in program.calls if each.share >= LARGE_CALL]
     yield _folded("Calls of the program", *_paragraphs(calls))
+    if program.processes:
+        uneven = (uneven_words(program, line) for line in uneven_lines(program))
+        yield _folded("Processes", *_paragraphs([*map(process_words, program.processes), *uneven]))
 
 
 def launch_html(launch: LaunchDiagnosis) -> str:

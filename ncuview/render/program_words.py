@@ -1,10 +1,14 @@
-"""Sentences about a ``ProgramDiagnosis``: what its lines cost, the first change, where it is and what it saves."""
+"""Sentences about a ``ProgramDiagnosis``: what its lines cost, the first change and what it saves, its processes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from ncuview.base.figures import duration, factor
 from ncuview.base.paths import shown_path
-from ncuview.records.program import Call, CallTime, ProgramDiagnosis, ProgramFinding
+from ncuview.records.program import Call, CallTime, Process, ProgramDiagnosis, ProgramFinding
+from ncuview.trends import UNEVEN
 
 LARGE_CALL = 0.02
 """Calls with less of the kernel time are not listed."""
@@ -15,7 +19,8 @@ def program_sentence(program: ProgramDiagnosis) -> str:
     lines = [each for each in program.calls if each.call.file]
     known = sum(each.launches for each in lines)
     of_lines = f"{known:,} of them from {len(lines):,} line{'s'[: len(lines) != 1]} of the program"
-    return f"{duration(program.time_ns)} of kernels in {program.launches:,} launches, {of_lines}"
+    processes = f" of {len(program.processes):,} processes" if program.processes else ""
+    return f"{duration(program.time_ns)} of kernels in {program.launches:,} launches{processes}, {of_lines}"
 
 
 def change_headline(finding: ProgramFinding) -> str:
@@ -25,9 +30,63 @@ def change_headline(finding: ProgramFinding) -> str:
 
 def change_bounds(finding: ProgramFinding) -> str:
     """``2.18x to 2.55x for all kernels of the program, 8.30 ms less``."""
-    what = "the program" if finding.change == "launch_overhead" else "all kernels of the program"
+    what = "the program" if finding.change == "launch_overhead" else f"all kernels of {_judged(finding)}"
     low, high = factor(finding.gain.low), factor(finding.gain.high)
     return f"{low} to {high} for {what}, {duration(finding.saved_ns.best)} less"
+
+
+def _judged(finding: ProgramFinding) -> str:
+    names = finding.processes
+    return "the program" if not names else names[0] if len(names) == 1 else f"{len(names):,} processes"
+
+
+PROCESS_COLUMNS = ("process", "launches", "time", "share")
+
+
+def process_name(process: Process) -> str:
+    """``process 1 of 2 (python3.12, pid 4711)``."""
+    about = ", ".join(filter(None, [process.program, f"pid {process.number}" if process.number else ""]))
+    return f"{process.name} ({about})" if about else process.name
+
+
+def process_words(process: Process) -> str:
+    """``34%  rank 0 (python3.12, pid 4711), 50 launches, 5.1 ms``."""
+    launches = f"{process.launches:,} launch{'es' if process.launches != 1 else ''}"
+    return f"{process.share:.0%}  {process_name(process)}, {launches}, {duration(process.time_ns)}"
+
+
+class UnevenLine(NamedTuple):
+    """A line that takes longer in one process than in another."""
+
+    each: CallTime
+    ratio: float
+    """The longest time over the shortest one."""
+    longest: int
+    """The position of the process where it takes longest."""
+    shortest: int
+
+
+def uneven_lines(program: ProgramDiagnosis) -> list[UnevenLine]:
+    """The large lines whose time differs most among the processes that run them, the largest ratio first."""
+    return sorted(_uneven(program), key=lambda line: -line.ratio)
+
+
+def _uneven(program: ProgramDiagnosis) -> Iterator[UnevenLine]:
+    for each in program.calls:
+        ran = [place for place, time in enumerate(each.times_ns) if time > 0]
+        if len(ran) > 1 and each.share >= LARGE_CALL:
+            longest, shortest = (pick(ran, key=each.times_ns.__getitem__) for pick in (max, min))
+            ratio = each.times_ns[longest] / each.times_ns[shortest]
+            if ratio >= UNEVEN:
+                yield UnevenLine(each, ratio, longest, shortest)
+
+
+def uneven_words(program: ProgramDiagnosis, line: UnevenLine) -> str:
+    """``2.03x the time in rank 1 (2.03 ms) as in rank 0 (1 ms): train.py:34 attend (softmax)``."""
+    longest, shortest = (
+        f"{program.processes[at].name} ({duration(line.each.times_ns[at])})" for at in (line.longest, line.shortest)
+    )
+    return f"{factor(line.ratio)} the time in {longest} as in {shortest}: {call_words(line.each.call)}"
 
 
 def call_words(call: Call) -> str:

@@ -37,7 +37,10 @@ from ncuview.render.program_words import (
     call_words,
     change_bounds,
     change_headline,
+    process_words,
     program_sentence,
+    uneven_lines,
+    uneven_words,
 )
 from ncuview.render.shown_change import shown_change
 from ncuview.render.text import safe_copy, safe_text, without_ci_commands
@@ -78,6 +81,7 @@ _LABEL = 8
 _ALSO = 2
 _PAGES = 3
 _CALLS = 5
+_PROCESSES = 8
 _CODE_LINES = 5
 """Lines of source around the worst line of a page without ``verbose``, less one where it names what is waited for."""
 CHANGED_LINES = 6
@@ -175,6 +179,12 @@ def program_section(console: Console, program: ProgramDiagnosis) -> None:
         row(console, "Next", Text("no change of a call is known that saves a tenth of the kernel time"))
     for place, each in enumerate(each for each in program.calls[:_CALLS] if each.share >= LARGE_CALL):
         row(console, "" if place else "Calls", Text(safe_text(call_time_words(each))))
+    for place, process in enumerate(program.processes[:_PROCESSES]):
+        row(console, "" if place else "Ran in", Text(safe_text(process_words(process))))
+    if (more := len(program.processes) - _PROCESSES) > 0:
+        row(console, "", Text(f"and {more:,} more processes"))
+    for place, line in enumerate(uneven_lines(program)[:_PAGES]):
+        row(console, "" if place else "Uneven", Text(safe_text(uneven_words(program, line))))
 
 
 def _largest_savings(diagnosis: Diagnosis) -> list[LaunchDiagnosis]:

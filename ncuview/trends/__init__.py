@@ -1,8 +1,8 @@
 """Compare diagnosed reports of the same kernels over commits, dates, ranks or GPUs: times, steps, imbalance of ranks.
 
 ``history_of`` makes a ``History`` with one ``Series`` per GPU model from ``DiagnosedReport`` objects; a ``Break``
-separates points where ncu's version or settings changed. ``series_files`` finds the files, and ``document`` reads
-diagnoses from JSON documents.
+separates points where ncu's version or settings changed, and a ``CallTrend`` adds up the launches of a user's line.
+``series_files`` finds the files, and ``document`` reads diagnoses from JSON documents.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from statistics import median
 
 from ncuview.comparison.compare import Pair, compare
 from ncuview.comparison.launch_groups import group_launches
+from ncuview.programs.lines import by_line
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
 from ncuview.records.profile import Configuration, Device, Extent, Failure, ReportInfo
+from ncuview.records.program import Call
 from ncuview.trends.series_files import number_aware_key
 from ncuview.trends.steps import Change, changes, noise_of_median
 
@@ -132,6 +134,23 @@ class KernelTrend:
 
 
 @dataclass(frozen=True)
+class CallTrend:
+    """All launches that one line of the user's program leads to, over a series."""
+
+    call: Call
+    """The line with the operator of its longest launch."""
+    launches: int
+    kernels: int
+    """How many different kernels they run, by demangled name."""
+    time_ns: float
+    """The sum of the kernels' durations."""
+    share: float
+    """Of the kernel time of all launches of the series, 0..1."""
+    times_ns: tuple[float, ...]
+    """``time_ns`` at each point of the series; 0 where the line launches nothing."""
+
+
+@dataclass(frozen=True)
 class Break:
     """The conditions changed between two points, so that times on both sides are not compared."""
 
@@ -150,6 +169,8 @@ class Series:
     kernels: tuple[KernelTrend, ...]
     """The largest last step first, then the longest newest time."""
     breaks: tuple[Break, ...]
+    calls: tuple[CallTrend, ...]
+    """The lines of the user's programs by time, the costliest first; empty where no report has call stacks."""
 
     @property
     def changed(self) -> tuple[KernelTrend, ...]:
@@ -216,7 +237,7 @@ def _series(device: Device, launches: Sequence[_Placed]) -> Series:
         for number, group in enumerate(groups, start=1)
     ]
     kernels.sort(key=lambda kernel: (-abs(kernel.last_step_ns), -_known(kernel.last.time_ns)))
-    return Series(device, tuple(points), tuple(kernels), breaks)
+    return Series(device, tuple(points), tuple(kernels), breaks, tuple(_calls(launches, places)))
 
 
 def _point(name: str, launches: Sequence[_Placed]) -> Point:
@@ -297,6 +318,20 @@ def _trend(
         readings=readings,
         steps=tuple(step for part in _unbroken(readings, breaks) for step in _steps(part)),
     )
+
+
+def _calls(launches: Sequence[_Placed], places: Mapping[str, int]) -> Iterator[CallTrend]:
+    known = [(places[report.point], launch) for report, launch in launches if isfinite(launch.duration_ns)]
+    total = fsum(launch.duration_ns for _, launch in known)
+    for line in by_line(known, len(places)):
+        yield CallTrend(
+            call=line.call,
+            launches=len(line.launches),
+            kernels=len({launch.demangled for launch in line.launches}),
+            time_ns=line.time_ns,
+            share=line.time_ns / total if total else 0.0,
+            times_ns=line.times_ns,
+        )
 
 
 def _reading(at: int, launches: Sequence[_Placed]) -> Reading:

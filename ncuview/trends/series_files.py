@@ -12,10 +12,9 @@ from pathlib import Path
 
 from ncuview.base.errors import ReportEmpty
 from ncuview.base.files import is_folder
-from ncuview.base.report_files import REPORT_ENDINGS, report_files
+from ncuview.base.report_files import REPORT_ENDINGS, rank_of, report_files
 
 DOCUMENT_ENDING = ".json"
-_RANK = re.compile(r"(?:^|(?<=[._-]))(?P<kind>rank|gpu)[._-]?(?P<number>\d+)(?=$|[._-])", re.IGNORECASE)
 _SEPARATORS = "._-"
 
 
@@ -92,9 +91,9 @@ def _take_rank(parts: Iterable[str]) -> tuple[str, list[str]]:
     """The rank from the last part that contains one, and the parts without it."""
     names = list(parts)
     for at in reversed(range(len(names))):
-        if found := _RANK.search(names[at]):
-            rest = _joined(names[at][: found.start()], names[at][found.end() :])
-            return f"{found['kind'].lower()} {int(found['number'])}", [*names[:at], rest, *names[at + 1 :]]
+        if found := rank_of(names[at]):
+            rest = _joined(names[at][: found.start], names[at][found.end :])
+            return found.words, [*names[:at], rest, *names[at + 1 :]]
     return "", names
 
 

@@ -11,7 +11,7 @@ from ncuview.render.gate import gate_page
 from ncuview.render.history import render_history
 from ncuview.render.notebook import diagnosis_html, ladder_html, launch_html
 from ncuview.render.outputs import FORMATS, output_text
-from tests.hostility.judges import JUDGES, check_history, check_json, check_log, check_notebook
+from tests.hostility.judges import JUDGES, check_history, check_json, check_log, check_markdown, check_notebook
 from tests.hostility.places import Answers
 from tests.render.test_sarif import rules
 
@@ -20,6 +20,14 @@ Output = tuple[str, str | bytes, Callable[..., object]]
 _NARROW = 40
 _AT_ONCE = 9
 """Annotations that GitHub shows of a level, less the one that counts the others."""
+
+
+_HISTORIES: dict[str, Callable[[str], object]] = {
+    "terminal": check_log,
+    "json": check_json,
+    "html": check_history,
+    "markdown": check_markdown,
+}
 
 
 def outputs_of(answers: Answers) -> Iterator[Output]:
@@ -36,8 +44,9 @@ def outputs_of(answers: Answers) -> Iterator[Output]:
             yield f"{to} of a ladder", output_text(answers.ladder, None, to), judge
     yield "narrow page", render(made, width=_NARROW, top=len(made.launches)), check_log
     yield "narrow gate", gate_page(gate, width=_NARROW), check_log
-    for to, history_judge in (("terminal", check_log), ("json", check_json), ("html", check_history)):
+    for to, history_judge in _HISTORIES.items():
         yield f"{to} of a history", render_history(answers.history, to), history_judge
+        yield f"{to} of a history by call", render_history(answers.history, to, by="call"), history_judge
     yield "notebook", diagnosis_html(made), check_notebook
     yield "notebook of a ladder", ladder_html(answers.ladder), check_notebook
     for launch in made.launches:

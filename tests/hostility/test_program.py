@@ -11,11 +11,13 @@ from ncuview.render.outputs import output_text
 from ncuview.render.terminal import quiet_page
 from tests.hostile import each_payload, poisoned
 from tests.hostility.judges import check_html, check_json, check_log, check_markdown, check_notebook
-from tests.programs.test_of_profile import CHAIN, judged, program, trained
+from tests.programs.test_of_profile import program, trained
+from tests.programs.test_processes import sample
 
 CHECKS = {"terminal": check_log, "markdown": check_markdown, "html": check_html, "json": check_json}
-JUDGED = judged(CHAIN)
-PROGRAM = replace(program(CHAIN), calls=(*program(CHAIN).calls, *program(trained()).calls))
+JUDGED = sample()
+assert JUDGED.program
+PROGRAM = replace(JUDGED.program, calls=(*JUDGED.program.calls, *program(trained()).calls))
 
 
 @pytest.mark.parametrize("form", CHECKS)

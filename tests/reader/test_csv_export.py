@@ -74,8 +74,9 @@ def test_a_recorded_profile_comes_back_without_its_code(
     found = read([path])
     pd.testing.assert_frame_equal(found.metrics[transpose.metrics.columns], transpose.metrics)
     assert {name: found.units[name] for name in transpose.units} == dict(transpose.units)
+    only_here = ["report", "process", "process_name"]  # the export names another process
     pd.testing.assert_frame_equal(
-        found.launches.drop(columns="report"), transpose.launches.drop(columns="report"), check_column_type=False
+        found.launches.drop(columns=only_here), transpose.launches.drop(columns=only_here), check_column_type=False
     )
     assert set(found.launches["report"]) == {str(path)}
     assert len(found.instructions) == 0
@@ -211,6 +212,11 @@ def test_sizes_and_chip_come_from_their_columns(export: Export) -> None:
     [launch] = read([export(raw_page([Row({TIME: 1.0})], BASE))]).launches.to_dict("records")
     assert [launch[f"{of}_{axis}"] for of in ("grid", "block") for axis in "xyz"] == [8192, 2, 1, 256, 1, 1]
     assert launch["compute_capability"] == "9.0"
+
+
+def test_the_process_comes_from_its_columns(export: Export) -> None:
+    [launch] = read([export(raw_page([Row({TIME: 1.0})], BASE))]).launches.to_dict("records")
+    assert (launch["process"], launch["process_name"]) == (3411, "python3.11")
 
 
 def test_an_older_export_without_sizes_is_read(export: Export) -> None:

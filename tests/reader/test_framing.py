@@ -45,6 +45,22 @@ def test_each_launch_has_its_size_and_number_of_metrics() -> None:
     assert (found.damage, found.announced) == ((), 2)
 
 
+def test_each_launch_has_the_process_that_made_it() -> None:
+    def of(number: int, program: bytes) -> tuple[bytes, bytes]:
+        process = wire.encode_field(1, number) + wire.encode_field(2, b"host") + wire.encode_field(3, program)
+        return builder.block(kernels=[wire.encode_field(1, number) + LAUNCH], process=process)
+
+    found = framing(report(of(11, b"/home/alice/bin/python3"), of(12, b"C:\\bin\\app.exe"), of(11, b""), launches()))
+    assert [launch.process for launch in found.header.launches] == [11, 12, 11, 0]
+    assert found.header.processes == {11: "python3", 12: "app.exe", 3411: "python3"}
+    assert found.damage == ()
+
+
+def test_an_impossible_process_number_is_unknown() -> None:
+    found = framing(report(builder.block(kernels=[wire.encode_field(1, 1 << 40) + LAUNCH])))
+    assert [launch.process for launch in found.header.launches] == [0]
+
+
 def test_the_number_of_metrics_of_ranges_is_unknown() -> None:
     [launch] = framing(report((wire.encode_field(7, 1), wire.encode_item(b"")))).header.launches
     assert (launch.metrics, launch.damage) == (None, "")

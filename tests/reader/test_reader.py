@@ -115,6 +115,22 @@ def test_a_large_report_is_read_without_instructions_too(transpose: Profile, mon
     pd.testing.assert_frame_equal(read([TRANSPOSE], instructions=False).metrics, transpose.metrics)
 
 
+def test_launches_of_several_processes_keep_theirs(tmp_path: Path) -> None:
+    data = bytearray(read_report(SMALL))
+    expected: list[int] = []
+    for block in wire.blocks(bytes(data)):
+        for item in list(wire.items(bytes(data), block))[block.sources :]:
+            process = next(field for field in wire.fields(bytes(data), item) if field.number == 1)
+            number = process.value + len(expected) % 2
+            data[process.body : process.end] = wire.encode_varint(number)
+            expected.append(number)
+    (tmp_path / "two.ncu-rep").write_bytes(data)
+    found = read([tmp_path / "two.ncu-rep"], instructions=False).launches
+    assert found["process"].tolist() == expected
+    assert len({*expected}) == 2
+    assert {*found["process_name"]} == {""}  # the recorded reports are scrubbed
+
+
 def test_only_the_launches_of_a_kernel_are_read_with_their_own_indices(transpose: Profile) -> None:
     kernel = transpose.launches["kernel"].iloc[-1]
     expected = transpose.launches[transpose.launches["kernel"] == kernel]

@@ -11,8 +11,10 @@ import pytest
 import ncuview
 from ncuview.base.paths import shipped
 from ncuview.records.diagnosis import Diagnosis
-from ncuview.render.frames import findings_frame, metrics_frame, units_frame
+from ncuview.render.frames import calls_frame, findings_frame, metrics_frame, units_frame
+from tests.programs.test_of_profile import CHAIN, judged, profile
 from tests.render.sample import diagnosis, launch_with_advice
+from tests.trends.series_sample import called, launch
 
 REPORT = shipped("kernels") / "transpose" / "h200.ncu-repz"
 NOTHING = Diagnosis((), ())
@@ -50,7 +52,7 @@ def test_a_launch_of_unknown_duration_saves_an_unknown_time() -> None:
     assert findings_frame(Diagnosis((untimed,), ()))["saved_ns"].isna().all()
 
 
-@pytest.mark.parametrize("frame_of", [findings_frame, metrics_frame, units_frame])
+@pytest.mark.parametrize("frame_of", [findings_frame, metrics_frame, units_frame, calls_frame])
 def test_no_launch_gives_a_frame_without_rows_that_has_its_columns(frame_of: object) -> None:
     assert callable(frame_of)
     empty, full = frame_of(NOTHING), frame_of(diagnosis())
@@ -104,3 +106,27 @@ def test_frames_of_a_recorded_profile_hold_every_launch_and_finding(recorded: Di
 def test_frames_of_two_diagnoses_can_be_put_together() -> None:
     both = pd.concat([units_frame(diagnosis()), units_frame(diagnosis())], keys=["before", "after"])
     pd.testing.assert_frame_equal(both.loc[["before"]].droplevel(0), both.loc[["after"]].droplevel(0))
+
+
+def test_lines_stand_in_the_order_of_their_kernel_time() -> None:
+    first, second = called(12, 4e6, "a"), replace(called(7, 1e6), owner_kind="framework")
+    rest = [replace(called(12, 2e6, "b"), owner_kind="vendor"), launch("other", 3e6), called(9, nan)]
+    frame = calls_frame(Diagnosis((second, first, *rest), ()))
+    assert frame[["file", "line", "function", "operator"]].to_numpy().tolist() == [
+        ["train.py", 12, "attend", "softmax"],
+        ["train.py", 7, "attend", "softmax"],
+    ]
+    assert frame["launches"].tolist() == [2, 1]
+    assert frame["kernels"].tolist() == [2, 1]
+    assert frame["time_ns"].tolist() == [6e6, 1e6]
+    assert frame["share"].tolist() == pytest.approx([0.6, 0.1])
+    assert frame["owner_kinds"].tolist() == ["yours, vendor", "framework"]
+    assert frame["next_step"].tolist() == ["shared_memory_padding 2.18x"] * 2
+
+
+def test_a_line_has_the_change_of_the_program_there() -> None:
+    frame = ncuview.calls_frame(judged(CHAIN))
+    assert frame["line"].tolist() == [5, 6, 7, 8, 9]
+    assert set(frame["rule"]) == {"PROG001"}
+    assert frame["advice"].str.contains("torch.compile").all()
+    assert set(calls_frame(judged(profile((12, 7))))["advice"]) == {""}

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
 from ncuview.records.profile import Device, ReportInfo
+from ncuview.records.program import Call
 from ncuview.trends import DiagnosedReport
 from tests.render.sample import launch_near_peak, launch_with_advice
 
@@ -20,6 +21,11 @@ def launch(kernel: str, time_ns: float, device: Device = H200, *, advice: bool =
     """A launch of this kernel, with advice or near its peak."""
     like = launch_with_advice() if advice else launch_near_peak()
     return replace(like, kernel=kernel, demangled=f"{kernel}(float *)", duration_ns=time_ns, device=device)
+
+
+def called(line: int, time_ns: float, kernel: str = "k", operator: str = "softmax") -> LaunchDiagnosis:
+    """A launch of this kernel from a line of train.py."""
+    return replace(launch(kernel, time_ns), call=Call("train.py", line, "attend", operator))
 
 
 def reported(

@@ -436,6 +436,28 @@ class CallTime:
     """The sum of their durations."""
     share: Share
     """Of the kernel time of the program, 0 to 1."""
+    times_ns: tuple[Amount, ...]
+    """The same sum in each of ``processes``, in order; empty where the program has one process."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process of the program that launched kernels."""
+
+    name: str
+    """``rank 0`` or the file name of its report, ``data-loader worker 1``, or ``process 1 of 2``; distinct."""
+    number: Count
+    """The process id; 0 where it is unknown."""
+    program: str
+    """The file name of the program that it ran; empty where it is unknown."""
+    report: str
+    """The report that holds its launches."""
+    launches: Positive
+    """How many they are."""
+    time_ns: Amount
+    """The sum of their durations."""
+    share: Share
+    """Of the kernel time of the program, 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -462,6 +484,9 @@ class ProgramFinding:
     """The calls to change, the costliest first."""
     launches: tuple[int, ...]
     """The launches that get shorter or go away, as positions in ``launches``."""
+    processes: tuple[str, ...]
+    """The names of the processes that it is a change of, whose kernel time ``predicted_speedup`` refers to; empty where
+    the program has one process."""
 
 
 @dataclass(frozen=True)
@@ -474,6 +499,8 @@ class Program:
     """The lines of the user's program, the costliest first. Launches of a backward pass have no line."""
     findings: tuple[ProgramFinding, ...]
     """The changes, the one that saves most first; their savings may be added up."""
+    processes: tuple[Process, ...]
+    """Those that launched kernels, in the order of their first launches; empty where there is one."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
 
-from ncuview.records.diagnosis import Gain, Verdict
+from ncuview.records.diagnosis import Gain, Share, Verdict
 from ncuview.records.documents import Amount, Count, Place, Positive, Triple
+from ncuview.records.documents.diagnosis import Call
 from ncuview.records.profile import Device, Failure
 from ncuview.records.schema import Limits
 
@@ -133,6 +134,24 @@ class HistoryKernel:
 
 
 @dataclass(frozen=True)
+class HistoryCall:
+    """All launches that one line of the user's program leads to, over the points of a series."""
+
+    call: Call
+    """The line with the operator of its longest launch."""
+    launches: Positive
+    """How many they are."""
+    kernels: Positive
+    """How many different kernels they run."""
+    time_ns: Amount
+    """The sum of the kernels' durations."""
+    share: Share
+    """Of the kernel time of all launches of the series, 0 to 1."""
+    times_ns: tuple[Amount, ...]
+    """The same sum at each of points[], in order; 0 where the line launches nothing."""
+
+
+@dataclass(frozen=True)
 class HistorySeries:
     """All points of one GPU model."""
 
@@ -144,6 +163,8 @@ class HistorySeries:
     """Where conditions changed, so that times on both sides are not compared."""
     kernels: tuple[HistoryKernel, ...]
     """Those whose time changed most first, then by their newest time."""
+    calls: tuple[HistoryCall, ...]
+    """The lines of the user's programs, the costliest first; empty where no report has call stacks."""
 
 
 @dataclass(frozen=True)

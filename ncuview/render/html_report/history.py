@@ -22,7 +22,12 @@ from ncuview.render.html_report.elements import (
 from ncuview.render.html_report.page import page, shipped
 from ncuview.render.trend_words import (
     MEANING,
+    NO_CALLS,
+    Ranking,
     break_words,
+    call_cells,
+    call_columns,
+    calls_sentence,
     change_words,
     configuration_words,
     imbalance_words,
@@ -49,20 +54,25 @@ _COLUMNS = (
 )
 
 
-def history_html(history: History) -> str:
-    """One self-contained page."""
+def history_html(history: History, *, by: Ranking = "kernel") -> str:
+    """One self-contained page; the ranking by ``by`` comes first."""
     several = len(history.series) > 1
     body = [element("p", failure_sentence(each), css="warn", role="alert") for each in history.failures]
-    body += [part for at, series in enumerate(history.series, start=1) for part in _parts(series, at, several=several)]
+    for at, series in enumerate(history.series, start=1):
+        body += _parts(series, at, by, several=several)
     return page("Kernels over time", body, style=shipped("report.css") + shipped("history.css"))
 
 
-def _parts(series: Series, at: int, *, several: bool) -> Iterator[ET.Element]:
+def _parts(series: Series, at: int, by: Ranking, *, several: bool) -> Iterator[ET.Element]:
     suffix, of = (f"-{at}", f", {series.device.name}") if several else ("", "")
     yield section(f"summary{suffix}", f"Summary{of}", *_summary(series))
+    if by == "call":
+        yield section(f"calls{suffix}", f"Calls{of}", *_calls(series))
     if series.changed:
         yield section(f"changed{suffix}", f"Changes{of}", scrolled(_changed(series), "Changes"), dim(MEANING))
     yield section(f"kernels{suffix}", f"Kernels{of}", *_kernels(series, f"kernels{suffix}"))
+    if by == "kernel" and series.calls:
+        yield section(f"calls{suffix}", f"Calls{of}", *_calls(series))
     if any(point.ranks for point in series.points):
         yield section(f"ranks{suffix}", f"Ranks{of}", *_ranks(series))
     yield section(f"points{suffix}", f"Points{of}", scrolled(_points(series.points), "Points"))
@@ -78,6 +88,21 @@ def _summary(series: Series) -> Iterator[ET.Element]:
         if kernels and not is_unrelated(series):
             items = (element("li", f"{_name(kernel)}: {_range(kernel, series)}") for kernel in kernels)
             yield element("details", element("summary", f"{words}: {len(kernels)}"), element("ul", *items))
+
+
+def _calls(series: Series) -> Iterator[ET.Element]:
+    if not series.calls:
+        yield element("p", NO_CALLS)
+        return
+    yield element("p", calls_sentence(series))
+    rows = []
+    for each in series.calls:
+        name, *words = call_cells(each)
+        ends = (each.times_ns[0], each.times_ns[-1]) if len(each.times_ns) > 1 else ()
+        values = (each.share, each.time_ns, each.launches, each.kernels, *ends)
+        numbers = (number(word, value) for word, value in zip(words, values, strict=True))
+        rows.append(element("tr", element("th", name, scope="row"), *numbers))
+    yield scrolled(_table("Calls, the line with the most kernel time first", call_columns(series), rows), "Calls")
 
 
 def _name(kernel: KernelTrend) -> str:
