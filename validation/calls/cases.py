@@ -11,8 +11,9 @@ from math import fsum, isfinite
 from pathlib import Path
 from typing import Any, Literal
 
+from ncuview.profiling.hook.ncuview_kernel_trace import LONGEST_LAUNCH_GAP_NS
 from ncuview.programs.advise import BETWEEN, advise
-from ncuview.records.program import Call, ProgramFinding, ProgramLaunch
+from ncuview.records.program import Call, KernelTrace, ProgramFinding, ProgramLaunch
 from validation.calls.labels import (
     IN_VIEW,
     Unit,
@@ -78,17 +79,37 @@ def case_of(recorded: Recorded, source: Path, written: Mapping[str, Any]) -> Cas
         written: What the author says of the variant.
     """
     wall_ms = took_ms(source, recorded.variant, "wall_ms")
-    wall_ns = wall_ms * 1e6 if isfinite(wall_ms) else None
     kernel_ns = fsum(launch.duration_ns for launch in recorded.launches)
     unit = unit_of(written)
-    whole_ns = max(kernel_ns, wall_ns or 0.0) if unit == "wall_ms" else kernel_ns
+    whole_ns = max(kernel_ns, wall_ms * 1e6) if unit == "wall_ms" and isfinite(wall_ms) else kernel_ns
     places = _Places(source, written, recorded.launches)
-    findings = advise(recorded.launches, wall_ns)
+    findings = advise(recorded.launches, _trace_of(source, recorded))
     return Case(
         Step(recorded.program, recorded.variant),
         label_of(source, written),
         tuple(Advice(each.change, _gain(each, unit, whole_ns), places.of(each.calls)) for each in findings),
         (Advice("fuse", mean_gain(), places.of([*_costliest(recorded.launches)])),),
+    )
+
+
+def _trace_of(source: Path, recorded: Recorded) -> KernelTrace | None:
+    """The time between the kernels of a step, of which only its sum was measured; None where it was not.
+
+    A mean gap that launching cannot explain is that of a wait in each step.
+    """
+    wall_ns, busy_ns = (took_ms(source, recorded.variant, unit) * 1e6 for unit in ("wall_ms", "kernel_ms"))
+    if not isfinite(wall_ns - busy_ns):
+        return None
+    count, idle_ns = len(recorded.launches), max(0.0, wall_ns - busy_ns)
+    launching = idle_ns <= LONGEST_LAUNCH_GAP_NS * count
+    return KernelTrace(
+        launches=count,
+        busy_ns=round(busy_ns),
+        span_ns=round(wall_ns),
+        launch_gap_ns=round(idle_ns / count) if launching else 0,
+        waits=0 if launching else 1,
+        waits_ns=0 if launching else round(idle_ns),
+        once_ns=0,
     )
 
 

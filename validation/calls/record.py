@@ -1,4 +1,4 @@
-"""Record the launches of programs on this GPU, with their calls: one run of ncu for each labelled variant.
+"""Record the launches of programs on this GPU, with their calls: one run of ncu for the labelled variants of each.
 
     python -m validation.calls.record OUT [PROGRAM ...]       for example q003 q012; all without names
 
@@ -13,9 +13,10 @@ import math
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -35,6 +36,7 @@ from ncuview.records.program import ProgramLaunch
 from validation.calls import step as runner
 from validation.calls.labels import HERE, labels_of, sources
 from validation.calls.recorded import Recorded, Step, is_written, pack, write
+from validation.calls.step import MARK
 
 METRICS = (
     "dram__bytes_read.sum",
@@ -51,7 +53,7 @@ LEFT_TO_READ_S = 45.0
 LEAST_S = 20.0
 """Starting PyTorch under ncu takes about as long."""
 RUNNER = str(Path(runner.__file__).relative_to(HERE.parent.parent))
-Read = tuple[Step, Future[str]]
+Read = tuple[str, Future[str]]
 
 
 def known_programs(names: list[str] | None) -> list[str] | None:
@@ -75,35 +77,35 @@ def main(
     ncu = find_ncu()
     if ncu is None:
         raise SystemExit("ncu is missing")
-    left = [each for each in _steps(programs or list(sources())) if not is_written(out, each)]
+    left = [(program, missing) for program in programs or list(sources()) if (missing := _missing(out, program))]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1) as pool:
         reading: Read | None = None
-        for number, step in enumerate(left):
+        for number, (program, variants) in enumerate(left):
             remaining = end - time.monotonic() - LEFT_TO_READ_S
             if remaining < LEAST_S:
-                print(f"deadline: {len(left) - number} variants are left, the first is {' '.join(step)}", flush=True)
+                print(f"deadline: {len(left) - number} programs are left, the first is {program}", flush=True)
                 break
             report = Path(folder) / f"{number}.ncu-rep"
-            failed, run = _profiled(ncu, step, report, min(limit, remaining))
+            failed, run = _profiled(ncu, program, variants, report, min(limit, remaining))
             _say(reading)
             reading = None
             if failed:
-                print(f"{' '.join(step)}: FAILED after {run.seconds:.1f} s: {failed}", flush=True)
+                print(f"{program}: FAILED after {run.seconds:.1f} s: {failed}", flush=True)
                 report.unlink(missing_ok=True)
             else:
-                reading = step, pool.submit(_converted, step, report, run, out)
+                reading = program, pool.submit(_converted, program, variants, report, run, out)
         _say(reading)
     print(f"{pack(out):,} bytes packed", flush=True)
 
 
-def _steps(programs: list[str]) -> Iterator[Step]:
-    for program in programs:
-        yield from (Step(program, variant) for variant in labels_of(sources()[program]))
+def _missing(out: Path, program: str) -> list[str]:
+    """The labelled variants of a program that are not recorded yet."""
+    return [variant for variant in labels_of(sources()[program]) if not is_written(out, Step(program, variant))]
 
 
-def _profiled(ncu: Path, step: Step, report: Path, timeout_s: float) -> tuple[str, NcuRun]:
-    """Run a step under ncu: why that failed, or an empty text."""
-    words = [sys.executable, "-m", "validation.calls.step", str(sources()[step.program]), step.variant]
+def _profiled(ncu: Path, program: str, variants: Sequence[str], report: Path, timeout_s: float) -> tuple[str, NcuRun]:
+    """Run a step of each variant under ncu: why that failed, or an empty text."""
+    words = [sys.executable, "-m", "validation.calls.step", str(sources()[program]), *variants]
     job = Job(ncu, words, METRICS, Path.cwd(), launches_in, OPTIONS, timeout_s=timeout_s)
     run = job.run(report)
     failed = classify(run, report)
@@ -114,16 +116,16 @@ def _say(reading: Read | None) -> None:
     """Wait for a report to be read, and say how that ended."""
     if reading is None:
         return
-    step, future = reading
+    program, future = reading
     try:
         said = future.result()
     except (NcuviewError, OSError, ValueError, LookupError) as error:
         said = f"FAILED to read: {type(error).__name__}: {error}"
-    print(f"{' '.join(step)}: {said}", flush=True)
+    print(f"{program}: {said}", flush=True)
 
 
-def _converted(step: Step, report: Path, run: NcuRun, out: Path) -> str:
-    """Write what the rules read of a report, remove the report, and return what was found in words."""
+def _converted(program: str, variants: Sequence[str], report: Path, run: NcuRun, out: Path) -> str:
+    """Write what the rules read of each variant, remove the report, and return what was found in words."""
     started, size = time.monotonic(), report.stat().st_size
     try:
         profile = without_runner(read(report))
@@ -134,12 +136,18 @@ def _converted(step: Step, report: Path, run: NcuRun, out: Path) -> str:
     launches = program_launches(profile)
     device, passes = str(profile.launches["device"].iloc[0]), max(run.passes)
     read_s = round(time.monotonic() - started, 1)
-    write(Recorded(*step, device, passes, round(run.seconds, 1), read_s, launches), out)
-    known, time_ms = sum(each.call is not None for each in launches), sum(each.duration_ns for each in launches) / 1e6
-    return (
-        f"{len(launches)} launches of {time_ms:.3f} ms, {known} with a call, {passes} passes at most,"
-        f" {run.seconds:.1f} s in ncu, {read_s} s to read {size / 1e6:.1f} MB"
-    )
+    said = [f"{run.seconds:.1f} s in ncu, {read_s} s to read {size / 1e6:.1f} MB, {passes} passes at most"]
+    for variant, part in zip(variants, by_marks(launches), strict=True):
+        write(Recorded(program, variant, device, passes, round(run.seconds, 1), read_s, part), out)
+        known, time_ms = sum(each.call is not None for each in part), sum(each.duration_ns for each in part) / 1e6
+        said.append(f"  {variant}: {len(part)} launches of {time_ms:.3f} ms, {known} with a call")
+    return "\n".join(said)
+
+
+def by_marks(launches: Sequence[ProgramLaunch]) -> list[tuple[ProgramLaunch, ...]]:
+    """The launches of each variant: those between two marks of step.py."""
+    marks = [number for number, launch in enumerate(launches) if launch.kernel == MARK]
+    return [tuple(launches[start + 1 : end]) for start, end in pairwise(marks)]
 
 
 def program_launches(profile: Profile) -> tuple[ProgramLaunch, ...]:

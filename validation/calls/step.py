@@ -1,32 +1,58 @@
-"""Run one variant of a program for ncu: some steps to warm up, then one step with the profiler on.
+"""Run variants of a program for ncu: of each some steps to warm up, then one step with the profiler on.
 
-    python -m validation.calls.step PROGRAM.py VARIANT
+    python -m validation.calls.step PROGRAM.py VARIANT ...
+    python -m validation.calls.step --time PROGRAM.py VARIANT     prints the median wall time of a step in ms
 
-The profiler is switched by the CUDA driver, which PyTorch, JAX, CuPy, Triton and Numba share.
+The profiler is switched by the CUDA driver, which PyTorch, JAX, CuPy, Triton and Numba share. Before each step that is
+profiled, and after the last one, a kernel called ``MARK`` is launched, so that a report shows where a variant begins.
 """
 
 from __future__ import annotations
 
 import ctypes
+import statistics
 import sys
+import time
+from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 WARM_UP = 3
+TIMED = 7
+MARK = "ncuview_next_variant"
+_PTX = f".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry {MARK}() {{ ret; }}\n"
 
 
-def main(program: str, variant: str) -> None:
-    """Run the variant of the program in this file."""
+def main(*words: str) -> None:
+    """Run the variants of a program: ``PROGRAM.py VARIANT ...``, or time the first: ``--time PROGRAM.py VARIANT``."""
+    timed = words[0] == "--time"
+    program, *variants = words[timed:]
     module = _loaded(Path(program))
     state = module.setup()
     driver = _Driver()
-    step = module.VARIANTS[variant]
-    for _ in range(WARM_UP):
+    for variant in variants:
+        step = module.VARIANTS[variant]
+        for _ in range(WARM_UP):
+            driver.finish(step(state))
+        if timed:
+            print(f"{_median_ms(driver, step, state):.4f}")
+        driver.call("cuProfilerStart")
+        if not timed:
+            driver.mark()
         driver.finish(step(state))
-    driver.call("cuProfilerStart")
-    driver.finish(step(state))
-    driver.call("cuProfilerStop")
+        if not timed and variant == variants[-1]:
+            driver.mark()
+        driver.call("cuProfilerStop")
+
+
+def _median_ms(driver: _Driver, step: Callable[[object], object], state: object) -> float:
+    took = []
+    for _ in range(TIMED):
+        started = time.perf_counter()
+        driver.finish(step(state))
+        took.append((time.perf_counter() - started) * 1e3)
+    return statistics.median(took)
 
 
 class _Driver:
@@ -48,6 +74,14 @@ class _Driver:
         status = getattr(self._library, function)(*arguments)
         if status:
             raise OSError(f"{function} returned {status}")
+
+    def mark(self) -> None:
+        """Launch an empty kernel of this name."""
+        module, function = ctypes.c_void_p(), ctypes.c_void_p()
+        self.call("cuModuleLoadData", ctypes.byref(module), _PTX.encode())
+        self.call("cuModuleGetFunction", ctypes.byref(function), module, MARK.encode())
+        self.call("cuLaunchKernel", function, 1, 1, 1, 1, 1, 1, 0, None, None, None)
+        self.call("cuCtxSynchronize")
 
     def finish(self, result: object) -> None:
         """Wait for all kernels; JAX launches some from other threads after a function has returned."""
