@@ -1,7 +1,8 @@
 """``forward_frames``: for launches of a backward pass the user's line that called the operator of their autograd node.
 
-PyTorch's ranges give forward operator and node the same number: ``aten::mul, seq = 12, op_id = 34`` in the forward
-pass, and inside of ``autograd::engine::evaluate_function: MulBackward0`` a range ``MulBackward0, seq = 12``.
+PyTorch's ranges give forward operator and node the same number: ``aten::mul, seq = 12`` in the forward pass, and inside
+of ``autograd::engine::evaluate_function: MulBackward0, op_id = 80`` a range ``MulBackward0, seq = 12``.
+Sums of gradients stand in the evaluation of a node, and outside of the node's own range.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 
 _EVALUATED = re.compile(r"^autograd::engine::evaluate_function: (.+?)(?:, |$)")
 _NUMBERED = re.compile(r"^(.+?), seq = (\d+)(?:, |$)")
-_NODE = re.compile(r"Backward\d*$")
+_NODE = re.compile(r"Backwards?\d*$")
 NEAR = 8
-"""Operators that launch nothing, between an operator that did and its successor, at most: views and permutations."""
+"""Operators that launch nothing between two that do, at most: views and permutations."""
 
 
 def forward_frames(
@@ -38,9 +39,9 @@ def forward_frames(
         seen = _Forward()
         for launch in run:
             call, names = calls[launch], ranges.get(launch, ())
-            node = _node(names)
-            if node is not None:
-                if frame := seen.of(*node):
+            inside = next((place for place in reversed(range(len(names))) if _EVALUATED.match(names[place])), None)
+            if inside is not None:
+                if frame := seen.of(*names[inside : inside + 2]):
                     found[launch] = frame
             elif call and call.line and call.file and not call.backward:
                 seen.add(names, Frame(call.function, call.file, call.line))
@@ -58,29 +59,38 @@ class _Forward:
     def __init__(self) -> None:
         self._named: dict[tuple[str, int], Frame] = {}
         self._numbered: dict[int, Frame] = {}
+        self._evaluated: dict[str, Frame] = {}
 
     def add(self, names: Sequence[str], frame: Frame) -> None:
+        """Note an operator with the numbers of its ranges."""
         numbered = [(match[1], int(match[2])) for name in names if (match := _NUMBERED.match(name))]
         for operator, number in numbered:
             self._named[_word(operator), number] = frame
         if numbered:
             self._numbered[numbered[-1][1]] = frame
 
-    def of(self, node: str, number: int) -> Frame | None:
-        """The frame of the operator with this number; of the nearest before it, where the operator launched nothing."""
-        if exact := self._named.get((_word(node), number)):
-            return exact
-        earlier = range(number, max(-1, number - NEAR - 1), -1)
-        return next((self._numbered[each] for each in earlier if each in self._numbered), None)
+    def of(self, evaluation: str, node: str = "") -> Frame | None:
+        """The frame of the operator that is evaluated backwards, from the ranges of the evaluation and of the node.
 
+        Without that of the node, as in sums of gradients, it is the frame that the same evaluation had before.
+        """
+        evaluated, numbered = _EVALUATED.match(evaluation), _NUMBERED.match(node)
+        if not evaluated or not numbered or evaluated[1] != numbered[1]:
+            return self._evaluated.get(evaluation)
+        word, number = _word(numbered[1]), int(numbered[2])
+        frame = self._named.get((word, number)) or self._around(number)
+        if frame:
+            self._evaluated[evaluation] = frame
+        return frame
 
-def _node(names: Sequence[str]) -> tuple[str, int] | None:
-    """The autograd node, with its number, that the innermost evaluation is about."""
-    for outer, inner in zip(reversed(names[:-1]), reversed(names[1:]), strict=True):
-        evaluated, numbered = _EVALUATED.match(outer), _NUMBERED.match(inner)
-        if evaluated and numbered and evaluated[1] == numbered[1]:
-            return numbered[1], int(numbered[2])
-    return None
+    def _around(self, number: int) -> Frame | None:
+        """The frame of an operator that launched nothing, where those before and after it are of one line."""
+        before = self._nearest(range(number, number - NEAR - 1, -1))
+        after = self._nearest(range(number + 1, number + NEAR + 1))
+        return before if before == after else None
+
+    def _nearest(self, numbers: Iterable[int]) -> Frame | None:
+        return next((self._numbered[each] for each in numbers if each in self._numbered), None)
 
 
 def _word(name: str) -> str:

@@ -55,8 +55,8 @@ class Call:
     forward: Frame | None = None
     """Of a backward pass: the user's line that called the operator whose gradient this is.
 
-    NVTX ranges of PyTorch name both; None without them, outside of a backward pass, and for sums of gradients. Where
-    the operator itself launched nothing, as views do, it is the line of the operator before it.
+    NVTX ranges of PyTorch name both; None without them, and outside of a backward pass. Of an operator that launched
+    nothing, as views do, it is known where the operators before and after it are of one line.
     """
 
 

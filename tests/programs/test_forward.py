@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,7 @@ from ncuview.programs.forward import forward_frames
 from ncuview.records.profile import Frame
 from ncuview.records.program import Call
 
+EVALUATES = "autograd::engine::evaluate_function: "
 Step = tuple[int | None, tuple[str, ...]]
 """The line of a launch, None in a backward pass, and its ranges."""
 
@@ -20,7 +23,7 @@ def forward(line: int, *operators: str) -> Step:
 
 def backward(node: str, number: int, *inner: str) -> Step:
     return None, (
-        f"autograd::engine::evaluate_function: {node}, op_id = 80",
+        f"{EVALUATES}{node}, op_id = 80",
         f"{node}, seq = {number}, op_id = 81",
         *inner,
     )
@@ -51,11 +54,22 @@ def test_of_operators_with_one_number_the_one_of_the_node_s_name_counts() -> Non
     assert lines(*steps, backward("SoftmaxBackward0", 12)) == {3: 5}
 
 
-def test_a_node_whose_operator_launched_nothing_has_the_line_before_it() -> None:
-    steps = forward(5, "mul, seq = 12"), forward(9, "sum, seq = 15")
-    assert lines(*steps, backward("ExpandBackward0", 14)) == {2: 5}
-    assert lines(*steps, backward("ExpandBackward0", 40)) == {}
-    assert lines(*steps, backward("ExpandBackward0", 11)) == {}
+def test_a_node_whose_operator_launched_nothing_has_the_line_of_both_its_neighbours() -> None:
+    """A view follows its producer or precedes its consumer: which of the two lines it is, ranges do not show."""
+    one_line = forward(5, "mul, seq = 12"), forward(5, "sum, seq = 15")
+    assert lines(*one_line, backward("ExpandBackward0", 14)) == {2: 5}
+    assert lines(*one_line, backward("ExpandBackward0", 40)) == {}
+    assert lines(*one_line, backward("ExpandBackward0", 11)) == {}
+    assert lines(one_line[0], forward(6, "sum, seq = 15"), backward("ExpandBackward0", 14)) == {}
+
+
+def test_sums_of_gradients_have_the_line_of_the_node_that_was_evaluated() -> None:
+    node, reduced = (
+        backward("AddmmBackward0", 8),
+        (None, (f"{EVALUATES}AddmmBackward0, op_id = 80", "aten::sum, op_id = 90")),
+    )
+    other = (None, (f"{EVALUATES}AddmmBackward0, op_id = 99", "aten::sum, op_id = 100"))
+    assert lines(forward(5, "addmm, seq = 8"), node, reduced, other) == {1: 5, 2: 5}
 
 
 @pytest.mark.parametrize(
@@ -63,10 +77,10 @@ def test_a_node_whose_operator_launched_nothing_has_the_line_before_it() -> None
     [
         (),
         ("MulBackward0, seq = 12",),
-        ("autograd::engine::evaluate_function: AddBackward0", "aten::add_, op_id = 3"),
-        ("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", "torch::autograd::AccumulateGrad"),
-        ("autograd::engine::evaluate_function: MulBackward0", "MulBackward0, seq = 99999999999999999999"),
-        ("autograd::engine::evaluate_function: MulBackward0", "AddBackward0, seq = 12"),
+        (f"{EVALUATES}AddBackward0", "aten::add_, op_id = 3"),
+        (f"{EVALUATES}torch::autograd::AccumulateGrad", "torch::autograd::AccumulateGrad"),
+        (f"{EVALUATES}MulBackward0", "MulBackward0, seq = 99999999999999999999"),
+        (f"{EVALUATES}MulBackward0", "AddBackward0, seq = 12"),
     ],
 )
 def test_ranges_without_a_numbered_node_say_nothing(names: tuple[str, ...]) -> None:
@@ -93,3 +107,13 @@ def test_a_backward_pass_inside_of_another_has_its_own_node() -> None:
 def test_numbers_of_another_report_say_nothing() -> None:
     steps = forward(5, "mul, seq = 12"), backward("MulBackward0", 12)
     assert lines(*steps, runs=[[0], [1]]) == {}
+
+
+def test_ranges_of_a_recorded_training_step() -> None:
+    """PyTorch 2.11, ncu 2025.3.1: linear 14, relu 15, norm 16, scale 17, views 18, linear 19, loss 29 and 30."""
+    rows = json.loads(Path(__file__).with_name("torch_ranges.json").read_text(encoding="utf-8"))
+    found = lines(*((line or None, tuple(names)) for line, names in rows))
+    named = [found.get(launch) for launch, (line, _) in enumerate(rows) if not line]
+    view = None  # its neighbours are of lines 17 and 18
+    loss = [30, 30, 30, 30, 30, 29, 29, 29, 29, 29]
+    assert named == [*loss, 19, 19, 19, 19, view, 17, 17, 17, 16, 16, 15, 14, 14]
