@@ -22,6 +22,8 @@ from ncuview.engine.outcome import outcomes_of
 from ncuview.engine.rule_file import Rule, shipped_rules
 from ncuview.engine.sequences import Sequences
 from ncuview.metrics.analysis import Analysis
+from ncuview.metrics.shared_pipes import UNIT as SHARED_PIPES
+from ncuview.metrics.shared_pipes import shared_pipes
 from ncuview.metrics.textbook import textbook_metrics
 from ncuview.metrics.units import BOTTLENECKS, UNITS
 from ncuview.programs.of_profile import calls_of, program_of
@@ -103,12 +105,14 @@ def diagnose(
     uses = _bottleneck_uses(load)
     measured = [bool(_COUNTED & of_launch.keys()) for of_launch in uses]
     owners, calls = owners_of(profile, mine), calls_of(profile, mine)
+    pipes = shared_pipes(analysis)
     launches = []
     for launch, row in enumerate(profile.launches.to_dict("records")):
         owner = owners[launch]
-        outcomes = _ranked(
-            (outcomes[launch] for outcomes in by_rule), bottlenecks[launch], uses[launch], float(floor[launch]), owner
-        )
+        names: dict[str, str] = {SHARED_PIPES: pipes[launch]} if SHARED_PIPES in uses[launch] else {}
+        bottleneck = names.get(bottlenecks[launch], bottlenecks[launch])
+        used = uses[launch].get(bottlenecks[launch])
+        outcomes = _ranked((of_rule[launch] for of_rule in by_rule), bottleneck, used, float(floor[launch]), owner)
         launches.append(
             LaunchDiagnosis(
                 report=row["report"],
@@ -132,6 +136,7 @@ def diagnose(
                 call=calls[launch],
                 waits_for=causes.of_launch(launch),
                 sequence=sequences.of_launch(launch, outcomes),
+                unit_names=names,
             )
         )
     if selected:
@@ -202,7 +207,7 @@ def _bottleneck_uses(load: Load) -> list[dict[str, float]]:
 
 
 def _ranked(
-    outcomes: Iterable[Outcome], bottleneck: str, uses: dict[str, float], floor: float, owner: Owner
+    outcomes: Iterable[Outcome], bottleneck: str, used: float | None, floor: float, owner: Owner
 ) -> tuple[Outcome, ...]:
     """Findings by predicted gain, narrower bounds first among equals and drafts last; then the other outcomes.
 
@@ -215,7 +220,7 @@ def _ranked(
     rejected = []
     owned = "" if owner.kind == "yours" else _OWNED[owner.kind].format(owner.name)
     for finding in findings:
-        reason = owned or _why_not(finding, advised, bottleneck, uses, floor)
+        reason = owned or _why_not(finding, advised, bottleneck, used, floor)
         same = "" if reason else _same_cause(finding, advised.values())
         if same:
             reason = f"the same cause as {same}: {finding.cause}"
@@ -226,13 +231,11 @@ def _ranked(
     return (*advised.values(), *rejected, *rest)
 
 
-def _why_not(
-    finding: Finding, advised: dict[str, Finding], bottleneck: str, uses: dict[str, float], floor: float
-) -> str:
+def _why_not(finding: Finding, advised: dict[str, Finding], bottleneck: str, used: float | None, floor: float) -> str:
     """Why a finding is no advice; empty if it is."""
     likely = finding.grade == "likely"
     if finding.predicted_speedup.best < WORTH_DOING:
-        return _reason(bottleneck, uses)
+        return _reason(bottleneck, used)
     if likely and finding.predicted_speedup.best < LIKELY_WORTH_DOING:
         return "the predicted gain is too small to be certain from counters alone"
     worth = LIKELY_NEAR_PEAK if likely else WORTH_DOING_NEAR_PEAK
@@ -263,9 +266,9 @@ def _precedence(finding: Finding) -> tuple[bool, float, float, str]:
     return (finding.draft, -gain.best, gain.high - gain.low, finding.rule.code)
 
 
-def _reason(bottleneck: str, uses: dict[str, float]) -> str:
-    if bottleneck in uses:
-        return f"not the bottleneck: {bottleneck} at {uses[bottleneck]:.0%} of its peak is"
+def _reason(bottleneck: str, used: float | None) -> str:
+    if used is not None:
+        return f"not the bottleneck: {bottleneck} at {used:.0%} of its peak is"
     return f"not the bottleneck: {bottleneck} is, and the change hides little of it"
 
 

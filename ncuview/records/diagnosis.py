@@ -429,6 +429,13 @@ class LaunchDiagnosis(Shown):
     """The first advice and the change that pays before or after it; None where the first advice stands alone."""
     selected: bool = False
     """Whether only selected rules were evaluated: rules that were left out may have advice."""
+    unit_names: Mapping[str, str] = field(default_factory=dict)
+    """The name of a unit on pages where what runs on it says more than its key: ``tensor pipes``."""
+
+    @property
+    def bottleneck_name(self) -> str:
+        """The bottleneck as pages name it."""
+        return self.unit_names.get(self.bottleneck, self.bottleneck)
 
     @property
     def whole_ns(self) -> float:

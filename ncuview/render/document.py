@@ -317,6 +317,7 @@ def _launch(launch: LaunchDiagnosis) -> diagnoses.Launch:
         source=launch.origin,
         bottleneck=launch.bottleneck,
         units={unit: share for unit, share in launch.units.items() if isfinite(share)},
+        unit_names=launch.unit_names,
         attained=known(launch.attained),
         verdict=launch.verdict,
         owner=launch.owner,

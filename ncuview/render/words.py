@@ -123,27 +123,33 @@ def failure_sentence(failure: Failure | None) -> str:
 
 def bottleneck_words(launch: LaunchDiagnosis) -> str:
     """``l1_data 88 %``, or ``latency``."""
-    return (
-        f"{launch.bottleneck} {launch.units[launch.bottleneck]:.0%}"
-        if launch.bottleneck in launch.units
-        else launch.bottleneck
-    )
+    name = launch.bottleneck_name
+    return f"{name} {launch.units[launch.bottleneck]:.0%}" if launch.bottleneck in launch.units else name
+
+
+def unit_words(launch: LaunchDiagnosis, unit: str) -> tuple[str, str]:
+    """A unit's name in a launch, and what it is: ``dram``, ``device memory``; ``tensor pipes``, ``fp64_tensor``."""
+    if unit in launch.unit_names:
+        return launch.unit_names[unit], unit
+    return unit, UNITS[unit].says if unit in UNITS else "L2 cache" if unit == "l2" else ""
 
 
 def bottleneck_sentence(launch: LaunchDiagnosis) -> str:
     """What limits the launch, as a sentence without its full stop."""
     if launch.bottleneck in NO_UNITS:
-        return f"The bottleneck is {_bottleneck(launch.bottleneck)}"
+        return f"The bottleneck is {_bottleneck(launch, launch.bottleneck)}"
     if launch.bottleneck not in launch.units:
         return "The bottleneck is unknown: the use of a unit that could be it was not collected"
-    return f"The bottleneck is {_bottleneck(launch.bottleneck)} at {launch.units[launch.bottleneck]:.0%} of its peak"
+    share = f"{launch.units[launch.bottleneck]:.0%}"
+    return f"The bottleneck is {_bottleneck(launch, launch.bottleneck)} at {share} of its peak"
 
 
-def _bottleneck(name: str) -> str:
+def _bottleneck(launch: LaunchDiagnosis, name: str) -> str:
     """A bottleneck and what it is: ``dram (device memory)``, ``latency: no unit is ...``."""
     if name in NO_UNITS:
         return f"{name}: {NO_UNITS[name]}"
-    return f"{name} ({UNITS[name].says if name in UNITS else 'L2 cache'})"
+    shown, says = unit_words(launch, name)
+    return f"{shown} ({says or 'L2 cache'})"
 
 
 def step_words(launch: LaunchDiagnosis) -> str:
@@ -199,7 +205,7 @@ def advice_reason(launch: LaunchDiagnosis, finding: Finding) -> str:
     said = f"{finding.message}. {bottleneck_sentence(launch)}."
     if after in {launch.bottleneck, ""}:
         return said
-    return f"{said} After the change, the bottleneck is {_bottleneck(after)}."
+    return f"{said} After the change, the bottleneck is {_bottleneck(launch, after)}."
 
 
 def coverage_sentence(launches: Sequence[LaunchDiagnosis]) -> str:
@@ -290,7 +296,7 @@ def attained_words(launch: LaunchDiagnosis) -> str:
         "launch": f"What a launch costs is {share} of its time",
         "blocks": f"Starting its blocks takes {share} of its time",
         "transfer": f"At {share} of a perfect overlap of copies and kernel",
-    }.get(launch.bottleneck, f"At {share} of what {launch.bottleneck} attains")
+    }.get(launch.bottleneck, f"At {share} of what {launch.bottleneck_name} attains")
 
 
 def _near_peak_headline(launch: LaunchDiagnosis) -> str:

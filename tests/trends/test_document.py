@@ -94,6 +94,7 @@ def test_every_key_of_version_1_is_there_with_its_value() -> None:
         "sequence",
         "program",
         "owner_kind",
+        "unit_names",
     }
 
 

@@ -239,6 +239,9 @@ class Launch:
     units: Annotated[Mapping[str, Amount], Limits(keys="^[a-z0-9_]+$")]
     """Each unit's use as a share of its peak over the elapsed time, 0 to 1. A unit whose use was not collected is
     missing."""
+    unit_names: Annotated[Mapping[str, str], Limits(keys="^[a-z0-9_]+$")]
+    """The name of a unit where what the launch runs on it says more than its key: ``fp64_tensor`` is ``tensor pipes``,
+    ``FP64 pipes``, or where nothing shows which, ``tensor or FP64 pipes``."""
     attained: Amount | None
     """The busiest unit's use as a share of what it attains in good kernels; at 1 nothing is left to gain. Null
     when no unit's use was collected."""

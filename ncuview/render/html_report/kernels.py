@@ -80,7 +80,7 @@ def _further(rows: Sequence[KernelRow]) -> Iterator[Part]:
 
 def _filters(rows: Sequence[KernelRow]) -> ET.Element:
     advice = sorted({row.group.advice.optimization for row in rows if row.group.advice})
-    bottlenecks = sorted({row.shown.bottleneck for row in rows})
+    bottlenecks = sorted({row.shown.bottleneck_name for row in rows})
     gate = sorted({result for row in rows if (result := _gate(row))})
     choices = [
         choice("verdict", "Verdict", VERDICTS.items()),
@@ -117,7 +117,7 @@ def _row(row: KernelRow) -> ET.Element:
         id=row.id,
         data_verdict="advice" if group.advice else launch.verdict,
         data_advice=group.advice.optimization if group.advice else "",
-        data_bottleneck=launch.bottleneck,
+        data_bottleneck=launch.bottleneck_name,
         data_gate=_gate(row),
         data_words=" ".join(dict.fromkeys(_words(row))),
     )
