@@ -37,6 +37,7 @@ from ncuview.records.diagnosis import (
     Diagnosis,
     Finding,
     LaunchDiagnosis,
+    NotApplicable,
     Origin,
     Outcome,
     OwnerKind,
@@ -44,7 +45,7 @@ from ncuview.records.diagnosis import (
     Verdict,
     mostly_blind,
 )
-from ncuview.records.profile import Device, Extent, Profile
+from ncuview.records.profile import Device, Extent, Profile, Workload
 from ncuview.speedup import end_to_end
 from ncuview.speedup.attainable import is_assumed
 from ncuview.speedup.model import BOTTLENECK_SHARE, Load, bottlenecks_now, load_of
@@ -58,6 +59,15 @@ _OWNED: dict[OwnerKind, str] = {
     "framework": "the kernel is part of {}: the call can be changed, not the kernel",
     "generated": "the kernel is written by {} from code that can be changed",
 }
+
+_NO_SIMT_KERNEL: dict[Workload, str] = {
+    "Tile kernel": "rules are about SIMT kernels, not Tile kernels",
+    "range": "rules are about single kernels, not ranges",
+    "graph": "rules are about single kernels, not CUDA graphs: --graph-profiling node profiles its kernels",
+    "command list": "rules are about single kernels, not command lists",
+    "subgrid schedule": "rules are about single kernels, not subgrid schedules",
+}
+_WAITS_FOR_PEERS = "it waits for peers, and under ncu launches run one at a time, so that its time means nothing"
 
 _COUNTED = frozenset(unit.bottleneck for unit in UNITS.values() if unit.needed and not unit.works_for)
 """Bottlenecks that only counters show. If none of them was measured, the attained share is unknown."""
@@ -113,6 +123,8 @@ def diagnose(
         bottleneck = names.get(bottlenecks[launch], bottlenecks[launch])
         used = uses[launch].get(bottlenecks[launch])
         outcomes = _ranked((of_rule[launch] for of_rule in by_rule), bottleneck, used, float(floor[launch]), owner)
+        if not_judged := _WAITS_FOR_PEERS if owner.waits_for_peers else _NO_SIMT_KERNEL.get(row["workload"], ""):
+            outcomes = tuple(NotApplicable(outcome.rule, not_judged) for outcome in outcomes)
         launches.append(
             LaunchDiagnosis(
                 report=row["report"],
@@ -127,7 +139,13 @@ def diagnose(
                 bottleneck=bottlenecks[launch],
                 units=uses[launch],
                 attained=float(floor[launch]) if measured[launch] or hosts[launch] else nan,
-                verdict=_verdict(outcomes, float(floor[launch]), owner, counted=launch in counted and measured[launch]),
+                verdict=_verdict(
+                    outcomes,
+                    float(floor[launch]),
+                    owner,
+                    counted=launch in counted and measured[launch],
+                    judged=not not_judged,
+                ),
                 metrics=textbook[launch],
                 outcomes=outcomes,
                 host=hosts[launch],
@@ -137,6 +155,8 @@ def diagnose(
                 waits_for=causes.of_launch(launch),
                 sequence=sequences.of_launch(launch, outcomes),
                 unit_names=names,
+                not_judged=not_judged,
+                waits_for_peers=owner.waits_for_peers,
             )
         )
     if selected:
@@ -154,7 +174,8 @@ def _of_selected_rules(launch: LaunchDiagnosis) -> LaunchDiagnosis:
 def _remark(analysis: Analysis, selected: int, counted: frozenset[int]) -> str:
     """What the diagnosis assumes: selected rules, launches without code, GPUs not measured, unknown opcodes."""
     only = f"only {selected} selected {'rule was' if selected == 1 else 'rules were'} evaluated" if selected else ""
-    parts = [_from_counters(analysis.profile, counted), _assumed_shares(analysis.profile), _unknown_opcodes(analysis)]
+    parts = [_from_counters(analysis.profile, counted), _not_issued(analysis), _assumed_shares(analysis.profile)]
+    parts.append(_unknown_opcodes(analysis))
     return "; ".join(filter(None, [only, *parts]))
 
 
@@ -167,6 +188,15 @@ def _from_counters(profile: Profile, counted: frozenset[int]) -> str:
     return (
         f"{some}judged from counters alone, without lines: {no_code(str(profile.launches.at[min(counted), 'report']))}"
     )
+
+
+def _not_issued(analysis: Analysis) -> str:
+    """Which launches have only the stall samples of cycles without an issued instruction."""
+    if not analysis.not_issued:
+        return ""
+    launches = len(analysis.devices)
+    of = "" if len(analysis.not_issued) == launches else f" of {len(analysis.not_issued):,} of {launches:,} launches"
+    return f"stall shares{of} are of the samples without an issued instruction (_not_issued): the report has no others"
 
 
 def _unknown_opcodes(analysis: Analysis) -> str:
@@ -272,14 +302,17 @@ def _reason(bottleneck: str, used: float | None) -> str:
     return f"not the bottleneck: {bottleneck} is, and the change hides little of it"
 
 
-def _verdict(outcomes: Sequence[Outcome], floor: float, owner: Owner, *, counted: bool) -> Verdict:
-    """The verdict of a launch; ``counted`` where it has no machine code, but counters of its units."""
+def _verdict(outcomes: Sequence[Outcome], floor: float, owner: Owner, *, counted: bool, judged: bool) -> Verdict:
+    """The verdict of a launch; ``counted`` where it has no machine code, but counters of its units.
+
+    ``judged``: whether rules are about launches of its kind.
+    """
     if owner.kind != "yours":
         return "not-yours"
     if any(isinstance(outcome, Finding) and not outcome.rejected for outcome in outcomes):
         return "advice"
-    if not counted and mostly_blind(outcomes):
+    if not judged or (not counted and mostly_blind(outcomes)):
         return "not-judged"
     # Without machine code, some rules never judge, and the units decide.
-    judged = counted or not any(isinstance(outcome, Skipped | Broken) for outcome in outcomes)
-    return "near-peak" if judged and floor >= BOTTLENECK_SHARE else "unclear"
+    complete = counted or not any(isinstance(outcome, Skipped | Broken) for outcome in outcomes)
+    return "near-peak" if complete and floor >= BOTTLENECK_SHARE else "unclear"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import fsum, isfinite, nan
 from typing import TYPE_CHECKING
 
@@ -40,14 +41,20 @@ def calls_of(profile: Profile, mine: Sequence[Pattern] = ()) -> list[Call | None
 
 
 def program_of(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | None]) -> ProgramDiagnosis | None:
-    """The diagnosis of a program of which all launches were profiled; None where no call is known in it."""
+    """The diagnosis of a program of which all launches were profiled; None where no call is known in it.
+
+    Launches that wait for peers are left out, because their time under ncu means nothing.
+    """
     if not any(calls):
         return None
     launches = list(_launches(profile, owners, calls))
-    known = [launch for launch in launches if isfinite(launch.duration_ns)]
+    timed = [number for number, owner in enumerate(owners) if not owner.waits_for_peers]
+    counted = [launches[number] for number in timed]
+    known = [launch for launch in counted if isfinite(launch.duration_ns)]
     total = fsum(launch.duration_ns for launch in known)
-    findings = advise(launches) if len(known) == len(launches) else ()
-    return ProgramDiagnosis(total, len(launches), tuple(_by_line(known, total)), findings)
+    findings = advise(counted) if len(known) == len(counted) else ()
+    of_profile = (replace(each, launches=tuple(timed[number] for number in each.launches)) for each in findings)
+    return ProgramDiagnosis(total, len(launches), tuple(_by_line(known, total)), tuple(of_profile))
 
 
 def _launches(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | None]) -> Iterator[ProgramLaunch]:

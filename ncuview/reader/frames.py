@@ -140,6 +140,7 @@ def _about(parts: Sequence[tuple[ReportInfo, LaunchColumns]]) -> dict[str, list[
             name: [value for _, part in parts for value in getattr(part, name)]
             for name in ("kernel", "demangled", "device", "index")
         },
+        "workload": [value for _, part in parts for value in part.workload or ["kernel"] * len(part.index)],
     }
 
 
@@ -155,7 +156,7 @@ def _launches(about: Mapping[str, list[Any]], metrics: pd.DataFrame) -> pd.DataF
 
     major, minor = (size(f"device__attribute_compute_capability_{part}") for part in ("major", "minor"))
     texts = {
-        **{name: about[name] for name in ("report", "kernel", "demangled", "device")},
+        **{name: about[name] for name in ("report", "kernel", "demangled", "device", "workload")},
         "compute_capability": [f"{a}.{b}" if a else "" for a, b in zip(major, minor, strict=True)],
     }
     return pd.DataFrame(

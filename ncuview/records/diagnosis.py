@@ -63,7 +63,7 @@ About = Literal["lines", "launch", "copies"]
 host's copies around it."""
 Verdict = Literal["advice", "near-peak", "unclear", "not-judged", "not-yours"]
 """``advice``: there is a change to make. ``near-peak``: the bottleneck is close to what it attains, and no gain that is
-predicted is large enough to be certain. ``not-judged``: most rules could not be evaluated.
+predicted is large enough to be certain. ``not-judged``: most rules could not be evaluated, or none looked at it.
 ``not-yours``: a kernel that a compiler, a framework or a vendor's library has written. ``unclear``: none of these."""
 OwnerKind = Literal["yours", "generated", "framework", "vendor"]
 """Whose code a kernel is. ``yours``: the reader's, or nothing shows another owner. ``generated``: a compiler has
@@ -431,6 +431,10 @@ class LaunchDiagnosis(Shown):
     """Whether only selected rules were evaluated: rules that were left out may have advice."""
     unit_names: Mapping[str, str] = field(default_factory=dict)
     """The name of a unit on pages where what runs on it says more than its key: ``tensor pipes``."""
+    not_judged: str = ""
+    """Why no rule looked at the launch, as a clause; empty where rules did."""
+    waits_for_peers: bool = False
+    """Whether it waits for other processes or GPUs; its time is left out of all shares."""
 
     @property
     def bottleneck_name(self) -> str:
@@ -444,8 +448,8 @@ class LaunchDiagnosis(Shown):
 
     @property
     def unexamined(self) -> bool:
-        """Whether most rules could not be evaluated on a launch of the reader's own code."""
-        return self.owner_kind == "yours" and mostly_blind(self.outcomes)
+        """Whether no rule, or few of them, could be evaluated on a launch of the reader's own code."""
+        return self.owner_kind == "yours" and (bool(self.not_judged) or mostly_blind(self.outcomes))
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -318,6 +318,8 @@ def _launch(launch: LaunchDiagnosis) -> diagnoses.Launch:
         bottleneck=launch.bottleneck,
         units={unit: share for unit, share in launch.units.items() if isfinite(share)},
         unit_names=launch.unit_names,
+        not_judged=launch.not_judged,
+        waits_for_peers=launch.waits_for_peers,
         attained=known(launch.attained),
         verdict=launch.verdict,
         owner=launch.owner,

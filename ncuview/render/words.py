@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import fsum, isfinite
 from typing import Literal
 
@@ -210,15 +210,22 @@ def advice_reason(launch: LaunchDiagnosis, finding: Finding) -> str:
 
 def coverage_sentence(launches: Sequence[LaunchDiagnosis]) -> str:
     """The launches that most rules could not judge and why, and those of other owners; empty without either."""
-    return " ".join(filter(None, [_not_judged(launches), _not_yours(launches)]))
+    return " ".join(filter(None, [_not_judged(launches), *_without_rules(launches), _not_yours(launches)]))
 
 
 def _not_judged(launches: Sequence[LaunchDiagnosis]) -> str:
-    unexamined = [launch for launch in launches if launch.unexamined]
+    unexamined = [launch for launch in launches if launch.unexamined and not launch.not_judged]
     if not unexamined:
         return ""
     cause, _ = Counter(main_cause(launch) for launch in unexamined).most_common(1)[0]
     return f"Most rules could not judge {_of(len(unexamined), len(launches))}: {cause}."
+
+
+def _without_rules(launches: Sequence[LaunchDiagnosis]) -> Iterator[str]:
+    """For each reason why rules do not look at launches, how many they are."""
+    for reason, count in Counter(launch.not_judged for launch in launches if launch.not_judged).items():
+        left_out = any(launch.waits_for_peers for launch in launches if launch.not_judged == reason)
+        yield f"No rule judges {_of(count, len(launches))}: {reason}{', and all shares leave it out' * left_out}."
 
 
 def _not_yours(launches: Sequence[LaunchDiagnosis]) -> str:
@@ -233,10 +240,12 @@ def _not_yours(launches: Sequence[LaunchDiagnosis]) -> str:
 
 def _time_of(owner: str, launches: Sequence[LaunchDiagnosis]) -> str:
     """The share of an owner's launches in the time of all; empty where a time is unknown, or there is one launch."""
-    total = fsum(launch.whole_ns for launch in launches)
-    if len(launches) == 1 or not isfinite(total) or total <= 0:
+    counted = [launch for launch in launches if not launch.waits_for_peers]
+    total = fsum(launch.whole_ns for launch in counted)
+    own = [launch.whole_ns for launch in counted if launch.owner == owner]
+    if len(launches) == 1 or not own or not isfinite(total) or total <= 0:
         return ""
-    return f" ({fsum(launch.whole_ns for launch in launches if launch.owner == owner) / total:.0%} of the time)"
+    return f" ({fsum(own) / total:.0%} of the time)"
 
 
 def _of(some: int, launches: int) -> str:
@@ -245,6 +254,8 @@ def _of(some: int, launches: int) -> str:
 
 def main_cause(launch: LaunchDiagnosis) -> str:
     """The most frequent reason why rules could not judge a launch, without a full stop."""
+    if launch.not_judged:
+        return launch.not_judged
     causes = Counter(
         "metrics are missing" if outcome.missing else outcome.message.removeprefix(SKIPPED_BECAUSE)
         for outcome in launch.outcomes
@@ -260,7 +271,7 @@ def verdict_headline(launch: LaunchDiagnosis) -> str:
     if launch.verdict == "not-yours":
         return f"Not yours: {_NOT_YOURS[launch.owner_kind].format(launch.owner)}."
     if launch.verdict == "not-judged":
-        return "Not judged: most rules could not judge this launch."
+        return f"Not judged: {launch.not_judged or 'most rules could not judge this launch'}."
     if launch.selected:
         return f"No advice of the {_selected_rules(launch)}."
     if _unjudged(launch):
@@ -273,7 +284,9 @@ def verdict_reason(launch: LaunchDiagnosis) -> str:
     if launch.verdict == "near-peak":
         return _near_peak_reason(launch)
     if launch.verdict == "not-yours":
-        return f"{bottleneck_sentence(launch)}{_attained_clause(launch)}. {_YOURS_TO_CHANGE[launch.owner_kind]}"
+        return f"{_limits(launch)}. {_YOURS_TO_CHANGE[launch.owner_kind]}"
+    if launch.not_judged:
+        return f"{_limits(launch)}."
     if launch.verdict == "not-judged":
         blind = sum(isinstance(outcome, Broken | Skipped) for outcome in launch.outcomes)
         counted = f"{blind} of {len(launch.outcomes)} rules could not judge"
@@ -282,6 +295,14 @@ def verdict_reason(launch: LaunchDiagnosis) -> str:
         " Rules that were left out may have advice." * launch.selected
         + " The rules that could not judge it are listed below." * _unjudged(launch)
     )
+
+
+def _limits(launch: LaunchDiagnosis) -> str:
+    """What limits a launch, and why no rule looked at it; the units of one that waits for peers say nothing."""
+    if launch.waits_for_peers:
+        return f"{launch.not_judged[:1].upper()}{launch.not_judged[1:]}"
+    limits = f"{bottleneck_sentence(launch)}{_attained_clause(launch)}"
+    return f"{limits}; {launch.not_judged}" if launch.not_judged and launch.owner else limits
 
 
 def is_finished(launch: LaunchDiagnosis) -> bool:

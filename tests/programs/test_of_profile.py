@@ -133,3 +133,18 @@ def test_the_document_reads_back_as_the_same_program(tmp_path: Path) -> None:
     back = read_document(file)
     assert back is not None
     assert render(back, "json") == file.read_text(encoding="utf-8")
+
+
+def test_launches_that_wait_for_peers_have_no_part_in_a_program() -> None:
+    found = profile((12, 12, 13))
+    found.launches.loc[1, "demangled"] = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096>)"
+    made = program(found)
+    assert (made.time_ns, made.launches) == (20_000.0, 3)
+    assert [(each.call.line, each.launches, each.share) for each in made.calls] == [(12, 1, 0.5), (13, 1, 0.5)]
+
+
+def test_findings_name_positions_among_all_launches() -> None:
+    found = profile((5, 5, 6, 7, 8, 9), **{"dram__bytes_read.sum": 4e8, "dram__bytes_write.sum": 4e8})
+    found.launches.loc[0, "demangled"] = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096>)"
+    [finding] = program(found).findings
+    assert finding.launches == (1, 2, 3, 4, 5)

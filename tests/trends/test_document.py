@@ -95,6 +95,8 @@ def test_every_key_of_version_1_is_there_with_its_value() -> None:
         "program",
         "owner_kind",
         "unit_names",
+        "not_judged",
+        "waits_for_peers",
     }
 
 

@@ -247,9 +247,15 @@ class Launch:
     when no unit's use was collected."""
     verdict: Verdict
     """``advice``: ``findings`` has what to do. ``near-peak``: ``attained`` is 0.8 or more, and no predicted gain is
-    large enough to be certain. ``not-judged``: most rules could not be evaluated; ``outcomes`` says why.
+    large enough to be certain. ``not-judged``: most rules could not be evaluated, or none looked at it; ``not_judged``
+    or ``outcomes`` say why.
     ``not-yours``: a kernel that a compiler, a framework or a vendor's library, named by ``owner``, has written.
     ``unclear``: none of these."""
+    not_judged: str
+    """Why no rule looked at the launch, as a clause: it is no SIMT kernel, or waits for peers; or empty."""
+    waits_for_peers: bool
+    """Whether it waits for other processes or GPUs. Under ncu, launches run one at a time, so that its time means
+    nothing: shares leave it out."""
     owner: str
     """The library or compiler that the kernel is from, such as ``cuBLAS`` or ``TorchInductor``; empty where it is
     yours."""
@@ -306,7 +312,7 @@ class Priority:
     time_ns: Amount
     """Their time together, in ns."""
     share: Share
-    """Its share of the time of all groups, 0 to 1."""
+    """Its share of the time of all groups, 0 to 1; 0 where it waits for peers, as its time means nothing."""
     shortest_ns: Amount | None
     """The shortest launch; null when no duration is known."""
     longest_ns: Amount | None
