@@ -26,7 +26,7 @@ from ncuview.metrics.shared_pipes import UNIT as SHARED_PIPES
 from ncuview.metrics.shared_pipes import shared_pipes
 from ncuview.metrics.textbook import textbook_metrics
 from ncuview.metrics.units import BOTTLENECKS, UNITS
-from ncuview.programs.of_profile import calls_of, program_of
+from ncuview.programs.of_profile import calls_of, changes_of, program_of
 from ncuview.programs.owners import Owner, owners_of
 from ncuview.reader.host_times import host_times
 from ncuview.records.diagnosis import (
@@ -163,7 +163,22 @@ def diagnose(
         launches = [_of_selected_rules(launch) for launch in launches]
     remark = _remark(analysis, len(rules) if selected else 0, counted)
     program = program_of(profile, owners, calls)
+    changes = changes_of(program) if program else {}
+    placed = zip(launches, _time_shares(profile, owners), strict=True)
+    launches = [
+        replace(launch, time_share=share, changed_by=changes.get(place)) for place, (launch, share) in enumerate(placed)
+    ]
     return Diagnosis(tuple(launches), profile.reports, remark, failure=profile.failure, program=program)
+
+
+def _time_shares(profile: Profile, owners: Sequence[Owner]) -> list[float | None]:
+    """Each launch's share of the time of all that do not wait for peers; None where it is unknown."""
+    waits = np.array([owner.waits_for_peers for owner in owners], dtype=bool)
+    duration = profile.launches["duration_ns"].to_numpy(np.float64)
+    total = float(duration[~waits].sum())
+    if not total > 0:
+        return [None] * len(owners)
+    return [None if waiting else time / total for time, waiting in zip(duration.tolist(), waits, strict=True)]
 
 
 def _of_selected_rules(launch: LaunchDiagnosis) -> LaunchDiagnosis:

@@ -9,9 +9,9 @@ from dataclasses import replace
 from math import fsum, isfinite, nan
 from typing import TYPE_CHECKING
 
-from ncuview.programs.advise import advise
+from ncuview.programs.advise import BETWEEN, advise
 from ncuview.programs.calls import call_of, is_users
-from ncuview.records.program import Call, CallTime, ProgramDiagnosis, ProgramLaunch
+from ncuview.records.program import Call, CallTime, ChangeAt, ProgramDiagnosis, ProgramLaunch
 
 if TYPE_CHECKING:
     from ncuview.base.patterns import Pattern
@@ -55,6 +55,16 @@ def program_of(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call |
     findings = advise(counted) if len(known) == len(counted) else ()
     of_profile = (replace(each, launches=tuple(timed[number] for number in each.launches)) for each in findings)
     return ProgramDiagnosis(total, len(launches), tuple(_by_line(known, total)), tuple(of_profile))
+
+
+def changes_of(program: ProgramDiagnosis) -> dict[int, ChangeAt]:
+    """The finding that shortens each launch, with its first call; the time between launches is no launch's."""
+    return {
+        launch: ChangeAt(finding.code, finding.calls[0].file, finding.calls[0].line)
+        for finding in program.findings
+        if finding.change not in BETWEEN
+        for launch in finding.launches
+    }
 
 
 def _launches(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | None]) -> Iterator[ProgramLaunch]:

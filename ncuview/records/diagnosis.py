@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from ncuview.base.figures import factor
 from ncuview.records.profile import CallSite, Configuration, Device, Failure, HostTimes, ReportInfo
-from ncuview.records.program import Call, ProgramDiagnosis
+from ncuview.records.program import Call, ChangeAt, ProgramDiagnosis
 from ncuview.records.schema import Limits
 from ncuview.records.shown import Shown
 
@@ -435,6 +435,10 @@ class LaunchDiagnosis(Shown):
     """Why no rule looked at the launch, as a clause; empty where rules did."""
     waits_for_peers: bool = False
     """Whether it waits for other processes or GPUs; its time is left out of all shares."""
+    time_share: Share | None = None
+    """Its duration as a share of that of all launches; None where a duration is unknown, or it waits for peers."""
+    changed_by: ChangeAt | None = None
+    """The finding of the program that shortens the launch; one about the time between launches does not."""
 
     @property
     def bottleneck_name(self) -> str:

@@ -109,6 +109,18 @@ class ProgramFinding:
 
 
 @dataclass(frozen=True)
+class ChangeAt:
+    """The finding of a program that shortens a launch, and the first call that it changes."""
+
+    rule: str
+    """The rule's code, such as PROG003."""
+    file: str
+    """The user's source file; empty where it is unknown."""
+    line: int
+    """The line to change, from 1; 0 where it is unknown."""
+
+
+@dataclass(frozen=True)
 class CallTime:
     """The launches that one line of the user's program leads to."""
 

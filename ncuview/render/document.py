@@ -37,7 +37,7 @@ from ncuview.records.documents import diagnosis as diagnoses
 from ncuview.records.gate import Check, Gate
 from ncuview.records.ladder import Ladder, LadderStep
 from ncuview.records.profile import ReportInfo
-from ncuview.records.program import Call, ProgramDiagnosis, ProgramFinding
+from ncuview.records.program import Call, ChangeAt, ProgramDiagnosis, ProgramFinding
 from ncuview.records.schema import plain
 from ncuview.render.change_words import change_sentence
 from ncuview.render.gate_words import closes, is_closed
@@ -127,6 +127,10 @@ def _program_finding(finding: ProgramFinding) -> diagnoses.ProgramFinding:
         calls=tuple(map(_call, finding.calls)),
         launches=finding.launches,
     )
+
+
+def _change(change: ChangeAt) -> ChangeAt:
+    return replace(change, file=shown_path(change.file) if change.file else "")
 
 
 def _call(call: Call) -> diagnoses.Call:
@@ -320,6 +324,8 @@ def _launch(launch: LaunchDiagnosis) -> diagnoses.Launch:
         unit_names=launch.unit_names,
         not_judged=launch.not_judged,
         waits_for_peers=launch.waits_for_peers,
+        time_share=launch.time_share,
+        changed_by=_change(launch.changed_by) if launch.changed_by else None,
         attained=known(launch.attained),
         verdict=launch.verdict,
         owner=launch.owner,

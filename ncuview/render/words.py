@@ -36,6 +36,7 @@ from ncuview.records.diagnosis import (
 )
 from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Device, Failure, HostTimes, ReportInfo
+from ncuview.records.program import ChangeAt
 from ncuview.render.text import safe_text
 
 _MOST_NAMES = 12
@@ -152,12 +153,33 @@ def _bottleneck(launch: LaunchDiagnosis, name: str) -> str:
     return f"{shown} ({says or 'L2 cache'})"
 
 
-def step_words(launch: LaunchDiagnosis) -> str:
-    """The first advice with its predicted gain, or the verdict."""
+def step_words(launch: LaunchDiagnosis, *, with_time: bool = True) -> str:
+    """The first advice with its predicted gain, or the verdict; of a kernel that is not yours with its shares.
+
+    ``with_time``: with its share of the time; pages of groups of launches have that of the group.
+    """
     if not launch.findings:
-        return verdict_words(launch)
+        return ", ".join([verdict_words(launch), *_share_words(launch, with_time=with_time)])
     first = launch.findings[0]
     return f"{first.optimization} {factor(first.predicted_speedup.best)}"
+
+
+def _share_words(launch: LaunchDiagnosis, *, with_time: bool) -> Iterator[str]:
+    """Of a kernel that is not yours, its share of the time and of what is attainable, and what changes its call."""
+    if launch.verdict != "not-yours" or launch.waits_for_peers:
+        return
+    if with_time and launch.time_share is not None and launch.time_share < 1:
+        yield f"{launch.time_share:.0%} of the time"
+    if isfinite(launch.attained):
+        yield f"{launch.attained:.0%} of what is attainable"
+    if launch.changed_by:
+        yield change_at_words(launch.changed_by)
+
+
+def change_at_words(change: ChangeAt) -> str:
+    """``see PROG003 at model.py:12``."""
+    place = f"{shown_file(change.file)}:{change.line}" if change.line else shown_file(change.file)
+    return f"see {change.rule} at {place}" if change.file else f"see {change.rule}"
 
 
 def verdict_words(launch: LaunchDiagnosis) -> str:
@@ -284,7 +306,10 @@ def verdict_reason(launch: LaunchDiagnosis) -> str:
     if launch.verdict == "near-peak":
         return _near_peak_reason(launch)
     if launch.verdict == "not-yours":
-        return f"{_limits(launch)}. {_YOURS_TO_CHANGE[launch.owner_kind]}"
+        known = launch.time_share is not None and launch.time_share < 1
+        share = f"It takes {launch.time_share:.0%} of the time of all launches. " if known else ""
+        change = f" S{change_at_words(launch.changed_by)[1:]}." if launch.changed_by else ""
+        return f"{share}{_limits(launch)}. {_YOURS_TO_CHANGE[launch.owner_kind]}{change}"
     if launch.not_judged:
         return f"{_limits(launch)}."
     if launch.verdict == "not-judged":

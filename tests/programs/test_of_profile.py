@@ -14,11 +14,12 @@ from ncuview.engine.rank import diagnose
 from ncuview.programs.of_profile import calls_of
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.profile import CallStack, Frame, Profile
-from ncuview.records.program import ProgramDiagnosis, ProgramLaunch
+from ncuview.records.program import ChangeAt, ProgramDiagnosis, ProgramLaunch
 from ncuview.render import render
 from ncuview.render.notebook import answer_html
 from ncuview.render.outputs import output_text
 from ncuview.render.terminal import quiet_page
+from ncuview.render.words import step_words, verdict_reason
 from ncuview.trends.document import read_document
 from tests.builders import Launch, make_profile
 
@@ -148,3 +149,46 @@ def test_findings_name_positions_among_all_launches() -> None:
     found.launches.loc[0, "demangled"] = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096>)"
     [finding] = program(found).findings
     assert finding.launches == (1, 2, 3, 4, 5)
+
+
+THEIRS = replace(CHAIN, instructions=CHAIN.instructions.iloc[:0])
+"""The chain without lines of the user: its kernels are PyTorch's."""
+
+
+def test_a_launch_that_is_not_yours_has_its_shares_and_the_finding_at_its_call() -> None:
+    launches = judged(THEIRS).launches
+    assert [launch.time_share for launch in launches] == [0.2] * 5
+    assert {launch.changed_by for launch in launches} == {ChangeAt("PROG001", "/home/alice/train.py", 5)}
+    assert step_words(replace(launches[0], attained=0.87)) == (
+        "not-yours: PyTorch, 20% of the time, 87% of what is attainable, see PROG001 at /home/alice/train.py:5"
+    )
+    assert verdict_reason(launches[0]).startswith("It takes 20% of the time of all launches. The bottleneck is ")
+    assert verdict_reason(launches[0]).endswith(" See PROG001 at /home/alice/train.py:5.")
+
+
+def test_a_launch_that_no_change_shortens_names_none() -> None:
+    launch = judged(profile((12, 13))).launches[0]
+    assert launch.changed_by is None
+    assert "see PROG" not in step_words(launch)
+
+
+def test_of_an_only_launch_no_share_of_the_time_is_said() -> None:
+    alone = profile((12,))
+    launch = judged(replace(alone, instructions=alone.instructions.iloc[:0])).launches[0]
+    assert (launch.verdict, launch.time_share) == ("not-yours", 1.0)
+    assert "of the time" not in step_words(launch) + verdict_reason(launch)
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "html", "json"])
+def test_pages_name_the_finding_at_a_launch(form: str) -> None:
+    text = " ".join(str(output_text(judged(THEIRS), None, form)).split())
+    assert ('"changed_by": { "rule": "PROG001"' if form == "json" else "ee PROG001") in text
+
+
+def test_shares_and_changes_are_read_back(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(render(judged(CHAIN), "json"), encoding="utf-8")
+    document = read_document(tmp_path / "a.json")
+    assert document is not None
+    assert document.launches[0].time_share == 0.2
+    assert document.launches[0].changed_by is not None
+    assert document.launches[0].changed_by.rule == "PROG001"

@@ -97,6 +97,8 @@ def test_every_key_of_version_1_is_there_with_its_value() -> None:
         "unit_names",
         "not_judged",
         "waits_for_peers",
+        "time_share",
+        "changed_by",
     }
 
 

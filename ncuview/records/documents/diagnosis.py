@@ -38,7 +38,7 @@ from ncuview.records.documents import (
 )
 from ncuview.records.gate import CheckResult, Level
 from ncuview.records.profile import Device, Failure, HostTimes
-from ncuview.records.program import Change
+from ncuview.records.program import Change, ChangeAt
 from ncuview.records.schema import LEFT_OUT, Limits
 
 
@@ -256,6 +256,10 @@ class Launch:
     waits_for_peers: bool
     """Whether it waits for other processes or GPUs. Under ncu, launches run one at a time, so that its time means
     nothing: shares leave it out."""
+    time_share: Share | None
+    """Its duration as a share of that of all launches; null where a duration is unknown, or it waits for peers."""
+    changed_by: ChangeAt | None
+    """The finding of ``program`` that shortens the launch, and the first line that it changes; null without one."""
     owner: str
     """The library or compiler that the kernel is from, such as ``cuBLAS`` or ``TorchInductor``; empty where it is
     yours."""

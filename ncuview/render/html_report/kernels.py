@@ -13,7 +13,7 @@ from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.html_report.details import kernel_details
 from ncuview.render.html_report.elements import Part, choice, dim, element, filters, heading, number, section
 from ncuview.render.html_report.rows import DETAILED, LISTED, KernelRow
-from ncuview.render.words import attained_words, bottleneck_words, is_finished, shown_file
+from ncuview.render.words import attained_words, bottleneck_words, is_finished, shown_file, step_words
 
 VERDICTS = {
     "advice": "advice",
@@ -139,7 +139,7 @@ def _without_advice(launch: LaunchDiagnosis) -> str:
     if launch.verdict == "near-peak":
         return f"{attained_words(launch)}{': stop here' * is_finished(launch)}"
     if launch.verdict == "not-yours":
-        return f"Not yours: {launch.owner}"
+        return f"N{step_words(launch, with_time=False)[1:]}"
     return _WITHOUT_ADVICE.get(launch.verdict, "No advice")
 
 
