@@ -46,8 +46,9 @@ from ncuview.records.diagnosis import (
     mostly_blind,
 )
 from ncuview.records.profile import Device, Extent, Profile, Workload
+from ncuview.records.program import ProgramGpu
 from ncuview.speedup import end_to_end
-from ncuview.speedup.attainable import is_assumed
+from ncuview.speedup.attainable import is_assumed, program_figures
 from ncuview.speedup.model import BOTTLENECK_SHARE, Load, bottlenecks_now, load_of
 
 LIKELY_WORTH_DOING, LIKELY_NEAR_PEAK = 1.15, 1.3
@@ -67,6 +68,7 @@ _NO_SIMT_KERNEL: dict[Workload, str] = {
     "command list": "rules are about single kernels, not command lists",
     "subgrid schedule": "rules are about single kernels, not subgrid schedules",
 }
+_L2_BYTES = "device__attribute_l2_cache_size"
 _WAITS_FOR_PEERS = "it waits for peers, and under ncu launches run one at a time, so that its time means nothing"
 
 _COUNTED = frozenset(unit.bottleneck for unit in UNITS.values() if unit.needed and not unit.works_for)
@@ -162,13 +164,21 @@ def diagnose(
     if selected:
         launches = [_of_selected_rules(launch) for launch in launches]
     remark = _remark(analysis, len(rules) if selected else 0, counted)
-    program = program_of(profile, owners, calls)
+    program = program_of(profile, owners, calls, _gpu_of(analysis))
     changes = changes_of(program) if program else {}
     placed = zip(launches, _time_shares(profile, owners), strict=True)
     launches = [
         replace(launch, time_share=share, changed_by=changes.get(place)) for place, (launch, share) in enumerate(placed)
     ]
     return Diagnosis(tuple(launches), profile.reports, remark, failure=profile.failure, program=program)
+
+
+def _gpu_of(analysis: Analysis) -> ProgramGpu:
+    """The figures of the GPU that ran most launches; the size of its L2 cache is that of the report."""
+    device, _ = Counter(analysis.devices).most_common(1)[0]
+    reported = analysis.metric(_L2_BYTES)[analysis.devices.index(device)]
+    figures = program_figures(device)
+    return replace(figures, l2_bytes=float(reported)) if reported > 0 else figures
 
 
 def _time_shares(profile: Profile, owners: Sequence[Owner]) -> list[float | None]:

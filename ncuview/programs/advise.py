@@ -18,7 +18,7 @@ from ncuview.programs.products import on_fma_pipes
 from ncuview.programs.repeats import host_work, launch_gaps, loops, same_again
 from ncuview.programs.rule_file import ProgramRule, program_rules
 from ncuview.programs.traffic import share_of
-from ncuview.records.program import Call, Change, Estimate, ProgramFinding, ProgramLaunch
+from ncuview.records.program import Call, Change, Estimate, ProgramFinding, ProgramGpu, ProgramLaunch
 
 Detector = Callable[[Program], Iterator[Candidate]]
 DETECTORS: Mapping[str, Detector] = {
@@ -59,7 +59,9 @@ class Line(NamedTuple):
     function: str
 
 
-def advise(launches: Sequence[ProgramLaunch], wall_ns: float | None = None) -> tuple[ProgramFinding, ...]:
+def advise(
+    launches: Sequence[ProgramLaunch], wall_ns: float | None = None, gpu: ProgramGpu | None = None
+) -> tuple[ProgramFinding, ...]:
     """What to change in a program; empty where nothing saves a tenth of the step.
 
     Without call stacks nothing shows which launches belong together, and there is no call to change. Savings are not
@@ -68,8 +70,9 @@ def advise(launches: Sequence[ProgramLaunch], wall_ns: float | None = None) -> t
     Args:
         launches: The launches of the program, or of one step, in order.
         wall_ns: The wall time of the same step without the profiler.
+        gpu: The figures of the GPU that it ran on; None for those of a GPU without a table.
     """
-    program = Program(launches, wall_ns)
+    program = Program(launches, wall_ns, gpu or ProgramGpu())
     if len(launches) < 2 or not program.total_ns > 0:
         return ()
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ncuview.programs.kinds import Kind, framework_of, kind_of
-from ncuview.records.program import Call, Estimate, Framework, ProgramLaunch
+from ncuview.records.program import Call, Estimate, Framework, ProgramGpu, ProgramLaunch
 
 Column = npt.NDArray[np.float64]
 NOWHERE = Call("", 0, "")
@@ -38,6 +38,7 @@ class Program:
     launches: Sequence[ProgramLaunch]
     wall_ns: float | None = None
     """The wall time of the same step without the profiler; None where it is unknown."""
+    gpu: ProgramGpu = field(default_factory=ProgramGpu)
     calls: Sequence[Call] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ncuview.programs.advise import BETWEEN, advise
 from ncuview.programs.calls import call_of, is_users
-from ncuview.records.program import Call, CallTime, ChangeAt, ProgramDiagnosis, ProgramLaunch
+from ncuview.records.program import Call, CallTime, ChangeAt, ProgramDiagnosis, ProgramGpu, ProgramLaunch
 
 if TYPE_CHECKING:
     from ncuview.base.patterns import Pattern
@@ -40,10 +40,18 @@ def calls_of(profile: Profile, mine: Sequence[Pattern] = ()) -> list[Call | None
     return [found[stack] if stack else None for stack in stacks]
 
 
-def program_of(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | None]) -> ProgramDiagnosis | None:
+def program_of(
+    profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | None], gpu: ProgramGpu | None = None
+) -> ProgramDiagnosis | None:
     """The diagnosis of a program of which all launches were profiled; None where no call is known in it.
 
     Launches that wait for peers are left out, because their time under ncu means nothing.
+
+    Args:
+        profile: The launches.
+        owners: Whose code each is.
+        calls: What called each.
+        gpu: The figures of their GPU; None for those of a GPU without a table.
     """
     if not any(calls):
         return None
@@ -52,7 +60,7 @@ def program_of(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call |
     counted = [launches[number] for number in timed]
     known = [launch for launch in counted if isfinite(launch.duration_ns)]
     total = fsum(launch.duration_ns for launch in known)
-    findings = advise(counted) if len(known) == len(counted) else ()
+    findings = advise(counted, gpu=gpu) if len(known) == len(counted) else ()
     of_profile = (replace(each, launches=tuple(timed[number] for number in each.launches)) for each in findings)
     return ProgramDiagnosis(total, len(launches), tuple(_by_line(known, total)), tuple(of_profile))
 

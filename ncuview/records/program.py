@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
 from ncuview.records.profile import Extent, Frame
@@ -83,6 +83,22 @@ class Estimate(NamedTuple):
     low: float
     best: float
     high: float
+
+
+@dataclass(frozen=True)
+class ProgramGpu:
+    """The figures of a GPU that rules over programs read; by default those of a GPU without a table (``gpus/``)."""
+
+    launch_ns: float = 2_000.0
+    """What the emptiest launch takes."""
+    start_ns: float = 1_000.0
+    """What of a launch goes by before all of its blocks run, and after most have ended, at least."""
+    graph_gap_ns: float = 1_000.0
+    """The time between two kernels of a CUDA graph."""
+    l2_bytes: float = 60_000_000.0
+    """The size of the L2 cache."""
+    tensor_speedup: Estimate = field(default_factory=lambda: Estimate(2.0, 5.0, 12.0))
+    """How many times as fast as the FMA pipes the tensor pipes are for products of single precision."""
 
 
 @dataclass(frozen=True)

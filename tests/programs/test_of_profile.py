@@ -14,14 +14,15 @@ from ncuview.engine.rank import diagnose
 from ncuview.programs.of_profile import calls_of
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.profile import CallStack, Frame, Profile
-from ncuview.records.program import ChangeAt, ProgramDiagnosis, ProgramLaunch
+from ncuview.records.program import ChangeAt, ProgramDiagnosis, ProgramGpu, ProgramLaunch
 from ncuview.render import render
 from ncuview.render.notebook import answer_html
 from ncuview.render.outputs import output_text
 from ncuview.render.terminal import quiet_page
 from ncuview.render.words import step_words, verdict_reason
+from ncuview.speedup.attainable import program_figures
 from ncuview.trends.document import read_document
-from tests.builders import Launch, make_profile
+from tests.builders import H200, Launch, make_profile
 
 LIBRARY = "/opt/python/lib/python3.12/site-packages/torch/_ops.py"
 ATEN = Frame("at::_ops::mul_Tensor::call(at::Tensor const&, at::Tensor const&)", "/opt/torch/lib/libtorch_cpu.so", 0)
@@ -65,13 +66,26 @@ def test_kernels_of_the_user_have_the_package_that_launches_them(monkeypatch: py
     made = replace(made, call_stacks={0: CallStack((launcher, Frame("step", "/home/alice/train.py", 5)), ())})
     seen: list[ProgramLaunch] = []
 
-    def advise(launches: list[ProgramLaunch]) -> tuple[()]:
+    def advise(launches: list[ProgramLaunch], *, gpu: ProgramGpu) -> tuple[()]:
+        assert gpu == program_figures(H200)
         seen.extend(launches)
         return ()
 
     monkeypatch.setattr("ncuview.programs.of_profile.advise", advise)
     program(made)
     assert [launch.owner for launch in seen] == ["triton", ""]
+
+
+def test_the_size_of_l2_is_that_of_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[ProgramGpu] = []
+
+    def advise(_: list[ProgramLaunch], *, gpu: ProgramGpu) -> tuple[()]:
+        seen.append(gpu)
+        return ()
+
+    monkeypatch.setattr("ncuview.programs.of_profile.advise", advise)
+    program(profile((5, 6), device__attribute_l2_cache_size=40_000_000.0))
+    assert seen == [replace(program_figures(H200), l2_bytes=40_000_000.0)]
 
 
 def test_files_that_a_pattern_names_are_the_users() -> None:
