@@ -6,7 +6,7 @@ Outcomes: ``Finding`` (evidence, lines, fix, gain), ``Passed``, ``NotApplicable`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
 from ncuview.base.figures import factor
@@ -482,3 +482,8 @@ class Diagnosis(Shown):
     gate has a check that could not be judged, and the run does not end with exit code 0."""
     program: ProgramDiagnosis | None = None
     """The launches as a program: its calls by time, and what to change in it; None where no call is known."""
+
+    def without_program(self) -> Diagnosis:
+        """The same launches where they are no program: a sample, or those of chosen kernels, have no shares of one."""
+        launches = tuple(replace(launch, time_share=None, changed_by=None) for launch in self.launches)
+        return replace(self, launches=launches, program=None)

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from ncuview.base.patterns import compiled
+from ncuview.engine.first_look import joined, second_look
 from ncuview.engine.priority import priorities
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import shipped_rules
@@ -107,3 +109,16 @@ def test_documents_keep_both() -> None:
     assert document["judged"]["why"].count("all shares leave it out") == 1
     again = diagnosis_of(document).launches[1]
     assert (again.waits_for_peers, again.not_judged) == (True, document["launches"][1]["not_judged"])
+
+
+@pytest.mark.parametrize(("workload", "name"), [("Tile kernel", "kernel(float *)"), ("kernel", f"void {NCCL}")])
+def test_the_second_look_leaves_it_out(workload: str, name: str) -> None:
+    both = of(workload, name)
+    assert second_look(make_profile(WASTEFUL, WASTEFUL), shipped_rules()).launches == (0, 1)
+    assert second_look(both, shipped_rules(), mine=[compiled("nccl")]).launches == (0,)
+
+
+def test_the_first_look_passes_no_rule_on_it() -> None:
+    found = of("range")
+    first, look = judged(found), second_look(found, shipped_rules())
+    assert joined(first, None, look, {}).launches[1] == first.launches[1]
