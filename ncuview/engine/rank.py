@@ -69,7 +69,9 @@ _NO_SIMT_KERNEL: dict[Workload, str] = {
     "subgrid schedule": "rules are about single kernels, not subgrid schedules",
 }
 _L2_BYTES = "device__attribute_l2_cache_size"
-_WAITS_FOR_PEERS = "it waits for peers, and under ncu launches run one at a time, so that its time means nothing"
+_WAITS_FOR_PEERS = (
+    "under ncu, launches run one at a time, so that the time of a kernel that waits for peers means nothing"
+)
 
 _COUNTED = frozenset(unit.bottleneck for unit in UNITS.values() if unit.needed and not unit.works_for)
 """Bottlenecks that only counters show. If none of them was measured, the attained share is unknown."""

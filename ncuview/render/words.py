@@ -165,8 +165,10 @@ def step_words(launch: LaunchDiagnosis, *, with_time: bool = True) -> str:
 
 
 def _share_words(launch: LaunchDiagnosis, *, with_time: bool) -> Iterator[str]:
-    """Of a kernel that is not yours, its share of the time and of what is attainable, and what changes its call."""
-    if launch.verdict != "not-yours" or launch.waits_for_peers:
+    """That it waits for peers; else of a kernel that is not yours its shares, and what changes its call."""
+    if launch.waits_for_peers:
+        yield "waits for peers"
+    if launch.waits_for_peers or launch.verdict != "not-yours":
         return
     if with_time and launch.time_share is not None and launch.time_share < 1:
         yield f"{launch.time_share:.0%} of the time"
@@ -247,7 +249,7 @@ def _without_rules(launches: Sequence[LaunchDiagnosis]) -> Iterator[str]:
     """For each reason why rules do not look at launches, how many they are."""
     for reason, count in Counter(launch.not_judged for launch in launches if launch.not_judged).items():
         left_out = any(launch.waits_for_peers for launch in launches if launch.not_judged == reason)
-        yield f"No rule judges {_of(count, len(launches))}: {reason}{', and all shares leave it out' * left_out}."
+        yield f"No rule judges {_of(count, len(launches))}: {reason}{'; all shares leave it out' * left_out}."
 
 
 def _not_yours(launches: Sequence[LaunchDiagnosis]) -> str:

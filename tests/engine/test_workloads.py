@@ -16,6 +16,7 @@ from ncuview.records.diagnosis import Diagnosis, NotApplicable
 from ncuview.records.profile import Profile
 from ncuview.render.outputs import output_text
 from ncuview.render.terminal import quiet_page
+from ncuview.render.words import step_words
 from ncuview.trends.document import diagnosis_of
 from tests.builders import Launch, make_profile, store
 
@@ -88,6 +89,7 @@ def test_what_waits_for_peers_is_named_and_its_time_counts_for_nothing(kernel: s
     ours, waiting = (answer := judged(found)).launches
     assert (waiting.verdict, waiting.waits_for_peers, waiting.findings) == (verdict, True, ())
     assert "waits for peers" in waiting.not_judged
+    assert step_words(waiting).endswith(", waits for peers")
     shares = {group.example.demangled: group.share for group in priorities(answer).groups}
     assert shares == {ours.demangled: 1.0, kernel: 0.0}
 
