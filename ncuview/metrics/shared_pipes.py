@@ -30,12 +30,12 @@ _BY_USE: dict[tuple[bool, bool], SharedPipes] = {
 _EXECUTED = "inst_executed"
 _DOUBLE_COUNTER = re.compile(r"sm(?:sp)?__.*(?:pipe_fp64|_op_dmma|_op_d(?:fma|add|mul)_)")
 _TENSOR_COUNTER = re.compile(r"sm(?:sp)?__(?:inst_executed_)?pipe_tensor(?!.*dmma)")
-_DOUBLE_NAME = re.compile(r"d884|f64f64|(?:^|[_ ])[dz]gemm|(?:^|_)[dz](?:syrk|trsm)")
+_DOUBLE_NAME = re.compile(r"d884|f64f64|nvjet_(?:sm\d+_)?d[a-z]{2}_|(?:^|[_ ])[dz]gemm|(?:^|_)[dz](?:syrk|trsm)")
 _TENSOR_NAME = re.compile(
     r"nvjet_(?:sm\d+_)?[a-z]{3}_|tensorop|_tensor\d+x|wgmma|hmma|imma|[hsi]\d*(?:884|1688|16816|16832|161616)"
     r"|xmma_\w+?_(?:f16f16|bf16bf16|tf32tf32|e4m3|e5m2|i8i8)"
 )
-"""Products of cuBLAS, cuDNN and CUTLASS. SEEN in reports: nvjet, xmma with tensor16x8x16, s16816gemm, tensorop."""
+"""By the types and shapes of instructions that cuBLAS, cuDNN and CUTLASS write into the names of their products."""
 
 
 def shared_pipes(analysis: Analysis) -> list[SharedPipes]:

@@ -71,6 +71,7 @@ def test_without_code_by_counters(counters: dict[str, float], pipes: str) -> Non
         ("sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize128x128x32_stage4_warpsize2x2x1_tensor16x8x16_kernel", TENSOR),
         ("sm90_xmma_gemm_tf32tf32_tf32f32_f32_tn_n_tilesize128x128x32_warpgroupsize1x1x1_execute_kernel", TENSOR),
         ("volta_dgemm_128x64_nn", DOUBLE),
+        ("nvjet_sm90_ddd_64x64_16x4_1x2_h_bz_NNT", DOUBLE),
         ("cutlass_80_tensorop_d884gemm_128x64_16x3_nn_align1", DOUBLE),
         ("sm80_xmma_gemm_f64f64_f64f64_f64_nn_n_tilesize64x64x16", DOUBLE),
         ("ampere_sgemm_128x64_nn", UNKNOWN),
