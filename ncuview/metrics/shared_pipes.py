@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ncuview.base.patterns import LONGEST
 from ncuview.sass.code import of_class
 from ncuview.sass.opcode_classes import is_double_precision, is_low_precision_product
 
@@ -50,7 +51,7 @@ def shared_pipes(analysis: Analysis) -> list[SharedPipes]:
 def _of_launch(analysis: Analysis, launch: int, name: str) -> tuple[bool, bool]:
     """Whether tensor and whether FP64 instructions run."""
     if executed := analysis.instructions.get(launch):
-        ran = executed[_EXECUTED] > 0 if _EXECUTED in executed else np.ones(len(executed), dtype=bool)
+        ran = executed[_EXECUTED] != 0 if _EXECUTED in executed else np.ones(len(executed), dtype=bool)
         tensor, double = (
             bool((of_class(executed.code, asked) & ran).any())
             for asked in (is_low_precision_product, is_double_precision)
@@ -59,8 +60,9 @@ def _of_launch(analysis: Analysis, launch: int, name: str) -> tuple[bool, bool]:
     counted = _used(analysis, launch, _TENSOR_COUNTER), _used(analysis, launch, _DOUBLE_COUNTER)
     if any(counted):
         return counted
-    double = bool(_DOUBLE_NAME.search(name))
-    return not double and bool(_TENSOR_NAME.search(name)), double
+    known = name[:LONGEST]
+    double = bool(_DOUBLE_NAME.search(known))
+    return not double and bool(_TENSOR_NAME.search(known)), double
 
 
 def _used(analysis: Analysis, launch: int, counters: re.Pattern[str]) -> bool:

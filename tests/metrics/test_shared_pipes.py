@@ -46,6 +46,11 @@ def test_an_instruction_that_no_warp_executed_names_nothing() -> None:
     assert named(Launch(instructions=(Instruction("HMMA.16816.F32 R4, R8, R12, R4"), idle, *COPY))) == TENSOR
 
 
+def test_code_whose_executions_are_unknown_counts() -> None:
+    unknown = Launch(metrics={"inst_executed": float("nan")}, instructions=(Instruction("DFMA R2, R4, R6, R8"), *COPY))
+    assert named(unknown) == DOUBLE
+
+
 @pytest.mark.parametrize(
     ("counters", "pipes"),
     [
