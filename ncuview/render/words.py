@@ -141,8 +141,8 @@ def bottleneck_sentence(launch: LaunchDiagnosis) -> str:
         return f"The bottleneck is {_bottleneck(launch, launch.bottleneck)}"
     if launch.bottleneck not in launch.units:
         return "The bottleneck is unknown: the use of a unit that could be it was not collected"
-    share = f"{launch.units[launch.bottleneck]:.0%}"
-    return f"The bottleneck is {_bottleneck(launch, launch.bottleneck)} at {share} of its peak"
+    share, of = f"{launch.units[launch.bottleneck]:.0%}", "their" if launch.bottleneck in launch.unit_names else "its"
+    return f"The bottleneck is {_bottleneck(launch, launch.bottleneck)} at {share} of {of} peak"
 
 
 def _bottleneck(launch: LaunchDiagnosis, name: str) -> str:
@@ -344,7 +344,10 @@ def attained_words(launch: LaunchDiagnosis) -> str:
         "launch": f"What a launch costs is {share} of its time",
         "blocks": f"Starting its blocks takes {share} of its time",
         "transfer": f"At {share} of a perfect overlap of copies and kernel",
-    }.get(launch.bottleneck, f"At {share} of what {launch.bottleneck_name} attains")
+    }.get(
+        launch.bottleneck,
+        f"At {share} of what {launch.bottleneck_name} attain{'s' * (launch.bottleneck not in launch.unit_names)}",
+    )
 
 
 def _near_peak_headline(launch: LaunchDiagnosis) -> str:

@@ -113,7 +113,8 @@ def test_sentences_say_what_runs(of_doubles: Diagnosis) -> None:
     (launch,) = of_doubles.launches
     assert bottleneck_words(launch).startswith("FP64 pipes 9")
     assert bottleneck_sentence(launch).startswith("The bottleneck is FP64 pipes (fp64_tensor) at 9")
-    assert attained_words(launch).endswith("of what FP64 pipes attains")
+    assert bottleneck_sentence(launch).endswith("% of their peak")
+    assert attained_words(launch).endswith("of what FP64 pipes attain")
 
 
 def test_json_keeps_the_key_and_has_the_name(of_doubles: Diagnosis) -> None:
