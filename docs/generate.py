@@ -28,6 +28,7 @@ from ncuview.metrics.names import OF_INSTRUCTIONS
 from ncuview.metrics.quantities import QUANTITIES
 from ncuview.metrics.textbook import definitions
 from ncuview.profiling.ncu_failures import catalogue
+from ncuview.programs.rule_file import program_rules
 from ncuview.render.lists import without_code_words
 from ncuview.render.metric_page import quantity_reference
 from ncuview.render.schemas import NAMES as DOCUMENTS
@@ -147,7 +148,25 @@ def rules() -> str:
             *([f"- **Without machine code**: {_flowing(words)}"] if (words := without_code_words(rule)) else []),
             "",
         ]
-    return "\n".join(parts)
+    return "\n".join([*parts, *_rules_of_programs()])
+
+
+def _rules_of_programs() -> Iterator[str]:
+    """The rules about the calls of a program."""
+    known = program_rules()
+    yield "## Rules about programs\n"
+    yield f"{len(known)} rules over the sequence of launches, for programs with call stacks. They name a call to"
+    yield "change and the time that it saves, and always run: `--select` and `--ignore` choose among the rules above.\n"
+    rows = ((f"[{each.code}](#{each.code.lower()}-{each.name})", each.change, each.summary) for each in known)
+    yield _table(("rule", "change", "finds"), rows)
+    for rule in known:
+        yield f"## {rule.code} {rule.name}\n"
+        yield f"- **Looks for**: {_flowing(rule.docs.what)}"
+        yield f"- **Why it matters**: {_flowing(rule.docs.why)}"
+        for framework, terms in rule.frameworks.items():
+            yield f"- **Change, {framework}**: {_flowing(terms.advice)} ([documentation]({terms.link}))"
+        yield f"- **The prediction assumes**: {_flowing(rule.docs.assumes)}."
+        yield f"- **Not where**: {' '.join(map(_flowing, rule.docs.not_where))}\n"
 
 
 def metrics() -> str:

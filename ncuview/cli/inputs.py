@@ -52,7 +52,7 @@ SelectOption = Annotated[
     typer.Option(
         "--select",
         metavar="RULE",
-        help="Only rules with this code, its beginning, or this name. Repeatable.",
+        help="Only rules of kernels with this code, its beginning, or this name. Repeatable.",
         autocompletion=rule_names,
     ),
 ]

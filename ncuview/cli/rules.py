@@ -25,18 +25,20 @@ def rules(
         bool, typer.Option("--metrics", help="Print the metrics that the rules need, for ncu --metrics.")
     ] = False,
 ) -> None:
-    """List the rules."""
+    """List the rules; those about the calls of a program are last."""
     if context.invoked_subcommand:
         return
     from ncuview.api import load_rules
     from ncuview.engine.plan import metrics_for
+    from ncuview.programs.rule_file import program_rules
     from ncuview.render.lists import rules_json, rules_page
 
     loaded = load_rules(folder or ())
     if only_metrics:
         print_text(",".join(metrics_for(loaded)) + "\n")
         return
-    print_text(rules_json(loaded) if to is ListFormat.JSON else rules_page(loaded, width()))
+    of_programs = program_rules()
+    print_text(rules_json(loaded, of_programs) if to is ListFormat.JSON else rules_page(loaded, of_programs, width()))
 
 
 def check_rules(

@@ -93,7 +93,10 @@ def second_look(
     largest = {rule.text.code: _largest_gain(rule, analysis, load) for rule in rules}
     best = np.max([np.ones(launches), *largest.values()], axis=0)
     worth = _worth(first, best, np.ones(launches) if weights is None else np.asarray(weights, np.float64), least_saving)
-    changeable = np.array([owner.kind == "yours" for owner in owners_of(first, mine)], dtype=bool)
+    changeable = np.array(
+        [owner.kind == "yours" and not owner.waits_for_peers for owner in owners_of(first, mine)], dtype=bool
+    )
+    changeable &= (first.launches["workload"] == "kernel").to_numpy(np.bool_)  # no rule is about the others
     chosen = tuple(int(launch) for launch in np.flatnonzero((best >= WORTH_DOING) & worth & changeable))
     needed = [rule for rule in rules if (largest[rule.text.code][list(chosen)] >= WORTH_DOING).any()]
     return SecondLook(tuple(needed), chosen, largest)
@@ -128,7 +131,7 @@ def _completed(second: LaunchDiagnosis, first: LaunchDiagnosis) -> LaunchDiagnos
 
 def _settled(launch: LaunchDiagnosis, place: int, look: SecondLook) -> LaunchDiagnosis:
     outcomes = tuple(_ruled_out(outcome, place, look) for outcome in launch.outcomes)
-    if launch.verdict not in {"unclear", "not-judged"}:
+    if launch.not_judged or launch.verdict not in {"unclear", "not-judged"}:
         return replace(launch, outcomes=outcomes)
     if mostly_blind(outcomes):
         return replace(launch, outcomes=outcomes, verdict="not-judged")

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ncuview.base.errors import UsageError
+from ncuview.base.errors import UnknownRule, UsageError
 from ncuview.engine.rule_file import Rule, unknown_rule
 from ncuview.metrics.quantities import metrics_of
 from ncuview.metrics.units import OF_THE_MODEL, UNITS
 from ncuview.profiling.passes import ATTRIBUTES, ONE_PASS, collector_of
+from ncuview.programs.rule_file import program_rules
 
 # Measured by the host process, not by ncu.
 _HOST = "host__"
@@ -104,9 +105,19 @@ def _named(rules: Sequence[Rule], words: Iterable[str]) -> frozenset[str]:
             {code for code, name in known if code.startswith(word.upper()) or name == word.lower()} if word else set()
         )
         if not meant:
-            raise unknown_rule(word, rules)
+            raise _of_programs(word) or unknown_rule(word, rules)
         found |= meant
     return frozenset(found)
+
+
+def _of_programs(word: str) -> UnknownRule | None:
+    """The error for a word that names rules about programs, which read all launches and are not chosen."""
+    if not word or not any(each.code.startswith(word.upper()) or each.name == word.lower() for each in program_rules()):
+        return None
+    return UnknownRule(
+        f"{word!r} is about programs: only rules of kernels are selected and ignored",
+        hint="Rules about programs run wherever call stacks are known; `ncuview explain PROG001` explains one.",
+    )
 
 
 def belongs_in_recording(name: str, planned: frozenset[str]) -> bool:

@@ -33,7 +33,7 @@ class Priority:
     time_ns: float
     """Of all launches together."""
     share: float
-    """Of the time of all groups, 0..1."""
+    """Of the time of all groups, 0..1; 0 for kernels that wait for peers, whose time means nothing."""
     shortest_ns: float
     longest_ns: float
     """Shortest and longest are of profiled launches; NaN where no duration is known."""
@@ -81,7 +81,8 @@ def priorities(diagnosis: Diagnosis) -> Priorities:
     groups: defaultdict[Hashable, list[tuple[LaunchDiagnosis, float]]] = defaultdict(list)
     for launch, weight in zip(diagnosis.launches, weights, strict=True):
         groups[launch.demangled, launch.kernel, launch.grid, launch.block, launch.device].append((launch, weight))
-    total = fsum(weight * _time(launch) for launch, weight in zip(diagnosis.launches, weights, strict=True))
+    counted = zip(diagnosis.launches, weights, strict=True)
+    total = fsum(weight * _time(launch) for launch, weight in counted if not launch.waits_for_peers)
     ranked = sorted((_group(members, total) for members in groups.values()), key=_precedence)
     return Priorities(
         groups=tuple(ranked),
@@ -129,7 +130,7 @@ def _group(members: Sequence[tuple[LaunchDiagnosis, float]], total: float) -> Pr
         launches=round(fsum(weight for _, weight in members)),
         profiled=len(members),
         time_ns=time,
-        share=time / total if total else 0.0,
+        share=time / total if total and not first.waits_for_peers else 0.0,
         shortest_ns=min(known, default=float("nan")),
         longest_ns=max(known, default=float("nan")),
         advice=example.findings[0] if advised else None,

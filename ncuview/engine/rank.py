@@ -22,9 +22,11 @@ from ncuview.engine.outcome import outcomes_of
 from ncuview.engine.rule_file import Rule, shipped_rules
 from ncuview.engine.sequences import Sequences
 from ncuview.metrics.analysis import Analysis
+from ncuview.metrics.shared_pipes import UNIT as SHARED_PIPES
+from ncuview.metrics.shared_pipes import shared_pipes
 from ncuview.metrics.textbook import textbook_metrics
 from ncuview.metrics.units import BOTTLENECKS, UNITS
-from ncuview.programs.of_profile import calls_of, program_of
+from ncuview.programs.of_profile import calls_of, changes_of, program_of
 from ncuview.programs.owners import Owner, owners_of
 from ncuview.reader.host_times import host_times
 from ncuview.records.diagnosis import (
@@ -35,6 +37,7 @@ from ncuview.records.diagnosis import (
     Diagnosis,
     Finding,
     LaunchDiagnosis,
+    NotApplicable,
     Origin,
     Outcome,
     OwnerKind,
@@ -42,9 +45,10 @@ from ncuview.records.diagnosis import (
     Verdict,
     mostly_blind,
 )
-from ncuview.records.profile import Device, Extent, Profile
+from ncuview.records.profile import Device, Extent, Profile, Workload
+from ncuview.records.program import ProgramGpu
 from ncuview.speedup import end_to_end
-from ncuview.speedup.attainable import is_assumed
+from ncuview.speedup.attainable import is_assumed, program_figures
 from ncuview.speedup.model import BOTTLENECK_SHARE, Load, bottlenecks_now, load_of
 
 LIKELY_WORTH_DOING, LIKELY_NEAR_PEAK = 1.15, 1.3
@@ -56,6 +60,18 @@ _OWNED: dict[OwnerKind, str] = {
     "framework": "the kernel is part of {}: the call can be changed, not the kernel",
     "generated": "the kernel is written by {} from code that can be changed",
 }
+
+_NO_SIMT_KERNEL: dict[Workload, str] = {
+    "Tile kernel": "rules are about SIMT kernels, not Tile kernels",
+    "range": "rules are about single kernels, not ranges",
+    "graph": "rules are about single kernels, not CUDA graphs: --graph-profiling node profiles its kernels",
+    "command list": "rules are about single kernels, not command lists",
+    "subgrid schedule": "rules are about single kernels, not subgrid schedules",
+}
+_L2_BYTES = "device__attribute_l2_cache_size"
+_WAITS_FOR_PEERS = (
+    "under ncu, launches run one at a time, so that the time of a kernel that waits for peers means nothing"
+)
 
 _COUNTED = frozenset(unit.bottleneck for unit in UNITS.values() if unit.needed and not unit.works_for)
 """Bottlenecks that only counters show. If none of them was measured, the attained share is unknown."""
@@ -103,12 +119,16 @@ def diagnose(
     uses = _bottleneck_uses(load)
     measured = [bool(_COUNTED & of_launch.keys()) for of_launch in uses]
     owners, calls = owners_of(profile, mine), calls_of(profile, mine)
+    pipes = shared_pipes(analysis)
     launches = []
     for launch, row in enumerate(profile.launches.to_dict("records")):
         owner = owners[launch]
-        outcomes = _ranked(
-            (outcomes[launch] for outcomes in by_rule), bottlenecks[launch], uses[launch], float(floor[launch]), owner
-        )
+        names: dict[str, str] = {SHARED_PIPES: pipes[launch]} if SHARED_PIPES in uses[launch] else {}
+        bottleneck = names.get(bottlenecks[launch], bottlenecks[launch])
+        used = uses[launch].get(bottlenecks[launch])
+        outcomes = _ranked((of_rule[launch] for of_rule in by_rule), bottleneck, used, float(floor[launch]), owner)
+        if not_judged := _WAITS_FOR_PEERS if owner.waits_for_peers else _NO_SIMT_KERNEL.get(row["workload"], ""):
+            outcomes = tuple(NotApplicable(outcome.rule, not_judged) for outcome in outcomes)
         launches.append(
             LaunchDiagnosis(
                 report=row["report"],
@@ -123,7 +143,13 @@ def diagnose(
                 bottleneck=bottlenecks[launch],
                 units=uses[launch],
                 attained=float(floor[launch]) if measured[launch] or hosts[launch] else nan,
-                verdict=_verdict(outcomes, float(floor[launch]), owner, counted=launch in counted and measured[launch]),
+                verdict=_verdict(
+                    outcomes,
+                    float(floor[launch]),
+                    owner,
+                    counted=launch in counted and measured[launch],
+                    judged=not not_judged,
+                ),
                 metrics=textbook[launch],
                 outcomes=outcomes,
                 host=hosts[launch],
@@ -132,13 +158,39 @@ def diagnose(
                 call=calls[launch],
                 waits_for=causes.of_launch(launch),
                 sequence=sequences.of_launch(launch, outcomes),
+                unit_names=names,
+                not_judged=not_judged,
+                waits_for_peers=owner.waits_for_peers,
             )
         )
     if selected:
         launches = [_of_selected_rules(launch) for launch in launches]
     remark = _remark(analysis, len(rules) if selected else 0, counted)
-    program = program_of(profile, owners, calls)
+    program = program_of(profile, owners, calls, _gpu_of(analysis))
+    changes = changes_of(program) if program else {}
+    placed = zip(launches, _time_shares(profile, owners), strict=True)
+    launches = [
+        replace(launch, time_share=share, changed_by=changes.get(place)) for place, (launch, share) in enumerate(placed)
+    ]
     return Diagnosis(tuple(launches), profile.reports, remark, failure=profile.failure, program=program)
+
+
+def _gpu_of(analysis: Analysis) -> ProgramGpu:
+    """The figures of the GPU that ran most launches; the size of its L2 cache is that of the report."""
+    device, _ = Counter(analysis.devices).most_common(1)[0]
+    reported = analysis.metric(_L2_BYTES)[analysis.devices.index(device)]
+    figures = program_figures(device)
+    return replace(figures, l2_bytes=float(reported)) if reported > 0 else figures
+
+
+def _time_shares(profile: Profile, owners: Sequence[Owner]) -> list[float | None]:
+    """Each launch's share of the time of all that do not wait for peers; None where it is unknown."""
+    waits = np.array([owner.waits_for_peers for owner in owners], dtype=bool)
+    duration = profile.launches["duration_ns"].to_numpy(np.float64)
+    total = float(duration[~waits].sum())
+    if not total > 0:
+        return [None] * len(owners)
+    return [None if waiting else time / total for time, waiting in zip(duration.tolist(), waits, strict=True)]
 
 
 def _of_selected_rules(launch: LaunchDiagnosis) -> LaunchDiagnosis:
@@ -149,7 +201,8 @@ def _of_selected_rules(launch: LaunchDiagnosis) -> LaunchDiagnosis:
 def _remark(analysis: Analysis, selected: int, counted: frozenset[int]) -> str:
     """What the diagnosis assumes: selected rules, launches without code, GPUs not measured, unknown opcodes."""
     only = f"only {selected} selected {'rule was' if selected == 1 else 'rules were'} evaluated" if selected else ""
-    parts = [_from_counters(analysis.profile, counted), _assumed_shares(analysis.profile), _unknown_opcodes(analysis)]
+    parts = [_from_counters(analysis.profile, counted), _not_issued(analysis), _assumed_shares(analysis.profile)]
+    parts.append(_unknown_opcodes(analysis))
     return "; ".join(filter(None, [only, *parts]))
 
 
@@ -162,6 +215,15 @@ def _from_counters(profile: Profile, counted: frozenset[int]) -> str:
     return (
         f"{some}judged from counters alone, without lines: {no_code(str(profile.launches.at[min(counted), 'report']))}"
     )
+
+
+def _not_issued(analysis: Analysis) -> str:
+    """Which launches have only the stall samples of cycles without an issued instruction."""
+    if not analysis.not_issued:
+        return ""
+    launches = len(analysis.devices)
+    of = "" if len(analysis.not_issued) == launches else f" of {len(analysis.not_issued):,} of {launches:,} launches"
+    return f"stall shares{of} are of the samples without an issued instruction (_not_issued): the report has no others"
 
 
 def _unknown_opcodes(analysis: Analysis) -> str:
@@ -202,7 +264,7 @@ def _bottleneck_uses(load: Load) -> list[dict[str, float]]:
 
 
 def _ranked(
-    outcomes: Iterable[Outcome], bottleneck: str, uses: dict[str, float], floor: float, owner: Owner
+    outcomes: Iterable[Outcome], bottleneck: str, used: float | None, floor: float, owner: Owner
 ) -> tuple[Outcome, ...]:
     """Findings by predicted gain, narrower bounds first among equals and drafts last; then the other outcomes.
 
@@ -215,7 +277,7 @@ def _ranked(
     rejected = []
     owned = "" if owner.kind == "yours" else _OWNED[owner.kind].format(owner.name)
     for finding in findings:
-        reason = owned or _why_not(finding, advised, bottleneck, uses, floor)
+        reason = owned or _why_not(finding, advised, bottleneck, used, floor)
         same = "" if reason else _same_cause(finding, advised.values())
         if same:
             reason = f"the same cause as {same}: {finding.cause}"
@@ -226,13 +288,11 @@ def _ranked(
     return (*advised.values(), *rejected, *rest)
 
 
-def _why_not(
-    finding: Finding, advised: dict[str, Finding], bottleneck: str, uses: dict[str, float], floor: float
-) -> str:
+def _why_not(finding: Finding, advised: dict[str, Finding], bottleneck: str, used: float | None, floor: float) -> str:
     """Why a finding is no advice; empty if it is."""
     likely = finding.grade == "likely"
     if finding.predicted_speedup.best < WORTH_DOING:
-        return _reason(bottleneck, uses)
+        return _reason(bottleneck, used)
     if likely and finding.predicted_speedup.best < LIKELY_WORTH_DOING:
         return "the predicted gain is too small to be certain from counters alone"
     worth = LIKELY_NEAR_PEAK if likely else WORTH_DOING_NEAR_PEAK
@@ -263,20 +323,23 @@ def _precedence(finding: Finding) -> tuple[bool, float, float, str]:
     return (finding.draft, -gain.best, gain.high - gain.low, finding.rule.code)
 
 
-def _reason(bottleneck: str, uses: dict[str, float]) -> str:
-    if bottleneck in uses:
-        return f"not the bottleneck: {bottleneck} at {uses[bottleneck]:.0%} of its peak is"
+def _reason(bottleneck: str, used: float | None) -> str:
+    if used is not None:
+        return f"not the bottleneck: {bottleneck} at {used:.0%} of its peak is"
     return f"not the bottleneck: {bottleneck} is, and the change hides little of it"
 
 
-def _verdict(outcomes: Sequence[Outcome], floor: float, owner: Owner, *, counted: bool) -> Verdict:
-    """The verdict of a launch; ``counted`` where it has no machine code, but counters of its units."""
+def _verdict(outcomes: Sequence[Outcome], floor: float, owner: Owner, *, counted: bool, judged: bool) -> Verdict:
+    """The verdict of a launch; ``counted`` where it has no machine code, but counters of its units.
+
+    ``judged``: whether rules are about launches of its kind.
+    """
     if owner.kind != "yours":
         return "not-yours"
     if any(isinstance(outcome, Finding) and not outcome.rejected for outcome in outcomes):
         return "advice"
-    if not counted and mostly_blind(outcomes):
+    if not judged or (not counted and mostly_blind(outcomes)):
         return "not-judged"
     # Without machine code, some rules never judge, and the units decide.
-    judged = counted or not any(isinstance(outcome, Skipped | Broken) for outcome in outcomes)
-    return "near-peak" if judged and floor >= BOTTLENECK_SHARE else "unclear"
+    complete = counted or not any(isinstance(outcome, Skipped | Broken) for outcome in outcomes)
+    return "near-peak" if complete and floor >= BOTTLENECK_SHARE else "unclear"

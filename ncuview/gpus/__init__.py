@@ -9,8 +9,11 @@ A file names its ``devices`` as the driver does, says when it was ``measured``, 
   plus the spread between runs. No unit reaches 1.0, so a prediction that assumes 1.0 predicts too much;
 - figures, each with its unit in its name: ``launch_ns`` (the emptiest launch), ``memory_ns`` (one trip to memory),
   ``blocks_per_ns`` (block starts), ``host_bytes_per_ns`` (the bus, page-locked, one way), ``dram_write_cost`` (share of
-  peak lost where every byte is written), ``bytes_in_flight`` (per thread at full occupancy, to keep dram busy) and
-  ``float_atomic_use`` (what the counter of L2 atomics reads for floats, as a share of what it reads for integers).
+  peak lost where every byte is written), ``bytes_in_flight`` (per thread at full occupancy, to keep dram busy),
+  ``float_atomic_use`` (what the counter of L2 atomics reads for floats, as a share of what it reads for integers),
+  ``start_ns`` (of a launch, before all blocks run and after most have ended), ``graph_gap_ns`` (between two kernels of
+  a CUDA graph) and ``l2_bytes`` (the L2 cache, where a report does not give its size);
+- ``tensor_speedup``, with low, best and high: how many times as fast as the FMA pipes the tensor pipes are.
 
 The what-if model reads the shares, and rule expressions read the figures as ``gpu.NAME``: no figure of a GPU stands
 in a rule. A figure that a file does not hold comes from ``default.toml``; if it is missing there too, it is unknown.
@@ -33,6 +36,9 @@ FIGURES = (
     "dram_write_cost",
     "bytes_in_flight",
     "float_atomic_use",
+    "start_ns",
+    "graph_gap_ns",
+    "l2_bytes",
 )
 """The figures that a table may hold besides the shares of units."""
 FIGURE_NAMES = {f"gpu.{figure}": figure for figure in FIGURES}

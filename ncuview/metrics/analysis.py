@@ -14,6 +14,7 @@ import numpy as np
 from ncuview.metrics.instruction_table import Executed, executed_by_launch
 from ncuview.metrics.names import NAMES
 from ncuview.metrics.quantities import QUANTITIES
+from ncuview.metrics.samples import with_samples
 from ncuview.reader.validity import valid
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 class Analysis:
     """What rules, the what-if model and pages read of the launches of a profile.
 
+    ``not_issued`` are the launches whose stall samples are only those of cycles without an issued instruction.
+
     Each quantity is computed once, when it is first asked for; machine code is decoded once. Columns are float64 with
     one entry per launch, NaN where a value is unknown, and must not be written to.
 
@@ -35,7 +38,7 @@ class Analysis:
     """
 
     def __init__(self, profile: Profile) -> None:
-        self.profile = valid(profile)
+        self.profile, self.not_issued = with_samples(valid(profile))
         self._values: dict[str, Column] = {}
 
     def value(self, name: str) -> Column:

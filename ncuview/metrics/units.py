@@ -68,7 +68,7 @@ UNITS: Mapping[str, Unit] = {
     "fma": _unit("fma", "FP32 and integer multiply pipe", "sm__inst_executed_pipe_fma"),
     "fp64_tensor": _unit(
         "fp64_tensor",
-        "double-precision pipe and tensor cores",  # they share their dispatch
+        "pipes that tensor and FP64 instructions share",
         "sm__pipe_shared_cycles_active_realtime",
         works_for=opcode_classes.is_double_or_matrix,
     ),

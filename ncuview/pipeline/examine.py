@@ -100,7 +100,7 @@ def examine(
         from ncuview.engine.rule_file import load_rules
 
         judged = diagnose(found, load_rules() if rules is None else rules, mine=mine)
-        judged = _of_chosen_kernels(judged) if kernel_name else judged
+        judged = judged.without_program() if kernel_name else judged
         return Examined(with_source_edits(judged, source_folders), found)
     if kernel_name:
         raise UsageError("--kernel-name chooses among the launches of reports and programs")
@@ -174,17 +174,12 @@ def examine_program(
     from ncuview.programs.forward import has_operators
 
     judged = rank(found, load_rules() if rules is None else rules, "live", mine=mine)
-    judged = _of_chosen_kernels(judged) if options and (options.kernel_name or options.kernel_id) else judged
+    judged = judged.without_program() if options and (options.kernel_name or options.kernel_id) else judged
     diagnosis = with_source_edits(judged, options.source_folders if options else ())
     missing = without_values(metrics, found)
     notes = [diagnosis.remark, *(note.what for note in made.notes), str(missing) if missing else ""]
     notes += [_HOOKED] if made.hooked and has_operators(found) else []
     return Examined(replace(diagnosis, remark="; ".join(filter(None, notes))), found, settings_for(made.options))
-
-
-def _of_chosen_kernels(diagnosis: Diagnosis) -> Diagnosis:
-    """A diagnosis without its program: the launches of some kernels are no sequence, and their time is not its time."""
-    return replace(diagnosis, program=None)
 
 
 def examine_source(

@@ -101,13 +101,8 @@ def analyze_sampled(
         again = {launch: at for at, launch in enumerate(expected)}
     both = joined(sampled, second, look, again)
     shown = representatives(seen, durations, range(len(seen)))
-    one_per_sample = replace(
-        both,
-        launches=tuple(both.launches[at] for at in shown),
-        launched=_launched(seen),
-        program=None,  # a sample is no sequence of launches
-    )
-    return with_source_edits(one_per_sample, first_options.source_folders)
+    one_per_sample = replace(both, launches=tuple(both.launches[at] for at in shown), launched=_launched(seen))
+    return with_source_edits(one_per_sample.without_program(), first_options.source_folders)
 
 
 def forecast_of(

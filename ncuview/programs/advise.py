@@ -18,7 +18,15 @@ from ncuview.programs.products import on_fma_pipes
 from ncuview.programs.repeats import host_work, launch_gaps, loops, same_again
 from ncuview.programs.rule_file import ProgramRule, program_rules
 from ncuview.programs.traffic import share_of
-from ncuview.records.program import Call, Change, Estimate, KernelTrace, ProgramFinding, ProgramLaunch
+from ncuview.records.program import (
+    Call,
+    Change,
+    Estimate,
+    KernelTrace,
+    ProgramFinding,
+    ProgramGpu,
+    ProgramLaunch,
+)
 
 Detector = Callable[[Program], Iterator[Candidate]]
 DETECTORS: Mapping[str, Detector] = {
@@ -61,7 +69,9 @@ class Line(NamedTuple):
     function: str
 
 
-def advise(launches: Sequence[ProgramLaunch], trace: KernelTrace | None = None) -> tuple[ProgramFinding, ...]:
+def advise(
+    launches: Sequence[ProgramLaunch], trace: KernelTrace | None = None, gpu: ProgramGpu | None = None
+) -> tuple[ProgramFinding, ...]:
     """What to change in a program; empty where nothing saves a tenth of the step.
 
     Without call stacks nothing shows which launches belong together, and there is no call to change. Savings are not
@@ -71,8 +81,9 @@ def advise(launches: Sequence[ProgramLaunch], trace: KernelTrace | None = None) 
         launches: The launches of the program, or of one step, in order.
         trace: The times between the kernels of the same program without the profiler. It says nothing where it has
             another number of launches, as of a program that chooses kernels by their times.
+        gpu: The figures of the GPU that it ran on; None for those of a GPU without a table.
     """
-    program = Program(launches, trace if trace and _is_of(trace, launches) else None)
+    program = Program(launches, trace if trace and _is_of(trace, launches) else None, gpu or ProgramGpu())
     if len(launches) < 2 or not program.total_ns > 0:
         return ()
     with np.errstate(divide="ignore", invalid="ignore"):

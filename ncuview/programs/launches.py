@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ncuview.programs.kinds import Kind, framework_of, kind_of
-from ncuview.records.program import Call, Estimate, Framework, KernelTrace, ProgramLaunch
+from ncuview.records.program import Call, Estimate, Framework, KernelTrace, ProgramGpu, ProgramLaunch
 
 Column = npt.NDArray[np.float64]
 NOWHERE = Call("", 0, "")
@@ -36,6 +36,7 @@ class Program:
     launches: Sequence[ProgramLaunch]
     trace: KernelTrace | None = None
     """The times between the kernels of the same program without the profiler; None where they are unknown."""
+    gpu: ProgramGpu = field(default_factory=ProgramGpu)
     calls: Sequence[Call] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -8,12 +8,21 @@ from dataclasses import replace
 from math import fsum, isfinite, nan
 from typing import TYPE_CHECKING
 
-from ncuview.programs.advise import advise
+from ncuview.programs.advise import BETWEEN, advise
 from ncuview.programs.calls import call_of, is_users
 from ncuview.programs.forward import forward_frames
 from ncuview.programs.lines import by_line
 from ncuview.programs.processes import processes_of, shared
-from ncuview.records.program import Call, CallTime, KernelTrace, ProgramDiagnosis, ProgramFinding, ProgramLaunch
+from ncuview.records.program import (
+    Call,
+    CallTime,
+    ChangeAt,
+    KernelTrace,
+    ProgramDiagnosis,
+    ProgramFinding,
+    ProgramGpu,
+    ProgramLaunch,
+)
 
 if TYPE_CHECKING:
     from ncuview.base.patterns import Pattern
@@ -48,23 +57,35 @@ def calls_of(profile: Profile, mine: Sequence[Pattern] = ()) -> list[Call | None
 
 
 def program_of(
-    profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | None], trace: KernelTrace | None = None
+    profile: Profile,
+    owners: Sequence[Owner],
+    calls: Sequence[Call | None],
+    gpu: ProgramGpu | None = None,
+    trace: KernelTrace | None = None,
 ) -> ProgramDiagnosis | None:
     """The diagnosis of a program of which all launches were profiled; None where no call is known in it.
 
-    The sequence of each process is judged alone. With a trace of the same program without ncu, the time between its
-    kernels counts too, where one process launched them.
+    The sequence of each process is judged alone. Launches that wait for peers are left out, because their time under
+    ncu means nothing.
+
+    Args:
+        profile: The launches.
+        owners: Whose code each is.
+        calls: What called each.
+        gpu: The figures of their GPU; None for those of a GPU without a table.
+        trace: The times between the kernels of the same program without ncu; used where one process launched them.
     """
     if not any(calls):
         return None
     launches = list(launches_of(profile, owners, calls))
     processes = processes_of(profile)
     between = trace if len(processes) == 1 else None
-    found = [(of, _findings([launches[place] for place in of.launches], between)) for of in processes]
+    counted = [[place for place in of.launches if not owners[place].waits_for_peers] for of in processes]
+    found = [(of, _findings(launches, places, between, gpu)) for of, places in zip(processes, counted, strict=True)]
     known = [
         (number, launches[place])
-        for number, of in enumerate(processes)
-        for place in of.launches
+        for number, places in enumerate(counted)
+        for place in places
         if isfinite(launches[place].duration_ns)
     ]
     total = fsum(launch.duration_ns for _, launch in known)
@@ -88,9 +109,32 @@ def program_of(
     )
 
 
-def _findings(launches: Sequence[ProgramLaunch], trace: KernelTrace | None) -> tuple[ProgramFinding, ...]:
-    """The findings of one process; empty where its sequence of launches has a launch of unknown duration."""
-    return advise(launches, trace) if all(isfinite(launch.duration_ns) for launch in launches) else ()
+def _findings(
+    launches: Sequence[ProgramLaunch], places: Sequence[int], trace: KernelTrace | None, gpu: ProgramGpu | None
+) -> tuple[ProgramFinding, ...]:
+    """The findings of one process; empty where its sequence of launches has a launch of unknown duration.
+
+    Args:
+        launches: Those of all processes.
+        places: The positions of this process's among them; the findings name their launches by these.
+        trace: The times between its kernels.
+        gpu: The figures of its GPU.
+    """
+    own = [launches[place] for place in places]
+    if not all(isfinite(launch.duration_ns) for launch in own):
+        return ()
+    found = advise(own, trace, gpu)
+    return tuple(replace(each, launches=tuple(places[number] for number in each.launches)) for each in found)
+
+
+def changes_of(program: ProgramDiagnosis) -> dict[int, ChangeAt]:
+    """The finding that shortens each launch, with its first call; the time between launches is no launch's."""
+    return {
+        launch: ChangeAt(finding.code, finding.calls[0].file, finding.calls[0].line)
+        for finding in program.findings
+        if finding.change not in BETWEEN
+        for launch in finding.launches
+    }
 
 
 def launches_of(profile: Profile, owners: Sequence[Owner], calls: Sequence[Call | None]) -> Iterator[ProgramLaunch]:

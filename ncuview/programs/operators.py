@@ -16,8 +16,6 @@ SPARSE = 64.0
 """A launch that writes this many times what it reads makes a matrix of few different values."""
 MOST = 0.8
 """The matrix is this share of what its products read at least."""
-STARTING_NS = 2_000.0
-"""The shortest launches take it."""
 NARROW = 0.05
 """A slice of a sorted array below this share of it is what a top-k gives."""
 
@@ -75,7 +73,7 @@ def one_hot_products(program: Program) -> Iterator[Candidate]:
         part = [number, *users]
         if users and program.bandwidth:
             others = float(program.moved[users].sum() - program.read[users].clip(max=size).sum())
-            rest = others / program.bandwidth + STARTING_NS * len(users)
+            rest = others / program.bandwidth + program.gpu.launch_ns * len(users)
             found.append(Candidate(tuple(part), tuple(part), saved_of(program.time_of(part), rest, 4 * rest), 1))
     yield from by_place(program, found)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -27,6 +27,8 @@ class Owner:
     kind: OwnerKind
     name: str = ""
     """Such as ``cuBLAS``; empty where it is the user's."""
+    waits_for_peers: bool = False
+    """Whether the kernel waits for other processes or GPUs, such as a collective of NCCL."""
 
 
 YOURS = Owner("yours")
@@ -56,6 +58,7 @@ class _Table:
     known: tuple[_Known, ...]
     passed_over: re.Pattern[str]
     replays: re.Pattern[str]
+    waits_for_peers: re.Pattern[str]
     foreign: re.Pattern[str]
     caches: re.Pattern[str]
     inlined_packages: frozenset[str]
@@ -69,7 +72,8 @@ def owners_of(profile: Profile, mine: Sequence[Pattern] = ()) -> list[Owner]:
     for launch, demangled in enumerate(profile.launches["demangled"].tolist()):
         key = (demangled, profile.call_stacks.get(launch), files.get(launch, frozenset()))
         if key not in found:
-            found[key] = owner_of(*key, mine)
+            owner = owner_of(*key, mine)
+            found[key] = replace(owner, waits_for_peers=True) if waits_for_peers(demangled) else owner
         owners.append(found[key])
     return owners
 
@@ -96,9 +100,19 @@ def owner_of(demangled: str, stack: CallStack | None, files: Collection[str], mi
     return by_library or by_name or _by_package(files) or YOURS
 
 
-def _by_name(demangled: str) -> _Known | None:
+def waits_for_peers(demangled: str) -> bool:
+    """Whether a kernel of this name waits for other processes or GPUs."""
+    return bool(_table().waits_for_peers.match(_function(demangled)))
+
+
+def _function(demangled: str) -> str:
+    """A kernel's name from its namespaces on, of a long one the beginning."""
     start = _RESULT.match(demangled)
-    function = demangled[start.end() if start else 0 :][:LONGEST]
+    return demangled[start.end() if start else 0 :][:LONGEST]
+
+
+def _by_name(demangled: str) -> _Known | None:
+    function = _function(demangled)
     return next((each for each in _table().known if each.kernels and each.kernels.match(function)), None)
 
 
@@ -171,6 +185,7 @@ def _table() -> _Table:
         known=tuple(_known(entry) for entry in content["owner"]),
         passed_over=re.compile(content["passed_over"]),
         replays=re.compile(content["replays"]),
+        waits_for_peers=re.compile("|".join(content["waits_for_peers"])),
         foreign=re.compile("|".join(content["foreign"])),
         caches=re.compile("|".join(content["caches"])),
         inlined_packages=frozenset(content["inlined_packages"]),

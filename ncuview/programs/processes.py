@@ -103,7 +103,7 @@ def _as_one(found: Sequence[tuple[OfProcess, ProgramFinding]]) -> ProgramFinding
         where = f"in {len(found)} processes, most in {most.process.name}, where"
     return replace(
         example,
-        launches=tuple(sorted(of.launches[number] for of, finding in found for number in finding.launches)),
+        launches=tuple(sorted(number for _, finding in found for number in finding.launches)),
         saved_ns=saved,
         gain=Estimate(*(time / (time - bound) for bound in saved)),
         message=f"{where} {example.message}",

@@ -14,8 +14,6 @@ BUSY = 40.0
 """Percent of the FMA pipes' peak from which on a product is bound by them, not by memory or its small size."""
 IDLE = 5.0
 """Percent below which the tensor pipes are idle."""
-FASTER = (2.0, 5.0, 12.0)
-"""How many times as fast tensor pipes are, assumed: from TF32 on consumer GPUs to bfloat16 on an H100."""
 OWN = {"triton", "numba", "cupy"}
 """Frameworks in which users write kernels."""
 _SINGLE = re.compile(r"sgemm|simt|ffma|f32f32_f32f32|gemmSN|gemmk1|\bscudnn|_sgemm|dgrad_engine|fft2d")
@@ -39,7 +37,7 @@ def on_fma_pipes(program: Program) -> Iterator[Candidate]:
     streaming = program.bandwidth_of(np.flatnonzero((program.fma < BUSY) & (program.tensor < BUSY)))
     moved = program.moved[found]
     by_memory = np.where(np.isfinite(moved), moved / streaming, time) if streaming else 0 * time
-    slow, likely, fast = FASTER
+    slow, likely, fast = program.gpu.tensor_speedup
     left = (
         waiting + (time - waiting) / slow,
         np.where(own, waiting + (time - waiting) / likely, time / likely),

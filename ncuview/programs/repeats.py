@@ -19,20 +19,16 @@ WORK: frozenset[Kind] = frozenset({"product", "convolution", "gather", "reductio
 FEWEST_ROUNDS = 8
 SHORT_NS = 100_000.0
 """A longer launch keeps a GPU busy on its own."""
-STARTING_NS = 1_000.0
-"""What a launch takes at least to start and to end, while few of its blocks run."""
 MAKERS = {"arange", "linspace", "ones", "eye", "tril", "triu", "full", "range", "logspace", "indices"}
 """Operators whose results follow from no tensor."""
 ON_DATA = {"masked_fill", "softmax", "log_softmax", "dropout", "native_dropout", "gelu", "silu", "relu", "layer_norm"}
 """Operators whose input is rarely a constant."""
-FITS = 24_000_000.0
-"""Bytes of an array that L2 may keep, so that a report does not show that it was written."""
+FITS = 0.4
+"""The share of L2 that an array may take and be kept, so that a report does not show that it was written."""
 GROWS = 4.0
 """An array of constants that is this much larger than all before it in its part is none of them."""
 SAME = 0.03
 """Bytes of launches that do the same agree within this share."""
-GRAPH_NS = 1_000.0
-"""What is left between two kernels of a CUDA graph; 400 and 100 small kernels took 0.6 and 1.3 us each."""
 FEWEST_LAUNCHES = 20
 """A program with fewer launches waits for something else."""
 IDLE = 0.5
@@ -96,7 +92,7 @@ def _batched(program: Program, loop: Sequence[int]) -> Candidate:
         / (program.bandwidth_of({*range(len(program.launches))} - {*loop}) or np.inf)
     )
     used = np.nanmax([rates, program.fma[list(loop)] / 100, program.tensor[list(loop)] / 100, 0 * duration], axis=0)
-    low = float(np.maximum(duration - STARTING_NS, duration * used).clip(min=0.0, max=duration).sum())
+    low = float(np.maximum(duration - program.gpu.start_ns, duration * used).clip(min=0.0, max=duration).sum())
     high = float((duration * np.minimum(used, 1.0)).sum())
     return Candidate(tuple(loop), tuple(loop), saved_of(float(duration.sum()), high, low), len(loop) - 2)
 
@@ -127,7 +123,7 @@ def _constant(program: Program, part: Sequence[int]) -> list[int]:
     largest = 0.0
     for number in part:
         size = min(program.read[number], program.written[number])
-        if word_of(program, number) in ON_DATA or size > max(FITS, GROWS * largest):
+        if word_of(program, number) in ON_DATA or size > max(FITS * program.gpu.l2_bytes, GROWS * largest):
             break
         largest = max(largest, float(program.moved[number]) / 2)
         found.append(number)
@@ -159,7 +155,7 @@ def launch_gaps(program: Program) -> Iterator[Candidate]:
     gap = program.gap_ns * count
     if count < FEWEST_LAUNCHES or gap < IDLE * (gap + program.total_ns):
         return
-    left = min(gap, GRAPH_NS * count)
+    left = min(gap, program.gpu.graph_gap_ns * count)
     yield Candidate(tuple(range(count)), _with_lines(program), Estimate((gap - left) / 2, gap - left, gap))
 
 

@@ -13,12 +13,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from ncuview.records.profile import Workload
+
 FLOAT64: Final = "d"
 INT64: Final = "q"
 """Types of arrays: float64 and int64."""
 _ITEM = 8
 DEVICE_NAME = "device__attribute_display_name"
 """The metric that names the GPU. It is a text, kept in ``LaunchColumns.device``."""
+EXECUTION_MODEL = "launch__execution_model"
+"""The metric, a text, that says whether a kernel is SIMT or Tile; ncu has it from 2025.4 on."""
+_TILE = "tile"
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,8 @@ class LaunchColumns:
     give it."""
     process_name: Sequence[str] = ()
     """Of each launch the file name of the program that its process ran; empty where it is unknown."""
+    workload: Sequence[Workload] = ()
+    """Of each launch; empty where all are SIMT kernels."""
 
 
 _NUMBERS: Mapping[str, Literal["d", "q"]] = {"values": FLOAT64, "executed": INT64, "instruction_values": FLOAT64}
@@ -65,6 +72,11 @@ _NUMBERS: Mapping[str, Literal["d", "q"]] = {"values": FLOAT64, "executed": INT6
 
 _OF_FRAMING = ("process", "process_name")
 """The columns that are not sent."""
+
+
+def workload_of(execution_model: str) -> Workload:
+    """What a kernel of this execution model is; one without it is SIMT."""
+    return "Tile kernel" if execution_model.strip().lower() == _TILE else "kernel"
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportUnreadable
 from ncuview.base.report_files import read_regular_file
-from ncuview.reader.columns import DEVICE_NAME, LaunchColumns, Reading
+from ncuview.reader.columns import DEVICE_NAME, EXECUTION_MODEL, LaunchColumns, Reading, workload_of
 from ncuview.reader.equivalents import METRIC_OF_LABEL, METRICS_OF_COLUMN
 from ncuview.reader.kernel_filter import matches
 
@@ -64,6 +64,7 @@ class _Launch:
     about: Mapping[str, str]
     numbers: dict[str, float] = field(default_factory=dict)
     device: str = ""
+    execution_model: str = ""
 
 
 def read_csv(path: Path, kernel: str = "") -> Reading:
@@ -187,7 +188,7 @@ def _of_raw_page(table: Iterator[dict[str, str]], units: dict[str, str], path: P
             factors[name], units[name] = base_unit(scales[name])
     launches = []
     for row in table:
-        launch = _Launch(row, device=row.get(DEVICE_NAME, ""))
+        launch = _Launch(row, device=row.get(DEVICE_NAME, ""), execution_model=row.get(EXECUTION_MODEL, ""))
         for name, factor in factors.items():
             if not math.isnan(value := _number(row[name], path)):
                 launch.numbers[name] = value * factor
@@ -208,6 +209,8 @@ def _of_long_form(table: Iterator[dict[str, str]], units: dict[str, str], path: 
         name = METRIC_OF_LABEL.get((row.get(_SECTION, ""), name), name)
         if name == DEVICE_NAME:
             launch.device = value
+        elif name == EXECUTION_MODEL:
+            launch.execution_model = value
         elif _METRIC.fullmatch(name) and not math.isnan(number := _number(value, path)):
             factor, units[name] = base_unit(row.get(_UNIT, ""))
             launch.numbers[name] = number * factor
@@ -260,6 +263,7 @@ def _reading(launches: Sequence[_Launch], units: Mapping[str, str], kernel: str)
             carried=[()] * len(wanted),
             process=[_process(launches[place].about) for place in wanted],
             process_name=[re.split(r"[/\\]", launches[place].about.get("Process Name", ""))[-1] for place in wanted],
+            workload=[workload_of(launches[place].execution_model) for place in wanted],
         ),
     )
 

@@ -142,6 +142,7 @@ def _about(parts: Sequence[tuple[ReportInfo, LaunchColumns]]) -> dict[str, list[
         },
         "process": [number for _, part in parts for number in part.process or [0] * len(part.index)],
         "process_name": [name for _, part in parts for name in part.process_name or [""] * len(part.index)],
+        "workload": [value for _, part in parts for value in part.workload or ["kernel"] * len(part.index)],
     }
 
 
@@ -157,7 +158,7 @@ def _launches(about: Mapping[str, list[Any]], metrics: pd.DataFrame) -> pd.DataF
 
     major, minor = (size(f"device__attribute_compute_capability_{part}") for part in ("major", "minor"))
     texts = {
-        **{name: about[name] for name in ("report", "kernel", "demangled", "device", "process_name")},
+        **{name: about[name] for name in ("report", "kernel", "demangled", "device", "process_name", "workload")},
         "compute_capability": [f"{a}.{b}" if a else "" for a, b in zip(major, minor, strict=True)],
     }
     return pd.DataFrame(

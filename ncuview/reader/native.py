@@ -23,10 +23,20 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ncuview.reader.columns import DEVICE_NAME, FLOAT64, INT64, LaunchColumns, Reading, encode
+from ncuview.reader.columns import (
+    DEVICE_NAME,
+    EXECUTION_MODEL,
+    FLOAT64,
+    INT64,
+    LaunchColumns,
+    Reading,
+    encode,
+    workload_of,
+)
 from ncuview.reader.kernel_filter import check_kernel_filter, matches
 from ncuview.reader.sandbox import confine
 from ncuview.reader.task import WITHOUT_CODE, Task, at_launch, from_stdin, lost_launch, reading
+from ncuview.records.profile import Workload
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{9,}")
 _NO_ADDRESSES = ("launch__", "sass__", "device__", "numa__", "nvlink__", "c2clink__", "profiler__", "pmsampling:")
@@ -68,10 +78,20 @@ class Columns:
             metric.ValueKind_UINT64: self._as_uint64,
         }
         self._text_kind, self._address_kind = metric.ValueKind_STRING, metric.ValueKind_UINT64
+        kinds: dict[str, Workload] = {
+            "RANGE": "range",
+            "GRAPH": "graph",
+            "CMDLIST": "command list",
+            "SUBGRID_SCHEDULE": "subgrid schedule",
+        }
+        numbers = {kind: getattr(ncu_report.IAction, f"WorkloadType_{kind}", None) for kind in kinds}
+        self._workloads = {numbers[kind]: word for kind, word in kinds.items()}  # older readers know fewer kinds
         self._columns: dict[str, int] = {}
         self._units: list[str] = []
         self._rows: list[array[float]] = []
-        self._about: dict[str, list[Any]] = {name: [] for name in ("index", "kernel", "demangled", "device")}
+        self._about: dict[str, list[Any]] = {
+            name: [] for name in ("index", "kernel", "demangled", "device", "workload")
+        }
         self._counts: list[int] = []
         self._carried: list[list[int]] = []
         self._instruction_metrics: dict[str, int] = {}
@@ -88,7 +108,7 @@ class Columns:
         """Read one launch; launches with the same ``code`` run the same kernel of the same module."""
         row = array(FLOAT64, [math.nan]) * len(self._columns)
         self._rows.append(row)
-        device, instances = "", {}
+        device, model, instances = "", "", {}
         pointer = action.this
         for name in action.metric_names():
             metric = self._metric_by_name(pointer, name)
@@ -104,6 +124,8 @@ class Columns:
                 row[column] = read(number)
             elif kind == self._text_kind and name == DEVICE_NAME:
                 device = metric.as_string() or ""
+            elif kind == self._text_kind and name == EXECUTION_MODEL:
+                model = metric.as_string() or ""
             if self._with_code and not name.startswith(_NO_ADDRESSES) and (count := self._num_instances(number)):
                 found = self._instances(action, metric, count, code)
                 if found:
@@ -113,6 +135,7 @@ class Columns:
             "kernel": kernel,
             "demangled": action.name(action.NameBase_DEMANGLED),
             "device": device,
+            "workload": self._workloads.get(action.workload_type(), workload_of(model)),
         }
         for name, value in about.items():
             self._about[name].append(value)

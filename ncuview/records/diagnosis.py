@@ -6,12 +6,12 @@ Outcomes: ``Finding`` (evidence, lines, fix, gain), ``Passed``, ``NotApplicable`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
 from ncuview.base.figures import factor
 from ncuview.records.profile import CallSite, Configuration, Device, Failure, HostTimes, ReportInfo
-from ncuview.records.program import Call, ProgramDiagnosis
+from ncuview.records.program import Call, ChangeAt, ProgramDiagnosis
 from ncuview.records.schema import Limits
 from ncuview.records.shown import Shown
 
@@ -63,7 +63,7 @@ About = Literal["lines", "launch", "copies"]
 host's copies around it."""
 Verdict = Literal["advice", "near-peak", "unclear", "not-judged", "not-yours"]
 """``advice``: there is a change to make. ``near-peak``: the bottleneck is close to what it attains, and no gain that is
-predicted is large enough to be certain. ``not-judged``: most rules could not be evaluated.
+predicted is large enough to be certain. ``not-judged``: most rules could not be evaluated, or none looked at it.
 ``not-yours``: a kernel that a compiler, a framework or a vendor's library has written. ``unclear``: none of these."""
 OwnerKind = Literal["yours", "generated", "framework", "vendor"]
 """Whose code a kernel is. ``yours``: the reader's, or nothing shows another owner. ``generated``: a compiler has
@@ -429,6 +429,21 @@ class LaunchDiagnosis(Shown):
     """The first advice and the change that pays before or after it; None where the first advice stands alone."""
     selected: bool = False
     """Whether only selected rules were evaluated: rules that were left out may have advice."""
+    unit_names: Mapping[str, str] = field(default_factory=dict)
+    """The name of a unit on pages where what runs on it says more than its key: ``tensor pipes``."""
+    not_judged: str = ""
+    """Why no rule looked at the launch, as a clause; empty where rules did."""
+    waits_for_peers: bool = False
+    """Whether it waits for other processes or GPUs; its time is left out of all shares."""
+    time_share: Share | None = None
+    """Its duration as a share of that of all launches; None where a duration is unknown, or it waits for peers."""
+    changed_by: ChangeAt | None = None
+    """The finding of the program that shortens the launch; one about the time between launches does not."""
+
+    @property
+    def bottleneck_name(self) -> str:
+        """The bottleneck as pages name it."""
+        return self.unit_names.get(self.bottleneck, self.bottleneck)
 
     @property
     def whole_ns(self) -> float:
@@ -437,8 +452,8 @@ class LaunchDiagnosis(Shown):
 
     @property
     def unexamined(self) -> bool:
-        """Whether most rules could not be evaluated on a launch of the reader's own code."""
-        return self.owner_kind == "yours" and mostly_blind(self.outcomes)
+        """Whether no rule, or few of them, could be evaluated on a launch of the reader's own code."""
+        return self.owner_kind == "yours" and (bool(self.not_judged) or mostly_blind(self.outcomes))
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -467,3 +482,8 @@ class Diagnosis(Shown):
     gate has a check that could not be judged, and the run does not end with exit code 0."""
     program: ProgramDiagnosis | None = None
     """The launches as a program: its calls by time, and what to change in it; None where no call is known."""
+
+    def without_program(self) -> Diagnosis:
+        """The same launches where they are no program: a sample, or those of chosen kernels, have no shares of one."""
+        launches = tuple(replace(launch, time_share=None, changed_by=None) for launch in self.launches)
+        return replace(self, launches=launches, program=None)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from ncuview.base.errors import NcuviewError
 from ncuview.base.log import masked
@@ -67,15 +67,19 @@ class ReportInfo:
     """Why nothing of it was read, although other reports were; None where launches of it were read."""
 
 
+Workload = Literal["kernel", "Tile kernel", "range", "graph", "command list", "subgrid schedule"]
+"""What ncu profiled as one launch. ``kernel``: one of the execution model SIMT."""
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Profile(Shown):
     """All launches of one or more reports, as DataFrames in base units (ns, byte, sector, %).
 
     ``launches`` has one row per launch, indexed 0..n-1 over all reports: ``report`` (string), ``index`` (int64,
     0-based in its report), ``kernel``, ``demangled`` (string), ``grid_x`` ... ``block_z`` (int64), ``device``
-    (string), ``compute_capability`` (string, ``9.0``; empty when unknown), ``duration_ns`` (float64), ``process``
-    (int64, the process id; 0 when unknown), ``process_name`` (string, the file name of its program; empty when
-    unknown).
+    (string), ``workload`` (string, a ``Workload``), ``compute_capability`` (string, ``9.0``; empty when unknown),
+    ``duration_ns`` (float64), ``process`` (int64, the process id; 0 when unknown), ``process_name`` (string, the file
+    name of its program; empty when unknown).
 
     ``metrics`` has the same index and a float64 column for each metric under Nsight Compute's own name; NaN where a
     launch does not have it. ``units`` gives the unit of each column.

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
 from ncuview.records.profile import Extent, Frame
@@ -121,6 +121,22 @@ class Estimate(NamedTuple):
 
 
 @dataclass(frozen=True)
+class ProgramGpu:
+    """The figures of a GPU that rules over programs read; by default those of a GPU without a table (``gpus/``)."""
+
+    launch_ns: float = 2_000.0
+    """What the emptiest launch takes."""
+    start_ns: float = 1_000.0
+    """What of a launch goes by before all of its blocks run, and after most have ended, at least."""
+    graph_gap_ns: float = 1_000.0
+    """The time between two kernels of a CUDA graph."""
+    l2_bytes: float = 60_000_000.0
+    """The size of the L2 cache."""
+    tensor_speedup: Estimate = field(default_factory=lambda: Estimate(2.0, 5.0, 12.0))
+    """How many times as fast as the FMA pipes the tensor pipes are for products of single precision."""
+
+
+@dataclass(frozen=True)
 class ProgramFinding:
     """A change of the program at one or more calls."""
 
@@ -163,6 +179,18 @@ class Process:
     """The sum of their durations."""
     share: Annotated[float, Limits(minimum=0, maximum=1.000001)]
     """Of the kernel time of the program."""
+
+
+@dataclass(frozen=True)
+class ChangeAt:
+    """The finding of a program that shortens a launch, and the first call that it changes."""
+
+    rule: str
+    """The rule's code, such as PROG003."""
+    file: str
+    """The user's source file; empty where it is unknown."""
+    line: int
+    """The line to change, from 1; 0 where it is unknown."""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def rule_change_words(rule: RuleChange) -> str:
 def _bottleneck(pair: Pair) -> Iterator[str]:
     was, now = pair.longest
     if was.bottleneck != now.bottleneck:
-        yield f"bottleneck {was.bottleneck} -> {now.bottleneck}"
+        yield f"bottleneck {was.bottleneck_name} -> {now.bottleneck_name}"
 
 
 def _amount(value: float | None, change: MetricChange) -> str:

@@ -37,7 +37,7 @@ from ncuview.records.documents import diagnosis as diagnoses
 from ncuview.records.gate import Check, Gate
 from ncuview.records.ladder import Ladder, LadderStep
 from ncuview.records.profile import ReportInfo
-from ncuview.records.program import Call, Process, ProgramDiagnosis, ProgramFinding
+from ncuview.records.program import Call, ChangeAt, Process, ProgramDiagnosis, ProgramFinding
 from ncuview.records.schema import plain
 from ncuview.render.change_words import change_sentence
 from ncuview.render.gate_words import closes, is_closed
@@ -141,6 +141,10 @@ def _program_finding(finding: ProgramFinding) -> diagnoses.ProgramFinding:
         launches=finding.launches,
         processes=finding.processes,
     )
+
+
+def _change(change: ChangeAt) -> ChangeAt:
+    return replace(change, file=shown_path(change.file) if change.file else "")
 
 
 def call_document(call: Call) -> diagnoses.Call:
@@ -334,6 +338,11 @@ def _launch(launch: LaunchDiagnosis) -> diagnoses.Launch:
         source=launch.origin,
         bottleneck=launch.bottleneck,
         units={unit: share for unit, share in launch.units.items() if isfinite(share)},
+        unit_names=launch.unit_names,
+        not_judged=launch.not_judged,
+        waits_for_peers=launch.waits_for_peers,
+        time_share=launch.time_share,
+        changed_by=_change(launch.changed_by) if launch.changed_by else None,
         attained=known(launch.attained),
         verdict=launch.verdict,
         owner=launch.owner,

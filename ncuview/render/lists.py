@@ -60,23 +60,21 @@ def family_page(kernels: Sequence[Kernel], width: int) -> str:
 def kernels_json(kernels: Sequence[Kernel]) -> str:
     """The front matter of each kernel."""
     entries = [kernel.text.model_dump(by_alias=True, exclude={"schema_version"}) for kernel in kernels]
-    return _json("ncuview.kernels/1", "kernels", entries)
+    return json_text({"schema": "ncuview.kernels/1", "kernels": entries})
 
 
-def rules_page(rules: Sequence[Rule], width: int) -> str:
-    """Code, name, optimization and summary of each rule."""
-    rows = [(r.text.code, r.text.name, r.text.optimization, r.text.summary) for r in rules]
+def rules_page(rules: Sequence[Rule], of_programs: Sequence[ProgramRule], width: int) -> str:
+    """Code, name, optimization and summary of each rule; those about programs are last."""
+    rows: list[tuple[str, ...]] = [(r.text.code, r.text.name, r.text.optimization, r.text.summary) for r in rules]
+    rows += [(rule.code, rule.name, rule.change, rule.summary) for rule in of_programs]
     return _table(("code", "rule", "advises", "when"), rows, width)
 
 
-def rules_json(rules: Sequence[Rule]) -> str:
-    """The content of the rule files without their examples."""
+def rules_json(rules: Sequence[Rule], of_programs: Sequence[ProgramRule]) -> str:
+    """The content of the rule files without their examples; those about programs have a key of their own."""
     entries = [rule.text.model_dump(by_alias=True, exclude={"schema_version", "example"}) for rule in rules]
-    return _json("ncuview.rules/2", "rules", entries)
-
-
-def _json(schema: str, key: str, entries: list[dict[str, object]]) -> str:
-    return json_text({"schema": schema, key: entries})
+    programs = [rule.model_dump(by_alias=True, exclude={"schema_version"}) for rule in of_programs]
+    return json_text({"schema": "ncuview.rules/2", "rules": entries, "program_rules": programs})
 
 
 def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], width: int) -> str:

@@ -48,8 +48,8 @@ from ncuview.render.words import (
     gain_bounds,
     provenance,
     shown_file,
+    step_words,
     subject_words,
-    verdict_words,
 )
 
 _NAME = 160
@@ -281,7 +281,7 @@ def _kernel_row(group: Priority) -> str:
         duration(group.time_ns),
         f"{group.share:.0%}",
         prose(clipped(bottleneck_words(group.example), _NAME)),
-        prose(clipped(advice.optimization if advice else verdict_words(group.example), _NAME)),
+        prose(clipped(advice.optimization if advice else step_words(group.example, with_time=False), _NAME)),
         factor(group.predicted_speedup.best) if advice else "",
         duration(group.saved.best) if advice else "",
     )

@@ -53,6 +53,7 @@ from ncuview.render.words import (
     step_words,
     subject_words,
     textbook_notes,
+    unit_words,
     verdict_headline,
     verdict_reason,
 )
@@ -247,7 +248,9 @@ def _units(launch: LaunchDiagnosis) -> Part:
     busy = sorted((item for item in launch.units.items() if item[1] >= _UNITS_FROM), key=lambda item: -item[1])
     if not busy:
         return idle_words(launch)
-    return element("table", *(_row(unit, [_bar(share), f"{share:.0%} of its peak"]) for unit, share in busy))
+    return element(
+        "table", *(_row(unit_words(launch, unit)[0], [_bar(share), f"{share:.0%} of its peak"]) for unit, share in busy)
+    )
 
 
 def _bar(share: float) -> ET.Element:

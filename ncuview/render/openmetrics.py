@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import isfinite
+from math import fsum, isfinite
 from statistics import median
 
 from ncuview.comparison.compare import extent_words
@@ -85,12 +85,17 @@ def _of_launches(diagnosis: Diagnosis) -> list[_Family]:
             use.add((*own, ("unit", safe_text(unit))), share)
         for name, metric in launch.metrics.items():
             textbook.add((*own, ("metric", safe_text(name)), ("unit", safe_text(metric.unit))), metric.value)
+    owned = _Family("ncuview_owner_seconds", "Time of each kind of owner, without waits for peers.", "seconds")
+    for launch in diagnosis.launches:
+        if not launch.waits_for_peers:
+            owned.add((("owner_kind", launch.owner_kind),), launch.duration_ns / 1e9)
+    owned.samples.update({labels: [fsum(times)] for labels, times in owned.samples.items()})
     shortest = _Family("ncuview_duration_min_seconds", "Duration of the shortest launch.", "seconds")
     longest = _Family("ncuview_duration_max_seconds", "Duration of the longest launch.", "seconds")
     for each, values in time.samples.items():
         shortest.add(each, min(values))
         longest.add(each, max(values))
-    return [time, shortest, longest, use, attained, textbook]
+    return [time, shortest, longest, use, attained, textbook, owned]
 
 
 def _of_groups(diagnosis: Diagnosis) -> list[_Family]:

@@ -18,7 +18,7 @@ from ncuview.records.diagnosis import Diagnosis
 from ncuview.render.fitted_table import Column, print_table
 from ncuview.render.terminal import launch_section, page_console, page_text, print_head, program_section
 from ncuview.render.text import safe_text
-from ncuview.render.words import verdict_words
+from ncuview.render.words import step_words
 
 if TYPE_CHECKING:
     from ncuview.render.words import Detail
@@ -110,7 +110,7 @@ def _cells(rank: int, group: Priority, *, by_types: bool) -> dict[str, str]:
         "time": duration(group.time_ns),
         "each launch": _range_words(group),
         "share": f"{group.share:.0%}",
-        "first advice": advice.optimization if advice else verdict_words(group.example),
+        "first advice": advice.optimization if advice else step_words(group.example, with_time=False),
         "gain": factor(group.predicted_speedup.best) if advice else "",
         "saves": duration(group.saved.best) if advice else "",
     }

@@ -20,7 +20,9 @@ from ncuview.gate.verdict import PROFILE
 from ncuview.records.diagnosis import Diagnosis, Finding, Gain, LaunchDiagnosis, SourceLine
 from ncuview.records.gate import Check, Gate
 from ncuview.records.profile import Failure
+from ncuview.records.program import ProgramFinding
 from ncuview.render.gate_words import closes, unpassed_checks
+from ncuview.render.program_words import call_words, change_bounds, change_headline
 from ncuview.render.words import advice_headline, coverage_sentence, failure_sentence
 
 Severity = Literal["error", "warning", "note"]
@@ -34,7 +36,7 @@ _PLACE = re.compile(r"(?P<file>[^\n]+?):(?P<line>[0-9]{1,9}), ")
 
 @dataclass(frozen=True)
 class Remark:
-    """A failed check, an advice, or a missing part, about one kernel."""
+    """A failed check, an advice, or a missing part, about one kernel, or a change of the program."""
 
     severity: Severity
     """``error`` and ``warning`` are checks: an error closes the gate at the default level. ``note`` is advice, or names
@@ -44,7 +46,7 @@ class Remark:
     title: str
     message: str
     kernel: str
-    """The demangled name."""
+    """The demangled name; ``*`` where it is about no single kernel."""
     where: tuple[SourceLine, ...]
     """The worst line first; empty where no line is known."""
     predicted: Gain | None
@@ -71,6 +73,7 @@ def remarks(diagnosis: Diagnosis, gate: Gate | None) -> list[Remark]:
         found.append(_of_coverage(covered))
     blamed = {(remark.rule, remark.kernel) for remark in found}
     found += (remark for remark in _advice(diagnosis) if (remark.rule, remark.kernel) not in blamed)
+    found += map(_of_change, diagnosis.program.findings if diagnosis.program else ())
     found.sort(key=lambda remark: (_ORDER[remark.severity], remark.launches > 0, -remark.saved_ns))  # advice last
     return list(_with_unique_fingerprints(found))
 
@@ -177,6 +180,25 @@ def _advice(diagnosis: Diagnosis) -> Iterator[Remark]:
             launches=len(members),
             fingerprint=_fingerprint((rule, kernel, _code(finding.where))),
         )
+
+
+def _of_change(finding: ProgramFinding) -> Remark:
+    """A change of the program, at the lines of its calls."""
+    lines = tuple(SourceLine(call.file, call.line, 1.0, "") for call in finding.calls if call.file and call.line)
+    calls = "; ".join(map(call_words, finding.calls))
+    said = f"{change_headline(finding)} ({change_bounds(finding)})"
+    return Remark(
+        severity="note",
+        rule=finding.code,
+        title=f"{finding.code} {change_headline(finding)}",
+        message=f"{calls}: {said}. {finding.message[:1].upper()}{finding.message[1:]}. See {finding.link}",
+        kernel="*",
+        where=lines,
+        predicted=Gain(*finding.gain),
+        saved_ns=finding.saved_ns.best,
+        launches=len(finding.launches),
+        fingerprint=_fingerprint((finding.code, *(f"{call.file} {call.function}" for call in finding.calls[:1]))),
+    )
 
 
 def _saved(launch: LaunchDiagnosis, finding: Finding) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ncuview.engine.rule_file import Rule, load_rules
+from ncuview.programs.rule_file import ProgramRule, program_rules
 from ncuview.records.diagnosis import Diagnosis, SourceLine
 from ncuview.records.gate import Gate
 from ncuview.records.profile import Failure
@@ -32,7 +33,7 @@ _FINGERPRINTS = ("kernelRuleCode/v1", "primaryLocationLineHash")
 
 
 def sarif(diagnosis: Diagnosis, gate: Gate | None, rules: Sequence[Rule] | None, source_root: Path) -> str:
-    """The document with one run: all rules, and a result for each remark.
+    """The document with one run: all rules, those about programs too, and a result for each remark.
 
     Args:
         diagnosis: The diagnosis to show.
@@ -71,6 +72,7 @@ def _invocation(failure: Failure | None) -> dict[str, Any]:
 def _descriptors(rules: Iterable[Rule], found: Iterable[Remark]) -> list[dict[str, Any]]:
     """The loaded rules, then the conditions and other rules that remarks name."""
     described = {rule.text.code: _rule(rule) for rule in rules}
+    described |= {rule.code: _program_rule(rule) for rule in program_rules()}
     for remark in found:
         identity = safe_text(remark.rule)
         if identity not in described:
@@ -88,18 +90,33 @@ def _rule(rule: Rule) -> dict[str, Any]:
         ("Limits", text.docs.limits),
         ("Taught in", "; ".join(f"{cite.document}, {cite.section}" for cite in text.cite)),
     ]
+    return _descriptor(text.code, text.name, text.summary, text.optimization, parts)
+
+
+def _program_rule(rule: ProgramRule) -> dict[str, Any]:
+    parts = [
+        ("What it looks for", rule.docs.what),
+        ("Why it matters", rule.docs.why),
+        *((f"What to do, {framework}", terms.advice) for framework, terms in rule.frameworks.items()),
+        ("What the prediction assumes", f"{rule.docs.assumes}."),
+        ("Where it brings nothing", " ".join(rule.docs.not_where)),
+    ]
+    return _descriptor(rule.code, rule.name, rule.summary, rule.change, parts)
+
+
+def _descriptor(code: str, name: str, summary: str, tag: str, parts: Iterable[tuple[str, str]]) -> dict[str, Any]:
     sections = [(heading, safe_text(" ".join(body.split()))) for heading, body in parts]
     return {
-        "id": text.code,
-        "name": text.name,
-        "shortDescription": {"text": _plain(f"{text.summary}.")},
+        "id": code,
+        "name": name,
+        "shortDescription": {"text": _plain(f"{summary}.")},
         "fullDescription": {"text": _plain(sections[1][1])},
         "help": {
             "text": "\n\n".join(f"{heading}: {_plain(body)}" for heading, body in sections),
             "markdown": "\n\n".join(f"**{heading}.** {prose(body)}" for heading, body in sections),
         },
         "defaultConfiguration": {"level": "note"},
-        "properties": {"tags": ["performance", text.optimization]},
+        "properties": {"tags": ["performance", tag]},
     }
 
 

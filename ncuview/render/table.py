@@ -18,6 +18,7 @@ from ncuview.base.paths import shown_path
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis
 from ncuview.records.gate import Gate
 from ncuview.records.profile import Extent
+from ncuview.render.program_words import call_words
 from ncuview.render.text import known, safe_text
 
 Cell = str | int | float | None
@@ -28,6 +29,7 @@ _ACTIVE_PREFIXES = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "::")  # noq
 _TEXTS = frozenset(
     {"report", "kernel", "demangled", "device", "compute_capability", "origin", "verdict", "wall"}
     | {"rule", "advice", "change", "file", "missing"}
+    | {"owner", "owner_kind", "call"}
 )
 _COUNTS = frozenset(
     {"index", "line", "failed_checks"} | {f"{extent}_{axis}" for extent in ("grid", "block") for axis in "xyz"}
@@ -101,6 +103,9 @@ def _launch(launch: LaunchDiagnosis) -> Row:
         "verdict": launch.verdict,
         "wall": safe_text(launch.bottleneck),
         "attained": known(launch.attained),
+        "owner": safe_text(launch.owner),
+        "owner_kind": launch.owner_kind,
+        "call": safe_text(call_words(launch.call)) if launch.call else None,
         **_advice(launch, launch.findings[0] if launch.findings else None),
     }
 

@@ -69,6 +69,7 @@ from ncuview.render.words import (
     skipped_words,
     step_words,
     subject_words,
+    unit_words,
     verdict_headline,
     verdict_reason,
 )
@@ -352,7 +353,9 @@ def _no_step(console: Console, launch: LaunchDiagnosis) -> None:
 def _units(launch: LaunchDiagnosis, most: int | None) -> str:
     """The use of the busy units, the busiest first; of ``most`` characters where it is not None."""
     busy = sorted(launch.units.items(), key=lambda item: -item[1])
-    words = "  ".join(f"{name} {share:.0%}" for name, share in busy if share >= 0.05) or idle_words(launch)
+    words = "  ".join(
+        f"{unit_words(launch, unit)[0]} {share:.0%}" for unit, share in busy if share >= 0.05
+    ) or idle_words(launch)
     return words if most is None or len(words) <= most else words[: most + 1].rpartition("  ")[0]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import fsum, isfinite
 from typing import Literal
 
@@ -36,6 +36,7 @@ from ncuview.records.diagnosis import (
 )
 from ncuview.records.ladder import Ladder
 from ncuview.records.profile import Device, Failure, HostTimes, ReportInfo
+from ncuview.records.program import ChangeAt
 from ncuview.render.text import safe_text
 
 _MOST_NAMES = 12
@@ -123,35 +124,64 @@ def failure_sentence(failure: Failure | None) -> str:
 
 def bottleneck_words(launch: LaunchDiagnosis) -> str:
     """``l1_data 88 %``, or ``latency``."""
-    return (
-        f"{launch.bottleneck} {launch.units[launch.bottleneck]:.0%}"
-        if launch.bottleneck in launch.units
-        else launch.bottleneck
-    )
+    name = launch.bottleneck_name
+    return f"{name} {launch.units[launch.bottleneck]:.0%}" if launch.bottleneck in launch.units else name
+
+
+def unit_words(launch: LaunchDiagnosis, unit: str) -> tuple[str, str]:
+    """A unit's name in a launch, and what it is: ``dram``, ``device memory``; ``tensor pipes``, ``fp64_tensor``."""
+    if unit in launch.unit_names:
+        return launch.unit_names[unit], unit
+    return unit, UNITS[unit].says if unit in UNITS else "L2 cache" if unit == "l2" else ""
 
 
 def bottleneck_sentence(launch: LaunchDiagnosis) -> str:
     """What limits the launch, as a sentence without its full stop."""
     if launch.bottleneck in NO_UNITS:
-        return f"The bottleneck is {_bottleneck(launch.bottleneck)}"
+        return f"The bottleneck is {_bottleneck(launch, launch.bottleneck)}"
     if launch.bottleneck not in launch.units:
         return "The bottleneck is unknown: the use of a unit that could be it was not collected"
-    return f"The bottleneck is {_bottleneck(launch.bottleneck)} at {launch.units[launch.bottleneck]:.0%} of its peak"
+    share, of = f"{launch.units[launch.bottleneck]:.0%}", "their" if launch.bottleneck in launch.unit_names else "its"
+    return f"The bottleneck is {_bottleneck(launch, launch.bottleneck)} at {share} of {of} peak"
 
 
-def _bottleneck(name: str) -> str:
+def _bottleneck(launch: LaunchDiagnosis, name: str) -> str:
     """A bottleneck and what it is: ``dram (device memory)``, ``latency: no unit is ...``."""
     if name in NO_UNITS:
         return f"{name}: {NO_UNITS[name]}"
-    return f"{name} ({UNITS[name].says if name in UNITS else 'L2 cache'})"
+    shown, says = unit_words(launch, name)
+    return f"{shown} ({says or 'L2 cache'})"
 
 
-def step_words(launch: LaunchDiagnosis) -> str:
-    """The first advice with its predicted gain, or the verdict."""
+def step_words(launch: LaunchDiagnosis, *, with_time: bool = True) -> str:
+    """The first advice with its predicted gain, or the verdict; of a kernel that is not yours with its shares.
+
+    ``with_time``: with its share of the time; pages of groups of launches have that of the group.
+    """
     if not launch.findings:
-        return verdict_words(launch)
+        return ", ".join([verdict_words(launch), *_share_words(launch, with_time=with_time)])
     first = launch.findings[0]
     return f"{first.optimization} {factor(first.predicted_speedup.best)}"
+
+
+def _share_words(launch: LaunchDiagnosis, *, with_time: bool) -> Iterator[str]:
+    """That it waits for peers; else of a kernel that is not yours its shares, and what changes its call."""
+    if launch.waits_for_peers:
+        yield "waits for peers"
+    if launch.waits_for_peers or launch.verdict != "not-yours":
+        return
+    if with_time and launch.time_share is not None and launch.time_share < 1:
+        yield f"{launch.time_share:.0%} of the time"
+    if isfinite(launch.attained):
+        yield f"{launch.attained:.0%} of what is attainable"
+    if launch.changed_by:
+        yield change_at_words(launch.changed_by)
+
+
+def change_at_words(change: ChangeAt) -> str:
+    """``see PROG003 at model.py:12``."""
+    place = f"{shown_file(change.file)}:{change.line}" if change.line else shown_file(change.file)
+    return f"see {change.rule} at {place}" if change.file else f"see {change.rule}"
 
 
 def verdict_words(launch: LaunchDiagnosis) -> str:
@@ -199,20 +229,27 @@ def advice_reason(launch: LaunchDiagnosis, finding: Finding) -> str:
     said = f"{finding.message}. {bottleneck_sentence(launch)}."
     if after in {launch.bottleneck, ""}:
         return said
-    return f"{said} After the change, the bottleneck is {_bottleneck(after)}."
+    return f"{said} After the change, the bottleneck is {_bottleneck(launch, after)}."
 
 
 def coverage_sentence(launches: Sequence[LaunchDiagnosis]) -> str:
     """The launches that most rules could not judge and why, and those of other owners; empty without either."""
-    return " ".join(filter(None, [_not_judged(launches), _not_yours(launches)]))
+    return " ".join(filter(None, [_not_judged(launches), *_without_rules(launches), _not_yours(launches)]))
 
 
 def _not_judged(launches: Sequence[LaunchDiagnosis]) -> str:
-    unexamined = [launch for launch in launches if launch.unexamined]
+    unexamined = [launch for launch in launches if launch.unexamined and not launch.not_judged]
     if not unexamined:
         return ""
     cause, _ = Counter(main_cause(launch) for launch in unexamined).most_common(1)[0]
     return f"Most rules could not judge {_of(len(unexamined), len(launches))}: {cause}."
+
+
+def _without_rules(launches: Sequence[LaunchDiagnosis]) -> Iterator[str]:
+    """For each reason why rules do not look at launches, how many they are."""
+    for reason, count in Counter(launch.not_judged for launch in launches if launch.not_judged).items():
+        left_out = any(launch.waits_for_peers for launch in launches if launch.not_judged == reason)
+        yield f"No rule judges {_of(count, len(launches))}: {reason}{'; all shares leave it out' * left_out}."
 
 
 def _not_yours(launches: Sequence[LaunchDiagnosis]) -> str:
@@ -227,10 +264,12 @@ def _not_yours(launches: Sequence[LaunchDiagnosis]) -> str:
 
 def _time_of(owner: str, launches: Sequence[LaunchDiagnosis]) -> str:
     """The share of an owner's launches in the time of all; empty where a time is unknown, or there is one launch."""
-    total = fsum(launch.whole_ns for launch in launches)
-    if len(launches) == 1 or not isfinite(total) or total <= 0:
+    counted = [launch for launch in launches if not launch.waits_for_peers]
+    total = fsum(launch.whole_ns for launch in counted)
+    own = [launch.whole_ns for launch in counted if launch.owner == owner]
+    if len(launches) == 1 or not own or not isfinite(total) or total <= 0:
         return ""
-    return f" ({fsum(launch.whole_ns for launch in launches if launch.owner == owner) / total:.0%} of the time)"
+    return f" ({fsum(own) / total:.0%} of the time)"
 
 
 def _of(some: int, launches: int) -> str:
@@ -239,6 +278,8 @@ def _of(some: int, launches: int) -> str:
 
 def main_cause(launch: LaunchDiagnosis) -> str:
     """The most frequent reason why rules could not judge a launch, without a full stop."""
+    if launch.not_judged:
+        return launch.not_judged
     causes = Counter(
         "metrics are missing" if outcome.missing else outcome.message.removeprefix(SKIPPED_BECAUSE)
         for outcome in launch.outcomes
@@ -254,7 +295,7 @@ def verdict_headline(launch: LaunchDiagnosis) -> str:
     if launch.verdict == "not-yours":
         return f"Not yours: {_NOT_YOURS[launch.owner_kind].format(launch.owner)}."
     if launch.verdict == "not-judged":
-        return "Not judged: most rules could not judge this launch."
+        return f"Not judged: {launch.not_judged or 'most rules could not judge this launch'}."
     if launch.selected:
         return f"No advice of the {_selected_rules(launch)}."
     if _unjudged(launch):
@@ -267,7 +308,12 @@ def verdict_reason(launch: LaunchDiagnosis) -> str:
     if launch.verdict == "near-peak":
         return _near_peak_reason(launch)
     if launch.verdict == "not-yours":
-        return f"{bottleneck_sentence(launch)}{_attained_clause(launch)}. {_YOURS_TO_CHANGE[launch.owner_kind]}"
+        known = launch.time_share is not None and launch.time_share < 1
+        share = f"It takes {launch.time_share:.0%} of the time of all launches. " if known else ""
+        change = f" S{change_at_words(launch.changed_by)[1:]}." if launch.changed_by else ""
+        return f"{share}{_limits(launch)}. {_YOURS_TO_CHANGE[launch.owner_kind]}{change}"
+    if launch.not_judged:
+        return f"{_limits(launch)}."
     if launch.verdict == "not-judged":
         blind = sum(isinstance(outcome, Broken | Skipped) for outcome in launch.outcomes)
         counted = f"{blind} of {len(launch.outcomes)} rules could not judge"
@@ -276,6 +322,14 @@ def verdict_reason(launch: LaunchDiagnosis) -> str:
         " Rules that were left out may have advice." * launch.selected
         + " The rules that could not judge it are listed below." * _unjudged(launch)
     )
+
+
+def _limits(launch: LaunchDiagnosis) -> str:
+    """What limits a launch, and why no rule looked at it; the units of one that waits for peers say nothing."""
+    if launch.waits_for_peers:
+        return f"{launch.not_judged[:1].upper()}{launch.not_judged[1:]}"
+    limits = f"{bottleneck_sentence(launch)}{_attained_clause(launch)}"
+    return f"{limits}; {launch.not_judged}" if launch.not_judged and launch.owner else limits
 
 
 def is_finished(launch: LaunchDiagnosis) -> bool:
@@ -290,7 +344,10 @@ def attained_words(launch: LaunchDiagnosis) -> str:
         "launch": f"What a launch costs is {share} of its time",
         "blocks": f"Starting its blocks takes {share} of its time",
         "transfer": f"At {share} of a perfect overlap of copies and kernel",
-    }.get(launch.bottleneck, f"At {share} of what {launch.bottleneck} attains")
+    }.get(
+        launch.bottleneck,
+        f"At {share} of what {launch.bottleneck_name} attain{'s' * (launch.bottleneck not in launch.unit_names)}",
+    )
 
 
 def _near_peak_headline(launch: LaunchDiagnosis) -> str:

@@ -97,6 +97,16 @@ def is_double_or_matrix(each: Instruction) -> bool:
     return _pipe(each) in {"fp64", "tensor"}
 
 
+def is_double_precision(each: Instruction) -> bool:
+    """Arithmetic, comparison or a matrix product in double precision."""
+    return is_double_arithmetic(each) or each.base_opcode == "DMMA"
+
+
+def is_low_precision_product(each: Instruction) -> bool:
+    """A matrix product of tensor cores in less than double precision, by one warp or by a group of warps."""
+    return _pipe(each) == "tensor" and each.base_opcode != "DMMA"
+
+
 def is_matrix_product(each: Instruction) -> bool:
     """A matrix product of tensor cores by one warp, with its operands in registers."""
     return each.base_opcode in _MATRIX_PRODUCTS

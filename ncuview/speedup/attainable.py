@@ -26,6 +26,7 @@ from ncuview.base.paths import users_table
 from ncuview.gpus import DEFAULT, FIGURE_NAMES, shipped_tables
 from ncuview.metrics.units import UNITS
 from ncuview.records.profile import Calibration
+from ncuview.records.program import Estimate, ProgramGpu
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,6 +62,20 @@ class Bounds(_Part):
         return self
 
 
+class Factors(_Part):
+    """A factor with bounds, each from 1."""
+
+    low: Annotated[float, Field(ge=1, allow_inf_nan=False)]
+    best: Annotated[float, Field(ge=1, allow_inf_nan=False)]
+    high: Annotated[float, Field(ge=1, allow_inf_nan=False)]
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if not self.low <= self.best <= self.high:
+            raise ValueError("low, best and high are not in this order")
+        return self
+
+
 class _Figures(_Part):
     """The figures of a section; ncuview/gpus says what each one is."""
 
@@ -72,6 +87,10 @@ class _Figures(_Part):
     dram_write_cost: Annotated[float, Field(ge=0, lt=1)] | None = None
     bytes_in_flight: Amount | None = None
     float_atomic_use: Annotated[float, Field(gt=0, le=1)] | None = None
+    start_ns: Amount | None = None
+    graph_gap_ns: Amount | None = None
+    l2_bytes: Amount | None = None
+    tensor_speedup: Factors | None = None
 
 
 _UNITS: dict[str, Any] = dict.fromkeys(UNITS, (Bounds | None, None))
@@ -108,6 +127,14 @@ def figure_columns(devices: Sequence[str]) -> dict[str, Column]:
         name: np.array([gpus[device].get(figure, np.nan) for device in devices], np.float64)
         for name, figure in FIGURE_NAMES.items()
     }
+
+
+def program_figures(device: str) -> ProgramGpu:
+    """The figures of a GPU that rules over programs read."""
+    gpu = of_gpu(device)
+    numbers = {name: gpu[name] for name in ("launch_ns", "start_ns", "graph_gap_ns", "l2_bytes")}
+    factors = gpu["tensor_speedup"]
+    return ProgramGpu(**numbers, tensor_speedup=Estimate(factors["low"], factors["best"], factors["high"]))
 
 
 def bounds_of(gpu: Gpu, unit: str) -> Mapping[str, float]:

@@ -94,6 +94,15 @@ def test_a_selection_that_leaves_no_rule_is_refused() -> None:
         choose_rules(RULES, ["SMEM"], ["SMEM"])
 
 
+@pytest.mark.parametrize("word", ["PROG", "prog003", "layout-copies"])
+def test_rules_about_programs_are_not_chosen_and_the_error_says_so(word: str) -> None:
+    with pytest.raises(UnknownRule, match="is about programs: only rules of kernels") as caught:
+        choose_rules(RULES, [word])
+    assert "run wherever call stacks are known" in str(caught.value.hint)
+    with pytest.raises(UnknownRule, match="is about programs"):
+        choose_rules(RULES, [], [word])
+
+
 def test_no_attribute_of_launch_or_device_is_planned() -> None:
     assert [name for name in PLAN if name.startswith(OF_THE_LAUNCH) or ":" in name] == []
 

@@ -56,6 +56,9 @@ def test_a_calibration_measures_all_that_the_catalogue_can_show() -> None:
     assert {name for name, figure in found.figures.items() if figure.assumed == unseen} == {
         "bytes_in_flight",
         "float_atomic_use",
+        "start_ns",
+        "graph_gap_ns",
+        "l2_bytes",
     }
     assert not any(figure.assumed for figure in found.figures.values() if figure.assumed != unseen)
 

@@ -34,3 +34,4 @@ def test_the_launches_of_a_chosen_kernel_are_no_program(report: Path) -> None:
     diagnosis = examine(report, kernel_name="vectorized_elementwise_kernel").diagnosis
     assert diagnosis.program is None
     assert all(launch.call for launch in diagnosis.launches)
+    assert {(launch.time_share, launch.changed_by) for launch in diagnosis.launches} == {(None, None)}

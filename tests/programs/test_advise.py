@@ -12,7 +12,7 @@ from ncuview.programs.advise import BETWEEN, DETECTORS, LEAST, advise
 from ncuview.programs.launches import Program
 from ncuview.programs.repeats import loops
 from ncuview.records.profile import Frame
-from ncuview.records.program import KernelTrace, ProgramFinding, ProgramLaunch
+from ncuview.records.program import Estimate, KernelTrace, ProgramFinding, ProgramGpu, ProgramLaunch
 from tests.programs.sequences import (
     NAN,
     adam,
@@ -517,3 +517,24 @@ def test_the_change_is_given_in_the_terms_of_the_framework() -> None:
     assert "jax." in advise(XLA_SCORES)[0].advice
     assert "scaled_dot_product_attention" in advise(ADVISED["attention"][0])[0].advice
     assert "tl.dot" in advise(ADVISED["triton_product"][0])[0].advice
+
+
+def test_the_gpu_says_how_fast_its_tensor_pipes_are() -> None:
+    known = launch("sgemm", 8, 4, us=500, fma=80, tensor=0)
+    stream = launch("copy_", 400, 400, line=40, us=200)
+
+    def saved(gpu: ProgramGpu) -> float:
+        found = [each for each in advise([known, stream], gpu=gpu) if each.change == "tensor_cores"]
+        return found[0].saved_ns.high if found else 0.0
+
+    assert saved(ProgramGpu(tensor_speedup=Estimate(1.0, 1.0, 1.0))) == 0.0
+    assert saved(ProgramGpu(tensor_speedup=Estimate(2.0, 2.0, 2.0))) == pytest.approx(250_000.0)
+    assert saved(ProgramGpu()) == saved(ProgramGpu(tensor_speedup=Estimate(2.0, 5.0, 12.0))) > 450_000.0
+
+
+def test_the_gpu_says_what_is_left_between_kernels_of_a_graph() -> None:
+    small = [launch("add", 0.1, 0.1, line=5, us=2)] * 40
+    trace = KernelTrace(40, 80_000, 480_000, launch_gap_ns=10_000, waits=0, waits_ns=0, once_ns=0)
+    slow, fast = (advise(small, trace, ProgramGpu(graph_gap_ns=gap)) for gap in (4_000.0, 500.0))
+    assert [each.change for each in (*slow, *fast)].count("launch_overhead") == 2
+    assert fast[0].saved_ns.best - slow[0].saved_ns.best == pytest.approx(40 * 3_500.0)

@@ -14,13 +14,15 @@ from ncuview.engine.rank import diagnose
 from ncuview.programs.of_profile import calls_of
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.profile import CallStack, Frame, Profile
-from ncuview.records.program import ProgramDiagnosis, ProgramLaunch
+from ncuview.records.program import ChangeAt, ProgramDiagnosis, ProgramGpu, ProgramLaunch
 from ncuview.render import render
 from ncuview.render.notebook import answer_html
 from ncuview.render.outputs import output_text
 from ncuview.render.terminal import quiet_page
+from ncuview.render.words import step_words, verdict_reason
+from ncuview.speedup.attainable import program_figures
 from ncuview.trends.document import read_document
-from tests.builders import Launch, make_profile
+from tests.builders import H200, Launch, make_profile
 
 LIBRARY = "/opt/python/lib/python3.12/site-packages/torch/_ops.py"
 ATEN = Frame("at::_ops::mul_Tensor::call(at::Tensor const&, at::Tensor const&)", "/opt/torch/lib/libtorch_cpu.so", 0)
@@ -64,13 +66,27 @@ def test_kernels_of_the_user_have_the_package_that_launches_them(monkeypatch: py
     made = replace(made, call_stacks={0: CallStack((launcher, Frame("step", "/home/alice/train.py", 5)), ())})
     seen: list[ProgramLaunch] = []
 
-    def advise(launches: list[ProgramLaunch], trace: None) -> tuple[()]:
+    def advise(launches: list[ProgramLaunch], trace: None, gpu: ProgramGpu) -> tuple[()]:
+        assert trace is None
+        assert gpu == program_figures(H200)
         seen.extend(launches)
         return ()
 
     monkeypatch.setattr("ncuview.programs.of_profile.advise", advise)
     program(made)
     assert [launch.owner for launch in seen] == ["triton", ""]
+
+
+def test_the_size_of_l2_is_that_of_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[ProgramGpu] = []
+
+    def advise(_: list[ProgramLaunch], *, gpu: ProgramGpu) -> tuple[()]:
+        seen.append(gpu)
+        return ()
+
+    monkeypatch.setattr("ncuview.programs.of_profile.advise", advise)
+    program(profile((5, 6), device__attribute_l2_cache_size=40_000_000.0))
+    assert seen == [replace(program_figures(H200), l2_bytes=40_000_000.0)]
 
 
 def test_files_that_a_pattern_names_are_the_users() -> None:
@@ -175,3 +191,61 @@ def test_the_document_has_forward_lines(tmp_path: Path) -> None:
     back = read_document(file)
     assert back is not None
     assert render(back, "json") == file.read_text(encoding="utf-8")
+
+
+def test_launches_that_wait_for_peers_have_no_part_in_a_program() -> None:
+    found = profile((12, 12, 13))
+    found.launches.loc[1, "demangled"] = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096>)"
+    made = program(found)
+    assert (made.time_ns, made.launches) == (20_000.0, 3)
+    assert [(each.call.line, each.launches, each.share) for each in made.calls] == [(12, 1, 0.5), (13, 1, 0.5)]
+
+
+def test_findings_name_positions_among_all_launches() -> None:
+    found = profile((5, 5, 6, 7, 8, 9), **{"dram__bytes_read.sum": 4e8, "dram__bytes_write.sum": 4e8})
+    found.launches.loc[0, "demangled"] = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096>)"
+    [finding] = program(found).findings
+    assert finding.launches == (1, 2, 3, 4, 5)
+
+
+THEIRS = replace(CHAIN, instructions=CHAIN.instructions.iloc[:0])
+"""The chain without lines of the user: its kernels are PyTorch's."""
+
+
+def test_a_launch_that_is_not_yours_has_its_shares_and_the_finding_at_its_call() -> None:
+    launches = judged(THEIRS).launches
+    assert [launch.time_share for launch in launches] == [0.2] * 5
+    assert {launch.changed_by for launch in launches} == {ChangeAt("PROG001", "/home/alice/train.py", 5)}
+    assert step_words(replace(launches[0], attained=0.87)) == (
+        "not-yours: PyTorch, 20% of the time, 87% of what is attainable, see PROG001 at /home/alice/train.py:5"
+    )
+    assert verdict_reason(launches[0]).startswith("It takes 20% of the time of all launches. The bottleneck is ")
+    assert verdict_reason(launches[0]).endswith(" See PROG001 at /home/alice/train.py:5.")
+
+
+def test_a_launch_that_no_change_shortens_names_none() -> None:
+    launch = judged(profile((12, 13))).launches[0]
+    assert launch.changed_by is None
+    assert "see PROG" not in step_words(launch)
+
+
+def test_of_an_only_launch_no_share_of_the_time_is_said() -> None:
+    alone = profile((12,))
+    launch = judged(replace(alone, instructions=alone.instructions.iloc[:0])).launches[0]
+    assert (launch.verdict, launch.time_share) == ("not-yours", 1.0)
+    assert "of the time" not in step_words(launch) + verdict_reason(launch)
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "html", "json"])
+def test_pages_name_the_finding_at_a_launch(form: str) -> None:
+    text = " ".join(str(output_text(judged(THEIRS), None, form)).split())
+    assert ('"changed_by": { "rule": "PROG001"' if form == "json" else "ee PROG001") in text
+
+
+def test_shares_and_changes_are_read_back(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(render(judged(CHAIN), "json"), encoding="utf-8")
+    document = read_document(tmp_path / "a.json")
+    assert document is not None
+    assert document.launches[0].time_share == 0.2
+    assert document.launches[0].changed_by is not None
+    assert document.launches[0].changed_by.rule == "PROG001"

@@ -51,6 +51,7 @@ def readings(draw: st.DrawFn) -> Reading:
         executed=[draw(st.integers(0, code - 1)) for _ in range(sum(counts))],
         instruction_values=reals(numbers),
         sources=draw(st.dictionaries(NAMES, NAMES, max_size=2)),
+        workload=draw(st.lists(st.sampled_from(["kernel", "range"]), min_size=launches, max_size=launches)),
     )
     return Reading(draw(st.integers(0, 10**9)), several(NAMES, 2), columns)
 

@@ -16,7 +16,9 @@ from tests.builders import COPY, WARPS, Instruction, Launch, make_profile
 A, B = ReportInfo("a.ncu-rep", "2025.3.1", None), ReportInfo("b.ncu-rep", "2024.1.0", None)
 
 LAUNCH_TYPES = {
-    **dict.fromkeys(("report", "kernel", "demangled", "device", "process_name", "compute_capability"), "string"),
+    **dict.fromkeys(
+        ("report", "kernel", "demangled", "device", "process_name", "workload", "compute_capability"), "string"
+    ),
     **dict.fromkeys(("index", "process", *(f"{of}_{axis}" for of in ("grid", "block") for axis in "xyz")), "int64"),
     "duration_ns": "float64",
 }
@@ -41,6 +43,7 @@ def test_a_launch_is_described_by_its_attributes() -> None:
         "device": "NVIDIA H200",
         "process": 0,
         "process_name": "",
+        "workload": "kernel",
         "compute_capability": "9.0",
         "grid_x": 8192,
         "grid_y": 1,

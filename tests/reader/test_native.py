@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
+import ncu_report
+import pytest
+
 from ncuview.reader.native import Columns
 
 START = 0x7FBD8325D200
@@ -36,16 +39,32 @@ class Metric:
         return self.total if place is None else list(self.at.values())[place]
 
 
+class Words:
+    """A metric that is a text."""
+
+    def __init__(self, words: str) -> None:
+        self.this, self.words = self, words
+
+    def as_string(self) -> str:
+        return self.words
+
+    def num_instances(self) -> int:
+        return 0
+
+
 class Action:
     NameBase_DEMANGLED = 0
 
-    def __init__(self, metrics: Mapping[str, Metric]) -> None:
-        self.this, self.metrics = self, metrics
+    def __init__(self, metrics: Mapping[str, Metric | Words], kind: int = 0) -> None:
+        self.this, self.metrics, self.kind = self, metrics, kind
+
+    def workload_type(self) -> int:
+        return self.kind
 
     def metric_names(self) -> list[str]:
         return list(self.metrics)
 
-    def metric_by_name(self, name: str) -> Metric | None:
+    def metric_by_name(self, name: str) -> Metric | Words | None:
         return self.metrics.get(name)
 
     def name(self, base: int) -> str:
@@ -66,12 +85,14 @@ def library() -> Any:
     kinds = {f"ValueKind_{name}": place for place, name in enumerate(("DOUBLE", "FLOAT", "UINT32", "UINT64", "STRING"))}
     raw = SimpleNamespace(
         IAction_metric_by_name=Action.metric_by_name,
-        IMetric_kind=lambda _: kinds["ValueKind_UINT64"],
+        IMetric_kind=lambda metric: kinds["ValueKind_STRING" if isinstance(metric, Words) else "ValueKind_UINT64"],
         IMetric_as_double=Metric.number,
         IMetric_as_uint64=lambda metric, *place: int(metric.number(*place)),
-        IMetric_num_instances=Metric.num_instances,
+        IMetric_num_instances=lambda metric: metric.num_instances(),
     )
-    return SimpleNamespace(IMetric=SimpleNamespace(**kinds), _ncu_report=raw)
+    types = ("KERNEL", "RANGE", "CMDLIST", "GRAPH", "SUBGRID_SCHEDULE")
+    action = SimpleNamespace(**{f"WorkloadType_{name}": place for place, name in enumerate(types)})
+    return SimpleNamespace(IMetric=SimpleNamespace(**kinds), IAction=action, _ncu_report=raw)
 
 
 def instructions(**metrics: Metric) -> tuple[list[int], list[str], list[str]]:
@@ -100,3 +121,26 @@ def test_numbers_of_other_things_are_no_addresses() -> None:
 def test_families_without_instructions_are_left_alone_where_the_start_is_unknown() -> None:
     _, _, metrics = instructions(numa__id_cpu=Metric({0: 1.0, 1: 1.0}), inst_executed=EXECUTED)
     assert metrics == ["inst_executed"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "model", "workload"),
+    [
+        (0, "SIMT", "kernel"),
+        (0, "", "kernel"),
+        (0, "Tile", "Tile kernel"),  # constructed: no ncu here profiles such a kernel
+        (1, "", "range"),
+        (2, "", "command list"),
+        (3, "", "graph"),
+        (4, "", "subgrid schedule"),
+    ],
+)
+def test_workloads_have_names(kind: int, model: str, workload: str) -> None:
+    columns = Columns(library(), with_code=True)
+    columns.add(0, "kernel", Action({"launch__execution_model": Words(model)} if model else {}, kind), 0)
+    assert columns.columns().workload == [workload]
+
+
+def test_the_kinds_of_workloads_are_those_of_nvidias_reader() -> None:
+    kinds = {name for name in vars(ncu_report.IAction) if name.startswith("WorkloadType_")}
+    assert kinds == {f"WorkloadType_{kind}" for kind in ("KERNEL", "RANGE", "CMDLIST", "GRAPH", "SUBGRID_SCHEDULE")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from ncuview.comparison.compare import compare
 from ncuview.comparison.counters import MetricChange
 from ncuview.engine.priority import priorities
 from ncuview.engine.rule_file import find_rule, load_rules
+from ncuview.programs.rule_file import program_rules
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis, HotInstruction, LaunchDiagnosis, SourceEdit, TextbookMetric
 from ncuview.records.ladder import Ladder
@@ -236,8 +238,11 @@ def test_the_lists_of_kernels_and_rules() -> None:
     assert "load_strided[stride=16]" in families_page(kernels, 100)
     assert '"name": "load_strided"' in kernels_json(kernels)
     rules = load_rules()
-    assert "SMEM001" in rules_page(rules, 100)
-    assert '"code": "SMEM001"' in rules_json(rules)
+    page = rules_page(rules, program_rules(), 100)
+    assert page.index("SMEM001") < page.index("PROG004")
+    document = json.loads(rules_json(rules, program_rules()))
+    assert "SMEM001" in {each["code"] for each in document["rules"]}
+    assert [each["code"] for each in document["program_rules"]] == [f"PROG{number:03}" for number in range(1, 17)]
     page = rule_page(find_rule(rules, "smem001"), 80)
     assert page.startswith("SMEM001 shared-bank-conflict: shared_memory_padding\n")
     assert "Taught in\n---------" in page

@@ -17,6 +17,7 @@ from jsonschema import Draft7Validator  # type: ignore[import-untyped]
 from ncuview.api import load_rules
 from ncuview.base.paths import shipped
 from ncuview.engine.rule_file import Rule
+from ncuview.programs.rule_file import program_rules
 from ncuview.records.diagnosis import Diagnosis, SourceLine
 from ncuview.records.gate import Gate
 from ncuview.records.profile import Failure, ReportInfo
@@ -86,7 +87,8 @@ def test_levels_are_those_of_the_checks_and_advice_is_a_note() -> None:
 
 def test_all_rules_are_described_also_those_that_are_not_loaded() -> None:
     described = {rule["id"]: rule for rule in run_of(diagnosis())["tool"]["driver"]["rules"]}
-    assert described.keys() == {rule.text.code for rule in rules()} | {"PAR001"}
+    of_programs = {rule.code for rule in program_rules()}
+    assert described.keys() == {rule.text.code for rule in rules()} | of_programs | {"PAR001"}
     conflict = described["SMEM001"]
     assert conflict["name"] == "shared-bank-conflict"
     assert conflict["shortDescription"]["text"].startswith("Shared-memory accesses are replayed")

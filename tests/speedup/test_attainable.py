@@ -16,7 +16,16 @@ from ncuview.gpus import DEFAULT, FIGURES, shipped_tables
 from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.units import UNITS
 from ncuview.records.profile import Attained, Calibration, Figure
-from ncuview.speedup.attainable import Section, attainable, check_writable, of_gpu, read_table, save_calibration
+from ncuview.records.program import ProgramGpu
+from ncuview.speedup.attainable import (
+    Section,
+    attainable,
+    check_writable,
+    of_gpu,
+    program_figures,
+    read_table,
+    save_calibration,
+)
 from ncuview.speedup.model import load_of
 from tests.builders import H200, Launch, make_profile
 
@@ -103,7 +112,24 @@ def test_the_shipped_sections_are_what_a_users_may_be() -> None:
 
 def test_a_table_may_say_every_figure_that_rules_may_ask_for() -> None:
     assert set(FIGURES) <= set(Section.model_fields)
-    assert set(Section.model_fields) - set(UNITS) - {"measured"} == set(FIGURES)
+    assert set(Section.model_fields) - set(UNITS) - {"measured"} == {*FIGURES, "tensor_speedup"}
+
+
+def test_rules_over_programs_get_the_figures_of_the_gpu() -> None:
+    assert program_figures("NVIDIA Unheard-of") == ProgramGpu()
+    assert program_figures("NVIDIA H200") == ProgramGpu(launch_ns=1_600.0, l2_bytes=62_914_560.0)
+
+
+def test_the_users_table_may_have_another_speedup_of_tensor_pipes(write: Write) -> None:
+    write('["NVIDIA H200"]\ntensor_speedup = { low = 3.0, best = 6.0, high = 14.0 }\n')
+    assert program_figures("NVIDIA H200").tensor_speedup == (3.0, 6.0, 14.0)
+
+
+@pytest.mark.parametrize("bounds", ["{ low = 6.0, best = 3.0, high = 14.0 }", "{ low = 0.5, best = 3.0, high = 14.0 }"])
+def test_a_speedup_of_tensor_pipes_has_bounds_in_order_from_1(write: Write, bounds: str) -> None:
+    write(f'["NVIDIA H200"]\ntensor_speedup = {bounds}\n')
+    with pytest.raises(TableError, match="tensor_speedup"):
+        program_figures("NVIDIA H200")
 
 
 # Where it lies

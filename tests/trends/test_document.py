@@ -94,6 +94,11 @@ def test_every_key_of_version_1_is_there_with_its_value() -> None:
         "sequence",
         "program",
         "owner_kind",
+        "unit_names",
+        "not_judged",
+        "waits_for_peers",
+        "time_share",
+        "changed_by",
     }
 
 

@@ -38,7 +38,7 @@ from ncuview.records.documents import (
 )
 from ncuview.records.gate import CheckResult, Level
 from ncuview.records.profile import Device, Failure, HostTimes
-from ncuview.records.program import Change
+from ncuview.records.program import Change, ChangeAt
 from ncuview.records.schema import LEFT_OUT, Limits
 
 
@@ -253,14 +253,27 @@ class Launch:
     units: Annotated[Mapping[str, Amount], Limits(keys="^[a-z0-9_]+$")]
     """Each unit's use as a share of its peak over the elapsed time, 0 to 1. A unit whose use was not collected is
     missing."""
+    unit_names: Annotated[Mapping[str, str], Limits(keys="^[a-z0-9_]+$")]
+    """The name of a unit where what the launch runs on it says more than its key: ``fp64_tensor`` is ``tensor pipes``,
+    ``FP64 pipes``, or where nothing shows which, ``tensor or FP64 pipes``."""
     attained: Amount | None
     """The busiest unit's use as a share of what it attains in good kernels; at 1 nothing is left to gain. Null
     when no unit's use was collected."""
     verdict: Verdict
     """``advice``: ``findings`` has what to do. ``near-peak``: ``attained`` is 0.8 or more, and no predicted gain is
-    large enough to be certain. ``not-judged``: most rules could not be evaluated; ``outcomes`` says why.
+    large enough to be certain. ``not-judged``: most rules could not be evaluated, or none looked at it; ``not_judged``
+    or ``outcomes`` say why.
     ``not-yours``: a kernel that a compiler, a framework or a vendor's library, named by ``owner``, has written.
     ``unclear``: none of these."""
+    not_judged: str
+    """Why no rule looked at the launch, as a clause: it is no SIMT kernel, or waits for peers; or empty."""
+    waits_for_peers: bool
+    """Whether it waits for other processes or GPUs. Under ncu, launches run one at a time, so that its time means
+    nothing: shares leave it out."""
+    time_share: Share | None
+    """Its duration as a share of that of all launches; null where a duration is unknown, or it waits for peers."""
+    changed_by: ChangeAt | None
+    """The finding of ``program`` that shortens the launch, and the first line that it changes; null without one."""
     owner: str
     """The library or compiler that the kernel is from, such as ``cuBLAS`` or ``TorchInductor``; empty where it is
     yours."""
@@ -317,7 +330,7 @@ class Priority:
     time_ns: Amount
     """Their time together, in ns."""
     share: Share
-    """Its share of the time of all groups, 0 to 1."""
+    """Its share of the time of all groups, 0 to 1; 0 where it waits for peers, as its time means nothing."""
     shortest_ns: Amount | None
     """The shortest launch; null when no duration is known."""
     longest_ns: Amount | None

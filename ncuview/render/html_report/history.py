@@ -138,7 +138,7 @@ def _kernels(series: Series, name: str) -> Iterator[ET.Element]:
     )
     if len(series.kernels) > 1:
         table.set("data-sortable", "parts")
-        bottlenecks = sorted({kernel.last.launch.bottleneck for kernel in series.kernels})
+        bottlenecks = sorted({kernel.last.launch.bottleneck_name for kernel in series.kernels})
         choices = [
             choice("changed", "Changed", [("changed", "changed"), ("unchanged", "unchanged")]),
             choice("bottleneck", "Bottleneck", zip(bottlenecks, bottlenecks, strict=True)),
@@ -169,7 +169,7 @@ def _kernel(kernel: KernelTrend, series: Series, name: str) -> ET.Element:
         element("tr", details, css="opens", id=opened),
         id=name,
         data_changed="changed" if kernel.steps else "unchanged",
-        data_bottleneck=newest.launch.bottleneck,
+        data_bottleneck=newest.launch.bottleneck_name,
         data_words=kernel.demangled,
     )
 

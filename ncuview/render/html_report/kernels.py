@@ -13,7 +13,7 @@ from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.html_report.details import kernel_details
 from ncuview.render.html_report.elements import Part, choice, dim, element, filters, heading, number, section
 from ncuview.render.html_report.rows import DETAILED, LISTED, KernelRow
-from ncuview.render.words import attained_words, bottleneck_words, is_finished, shown_file
+from ncuview.render.words import attained_words, bottleneck_words, is_finished, shown_file, step_words
 
 VERDICTS = {
     "advice": "advice",
@@ -80,7 +80,7 @@ def _further(rows: Sequence[KernelRow]) -> Iterator[Part]:
 
 def _filters(rows: Sequence[KernelRow]) -> ET.Element:
     advice = sorted({row.group.advice.optimization for row in rows if row.group.advice})
-    bottlenecks = sorted({row.shown.bottleneck for row in rows})
+    bottlenecks = sorted({row.shown.bottleneck_name for row in rows})
     gate = sorted({result for row in rows if (result := _gate(row))})
     choices = [
         choice("verdict", "Verdict", VERDICTS.items()),
@@ -117,7 +117,7 @@ def _row(row: KernelRow) -> ET.Element:
         id=row.id,
         data_verdict="advice" if group.advice else launch.verdict,
         data_advice=group.advice.optimization if group.advice else "",
-        data_bottleneck=launch.bottleneck,
+        data_bottleneck=launch.bottleneck_name,
         data_gate=_gate(row),
         data_words=" ".join(dict.fromkeys(_words(row))),
     )
@@ -139,7 +139,7 @@ def _without_advice(launch: LaunchDiagnosis) -> str:
     if launch.verdict == "near-peak":
         return f"{attained_words(launch)}{': stop here' * is_finished(launch)}"
     if launch.verdict == "not-yours":
-        return f"Not yours: {launch.owner}"
+        return f"N{step_words(launch, with_time=False)[1:]}"
     return _WITHOUT_ADVICE.get(launch.verdict, "No advice")
 
 

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ncuview.metrics.samples import NOT_ISSUED
 from ncuview.reader.source import Sources
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.html_report.rows import KernelRow
@@ -97,7 +98,8 @@ def _shares(profile: Profile) -> dict[tuple[str, int], dict[str, dict[int, tuple
     lines = profile.lines
     if "inst_executed" not in lines.columns or not len(lines):
         return {}
-    sampled = [name for name in lines.columns if name.startswith(_SAMPLES) and not name.endswith("_not_issued")]
+    sampled = [name for name in lines.columns if name.startswith(_SAMPLES)]
+    sampled = [name for name in sampled if not name.endswith(NOT_ISSUED)] or sampled
     executed = _thousandths(lines, lines["inst_executed"])
     samples = _thousandths(lines, lines[sampled].sum(axis=1)) if sampled else [0] * len(lines)
     places: Sequence[Any] = profile.launches[["report", "index"]].to_dict("records")

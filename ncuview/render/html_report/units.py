@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 from ncuview.metrics.units import UNITS, units_of
 from ncuview.records.diagnosis import LaunchDiagnosis
 from ncuview.render.html_report.elements import Part, dim, element, heading, hidden, table
-from ncuview.render.words import bottleneck_sentence
+from ncuview.render.words import bottleneck_sentence, unit_words
 from ncuview.speedup.attainable import bounds_of, of_gpu
 
 _SHOWN_FROM = 0.05
@@ -26,7 +26,9 @@ def units_table(launch: LaunchDiagnosis) -> ET.Element:
     """A row for each unit with at least 5 % use, the busiest first; then the others in one line."""
     busy = sorted(launch.units.items(), key=lambda item: -item[1])
     shown = [(unit, share) for unit, share in busy if share >= _SHOWN_FROM or unit == launch.bottleneck]
-    little = ", ".join(unit for unit, share in busy if share < _SHOWN_FROM and unit != launch.bottleneck)
+    little = ", ".join(
+        unit_words(launch, unit)[0] for unit, share in busy if share < _SHOWN_FROM and unit != launch.bottleneck
+    )
     head = [
         heading("unit"),
         heading(hidden("use as a bar, with a mark at what is attainable")),
@@ -43,8 +45,9 @@ def units_table(launch: LaunchDiagnosis) -> ET.Element:
 def _row(launch: LaunchDiagnosis, unit: str, share: float) -> ET.Element:
     low, high = attainable_bounds(launch, unit)
     is_bottleneck = unit == launch.bottleneck
-    name: list[Part] = [element("strong", unit) if is_bottleneck else unit]
-    if says := UNITS[unit].says if unit in UNITS else "L2 cache" if unit == "l2" else "":
+    shown, says = unit_words(launch, unit)
+    name: list[Part] = [element("strong", shown) if is_bottleneck else shown]
+    if says:
         name.append(element("small", says))
     range_words = f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%} to {high:.0%}"
     return element(
