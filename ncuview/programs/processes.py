@@ -65,6 +65,7 @@ def _names(processes: Sequence[tuple[str, bool]]) -> list[str]:
     several = len(mains) > 1
     named = {report: _named_by(report, several=several) for report in mains if mains[report] == 1}
     often = Counter(named.values())
+    total = sum(mains.values())
     workers, others, names = count(1), count(1), []
     for report, is_worker in processes:
         number = next(workers if is_worker else others)
@@ -72,7 +73,8 @@ def _names(processes: Sequence[tuple[str, bool]]) -> list[str]:
             names.append(f"data-loader worker {number}")
         else:
             own = named.get(report, "")
-            names.append(own if own and often[own] == 1 else f"process {number} of {sum(mains.values())}")
+            numbered = f"process {number} of {total}" if total > 1 else "main process"
+            names.append(own if own and often[own] == 1 else numbered)
     return names
 
 

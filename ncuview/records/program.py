@@ -167,7 +167,8 @@ class Process:
 
     name: str
     """``rank 0`` where the report's name has it, ``data-loader worker 1``, the file name of a report that holds no
-    other process where there are several reports, or ``process 1 of 2``, in the order of the first launches."""
+    other process where there are several reports, ``main process`` where all others are workers, or ``process 1 of
+    2``, in the order of the first launches."""
     number: int
     """The process id; 0 where it is unknown."""
     program: str

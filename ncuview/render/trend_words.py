@@ -138,12 +138,16 @@ def call_cells(each: CallTrend) -> tuple[str, ...]:
     """A line's texts for ``call_columns``."""
     ends = (each.times_ns[0], each.times_ns[-1]) if len(each.times_ns) > 1 else ()
     numbers = (f"{each.share:.0%}", duration(each.time_ns), f"{each.launches:,}", f"{each.kernels:,}")
-    return (call_words(each.call), *numbers, *map(duration, ends))
+    return (call_words(each.call), *numbers, *(duration(time) if time else "" for time in ends))
 
 
 def calls_sentence(series: Series) -> str:
-    """``7 lines take 9.08 ms of kernels at 4 points, 96% of all.``."""
-    lines = f"{len(series.calls):,} line{'s take' if len(series.calls) != 1 else ' takes'}"
+    """``7 lines and 3 backward operators take 9.08 ms of kernels at 4 points, 96% of all.``."""
+    lines = sum(bool(each.call.file) for each in series.calls)
+    others = len(series.calls) - lines
+    counts = [(lines, "line"), (others, "backward operator")]
+    named = " and ".join(f"{count:,} {what}{'s'[: count != 1]}" for count, what in counts if count)
     points = f"{len(series.points):,} point{'s' * (len(series.points) != 1)}"
     time, share = (sum(getattr(each, what) for each in series.calls) for what in ("time_ns", "share"))
-    return f"{lines} {duration(time)} of kernels at {points}, {share:.0%} of all."
+    take = "take" if len(series.calls) > 1 else "takes"
+    return f"{named} {take} {duration(time)} of kernels at {points}, {share:.0%} of all."

@@ -130,6 +130,8 @@ def test_a_data_loader_worker_is_named_by_its_stack() -> None:
     of_worker = CallStack((*stack(8).python, WORKER), stack(8).native)
     found = replace(found, call_stacks={**found.call_stacks, 1: of_worker})
     assert names(found) == ["process 1 of 2", "data-loader worker 1", "process 2 of 2"]
+    found.launches["process"] = [11, 12, 11]
+    assert names(found) == ["main process", "data-loader worker 1"]
 
 
 def sample() -> Diagnosis:

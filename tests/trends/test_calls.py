@@ -12,6 +12,7 @@ import pytest
 
 from ncuview.pipeline.history import history
 from ncuview.records.profile import Device
+from ncuview.records.program import Call
 from ncuview.render import render
 from ncuview.render.history import render_history
 from ncuview.trends import History, history_of
@@ -59,6 +60,18 @@ def test_pages_by_call_name_line_operator_share_launches_and_kernels(form: str) 
     for words in ("train.py:12 attend (softmax)", "train.py:7 attend (mul)", "70%", "7 ms", "first", "newest"):
         assert words in text, words
     assert text.index("train.py:12") < text.index("train.py:7 ")
+
+
+def test_lines_and_backward_passes_are_counted_apart() -> None:
+    backward = called(0, 2e6, operator="mm")
+    backward = replace(backward, call=Call("", 0, "", "mm", "MmBackward0"))
+    text = page("terminal", found=history_of([reported("c0", [called(12, 4e6), backward], day=0)]))
+    assert "1 line and 1 backward operator take 6 ms of kernels at 1 point, 100% of all." in text
+    assert "backward of mm 33% 2 ms 1 1" in text
+
+
+def test_a_time_of_nothing_is_blank() -> None:
+    assert "train.py:7 attend (mul) 20% 2 ms 1 1 2 ms" in page("terminal")
 
 
 @pytest.mark.parametrize("form", ["terminal", "markdown"])

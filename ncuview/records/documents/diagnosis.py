@@ -458,7 +458,8 @@ class Process:
     """A process of the program that launched kernels."""
 
     name: str
-    """``rank 0`` or the file name of its report, ``data-loader worker 1``, or ``process 1 of 2``; distinct."""
+    """``rank 0`` or the file name of its report, ``data-loader worker 1``, ``main process``, ``process 1 of 2``; each
+    process has another."""
     number: Count
     """The process id; 0 where it is unknown."""
     program: str
