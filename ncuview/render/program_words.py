@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from ncuview.base.figures import duration, factor
 from ncuview.base.paths import shown_path
-from ncuview.records.program import Call, CallTime, Process, ProgramDiagnosis, ProgramFinding
-from ncuview.trends import UNEVEN
+from ncuview.records.program import UNEVEN, Call, CallTime, Process, ProgramDiagnosis, ProgramFinding
 
 LARGE_CALL = 0.02
 """Calls with less of the kernel time are not listed."""

@@ -21,13 +21,9 @@ from ncuview.programs.lines import by_line
 from ncuview.reader.settings import Settings
 from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
 from ncuview.records.profile import Configuration, Device, Extent, Failure, ReportInfo
-from ncuview.records.program import Call
+from ncuview.records.program import UNEVEN, Call
 from ncuview.trends.series_files import number_aware_key
 from ncuview.trends.steps import Change, changes, noise_of_median
-
-UNEVEN = 1.1
-"""Ranks are uneven where the slowest takes at least so many times the median. Assumed: GPUs of one model differ by 8 %
-(arXiv 2208.11035)."""
 
 
 @dataclass(frozen=True)

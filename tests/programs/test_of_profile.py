@@ -80,7 +80,7 @@ def test_kernels_of_the_user_have_the_package_that_launches_them(monkeypatch: py
 def test_the_size_of_l2_is_that_of_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[ProgramGpu] = []
 
-    def advise(_: list[ProgramLaunch], *, gpu: ProgramGpu) -> tuple[()]:
+    def advise(_: list[ProgramLaunch], __: None, gpu: ProgramGpu) -> tuple[()]:
         seen.append(gpu)
         return ()
 
