@@ -702,7 +702,7 @@ def test_top_ranks_kernels_and_shows_so_many() -> None:
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["analyze", RECORDED, "--look", "quick"], "samples the launches of a program"),
+        (["analyze", RECORDED, "--look", "quick"], "--look quick is for programs"),
         (["analyze", RECORDED, "--dry-run"], "--dry-run is for programs"),
         (["analyze", RECORDED, "--top", "-1"], "--top takes a number"),
         (["analyze", RECORDED, "--export", "kept"], "--export keeps the report of a program"),

@@ -30,6 +30,7 @@ from ncuview.render.text import safe_page
 
 if TYPE_CHECKING:
     from ncuview.engine.rule_file import Rule
+    from ncuview.pipeline.examine import Examined
 
 
 _SHOW_PROFILE = {"html"}
@@ -42,6 +43,7 @@ class Look(StrEnum):
     """How thoroughly a program is profiled."""
 
     FULL = "full"
+    RUNS = "runs"
     QUICK = "quick"
 
 
@@ -51,7 +53,13 @@ def analyze(
     to: FormatOption = "terminal",
     output: OutputOption = None,
     source_root: SourceRootOption = None,
-    look: Annotated[Look, option("quick: sample a program of many launches first.", "--look")] = Look.FULL,
+    look: Annotated[
+        Look | None,
+        option(
+            "full: all metrics of each launch; runs: times and calls first, for Python programs; quick: a sample.",
+            "--look",
+        ),
+    ] = None,
     dry_run: Annotated[bool, option("Print ncu's command, its passes and time, and run nothing.", "--dry-run")] = False,
     no_counters: Annotated[
         bool, option("Never start ncu: times, machine code and recorded profiles.", "--no-counters")
@@ -68,12 +76,13 @@ def analyze(
         raise UsageError("--top takes a number of kernels")
     if diff_only:
         _refuse_beside_patches(to, dry_run=dry_run, no_counters=no_counters)
-    quick = look is Look.QUICK
     inputs.refuse_conflicting_options()
-    if quick and inputs.export:
+    look = look or (Look.RUNS if _is_whole_python_program(inputs) else Look.FULL)
+    quick = look is Look.QUICK
+    if look is not Look.FULL and inputs.export:
         raise UsageError("--export keeps the report of a program that is profiled in one run")
-    if quick and not inputs.runs_program:
-        raise UsageError("--look quick samples the launches of a program", hint="Leave it out for reports and kernels.")
+    if look is not Look.FULL and not inputs.runs_program:
+        raise UsageError(f"--look {look} is for programs", hint="Leave it out for reports and kernels.")
     if no_counters:
         report_without_counters(inputs, to, files)
         return
@@ -90,24 +99,11 @@ def analyze(
     else:
         rules = inputs.chosen_rules()
         with errors_written(inputs, to, files), ProgressDisplay() as progress:
-            if quick:
-                from ncuview.pipeline.sampled import analyze_sampled
-
-                diagnosis = analyze_sampled(
-                    inputs.command,
-                    rules,
-                    inputs.options,
-                    timeout_s=inputs.timeout,
-                    no_progress_s=inputs.no_progress_timeout,
-                    mine=inputs.patterns,
-                    progress=progress.show,
-                )
-                profile = None  # there are two profiles, and each holds some of the launches
-            else:
-                examined = inputs.examine(rules, progress.show)
-                diagnosis, profile, shipped_sources = examined.diagnosis, examined.profile, examined.shipped_sources
-                if entry:
-                    entry.write(examined, rules)
+            examined = _examined(inputs, look, rules, progress)
+        diagnosis, shipped_sources = examined.diagnosis, examined.shipped_sources
+        profile = examined.profile if look is Look.FULL else None  # the launches of others have no lines
+        if entry:
+            entry.write(examined, rules)
     if diff_only:
         from ncuview.pipeline.patches import with_patches
 
@@ -118,6 +114,35 @@ def analyze(
         return
     write_answer(diagnosis, to, files, top=top, rules=rules, source_root=source_root, profile=profile)
     exit_with(diagnosis.failure)
+
+
+def _examined(inputs: Inputs, look: Look, rules: tuple[Rule, ...] | None, progress: ProgressDisplay) -> Examined:
+    """Profile or read the target, and diagnose it."""
+    if look is Look.FULL:
+        return inputs.examine(rules, progress.show)
+    if look is Look.QUICK:
+        from ncuview.pipeline.sampled import examine_sample as in_runs
+    else:
+        from ncuview.pipeline.program_runs import examine_in_runs as in_runs
+    return in_runs(
+        inputs.command,
+        rules,
+        inputs.options,
+        timeout_s=inputs.timeout,
+        no_progress_s=inputs.no_progress_timeout,
+        mine=inputs.patterns,
+        progress=progress.show,
+        say=progress.say,
+    )
+
+
+def _is_whole_python_program(inputs: Inputs) -> bool:
+    """Whether a Python program is profiled of which no launch is left out, and no report is kept."""
+    from ncuview.profiling.python_hook import is_python
+
+    if not inputs.runs_program or inputs.export or set(inputs.options.chosen_by()) - {"--profile-from-start"}:
+        return False
+    return inputs.suffix == ".py" or is_python(inputs.command[0])
 
 
 def _refuse_beside_patches(to: str, *, dry_run: bool, no_counters: bool) -> None:

@@ -166,6 +166,13 @@ class ProgressDisplay:
         """The function to call with each progress event."""
         return self._show
 
+    def say(self, text: str) -> None:
+        """Write a line that stays."""
+        if detail() != "quiet":
+            if self._shown and self._rewrite:
+                sys.stderr.write("\r\x1b[K")
+            print_message(text)
+
     def _show(self, progress: Progress) -> None:
         if detail() == "quiet":
             return

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ncuview.base.expression import Expression
     from ncuview.base.patterns import Pattern
     from ncuview.engine.rule_file import Rule
+    from ncuview.programs.owners import Owner
     from ncuview.records.profile import Profile
 
     Column = NDArray[np.float64]
@@ -76,6 +77,7 @@ def second_look(
     weights: Sequence[float] | None = None,
     least_saving: float = LEAST_SAVING,
     mine: Sequence[Pattern] = (),
+    owners: Sequence[Owner] | None = None,
 ) -> SecondLook:
     """Choose the launches and rules of the second look.
 
@@ -85,6 +87,7 @@ def second_look(
         weights: How many launches of the program each profiled launch represents; 1 each by default.
         least_saving: Launches that together save less than this share of the GPU's time are left out.
         mine: Kernels whose name or source file matches one of these patterns are the user's.
+        owners: Whose code each launch is; None to find it in the profile.
     """
     analysis = Analysis(first)
     first = analysis.profile
@@ -93,9 +96,8 @@ def second_look(
     largest = {rule.text.code: _largest_gain(rule, analysis, load) for rule in rules}
     best = np.max([np.ones(launches), *largest.values()], axis=0)
     worth = _worth(first, best, np.ones(launches) if weights is None else np.asarray(weights, np.float64), least_saving)
-    changeable = np.array(
-        [owner.kind == "yours" and not owner.waits_for_peers for owner in owners_of(first, mine)], dtype=bool
-    )
+    owners = owners_of(first, mine) if owners is None else owners
+    changeable = np.array([owner.kind == "yours" and not owner.waits_for_peers for owner in owners], dtype=bool)
     changeable &= (first.launches["workload"] == "kernel").to_numpy(np.bool_)  # no rule is about the others
     chosen = tuple(int(launch) for launch in np.flatnonzero((best >= WORTH_DOING) & worth & changeable))
     needed = [rule for rule in rules if (largest[rule.text.code][list(chosen)] >= WORTH_DOING).any()]

@@ -46,7 +46,7 @@ from ncuview.records.diagnosis import (
     mostly_blind,
 )
 from ncuview.records.profile import Device, Extent, Profile, Workload
-from ncuview.records.program import ProgramGpu
+from ncuview.records.program import KernelTrace, ProgramGpu
 from ncuview.speedup import end_to_end
 from ncuview.speedup.attainable import is_assumed, program_figures
 from ncuview.speedup.model import BOTTLENECK_SHARE, Load, bottlenecks_now, load_of
@@ -86,6 +86,8 @@ def diagnose(
     *,
     from_counters: bool = True,
     mine: Sequence[Pattern] = (),
+    owners: Sequence[Owner] | None = None,
+    trace: KernelTrace | None = None,
 ) -> Diagnosis:
     """Judge every launch of a profile by every rule, and rank the findings by predicted gain.
 
@@ -96,6 +98,8 @@ def diagnose(
         chosen_from: The rules without which a launch is not judged completely; None for the shipped ones.
         from_counters: Whether rules that read machine code judge launches without it by counters alone.
         mine: Kernels whose name or source file matches one of these patterns are the user's.
+        owners: Whose code each launch is; None to find it in the profile.
+        trace: The times between the kernels of the same program without ncu.
     """
     needed = shipped_rules() if chosen_from is None else chosen_from
     selected = not {rule.text.code for rule in needed} <= {rule.text.code for rule in rules}
@@ -118,7 +122,7 @@ def diagnose(
     textbook = textbook_metrics(analysis)
     uses = _bottleneck_uses(load)
     measured = [bool(_COUNTED & of_launch.keys()) for of_launch in uses]
-    owners, calls = owners_of(profile, mine), calls_of(profile, mine)
+    owners, calls = owners_of(profile, mine) if owners is None else owners, calls_of(profile, mine)
     pipes = shared_pipes(analysis)
     launches = []
     for launch, row in enumerate(profile.launches.to_dict("records")):
@@ -166,7 +170,7 @@ def diagnose(
     if selected:
         launches = [_of_selected_rules(launch) for launch in launches]
     remark = _remark(analysis, len(rules) if selected else 0, counted)
-    program = program_of(profile, owners, calls, _gpu_of(analysis))
+    program = program_of(profile, owners, calls, _gpu_of(analysis), trace)
     changes = changes_of(program) if program else {}
     placed = zip(launches, _time_shares(profile, owners), strict=True)
     launches = [

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ncuview.catalogue.kernels import Launch
     from ncuview.catalogue.user_kernel import LaunchOptions
     from ncuview.engine.rule_file import Rule
+    from ncuview.profiling.job import Profiled
     from ncuview.profiling.ncu_output import Progress
     from ncuview.profiling.options import NcuOptions
     from ncuview.reader.child import PrestartedChildren
@@ -121,7 +122,12 @@ def examine(
     return replace(made, diagnosis=edited)
 
 
-_HOOKED = "NVTX ranges of PyTorch were switched on to name forward lines; --no-hook leaves them out"
+def hook_remark(made: Profiled, profile: Profile) -> list[str]:
+    """What the hook did to the program; empty where it did nothing."""
+    from ncuview.programs.forward import has_operators
+
+    said = "NVTX ranges of PyTorch were switched on to name forward lines; --no-hook leaves them out"
+    return [said] if made.hooked and has_operators(profile) else []
 
 
 def examine_program(
@@ -171,14 +177,13 @@ def examine_program(
     from ncuview.engine.rank import diagnose as rank
     from ncuview.engine.rule_file import load_rules
     from ncuview.profiling.ncu_failures import without_values
-    from ncuview.programs.forward import has_operators
 
     judged = rank(found, load_rules() if rules is None else rules, "live", mine=mine)
     judged = judged.without_program() if options and (options.kernel_name or options.kernel_id) else judged
     diagnosis = with_source_edits(judged, options.source_folders if options else ())
     missing = without_values(metrics, found)
     notes = [diagnosis.remark, *(note.what for note in made.notes), str(missing) if missing else ""]
-    notes += [_HOOKED] if made.hooked and has_operators(found) else []
+    notes += hook_remark(made, found)
     return Examined(replace(diagnosis, remark="; ".join(filter(None, notes))), found, settings_for(made.options))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from importlib import import_module
@@ -63,10 +63,12 @@ def profile_program(
     timeout_s: float = math.inf,
     no_progress_s: float | None = None,
     progress: Callable[[Progress], object] | None = None,
+    variables: Mapping[str, str] | None = None,
+    instructions: bool = True,
 ) -> tuple[Profile, Profiled]:
     """Run a program or a Python function under ncu, and return the launches of its reports and how the run ended.
 
-    See ``profiling.program.run_program`` for the arguments.
+    See ``profiling.program.run_program`` for the arguments, and ``read_with_sources`` for ``instructions``.
 
     Raises:
         NcuviewError: No launch was profiled, or no report can be read.
@@ -76,7 +78,7 @@ def profile_program(
     from ncuview.profiling.program import run_program
     from ncuview.reader.precheck import launches_in
 
-    with _ReaderAhead() as ahead, tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
+    with _ReaderAhead(with_code=instructions) as ahead, tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
         program, chosen = program_of(target, options or NcuOptions(), Path(folder))
         made = run_program(
             program,
@@ -88,10 +90,13 @@ def profile_program(
             timeout_s=timeout_s,
             no_progress_s=no_progress_s,
             progress=progress,
+            variables=variables,
             meanwhile=ahead.start,
         )
         try:
-            found = read_with_sources(made.reports, source_folders=chosen.source_folders, ahead=ahead.child)
+            found = read_with_sources(
+                made.reports, source_folders=chosen.source_folders, ahead=ahead.child, instructions=instructions
+            )
         except ReportError as unreadable:
             raise made.failure or unreadable from unreadable
         return replace(found, failure=failure_of(made.failure)) if made.failure else found, made
@@ -157,14 +162,15 @@ def early_reader(kernel_name: str = "") -> closing[PrestartedChildren]:
 class _ReaderAhead:
     """The reader process, started while ncu runs: its start takes longer than reading most reports, and ncu longer."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, with_code: bool = True) -> None:
         self.child: PrestartedChildren | None = None
+        self._with_code = with_code
         self._prepared = Thread(target=prepare, name="prepare")
 
     def start(self) -> None:
         """Start the reader, unless an earlier attempt did."""
         if self.child is None:
-            self.child = PrestartedChildren()
+            self.child = PrestartedChildren(with_code=self._with_code)
             self._prepared.start()
 
     def __enter__(self) -> Self:

@@ -1,23 +1,24 @@
-"""Profile a program in two runs, a one-pass sample and a full run of selected launches -> ``Diagnosis``.
+"""Profile a program in two runs, a one-pass sample and a full run of selected launches -> ``Examined``.
 
-``analyze_sampled`` runs both; ``forecast_of`` computes passes and seconds of a run without starting it -> ``Forecast``.
+``examine_sample`` runs both; ``forecast_of`` computes passes and seconds of a run without starting it -> ``Forecast``.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ncuview.base.errors import NothingProfiled
+from ncuview.base.figures import duration
 from ncuview.engine.first_look import joined, second_look
 from ncuview.engine.plan import metrics_for
 from ncuview.engine.rank import diagnose as rank
 from ncuview.engine.rule_file import load_rules
-from ncuview.pipeline.examine import ProgressCallback, require_complete, with_source_edits
+from ncuview.pipeline.examine import Examined, ProgressCallback, require_complete, settings_for, with_source_edits
 from ncuview.pipeline.profiled import profile_program
 from ncuview.profiling.callable import program_of
 from ncuview.profiling.export import named_report
@@ -39,11 +40,10 @@ from ncuview.profiling.sampling import (
 if TYPE_CHECKING:
     from ncuview.base.patterns import Pattern
     from ncuview.engine.rule_file import Rule
-    from ncuview.records.diagnosis import Diagnosis
     from ncuview.records.profile import Configuration, Profile
 
 
-def analyze_sampled(
+def examine_sample(
     program: Sequence[str],
     rules: Sequence[Rule] | None = None,
     options: NcuOptions | None = None,
@@ -52,7 +52,8 @@ def analyze_sampled(
     no_progress_s: float | None = None,
     mine: Sequence[Pattern] = (),
     progress: ProgressCallback | None = None,
-) -> Diagnosis:
+    say: Callable[[str], object] = lambda _: None,
+) -> Examined:
     """Profile a program in two runs and diagnose one launch of each kernel and configuration.
 
     The first run collects one pass of counters, for the first launches of each kernel and for fewer and fewer of the
@@ -68,6 +69,7 @@ def analyze_sampled(
         no_progress_s: The time limit without progress, in seconds; None for the default.
         mine: Kernels whose name or source file matches one of these patterns are the user's.
         progress: Called for every kernel that ncu starts and finishes.
+        say: Called with a line about each run that has ended.
 
     Raises:
         NothingProfiled: The second run of the program made other launches.
@@ -80,6 +82,8 @@ def analyze_sampled(
             program, metrics, chosen, timeout_s=timeout_s, no_progress_s=no_progress_s, progress=progress
         )
         made.complete_reports()
+        took = duration(1e9 * made.run.seconds, digits=2)
+        say(f"{len(found.launches):,} launches with {len(metrics)} metrics: {took}")
         return require_complete(found)
 
     first = profiled(sampling_metrics(), first_options)
@@ -102,7 +106,8 @@ def analyze_sampled(
     both = joined(sampled, second, look, again)
     shown = representatives(seen, durations, range(len(seen)))
     one_per_sample = replace(both, launches=tuple(both.launches[at] for at in shown), launched=_launched(seen))
-    return with_source_edits(one_per_sample.without_program(), first_options.source_folders)
+    edited = with_source_edits(one_per_sample.without_program(), first_options.source_folders)
+    return Examined(edited, first, settings_for(first_options))
 
 
 def forecast_of(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,6 +48,7 @@ def run_program(
     timeout_s: float = math.inf,
     no_progress_s: float | None = None,
     progress: Callable[[Progress], object] | None = None,
+    variables: Mapping[str, str] | None = None,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Profiled:
     """Run a program under ncu, in the folder that ncuview runs in, and return what was profiled.
@@ -66,6 +67,7 @@ def run_program(
         no_progress_s: How long ncu may profile one launch, or the program print and launch nothing, without progress;
             None for ``profiling.runner.NO_PROGRESS_S``.
         progress: Called for every kernel that ncu starts and finishes.
+        variables: Environment variables for the program in addition to those of this process.
         meanwhile: Called once ncu has been started, for each attempt.
 
     Raises:
@@ -87,6 +89,7 @@ def run_program(
         Path.cwd(),
         launches_in,
         options,
+        variables or {},
         timeout_s=timeout_s,
         no_progress_s=NO_PROGRESS_S if no_progress_s is None else no_progress_s,
         progress=progress,

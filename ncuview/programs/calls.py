@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import PurePath
 
@@ -34,6 +34,8 @@ _NODE = re.compile(
     r"torch::autograd::(?:generated::)?(\w*?Backward\d*)::apply\(|torch::autograd::(AccumulateGrad)::apply"
 )
 _ENGINE = "torch::autograd::Engine::"
+_RANGE = re.compile(r"aten::(\w+)")
+_EVALUATED = re.compile(r"autograd::engine::evaluate_function: (.+?)(?:, |$)")
 _LIBRARY_FUNCTION = re.compile(r"^((?:cublas|cublasLt|cufft|cusolver|cusparse|cudnn)[A-Z]\w*)")
 _NATIVE_LIBRARY = re.compile(r"\.so(?:$|\.\d)|\.dylib$|\.dll$|/python[\d.]*$")
 _RUNTIME = re.compile(
@@ -42,17 +44,19 @@ _RUNTIME = re.compile(
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-def call_of(stack: CallStack, mine: Callable[[str], bool] | None = None) -> Call | None:
+def call_of(stack: CallStack, mine: Callable[[str], bool] | None = None, ranges: Sequence[str] = ()) -> Call | None:
     """The user's call that led to a launch; None where the stack shows neither the user's code nor an operator.
 
     Args:
         stack: The calls on the host, the innermost first.
         mine: Whether a Python file is the user's; by default all but installed packages and what compilers wrote.
+        ranges: The NVTX ranges of the launch, the outermost first. PyTorch's name operator and autograd node, which
+            native frames name as well.
     """
     mine = is_users if mine is None else mine
     user = next((number for number, frame in enumerate(stack.python) if mine(frame.file)), None)
-    node = _node(stack.native)
-    operator = _operator_of(node) or _aten(stack.native) or _exported(stack.native)
+    node = _node(stack.native) or _first(_EVALUATED, ranges) or _engine(stack.native)
+    operator = _operator_of(node) or _aten(stack.native) or _first(_RANGE, ranges) or _exported(stack.native)
     if user is not None:
         frame = stack.python[user]
         callers = tuple(outer for outer in stack.python[user + 1 :] if mine(outer.file))
@@ -84,6 +88,11 @@ def _aten(native: Iterable[Frame]) -> str:
     return _OVERLOAD.sub("", found[-1]) if found else ""
 
 
+def _first(pattern: re.Pattern[str], ranges: Iterable[str]) -> str:
+    """What the outermost of the ranges names that fit a pattern."""
+    return next((match[1] for name in ranges if (match := pattern.match(name))), "")
+
+
 def _exported(native: Iterable[Frame]) -> str:
     """The function of a CUDA library that was called."""
     found = [match[1] for frame in native if (match := _LIBRARY_FUNCTION.match(frame.function))]
@@ -91,11 +100,14 @@ def _exported(native: Iterable[Frame]) -> str:
 
 
 def _node(native: Iterable[Frame]) -> str:
-    functions = [frame.function for frame in native]
-    nodes = [match[1] or match[2] for function in functions if (match := _NODE.search(function))]
-    if nodes:
-        return nodes[-1]
-    return "Engine" if any(_ENGINE in function for function in functions) else ""
+    """The autograd node whose gradient is computed: the outermost."""
+    nodes = [match[1] or match[2] for frame in native if (match := _NODE.search(frame.function))]
+    return nodes[-1] if nodes else ""
+
+
+def _engine(native: Iterable[Frame]) -> str:
+    """Autograd's engine, which adds up gradients between two nodes."""
+    return "Engine" if any(_ENGINE in frame.function for frame in native) else ""
 
 
 def _operator_of(node: str) -> str:

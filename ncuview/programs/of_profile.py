@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from math import fsum, isfinite, nan
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from ncuview.programs.calls import call_of, is_users
 from ncuview.programs.forward import forward_frames
 from ncuview.programs.lines import by_line
 from ncuview.programs.processes import processes_of, shared
+from ncuview.records.profile import CallStack
 from ncuview.records.program import (
     Call,
     CallTime,
@@ -27,7 +29,7 @@ from ncuview.records.program import (
 if TYPE_CHECKING:
     from ncuview.base.patterns import Pattern
     from ncuview.programs.owners import Owner
-    from ncuview.records.profile import CallStack, Profile
+    from ncuview.records.profile import Profile
 
 _PACKAGE = re.compile(r"/(?:site|dist)-packages/(triton|numba|cupy|jax)")
 _READ, _WRITTEN = "dram__bytes_read.sum", "dram__bytes_write.sum"
@@ -46,13 +48,17 @@ def calls_of(profile: Profile, mine: Sequence[Pattern] = ()) -> list[Call | None
     def is_mine(file: str) -> bool:
         return is_users(file) or any(pattern.found_in(file) for pattern in mine)
 
-    found = {stack: call_of(stack, is_mine) for stack in set(profile.call_stacks.values())}
-    stacks = (profile.call_stacks.get(launch) for launch in range(len(profile.launches)))
-    calls = [found[stack] if stack else None for stack in stacks]
+    @cache
+    def found(stack: CallStack, ranges: tuple[str, ...]) -> Call | None:
+        return call_of(stack, is_mine, ranges)
+
+    launches = range(len(profile.launches))
+    stacks, ranges = profile.call_stacks, profile.nvtx_ranges
+    calls = [found(stacks.get(launch, CallStack()), ranges.get(launch, ())) for launch in launches]
     if profile.nvtx_ranges:
         runs = [run.index.tolist() for _, run in profile.launches.groupby("report", sort=False)]
         for launch, frame in forward_frames(calls, profile.nvtx_ranges, runs).items():
-            calls[launch] = replace(calls[launch] or Call("", 0, "", backward="Engine"), forward=frame)
+            calls[launch] = replace(calls[launch] or Call("", 0, ""), forward=frame)
     return calls
 
 

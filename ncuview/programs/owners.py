@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -64,9 +64,17 @@ class _Table:
     inlined_packages: frozenset[str]
 
 
-def owners_of(profile: Profile, mine: Sequence[Pattern] = ()) -> list[Owner]:
-    """The owner of each launch; launches with the same name, call stack and files are looked at once."""
-    files = _files(profile)
+def owners_of(
+    profile: Profile, mine: Sequence[Pattern] = (), files: Mapping[int, frozenset[str]] | None = None
+) -> list[Owner]:
+    """The owner of each launch; launches with the same name, call stack and files are looked at once.
+
+    Args:
+        profile: The launches.
+        mine: The user's patterns: kernels whose name or source file matches one are the user's.
+        files: The source files of each launch's line table; None to find them in the profile.
+    """
+    files = files_of(profile) if files is None else files
     found: dict[tuple[str, CallStack | None, frozenset[str]], Owner] = {}
     owners = []
     for launch, demangled in enumerate(profile.launches["demangled"].tolist()):
@@ -161,7 +169,7 @@ def _by_package(files: Iterable[str]) -> Owner | None:
     return next((Owner("framework", package) for package in own), None)
 
 
-def _files(profile: Profile) -> dict[int, frozenset[str]]:
+def files_of(profile: Profile) -> dict[int, frozenset[str]]:
     """The files of each launch's line table: those of its instructions, and those that inlined functions stand in."""
     known = profile.instructions.loc[profile.instructions["line"] > 0, ["launch", "file"]].drop_duplicates()
     files: dict[int, set[str]] = {}

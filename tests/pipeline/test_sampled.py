@@ -80,7 +80,7 @@ def diagnosed(
         return replace(found, metrics=found.metrics[collected], failure=lost), made
 
     monkeypatch.setattr(sampled, "profile_program", profile_program)
-    return sampled.analyze_sampled(["./app"], load_rules()), runs
+    return sampled.examine_sample(["./app"], load_rules()).diagnosis, runs
 
 
 def repeated(positions: Sequence[int]) -> Profile:

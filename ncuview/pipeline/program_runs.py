@@ -1,0 +1,289 @@
+"""Profile a Python program in several cheap runs instead of an expensive one -> ``Examined``, with the program's calls.
+
+1. Without ncu, for the time between kernels; ``--no-bare-run`` leaves it out.
+2. Under ncu with the time of each launch and its calls.
+3. One pass of counters, for one launch of each configuration: launches of a configuration do alike. A program of few
+   launches has these counters from its second run, where another start of the program would take longer.
+4. All metrics, for configurations of the user's own kernels whose time is worth it; most programs have none.
+
+ncu takes 0.02 s for a launch of which only the time is asked, three times as long with counters, and twenty times with
+all metrics, so that a program of a thousand launches takes minutes in one run.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from ncuview.base.errors import NcuviewError
+from ncuview.base.figures import duration
+from ncuview.engine.first_look import joined, second_look
+from ncuview.engine.plan import metrics_for
+from ncuview.engine.rank import diagnose as rank
+from ncuview.engine.rule_file import load_rules
+from ncuview.pipeline.examine import Examined, ProgressCallback, hook_remark, settings_for, with_source_edits
+from ncuview.pipeline.profiled import profile_program
+from ncuview.profiling.bare_run import run_bare
+from ncuview.profiling.callable import program_of
+from ncuview.profiling.job import Profiled, uses_hook
+from ncuview.profiling.options import CallStacks, FilterMode, NcuOptions
+from ncuview.profiling.passes import COUNTERS_S, TIME_ALONE, program_metrics
+from ncuview.profiling.privileges import invoking_user
+from ncuview.profiling.runner import NO_PROGRESS_S
+from ncuview.profiling.sampling import (
+    ExecutionConfiguration,
+    Sample,
+    configurations_of,
+    launches_of_second_run,
+    representatives,
+    second_run,
+)
+from ncuview.programs.owners import Owner, files_of, owners_of
+
+if TYPE_CHECKING:
+    from ncuview.base.patterns import Pattern
+    from ncuview.engine.rule_file import Rule
+    from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
+    from ncuview.records.profile import Profile
+    from ncuview.records.program import BareRun
+
+LEAST_SAVING = 0.02
+"""Own kernels that together could save less than this share of the program's time are not profiled again: another
+start of the program costs more than such a saving is worth."""
+
+
+_COMPILED_IN = "JAX_COMPILATION_CACHE_DIR"
+_COMPILE_ONCE = {
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+}
+"""JAX compiles in its first run, and the others use what it wrote: XLA times its candidates on the GPU, which under ncu
+takes minutes, chooses others, and crashed in ncu 2025.3.1. A folder that the user has set stays."""
+
+
+class _Seen(NamedTuple):
+    """All launches of a program, with their counters and owners."""
+
+    profile: Profile
+    owners: Sequence[Owner]
+
+
+@dataclass(frozen=True)
+class _Program:
+    """A program that is run several times."""
+
+    words: Sequence[str]
+    options: NcuOptions
+    variables: Mapping[str, str]
+    timeout_s: float
+    no_progress_s: float | None
+    progress: ProgressCallback | None
+    say: Callable[[str], object]
+
+    def without_ncu(self) -> BareRun | None:
+        """Its time, and that between its kernels; None where that is unknown."""
+        limit_s = min(self.timeout_s, self.no_progress_s or NO_PROGRESS_S)
+        bare = run_bare(self.words, self.options, self.variables, Path.cwd(), limit_s)
+        if bare:
+            launches = f", {bare.trace.launches:,} launches" if bare.trace else ""
+            self.say(f"without ncu{launches}: {_seconds(bare.wall_s)}")
+        return bare
+
+    def profiled(
+        self, what: str, metrics: Sequence[str], *, instructions: bool = True, **options: Any
+    ) -> tuple[Profile, Profiled]:
+        """Its launches with these metrics, and how the run ended.
+
+        Args:
+            what: What the run is for, with ``{}`` for the number of launches.
+            metrics: What to collect.
+            instructions: Whether machine code is read.
+            options: What differs from the options of the program.
+        """
+        started = time.monotonic()
+        found, made = profile_program(
+            self.words,
+            metrics,
+            replace(self.options, **options),
+            timeout_s=self.timeout_s,
+            no_progress_s=self.no_progress_s,
+            progress=self.progress,
+            variables=self.variables,
+            instructions=instructions,
+        )
+        self.say(f"{what.format(f'{len(found.launches):,}')}: {_seconds(time.monotonic() - started)}")
+        return found, made
+
+
+def _seconds(seconds: float) -> str:
+    return duration(1e9 * seconds, digits=2)
+
+
+def examine_in_runs(
+    program: Sequence[str],
+    rules: Sequence[Rule] | None = None,
+    options: NcuOptions | None = None,
+    *,
+    timeout_s: float = math.inf,
+    no_progress_s: float | None = None,
+    mine: Sequence[Pattern] = (),
+    progress: ProgressCallback | None = None,
+    say: Callable[[str], object] = lambda _: None,
+) -> Examined:
+    """Profile a Python program in up to four runs, and diagnose the program and each of its launches.
+
+    Where the second run fails after some launches, these are diagnosed. Where a later one fails, or launches something
+    else, the remark of the diagnosis says so, and what that run would have shown is missing.
+
+    Args:
+        program: The program and its arguments; a first word that ends in .py is run by this Python.
+        rules: The rules of kernels to evaluate; None for the shipped ones.
+        options: How the launches are profiled; none may be left out.
+        timeout_s: The time limit of each run, in seconds.
+        no_progress_s: The time limit without progress, in seconds; None for the default.
+        mine: Kernels whose name or source file matches one of these patterns are the user's.
+        progress: Called for every kernel that ncu starts and finishes.
+        say: Called with a line about each run that has ended.
+
+    Raises:
+        NcuviewError: The program cannot be profiled at all.
+    """
+    words, asked = program_of(program, options or NcuOptions(), Path())
+    if asked.call_stack is CallStacks.ALL and uses_hook(asked, words):
+        asked = replace(asked, call_stack=CallStacks.PYTHON)  # PyTorch's ranges name what native calls would
+    with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
+        if user := invoking_user():
+            user.hand_over([Path(folder)])
+        compiled = {} if _COMPILED_IN in os.environ else {_COMPILED_IN: folder, **_COMPILE_ONCE}
+        runs = _Program(words, asked, compiled, timeout_s, no_progress_s, progress, say)
+        return _examined(runs, load_rules() if rules is None else rules, mine)
+
+
+def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern]) -> Examined:
+    bare = runs.without_ncu()
+    trace = bare.trace if bare else None
+    few = bare is not None and trace is not None and trace.launches * COUNTERS_S <= bare.wall_s
+    if few:
+        first, made = runs.profiled("time, calls and counters of {} launches", program_metrics())
+    else:
+        first, made = runs.profiled(
+            "time and calls of {} launches", TIME_ALONE, instructions=False, import_source=False
+        )
+    remarks = [note.what for note in made.notes] + hook_remark(made, first)
+    seen = _Seen(first, owners_of(first, mine))
+    if not few and not first.failure:
+        try:
+            seen = with_counters_of(first, _one_of_each(runs), mine)
+        except NcuviewError as failed:
+            remarks.append(f"counters are missing: {failed}")
+    diagnosis = rank(seen.profile, rules, "live", from_counters=False, mine=mine, owners=seen.owners, trace=trace)
+    if not first.failure:
+        try:
+            diagnosis = _with_own_kernels(diagnosis, seen, rules, mine, runs)
+        except NcuviewError as failed:
+            remarks.append(f"own kernels are judged from one pass of counters: {failed}")
+    remark = "; ".join(filter(None, [diagnosis.remark, *remarks]))
+    edited = with_source_edits(replace(diagnosis, remark=remark), runs.options.source_folders)
+    return Examined(edited, seen.profile, settings_for(made.options))
+
+
+def _one_of_each(runs: _Program) -> Profile:
+    """One launch of each configuration, with one pass of counters."""
+    return runs.profiled(
+        "counters of {} configurations",
+        program_metrics(),
+        filter_mode=FilterMode.PER_LAUNCH_CONFIG,
+        launch_count=1,
+        call_stack=CallStacks.NONE,
+    )[0]
+
+
+def with_counters_of(times: Profile, counted: Profile, mine: Sequence[Pattern] = ()) -> _Seen:
+    """The launches of one profile with the counters and source files of launches of the same configuration in another.
+
+    A launch whose configuration the other one lacks has no counters. What both measured, such as the time, stays.
+    """
+    places: dict[tuple[str, ExecutionConfiguration], int] = {}
+    for place, key in enumerate(_configurations(counted)):
+        places.setdefault(key, place)
+    alike = [places.get(key, -1) for key in _configurations(times)]
+    added = counted.metrics.drop(columns=[name for name in counted.metrics if name in times.metrics])
+    added = added.reindex(alike).set_axis(times.metrics.index)
+    files = files_of(counted)
+    profile = replace(
+        times,
+        metrics=pd.concat([times.metrics, added], axis=1),
+        units={**counted.units, **times.units},
+        instructions=times.instructions.iloc[:0],
+    )
+    of_launches = {launch: files.get(place, frozenset()) for launch, place in enumerate(alike)}
+    return _Seen(profile, owners_of(times, mine, of_launches))
+
+
+def _configurations(profile: Profile) -> list[tuple[str, ExecutionConfiguration]]:
+    return list(zip(profile.launches["demangled"].tolist(), configurations_of(profile), strict=True))
+
+
+def _with_own_kernels(
+    diagnosis: Diagnosis,
+    seen: _Seen,
+    rules: Sequence[Rule],
+    mine: Sequence[Pattern],
+    runs: _Program,
+) -> Diagnosis:
+    """The diagnosis with all rules judged on the user's own kernels whose time is worth another run."""
+    look = second_look(seen.profile, rules, least_saving=LEAST_SAVING, mine=mine, owners=seen.owners)
+    if not look.launches:
+        return joined(diagnosis, None, look, {})
+    samples = _samples(configurations_of(seen.profile))
+    durations = seen.profile.launches["duration_ns"].tolist()
+    chosen = representatives(samples, durations, look.launches)
+    expected = launches_of_second_run([samples[at] for at in chosen], samples)
+    kernel_id = second_run([samples[at] for at in chosen])
+    close, _ = runs.profiled(
+        "all metrics of {} launches", metrics_for(look.rules), kernel_id=kernel_id, call_stack=CallStacks.NONE
+    )
+    if configurations_of(close) != [samples[at].configuration for at in expected]:
+        raise NcuviewError("the program launched something else in another run")
+    judged = rank(close, look.rules, "live", look.rules, mine=mine)
+    of_configuration = {samples[at].configuration: number for number, at in enumerate(expected) if at in chosen}
+    again = {
+        place: of_configuration[sample.configuration]
+        for place, sample in enumerate(samples)
+        if sample.configuration in of_configuration
+    }
+    both = joined(diagnosis, judged, look, again)
+    placed = zip(both.launches, diagnosis.launches, strict=True)
+    return replace(both, launches=tuple(_at_its_place(launch, first) for launch, first in placed))
+
+
+def _samples(launches: Sequence[ExecutionConfiguration]) -> list[Sample]:
+    """Each launch with its number among those of its kernel, from 1."""
+    counted: Counter[str] = Counter()
+    found = []
+    for configuration in launches:
+        counted[configuration.kernel] += 1
+        found.append(Sample(configuration, counted[configuration.kernel], 1.0))
+    return found
+
+
+def _at_its_place(launch: LaunchDiagnosis, first: LaunchDiagnosis) -> LaunchDiagnosis:
+    """A launch that was judged by another one of its configuration, with its own place, time and call."""
+    return replace(
+        launch,
+        report=first.report,
+        index=first.index,
+        duration_ns=first.duration_ns,
+        call=first.call,
+        time_share=first.time_share,
+        changed_by=first.changed_by,
+    )

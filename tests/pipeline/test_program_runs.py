@@ -1,0 +1,196 @@
+"""A Python program that is profiled in several runs: what each collects, and what is said of every launch."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ncuview.api import load_rules
+from ncuview.base.errors import NcuviewError, ProgramFailed
+from ncuview.engine.rank import diagnose
+from ncuview.pipeline import program_runs
+from ncuview.profiling.job import Profiled
+from ncuview.profiling.ncu import NcuRun
+from ncuview.profiling.options import CallStacks, FilterMode, NcuOptions
+from ncuview.profiling.passes import TIME_ALONE, program_metrics
+from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.profile import CallStack, Failure, Frame, Profile
+from ncuview.records.program import BareRun, KernelTrace
+from tests.pipeline.test_sampled import picked, repeated
+from tests.profiles import recorded_profile
+
+PROGRAM = [0, 1, 0, 1, 0]
+"""Launches of the recorded family ``reduction``, by position."""
+WITH_CALLS = NcuOptions(call_stack=CallStacks.PYTHON)
+SLOW_START = BareRun(60.0, KernelTrace(5, 1, 2, 0, 0, 0, 0))
+FAST_START = BareRun(0.1, KernelTrace(5, 1, 2, 0, 0, 0, 0))
+
+
+@dataclass
+class Runs:
+    """ncu, played: the launches of ``PROGRAM`` with the metrics that are asked for."""
+
+    monkeypatch: pytest.MonkeyPatch
+    bare: BareRun | None = None
+    seen: list[tuple[tuple[str, ...], NcuOptions]] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    change: Callable[[int, Profile], Profile] = lambda _, profile: profile
+
+    def diagnosis(self, **options: Any) -> Diagnosis:
+        self.monkeypatch.setattr(program_runs, "profile_program", self._profiled)
+        self.monkeypatch.setattr(program_runs, "run_bare", lambda *_: self.bare)
+        return program_runs.examine_in_runs(
+            ["python3", "app.py"], load_rules(), NcuOptions(**options), say=self.said.append
+        ).diagnosis
+
+    def _profiled(
+        self, words: Sequence[str], metrics: Sequence[str], options: NcuOptions, **limits: Any
+    ) -> tuple[Profile, Profiled]:
+        assert words == ["python3", "app.py"]
+        compiled_in = limits.pop("variables")
+        assert Path(compiled_in["JAX_COMPILATION_CACHE_DIR"]).is_dir()
+        only_times = tuple(metrics) == TIME_ALONE
+        assert limits == {
+            "timeout_s": math.inf,
+            "no_progress_s": None,
+            "progress": None,
+            "instructions": not only_times,
+        }
+        self.seen.append((tuple(metrics), options))
+        launches = PROGRAM
+        if options.kernel_id:
+            launches = picked(PROGRAM, options.kernel_id)
+        elif options.filter_mode is FilterMode.PER_LAUNCH_CONFIG:
+            assert options.launch_count == 1
+            launches = list(dict.fromkeys(PROGRAM))
+        found = self.change(len(self.seen), repeated(launches))
+        attributes = tuple(name for name in found.metrics if str(name).startswith(("launch__", "device__")))
+        collected = [name for name in found.metrics if name in metrics or name in attributes]
+        stacks = {
+            launch: CallStack((Frame("step", "/home/alice/app.py", 10 + launch),)) for launch in range(len(launches))
+        }
+        made = Profiled((Path("r"),), options, NcuRun(0, "", "", 1, ()))
+        return replace(found, metrics=found.metrics[collected], call_stacks=stacks if options.call_stack else {}), made
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
+    return Runs(monkeypatch)
+
+
+def test_time_and_calls_come_first_then_counters_of_each_configuration_then_own_kernels(runs: Runs) -> None:
+    runs.bare = FAST_START
+    runs.diagnosis()
+    times, counters, everything = runs.seen
+    assert times[0] == TIME_ALONE
+    assert times[1] == replace(WITH_CALLS, import_source=False)
+    assert counters[0] == tuple(program_metrics())
+    assert (counters[1].filter_mode, counters[1].call_stack) == (FilterMode.PER_LAUNCH_CONFIG, CallStacks.NONE)
+    assert len(everything[0]) > len(counters[0])
+    assert everything[1].kernel_id
+    assert [re.sub(r": .*", "", line) for line in runs.said] == [
+        "without ncu, 5 launches",
+        "time and calls of 5 launches",
+        "counters of 2 configurations",
+        "all metrics of 2 launches",
+    ]
+
+
+def test_every_launch_has_its_own_place_and_call_and_the_verdict_of_its_configuration(runs: Runs) -> None:
+    found = runs.diagnosis()
+    complete = diagnose(repeated(PROGRAM), load_rules())
+    assert [launch.kernel for launch in found.launches] == [launch.kernel for launch in complete.launches]
+    assert [launch.index for launch in found.launches] == [launch.index for launch in complete.launches]
+    assert [launch.call and launch.call.line for launch in found.launches] == [10, 11, 12, 13, 14]
+    assert [launch.verdict for launch in found.launches] == [launch.verdict for launch in complete.launches]
+    assert [[each.rule for each in launch.findings[:1]] for launch in found.launches] == [
+        [each.rule for each in launch.findings[:1]] for launch in complete.launches
+    ]
+    assert found.program is not None
+    assert found.program.launches == 5
+
+
+def test_few_launches_have_counters_at_once_where_the_program_starts_slowly(runs: Runs) -> None:
+    runs.bare = SLOW_START
+    runs.diagnosis()
+    assert next(metrics for metrics, _ in runs.seen) == tuple(program_metrics())
+    assert len(runs.seen) == 2
+
+
+def test_programs_without_own_kernels_take_two_runs(runs: Runs) -> None:
+    library = "void at::native::vectorized_elementwise_kernel<4, at::native::Add>(int)"
+
+    def of_pytorch(_: int, profile: Profile) -> Profile:
+        launches = profile.launches.assign(demangled=library)
+        return replace(profile, launches=launches, instructions=profile.instructions.iloc[:0])
+
+    runs.change = of_pytorch
+    found = runs.diagnosis()
+    assert len(runs.seen) == 2
+    assert {launch.verdict for launch in found.launches} == {"not-yours"}
+    assert all(launch.units for launch in found.launches), "they have counters"
+
+
+def test_counters_that_fail_are_named_and_the_program_is_judged_without(runs: Runs) -> None:
+    def failing(number: int, profile: Profile) -> Profile:
+        if number == 2:
+            raise ProgramFailed("exit code 139")
+        return profile
+
+    runs.change = failing
+    found = runs.diagnosis()
+    assert "counters are missing: exit code 139" in found.remark
+    assert found.program is not None
+    assert len(found.launches) == 5
+
+
+def test_another_sequence_in_the_last_run_is_named(runs: Runs) -> None:
+    def other(number: int, profile: Profile) -> Profile:
+        return replace(profile, launches=profile.launches.assign(grid_x=3)) if number == 3 else profile
+
+    runs.change = other
+    found = runs.diagnosis()
+    assert "launched something else" in found.remark
+    assert len(found.launches) == 5
+
+
+def test_a_program_that_fails_is_diagnosed_as_far_as_it_came(runs: Runs) -> None:
+    failure = Failure("NCU-CRASH", "the program crashed", "", 3)
+    runs.change = lambda _, profile: replace(profile, failure=failure)
+    found = runs.diagnosis()
+    assert len(runs.seen) == 1
+    assert found.failure == failure
+    assert len(found.launches) == 5
+
+
+def test_what_a_configuration_lacks_is_missing(runs: Runs) -> None:
+    times = repeated(PROGRAM)
+    times = replace(times, metrics=times.metrics[["gpu__time_duration.sum", "launch__shared_mem_per_block"]])
+    seen = program_runs.with_counters_of(times, repeated([1]))
+    read = seen.profile.metrics["dram__bytes_read.sum"]
+    expected = recorded_profile("reduction").metrics["dram__bytes_read.sum"].iloc[1]
+    assert [None if math.isnan(value) else value for value in read] == [None, expected, None, expected, None]
+    assert Counter(owner.kind for owner in seen.owners) == {"yours": 5}
+
+
+def test_a_trace_counts_the_time_between_kernels(runs: Runs) -> None:
+    runs.bare = BareRun(0.1, KernelTrace(5, 1, 10_000_000_000, 10, 4, 9_000_000_000, 0))
+    found = runs.diagnosis()
+    assert found.program is not None
+    assert "host_transfer" in {finding.change for finding in found.program.findings}
+
+
+def test_an_error_of_the_first_run_ends_it(runs: Runs) -> None:
+    def failing(_: int, __: Profile) -> Profile:
+        raise ProgramFailed("no GPU")
+
+    runs.change = failing
+    with pytest.raises(NcuviewError, match="no GPU"):
+        runs.diagnosis()
