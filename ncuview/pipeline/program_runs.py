@@ -35,7 +35,7 @@ from ncuview.pipeline.profiled import profile_program
 from ncuview.profiling.bare_run import run_bare
 from ncuview.profiling.callable import program_of
 from ncuview.profiling.job import Profiled, uses_hook
-from ncuview.profiling.options import CallStacks, FilterMode, NcuOptions
+from ncuview.profiling.options import CallStacks, FilterMode, KernelNameBase, NcuOptions
 from ncuview.profiling.passes import COUNTERS_S, TIME_ALONE, program_metrics
 from ncuview.profiling.privileges import invoking_user
 from ncuview.profiling.runner import NO_PROGRESS_S
@@ -61,20 +61,22 @@ LEAST_SAVING = 0.02
 start of the program costs more than such a saving is worth."""
 
 
-_COMPILED_IN = "JAX_COMPILATION_CACHE_DIR"
-_COMPILE_ONCE = {
-    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+ONE_OF_EACH: Mapping[str, Any] = {
+    "kernel_name": "regex:.",
+    "kernel_name_base": KernelNameBase.DEMANGLED,
+    "filter_mode": FilterMode.PER_LAUNCH_CONFIG,
+    "launch_count": 1,
+    "call_stack": CallStacks.NONE,
 }
-"""JAX compiles in its first run, and the others use what it wrote: XLA times its candidates on the GPU, which under ncu
-takes minutes, chooses others, and crashed in ncu 2025.3.1. A folder that the user has set stays."""
+"""The options of ncu for the first launch of each configuration: without the names, those of a template are one."""
 
 
-class _Seen(NamedTuple):
+class Seen(NamedTuple):
     """All launches of a program, with their counters and owners."""
 
     profile: Profile
     owners: Sequence[Owner]
+    """Whose code each is."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,21 @@ class _Program:
         return found, made
 
 
+def compile_variables(folder: Path) -> Mapping[str, str]:
+    """The environment with which JAX compiles in its first run only, and the other runs use what it wrote to a folder.
+
+    XLA times its candidates on the GPU. Under ncu that takes minutes, chooses others, and crashed ncu 2025.3.1. A
+    folder that the user has set stays.
+    """
+    if "JAX_COMPILATION_CACHE_DIR" in os.environ:
+        return {}
+    return {
+        "JAX_COMPILATION_CACHE_DIR": str(folder),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
+
+
 def _seconds(seconds: float) -> str:
     return duration(1e9 * seconds, digits=2)
 
@@ -163,8 +180,7 @@ def examine_in_runs(
     with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
         if user := invoking_user():
             user.hand_over([Path(folder)])
-        compiled = {} if _COMPILED_IN in os.environ else {_COMPILED_IN: folder, **_COMPILE_ONCE}
-        runs = _Program(words, asked, compiled, timeout_s, no_progress_s, progress, say)
+        runs = _Program(words, asked, compile_variables(Path(folder)), timeout_s, no_progress_s, progress, say)
         return _examined(runs, load_rules() if rules is None else rules, mine)
 
 
@@ -179,7 +195,7 @@ def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern]) ->
             "time and calls of {} launches", TIME_ALONE, instructions=False, import_source=False
         )
     remarks = [note.what for note in made.notes] + hook_remark(made, first)
-    seen = _Seen(first, owners_of(first, mine))
+    seen = Seen(first, owners_of(first, mine))
     if not few and not first.failure:
         try:
             seen = with_counters_of(first, _one_of_each(runs), mine)
@@ -198,16 +214,10 @@ def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern]) ->
 
 def _one_of_each(runs: _Program) -> Profile:
     """One launch of each configuration, with one pass of counters."""
-    return runs.profiled(
-        "counters of {} configurations",
-        program_metrics(),
-        filter_mode=FilterMode.PER_LAUNCH_CONFIG,
-        launch_count=1,
-        call_stack=CallStacks.NONE,
-    )[0]
+    return runs.profiled("counters of {} configurations", program_metrics(), **ONE_OF_EACH)[0]
 
 
-def with_counters_of(times: Profile, counted: Profile, mine: Sequence[Pattern] = ()) -> _Seen:
+def with_counters_of(times: Profile, counted: Profile, mine: Sequence[Pattern] = ()) -> Seen:
     """The launches of one profile with the counters and source files of launches of the same configuration in another.
 
     A launch whose configuration the other one lacks has no counters. What both measured, such as the time, stays.
@@ -226,7 +236,7 @@ def with_counters_of(times: Profile, counted: Profile, mine: Sequence[Pattern] =
         instructions=times.instructions.iloc[:0],
     )
     of_launches = {launch: files.get(place, frozenset()) for launch, place in enumerate(alike)}
-    return _Seen(profile, owners_of(times, mine, of_launches))
+    return Seen(profile, owners_of(times, mine, of_launches))
 
 
 def _configurations(profile: Profile) -> list[tuple[str, ExecutionConfiguration]]:
@@ -235,7 +245,7 @@ def _configurations(profile: Profile) -> list[tuple[str, ExecutionConfiguration]
 
 def _with_own_kernels(
     diagnosis: Diagnosis,
-    seen: _Seen,
+    seen: Seen,
     rules: Sequence[Rule],
     mine: Sequence[Pattern],
     runs: _Program,

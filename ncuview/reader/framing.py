@@ -7,7 +7,7 @@ In that report, empty launches replace those in broken blocks.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -19,7 +19,7 @@ from ncuview.reader.launch_outline import (
     LaunchOutline,
     check_density,
     launch_outline,
-    process_number,
+    system_number,
     too_many_fields,
 )
 from ncuview.reader.wire import Block, Data, Outline, Span, WireError
@@ -121,10 +121,10 @@ def framing(data: Data, outlines: Mapping[int, LaunchOutline] = _NONE) -> Framin
 
     try:
         for block in wire.blocks(data):
-            session.add(block)
+            processes = session.add(block)
             known = len(launches)
             try:
-                launches.add(block)
+                launches.add(block, processes)
             except WireError as error:
                 launches.forget(known)
                 if not _may_go_on_after(block) or len(broken) == _MOST_BROKEN_BLOCKS:
@@ -135,7 +135,7 @@ def framing(data: Data, outlines: Mapping[int, LaunchOutline] = _NONE) -> Framin
             number += 1
     except WireError as error:
         note(error)
-    found = launches.headers()
+    found = launches.headers(session.processes)
     header = ReportHeader(session.ncu_version, _utc(session.created), len(found), found, session.processes)
     return Framing(header, end, tuple(broken), tuple(damage))
 
@@ -175,23 +175,30 @@ class _Session:
         self.created = 0
         self.processes: dict[int, str] = {}
 
-    def add(self, block: Block) -> None:
+    def add(self, block: Block) -> frozenset[int]:
+        """Note what the header of a block says, and return the numbers of its processes."""
+        numbers: set[int] = set()
         if len(self.processes) < _MOST_PROCESSES:
             for process in wire.contents(self._data, block.header, _PROCESS):
-                self._add_process(process)
+                numbers |= self._add_process(process)
         for session in block.sessions:
             for detail in wire.fields(self._data, session):
                 if detail.number == _CREATED:
                     self.created = self.created or detail.value
                 elif detail.number == _VERSIONS:
                     self.ncu_version = self.ncu_version or self._writer_version(detail.content)
+        return frozenset(numbers)
 
-    def _add_process(self, process: Span) -> None:
+    def _add_process(self, process: Span) -> set[int]:
         found = wire.outline(self._data, process).last
-        if _PROCESS_NUMBER in found and _PROGRAM in found and (number := process_number(found[_PROCESS_NUMBER])):
-            program = found[_PROGRAM]
+        number = system_number(found[_PROCESS_NUMBER]) if _PROCESS_NUMBER in found else 0
+        if not number:
+            return set()
+        path = b""
+        if program := found.get(_PROGRAM):
             path = bytes(self._data[program.body : min(program.end, program.body + _LONGEST_PROGRAM)])
-            self.processes.setdefault(number, re.split(rb"[/\\]", path)[-1].decode("utf-8", "replace"))
+        self.processes.setdefault(number, re.split(rb"[/\\]", path)[-1].decode("utf-8", "replace"))
+        return {number}
 
     def _writer_version(self, entry: Span) -> str:
         texts = {each.number: self._data[each.body : each.end] for each in wire.fields(self._data, entry)}
@@ -211,7 +218,8 @@ class _Launches:
         self._modules: dict[int, Span] = {}
         self._ambiguous: set[int] = set()
         self._found: list[tuple[LaunchHeader, int]] = []
-        """Each with its module, 0 where none is named."""
+        """Each with its module, 0 where none is named. The process of a header is still the thread's number, except
+        where its block names one process only."""
 
     def __len__(self) -> int:
         return len(self._found)
@@ -220,7 +228,8 @@ class _Launches:
         """Remove all launches but the first ``count``."""
         del self._found[count:]
 
-    def add(self, block: Block) -> None:
+    def add(self, block: Block, processes: frozenset[int]) -> None:
+        only = next(iter(processes)) if len(processes) == 1 else 0
         if len(self) + block.results > _MOST_LAUNCHES:
             raise WireError(block.header.start, f"the file announces more than {_MOST_LAUNCHES:,} launches")
         for place, item in enumerate(wire.items(self._data, block)):
@@ -233,7 +242,7 @@ class _Launches:
                 is_kernel = place < block.sources + block.kernels
                 launch = self._outlines.get(item.start) or launch_outline(self._data, item, is_kernel=is_kernel)
                 self._count(item, launch.fields)
-                self._add_launch(item, launch)
+                self._add_launch(item, launch, only or launch.thread)
 
     def _count(self, item: Span, fields: int) -> None:
         self._fields += 1 + fields
@@ -249,18 +258,25 @@ class _Launches:
         if known.size != item.size or self._data[slice(*known)] != self._data[slice(*item)]:
             self._ambiguous.add(module)  # each process numbers its modules from the same start
 
-    def _add_launch(self, item: Span, launch: LaunchOutline) -> None:
+    def _add_launch(self, item: Span, launch: LaunchOutline, process: int) -> None:
         damage = f"launch {len(self)} has {launch.damage}" if launch.damage else ""
-        header = LaunchHeader(item.size, launch.mangled, -1, launch.metrics, damage, launch.process)
+        header = LaunchHeader(item.size, launch.mangled, -1, launch.metrics, damage, process)
         self._found.append((header, launch.module))
 
-    def headers(self) -> tuple[LaunchHeader, ...]:
+    def headers(self, processes: Collection[int]) -> tuple[LaunchHeader, ...]:
+        """The launches, each with its code and its process.
+
+        A report names its processes, and of each launch the thread. The first thread of a process has its number. Of
+        other threads, such as that of a backward pass, the process is known where the report has one only.
+        """
+        only = next(iter(processes)) if len(processes) == 1 else 0
         codes: dict[tuple[int, str], int] = {}
         headers = []
         for found, module in self._found:
             is_known = found.mangled and module and module in self._modules and module not in self._ambiguous
             code = codes.setdefault((module, found.mangled), len(codes)) if is_known else -1
-            headers.append(found._replace(code=code))
+            process = only or (found.process if found.process in processes else 0)
+            headers.append(found._replace(code=code, process=process))
         return tuple(headers)
 
 

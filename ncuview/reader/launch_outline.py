@@ -1,4 +1,4 @@
-"""Parse the message of one launch in a report -> ``LaunchOutline``: process, kernel, module, metrics, damage.
+"""Parse the message of one launch in a report -> ``LaunchOutline``: thread, kernel, module, metrics, damage.
 
 ``launch_outline`` takes the report's bytes and the launch's span, and refuses more fields than its size allows.
 It runs in Python, before native code sees the bytes.
@@ -13,9 +13,9 @@ from typing import NamedTuple
 from ncuview.reader import wire
 from ncuview.reader.wire import Data, Field, Outline, Span, WireError
 
-# The process, the kernel's mangled name, its module, its metrics.
-_PROCESS, _MANGLED, _MODULE, _NUMBER_OF_MODULE, _METRIC = 1, 5, 15, 1, 13
-_LARGEST_PROCESS = 2**32 - 1
+# The thread, the kernel's mangled name, its module, its metrics.
+_THREAD, _MANGLED, _MODULE, _NUMBER_OF_MODULE, _METRIC = 1, 5, 15, 1, 13
+_LARGEST_NUMBER = 2**32 - 1
 
 _COMPLETE_METRIC = re.compile(
     rb"\x08([\x80-\xff]{0,4}[\0-\x7f])(?:\Z|\x12\0|\x1a|\x20|\x12[\x80-\xff]{0,4}[\x01-\x7f][\x0a\x15\x19\x20\x25\x28])",
@@ -43,8 +43,8 @@ class LaunchOutline(NamedTuple):
     """How many it has; None where the framing does not give it, as for ranges."""
     damage: str
     """Its damage, such as ``no metrics``; empty where no damage is found."""
-    process: int
-    """The number of the process that launched it; 0 where it is missing or impossible."""
+    thread: int
+    """The number of the thread that launched it; 0 where it is missing or impossible."""
 
 
 def launch_outline(data: Data, item: Span, *, is_kernel: bool) -> LaunchOutline:
@@ -58,13 +58,13 @@ def launch_outline(data: Data, item: Span, *, is_kernel: bool) -> LaunchOutline:
     name = outline.last.get(_MANGLED)
     mangled = data[name.body : name.end].decode("utf-8", "replace") if name else ""
     metrics, damage = _metrics(data[item.start : item.end], item.start, outline) if is_kernel else (None, "")
-    process = process_number(outline.last[_PROCESS]) if _PROCESS in outline.last else 0
-    return LaunchOutline(len(outline.rows), mangled, _module(data, outline), metrics, damage, process)
+    thread = system_number(outline.last[_THREAD]) if _THREAD in outline.last else 0
+    return LaunchOutline(len(outline.rows), mangled, _module(data, outline), metrics, damage, thread)
 
 
-def process_number(field: Field) -> int:
-    """The number of a process that a field holds; 0 where it is none."""
-    return field.value if field.value <= _LARGEST_PROCESS else 0
+def system_number(field: Field) -> int:
+    """The number of a process or thread that a field holds; 0 where it is none."""
+    return field.value if field.value <= _LARGEST_NUMBER else 0
 
 
 def check_density(item: Span, fields: int) -> None:

@@ -50,7 +50,9 @@ OPTIONS = {
 }
 OPTIONAL = {
     "app-replay-match": "grid|name|all",
+    "filter-mode": "per-launch-config",
     "kernel-name": ".+",
+    "kernel-name-base": "demangled",
     "kill": "yes",
     "launch-count": r"[1-9]\d*",
     "launch-skip": r"[1-9]\d*",

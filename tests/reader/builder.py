@@ -56,6 +56,7 @@ def block(
     session: bytes = b"",
     strings: Iterable[str] = (),
     process: bytes = encode_field(1, 3411) + encode_field(2, HOST) + encode_field(3, PROGRAM),
+    more_processes: Iterable[bytes] = (),
 ) -> tuple[bytes, bytes]:
     """A block as ``encode_report`` takes it."""
     sources, kernels = list(sources), list(kernels)
@@ -63,7 +64,7 @@ def block(
     if session:
         header += encode_field(3, session)
     header += encode_field(4, b"".join(encode_field(1, string.encode()) for string in strings))
-    header += encode_field(6, process)
+    header += b"".join(encode_field(6, each) for each in (process, *more_processes))
     return header, b"".join(encode_item(item) for item in [*sources, *kernels])
 
 

@@ -45,20 +45,41 @@ def test_each_launch_has_its_size_and_number_of_metrics() -> None:
     assert (found.damage, found.announced) == ((), 2)
 
 
-def test_each_launch_has_the_process_that_made_it() -> None:
-    def of(number: int, program: bytes) -> tuple[bytes, bytes]:
-        process = wire.encode_field(1, number) + wire.encode_field(2, b"host") + wire.encode_field(3, program)
-        return builder.block(kernels=[wire.encode_field(1, number) + LAUNCH], process=process)
+def process(number: int, program: bytes = b"") -> bytes:
+    return wire.encode_field(1, number) + wire.encode_field(2, b"host") + wire.encode_field(3, program)
 
-    found = framing(report(of(11, b"/home/alice/bin/python3"), of(12, b"C:\\bin\\app.exe"), of(11, b""), launches()))
-    assert [launch.process for launch in found.header.launches] == [11, 12, 11, 0]
-    assert found.header.processes == {11: "python3", 12: "app.exe", 3411: "python3"}
+
+def of_threads(*numbers: int) -> list[bytes]:
+    return [wire.encode_field(1, number) + LAUNCH for number in numbers]
+
+
+def processes(*blocks: tuple[bytes, bytes]) -> list[int]:
+    return [launch.process for launch in framing(report(*blocks)).header.launches]
+
+
+def test_each_launch_has_the_process_of_its_block() -> None:
+    found = framing(
+        report(
+            builder.block(kernels=of_threads(11, 99), process=process(11, b"/home/alice/bin/python3")),
+            builder.block(kernels=of_threads(12, 98), process=process(12, b"C:\\bin\\app.exe")),
+        )
+    )
+    assert [launch.process for launch in found.header.launches] == [11, 11, 12, 12]
+    assert found.header.processes == {11: "python3", 12: "app.exe"}
     assert found.damage == ()
 
 
+def test_other_threads_are_of_the_only_process_of_a_report() -> None:
+    assert processes(builder.block(kernels=of_threads(11, 99), process=process(11))) == [11, 11]
+
+
+def test_a_block_of_several_processes_tells_only_those_of_first_threads() -> None:
+    several = builder.block(kernels=of_threads(11, 12, 99), process=process(11), more_processes=[process(12)])
+    assert processes(several) == [11, 12, 0]
+
+
 def test_an_impossible_process_number_is_unknown() -> None:
-    found = framing(report(builder.block(kernels=[wire.encode_field(1, 1 << 40) + LAUNCH])))
-    assert [launch.process for launch in found.header.launches] == [0]
+    assert processes(builder.block(kernels=of_threads(7), process=process(1 << 40))) == [0]
 
 
 def test_the_number_of_metrics_of_ranges_is_unknown() -> None:

@@ -115,19 +115,18 @@ def test_a_large_report_is_read_without_instructions_too(transpose: Profile, mon
     pd.testing.assert_frame_equal(read([TRANSPOSE], instructions=False).metrics, transpose.metrics)
 
 
-def test_launches_of_several_processes_keep_theirs(tmp_path: Path) -> None:
-    data = bytearray(read_report(SMALL))
-    expected: list[int] = []
+def test_the_threads_of_a_process_are_one(tmp_path: Path) -> None:
+    """A backward pass runs on a thread of its own, whose number stands in its launches."""
+    data, launches = bytearray(read_report(SMALL)), 0
     for block in wire.blocks(bytes(data)):
         for item in list(wire.items(bytes(data), block))[block.sources :]:
-            process = next(field for field in wire.fields(bytes(data), item) if field.number == 1)
-            number = process.value + len(expected) % 2
-            data[process.body : process.end] = wire.encode_varint(number)
-            expected.append(number)
-    (tmp_path / "two.ncu-rep").write_bytes(data)
-    found = read([tmp_path / "two.ncu-rep"], instructions=False).launches
-    assert found["process"].tolist() == expected
-    assert len({*expected}) == 2
+            thread = next(field for field in wire.fields(bytes(data), item) if field.number == 1)
+            data[thread.body : thread.end] = wire.encode_varint(thread.value + launches % 2)
+            launches += 1
+    (tmp_path / "threads.ncu-rep").write_bytes(data)
+    found = read([tmp_path / "threads.ncu-rep"], instructions=False).launches
+    assert launches > 1
+    assert len({*found["process"]}) == 1
     assert {*found["process_name"]} == {""}  # the recorded reports are scrubbed
 
 

@@ -1,4 +1,6 @@
-"""Record the launches of programs on this GPU, with their calls: one run of ncu for the labelled variants of each.
+"""Record the launches of programs on this GPU, with their calls: two runs of ncu for the labelled variants of each.
+
+As ``ncuview analyze``, the first takes time and calls of each launch, the second counters of each configuration.
 
     python -m validation.calls.record OUT [PROGRAM ...]       for example q003 q012; all without names
 
@@ -17,19 +19,22 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
+from math import isfinite
 from pathlib import Path
+from shutil import rmtree
 from typing import Annotated
 
 import typer
 
-from ncuview.api import read
 from ncuview.base.errors import NcuviewError
+from ncuview.pipeline.profiled import read_with_sources
+from ncuview.pipeline.program_runs import ONE_OF_EACH, Seen, compile_variables, with_counters_of
 from ncuview.profiling.job import Job
 from ncuview.profiling.machine import find_ncu
 from ncuview.profiling.ncu import NcuRun, classify
 from ncuview.profiling.options import CallStacks, NcuOptions
+from ncuview.profiling.passes import TIME_ALONE, program_metrics
 from ncuview.programs.of_profile import calls_of, launches_of
-from ncuview.programs.owners import owners_of
 from ncuview.reader.precheck import launches_in
 from ncuview.records.profile import CallStack, Profile
 from ncuview.records.program import ProgramLaunch
@@ -38,15 +43,8 @@ from validation.calls.labels import HERE, labels_of, sources
 from validation.calls.recorded import Recorded, Step, is_written, pack, write
 from validation.calls.step import MARK
 
-METRICS = (
-    "dram__bytes_read.sum",
-    "dram__bytes_write.sum",
-    "gpu__time_duration.sum",
-    "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_elapsed",
-    "sm__pipe_shared_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed",
-)
-"""What the rules about programs read, in one pass."""
-OPTIONS = NcuOptions(profile_from_start=False, call_stack=CallStacks.ALL)
+OPTIONS = NcuOptions(profile_from_start=False, call_stack=CallStacks.PYTHON, import_source=False)
+RUNS = ((TIME_ALONE, OPTIONS), (program_metrics(), replace(OPTIONS, **ONE_OF_EACH)))
 LIMIT_S = 120.0
 LEFT_TO_READ_S = 45.0
 """Before the deadline no run of ncu may take the time that its report needs."""
@@ -71,7 +69,7 @@ def main(
     limit: Annotated[float, typer.Option(metavar="SECONDS", help="For each run of ncu.")] = LIMIT_S,
     deadline: Annotated[float, typer.Option(metavar="SECONDS", help="End by then.")] = math.inf,
 ) -> None:
-    """Record one variant after the other; the report of one is read while the next runs under ncu."""
+    """Record one program after the other; the reports of one are read while the next runs under ncu."""
     end = time.monotonic() + deadline
     out.mkdir(parents=True, exist_ok=True)
     ncu = find_ncu()
@@ -85,15 +83,13 @@ def main(
             if remaining < LEAST_S:
                 print(f"deadline: {len(left) - number} programs are left, the first is {program}", flush=True)
                 break
-            report = Path(folder) / f"{number}.ncu-rep"
-            failed, run = _profiled(ncu, program, variants, report, min(limit, remaining))
+            made = _profiled(ncu, program, variants, Path(folder) / str(number), min(limit, remaining))
             _say(reading)
             reading = None
-            if failed:
-                print(f"{program}: FAILED after {run.seconds:.1f} s: {failed}", flush=True)
-                report.unlink(missing_ok=True)
+            if isinstance(made, str):
+                print(f"{program}: FAILED {made}", flush=True)
             else:
-                reading = program, pool.submit(_converted, program, variants, report, run, out)
+                reading = program, pool.submit(_converted, program, variants, made, out)
         _say(reading)
     print(f"{pack(out):,} bytes packed", flush=True)
 
@@ -103,13 +99,25 @@ def _missing(out: Path, program: str) -> list[str]:
     return [variant for variant in labels_of(sources()[program]) if not is_written(out, Step(program, variant))]
 
 
-def _profiled(ncu: Path, program: str, variants: Sequence[str], report: Path, timeout_s: float) -> tuple[str, NcuRun]:
-    """Run a step of each variant under ncu: why that failed, or an empty text."""
+def _profiled(
+    ncu: Path, program: str, variants: Sequence[str], folder: Path, timeout_s: float
+) -> list[tuple[Path, NcuRun]] | str:
+    """Run a step of each variant under ncu twice: both reports, or why that failed."""
     words = [sys.executable, "-m", "validation.calls.step", str(sources()[program]), *variants]
-    job = Job(ncu, words, METRICS, Path.cwd(), launches_in, OPTIONS, timeout_s=timeout_s)
-    run = job.run(report)
-    failed = classify(run, report)
-    return (f"{failed}\n{run.log[-1500:]}" if failed else ""), run
+    compiled = folder / "compiled"
+    compiled.mkdir(parents=True)
+    made = []
+    for number, (metrics, options) in enumerate(RUNS):
+        report = folder / f"{number}.ncu-rep"
+        job = Job(
+            ncu, words, metrics, Path.cwd(), launches_in, options, compile_variables(compiled), timeout_s=timeout_s
+        )
+        run = job.run(report)
+        if failed := classify(run, report):
+            rmtree(folder)
+            return f"after {run.seconds:.1f} s: {failed}\n{run.log[-1500:]}"
+        made.append((report, run))
+    return made
 
 
 def _say(reading: Read | None) -> None:
@@ -124,23 +132,26 @@ def _say(reading: Read | None) -> None:
     print(f"{program}: {said}", flush=True)
 
 
-def _converted(program: str, variants: Sequence[str], report: Path, run: NcuRun, out: Path) -> str:
-    """Write what the rules read of each variant, remove the report, and return what was found in words."""
-    started, size = time.monotonic(), report.stat().st_size
+def _converted(program: str, variants: Sequence[str], made: Sequence[tuple[Path, NcuRun]], out: Path) -> str:
+    """Write what the rules read of each variant, remove the reports, and return what was found in words."""
+    (times, first), (counters, second) = made
+    started, size = time.monotonic(), sum(report.stat().st_size for report, _ in made)
     try:
-        profile = without_runner(read(report))
+        profile = without_runner(read_with_sources([times], instructions=False))
+        counted = read_with_sources([counters])
     finally:
-        report.unlink()
-    if len(profile.launches) < run.launches or profile.failure:
-        raise ValueError(f"{len(profile.launches)} of {run.launches} launches could be read: {profile.failure}")
-    launches = program_launches(profile)
-    device, passes = str(profile.launches["device"].iloc[0]), max(run.passes)
-    read_s = round(time.monotonic() - started, 1)
-    said = [f"{run.seconds:.1f} s in ncu, {read_s} s to read {size / 1e6:.1f} MB, {passes} passes at most"]
+        rmtree(times.parent)
+    if len(profile.launches) < first.launches or profile.failure:
+        raise ValueError(f"{len(profile.launches)} of {first.launches} launches could be read: {profile.failure}")
+    launches = program_launches(with_counters_of(profile, counted))
+    device, passes = str(profile.launches["device"].iloc[0]), max(second.passes)
+    read_s, ncu_s = round(time.monotonic() - started, 1), round(first.seconds + second.seconds, 1)
+    said = [f"{ncu_s} s in ncu, {read_s} s to read {size / 1e6:.1f} MB, {passes} passes at most"]
     for variant, part in zip(variants, by_marks(launches), strict=True):
-        write(Recorded(program, variant, device, passes, round(run.seconds, 1), read_s, part), out)
+        write(Recorded(program, variant, device, passes, ncu_s, read_s, part), out)
         known, time_ms = sum(each.call is not None for each in part), sum(each.duration_ns for each in part) / 1e6
-        said.append(f"  {variant}: {len(part)} launches of {time_ms:.3f} ms, {known} with a call")
+        counted_too = sum(isfinite(each.bytes_read) for each in part)
+        said.append(f"  {variant}: {len(part)} launches of {time_ms:.3f} ms, {known} with call, {counted_too} counted")
     return "\n".join(said)
 
 
@@ -150,9 +161,9 @@ def by_marks(launches: Sequence[ProgramLaunch]) -> list[tuple[ProgramLaunch, ...
     return [tuple(launches[start + 1 : end]) for start, end in pairwise(marks)]
 
 
-def program_launches(profile: Profile) -> tuple[ProgramLaunch, ...]:
+def program_launches(seen: Seen) -> tuple[ProgramLaunch, ...]:
     """The launches as the rules about programs read them."""
-    return tuple(launches_of(profile, owners_of(profile), calls_of(profile)))
+    return tuple(launches_of(seen.profile, seen.owners, calls_of(seen.profile)))
 
 
 def without_runner(profile: Profile) -> Profile:
