@@ -58,7 +58,7 @@ def played(reports: Sequence[Path], *, instructions: bool = True) -> Profile:
     if instructions:
         return profile([step.MARK, KERNEL])
     times = profile()
-    attributes = [name for name in times.metrics if name.startswith("launch__")]
+    attributes = [name for name in times.metrics if str(name).startswith("launch__")]
     return replace(times, metrics=times.metrics[["gpu__time_duration.sum", *attributes]])
 
 
