@@ -640,6 +640,25 @@ def test_a_dry_run_needs_neither_gpu_nor_ncu() -> None:
     assert not re.search(r"(\d+) to \1 passes", cost)
 
 
+def test_a_dry_run_of_a_python_program_names_its_runs(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("print()\n")
+    ended = ncuview("analyze", "--dry-run", "mine.py", cwd=tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert re.findall(r"^(\d)\. (\w+ \w+)", ended.out, re.MULTILINE) == [
+        ("1", "The program"),
+        ("2", "Time and"),
+        ("3", "Counters of"),
+        ("4", "All metrics"),
+    ]
+    times, counters = (line for line in ended.out.splitlines() if "mine.py" in line)
+    assert "--metrics=gpu__time_duration.sum " in times
+    assert "--nvtx" in times.split()
+    assert "--filter-mode=per-launch-config" in counters
+    assert "18 metrics, 1 pass per launch" in ended.out
+    without = ncuview("analyze", "--dry-run", "--no-bare-run", "mine.py", cwd=tmp_path).out
+    assert without.startswith("1. Time and calls")
+
+
 @pytest.mark.parametrize("words", [("--no-hook", "--", sys.executable), ("--", "/bin/sh")])
 def test_a_dry_run_without_the_hook_records_no_ranges(words: tuple[str, ...]) -> None:
     assert "--nvtx" not in ncuview("analyze", "--dry-run", *words).out
@@ -656,7 +675,7 @@ def test_a_dry_run_names_the_report_that_is_exported(tmp_path: Path) -> None:
 def test_a_dry_run_names_what_would_run(target: str, runs_as: str, tmp_path: Path) -> None:
     (tmp_path / target).write_text("__global__ void k(float *a) { a[threadIdx.x] = 1; }\n")
     launch = ["--grid", "1", "--block", "32", "--arg", "out float32[32]"] if ".cu" in target else []
-    ended = ncuview("analyze", "--dry-run", target, *launch, cwd=tmp_path)
+    ended = ncuview("analyze", "--dry-run", "--look", "full", target, *launch, cwd=tmp_path)
     assert (ended.code, ended.err) == (0, "")
     command = ended.out.partition("\n\n")[0]
     assert str(Path(sys.executable).name) in command
@@ -682,7 +701,8 @@ def test_a_dry_run_checks_the_launch_of_a_cu_file(words: tuple[str, ...], says: 
 
 def test_fewer_rules_ask_for_fewer_metrics() -> None:
     def metrics(*options: str) -> int:
-        ended = ncuview("analyze", "--dry-run", *options, "--", sys.executable)
+        look = () if "--look" in options else ("--look", "full")
+        ended = ncuview("analyze", "--dry-run", *look, *options, "--", sys.executable)
         found = re.search(r"^(\d+) metrics", ended.out, re.MULTILINE)
         assert found, ended.err
         return int(found[1])

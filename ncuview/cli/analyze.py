@@ -87,7 +87,7 @@ def analyze(
         report_without_counters(inputs, to, files)
         return
     if dry_run:
-        _forecast(inputs, inputs.chosen_rules(), quick=quick)
+        _forecast(inputs, inputs.chosen_rules(), look)
         return
     shipped_sources = None
     forms = {to, *(form for form, _ in files)}
@@ -157,7 +157,7 @@ def _refuse_beside_patches(to: str, *, dry_run: bool, no_counters: bool) -> None
         )
 
 
-def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, *, quick: bool) -> None:
+def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, look: Look) -> None:
     """Print ncu's command and its estimated cost; a .cu file's launch is checked as far as that takes no compiler."""
     if not inputs.runs_program and inputs.suffix != ".cu":
         raise UsageError("--dry-run is for programs, Python and .cu files")
@@ -166,11 +166,30 @@ def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, *, quick: bool) ->
     from ncuview.catalogue.user_kernel import user_launch
     from ncuview.pipeline.sampled import forecast_of
 
+    if look is Look.RUNS:
+        _forecast_runs(inputs)
+        return
     if not inputs.runs_program:
         check_number_of_arguments(user_launch(Path(inputs.named[0]), inputs.words))
 
     launcher = host_command(Path("job.json"), Path("result.json"))
     runs_as = inputs.command if inputs.runs_program else launcher
+    quick = look is Look.QUICK
     print_text(safe_page(str(forecast_of(runs_as, rules, inputs.options, quick=quick, export=inputs.export))))
     if runs_as is launcher:
         print_text("ncuview writes job.json, and reads result.json, in a temporary folder of each run\n")
+
+
+def _forecast_runs(inputs: Inputs) -> None:
+    """Print the runs of a Python program, with ncu's commands."""
+    from ncuview.pipeline.program_runs import forecasts_of_runs
+
+    times, counters = forecasts_of_runs(inputs.command, inputs.options)
+    without = [] if inputs.options.no_bare_run else ["The program without ncu, for the time between its kernels.\n"]
+    runs = [
+        *without,
+        f"Time and calls of each launch:\n\n{times}",
+        f"Counters of one launch of each configuration:\n\n{counters}",
+        "All metrics of kernels of your own that are worth it; not run where there are none.\n",
+    ]
+    print_text(safe_page("\n".join(f"{number}. {what}" for number, what in enumerate(runs, start=1))))

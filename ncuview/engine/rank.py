@@ -169,7 +169,8 @@ def diagnose(
         )
     if selected:
         launches = [_of_selected_rules(launch) for launch in launches]
-    remark = _remark(analysis, len(rules) if selected else 0, counted)
+    own = frozenset(launch for launch in counted if owners[launch].kind == "yours")
+    remark = _remark(analysis, len(rules) if selected else 0, own)
     program = program_of(profile, owners, calls, _gpu_of(analysis), trace)
     changes = changes_of(program) if program else {}
     placed = zip(launches, _time_shares(profile, owners), strict=True)
@@ -272,14 +273,16 @@ def _ranked(
 ) -> tuple[Outcome, ...]:
     """Findings by predicted gain, narrower bounds first among equals and drafts last; then the other outcomes.
 
-    Each finding that is not advice has its reason.
+    Each finding that is not advice has its reason. Of a kernel that is not the user's nothing is missing.
     """
     known = list(outcomes)
+    owned = "" if owner.kind == "yours" else _OWNED[owner.kind].format(owner.name)
+    if owned:
+        known = [NotApplicable(each.rule, owned) if isinstance(each, Skipped) else each for each in known]
     findings = sorted((outcome for outcome in known if isinstance(outcome, Finding)), key=_precedence)
     rest = [outcome for outcome in known if not isinstance(outcome, Finding)]
     advised: dict[str, Finding] = {}
     rejected = []
-    owned = "" if owner.kind == "yours" else _OWNED[owner.kind].format(owner.name)
     for finding in findings:
         reason = owned or _why_not(finding, advised, bottleneck, used, floor)
         same = "" if reason else _same_cause(finding, advised.values())

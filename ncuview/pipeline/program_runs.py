@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from ncuview.base.errors import NcuviewError
+from ncuview.base.errors import GpuNotFound, NcuNotFound, NcuviewError
 from ncuview.base.figures import duration
 from ncuview.engine.first_look import joined, second_look
 from ncuview.engine.plan import metrics_for
@@ -32,11 +32,14 @@ from ncuview.engine.rank import diagnose as rank
 from ncuview.engine.rule_file import load_rules
 from ncuview.pipeline.examine import Examined, ProgressCallback, hook_remark, settings_for, with_source_edits
 from ncuview.pipeline.profiled import profile_program
+from ncuview.pipeline.without_gpu import with_ways_on
 from ncuview.profiling.bare_run import run_bare
 from ncuview.profiling.callable import program_of
 from ncuview.profiling.job import Profiled, uses_hook
+from ncuview.profiling.machine import find_ncu, missing_for_ncu
+from ncuview.profiling.ncu import ncu_command
 from ncuview.profiling.options import CallStacks, FilterMode, KernelNameBase, NcuOptions
-from ncuview.profiling.passes import COUNTERS_S, TIME_ALONE, program_metrics
+from ncuview.profiling.passes import COUNTERS_S, TIME_ALONE, Forecast, forecast, program_metrics
 from ncuview.profiling.privileges import invoking_user
 from ncuview.profiling.runner import NO_PROGRESS_S
 from ncuview.profiling.sampling import (
@@ -174,14 +177,36 @@ def examine_in_runs(
     Raises:
         NcuviewError: The program cannot be profiled at all.
     """
-    words, asked = program_of(program, options or NcuOptions(), Path())
-    if asked.call_stack is CallStacks.ALL and uses_hook(asked, words):
-        asked = replace(asked, call_stack=CallStacks.PYTHON)  # PyTorch's ranges name what native calls would
+    words, asked = _of_runs(program, options or NcuOptions())
+    if absent := missing_for_ncu():  # before the program runs without ncu
+        raise with_ways_on(absent, program) if isinstance(absent, GpuNotFound | NcuNotFound) else absent
     with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
         if user := invoking_user():
             user.hand_over([Path(folder)])
         runs = _Program(words, asked, compile_variables(Path(folder)), timeout_s, no_progress_s, progress, say)
         return _examined(runs, load_rules() if rules is None else rules, mine)
+
+
+def forecasts_of_runs(program: Sequence[str], options: NcuOptions | None = None) -> tuple[Forecast, Forecast]:
+    """The commands and costs of the second and the third run; the program is not run.
+
+    Raises:
+        UsageError: There is no such program on this machine.
+    """
+    words, asked = _of_runs(program, options or NcuOptions())
+    ncu, report = find_ncu() or Path("ncu"), Path("profile")
+    times = replace(asked, import_source=False, nvtx=asked.nvtx or uses_hook(asked, words))
+    planned = ((TIME_ALONE, times), (program_metrics(), replace(asked, **ONE_OF_EACH)))
+    commands = [(ncu_command(ncu, metrics, report, words, chosen), metrics) for metrics, chosen in planned]
+    first, second = (forecast(command, metrics) for command, metrics in commands)
+    return first, second
+
+
+def _of_runs(program: Sequence[str], options: NcuOptions) -> tuple[Sequence[str], NcuOptions]:
+    """The command, and ncu's options for its second run: PyTorch's ranges name what native calls would."""
+    words, asked = program_of(program, options, Path())
+    python_only = asked.call_stack is CallStacks.ALL and uses_hook(asked, words)
+    return words, replace(asked, call_stack=CallStacks.PYTHON) if python_only else asked
 
 
 def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern]) -> Examined:

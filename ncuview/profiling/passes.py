@@ -119,10 +119,10 @@ class Forecast:
 
     def __str__(self) -> str:
         start, each, low, high = self.start_s, self.launch_s, self.passes.low, self.passes.high
-        passes = low if low == high else f"{low} to {high}"
+        passes = f"{low} to {high} passes" if low < high else f"{low} pass{'es' if low > 1 else ''}"
         return (
             f"{self.command}\n\n"
-            f"{self.metrics} metrics, {passes} passes per launch\n"
+            f"{self.metrics} metric{'s' if self.metrics > 1 else ''}, {passes} per launch\n"
             f"{start.low:.1f} to {start.high:.1f} s for ncu, and {each.low:.3f} to {each.high:.2f} s per launch, in"
             " addition to the program itself\n"
             f"measured on {', '.join(self.where)}; more with over 1 GB of device memory, or kernels of milliseconds\n"
@@ -218,12 +218,18 @@ def _most(metrics: frozenset[str], table: Sequence[Measured]) -> tuple[int, froz
 
     A counter's sums, averages and shares are one counter, so that they count once.
     """
-    left, passes = metrics, 0
+    covers = [_covered(metrics, first, table) for first in table if first.metrics & metrics]
+    passes, left = min(covers, key=lambda cover: cover[0], default=(_counters(metrics), metrics))
+    return min(passes, _counters(metrics)), left
+
+
+def _covered(metrics: frozenset[str], first: Measured, table: Sequence[Measured]) -> tuple[int, frozenset[str]]:
+    """The passes of measured sets that cover these metrics, beginning with one of them, and what is in none."""
+    left, passes = metrics - first.metrics, first.passes
     while useful := [each for each in table if each.metrics & left]:
         best = min(useful, key=lambda each: (each.passes / _counters(each.metrics & left), each.passes))
         left, passes = left - best.metrics, passes + best.passes
-    covering = [each.passes for each in table if metrics <= each.metrics]
-    return min([passes + _counters(left), *covering, _counters(metrics)]), left
+    return passes + _counters(left), left
 
 
 def _counters(metrics: Iterable[str]) -> int:

@@ -180,7 +180,7 @@ def test_the_profiler_is_on_for_one_step(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setitem(step.sys.modules, "jax", jax)
     program = tmp_path / "made_up_program.py"
     program.write_text(PROGRAM)
-    step.main(str(program), "before")
+    step.main(program, ["before"])
     monkeypatch.delitem(step.sys.modules, "made_up_program")
     assert blocked == [1, 2, 3, 4], "JAX is waited for after each step"
     first = ["cuInit", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent"]
@@ -196,7 +196,7 @@ def test_a_timed_step_is_traced_alone(
     monkeypatch.setattr(ctypes, "CDLL", lambda name: {"libcuda.so.1": driver}[name])
     program = tmp_path / "timed_program.py"
     program.write_text(PROGRAM)
-    step.main("--time", str(program), "before")
+    step.main(program, ["before"], timed=True)
     monkeypatch.delitem(step.sys.modules, "timed_program")
     assert float(capsys.readouterr().out) > 0
     assert driver.said[-3:] == ["cuProfilerStart", "cuCtxSynchronize", "cuProfilerStop"]
@@ -208,5 +208,5 @@ def test_an_error_of_the_driver_ends_the_run(tmp_path: Path, monkeypatch: pytest
     program = tmp_path / "another_program.py"
     program.write_text(PROGRAM)
     with pytest.raises(OSError, match="cuCtxSynchronize returned 700"):
-        step.main(str(program), "before")
+        step.main(program, ["before"])
     monkeypatch.delitem(step.sys.modules, "another_program")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ncuview.api import load_rules
-from ncuview.base.errors import NcuviewError, ProgramFailed
+from ncuview.base.errors import GpuNotFound, NcuviewError, ProgramFailed, ToolError
 from ncuview.engine.rank import diagnose
 from ncuview.pipeline import program_runs
 from ncuview.profiling.job import Profiled
@@ -39,6 +39,7 @@ class Runs:
 
     monkeypatch: pytest.MonkeyPatch
     bare: BareRun | None = None
+    missing: ToolError | None = None
     seen: list[tuple[tuple[str, ...], NcuOptions]] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     change: Callable[[int, Profile], Profile] = lambda _, profile: profile
@@ -46,6 +47,7 @@ class Runs:
     def diagnosis(self, **options: Any) -> Diagnosis:
         self.monkeypatch.setattr(program_runs, "profile_program", self._profiled)
         self.monkeypatch.setattr(program_runs, "run_bare", lambda *_: self.bare)
+        self.monkeypatch.setattr(program_runs, "missing_for_ncu", lambda: self.missing)
         return program_runs.examine_in_runs(
             ["python3", "app.py"], load_rules(), NcuOptions(**options), say=self.said.append
         ).diagnosis
@@ -194,3 +196,13 @@ def test_an_error_of_the_first_run_ends_it(runs: Runs) -> None:
     runs.change = failing
     with pytest.raises(NcuviewError, match="no GPU"):
         runs.diagnosis()
+
+
+def test_without_a_gpu_the_program_is_not_run_at_all(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs.missing = GpuNotFound("no NVIDIA GPU here", hint="Install one.")
+    started: list[object] = []
+    monkeypatch.setattr(program_runs, "run_bare", started.append)
+    with pytest.raises(GpuNotFound, match="no NVIDIA GPU here") as refused:
+        runs.diagnosis()
+    assert "--dry-run" in refused.value.hint
+    assert (started, runs.seen, runs.said) == ([], [], [])

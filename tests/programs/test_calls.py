@@ -177,3 +177,35 @@ def test_files_that_are_not_the_users(file: str) -> None:
 )
 def test_files_of_the_user(file: str) -> None:
     assert is_users(file)
+
+
+FORWARD = ("aten::linear, seq = 0, op_id = 79", "aten::addmm, seq = 1, op_id = 83")
+BACKWARD = (
+    "autograd::engine::evaluate_function: AddmmBackward0, op_id = 155",
+    "AddmmBackward0, seq = 10, op_id = 156",
+    "aten::mm, op_id = 160",
+)
+SUM = ("autograd::engine::evaluate_function: AddmmBackward0, op_id = 155", "aten::sum, op_id = 168")
+
+
+@pytest.mark.parametrize(
+    ("ranges", "operator", "node"),
+    [
+        (FORWARD, "linear", ""),
+        (BACKWARD, "addmm", "AddmmBackward0"),
+        (SUM, "addmm", "AddmmBackward0"),
+        (("my range", *FORWARD), "linear", ""),
+        (("my range",), "", ""),
+    ],
+)
+def test_ranges_name_what_native_frames_name(ranges: tuple[str, ...], operator: str, node: str) -> None:
+    call = call_of(CallStack((Frame("step", "/home/alice/train.py", 7),)), ranges=ranges)
+    assert call is not None
+    assert (call.line, call.operator, call.backward) == (7, operator, node)
+
+
+def test_a_backward_pass_without_frames_is_known_by_its_ranges() -> None:
+    call = call_of(CallStack(), ranges=BACKWARD)
+    assert call is not None
+    assert (call.file, call.operator, call.backward) == ("", "addmm", "AddmmBackward0")
+    assert call_of(CallStack()) is None

@@ -12,7 +12,7 @@ from ncuview.api import load_rules
 from ncuview.base.patterns import compiled
 from ncuview.engine.rank import diagnose
 from ncuview.programs.of_profile import calls_of
-from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.diagnosis import Diagnosis, Skipped
 from ncuview.records.profile import CallStack, Frame, Profile
 from ncuview.records.program import ChangeAt, ProgramDiagnosis, ProgramGpu, ProgramLaunch
 from ncuview.render import render
@@ -249,3 +249,10 @@ def test_shares_and_changes_are_read_back(tmp_path: Path) -> None:
     assert document.launches[0].time_share == 0.2
     assert document.launches[0].changed_by is not None
     assert document.launches[0].changed_by.rule == "PROG001"
+
+
+def test_of_kernels_that_are_not_the_users_nothing_is_missing() -> None:
+    found = judged(replace(THEIRS, metrics=THEIRS.metrics[["gpu__time_duration.sum"]]))
+    assert {launch.verdict for launch in found.launches} == {"not-yours"}
+    assert not any(isinstance(outcome, Skipped) for launch in found.launches for outcome in launch.outcomes)
+    assert "counters alone" not in found.remark

@@ -1,7 +1,7 @@
 """Run variants of a program for ncu: of each some steps to warm up, then one step with the profiler on.
 
     python -m validation.calls.step PROGRAM.py VARIANT ...
-    python -m validation.calls.step --time PROGRAM.py VARIANT     prints the median wall time of a step in ms
+    python -m validation.calls.step --time PROGRAM.py VARIANT     prints its wall time instead of marking it
 
 The profiler is switched by the CUDA driver, which PyTorch, JAX, CuPy, Triton and Numba share. Before each step that is
 profiled, and after the last one, a kernel called ``MARK`` is launched, so that a report shows where a variant begins.
@@ -17,6 +17,9 @@ from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Annotated
+
+import typer
 
 WARM_UP = 3
 TIMED = 7
@@ -24,11 +27,13 @@ MARK = "ncuview_next_variant"
 _PTX = f".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry {MARK}() {{ ret; }}\n"
 
 
-def main(*words: str) -> None:
-    """Run the variants of a program: ``PROGRAM.py VARIANT ...``, or time the first: ``--time PROGRAM.py VARIANT``."""
-    timed = words[0] == "--time"
-    program, *variants = words[timed:]
-    module = _loaded(Path(program))
+def main(
+    program: Path,
+    variants: list[str],
+    timed: Annotated[bool, typer.Option("--time", help="Print the median wall time of a step in ms.")] = False,
+) -> None:
+    """Run variants of a program."""
+    module = _loaded(program)
     state = module.setup()
     driver = _Driver()
     for variant in variants:
@@ -101,4 +106,4 @@ def _loaded(program: Path) -> ModuleType:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    typer.run(main)
