@@ -26,7 +26,7 @@ import pandas as pd
 
 from ncuview.base.errors import GpuNotFound, NcuNotFound, NcuviewError
 from ncuview.base.figures import duration
-from ncuview.engine.first_look import joined, second_look
+from ncuview.engine.first_look import SecondLook, joined, second_look
 from ncuview.engine.plan import metrics_for
 from ncuview.engine.rank import diagnose as rank
 from ncuview.engine.rule_file import load_rules
@@ -225,13 +225,11 @@ def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern]) ->
         try:
             seen = with_counters_of(first, _one_of_each(runs), mine)
         except NcuviewError as failed:
-            remarks.append(f"counters are missing: {failed}")
+            remarks.append(f"counters are missing: {_first_line(failed)}")
     diagnosis = rank(seen.profile, rules, "live", from_counters=False, mine=mine, owners=seen.owners, trace=trace)
     if not first.failure:
-        try:
-            diagnosis = _with_own_kernels(diagnosis, seen, rules, mine, runs)
-        except NcuviewError as failed:
-            remarks.append(f"own kernels are judged from one pass of counters: {failed}")
+        diagnosis, left_out = _with_own_kernels(diagnosis, seen, rules, mine, runs)
+        remarks.append(left_out)
     remark = "; ".join(filter(None, [diagnosis.remark, *remarks]))
     edited = with_source_edits(replace(diagnosis, remark=remark), runs.options.source_folders)
     return Examined(edited, seen.profile, settings_for(made.options))
@@ -269,17 +267,40 @@ def _configurations(profile: Profile) -> list[tuple[str, ExecutionConfiguration]
 
 
 def _with_own_kernels(
-    diagnosis: Diagnosis,
-    seen: Seen,
-    rules: Sequence[Rule],
-    mine: Sequence[Pattern],
-    runs: _Program,
-) -> Diagnosis:
-    """The diagnosis with all rules judged on the user's own kernels whose time is worth another run."""
+    diagnosis: Diagnosis, seen: Seen, rules: Sequence[Rule], mine: Sequence[Pattern], runs: _Program
+) -> tuple[Diagnosis, str]:
+    """The diagnosis with all rules judged on the user's own kernels whose time is worth another run; and a remark."""
     look = second_look(seen.profile, rules, least_saving=LEAST_SAVING, mine=mine, owners=seen.owners)
     if not look.launches:
-        return joined(diagnosis, None, look, {})
+        settled = joined(diagnosis, None, look, {})
+        return settled, _left_out(settled)
     samples = _samples(configurations_of(seen.profile))
+    try:
+        judged, again = _all_rules(look, seen, samples, mine, runs)
+    except NcuviewError as failed:
+        remark = f"your own kernels are judged from one pass of counters: {_first_line(failed)}"
+        return joined(diagnosis, None, look, {}), remark
+    both = joined(diagnosis, judged, look, again)
+    placed = zip(both.launches, diagnosis.launches, strict=True)
+    both = replace(both, launches=tuple(_at_its_place(launch, first) for launch, first in placed))
+    return both, _left_out(both)
+
+
+def _left_out(diagnosis: Diagnosis) -> str:
+    """Which launches of own kernels were not judged for their little time; empty where all were."""
+    left = sum(launch.verdict == "not-judged" and not launch.not_judged for launch in diagnosis.launches)
+    own = "launch of your own kernels takes" if left == 1 else "launches of your own kernels take"
+    return f"{left:,} {own} too little time for a run with all metrics: --look full judges them" if left else ""
+
+
+def _all_rules(
+    look: SecondLook, seen: Seen, samples: Sequence[Sample], mine: Sequence[Pattern], runs: _Program
+) -> tuple[Diagnosis, Mapping[int, int]]:
+    """The diagnosis of one launch of each chosen configuration, and where in it each launch of these is.
+
+    Raises:
+        NcuviewError: The run failed, or launched something else.
+    """
     durations = seen.profile.launches["duration_ns"].tolist()
     chosen = representatives(samples, durations, look.launches)
     expected = launches_of_second_run([samples[at] for at in chosen], samples)
@@ -289,16 +310,13 @@ def _with_own_kernels(
     )
     if configurations_of(close) != [samples[at].configuration for at in expected]:
         raise NcuviewError("the program launched something else in another run")
-    judged = rank(close, look.rules, "live", look.rules, mine=mine)
-    of_configuration = {samples[at].configuration: number for number, at in enumerate(expected) if at in chosen}
-    again = {
-        place: of_configuration[sample.configuration]
-        for place, sample in enumerate(samples)
-        if sample.configuration in of_configuration
-    }
-    both = joined(diagnosis, judged, look, again)
-    placed = zip(both.launches, diagnosis.launches, strict=True)
-    return replace(both, launches=tuple(_at_its_place(launch, first) for launch, first in placed))
+    at = {samples[place].configuration: number for number, place in enumerate(expected) if place in chosen}
+    again = {place: at[each.configuration] for place, each in enumerate(samples) if each.configuration in at}
+    return rank(close, look.rules, "live", look.rules, mine=mine), again
+
+
+def _first_line(error: NcuviewError) -> str:
+    return str(error).partition("\n")[0].rstrip(":")
 
 
 def _samples(launches: Sequence[ExecutionConfiguration]) -> list[Sample]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter
@@ -14,17 +15,21 @@ import pytest
 
 from ncuview.api import load_rules
 from ncuview.base.errors import GpuNotFound, NcuviewError, ProgramFailed, ToolError
+from ncuview.base.paths import shipped
 from ncuview.engine.rank import diagnose
 from ncuview.pipeline import program_runs
 from ncuview.profiling.job import Profiled
 from ncuview.profiling.ncu import NcuRun
 from ncuview.profiling.options import CallStacks, FilterMode, NcuOptions
 from ncuview.profiling.passes import TIME_ALONE, program_metrics
+from ncuview.reader.precheck import read_report
 from ncuview.records.diagnosis import Diagnosis
 from ncuview.records.profile import CallStack, Failure, Frame, Profile
 from ncuview.records.program import BareRun, KernelTrace
+from tests import command_line
 from tests.pipeline.test_sampled import picked, repeated
 from tests.profiles import recorded_profile
+from tests.profiling.played import AS_NCU, arrange
 
 PROGRAM = [0, 1, 0, 1, 0]
 """Launches of the recorded family ``reduction``, by position."""
@@ -140,6 +145,13 @@ def test_programs_without_own_kernels_take_two_runs(runs: Runs) -> None:
     assert all(launch.units for launch in found.launches), "they have counters"
 
 
+def test_own_kernels_of_little_time_are_named(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program_runs, "LEAST_SAVING", 2.0)
+    found = runs.diagnosis()
+    assert len(runs.seen) == 2
+    assert "5 launches of your own kernels take too little time for a run with all metrics" in found.remark
+
+
 def test_counters_that_fail_are_named_and_the_program_is_judged_without(runs: Runs) -> None:
     def failing(number: int, profile: Profile) -> Profile:
         if number == 2:
@@ -151,6 +163,17 @@ def test_counters_that_fail_are_named_and_the_program_is_judged_without(runs: Ru
     assert "counters are missing: exit code 139" in found.remark
     assert found.program is not None
     assert len(found.launches) == 5
+
+
+def test_the_last_run_that_fails_is_named_in_one_line(runs: Runs) -> None:
+    def failing(number: int, profile: Profile) -> Profile:
+        if number == 3:
+            raise ProgramFailed("exit code 139:\n    Segmentation fault")
+        return profile
+
+    runs.change = failing
+    assert "judged from one pass of counters: exit code 139" in runs.diagnosis().remark
+    assert "Segmentation" not in runs.diagnosis().remark
 
 
 def test_another_sequence_in_the_last_run_is_named(runs: Runs) -> None:
@@ -206,3 +229,60 @@ def test_without_a_gpu_the_program_is_not_run_at_all(runs: Runs, monkeypatch: py
         runs.diagnosis()
     assert "--dry-run" in refused.value.hint
     assert (started, runs.seen, runs.said) == ([], [], [])
+
+
+def finished(launches: int) -> list[list[str]]:
+    return [["stdout", f'==PROF== Profiling "k" - {at}: 0%....50%....100% - 1 pass\n'] for at in range(launches)]
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    """A folder of programs: nvidia-smi, and an ncu that is played."""
+    folder = tmp_path / "path"
+    folder.mkdir()
+    command_line.install(folder, "nvidia-smi", "ncu")
+    (folder / "ncu").write_text(f"#!/bin/sh\n{AS_NCU}\n")
+    return folder
+
+
+def test_a_python_file_is_run_without_ncu_and_then_under_it(tmp_path: Path, machine: Path) -> None:
+    (tmp_path / "app.py").write_text("import pathlib\npathlib.Path('ran').open('a').write('x')\n")
+    report = shipped("kernels") / "reduction" / "h200.ncu-repz"
+    launches = len(recorded_profile("reduction").launches)
+    scenario = arrange(
+        tmp_path / "scenario.json",
+        data=read_report(report),
+        say=finished(launches),
+        report=True,
+        words=str(tmp_path / "words"),
+    )
+    ended = command_line.ncuview("analyze", "app.py", path=machine, cwd=tmp_path, **scenario)
+    assert (ended.code, (tmp_path / "ran").read_text()) == (0, "x"), ended.err
+    runs = [json.loads(line) for line in (tmp_path / "words").read_text().splitlines()]
+    assert ["--filter-mode=per-launch-config" in words for words in runs] == [False, True, False]
+    assert ["--metrics=gpu__time_duration.sum" in words for words in runs] == [True, False, False]
+    said = [line for line in ended.err.splitlines() if not line.startswith("ncu: ")]
+    assert [re.sub(r": .*", "", line) for line in said] == [
+        "without ncu",
+        f"time and calls of {launches} launches",
+        f"counters of {launches} configurations",
+        f"all metrics of {launches} launches",
+    ]
+    assert "launched something else in another run" in " ".join(ended.out.split()), "the played ncu shows all again"
+
+
+@pytest.mark.parametrize("words", [("--look", "full"), ("-k", "reduce"), ("--export", "mine.ncu-rep")])
+def test_one_run_has_all_metrics_where_it_is_asked_for(tmp_path: Path, machine: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "app.py").write_text("raise SystemExit('it runs under ncu only')\n")
+    report = shipped("kernels") / "reduction" / "h200.ncu-repz"
+    scenario = arrange(
+        tmp_path / "scenario.json",
+        data=read_report(report),
+        say=finished(len(recorded_profile("reduction").launches)),
+        report=True,
+        words=str(tmp_path / "words"),
+    )
+    ended = command_line.ncuview("analyze", *words, "app.py", path=machine, cwd=tmp_path, **scenario)
+    assert ended.code == 0, ended.err
+    assert len((tmp_path / "words").read_text().splitlines()) == 1
+    assert "without ncu" not in ended.err

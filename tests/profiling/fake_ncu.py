@@ -51,6 +51,7 @@ OPTIONS = {
 OPTIONAL = {
     "app-replay-match": "grid|name|all",
     "filter-mode": "per-launch-config",
+    "kernel-id": "::.+:.+",
     "kernel-name": ".+",
     "kernel-name-base": "demangled",
     "kill": "yes",
