@@ -28,7 +28,7 @@ from ncuview.render.priorities import bound_sentence
 from ncuview.render.program_words import (
     LARGE_CALL,
     call_time_words,
-    call_words,
+    calls_words,
     change_bounds,
     change_headline,
     process_words,
@@ -207,7 +207,7 @@ def _program_section(program: ProgramDiagnosis | None) -> _Section | None:
 
 
 def _program_change(number: int, finding: ProgramFinding) -> str:
-    where = "; ".join(map(call_words, finding.calls))
+    where = calls_words(finding.calls)
     said = f"**{prose(change_headline(finding))}** ({prose(change_bounds(finding))}). {prose(finding.message)}"
     return f"**{number}.** {said}, at {prose(clipped(where, _SENTENCE))}: {code(finding.link, _NAME)}\n\n"
 

@@ -21,7 +21,7 @@ from ncuview.render.ladder import HTML_COLUMNS, HTML_NUMBERS, step_cells
 from ncuview.render.program_words import (
     LARGE_CALL,
     call_time_words,
-    call_words,
+    calls_words,
     change_bounds,
     change_headline,
     process_words,
@@ -148,7 +148,7 @@ def _program(program: ProgramDiagnosis) -> Iterator[Part]:
     """The changes of a program, then the lines that take most of its kernel time."""
     yield element("p", f"{program_sentence(program)}.")
     for finding in program.findings:
-        where = "; ".join(map(call_words, finding.calls))
+        where = calls_words(finding.calls)
         headline = element("b", change_headline(finding))
         yield element("p", headline, f" ({change_bounds(finding)}), at {where}: ", finding.link)
     calls = [call_time_words(each) for each in program.calls if each.share >= LARGE_CALL]

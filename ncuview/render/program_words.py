@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from ncuview.base.figures import duration, factor
@@ -99,6 +100,30 @@ def call_words(call: Call) -> str:
     operator = f"backward of {call.operator}" if call.backward and call.operator else call.operator
     of = f" ({operator})" if operator else ""
     return f"{place} {call.function}{of}".strip() if call.file else operator
+
+
+def calls_words(calls: Sequence[Call]) -> str:
+    """``train.py:34-36, 40 attend (matmul, softmax); train.py:50 loss (sum)``: lines of one function together."""
+    functions: dict[tuple[str, str, bool], list[Call]] = {}
+    for call in calls:
+        functions.setdefault((call.file, call.function, bool(call.backward or not call.line)), []).append(call)
+    parts = (
+        map(call_words, of_one) if apart or len(of_one) == 1 else [_lines_words(of_one)]
+        for (_, _, apart), of_one in functions.items()
+    )
+    return "; ".join(chain.from_iterable(parts))
+
+
+def _lines_words(calls: Sequence[Call]) -> str:
+    """The lines of one function, in the order of the source, with their operators."""
+    by_line = sorted(calls, key=lambda call: call.line)
+    lines = sorted({call.line for call in calls})
+    starts = [line for line in lines if line - 1 not in lines]
+    ends = [line for line in lines if line + 1 not in lines]
+    spans = (f"{start}-{end}" if end > start else str(start) for start, end in zip(starts, ends, strict=True))
+    operators = ", ".join(dict.fromkeys(call.operator for call in by_line if call.operator))
+    place = f"{shown_path(by_line[0].file)}:{', '.join(spans)} {by_line[0].function}"
+    return f"{place} ({operators})" if operators else place
 
 
 def call_time_words(each: CallTime) -> str:

@@ -35,6 +35,7 @@ from ncuview.render.program_words import (
     LARGE_CALL,
     call_time_words,
     call_words,
+    calls_words,
     change_bounds,
     change_headline,
     process_words,
@@ -171,7 +172,7 @@ def program_section(console: Console, program: ProgramDiagnosis) -> None:
         headline.append(f"  ({change_bounds(finding)})", style="not bold")
         row(console, "Next", headline)
         row(console, "Why", Text(safe_text(f"{finding.message[:1].upper()}{finding.message[1:]}.")))
-        row(console, "Where", Text(safe_text("; ".join(map(call_words, finding.calls[:_CALLS])))))
+        row(console, "Where", Text(safe_text(calls_words(finding.calls[:_CALLS]))))
         row(console, "Docs", Text(safe_text(finding.link)))
         row(console, "More", Text(safe_text(f"ncuview explain {finding.code}")))
     for finding in program.findings[1:_PAGES]:

@@ -11,6 +11,7 @@ from ncuview.render.html_report.elements import Part, dim, element, heading, num
 from ncuview.render.program_words import (
     PROCESS_COLUMNS,
     call_words,
+    calls_words,
     change_bounds,
     change_headline,
     process_name,
@@ -73,5 +74,5 @@ def _change(finding: ProgramFinding) -> ET.Element:
 def _parts(finding: ProgramFinding) -> Iterator[Part]:
     yield element("p", element("strong", change_headline(finding)), f" ({change_bounds(finding)})")
     yield element("p", f"{finding.message[:1].upper()}{finding.message[1:]}.")
-    yield dim("; ".join(map(call_words, finding.calls)))
+    yield dim(calls_words(finding.calls))
     yield dim(finding.link)
