@@ -39,7 +39,7 @@ from ncuview.profiling.job import Profiled, uses_hook
 from ncuview.profiling.machine import find_ncu, missing_for_ncu
 from ncuview.profiling.ncu import ncu_command
 from ncuview.profiling.options import CallStacks, FilterMode, KernelNameBase, NcuOptions
-from ncuview.profiling.passes import COUNTERS_S, TIME_ALONE, Forecast, forecast, program_metrics
+from ncuview.profiling.passes import COUNTERS_S, LAUNCH_S, TIME_ALONE, Forecast, forecast, program_metrics
 from ncuview.profiling.privileges import invoking_user
 from ncuview.profiling.runner import NO_PROGRESS_S
 from ncuview.profiling.sampling import (
@@ -72,6 +72,10 @@ ONE_OF_EACH: Mapping[str, Any] = {
     "call_stack": CallStacks.NONE,
 }
 """The options of ncu for the first launch of each configuration: without the names, those of a template are one."""
+
+
+FEW = 100
+"""Launches whose machine code is read one by one at most; assumed: one launch of each configuration is read faster."""
 
 
 class Seen(NamedTuple):
@@ -212,7 +216,11 @@ def _of_runs(program: Sequence[str], options: NcuOptions) -> tuple[Sequence[str]
 def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern]) -> Examined:
     bare = runs.without_ncu()
     trace = bare.trace if bare else None
-    few = bare is not None and trace is not None and trace.launches * COUNTERS_S <= bare.wall_s
+    few = False
+    if bare and trace:
+        few = trace.launches <= FEW and trace.launches * COUNTERS_S <= bare.wall_s
+        under_ncu_s = trace.launches * (LAUNCH_S + (COUNTERS_S if few else 0.0))
+        runs.say(f"next: {trace.launches:,} launches under ncu, about {_seconds(bare.wall_s + under_ncu_s)}")
     if few:
         first, made = runs.profiled("time, calls and counters of {} launches", program_metrics())
     else:

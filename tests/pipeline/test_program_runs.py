@@ -104,6 +104,7 @@ def test_time_and_calls_come_first_then_counters_of_each_configuration_then_own_
     assert everything[1].kernel_id
     assert [re.sub(r": .*", "", line) for line in runs.said] == [
         "without ncu, 5 launches",
+        "next",
         "time and calls of 5 launches",
         "counters of 2 configurations",
         "all metrics of 2 launches",
@@ -127,8 +128,15 @@ def test_every_launch_has_its_own_place_and_call_and_the_verdict_of_its_configur
 def test_few_launches_have_counters_at_once_where_the_program_starts_slowly(runs: Runs) -> None:
     runs.bare = SLOW_START
     runs.diagnosis()
+    assert runs.said[1] == "next: 5 launches under ncu, about 60 s"
     assert next(metrics for metrics, _ in runs.seen) == tuple(program_metrics())
     assert len(runs.seen) == 2
+
+
+def test_many_launches_have_counters_of_their_configuration_however_slowly_the_program_starts(runs: Runs) -> None:
+    runs.bare = BareRun(600.0, KernelTrace(program_runs.FEW + 1, 1, 2, 0, 0, 0, 0))
+    runs.diagnosis()
+    assert runs.seen[0][0] == TIME_ALONE
 
 
 def test_programs_without_own_kernels_take_two_runs(runs: Runs) -> None:
