@@ -126,6 +126,8 @@ class _OfRule:
         self._causes = causes
         self._identity = RuleId(rule.text.code, rule.text.name)
         self._not_applicable = NotApplicable(self._identity, rule.not_applicable.text)
+        self._without: dict[frozenset[str], Skipped] = {}
+        """The outcome of launches that lack metrics, by those that they have."""
 
     def outcomes(self) -> list[Outcome]:
         """The outcome of each launch."""
@@ -165,12 +167,15 @@ class _OfRule:
         return with_copies(gains, self._analysis), bottlenecks_after
 
     def _skipped(self, values: Mapping[str, float], launch: int) -> Skipped:
+        known = self._analysis.known_metrics[launch]
+        if (same := self._without.get(known)) and not self._analysis.refused(launch):
+            return same
         missing = missing_metrics(self._rule, self._analysis, launch)
-        if missing:
-            why = why_missing(missing, self._analysis, launch)
-        else:
+        if not missing:
             why = why_unknown(self._rule, values, self._analysis, launch)
-        return Skipped(self._identity, f"{SKIPPED_BECAUSE}{why}", missing)
+            return Skipped(self._identity, f"{SKIPPED_BECAUSE}{why}", ())
+        skipped = Skipped(self._identity, f"{SKIPPED_BECAUSE}{why_missing(missing, self._analysis, launch)}", missing)
+        return skipped if self._analysis.refused(launch) else self._without.setdefault(known, skipped)
 
     def _unpredictable(self, launch: int) -> tuple[str, ...]:
         """The metrics without which no gain can be predicted."""
