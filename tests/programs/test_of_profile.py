@@ -256,3 +256,8 @@ def test_of_kernels_that_are_not_the_users_nothing_is_missing() -> None:
     assert {launch.verdict for launch in found.launches} == {"not-yours"}
     assert not any(isinstance(outcome, Skipped) for launch in found.launches for outcome in launch.outcomes)
     assert "counters alone" not in found.remark
+
+
+def test_the_page_of_a_program_is_called_after_its_file() -> None:
+    page = str(output_text(judged(CHAIN), None, "html")).replace("<!-- -->", "")
+    assert "<title>train.py on NVIDIA H200: what to do next</title>" in page

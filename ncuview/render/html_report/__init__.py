@@ -117,7 +117,7 @@ def html_report(
 def _title(
     diagnosis: Diagnosis, rows: Sequence[KernelRow], ladders: Sequence[Ladder], comparison: Comparison | None
 ) -> str:
-    """The family of a ladder, or the kernels or else the reports; the GPU; and what the page shows of them."""
+    """The family of a ladder, the program, the kernels or else the reports; the GPU; what the page shows of them."""
     gpus = gpu_words(diagnosis.launches)
     where = f" on {gpus}" if gpus else ""
     if ladders:
@@ -125,17 +125,25 @@ def _title(
         return f"{families}{where}: ladder{'s'[: len(ladders) != 1]} from naive to best"
     paths = [report.path.replace(chr(92), "/").rpartition("/")[2] for report in diagnosis.reports]
     reports = f"{len(paths)} reports" if len(paths) > 1 else "".join(paths)
-    subject = " to ".join((comparison and comparison.two_kernels) or ()) or _kernels(rows) or reports
+    kernels = " to ".join((comparison and comparison.two_kernels) or ())
+    subject = kernels or _program(diagnosis) or _kernels(rows) or reports
     subject += where if subject else ""
     if comparison:
         words = "what changed"
     elif not rows:
         words = "no launch to show"
-    elif len(rows) == 1 and not rows[0].group.advice:
+    elif len(rows) == 1 and not rows[0].group.advice and not (diagnosis.program and diagnosis.program.findings):
         words = VERDICTS[rows[0].shown.verdict]
     else:
         words = "what to do next"
     return f"{subject}: {words}" if subject else words.capitalize()
+
+
+def _program(diagnosis: Diagnosis) -> str:
+    """The file of the program whose lines take most time; empty where no line is known."""
+    calls = diagnosis.program.calls if diagnosis.program else ()
+    costliest = next((each.call.file for each in calls if each.call.file), "")
+    return costliest.replace(chr(92), "/").rpartition("/")[2]
 
 
 def _kernels(rows: Sequence[KernelRow]) -> str:
