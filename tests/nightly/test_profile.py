@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -49,6 +49,7 @@ class PlayedNcu:
         timeout_s: float,
         no_progress_s: float | None,
         progress: Callable[..., object] | None,
+        variables: Mapping[str, str] | None,
         meanwhile: Callable[[], object],
     ) -> Profiled:
         assert metrics == metrics_for(ncuview.load_rules())
@@ -56,6 +57,7 @@ class PlayedNcu:
         assert no_progress_s is None, "which means the default"
         assert launches_in(REPORT) == len(ncuview.read(REPORT).launches)
         assert progress is None
+        assert variables is None, "those of this process"
         assert timeout_s == math.inf
         assert all(Path(word).is_file() for word in program[2:] if program[0] == sys.executable)
         self.program, self.options, self.folder = program, options, folder
