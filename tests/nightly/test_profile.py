@@ -135,7 +135,8 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> list[PrestartedChildren]:
     started: list[PrestartedChildren] = []
 
     class Noted(PrestartedChildren):
-        def __init__(self) -> None:
+        def __init__(self, *, with_code: bool) -> None:
+            assert with_code
             super().__init__()
             self.process = self._children[0].process
             started.append(self)
