@@ -62,8 +62,8 @@ if TYPE_CHECKING:
 LEAST_SAVING = 0.02
 """Own kernels that together could save less than this share of the program's time are not profiled again: another
 start of the program costs more than such a saving is worth."""
-
-
+FEW = 100
+"""Launches whose machine code is read one by one at most; assumed: one launch of each configuration is read faster."""
 ONE_OF_EACH: Mapping[str, Any] = {
     "kernel_name": "regex:.",
     "kernel_name_base": KernelNameBase.DEMANGLED,
@@ -72,10 +72,6 @@ ONE_OF_EACH: Mapping[str, Any] = {
     "call_stack": CallStacks.NONE,
 }
 """The options of ncu for the first launch of each configuration: without the names, those of a template are one."""
-
-
-FEW = 100
-"""Launches whose machine code is read one by one at most; assumed: one launch of each configuration is read faster."""
 
 
 class Seen(NamedTuple):
