@@ -8,6 +8,9 @@ some minutes; fitting takes seconds. The tables are printed.
 An order permutes the advice of a launch and nothing else: what is rejected stays rejected, drafts stay last. So no
 order gives advice to a launch that has none, or takes all advice from one. Everything is fitted without the programs
 that it is judged on: programs in view by cross-validation, those of the latest set by what was fitted on all others.
+
+The programs in view flatter today's order: rules were corrected until it was right there. Only a set that no rule was
+written with in view compares orders fairly, so findings of earlier rules on the sets that were unseen then weigh more.
 """
 
 from __future__ import annotations
