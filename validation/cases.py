@@ -92,7 +92,8 @@ def _of_program(reports: Path, program: str, judged: Judged) -> Iterator[Case]:
     by_name = dict(zip(names, launches, strict=True))
     for label, launch, estimate in zip(labels, launches, estimates, strict=True):
         word = label.get("right") or label.get("negative_example") or ""
-        gain = launch.duration_ns / by_name[label["after"]].duration_ns if label.get("after") else 1.0
+        after = label.get("after") if label.get("right") else label.get("negative_after") or label.get("after")
+        gain = launch.duration_ns / by_name[after].duration_ns if after else 1.0
         # The measurement decides: a labelled step that brings nothing is a negative example, and the reverse.
         step = word if gain >= ADVICE else ""
         yield Case(

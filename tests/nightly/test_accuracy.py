@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.profiles import labelled_diagnosis, recorded_ladder
+from validation.cases import of_programs
 from validation.labelled import REPORTS, labels_of, sets, sources
 from validation.page import page
 from validation.score import PAGE, SCORES, causes, scores
@@ -30,3 +33,11 @@ def test_the_programs_are_as_many_as_claimed_each_in_one_set() -> None:
     assert (len(sources()), sum(len(labels_of(program)) for program in sources())) == (244, 1915)
     assert sorted(program for each in sets() for program in each.programs) == sorted(sources())
     assert {report.name.removesuffix(".ncu-repz") for report in REPORTS.glob("p*.ncu-repz")} == set(sources())
+
+
+def test_what_was_tried_in_vain_and_gained_is_a_pair() -> None:
+    """The author of k229e calls faster mathematics vain; the launch that tried it is 1.2 times as fast."""
+    (case,) = [case for case in of_programs(REPORTS, ["p229"]) if case.kernel == "k229e"]
+    assert case.right == ("fast_math",)
+    assert case.gain == pytest.approx(1.22, abs=0.01)
+    assert (case.negative_example, case.near_peak) == ("", False)
