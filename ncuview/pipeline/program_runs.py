@@ -2,7 +2,7 @@
 
 1. Without ncu, for the time between kernels; ``--no-bare-run`` leaves it out.
 2. Under ncu with the time of each launch and its calls.
-3. One pass of counters, for one launch of each configuration: launches of a configuration do alike. A program of few
+3. One pass of counters, for one launch of each configuration, which stand for its other launches. A program of few
    launches has these counters from its second run, where another start of the program would take longer.
 4. All metrics, for configurations of the user's own kernels whose time is worth it; most programs have none.
 
@@ -50,6 +50,7 @@ from ncuview.profiling.sampling import (
     representatives,
     second_run,
 )
+from ncuview.programs.forward import has_operators
 from ncuview.programs.owners import Owner, files_of, owners_of
 
 if TYPE_CHECKING:
@@ -223,11 +224,13 @@ def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern]) ->
         first, made = runs.profiled(
             "time and calls of {} launches", TIME_ALONE, instructions=False, import_source=False
         )
-    remarks = [note.what for note in made.notes] + hook_remark(made, first)
     seen = Seen(first, owners_of(first, mine))
+    remarks = [note.what for note in made.notes] + hook_remark(made, first) + _missing_ranges(made, seen)
     if not few and not first.failure:
         try:
-            seen = with_counters_of(first, _one_of_each(runs), mine)
+            counted = _one_of_each(runs)
+            seen = with_counters_of(first, counted, mine)
+            remarks.append(f"counters are of one launch of each of {len(counted.launches):,} configurations")
         except NcuviewError as failed:
             remarks.append(f"counters are missing: {_first_line(failed)}")
     diagnosis = rank(seen.profile, rules, "live", from_counters=False, mine=mine, owners=seen.owners, trace=trace)
@@ -239,6 +242,14 @@ def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern]) ->
     return Examined(edited, seen.profile, settings_for(made.options))
 
 
+def _missing_ranges(made: Profiled, seen: Seen) -> list[str]:
+    """That PyTorch wrote no ranges, without which nothing names its operators; empty where it did or is not there."""
+    of_pytorch = any(owner.name == "PyTorch" for owner in seen.owners)
+    if not made.hooked or not of_pytorch or has_operators(seen.profile):
+        return []
+    return ["PyTorch's ranges are missing, so that operators and backward passes have no names: --no-hook names them"]
+
+
 def _one_of_each(runs: _Program) -> Profile:
     """One launch of each configuration, with one pass of counters."""
     return runs.profiled("counters of {} configurations", program_metrics(), **ONE_OF_EACH)[0]
@@ -247,14 +258,14 @@ def _one_of_each(runs: _Program) -> Profile:
 def with_counters_of(times: Profile, counted: Profile, mine: Sequence[Pattern] = ()) -> Seen:
     """The launches of one profile with the counters and source files of launches of the same configuration in another.
 
-    A launch whose configuration the other one lacks has no counters. What both measured, such as the time, stays.
+    A launch whose configuration is missing there has no counters. What both measured, such as the time, stays.
     """
     places: dict[tuple[str, ExecutionConfiguration], int] = {}
     for place, key in enumerate(_configurations(counted)):
         places.setdefault(key, place)
-    alike = [places.get(key, -1) for key in _configurations(times)]
+    found = [places.get(key, -1) for key in _configurations(times)]
     added = counted.metrics.drop(columns=[name for name in counted.metrics if name in times.metrics])
-    added = added.reindex(alike).set_axis(times.metrics.index)
+    added = added.reindex(found).set_axis(times.metrics.index)
     files = files_of(counted)
     profile = replace(
         times,
@@ -262,7 +273,7 @@ def with_counters_of(times: Profile, counted: Profile, mine: Sequence[Pattern] =
         units={**counted.units, **times.units},
         instructions=times.instructions.iloc[:0],
     )
-    of_launches = {launch: files.get(place, frozenset()) for launch, place in enumerate(alike)}
+    of_launches = {launch: files.get(place, frozenset()) for launch, place in enumerate(found)}
     return Seen(profile, owners_of(times, mine, of_launches))
 
 

@@ -13,7 +13,7 @@ from ncuview.programs.advise import BETWEEN, advise
 from ncuview.programs.calls import call_of, is_users
 from ncuview.programs.forward import forward_frames
 from ncuview.programs.lines import by_line
-from ncuview.programs.processes import processes_of, shared
+from ncuview.programs.processes import REST, processes_of, shared
 from ncuview.records.profile import CallStack
 from ncuview.records.program import (
     Call,
@@ -71,8 +71,8 @@ def program_of(
 ) -> ProgramDiagnosis | None:
     """The diagnosis of a program of which all launches were profiled; None where no call is known in it.
 
-    The sequence of each process is judged alone. Launches that wait for peers are left out, because their time under
-    ncu means nothing.
+    The sequence of each process is judged alone; threads whose process is unknown have none. Launches that wait for
+    peers are left out, because their time under ncu means nothing.
 
     Args:
         profile: The launches.
@@ -87,7 +87,10 @@ def program_of(
     processes = processes_of(profile)
     between = trace if len(processes) == 1 else None
     counted = [[place for place in of.launches if not owners[place].waits_for_peers] for of in processes]
-    found = [(of, _findings(launches, places, between, gpu)) for of, places in zip(processes, counted, strict=True)]
+    found = [
+        (of, () if of.process.name == REST else _findings(launches, places, between, gpu))
+        for of, places in zip(processes, counted, strict=True)
+    ]
     known = [
         (number, launches[place])
         for number, places in enumerate(counted)

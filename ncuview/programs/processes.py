@@ -43,11 +43,25 @@ def processes_of(profile: Profile) -> list[OfProcess]:
     durations = profile.launches["duration_ns"].tolist()
     times = [fsum(durations[place] for place in of if isfinite(durations[place])) for of in launches.values()]
     total = fsum(times)
-    names = _names([(report, _is_worker(profile, of)) for (report, _, _), of in launches.items()])
+    known = {report for report, number, _ in launches if number}
+    parts = [_Part(key[0], _is_worker(profile, of), not key[1] and key[0] in known) for key, of in launches.items()]
+    names = _names(parts)
     return [
         OfProcess(Process(name, number, program, report, len(of), time, time / total if total else 0.0), of)
         for name, ((report, number, program), of), time in zip(names, launches.items(), times, strict=True)
     ]
+
+
+class _Part(NamedTuple):
+    """What launches of one process have in common, as far as it gives them a name."""
+
+    report: str
+    is_worker: bool
+    is_rest: bool
+    """Of a report that names several processes, the launches of threads whose process it does not tell."""
+
+
+REST = "further threads"
 
 
 def _is_worker(profile: Profile, launches: Iterable[int]) -> bool:
@@ -59,15 +73,18 @@ def _of_worker(stack: CallStack) -> bool:
     return any(frame.file.replace("\\", "/").endswith(_WORKER) for frame in stack.python)
 
 
-def _names(processes: Sequence[tuple[str, bool]]) -> list[str]:
+def _names(processes: Sequence[_Part]) -> list[str]:
     """A distinct name for each process, from its report and whether it is a data-loader worker."""
-    mains = Counter(report for report, is_worker in processes if not is_worker)
+    mains = Counter(each.report for each in processes if not each.is_worker and not each.is_rest)
     several = len(mains) > 1
     named = {report: _named_by(report, several=several) for report in mains if mains[report] == 1}
     often = Counter(named.values())
     total = sum(mains.values())
     workers, others, names = count(1), count(1), []
-    for report, is_worker in processes:
+    for report, is_worker, is_rest in processes:
+        if is_rest:
+            names.append(REST)
+            continue
         number = next(workers if is_worker else others)
         if is_worker:
             names.append(f"data-loader worker {number}")

@@ -48,6 +48,7 @@ class Runs:
     seen: list[tuple[tuple[str, ...], NcuOptions]] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     change: Callable[[int, Profile], Profile] = lambda _, profile: profile
+    hooked: bool = False
 
     def diagnosis(self, **options: Any) -> Diagnosis:
         self.monkeypatch.setattr(program_runs, "profile_program", self._profiled)
@@ -83,7 +84,7 @@ class Runs:
         stacks = {
             launch: CallStack((Frame("step", "/home/alice/app.py", 10 + launch),)) for launch in range(len(launches))
         }
-        made = Profiled((Path("r"),), options, NcuRun(0, "", "", 1, ()))
+        made = Profiled((Path("r"),), options, NcuRun(0, "", "", 1, ()), hooked=self.hooked)
         return replace(found, metrics=found.metrics[collected], call_stacks=stacks if options.call_stack else {}), made
 
 
@@ -149,8 +150,27 @@ def test_programs_without_own_kernels_take_two_runs(runs: Runs) -> None:
     runs.change = of_pytorch
     found = runs.diagnosis()
     assert len(runs.seen) == 2
+    assert "counters are of one launch of each of 2 configurations" in found.remark
     assert {launch.verdict for launch in found.launches} == {"not-yours"}
     assert all(launch.units for launch in found.launches), "they have counters"
+
+
+@pytest.mark.parametrize(
+    ("hooked", "names", "missing"),
+    [(True, (), True), (True, ("aten::mul, seq = 1, op_id = 4",), False), (False, (), False)],
+)
+def test_ranges_that_pytorch_did_not_write_are_missing(
+    runs: Runs, hooked: bool, names: tuple[str, ...], missing: bool
+) -> None:
+    runs.hooked = hooked
+    library = "void at::native::vectorized_elementwise_kernel<4, at::native::Add>(int)"
+    runs.change = lambda _, profile: replace(
+        profile,
+        launches=profile.launches.assign(demangled=library),
+        instructions=profile.instructions.iloc[:0],
+        nvtx_ranges={0: names} if names else {},
+    )
+    assert ("PyTorch's ranges are missing" in runs.diagnosis().remark) == missing
 
 
 def test_own_kernels_of_little_time_are_named(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,15 @@ def names(found: Profile) -> list[str]:
     return [of.process.name for of in processes_of(found)]
 
 
+def test_threads_whose_process_is_unknown_are_none_of_the_processes() -> None:
+    """ncu names the processes of a report, and of a launch only the thread."""
+    mixed = of_processes(sorted([*CHAIN, *CHAIN, *CHAIN]), [11, 12, 0] * 5)
+    assert names(mixed) == ["process 1 of 2", "process 2 of 2", "further threads"]
+    found = program(mixed)
+    assert [process.launches for process in found.processes] == [5, 5, 5]
+    assert {name for finding in found.findings for name in finding.processes} == {"process 1 of 2", "process 2 of 2"}
+
+
 def test_one_process_needs_no_comparison() -> None:
     found = program(of_processes(CHAIN, [11] * 5))
     assert found.processes == ()
