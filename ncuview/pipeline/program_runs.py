@@ -50,6 +50,7 @@ from ncuview.profiling.sampling import (
     representatives,
     second_run,
 )
+from ncuview.programs.advise import is_of
 from ncuview.programs.forward import has_operators
 from ncuview.programs.owners import Owner, files_of, owners_of
 
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
     from ncuview.engine.rule_file import Rule
     from ncuview.records.diagnosis import Diagnosis, LaunchDiagnosis
     from ncuview.records.profile import Profile
-    from ncuview.records.program import BareRun
+    from ncuview.records.program import BareRun, KernelTrace
 
 LEAST_SAVING = 0.02
 """Own kernels that together could save less than this share of the program's time are not profiled again: another
@@ -226,6 +227,7 @@ def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern]) ->
         )
     seen = Seen(first, owners_of(first, mine))
     remarks = [note.what for note in made.notes] + hook_remark(made, first) + _missing_ranges(made, seen)
+    remarks += _missing_gaps(trace, len(first.launches), runs.options)
     if not few and not first.failure:
         try:
             counted = _one_of_each(runs)
@@ -240,6 +242,14 @@ def _examined(runs: _Program, rules: Sequence[Rule], mine: Sequence[Pattern]) ->
     remark = "; ".join(filter(None, [diagnosis.remark, *remarks]))
     edited = with_source_edits(replace(diagnosis, remark=remark), runs.options.source_folders)
     return Examined(edited, seen.profile, settings_for(made.options))
+
+
+def _missing_gaps(trace: KernelTrace | None, launches: int, options: NcuOptions) -> list[str]:
+    """Why the time between kernels is missing; empty where it is known, or was not asked for."""
+    if options.no_bare_run or (trace and is_of(trace, launches)):
+        return []
+    why = f"without ncu {trace.launches:,} kernels ran" if trace else "the run without ncu was not traced"
+    return [f"the time between kernels is missing: {why}"]
 
 
 def _missing_ranges(made: Profiled, seen: Seen) -> list[str]:

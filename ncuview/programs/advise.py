@@ -83,7 +83,7 @@ def advise(
             another number of launches, as of a program that chooses kernels by their times.
         gpu: The figures of the GPU that it ran on; None for those of a GPU without a table.
     """
-    program = Program(launches, trace if trace and _is_of(trace, launches) else None, gpu or ProgramGpu())
+    program = Program(launches, trace if trace and is_of(trace, len(launches)) else None, gpu or ProgramGpu())
     if len(launches) < 2 or not program.total_ns > 0:
         return ()
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -124,8 +124,9 @@ def _apart_from(program: Program, candidate: Candidate, taken: AbstractSet[int])
     return Candidate(own, calls, share_of(candidate.saved, share), candidate.removed * share)
 
 
-def _is_of(trace: KernelTrace, launches: Sequence[ProgramLaunch]) -> bool:
-    return abs(trace.launches - len(launches)) <= SAME_NUMBER * len(launches)
+def is_of(trace: KernelTrace, launches: int) -> bool:
+    """Whether a trace is of a program with so many launches, but for some that it chooses by their times."""
+    return abs(trace.launches - launches) <= SAME_NUMBER * launches
 
 
 def _step_saved(program: Program, candidate: Candidate) -> float:

@@ -13,9 +13,10 @@ from ncuview.programs.advise import BETWEEN, advise
 from ncuview.programs.calls import call_of, is_users
 from ncuview.programs.forward import forward_frames
 from ncuview.programs.lines import by_line
-from ncuview.programs.processes import REST, processes_of, shared
+from ncuview.programs.processes import processes_of, shared
 from ncuview.records.profile import CallStack
 from ncuview.records.program import (
+    REST,
     Call,
     CallTime,
     ChangeAt,

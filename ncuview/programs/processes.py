@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from ncuview.base.report_files import rank_of
-from ncuview.records.program import Estimate, Process, ProgramFinding
+from ncuview.records.program import REST, Estimate, Process, ProgramFinding
 
 if TYPE_CHECKING:
     from ncuview.records.profile import CallStack, Profile
@@ -59,9 +59,6 @@ class _Part(NamedTuple):
     is_worker: bool
     is_rest: bool
     """Of a report that names several processes, the launches of threads whose process it does not tell."""
-
-
-REST = "further threads"
 
 
 def _is_worker(profile: Profile, launches: Iterable[int]) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ncuview.base.figures import duration, factor
 from ncuview.base.paths import shown_path
-from ncuview.records.program import UNEVEN, Call, CallTime, Process, ProgramDiagnosis, ProgramFinding
+from ncuview.records.program import REST, UNEVEN, Call, CallTime, Process, ProgramDiagnosis, ProgramFinding
 
 LARGE_CALL = 0.02
 """Calls with less of the kernel time are not listed."""
@@ -19,7 +19,8 @@ def program_sentence(program: ProgramDiagnosis) -> str:
     lines = [each for each in program.calls if each.call.file]
     known = sum(each.launches for each in lines)
     of_lines = f"{known:,} of them from {len(lines):,} line{'s'[: len(lines) != 1]} of the program"
-    processes = f" of {len(program.processes):,} processes" if program.processes else ""
+    count = sum(each.name != REST for each in program.processes)
+    processes = f" of {count:,} processes" if count else ""
     return f"{duration(program.time_ns)} of kernels in {program.launches:,} launches{processes}, {of_lines}"
 
 

@@ -173,6 +173,29 @@ def test_ranges_that_pytorch_did_not_write_are_missing(
     assert ("PyTorch's ranges are missing" in runs.diagnosis().remark) == missing
 
 
+@pytest.mark.parametrize(
+    ("bare", "options", "says"),
+    [
+        (None, {}, "the time between kernels is missing: the run without ncu was not traced"),
+        (BareRun(9.0, None), {}, "the time between kernels is missing: the run without ncu was not traced"),
+        (
+            BareRun(9.0, KernelTrace(2_841, 1, 2, 0, 0, 0, 0)),
+            {},
+            "the time between kernels is missing: without ncu 2,841 kernels ran",
+        ),
+        (FAST_START, {}, ""),
+        (None, {"no_bare_run": True}, ""),
+    ],
+)
+def test_a_missing_time_between_kernels_is_said(
+    runs: Runs, bare: BareRun | None, options: dict[str, Any], says: str
+) -> None:
+    runs.bare = bare
+    remark = runs.diagnosis(**options).remark
+    assert says in remark
+    assert ("the time between kernels is missing" in remark) == bool(says)
+
+
 def test_own_kernels_of_little_time_are_named(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program_runs, "LEAST_SAVING", 2.0)
     found = runs.diagnosis()

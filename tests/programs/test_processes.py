@@ -16,7 +16,7 @@ from ncuview.records.program import ProgramDiagnosis
 from ncuview.render import render
 from ncuview.render.notebook import answer_html
 from ncuview.render.outputs import output_text
-from ncuview.render.program_words import uneven_lines
+from ncuview.render.program_words import program_sentence, uneven_lines
 from ncuview.trends.document import read_document
 from tests.programs.test_of_profile import judged, profile, stack
 
@@ -65,6 +65,7 @@ def test_threads_whose_process_is_unknown_are_none_of_the_processes() -> None:
     assert names(mixed) == ["process 1 of 2", "process 2 of 2", "further threads"]
     found = program(mixed)
     assert [process.launches for process in found.processes] == [5, 5, 5]
+    assert "15 launches of 2 processes" in program_sentence(found)
     assert {name for finding in found.findings for name in finding.processes} == {"process 1 of 2", "process 2 of 2"}
 
 
