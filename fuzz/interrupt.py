@@ -37,10 +37,11 @@ echo '<?xml version="1.0" ?><nvidia_smi_log><driver_version>580.65</driver_versi
 echo '<product_name>NVIDIA H200</product_name></gpu></nvidia_smi_log>'
 """
 NCU = """#!{python} -IS
-import os, signal, subprocess, sys, tempfile, time
+import os, signal, subprocess, sys, time
 from pathlib import Path
 deaf = {deaf}
-tracker = Path(tempfile.gettempdir()) / f"NVIDIA-treetracker-{{os.getpid()}}"
+# Not tempfile, which writes a file to find a folder: killed there, it would leave that.
+tracker = Path(os.environ["TMPDIR"]) / f"NVIDIA-treetracker-{{os.getpid()}}"
 if sys.argv[1:] == ["--clock-control=reset"]:
     sys.exit()
 program = sys.argv[next(at for at, word in enumerate(sys.argv) if at and word[0] == "/"):]

@@ -20,7 +20,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -183,7 +182,8 @@ def descendants(ancestor: int) -> list[int]:
 
 
 def _trackers() -> set[Path]:
-    return set(Path(tempfile.gettempdir()).glob(_TRACKERS))
+    # The folder that ncu uses. tempfile would write a file to find it.
+    return set(Path(os.environ.get("TMPDIR") or "/tmp").glob(_TRACKERS))  # noqa: S108  # nosec B108
 
 
 def _is_open(file: Path) -> bool:

@@ -33,7 +33,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any, NoReturn
@@ -188,7 +187,7 @@ def main() -> None:
     reports = [expanded(options["export"], rank) for rank in ranks]
     if existing := [report for report in reports if report.exists()]:
         refuse(f"{existing} exist")
-    tracker = Path(tempfile.gettempdir()) / f"NVIDIA-treetracker-{os.getpid()}"
+    tracker = Path(os.environ.get("TMPDIR") or "/tmp") / f"NVIDIA-treetracker-{os.getpid()}"
     if scenario.get("tracker"):
         tracker.touch()
     play_requests(scenario, reports)
