@@ -723,6 +723,9 @@ def test_top_ranks_kernels_and_shows_so_many() -> None:
     ("args", "says"),
     [
         (["analyze", RECORDED, "--look", "quick"], "--look quick is for programs"),
+        (["analyze", "--no-bare-run", "--look", "full", "mine.py"], "--no-bare-run is for Python programs"),
+        (["analyze", "--no-bare-run", "--", "/bin/true"], "--no-bare-run is for Python programs"),
+        (["check", "--no-bare-run", "--save-baseline", "b.json", "mine.py"], "--no-bare-run is for Python programs"),
         (["analyze", RECORDED, "--dry-run"], "--dry-run is for programs"),
         (["analyze", RECORDED, "--top", "-1"], "--top takes a number"),
         (["analyze", RECORDED, "--export", "kept"], "--export keeps the report of a program"),

@@ -79,6 +79,8 @@ def analyze(
     inputs.refuse_conflicting_options()
     look = look or (Look.RUNS if _is_whole_python_program(inputs) else Look.FULL)
     quick = look is Look.QUICK
+    if look is not Look.RUNS:
+        inputs.refuse_bare_run_option()
     if look is not Look.FULL and inputs.export:
         raise UsageError("--export keeps the report of a program that is profiled in one run")
     if look is not Look.FULL and not inputs.runs_program:

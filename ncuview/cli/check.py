@@ -86,6 +86,7 @@ def check(
     if save and not save.parent.is_dir():
         raise UsageError(f"{save} cannot be written", hint=did_you_mean_file(save.parent, "Name a folder that exists."))
     inputs.refuse_conflicting_options()
+    inputs.refuse_bare_run_option()
     with errors_written(inputs, to, files):
         rules = inputs.chosen_rules()
         allowed = _read_budget(budget, rules) if budget else None

@@ -201,6 +201,15 @@ class Inputs:
             raise UsageError("--timeout and --no-progress-timeout are for programs")
         _ = self.patterns
 
+    def refuse_bare_run_option(self) -> None:
+        """Refuse ``--no-bare-run`` where ncu profiles in one run, and there is none without it.
+
+        Raises:
+            UsageError: The option is given.
+        """
+        if self.options.no_bare_run:
+            raise UsageError("--no-bare-run is for Python programs that are profiled in several runs")
+
     def chosen_rules(self) -> tuple[Rule, ...] | None:
         """The rules to evaluate; None for the shipped ones, which are loaded while ncu runs."""
         if not (self.rules or self.select or self.ignore):
