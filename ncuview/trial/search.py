@@ -1,0 +1,211 @@
+"""Try changes of one kernel, best first, and keep those that are verified and faster: ``search`` gives a ``Found``.
+
+``Bench`` is what a kind of target can do: compile, judge, check and time versions of its source. The search asks for
+the findings of the present version and the bounds that their ablations measure, makes the changes that they ask for,
+keeps the first one that is verified and gains, and begins again with that version, until nothing gains or time is up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Generic, Protocol, TypeVar
+
+from ncuview.patch import Edit, NoEdit, changes_for, source_of
+from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis
+from ncuview.records.trial import Attempt, Bound
+
+LEAST_GAIN = 1.02
+"""The interval of the measured gain of a change must begin here: medians of two trials of one program differ by 1 %."""
+WORTH_A_STEP = 1.05
+"""Where the interval of an ablation ends below, its waste costs too little to be worth a change."""
+
+V = TypeVar("V")
+
+
+class NotBuilt(Exception):
+    """A version does not compile, for the reason in the text."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What the checks of a version found."""
+
+    verdict: str
+    """``verified``, ``refuted`` or ``unproven``."""
+    reason: str = ""
+    """The counterexample, or what could not be checked, as a clause; empty where it is verified."""
+    checks: tuple[str, ...] = ()
+    """The checks that it passed, as clauses."""
+
+
+class Bench(Protocol[V]):
+    """Compiles, judges, checks and times versions of one source."""
+
+    path: str
+    kernel: str
+
+    def build(self, source: str) -> V:
+        """Compile a version.
+
+        Raises:
+            NotBuilt: The compiler refuses it.
+        """
+
+    def judge(self, version: V) -> LaunchDiagnosis | None:
+        """The diagnosis of a version; None where counters cannot be read."""
+
+    def bound(self, version: V, finding: Finding) -> Bound | None:
+        """What a version gains without the waste of a finding; None where there is no ablation of it."""
+
+    def check(self, before: V, after: V, reorders: str, *, thorough: bool) -> Verification:
+        """Compare a version with the one before it: on one input, or by all checks that there are."""
+
+    def time(self, before: V, after: V) -> Gain:
+        """How many times as fast a version is as the one before it, with the 95 % interval."""
+
+
+@dataclass
+class Found(Generic[V]):
+    """What a search found so far: it is complete, or ``stopped`` says why not."""
+
+    source: str
+    """The source that is kept."""
+    version: V
+    """The same, compiled."""
+    diagnosis: LaunchDiagnosis | None = None
+    """Of the kept source."""
+    first: LaunchDiagnosis | None = None
+    """Of the original."""
+    attempts: list[Attempt] = field(default_factory=list)
+    kept: int = 0
+    stopped: str = ""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A change to try, or why it cannot be written, with the finding that asks for it."""
+
+    optimization: str
+    change: Edit | NoEdit
+    finding: Finding | None
+    bound: Bound | None
+
+    def attempt(self, step: int, path: str) -> Attempt:
+        """The candidate before it is tried."""
+        written = isinstance(self.change, Edit)
+        return Attempt(
+            title=self.change.title if isinstance(self.change, Edit) else self.optimization.replace("_", " "),
+            optimization=self.optimization,
+            rule=self.finding.rule.code if self.finding else "",
+            step=step,
+            decision="not tried" if written else "not written",
+            reason=self.change.reason if isinstance(self.change, NoEdit) else "",
+            predicted=self.finding.predicted_speedup if self.finding else None,
+            bound=self.bound,
+            measured=None,
+            assumes=self.change.assumes if isinstance(self.change, Edit) else "",
+            checks=(),
+            diff=self.change.diff(path) if isinstance(self.change, Edit) else "",
+        )
+
+
+def search(bench: Bench[V], found: Found[V], time_is_up: Callable[[], bool], say: Callable[[str], None]) -> None:
+    """Try changes until none gains, or time is up. What is known so far stands in ``found`` at any moment.
+
+    Args:
+        bench: The target.
+        found: The original; the search writes its results there, so that an interrupted one leaves them.
+        time_is_up: Whether no further change may be tried.
+        say: Told what is tried next.
+
+    Raises:
+        NcuviewError: GPU or compiler failed.
+    """
+    tried = {found.source}
+    while not found.stopped and _step(bench, found, tried, time_is_up, say):
+        pass
+
+
+def _step(
+    bench: Bench[V], found: Found[V], tried: set[str], time_is_up: Callable[[], bool], say: Callable[[str], None]
+) -> bool:
+    """Try the changes of the present version; whether one was kept."""
+    say("profile")
+    found.diagnosis = bench.judge(found.version)
+    found.first = found.first or found.diagnosis
+    for candidate in _candidates(bench, found, say):
+        attempt = candidate.attempt(found.kept, bench.path)
+        if _is_withdrawn(candidate.bound):
+            found.attempts.append(replace(attempt, decision="withdrawn", reason=_without_gain(candidate.bound)))
+            continue
+        if isinstance(candidate.change, NoEdit):
+            found.attempts.append(attempt)
+            continue
+        source = source_of(candidate.change)
+        if source in tried:
+            continue
+        tried.add(source)
+        if time_is_up():
+            found.stopped = "the time is up"
+            found.attempts.append(replace(attempt, reason=found.stopped))
+            continue
+        say(attempt.title)
+        made, version = _tried(bench, found.version, attempt, source, candidate.change.reorders)
+        found.attempts.append(made)
+        if version is not None:
+            found.source, found.version, found.kept = source, version, found.kept + 1
+            return True
+    return False
+
+
+def _candidates(bench: Bench[V], found: Found[V], say: Callable[[str], None]) -> Iterator[Candidate]:
+    """The changes of the present version: those of its findings, most gain first; without counters all that apply."""
+    findings = [each for each in found.diagnosis.outcomes if isinstance(each, Finding)] if found.diagnosis else []
+    bounds = {}
+    for finding in findings:
+        say(f"ablation of {finding.rule.code}")
+        bounds[finding.rule.code] = bench.bound(found.version, finding)
+    findings.sort(key=lambda each: -_expected(each, bounds[each.rule.code]))
+    for each in findings or [None]:
+        for optimization, change in changes_for(found.source, bench.path, bench.kernel, each):
+            yield Candidate(optimization, change, each, bounds.get(each.rule.code) if each else None)
+
+
+def _expected(finding: Finding, bound: Bound | None) -> float:
+    """The gain that a finding is tried for: what its ablation measured, where that bounds the cure."""
+    best = finding.predicted_speedup.best
+    return min(best, bound.gain.best) if bound and not bound.guard and not bound.only_the_waste else best
+
+
+def _is_withdrawn(bound: Bound | None) -> bool:
+    return bound is not None and not bound.guard and not bound.only_the_waste and bound.gain.high < WORTH_A_STEP
+
+
+def _without_gain(bound: Bound | None) -> str:
+    return f"without the waste the kernel is only {bound.gain.best:.2f} times as fast" if bound else ""
+
+
+def _tried(bench: Bench[V], before: V, attempt: Attempt, source: str, reorders: str) -> tuple[Attempt, V | None]:
+    """Compile, check and time a change: the attempt, and the version if it is kept. The cheapest checks come first."""
+    try:
+        after = bench.build(source)
+    except NotBuilt as refused:
+        return replace(attempt, decision="not built", reason=str(refused)), None
+    first = bench.check(before, after, reorders, thorough=False)
+    if first.verdict != "verified":
+        return _rejected(attempt, first), None
+    gain = bench.time(before, after)
+    attempt = replace(attempt, measured=gain)
+    if gain.low < LEAST_GAIN:
+        how = "slower" if gain.high < 1 else "no faster beyond the noise" if gain.low <= 1 else "hardly faster"
+        return replace(attempt, decision="no gain", reason=f"it is {how}", checks=first.checks), None
+    everything = bench.check(before, after, reorders, thorough=True)
+    if everything.verdict != "verified":
+        return _rejected(attempt, everything), None
+    return replace(attempt, decision="kept", checks=everything.checks), after
+
+
+def _rejected(attempt: Attempt, found: Verification) -> Attempt:
+    decision = "refuted" if found.verdict == "refuted" else "unproven"
+    return replace(attempt, decision=decision, reason=found.reason, checks=found.checks)
