@@ -29,7 +29,7 @@ LAYERS = (
     {"engine"},
     {"catalogue", "comparison"},
     {"patch"},
-    {"trends", "doctor"},
+    {"trends", "doctor", "trial"},
     {"gate"},
     {"pipeline"},
     {"render"},

@@ -10,10 +10,11 @@ that only the author can know are given with the edit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 from ncuview.base.files import repository_of
 from ncuview.base.paths import shipped
@@ -30,7 +31,7 @@ from ncuview.patch.unroll import unroll
 from ncuview.reader.source import local_file
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, Optimization, SourceEdit
 
-__all__ = ["PATCHES", "STRUCTURAL", "Edit", "NoEdit", "file_of", "propose", "with_edits"]
+__all__ = ["PATCHES", "STRUCTURAL", "Edit", "NoEdit", "changes_for", "file_of", "propose", "with_edits"]
 
 Maker = Callable[[Kernel, Sequence[int]], Change]
 
@@ -67,13 +68,45 @@ def propose(source: str, path: str, kernel: str, patch: str, lines: Sequence[int
     Returns:
         The edit, or why there is none. Nothing is raised for any text.
     """
-    make = PATCHES[patch]
+    return _made(PATCHES[patch], source, path, kernel, lines)
+
+
+def changes_for(
+    source: str, path: str, kernel: str, finding: Finding | None
+) -> Iterator[tuple[Optimization, Edit | NoEdit]]:
+    """The changes of the source that a finding asks for, mechanical and structural ones; without finding all there are.
+
+    Args:
+        source: The file's text, as for ``propose``.
+        path: The file's name.
+        kernel: The kernel's name.
+        finding: A finding of a profile of this very source, whose lines are lines of it.
+
+    Yields:
+        The optimization, and the edit or why there is none.
+    """
+    if finding is None:
+        lines: tuple[int, ...] = ()
+        makers = [(optimization, maker) for optimization, makers in STRUCTURAL.items() for maker in makers]
+    else:
+        optimization = cast("Optimization", finding.optimization)
+        lines = tuple(sorted({place.line for line in finding.where for place in line.called_from or (line,)}))
+        mechanical = [PATCHES[finding.fix.patch]] if finding.fix.patch else []
+        makers = [(optimization, maker) for maker in (*mechanical, *STRUCTURAL.get(optimization, ()))]
+        if not makers:
+            reason = finding.fix.by_hand or f"{finding.optimization} takes decisions that no program can make"
+            yield optimization, NoEdit(reason)
+    for optimization, maker in makers:
+        yield optimization, _made(maker, source, path, kernel, lines)
+
+
+def _made(make: Maker, source: str, path: str, kernel: str, lines: Sequence[int]) -> Edit | NoEdit:
     try:
         program = Program.read(source, path)
         change = make(program.kernel(kernel), lines)
     except Refused as refused:
         return NoEdit(str(refused))
-    return Edit(change.title, change.assumes, program.data, change.replacements)
+    return Edit(change.title, change.assumes, program.data, change.replacements, change.reorders)
 
 
 def with_edits(

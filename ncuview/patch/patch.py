@@ -62,6 +62,13 @@ class Edit:
     source: bytes
     """The unchanged file."""
     replacements: tuple[Replacement, ...]
+    reorders: str = ""
+    """The floating-point operations whose order changes, as a clause; empty where results stay byte-identical."""
+
+    @property
+    def edited(self) -> str:
+        """The file with the change, bytes that are no UTF-8 as ``surrogateescape`` gives them."""
+        return _replaced(self.source, 0, sorted(self.replacements, key=_place)).decode("utf-8", "surrogateescape")
 
     def diff(self, path: str) -> str:
         """The unified diff, with a/ and b/ before the path.
@@ -85,6 +92,11 @@ class _Block:
     first: int
     last: int
     after: Sequence[bytes]
+
+
+def _place(replacement: Replacement) -> tuple[int, int]:
+    """Insertions at one place keep their order."""
+    return replacement.start, replacement.end
 
 
 def _lines(text: bytes) -> list[bytes]:
@@ -115,7 +127,7 @@ def _touched(
     from bisect import bisect_right
 
     found: list[tuple[int, int, list[Replacement]]] = []
-    for each in sorted(replacements, key=lambda r: (r.start, r.end)):
+    for each in sorted(replacements, key=_place):
         first = min(bisect_right(starts, each.start) - 1, len(starts) - 2)
         last = min(bisect_right(starts, max(each.start, each.end - 1)), len(starts) - 1)
         if found and first < found[-1][1]:

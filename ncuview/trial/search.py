@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
-from ncuview.patch import Edit, NoEdit, changes_for, source_of
+from ncuview.patch import Edit, NoEdit, changes_for
 from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis
-from ncuview.records.trial import Attempt, Bound
+from ncuview.records.trial import Attempt, Bound, Decision
 
 LEAST_GAIN = 1.02
 """The interval of the measured gain of a change must begin here: medians of two trials of one program differ by 1 %."""
@@ -31,8 +31,7 @@ class NotBuilt(Exception):
 class Verification:
     """What the checks of a version found."""
 
-    verdict: str
-    """``verified``, ``refuted`` or ``unproven``."""
+    verdict: Literal["verified", "refuted", "unproven"]
     reason: str = ""
     """The counterexample, or what could not be checked, as a clause; empty where it is verified."""
     checks: tuple[str, ...] = ()
@@ -58,8 +57,8 @@ class Bench(Protocol[V]):
     def bound(self, version: V, finding: Finding) -> Bound | None:
         """What a version gains without the waste of a finding; None where there is no ablation of it."""
 
-    def check(self, before: V, after: V, reorders: str, *, thorough: bool) -> Verification:
-        """Compare a version with the one before it: on one input, or by all checks that there are."""
+    def check(self, before: V, after: V, edit: Edit, *, thorough: bool) -> Verification:
+        """Compare a version with the one before the edit: on one input, or by all checks that there are."""
 
     def time(self, before: V, after: V) -> Gain:
         """How many times as fast a version is as the one before it, with the 95 % interval."""
@@ -140,9 +139,12 @@ def _step(
             found.attempts.append(replace(attempt, decision="withdrawn", reason=_without_gain(candidate.bound)))
             continue
         if isinstance(candidate.change, NoEdit):
-            found.attempts.append(attempt)
+            if (attempt.optimization, attempt.reason) not in {
+                (each.optimization, each.reason) for each in found.attempts
+            }:
+                found.attempts.append(attempt)
             continue
-        source = source_of(candidate.change)
+        source = candidate.change.edited
         if source in tried:
             continue
         tried.add(source)
@@ -151,10 +153,9 @@ def _step(
             found.attempts.append(replace(attempt, reason=found.stopped))
             continue
         say(attempt.title)
-        made, version = _tried(bench, found.version, attempt, source, candidate.change.reorders)
+        made = _tried(bench, found, attempt, candidate.change)
         found.attempts.append(made)
-        if version is not None:
-            found.source, found.version, found.kept = source, version, found.kept + 1
+        if made.decision == "kept":
             return True
     return False
 
@@ -167,9 +168,10 @@ def _candidates(bench: Bench[V], found: Found[V], say: Callable[[str], None]) ->
         say(f"ablation of {finding.rule.code}")
         bounds[finding.rule.code] = bench.bound(found.version, finding)
     findings.sort(key=lambda each: -_expected(each, bounds[each.rule.code]))
-    for each in findings or [None]:
+    asking: list[Finding | None] = [*findings] if found.diagnosis else [None]
+    for each in asking:
         for optimization, change in changes_for(found.source, bench.path, bench.kernel, each):
-            yield Candidate(optimization, change, each, bounds.get(each.rule.code) if each else None)
+            yield Candidate(optimization, change, each, bounds[each.rule.code] if each else None)
 
 
 def _expected(finding: Finding, bound: Bound | None) -> float:
@@ -186,26 +188,28 @@ def _without_gain(bound: Bound | None) -> str:
     return f"without the waste the kernel is only {bound.gain.best:.2f} times as fast" if bound else ""
 
 
-def _tried(bench: Bench[V], before: V, attempt: Attempt, source: str, reorders: str) -> tuple[Attempt, V | None]:
-    """Compile, check and time a change: the attempt, and the version if it is kept. The cheapest checks come first."""
+def _tried(bench: Bench[V], found: Found[V], attempt: Attempt, edit: Edit) -> Attempt:
+    """Compile, check and time a change, and keep it in ``found`` if it gains. The cheapest checks come first."""
+    before, source = found.version, edit.edited
     try:
         after = bench.build(source)
     except NotBuilt as refused:
-        return replace(attempt, decision="not built", reason=str(refused)), None
-    first = bench.check(before, after, reorders, thorough=False)
+        return replace(attempt, decision="not built", reason=str(refused))
+    first = bench.check(before, after, edit, thorough=False)
     if first.verdict != "verified":
-        return _rejected(attempt, first), None
+        return _rejected(attempt, first)
     gain = bench.time(before, after)
-    attempt = replace(attempt, measured=gain)
+    attempt = replace(attempt, measured=gain, checks=first.checks)
     if gain.low < LEAST_GAIN:
         how = "slower" if gain.high < 1 else "no faster beyond the noise" if gain.low <= 1 else "hardly faster"
-        return replace(attempt, decision="no gain", reason=f"it is {how}", checks=first.checks), None
-    everything = bench.check(before, after, reorders, thorough=True)
+        return replace(attempt, decision="no gain", reason=f"it is {how}")
+    everything = bench.check(before, after, edit, thorough=True)
     if everything.verdict != "verified":
-        return _rejected(attempt, everything), None
-    return replace(attempt, decision="kept", checks=everything.checks), after
+        return _rejected(attempt, everything)
+    found.source, found.version, found.kept = source, after, found.kept + 1
+    return replace(attempt, decision="kept", checks=everything.checks)
 
 
 def _rejected(attempt: Attempt, found: Verification) -> Attempt:
-    decision = "refuted" if found.verdict == "refuted" else "unproven"
+    decision: Decision = "refuted" if found.verdict == "refuted" else "unproven"
     return replace(attempt, decision=decision, reason=found.reason, checks=found.checks)
