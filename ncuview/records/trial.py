@@ -42,11 +42,13 @@ class Attempt:
     title: str
     """The change, as an imperative; of one that was not written, the optimization in words."""
     optimization: str
+    """What it does, one word of the closed list."""
     rule: str
     """The code of the rule whose finding asked for it; empty where none did."""
     step: Annotated[int, Limits(minimum=0)]
     """How many changes had been kept before."""
     decision: Decision
+    """What became of it."""
     reason: str
     """Why it was not kept, as a clause; empty where it was."""
     predicted: Gain | None

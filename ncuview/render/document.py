@@ -87,7 +87,7 @@ def _indented(value: Any, depth: int) -> str:
 def _content(answer: Diagnosis | Ladder | Comparison) -> dict[str, Any]:
     """The keys and values of a document; the launches of a diagnosis are converted one by one."""
     if isinstance(answer, Diagnosis):
-        launches = (plain(_launch(launch)) for launch in answer.launches)
+        launches = (plain(launch_document(launch)) for launch in answer.launches)
         return {**plain(_diagnosis(answer)), "launches": launches}
     content: dict[str, Any] = plain(ladder_document(answer) if isinstance(answer, Ladder) else _comparison(answer))
     return content
@@ -325,7 +325,8 @@ def _sequence(sequence: StepSequence | None) -> diagnoses.StepSequence | None:
     return diagnoses.StepSequence(tuple(steps), sequence.alone)
 
 
-def _launch(launch: LaunchDiagnosis) -> diagnoses.Launch:
+def launch_document(launch: LaunchDiagnosis) -> diagnoses.Launch:
+    """A launch in the words of the JSON documents."""
     return diagnoses.Launch(
         report=shown_path(launch.report),
         index=launch.index,
@@ -423,5 +424,5 @@ def _ladder_step(step: LadderStep) -> comparisons.LadderStep:
         better_sizes=step.better_sizes,
         measured_speedup=step.measured_speedup,
         textbook_steps=step.textbook_steps,
-        launch=_launch(step.diagnosis),
+        launch=launch_document(step.diagnosis),
     )

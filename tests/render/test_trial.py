@@ -1,0 +1,120 @@
+"""The page and the document of a trial."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from ncuview.records.diagnosis import Gain
+from ncuview.records.profile import Device, Failure
+from ncuview.records.trial import Attempt, Bound, Trial
+from ncuview.render.trial import result_sentence, trial_document, trial_page
+from tests.hostile import PAYLOADS
+from tests.render.sample import launch_with_advice
+from tests.render.schema import problems, schema, undescribed
+
+PATCH = """\
+--- a/k.cu
++++ b/k.cu
+@@ -1,1 +1,1 @@
+-    __shared__ float tile[32][32];
++    __shared__ float tile[32][33];
+"""
+
+
+def attempt(title: str, decision: str = "kept", **changes: object) -> Attempt:
+    made = Attempt(
+        title=title,
+        optimization="shared_memory_padding",
+        rule="SMEM001",
+        step=0,
+        decision="kept",
+        reason="",
+        predicted=Gain(1.94, 2.18, 2.29),
+        bound=Bound("Read the tile without conflicts", Gain(2.2, 2.28, 2.3), "", ""),
+        measured=Gain(2.27, 2.31, 2.34),
+        assumes="",
+        checks=("5 inputs", "2 further sizes", "compute-sanitizer"),
+        diff=PATCH,
+    )
+    return replace(made, decision=decision, **changes)  # type: ignore[arg-type]
+
+
+def trial(*attempts: Attempt, **changes: object) -> Trial:
+    made = Trial(
+        target="transposeCoalesced",
+        kernel="transposeCoalesced",
+        device=Device("NVIDIA H200", "9.0"),
+        grid=(256, 256, 1),
+        block=(32, 8, 1),
+        sizes={"n": 8192},
+        attempts=attempts,
+        before_ns=328_320.0,
+        gain=Gain(2.27, 2.31, 2.34) if any(each.decision == "kept" for each in attempts) else None,
+        end_to_end=None,
+        patch=PATCH,
+        before=launch_with_advice(),
+        after=replace(launch_with_advice(), bottleneck="dram"),
+        stopped="",
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+REFUTED = attempt(
+    "Unroll the loop", "refuted", reason="element 7 is 3, not 4, with the input zeros", measured=None, bound=None
+)
+WITHDRAWN = attempt("Fewer barriers", "withdrawn", reason="without the waste it is only 1.02 times as fast")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_page_says_the_result_first_and_why_not_for_the_rest(width: int) -> None:
+    page = trial_page(trial(attempt("Pad tile by one column"), REFUTED, WITHDRAWN), width=width, color=False)
+    words = " ".join(page.split())
+    assert max(map(len, page.splitlines())) <= width
+    assert words.index("2.31x faster (2.27x to 2.34x): 328.3 us to 142.1 us, 1 change kept") < words.index("predicted")
+    for said in ("2.18x", "2.28x", "Checked 5 inputs, 2 further sizes, compute-sanitizer", "n = 8,192", "NVIDIA H200"):
+        assert said in words
+    assert "Unroll the loop: refuted, element 7 is 3, not 4, with the input zeros" in words
+    assert "+    __shared__ float tile[32][33];" in page
+
+
+def test_a_bound_that_bounds_nothing_is_not_shown_as_one() -> None:
+    weak = attempt("Private copies", bound=Bound("Spread contention", Gain(4.0, 4.1, 4.2), "", "it is still global"))
+    assert "4.10x" not in trial_page(trial(weak), width=100, color=False)
+    cut = attempt("Private copies", bound=Bound("Spread contention", Gain(4.0, 4.1, 4.2), "a load is gone", ""))
+    assert "4.10x" not in trial_page(trial(cut), width=100, color=False)
+
+
+def test_finished_interrupted_and_failed_trials_differ() -> None:
+    nothing = trial(replace(REFUTED), patch="", after=None)
+    assert result_sentence(nothing) == "finished: nothing that was tried gains; 0 changes timed"
+    assert nothing.finished
+    late = replace(nothing, stopped="the time is up")
+    assert result_sentence(late) == "nothing is kept so far; 0 changes timed"
+    failed = replace(nothing, failure=Failure("GpuLost", "the GPU was lost", "Restart it.", 5))
+    assert not failed.finished
+    assert "the GPU was lost" in trial_page(failed, width=100, color=False)
+
+
+def test_the_document_is_of_its_schema() -> None:
+    for each in (trial(attempt("Pad tile"), REFUTED), trial(REFUTED, patch="", after=None, before=None)):
+        document = json.loads(trial_document(each))
+        assert problems(document, "trial") == []
+        assert document["finished"] == each.finished
+        assert [made["decision"] for made in document["attempts"]] == [made.decision for made in each.attempts]
+
+
+def test_the_schema_describes_every_key() -> None:
+    assert undescribed(schema("trial")) == []
+
+
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
+def test_foreign_text_is_inert(payload: str) -> None:
+    hostile = trial(
+        attempt(payload, diff=payload, reason=payload), kernel=payload, patch=payload, target=payload or "k"
+    )
+    page = trial_page(hostile, width=100, color=False)
+    assert "\x1b" not in page
+    json.loads(trial_document(hostile))
