@@ -35,6 +35,7 @@ from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.names import NAMES
 from ncuview.metrics.quantities import QUANTITIES
 from ncuview.reader.reader import read
+from ncuview.speedup.attainable import figure_columns
 from ncuview.speedup.model import Load, load_of
 from validation.labelled import HERE, labels_of, sources
 
@@ -54,7 +55,7 @@ class Launches:
 
     Attributes:
         names: Report and kernel of each.
-        devices: Its GPU.
+        gpu: Figure -> its GPU's.
         values: Quantity or metric -> its values.
         load: How each uses its GPU.
         right: Words that are right advice; none where it is not labelled or nothing gains.
@@ -62,7 +63,7 @@ class Launches:
     """
 
     names: list[str]
-    devices: list[str]
+    gpu: Mapping[str, Column]
     values: Mapping[str, Column]
     load: Load
     right: list[tuple[str, ...]]
@@ -84,9 +85,9 @@ def collect(target: Path) -> None:
     )
     gain = np.concatenate([part.gain for part in parts])
     names = [name for part in parts for name in part.names]
-    devices = [device for part in parts for device in part.devices]
+    gpu = {name: np.concatenate([part.gpu[name] for part in parts]) for name in parts[0].gpu}
     right = [words for part in parts for words in part.right]
-    target.write_bytes(pickle.dumps(Launches(names, devices, joined, load, right, gain)))
+    target.write_bytes(pickle.dumps(Launches(names, gpu, joined, load, right, gain)))
 
 
 class _Values(dict[str, Column]):
@@ -126,7 +127,7 @@ def _parts() -> Iterator[Launches]:
         ]
         values = {name: analysis.value(name) for name in (*NAMES, *QUANTITIES)}
         names = [f"{report.parent.name}/{stem}/{kernel}" for kernel in kernels]
-        yield Launches(names, launches["device"].tolist(), values, load_of(analysis), right, np.array(gain))
+        yield Launches(names, figure_columns(analysis), values, load_of(analysis), right, np.array(gain))
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class Judged:
 
 def judged(rule: Rule, all_of: Launches) -> Judged:
     """Judge every launch by a rule."""
-    judgement = judge_values(rule, {name: all_of.values[name] for name in rule.inputs}, all_of.devices)
+    judgement = judge_values(rule, {name: all_of.values[name] for name in rule.inputs}, all_of.gpu)
     (_, gain, _), _ = kernel_gains(judgement, all_of.load)
     finding = np.array([outcome == FINDING for outcome in judgement.outcomes])
     return Judged(finding, finding & (gain >= WORTH), np.where(finding, gain, np.nan))

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -73,10 +73,10 @@ class Judgement:
 def judge(rule: Rule, analysis: Analysis) -> Judgement:
     """Evaluate a rule on the launches under analysis."""
     inputs = {name: analysis.value(name) for name in rule.inputs}
-    return judge_values(rule, inputs, analysis.devices)
+    return judge_values(rule, inputs, figure_columns(analysis))
 
 
-def judge_values(rule: Rule, inputs: Mapping[str, Column], devices: Sequence[str]) -> Judgement:
+def judge_values(rule: Rule, inputs: Mapping[str, Column], gpu: Mapping[str, Column]) -> Judgement:
     """Evaluate a rule on columns of its inputs.
 
     A launch that the rule does not apply to is not applicable even when other metrics are missing; a launch with a
@@ -86,11 +86,10 @@ def judge_values(rule: Rule, inputs: Mapping[str, Column], devices: Sequence[str
     Args:
         rule: The rule.
         inputs: Each of ``rule.inputs`` -> its value for each launch; NaN where it is missing.
-        devices: The name of each launch's GPU.
+        gpu: Each figure of the launches' GPUs, by its name in rules.
     """
-    count = len(devices)
-    figures = figure_columns(devices) if rule.gpu_figures else {}
-    needed = {**inputs, **{name: figures[name] for name in rule.gpu_figures}}
+    count = len(next(iter(gpu.values())))
+    needed = {**inputs, **{name: gpu[name] for name in rule.gpu_figures}}
     values: dict[str, Column] = {**needed}
     values.update({name: np.full(count, value) for name, value in rule.parameters.items()})
     for name, expression in rule.let.items():

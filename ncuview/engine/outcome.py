@@ -42,6 +42,7 @@ from ncuview.records.diagnosis import (
     RuleId,
     Skipped,
 )
+from ncuview.speedup.attainable import figure_columns
 from ncuview.speedup.effects import ADDED, EFFECTS, LATENCY_HIDDEN, TIME_LEFT
 from ncuview.speedup.end_to_end import TRANSFER, of_host, with_copies
 from ncuview.speedup.model import UNEXPLAINED, UNEXPLAINED_WITHOUT_CODE, Load, predict
@@ -298,7 +299,7 @@ class _FromCounters(_OfRule):
     @cached_property
     def _judged(self) -> Judgement:
         inputs = {name: self._counted.value(name) for name in self._rule.inputs}
-        return judge_values(self._rule, inputs, self._analysis.devices)
+        return judge_values(self._rule, inputs, figure_columns(self._analysis))
 
     def _metrics_of(self, name: str) -> tuple[str, ...]:
         return self._counted.metrics_of(name)

@@ -15,6 +15,9 @@ A file names its ``devices`` as the driver does, says when it was ``measured``, 
   a CUDA graph) and ``l2_bytes`` (the L2 cache, where a report does not give its size);
 - ``tensor_speedup``, with low, best and high: how many times as fast as the FMA pipes the tensor pipes are.
 
+``default.toml`` also has ``blocks_per_cycle`` and ``loaded_memory_ns`` (a trip to memory that is busy), from which
+``blocks_per_ns`` and ``bytes_in_flight`` are derived for a GPU without a table, by the clocks and sizes in its report.
+
 The what-if model reads the shares, and rule expressions read the figures as ``gpu.NAME``: no figure of a GPU stands
 in a rule. A figure that a file does not hold comes from ``default.toml``; if it is missing there too, it is unknown.
 """
@@ -41,6 +44,8 @@ FIGURES = (
     "l2_bytes",
 )
 """The figures that a table may hold besides the shares of units."""
+DERIVING = ("blocks_per_cycle", "loaded_memory_ns")
+"""What ``default.toml`` alone holds: the figures from which others are derived."""
 FIGURE_NAMES = {f"gpu.{figure}": figure for figure in FIGURES}
 """The figures' names in rule expressions."""
 

@@ -13,7 +13,8 @@ import os
 import re
 import tempfile
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -30,6 +31,8 @@ from ncuview.records.program import Estimate, ProgramGpu
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from ncuview.metrics.analysis import Analysis
 
     Column = NDArray[np.float64]
 
@@ -120,13 +123,39 @@ def is_assumed(device: str) -> bool:
     return device not in _users() and str(shipped(device)["measured"]).startswith("never")
 
 
-def figure_columns(devices: Sequence[str]) -> dict[str, Column]:
-    """The GPU figures of each launch that rules read: ``gpu.NAME`` -> a column; NaN where a figure is unknown."""
-    gpus = {device: of_gpu(device) for device in set(devices)}
+def figure_columns(analysis: Analysis) -> dict[str, Column]:
+    """The GPU figures of each launch that rules read: ``gpu.NAME`` -> a column; NaN where a figure is unknown.
+
+    A figure that no table has for a GPU is derived from the attributes of the GPU in its report, where it can be.
+    """
+    names, of_launch = np.unique(np.array(analysis.devices, dtype=object), return_inverse=True)
+    gpus = [of_gpu(device) for device in names]
+    own = [shipped_tables().get(device, {}).keys() | _users().get(device, {}).keys() for device in names]
+    derived = _derived(analysis)
+    columns = {}
+    for name, figure in FIGURE_NAMES.items():
+        columns[name] = np.array([gpu.get(figure, np.nan) for gpu in gpus], np.float64)[of_launch]
+        if figure in derived:
+            is_own = np.array([figure in figures for figures in own], bool)[of_launch]
+            columns[name] = np.where(is_own | np.isnan(derived[figure]), columns[name], derived[figure])
+    return columns
+
+
+def _derived(analysis: Analysis) -> dict[str, Column]:
+    """Figures from clocks and sizes, which ncu records with every launch; NaN where it did not."""
+    default, attribute = shipped_tables()[DEFAULT], partial(_attribute, analysis)
+    memory_per_ns = 2 * attribute("memory_clock_rate") * attribute("global_memory_bus_width") / 8 / 1e6
+    threads = attribute("multiprocessor_count") * attribute("max_threads_per_multiprocessor")
     return {
-        name: np.array([gpus[device].get(figure, np.nan) for device in devices], np.float64)
-        for name, figure in FIGURE_NAMES.items()
+        "blocks_per_ns": default["blocks_per_cycle"] * attribute("clock_rate") / 1e6,
+        "bytes_in_flight": memory_per_ns * default["loaded_memory_ns"] / threads,
     }
+
+
+def _attribute(analysis: Analysis, name: str) -> Column:
+    """An attribute of each launch's GPU, clocks in kHz; NaN where it is missing."""
+    column = analysis.metric(f"device__attribute_{name}")
+    return np.where(column > 0, column, np.nan)
 
 
 def program_figures(device: str) -> ProgramGpu:

@@ -28,7 +28,7 @@ import numpy as np
 from ncuview.metrics.units import BLOCKS, DRAM_BYTES, UNITS, Unit
 from ncuview.reader.validity import MOST_OF_PEAK
 from ncuview.sass.code import of_class
-from ncuview.speedup.attainable import bounds_of, of_gpu
+from ncuview.speedup.attainable import bounds_of, figure_columns, of_gpu
 from ncuview.speedup.effects import ADDED, by_unit
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def load_of(analysis: Analysis) -> Load:
     gpus = [known[device] for device in analysis.devices]
     duration = profile.launches["duration_ns"].to_numpy(np.float64)
     use = {unit: use_of(analysis, what) for unit, what in UNITS.items()}
-    started = analysis.value("grid_size") / np.array([gpu.get("blocks_per_ns", np.nan) for gpu in gpus])
+    started = analysis.value("grid_size") / figure_columns(analysis)["gpu.blocks_per_ns"]
     use[BLOCKS] = np.minimum(1.0, started / duration)
     loads = analysis.value("dram_bytes_read") + analysis.value("l2_sectors") > 0
     least = np.array([gpu["launch_ns"] for gpu in gpus]) + loads * np.array([gpu["memory_ns"] for gpu in gpus])

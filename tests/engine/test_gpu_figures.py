@@ -13,21 +13,29 @@ from ncuview.base.paths import shipped
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import shipped_rules
 from ncuview.gpus import FIGURE_NAMES
+from ncuview.metrics.analysis import Analysis
 from ncuview.pipeline.profiled import read_with_sources
 from ncuview.reader.host_times import with_host_times_of
 from ncuview.records.diagnosis import Finding, LaunchDiagnosis, Skipped
+from ncuview.records.profile import Profile
 from ncuview.speedup.attainable import figure_columns
 from tests.builders import H200
 
 OTHER = "NVIDIA Unheard-of"
 
 
-def on(device: str, family: str, kernel: str) -> LaunchDiagnosis:
-    """The recorded launch of a kernel, as if this GPU had run it."""
+def on(device: str, family: str, kernel: str, *, attributes: bool = True) -> LaunchDiagnosis:
+    """The recorded launch of a kernel, as if this GPU had run it; without attributes, as of a report without them."""
+    return diagnose(profile_on(device, family, kernel, attributes=attributes), shipped_rules()).launches[0]
+
+
+def profile_on(device: str, family: str, kernel: str, *, attributes: bool = True) -> Profile:
     report = shipped("kernels") / family / "h200.ncu-repz"
     profile = with_host_times_of(read_with_sources([report], kernel), report)
-    there = replace(profile, launches=profile.launches.assign(device=device))
-    return diagnose(there, shipped_rules()).launches[0]
+    metrics = profile.metrics
+    if not attributes:
+        metrics = metrics.drop(columns=[name for name in metrics if str(name).startswith("device__attribute_")])
+    return replace(profile, launches=profile.launches.assign(device=device), metrics=metrics)
 
 
 def predicted(launch: LaunchDiagnosis, code: str) -> float:
@@ -42,7 +50,8 @@ def test_pageable_copies_are_held_against_the_bus_of_the_launch_s_gpu() -> None:
 
 
 def test_a_gpu_whose_figure_is_unknown_skips_the_rule_and_says_how_to_get_it() -> None:
-    outcomes = {outcome.rule.code: outcome for outcome in on(OTHER, "transpose", "transposeCoalesced").outcomes}
+    launch = on(OTHER, "transpose", "transposeCoalesced", attributes=False)
+    outcomes = {outcome.rule.code: outcome for outcome in launch.outcomes}
     skipped = outcomes["OCC004"]
     assert isinstance(skipped, Skipped)
     assert skipped.message == (
@@ -50,10 +59,33 @@ def test_a_gpu_whose_figure_is_unknown_skips_the_rule_and_says_how_to_get_it() -
     )
 
 
-def test_bytes_in_flight_are_those_that_the_gpu_needs() -> None:
-    columns = figure_columns([H200, "NVIDIA H100 80GB HBM3", OTHER])
-    assert columns["gpu.bytes_in_flight"].tolist() == [16.0, 11.0, 8.0]
-    assert np.isnan(columns["gpu.blocks_per_ns"]).tolist() == [False, False, True]
+def test_a_gpu_without_a_table_has_figures_by_its_clocks_and_sizes() -> None:
+    made = profile_on(OTHER, "transpose", "transposeCoalesced")
+    columns = figure_columns(Analysis(made))
+    # the clocks of the recorded GPU, whose own table has 1.66 and 16
+    assert columns["gpu.blocks_per_ns"].tolist() == pytest.approx([1.66], rel=0.01)
+    assert columns["gpu.bytes_in_flight"].tolist() == pytest.approx([16.0], rel=0.03)
+    half = made.metrics.assign(device__attribute_clock_rate=0.99e6, device__attribute_memory_clock_rate=0.8e6)
+    columns = figure_columns(Analysis(replace(made, metrics=half)))
+    assert columns["gpu.blocks_per_ns"].tolist() == pytest.approx([0.83], rel=0.01)
+    assert columns["gpu.bytes_in_flight"].tolist() == pytest.approx([4.0], rel=0.03)
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan])
+def test_an_impossible_attribute_derives_nothing(wrong: float) -> None:
+    made = profile_on(OTHER, "transpose", "transposeCoalesced")
+    broken = made.metrics.assign(device__attribute_clock_rate=wrong, device__attribute_multiprocessor_count=wrong)
+    columns = figure_columns(Analysis(replace(made, metrics=broken)))
+    assert np.isnan(columns["gpu.blocks_per_ns"]).all()
+    assert columns["gpu.bytes_in_flight"].tolist() == [8.0]
+
+
+def test_a_table_of_the_gpu_comes_before_what_its_clocks_give() -> None:
+    found = [
+        figure_columns(Analysis(profile_on(device, "transpose", "transposeCoalesced")))["gpu.bytes_in_flight"][0]
+        for device in (H200, "NVIDIA H100 80GB HBM3")
+    ]
+    assert found == [16.0, 11.0]
 
 
 def test_expressions_may_name_figures_and_no_other_attribute() -> None:

@@ -14,6 +14,7 @@ from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.names import STALL_REASONS
 from ncuview.metrics.quantities import QUANTITIES
 from ncuview.metrics.quantities.stalls import SAMPLED
+from ncuview.metrics.units import UNITS
 from ncuview.sass.code import Code
 from ncuview.sass.global_loads import load_batches
 from tests.builders import STALL, WARPS, Instruction, Launch, load, make_profile, shared_load, store
@@ -254,3 +255,20 @@ def test_loads_of_fewer_or_more_lanes_and_other_instructions_are_no_halves() -> 
 def test_working_lanes_are_those_of_an_average_instruction() -> None:
     launch = Launch(instructions=[worked(ldg(4), 10, 8), worked("FADD R1, R2, R3", 30, 32)])
     assert value("working_lanes", launch) == 26
+
+
+DRAM, BUSIEST, AVERAGE = UNITS["dram"].metric, "lts__t_sectors.max", "lts__t_sectors.avg"
+
+
+@pytest.mark.parametrize(
+    ("metrics", "expected"),
+    [
+        ({BUSIEST: 130.0, AVERAGE: 100.0, DRAM: 95.0}, 1.3),  # measured
+        ({BUSIEST: None, AVERAGE: None, DRAM: 80.0}, 1.25),  # the most that is possible
+        ({BUSIEST: None, AVERAGE: None, DRAM: 60.0}, math.nan),  # a bound of 1.67 says nothing
+        ({BUSIEST: None, AVERAGE: 100.0, DRAM: None}, math.nan),
+    ],
+)
+def test_the_imbalance_of_slices_is_measured_or_bounded(metrics: dict[str, float | None], expected: float) -> None:
+    found = value("slice_imbalance", Launch(instructions=[]).with_metrics(metrics))
+    assert found == pytest.approx(expected, nan_ok=True)

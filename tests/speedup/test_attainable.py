@@ -12,7 +12,7 @@ from ncuview.api import load_rules
 from ncuview.base.errors import TableError
 from ncuview.base.paths import users_table
 from ncuview.engine.rank import diagnose
-from ncuview.gpus import DEFAULT, FIGURES, shipped_tables
+from ncuview.gpus import DEFAULT, DERIVING, FIGURES, shipped_tables
 from ncuview.metrics.analysis import Analysis
 from ncuview.metrics.units import UNITS
 from ncuview.records.profile import Attained, Calibration, Figure
@@ -106,8 +106,11 @@ def test_nothing_is_assumed_of_a_shipped_gpu() -> None:
 
 
 def test_the_shipped_sections_are_what_a_users_may_be() -> None:
+    of_default = {"unit", *DERIVING}
     for device, table in shipped_tables().items():
-        Section.model_validate({name: value for name, value in table.items() if (device, name) != (DEFAULT, "unit")})
+        of_all = {name: value for name, value in table.items() if device != DEFAULT or name not in of_default}
+        Section.model_validate(of_all)
+    assert of_default <= shipped_tables()[DEFAULT].keys()
 
 
 def test_a_table_may_say_every_figure_that_rules_may_ask_for() -> None:

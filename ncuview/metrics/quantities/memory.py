@@ -36,6 +36,8 @@ _NEARLY_COALESCED = 1.3
 _OF_LARGER_TILES = 0.3
 """What is left of a tile's loads in L1 when each thread keeps 8 x 8 results instead of 4 x 4 or fewer, with the passes
 that fill it: tiled products of the labelled programs read 0.2 to 0.4."""
+_BOUND = 1.5
+"""From here on a bound on the imbalance of slices is no answer: ``GMEM003`` takes such an imbalance for waste."""
 _NEARLY = 1
 """Lanes by which half-filled warps may differ from 16, at the edges of a grid."""
 
@@ -334,6 +336,19 @@ def constant_requests(constant_pct: Column, sm_cycles: Column) -> Column:
 def dram_bytes(dram_bytes_read: Column, dram_bytes_written: Column) -> Column:
     """Bytes read from device memory and written to it."""
     return dram_bytes_read + dram_bytes_written
+
+
+@quantity("busiest slice over average")
+def slice_imbalance(l2_sectors_max: Column, l2_sectors_mean: Column, dram_pct: Column) -> Column:
+    """Sectors of the busiest L2 slice over the average of all slices; where they are missing, the most that it can be.
+
+    Each slice serves its own part of device memory: where memory is busy for 80 % of the time on average, none of its
+    parts is 1.25 times as busy. A bound of 1.5 and more says nothing, and the value is unknown.
+    """
+    bound = 100 / dram_pct
+    return np.where(
+        np.isnan(l2_sectors_max / l2_sectors_mean) & (bound < _BOUND), bound, l2_sectors_max / l2_sectors_mean
+    )
 
 
 @quantity("share")
