@@ -174,6 +174,7 @@ def _makes_const_pointer(kernel: Kernel, init: Node) -> bool:
 
 
 def is_restrict(kernel: Kernel, declared: Declared) -> bool:
+    """Whether a pointer is declared with ``__restrict__``."""
     words = {"__restrict__", "__restrict", "restrict"}
     return any(kernel.program.text(part) in words for part in within(declared.node))
 

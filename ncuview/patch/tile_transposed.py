@@ -297,13 +297,6 @@ def _in_and(text: str, condition: Node) -> str:
     return f"({text})" if loose else text
 
 
-def _mine(kernel: Kernel, tile: _Tile) -> str:
-    """The place of the thread itself in the tile."""
-    del kernel
-    later = f" + {tile.counter.name.partition(' ')[0]}" if tile.counter is not None else ""
-    return f"[threadIdx.y{later}][threadIdx.x]"
-
-
 def _stored_later(kernel: Kernel, store: Access, way: Way, tile: _Tile) -> list[Replacement]:
     """The value goes to the tile where it was stored, and from there to memory after a barrier."""
     assignment = store.node.parent
@@ -328,22 +321,12 @@ def _loaded_before(kernel: Kernel, loads: Sequence[Access], way: Way, tile: _Til
     texts = {kernel.program.text(access.node): access for access in loads}
     names = dict(zip(texts, fresh(kernel, *["tile"] * len(texts)), strict=True))
     declarations = [_declared_tile(kernel, access.array, names[text], tile) for text, access in texts.items()]
-    earlier = _exchanged(
-        kernel,
-        way,
-        tile,
-        first.start_byte,
-        [(access.node, names[text]) for text, access in texts.items()],
-        stores=False,
-    )
+    accessed = [(access.node, names[text]) for text, access in texts.items()]
+    earlier = _exchanged(kernel, way, tile, first.start_byte, accessed, stores=False)
+    taken = [(access.node, names[kernel.program.text(access.node)] + _mine(tile)) for access in loads]
     return [
         before(kernel, first, [*declarations, *earlier, "__syncthreads();", ""]),
-        *(
-            Replacement(
-                access.node.start_byte, access.node.end_byte, names[kernel.program.text(access.node)] + _mine(tile)
-            )
-            for access in loads
-        ),
+        *(Replacement(node.start_byte, node.end_byte, text) for node, text in taken),
     ]
 
 
