@@ -15,13 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ncuview.patch.accesses import Access, accesses
 from ncuview.patch.guards import Way, check_simple, open_exits
 from ncuview.patch.index_algebra import ASSUMED, Algebra, Counter, Polynomial, check_injective
 from ncuview.patch.launch_facts import check_distinct, fixed_block, launch_facts
 from ncuview.patch.other_thread import OtherThread, after, before, fresh, level_of
 from ncuview.patch.pad_tile import BYTES
 from ncuview.patch.patch import Change, Refused, Replacement
-from ncuview.patch.program import Kernel, above, bare, child, line_of, meaningful, on_lines, operator
+from ncuview.patch.program import Kernel, above, bare, child, line_of, on_lines, operator
 from ncuview.records.profile import Extent
 
 if TYPE_CHECKING:
@@ -29,52 +30,6 @@ if TYPE_CHECKING:
 
 _WORD = 4
 _LARGEST_TILE = 48 * 1024
-
-
-@dataclass(frozen=True)
-class Access:
-    """An element of a global array that is read or stored.
-
-    Attributes:
-        node: The subscript expression.
-        array: The pointer parameter.
-        index: Its index; None where it is no polynomial.
-        stores: Whether it is the target of an assignment.
-    """
-
-    node: Node
-    array: str
-    index: Polynomial | None
-    stores: bool
-
-
-def accesses(kernel: Kernel, algebra: Algebra) -> list[Access]:
-    """Every access to memory in the body, in the order of the text.
-
-    Raises:
-        Refused: An address is taken or dereferenced, or an array is neither a parameter nor the kernel's own.
-    """
-    found = []
-    for node in kernel.of_type("pointer_expression"):
-        raise Refused(f"line {line_of(node)} uses a pointer in a way that is not understood")
-    for node in kernel.of_type("subscript_expression"):
-        name = kernel.program.text(child(node, "argument"))
-        declared = kernel.declared.get(name, ())
-        if len(declared) == 1 and declared[0].sizes and name not in kernel.parameters:
-            continue  # an array of the thread's own
-        if name not in kernel.parameters or kernel.parameters[name].stars != 1:
-            raise Refused(f"line {line_of(node)} accesses {name}, which is no pointer parameter")
-        indices = meaningful(child(node, "indices"))
-        try:
-            index = algebra.polynomial(indices[0]) if len(indices) == 1 else None
-        except Refused:
-            index = None
-        outer = node.parent
-        target = outer is not None and outer.type == "assignment_expression" and child(outer, "left") == node
-        if outer is not None and outer.type in {"update_expression", "field_expression"}:
-            raise Refused(f"line {line_of(node)} changes or selects a part of an element")
-        found.append(Access(node, name, index, target))
-    return found
 
 
 @dataclass(frozen=True)
@@ -108,7 +63,8 @@ def tile_transposed(kernel: Kernel, lines: Sequence[int]) -> Change:
     block = fixed_block(kernel)
     algebra = Algebra(kernel, block)
     found = accesses(kernel, algebra)
-    along, across = [], []
+    along: list[Access] = []
+    across: list[Access] = []
     for access in found:
         lane = access.index.coefficient("threadIdx.x").number if access.index else 0
         (across if lane is None or abs(lane) > 1 else along).append(access)
