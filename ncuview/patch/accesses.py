@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ncuview.patch.index_algebra import Algebra, Polynomial
 from ncuview.patch.patch import Refused
-from ncuview.patch.program import Kernel, bare, child, line_of, meaningful, operator
+from ncuview.patch.program import Kernel, above, bare, child, line_of, meaningful, operator
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -42,7 +42,12 @@ def accesses(kernel: Kernel, algebra: Algebra) -> list[Access]:
     Raises:
         Refused: An address is taken or dereferenced, or an array is neither a parameter nor the kernel's own.
     """
-    made = {node for all_declared in kernel.declared.values() for each in all_declared for node in [each.value] if node}
+    made = [
+        each.value
+        for all_declared in kernel.declared.values()
+        for each in all_declared
+        if each.value is not None and each.stars == 1 and operator(each.value) == "&"
+    ]
     for node in kernel.of_type("pointer_expression"):
         if node not in made:
             raise Refused(f"line {line_of(node)} uses a pointer in a way that is not understood")
@@ -91,3 +96,19 @@ def _base(kernel: Kernel, algebra: Algebra, node: Node, depth: int = 0) -> tuple
         return array, None if offset is None else offset + algebra.polynomial(added)
     except Refused:
         return array, None
+
+
+def statement_of(access: Access) -> Node:
+    """The statement that makes an access whenever it runs.
+
+    Raises:
+        Refused: The access is made under a condition.
+    """
+    for node in above(access.node):
+        if node.type in {"conditional_expression", "if_statement", "for_statement"} or (
+            node.type == "binary_expression" and operator(node) in {"&&", "||"}
+        ):
+            raise Refused(f"line {line_of(access.node)} makes the access under a condition")
+        if node.type in {"expression_statement", "declaration"}:
+            return node
+    raise Refused(f"line {line_of(access.node)} makes the access outside a statement")

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ncuview.patch.constants import check_known_names
-from ncuview.patch.other_thread import before, deeper, fresh
+from ncuview.patch.other_thread import OtherThread, before, deeper, fresh
 from ncuview.patch.patch import Refused, Replacement
-from ncuview.patch.program import Kernel, above, child, line_of, meaningful, takes_values, within
+from ncuview.patch.program import Kernel, above, bare, child, line_of, meaningful, operator, takes_values, within
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -176,3 +176,22 @@ def open_exits(kernel: Kernel, exits: Sequence[Guard], outermost: Node) -> tuple
     following = next(each for each in meaningful(kernel.body) if each.start_byte >= last.end_byte)
     opening = before(kernel, following, [f"if ({' && '.join(names)}) {{"])
     return [*made, opening, *deeper(kernel, last.end_byte, outermost.end_byte)], last.end_byte
+
+
+def conjuncts(node: Node, *, negated: bool = False) -> list[tuple[Node, bool]]:
+    """The conditions that must all hold for a condition, each with whether it is negated."""
+    node = bare(node)
+    if node.type == "unary_expression" and operator(node) == "!":
+        return conjuncts(child(node, "argument"), negated=not negated)
+    if node.type == "binary_expression" and operator(node) == ("||" if negated else "&&"):
+        sides = child(node, "left"), child(node, "right")
+        return [each for side in sides for each in conjuncts(side, negated=negated)]
+    return [(node, negated)]
+
+
+def in_and(other: OtherThread, guard: Guard) -> str:
+    """A guard's condition for another thread, as a part of a conjunction."""
+    condition = bare(guard.condition)
+    loose = condition.type == "conditional_expression" or operator(condition) == "||"
+    text = other.text(condition)
+    return f"({text})" if loose else text

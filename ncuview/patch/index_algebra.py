@@ -95,8 +95,13 @@ class Polynomial:
         """Its value, where it has no names."""
         return None if self.names else self.terms.get((), 0)
 
+    @property
+    def plain(self) -> bool:
+        """Whether no quotient is in it, which depends on further names."""
+        return not any(name.startswith(_QUOTIENT) for name in self.names)
+
     def coefficient(self, name: str) -> Polynomial:
-        """What a name is multiplied with: the change of the value per step, where the name is in no power."""
+        """What a name is multiplied with: the change per step, where it is in no power and no quotient."""
         return Polynomial(
             {_without(monomial, name): factor for monomial, factor in self.terms.items() if name in monomial}
         )

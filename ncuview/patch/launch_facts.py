@@ -14,7 +14,7 @@ from ncuview.patch.constants import constant
 from ncuview.patch.index_algebra import ONE, Polynomial
 from ncuview.patch.launches import argument_kinds, block_of, front_matter, grid_of, launches
 from ncuview.patch.patch import Refused
-from ncuview.patch.program import Kernel, child
+from ncuview.patch.program import Kernel
 from ncuview.patch.restrict import check_arguments_differ, is_restrict
 from ncuview.records.profile import Extent
 
@@ -87,7 +87,7 @@ def check_distinct(kernel: Kernel, written: Collection[str], read: Collection[st
         Refused: A pointer is no parameter, or nothing shows it.
     """
     for name in {*written, *read}:
-        if name not in kernel.parameters or kernel.parameters[name].stars != 1 or _moves(kernel, name):
+        if name not in kernel.parameters or kernel.parameters[name].stars != 1 or kernel.moves(name):
             raise Refused(f"{name} is no pointer parameter that stays")
         if "volatile" in kernel.parameters[name].qualifiers:
             raise Refused(f"{name} is volatile")
@@ -101,15 +101,3 @@ def check_distinct(kernel: Kernel, written: Collection[str], read: Collection[st
         one, other = sorted(pair)
         if not check_arguments_differ(kernel, [one, other]):
             raise Refused(f"{one} and {other} may overlap: no launch in this file shows what is passed")
-
-
-def _moves(kernel: Kernel, name: str) -> bool:
-    """Whether the pointer itself may change, not its elements."""
-    for node in kernel.uses(name):
-        outer = node.parent
-        if outer is None or len(kernel.declared[name]) > 1:
-            return True
-        target = outer.type == "assignment_expression" and child(outer, "left") == node
-        if target or outer.type in {"update_expression", "pointer_expression", "reference_declarator"}:
-            return True
-    return False

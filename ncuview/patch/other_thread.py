@@ -8,7 +8,7 @@ variables again that depend on it, in the same types, and ``text`` gives an expr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ncuview.patch.patch import Refused, Replacement
@@ -24,17 +24,19 @@ _SIMPLE = re.compile(r"[\w.]+")
 class OtherThread:
     """The values of a kernel's variables in a thread with other indices."""
 
-    def __init__(self, kernel: Kernel, values: Mapping[str, str], at: int) -> None:
+    def __init__(self, kernel: Kernel, values: Mapping[str, str], at: int, same: Collection[str] = ()) -> None:
         """For code that is inserted in the kernel's body.
 
         Args:
             kernel: The kernel.
             values: Names (or 0) by what they replace: an axis such as ``threadIdx.x``, or a loop's counter.
             at: The byte of the insertion: variables that are declared after it are declared again.
+            same: Variables that have the same value for that thread: the counters of loops around the code.
         """
         self._kernel = kernel
         self._values = values
         self._at = at
+        self._same = frozenset(same)
 
     def declarations(self, nodes: Iterable[Node]) -> list[str]:
         """Declarations of the variables that the expressions need and that differ for that thread, in order.
@@ -88,7 +90,7 @@ class OtherThread:
         return [
             each
             for each in names
-            if each in kernel.declared and each not in kernel.parameters and each not in self._values
+            if each in kernel.declared and each not in kernel.parameters and each not in {*self._values, *self._same}
         ]
 
     def _differs(self, name: str, depth: int = 0) -> bool:
@@ -151,12 +153,30 @@ def before(kernel: Kernel, node: Node, lines: Sequence[str]) -> Replacement:
     if data[start : node.start_byte].strip():
         text = end + indented(lines, indent, end) + indent
         return Replacement(node.start_byte, node.start_byte, text)
+    start = _before_pragmas(kernel, start)
+    return Replacement(start, start, indented(lines, indent, end))
+
+
+def instead(kernel: Kernel, node: Node, lines: Sequence[str]) -> Replacement:
+    """Lines instead of a statement of the body and the pragmas before it."""
+    data = kernel.program.data
+    start = data.rfind(b"\n", 0, node.start_byte) + 1
+    indent, end = indentation(kernel, node), line_end(kernel)
+    alone = not data[start : node.start_byte].strip()
+    text = indented(lines, indent, end).removesuffix(end)
+    start = _before_pragmas(kernel, start) if alone else node.start_byte
+    return Replacement(start, node.end_byte, text if alone else end + text)
+
+
+def _before_pragmas(kernel: Kernel, start: int) -> int:
+    """The beginning of the pragmas right before a line."""
+    data = kernel.program.data
     while start > kernel.body.start_byte:
         earlier = data.rfind(b"\n", 0, start - 1) + 1
         if not re.match(rb"[ \t]*#[ \t]*pragma\b", data[earlier:start]):
             break
         start = earlier
-    return Replacement(start, start, indented(lines, indent, end))
+    return start
 
 
 def after(kernel: Kernel, node: Node, lines: Sequence[str]) -> Replacement:

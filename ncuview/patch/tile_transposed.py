@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ncuview.patch.accesses import Access, accesses
-from ncuview.patch.guards import Way, check_simple, open_exits
+from ncuview.patch.accesses import Access, accesses, statement_of
+from ncuview.patch.guards import Way, check_simple, in_and, open_exits
 from ncuview.patch.index_algebra import ASSUMED, Algebra, Counter, Polynomial, check_injective
 from ncuview.patch.launch_facts import check_distinct, fixed_block, launch_facts
 from ncuview.patch.other_thread import OtherThread, after, before, fresh, level_of
@@ -73,7 +73,7 @@ def tile_transposed(kernel: Kernel, lines: Sequence[int]) -> Change:
     if not along:
         raise Refused("no access is along the lanes, so there is nothing to transpose to")
     meant = [access for access in across if not lines or on_lines(access.node, lines)] or across
-    ways = {_statement(access): Way.to(kernel, _statement(access)) for access in meant}
+    ways = {statement_of(access): Way.to(kernel, statement_of(access)) for access in meant}
     if len(ways) != 1:
         raise Refused("transposed accesses stand in several statements")
     (way,) = ways.values()
@@ -94,17 +94,6 @@ def tile_transposed(kernel: Kernel, lines: Sequence[int]) -> Change:
     names = " and ".join(dict.fromkeys(access.array for access in meant))
     title = f"Transpose {names} through a tile in shared memory"
     return Change(title, ASSUMED if stores or tile.counter else "", tuple(change))
-
-
-def _statement(access: Access) -> Node:
-    for node in above(access.node):
-        if node.type in {"conditional_expression", "if_statement", "for_statement"} or (
-            node.type == "binary_expression" and operator(node) in {"&&", "||"}
-        ):
-            raise Refused(f"line {line_of(access.node)} makes the access under a condition")
-        if node.type in {"expression_statement", "declaration"}:
-            return node
-    raise Refused(f"line {line_of(access.node)} makes the access outside a statement")
 
 
 def _check_once(kernel: Kernel, way: Way) -> None:
@@ -148,7 +137,7 @@ def _check_role(algebra: Algebra, access: Access, way: Way, tile: _Tile) -> None
     row = Polynomial.of("threadIdx.y")
     moved = {"threadIdx.y": row + Polynomial.of(tile.counter.name), tile.counter.name: Polynomial({})}
     for each in polynomials:
-        if each is None or each.replaced(moved) != each:
+        if each is None or not each.plain or each.replaced(moved) != each:
             raise Refused(f"line {line_of(way.statement)} does not depend on the sum of row and counter alone")
 
 
@@ -227,10 +216,7 @@ def _exchanged(
         ]
     conditions = [guard.condition for guard in way.guards]
     lines = [*places, *other.declarations([*conditions, *(node for node, _ in accessed)])]
-    tests = [
-        f"!({other.text(guard.condition)})" if guard.leaves else _in_and(other.text(guard.condition), guard.condition)
-        for guard in way.guards
-    ]
+    tests = [f"!({other.text(guard.condition)})" if guard.leaves else in_and(other, guard) for guard in way.guards]
     moves = [
         f"{other.text(node)} = {name}[{row}][{column}];" if stores else f"{name}[{row}][{column}] = {other.text(node)};"
         for node, name in accessed
@@ -245,12 +231,6 @@ def _exchanged(
         lines += [f"if ({' && '.join(tests)}) {{", *(level + move for move in moves), "}"]
     head = f"for (unsigned int {step} = 0; {step} < {past}; {step} += {tile.height}) {{" if later else "{"
     return [head, *(level + line for line in lines), "}"]
-
-
-def _in_and(text: str, condition: Node) -> str:
-    """A condition as a part of a conjunction."""
-    loose = bare(condition).type == "conditional_expression" or operator(bare(condition)) == "||"
-    return f"({text})" if loose else text
 
 
 def _stored_later(kernel: Kernel, store: Access, way: Way, tile: _Tile) -> list[Replacement]:
