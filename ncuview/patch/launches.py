@@ -366,17 +366,18 @@ def extent_parts(program: Program, node: Node) -> Sequence[Node]:
 def _parsed_as_function(program: Program, function: Node, name: str) -> Sequence[Node] | None:
     """`dim3 block(BX, BY);` is parsed as the declaration of a function with parameters of types BX and BY."""
     for node in program.index["declaration"]:
-        inside = function.start_byte <= node.start_byte < function.end_byte
-        declarator = node.child_by_field_name("declarator")
-        if not inside or declarator is None or declarator.type != "function_declarator":
+        if not function.start_byte <= node.start_byte < function.end_byte:
             continue
-        if program.text(child(declarator, "declarator")) != name or program.text(child(node, "type")) != "dim3":
-            continue
-        parts = [
-            part
-            for parameter in meaningful(child(declarator, "parameters"))
-            for part in [parameter.child_by_field_name("type")]
-            if part is not None
-        ]
-        return parts or None
+        for declarator in node.children_by_field_name("declarator"):
+            if declarator.type != "function_declarator" or program.text(child(node, "type")) != "dim3":
+                continue
+            if program.text(child(declarator, "declarator")) != name:
+                continue
+            parts = [
+                part
+                for parameter in meaningful(child(declarator, "parameters"))
+                for part in [parameter.child_by_field_name("type")]
+                if part is not None
+            ]
+            return parts or None
     return None

@@ -46,7 +46,7 @@ _BY_VALUE = re.compile(
     r"|powf?|fabsf?|f(?:min|max|ma|mod)f?|floorf?|ceilf?|roundf?|truncf?|rintf?|erfc?f?|atan2f?|hypotf?|saturate"
     r"|__(?:sin|cos|tan|exp|exp10|log|log2|log10|pow)f|__fdividef|__f(?:add|mul|ma)_r[nzud]|__frcp_rn|__f?sqrt_rn"
     r"|__popc|__clz|__ffs|__brev|__mul24|__umul24|__float2int_r[nzud]|__int2float_r[nzud]|__float_as_u?int"
-    r"|__u?int_as_float|make_(?:float|int|uint|double)[234]|isnan|isinf|printf|assert|dim3"
+    r"|__u?int_as_float|__half2float|__float2half(?:_r[nzud])?|__bfloat162float|__float2bfloat16|make_(?:float|int|uint|double)[234]|isnan|isinf|printf|assert|dim3"
     r"|float|double|int|unsigned|bool|size_t|u?int\d+_t|static_cast<\w[\w ]*>)$"
 )
 """Functions of CUDA that take all arguments by value and do not depend on the thread."""
@@ -428,11 +428,24 @@ class Kernel:
         """The value of a variable: its initial value, where it has one declaration and never changes."""
         if name not in self._memory:
             declared = self.declared.get(name, ())
-            known = len(declared) == 1 and name not in self.changed and not declared[0].sizes
+            known = len(declared) == 1 and not declared[0].sizes and not self.moves(name)
             value = declared[0].value if known else None
             # The values of `int x(5)` and `int x{5}` are lists.
             self._memory[name] = None if value is None or value.type.endswith("_list") else bare(value)
         return self._memory[name]
+
+    def moves(self, name: str) -> bool:
+        """Whether a variable may change after its declaration; of a pointer, not whether its elements may."""
+        declared = self.declared.get(name, ())
+        if len(declared) != 1 or declared[0].stars != 1 or declared[0].sizes:
+            return name in self.changed
+        outer = [node.parent for node in self.uses(name)]
+        return any(
+            each is None
+            or each.type in {"update_expression", "reference_declarator", "pointer_expression", "argument_list"}
+            or (each.type == "assignment_expression" and self.program.text(child(each, "left")) == name)
+            for each in outer
+        )
 
     def calls(self) -> Iterator[tuple[str, Node]]:
         """Every call in the body with the name of the called function."""
