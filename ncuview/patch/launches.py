@@ -212,9 +212,12 @@ def _divided_text(kernel: Kernel, text: KernelText, axis: int, by: int, exact: b
         raise Refused(f"the grid {written!r} of the front matter is not divisible by {by}")
     number = integer(written)
     quotient = re.fullmatch(r"(.+) / (\d+)", written)
+    rounded = re.fullmatch(r"ceil\((.+) / (\d+)\)", written)
     if number is not None:
         return Replacement(place.start, place.stop, str(-(-number // by)))
-    if quotient is not None and _is_product(quotient[1]):
+    if rounded is not None and _is_product(rounded[1]) and not exact:
+        divided = f"{rounded[1]} / {int(rounded[2]) * by}"
+    elif quotient is not None and _is_product(quotient[1]):
         divided = f"{quotient[1]} / {int(quotient[2]) * by}"
     else:
         divided = f"{written} / {by}" if _is_product(written) else f"({written}) / {by}"

@@ -86,7 +86,7 @@ def _check_no_shared(kernel: Kernel) -> None:
 
 
 def _bins(kernel: Kernel, array: str, updates: Sequence[Update]) -> int:
-    """The number of bins: what the indices allow, else the size that front matter or the host's code gives the array."""
+    """The number of bins: what the indices allow, else the array's size in front matter or in the host's code."""
     limits = [_limit(kernel, each.index) for each in updates if each.index is not None]
     known = [limit for limit in limits if limit is not None]
     if len(known) == len(updates):
@@ -117,12 +117,14 @@ def _allocated(kernel: Kernel, launch: Launch, array: str) -> int | None:
         node
         for node in within(function)
         if node.type == "call_expression"
-        and program.text(child(node, "function"))
-        in {"cudaMalloc", "cudaMallocManaged", "cudaMemset", "cudaMemsetAsync"}
+        and program.text(child(node, "function")) in _ALLOCATES
         and any(program.text(each) == name for each in within(child(node, "arguments")))
     ]
     sizes = {size for call in calls if (size := _elements(kernel, call)) is not None}
     return sizes.pop() if len(sizes) == 1 else None
+
+
+_ALLOCATES = {"cudaMalloc", "cudaMallocManaged", "cudaMemset", "cudaMemsetAsync"}
 
 
 def _elements(kernel: Kernel, call: Node) -> int | None:

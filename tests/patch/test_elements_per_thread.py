@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from ncuview.patch.elements_per_thread import elements_per_thread
+from tests.emulation import emulated_launch
 from tests.patch.building import applied, cubin, made, refused
+from tests.patch.same_results import edited_alike, kernel_file, launched_at
 
 GUARD = "if (i >= n)\n        return;\n    out[i] = 2 * in[i];"
 TILE = "__shared__ float s[64];\n    s[threadIdx.x] = in[i];\n    __syncthreads();\n    out[i] = s[63 - threadIdx.x];"
@@ -131,7 +133,7 @@ def test_rows_of_a_plane_are_merged(tmp_path: Path) -> None:
         (source(GUARD + "\n    while (*(volatile float *)in == 0);"), "other blocks"),
         (source(GUARD + "\n    static int calls;"), "one block to the next"),
         (source(GUARD + '\n    asm("trap;");'), "other blocks"),
-        (source(GUARD.replace("2 *", "own() *"), head="__device__ int own() { return blockIdx.x; }"), "blockIdx in a function"),
+        (source(GUARD.replace("2 *", "own() *"), head="__device__ int own() { return blockIdx.x; }"), "blockIdx in a"),
         (source(GUARD.replace("2 *", "own(i) *"), head="__device__ int own(int);"), "uses own, which may be a macro"),
         (source(GUARD.replace("2 *", "OWN *")), "may be a macro"),
         (source(head="#define INDEX blockIdx.x"), "a macro mentions blockIdx"),
@@ -147,3 +149,59 @@ def test_windows_line_ends_stay(tmp_path: Path) -> None:
     text = source().replace("\n", "\r\n")
     edited = applied(text, made(text, elements_per_thread), tmp_path)
     assert edited.count("\r\n") == edited.count("\n")
+
+
+def in_file(body: str, grid: str = '"ceil(n / 64)"', extra: str = "", size: str = "n") -> str:
+    args = ["out: out float32[n]", "in: in float32[n]", f"n: int32 = {size}"]
+    return kernel_file(
+        f"{extra}\n__global__ void k(float *out, const float *in, int n)\n{{\n{body}\n}}\n",
+        grid=grid, args=args, sizes={"n": 1 << 20},
+    )  # fmt: skip
+
+
+INDEX = "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        in_file(INDEX + "    if (i >= n)\n        return;\n    out[i] = 2 * in[i] + i;"),
+        in_file(INDEX + "    if (i < n && i != 7) {\n        float x = in[i];\n        out[i] = x * x;\n    }"),
+        in_file(
+            INDEX
+            + "    if (i >= n)\n        return;\n    if (i % 3 == 0) {\n        out[i] = 1;\n        return;\n    }\n"
+            "    for (int j = 0; j < 3; j++)\n        out[i] = in[i] + j;"
+        ),
+    ],
+    ids=["leaving", "inside", "several returns"],
+)
+def test_tails_are_the_same(text: str, tmp_path: Path) -> None:
+    sizes = [{"n": n} for n in (1, 63, 64, 65, 256, 257, 1000)]
+    assert 'grid = ["ceil(n / 256)"]' in edited_alike(text, elements_per_thread, sizes, tmp_path)
+
+
+def test_the_tile_of_one_block_is_read_before_the_next_writes_it(tmp_path: Path) -> None:
+    body = "    __shared__ float tile[64];\n" + INDEX + (
+        "    tile[threadIdx.x] = in[i];\n    __syncthreads();\n    out[i] = tile[63 - threadIdx.x];"
+    )  # fmt: skip
+    edited = edited_alike(in_file(body, '"n / 64"'), elements_per_thread, [{"n": 256}, {"n": 1024}], tmp_path)
+    assert 'grid = ["n / 256"]' in edited
+    without = edited.replace("threadIdx.x];\n        __syncthreads();\n    }", "threadIdx.x];\n    }")
+    assert without != edited
+    launched = emulated_launch(launched_at(without, {"n": 256}, tmp_path))
+    assert [fault.kind for fault in launched.faults] == ["race"], "the test would not see a missing barrier"
+
+
+def test_front_matter_whose_grid_ends_early_is_refused() -> None:
+    text = in_file(INDEX + "    if (i < n)\n        out[i] = 1;", '"ceil(n / 127)"')
+    assert "ends before the bound n" in refused(text, elements_per_thread)
+
+
+def test_a_plane_is_the_same(tmp_path: Path) -> None:
+    body = PLANE[: PLANE.index("void run")]
+    args = ["out: out float32[h, w]", "in: in float32[h, w]", "w: int32 = w", "h: int32 = h"]
+    text = kernel_file(
+        body, grid='"ceil(w / 32)", "ceil(h / 8)"', block='"32", "8"', args=args, sizes={"w": 32, "h": 1 << 15}
+    )
+    sizes = [{"w": w, "h": h} for w in (1, 33) for h in (1, 8, 31, 33, 70)]
+    assert 'grid = ["ceil(w / 32)", "ceil(h / 32)"]' in edited_alike(text, elements_per_thread, sizes, tmp_path)
