@@ -342,7 +342,12 @@ class Program:
     def _takes_values(self, call: Node) -> bool:
         launch = any(part.type == "kernel_call_syntax" for part in call.children)
         name = self.text(child(call, "function"))
-        return launch or takes_values(name) or self._own_by_value(re.sub(r"<.*", "", name, flags=re.DOTALL).strip())
+        return (
+            launch
+            or takes_values(name)
+            or bool(_OF_CUDA_BY_VALUE.match(name))
+            or self._own_by_value(re.sub(r"<.*", "", name, flags=re.DOTALL).strip())
+        )
 
     def _own_by_value(self, name: str) -> bool:
         """Whether a function of this file, in all its definitions, takes no argument by reference."""
@@ -359,6 +364,8 @@ class Program:
         return {self.text(node)} if node.type == "identifier" else set()
 
 
+_OF_CUDA_BY_VALUE = re.compile(r"^(?:atomic[A-Z]\w*|__[a-z]\w*|tex[123]D\w*|sincos\w*|make_\w+[1-4])(?:<[\w\s]*>)?$")
+"""Functions of CUDA whose arguments are values, or addresses that are written as such."""
 _REFERENCES = {"reference_declarator", "abstract_reference_declarator", "variadic_parameter_declaration"}
 
 
