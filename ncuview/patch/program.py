@@ -46,7 +46,7 @@ _BY_VALUE = re.compile(
     r"|powf?|fabsf?|f(?:min|max|ma|mod)f?|floorf?|ceilf?|roundf?|truncf?|rintf?|erfc?f?|atan2f?|hypotf?|saturate"
     r"|__(?:sin|cos|tan|exp|exp10|log|log2|log10|pow)f|__fdividef|__f(?:add|mul|ma)_r[nzud]|__frcp_rn|__f?sqrt_rn"
     r"|__popc|__clz|__ffs|__brev|__mul24|__umul24|__float2int_r[nzud]|__int2float_r[nzud]|__float_as_u?int"
-    r"|__u?int_as_float|make_(?:float|int|uint|double)[234]|isnan|isinf|printf|assert|dim3"
+    r"|__u?int_as_float|__half2float|__float2half(?:_r[nzud])?|__bfloat162float|__float2bfloat16|make_(?:float|int|uint|double)[234]|isnan|isinf|printf|assert|dim3"
     r"|float|double|int|unsigned|bool|size_t|u?int\d+_t|static_cast<\w[\w ]*>)$"
 )
 """Functions of CUDA that take all arguments by value and do not depend on the thread."""
@@ -322,7 +322,7 @@ class Program:
                 changed |= self._target(child(each, "left"))
             elif each.type == "update_expression" or (each.type == "pointer_expression" and operator(each) == "&"):
                 changed |= self._target(child(each, "argument"))
-            elif each.type == "call_expression" and not self._takes_values(each):
+            elif each.type == "call_expression" and not self.passes_values(each):
                 changed |= {
                     name
                     for argument in meaningful(child(each, "arguments"))
@@ -333,15 +333,41 @@ class Program:
                 changed |= {self.text(part) for part in within(scope or each) if part.type == "identifier"}
         return frozenset(changed)
 
-    def _takes_values(self, call: Node) -> bool:
+    def may_change(self, function: Node, name: str) -> bool:
+        """Whether a function's code may change a name after its declaration, also by passing it on."""
+        declared = self.declared_in(function).get(name, ())
+        constant = bool(declared) and all(each.qualifiers & {"const", "constexpr"} for each in declared)
+        return name in self.changed_in(function) and not (constant and all(each.stars == 0 for each in declared))
+
+    def passes_values(self, call: Node) -> bool:
+        """Whether a call leaves its arguments as they are, if they are no addresses that are written as such."""
         launch = any(part.type == "kernel_call_syntax" for part in call.children)
-        return launch or takes_values(self.text(child(call, "function")))
+        name = self.text(child(call, "function"))
+        return (
+            launch
+            or takes_values(name)
+            or bool(_OF_CUDA_BY_VALUE.match(name))
+            or self._own_by_value(re.sub(r"<.*", "", name, flags=re.DOTALL).strip())
+        )
+
+    def _own_by_value(self, name: str) -> bool:
+        """Whether a function of this file, in all its definitions, takes no argument by reference."""
+        heads = [function_declarator(each) for each in self.functions.get(name, ())]
+        lists = [head.child_by_field_name("parameters") for head in heads if head is not None]
+        return bool(lists) and not any(
+            node.type in _REFERENCES for parameters in lists if parameters is not None for node in within(parameters)
+        )
 
     def _target(self, node: Node, *, only_names: bool = False) -> set[str]:
         node = bare(node)
         while not only_names and node.type in {"subscript_expression", "field_expression", "pointer_expression"}:
             node = child(node, "argument")
         return {self.text(node)} if node.type == "identifier" else set()
+
+
+_OF_CUDA_BY_VALUE = re.compile(r"^(?:atomic[A-Z]\w*|__[a-z]\w*|tex[123]D\w*|sincos\w*|make_\w+[1-4])(?:<[\w\s]*>)?$")
+"""Functions of CUDA whose arguments are values, or addresses that are written as such."""
+_REFERENCES = {"reference_declarator", "abstract_reference_declarator", "variadic_parameter_declaration"}
 
 
 def function_declarator(node: Node) -> Node | None:
@@ -410,11 +436,26 @@ class Kernel:
         """The value of a variable: its initial value, where it has one declaration and never changes."""
         if name not in self._memory:
             declared = self.declared.get(name, ())
-            known = len(declared) == 1 and name not in self.changed and not declared[0].sizes
+            known = len(declared) == 1 and not declared[0].sizes and not self.moves(name)
             value = declared[0].value if known else None
             # The values of `int x(5)` and `int x{5}` are lists.
             self._memory[name] = None if value is None or value.type.endswith("_list") else bare(value)
         return self._memory[name]
+
+    def moves(self, name: str) -> bool:
+        """Whether a variable may change after its declaration; of a pointer, not whether its elements may."""
+        declared = self.declared.get(name, ())
+        if len(declared) != 1 or declared[0].stars != 1 or declared[0].sizes:
+            return name in self.changed
+        outer = [node.parent for node in self.uses(name)]
+        return any(
+            each is None
+            or each.type in {"update_expression", "reference_declarator"}
+            or (each.type == "pointer_expression" and operator(each) == "&")
+            or (each.type == "argument_list" and not (each.parent and self.program.passes_values(each.parent)))
+            or (each.type == "assignment_expression" and self.program.text(child(each, "left")) == name)
+            for each in outer
+        )
 
     def calls(self) -> Iterator[tuple[str, Node]]:
         """Every call in the body with the name of the called function."""

@@ -57,12 +57,12 @@ def restrict(kernel: Kernel, lines: Sequence[int]) -> Change:
     if not pointers:
         raise Refused(f"{kernel.name} takes no plain pointers")
     reads = [name for name in pointers if _only_read(kernel, name)]
-    unmarked = [name for name in reads if not _is_restrict(kernel, pointers[name])]
+    unmarked = [name for name in reads if not is_restrict(kernel, pointers[name])]
     if not reads:
         raise Refused(f"{kernel.name} has no pointer that the source shows to be only read")
     if not unmarked:
         raise Refused("the pointers that are only read have __restrict__ already")
-    seen = _check_distinct(kernel, list(pointers))
+    seen = check_arguments_differ(kernel, list(pointers))
     replacements = [
         replacement
         for head in heads
@@ -173,7 +173,8 @@ def _makes_const_pointer(kernel: Kernel, init: Node) -> bool:
     return bool(plain and leads)
 
 
-def _is_restrict(kernel: Kernel, declared: Declared) -> bool:
+def is_restrict(kernel: Kernel, declared: Declared) -> bool:
+    """Whether a pointer is declared with ``__restrict__``."""
     words = {"__restrict__", "__restrict", "restrict"}
     return any(kernel.program.text(part) in words for part in within(declared.node))
 
@@ -209,7 +210,7 @@ def _with_space(data: bytes, at: int) -> str:
     return "__restrict__" if follows in {b" ", b",", b")", b"\t", b"\n", b"\r"} else "__restrict__ "
 
 
-def _check_distinct(kernel: Kernel, pointers: Sequence[str]) -> bool:
+def check_arguments_differ(kernel: Kernel, pointers: Sequence[str]) -> bool:
     """Whether this file has launches; none of them may pass one array for two of the pointers."""
     try:
         found = launches(kernel)
@@ -230,15 +231,47 @@ def _check_distinct(kernel: Kernel, pointers: Sequence[str]) -> bool:
 
 
 def _names(kernel: Kernel, node: Node) -> set[str]:
-    """The variables of an argument that may be arrays: all but integers, which are offsets."""
+    """The variables of an argument that may be arrays, with those that they come from; integers are offsets."""
     program = kernel.program
     function = next((each for each in above(node) if each.type == "function_definition"), None)
     declared = program.declared_in(function) if function is not None else {}
-    return {
-        name
-        for each in within(node)
-        if each.type == "identifier" and (each.parent is None or each.parent.type != "template_function")
-        for name in [program.text(each)]
-        if not (name in declared and all(d.stars == 0 and _INTEGERS.match(d.type) for d in declared[name]))
-        and constant(program, each) is None
-    }
+    sources = _sources(kernel, function) if function is not None else {}
+    found: set[str] = set()
+    waiting = [node]
+    while waiting:
+        for each in within(waiting.pop()):
+            if each.type != "identifier" or (each.parent is not None and each.parent.type == "template_function"):
+                continue
+            name = program.text(each)
+            number = name in declared and all(d.stars == 0 and _INTEGERS.match(d.type) for d in declared[name])
+            if number or name in found or constant(program, each) is not None:
+                continue
+            found.add(name)
+            waiting += sources.get(name, ())
+    return found
+
+
+def _sources(kernel: Kernel, function: Node) -> dict[str, list[Node]]:
+    """Expressions that variables of a function come from: initial values, what is assigned, what is swapped.
+
+    A call returns another array than its arguments, as functions do that allocate.
+    """
+    program = kernel.program
+    pairs = [
+        (name, each.value)
+        for name, all_declared in program.declared_in(function).items()
+        for each in all_declared
+        if each.value is not None
+    ]
+    assigned = [node for node in within(function) if node.type == "assignment_expression"]
+    pairs += [(program.text(child(node, "left")), child(node, "right")) for node in assigned]
+    found: dict[str, list[Node]] = {}
+    for name, value in pairs:
+        if not any(part.type == "call_expression" for part in within(value)):
+            found.setdefault(name, []).append(value)
+    for node in within(function):
+        if node.type == "call_expression" and program.text(child(node, "function")) in {"swap", "std::swap"}:
+            arguments = meaningful(child(node, "arguments"))
+            for each in arguments:
+                found.setdefault(program.text(each), []).extend(arguments)
+    return found

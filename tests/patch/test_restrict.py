@@ -120,3 +120,16 @@ def test_the_program_loads_its_coefficients_through_the_read_only_path(tmp_path:
     assert count(before_code, r"LDG\.E\.CONSTANT") == 0
     assert count(after_code, r"LDG\.E\.CONSTANT") > 0
     assert count(after_code, "LDG") < count(before_code, "LDG")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "float *a = new float[9], *b = a + 1; k<<<1, 32>>>(b, a, 4);",
+        "float *a = new float[9], *b; b = a; k<<<1, 32>>>(b, a, 4);",
+        "float *a = new float[9], *b = new float[9], *c = b; std::swap(a, b); k<<<1, 32>>>(c, a, 4);",
+    ],
+)
+def test_arrays_that_the_host_derives_from_one_another_are_refused(host: str) -> None:
+    source = f"__global__ void k(float *out, const float *in, int n) {{ out[n] = in[n]; }}\nint main() {{ {host} }}\n"
+    assert "may overlap" in refusal(source, "restrict")
