@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 import pycuda.driver as cuda
 
-from ncuview.catalogue.launcher.data import Input, Shape, input_of, place, poisoned, seeded, words_of, zeroed
+from ncuview.catalogue.launcher.data import place, poisoned, zeroed
+from ncuview.catalogue.launcher.inputs import Input, Shape, input_of, seeded, words_of
 from ncuview.catalogue.launcher.times import device_words, time_launch, time_transfers
 from ncuview.catalogue.reference import ORACLES, POISON, Array, Problem
 

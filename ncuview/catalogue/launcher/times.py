@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pycuda.driver as cuda
 
-from ncuview.catalogue.launcher.data import input_of, seeded
+from ncuview.catalogue.launcher.inputs import input_of, seeded
 
 REPEATS = 7
 
