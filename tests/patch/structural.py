@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from ncuview.patch.patch import Change, Edit, Refused
 from ncuview.patch.program import Kernel, Program
 from tests.emulation import ORDERS, Array, Extent, emulated
 from tests.patch.building import applied, cubin
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Maker = Callable[[Kernel, Sequence[int]], Change]
 
@@ -44,7 +46,6 @@ def same(
         assert not edited.faults, (edited.faults, after)
         for one, other in zip(before.arrays, edited.arrays, strict=True):
             assert one.tobytes() == other.tobytes(), after
-
 
 
 def compiles_together(sources: Sequence[str], folder: Path) -> None:

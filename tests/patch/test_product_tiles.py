@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ncuview.patch.product_tiles import product_tiles
-from tests.emulation import needs_gpp
+from tests.emulation import Array, needs_gpp
 from tests.patch.building import count, cubin, sass
 from tests.patch.structural import compiles_together, made, refused, same
 
@@ -61,10 +61,7 @@ RIGHT = {
     "both transposed": program(
         GUARDED.replace("b[i * n + col]", "b[col * k + i]").replace("a[row * k + i]", "a[i * m + row]")
     ),
-    "rows along x": program(
-        GUARDED.replace("blockIdx.y * blockDim.y + threadIdx.y", "U").replace("blockIdx.x * blockDim.x + threadIdx.x", "V")
-        .replace("U", "blockIdx.x * blockDim.x + threadIdx.x").replace("V", "blockIdx.y * blockDim.y + threadIdx.y")
-    ),
+    "rows along x": program(GUARDED.replace(".y", ".z").replace(".x", ".y").replace(".z", ".x")),
     "wide block": program(GUARDED, "32, 8"),
     "tall block": program(GUARDED, "8, 32"),
     "alpha and beta": program(
@@ -75,7 +72,8 @@ RIGHT = {
     "several statements": program(
         GUARDED.replace(
             "            sum += a[row * k + i] * b[i * n + col];\n",
-            "        {\n            float u = a[row * k + i];\n            // a comment\n            float v = b[i * n + col];\n"
+            "        {\n            float u = a[row * k + i];\n            // a comment\n"
+            "            float v = b[i * n + col];\n"
             "            sum += u * v;\n            sum -= 0.5f * u;\n        }\n",
         )
     ),
@@ -90,15 +88,20 @@ RIGHT = {
     "up to and with": program(GUARDED.replace("i < k", "i <= k - 1")),
     "first not zero": program(GUARDED.replace("int i = 0", "int i = 2")),
     "row pointers": program(
-        GUARDED.replace("        for", "        const float *line = a + row * k;\n        for").replace("a[row * k + i]", "line[i]")
+        GUARDED.replace("        for", "        const float *line = a + row * k;\n        for").replace(
+            "a[row * k + i]", "line[i]"
+        )
     ),
     "statements after": program(GUARDED + "\n    if (row == 0 && col == 0)\n        c[0] += 1.0f;"),
     "a pragma before the loop": program(GUARDED.replace("        for", "#pragma unroll 4\n        for")),
     "one operand only": program(GUARDED.replace("a[row * k + i]", "2.0f")),
-    "names in use": program(GUARDED.replace("sum", "first").replace("{\n", "{\n        float place = 1, later = place;\n", 1)),
+    "names in use": program(
+        GUARDED.replace("sum", "first").replace("{\n", "{\n        float place = 1, later = place;\n", 1)
+    ),
     "windows line ends": program(GUARDED).replace("\n", "\r\n"),
+    "written in the loop": program(GUARDED.replace("sum += a", "c[row * n + col] += a")),
     "a block of one row": program(GUARDED, "64, 1"),
-}  # fmt: skip
+}
 
 
 @needs_gpp
@@ -113,9 +116,16 @@ def test_the_results_are_the_same_for_all_sizes(name: str, tmp_path: Path) -> No
         columns, rows = (m, n) if name == "rows along x" else (n, m)
         rng = np.random.default_rng(5)
         a, b, c = (rng.random(max(1, size), np.float32) for size in (m * k, k * n, m * n))
-        arguments = [a, b, c, *map(np.int32, (m, n, k))]
-        more = [np.float32(2), np.float32(-0.5)] if "alpha" in source else []
-        same(source, after, [*arguments, *more], (-(-columns // width), -(-rows // height)), (width, height), kernel="product")
+        arguments: list[Array | np.generic] = [a, b, c, *map(np.int32, (m, n, k))]
+        more: list[Array | np.generic] = [np.float32(2), np.float32(-0.5)] if "alpha" in source else []
+        same(
+            source,
+            after,
+            [*arguments, *more],
+            (-(-columns // width), -(-rows // height)),
+            (width, height),
+            kernel="product",
+        )
 
 
 def test_nvcc_compiles_all(tmp_path: Path) -> None:
@@ -126,7 +136,9 @@ def test_nvcc_compiles_all(tmp_path: Path) -> None:
 def test_other_elements_keep_their_types(kind: str, tmp_path: Path) -> None:
     body = GUARDED.replace("a[row * k + i]", "(double)a[row * k + i]")
     if kind == "__half":
-        body = GUARDED.replace("a[row * k + i] * b[i * n + col]", "__half2float(a[row * k + i]) * __half2float(b[i * n + col])")
+        body = GUARDED.replace(
+            "a[row * k + i] * b[i * n + col]", "__half2float(a[row * k + i]) * __half2float(b[i * n + col])"
+        )
     parameters = f"const {kind} *__restrict__ a, const {kind} *__restrict__ b, float *c, int m, int n, int k"
     after = made(
         program(body, parameters=parameters, head="#include <cuda_fp16.h>").replace("float *p", f"{kind} *p"),
@@ -142,7 +154,8 @@ def test_the_compiler_contracts_the_same_products(tmp_path: Path) -> None:
     """One fused multiply and add per iteration before and after, and no multiplication beside it."""
     source = RIGHT["guarded"]
     before, after = (
-        sass(text.partition("int main(")[0], tmp_path / str(at), kernel="product") for at, text in enumerate([source, made(source, product_tiles, tmp_path, kernel="product")])
+        sass(text.partition("int main(")[0], tmp_path / str(at), kernel="product")
+        for at, text in enumerate([source, made(source, product_tiles, tmp_path, kernel="product")])
     )
     for code in (before, after):
         assert count(code, "FFMA") > 0
@@ -150,25 +163,38 @@ def test_the_compiler_contracts_the_same_products(tmp_path: Path) -> None:
         assert count(code, "FADD") == 0
 
 
-WRONG = {
+WRONG: dict[str, tuple[str, str]] = {
     "no common elements": (program(GUARDED, "16, 1").replace("a[row * k + i]", "2.0f"), "no loop has loads"),
-    "no loop": (program(PLACE + "    if (row < m && col < n) c[row * n + col] = a[row] * b[col];"), "no loop has loads"),
-    "aliasing in the launch": (program(GUARDED, launch="product<<<4, dim3(16, 16)>>>(p, q, p, 4, 4, 4);"), "may overlap"),
-    "read and written": (program(GUARDED.replace("b[i", "c[i")), "c is both read and written"),
-    "written in the loop": (
-        program(GUARDED.replace("sum += a", "c[row * n + col] += a")),
-        None,
+    "no loop": (
+        program(PLACE + "    if (row < m && col < n) c[row * n + col] = a[row] * b[col];"),
+        "no loop has loads",
     ),
+    "aliasing in the launch": (
+        program(GUARDED, launch="product<<<4, dim3(16, 16)>>>(p, q, p, 4, 4, 4);"),
+        "may overlap",
+    ),
+    "read and written": (program(GUARDED.replace("b[i", "c[i")), "c is both read and written"),
     "return in the loop": (
-        program(GUARDED.replace("            sum +=", "        { if (i > 4) return;\n            sum +=").replace("col];\n        c", "col]; }\n        c")),
+        program(
+            GUARDED.replace("            sum +=", "        { if (i > 4) return; sum +=").replace(
+                "col];\n        c", "col]; }\n        c"
+            )
+        ),
         "may leave the loop",
     ),
     "break in the loop": (
-        program(GUARDED.replace("            sum +=", "        { if (sum > 4) break;\n            sum +=").replace("col];\n        c", "col]; }\n        c")),
+        program(
+            GUARDED.replace("            sum +=", "        { if (sum > 4) break; sum +=").replace(
+                "col];\n        c", "col]; }\n        c"
+            )
+        ),
         "may leave the loop",
     ),
     "bounds that differ between threads": (program(GUARDED.replace("i < k", "i < row")), "differ between threads"),
-    "first values that differ between threads": (program(GUARDED.replace("i = 0", "i = col")), "differ between threads"),
+    "first values that differ between threads": (
+        program(GUARDED.replace("i = 0", "i = col")),
+        "differ between threads",
+    ),
     "a bound that changes": (program(GUARDED.replace("sum +=", "k -= 1, sum +=")), "changes its counter or its bound"),
     "another step": (program(GUARDED.replace("i++", "i += 2")), "does not count by one"),
     "loop in a loop": (
@@ -205,16 +231,23 @@ WRONG = {
     "shared memory": (program("    __shared__ float s[3];\n" + GUARDED), "shared memory already"),
     "unknown macro": (program(GUARDED.replace("sum = 0.0f", "sum = ZERO")), "may be a macro"),
     "macro of an operand": (program(GUARDED, head="#define AT(i) a[i]"), "a macro mentions a"),
-    "block not constant": (program(GUARDED, launch="int t = *p; product<<<4, dim3(t, t)>>>(p, q, r, 4, 4, 4);"), "not a constant"),
+    "block not constant": (
+        program(GUARDED, launch="int t = *p; product<<<4, dim3(t, t)>>>(p, q, r, 4, 4, 4);"),
+        "not a constant",
+    ),
     "planes": (program(GUARDED, "8, 8, 2"), "several planes"),
     "unknown type": (
-        program(GUARDED, head="struct T { float x; };", parameters="const T *a, const float *b, float *c, int m, int n, int k"),
+        program(
+            GUARDED,
+            head="struct T { float x; };",
+            parameters="const T *a, const float *b, float *c, int m, int n, int k",
+        ),
         "size of T is not known",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_each_obligation_is_named_where_it_is_not_met(name: str) -> None:
     source, reason = WRONG[name]
-    assert str(reason) in refused(source, product_tiles, kernel="product")
+    assert reason in refused(source, product_tiles, kernel="product")

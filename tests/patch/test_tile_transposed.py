@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ncuview.patch.tile_transposed import tile_transposed
-from tests.emulation import needs_gpp
+from tests.emulation import Array, needs_gpp
 from tests.patch.building import cubin
 from tests.patch.structural import compiles_together, made, refused, same
 
@@ -40,6 +40,7 @@ ROWS = """    int x = blockIdx.x * 32 + threadIdx.x;
     int y = blockIdx.y * 32 + threadIdx.y;
     for (int j = 0; j < 32; j += 8)
 """
+IN_ROWS = "        if (x < nx && y + j < ny)\n            out[x * ny + y + j] = in[(y + j) * nx + x];"
 SIZES = [(40, 24), (32, 32), (33, 7), (1, 1), (64, 65)]
 
 RIGHT = {
@@ -51,24 +52,43 @@ RIGHT = {
     "early exit and a store": program(XY + EXIT + STORE),
     "early exit and a load": program(XY + EXIT + LOAD),
     "two early exits": program(XY + "    if (x >= nx) return;\n    if (y >= ny)\n        return;\n" + STORE),
-    "rows in a loop, store": program(ROWS + "        if (x < nx && y + j < ny)\n    " + STORE.replace("y", "(y + j)").replace("n(y + j)", "ny")),
-    "rows in a loop, load": program(ROWS + "        if (x < nx && y + j < ny)\n    " + LOAD.replace("+ y]", "+ y + j]").replace("[y *", "[(y + j) *")),
-    "computed values": program(XY + GUARDED + "    {\n        float v = 2 * in[y * nx + x];\n        out[x * ny + y] = v * v + 1;\n    }"),
+    "rows in a loop, store": program(
+        ROWS + "        if (x < nx && y + j < ny)\n    " + STORE.replace("y", "(y + j)").replace("n(y + j)", "ny")
+    ),
+    "rows in a loop, load": program(
+        ROWS
+        + "        if (x < nx && y + j < ny)\n    "
+        + LOAD.replace("+ y]", "+ y + j]").replace("[y *", "[(y + j) *")
+    ),
+    "computed values": program(
+        XY + GUARDED + "    {\n        float v = 2 * in[y * nx + x];\n        out[x * ny + y] = v * v + 1;\n    }"
+    ),
     "bias and scale": program(
         XY + GUARDED + "        out[x * ny + y] = s * in[y * nx + x] + bias[x];",
         parameters="float *__restrict__ out, const float *in, const float *bias, float s, int nx, int ny",
         launch="k<<<dim3(4, 4), dim3(32, 8)>>>(a, b, b, 2.0f, 40, 24);",
     ),
-    "added to what is there": program(XY + GUARDED + "        out[y * nx + x] += in[x * ny + y];", parameters="float *__restrict__ out, const float *in, int nx, int ny"),
+    "added to what is there": program(
+        XY + GUARDED + "        out[y * nx + x] += in[x * ny + y];",
+        parameters="float *__restrict__ out, const float *in, int nx, int ny",
+    ),
     "two loads": program(XY + GUARDED + "        out[y * nx + x] = in[x * ny + y] * in[x * ny + y];"),
-    "names in use": program(XY + GUARDED + STORE.replace("in[", "tile * row * in["), head="#define tile 1\n#define row 3.0f"),
+    "names in use": program(
+        XY + GUARDED + STORE.replace("in[", "tile * row * in["), head="#define tile 1\n#define row 3.0f"
+    ),
     "64-bit indices": program(XY + GUARDED + "        out[(size_t)x * ny + y] = in[(size_t)y * nx + x];"),
-    "pointers of rows": program(XY + "    const float *line = in + y * nx;\n" + GUARDED + "        out[x * ny + y] = line[x];"),
-    "x and y exchanged": program("    int x = blockIdx.y * blockDim.y + threadIdx.y;\n    int y = blockIdx.x * blockDim.x + threadIdx.x;\n" + GUARDED + STORE),
-    "one line": program("int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y; if (x < nx && y < ny) out[x * ny + y] = in[y * nx + x];"),
+    "pointers of rows": program(
+        XY + "    const float *line = in + y * nx;\n" + GUARDED + "        out[x * ny + y] = line[x];"
+    ),
+    "x and y exchanged": program(
+        "    int x = blockIdx.y * blockDim.y + threadIdx.y;\n    int y = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        + GUARDED
+        + STORE
+    ),
+    "one line": program((XY + GUARDED + STORE).replace("\n", " ")),
     "windows line ends": program(XY + GUARDED + STORE).replace("\n", "\r\n"),
-    "unrolled by a pragma": program(ROWS.replace("    for", "#pragma unroll\n    for") + "        if (x < nx && y + j < ny)\n            out[x * ny + y + j] = in[(y + j) * nx + x];"),
-}  # fmt: skip
+    "unrolled by a pragma": program(ROWS.replace("    for", "#pragma unroll\n    for") + IN_ROWS),
+}
 
 
 @needs_gpp
@@ -83,7 +103,7 @@ def test_the_results_are_the_same_for_all_sizes(name: str, tmp_path: Path) -> No
         grid = -(-columns // block[0]), -(-rows // (32 if "j < 32" in source else block[1]))
         rng = np.random.default_rng(3)
         data = rng.random(nx * ny, np.float32)
-        others = [rng.random(nx, np.float32), np.float32(3)] if "bias" in source else []
+        others: list[Array | np.generic] = [rng.random(nx, np.float32), np.float32(3)] if "bias" in source else []
         out = np.arange(nx * ny, dtype=np.float32)
         same(source, after, [out, data, *others, np.int32(nx), np.int32(ny)], grid, block)
 
@@ -103,8 +123,14 @@ def test_other_elements_have_rows_that_are_a_word_longer(kind: str, tmp_path: Pa
 
 
 WRONG = {
-    "along lanes": (program(XY + GUARDED + "        out[y * nx + x] = in[y * nx + x];"), "neighbouring elements already"),
-    "both across": (program(XY + GUARDED + "        out[x * ny + y] = in[x * ny + y];"), "no access is along the lanes"),
+    "along lanes": (
+        program(XY + GUARDED + "        out[y * nx + x] = in[y * nx + x];"),
+        "neighbouring elements already",
+    ),
+    "both across": (
+        program(XY + GUARDED + "        out[x * ny + y] = in[x * ny + y];"),
+        "no access is along the lanes",
+    ),
     "aliasing in the launch": (
         program(XY + GUARDED + STORE, launch="k<<<4, dim3(32, 8)>>>(a, a, 40, 24);"),
         "may overlap",
@@ -115,7 +141,10 @@ WRONG = {
     ),
     "in place": (program(XY + GUARDED + "        out[x * ny + y] = out[y * nx + x];"), "out is both read and written"),
     "no launch": (program(XY + GUARDED + STORE, launch="return 0;"), "no launch of k"),
-    "block not constant": (program(XY + GUARDED + STORE, launch="k<<<4, dim3(a - b, 8)>>>(a, b, 40, 24);"), "not a constant"),
+    "block not constant": (
+        program(XY + GUARDED + STORE, launch="k<<<4, dim3(a - b, 8)>>>(a, b, 40, 24);"),
+        "not a constant",
+    ),
     "blocks differ": (
         program(XY + GUARDED + STORE, launch="k<<<4, dim3(32, 8)>>>(a, b, 4, 4); k<<<4, dim3(32, 4)>>>(a, b, 4, 4);"),
         "different blocks",
@@ -131,15 +160,15 @@ WRONG = {
         "may use one element",
     ),
     "not bijective: the loop overlaps": (
-        program(XY + "    for (int j = 0; j < 16; j += 8)\n        if (x < nx && y + j < ny) out[x * ny + y + 2 * j] = in[(y + j) * nx + x];"),
+        program(XY + "    for (int j = 0; j < 16; j += 8)\n" + IN_ROWS.replace("y + j]", "y + 2 * j]")),
         "sum of row and counter",
     ),
     "loop of another step": (
-        program(XY + "    for (int j = 0; j < 16; j += 4)\n        if (x < nx && y + j < ny) out[x * ny + y + j] = in[(y + j) * nx + x];"),
+        program(XY + "    for (int j = 0; j < 16; j += 4)\n" + IN_ROWS),
         "step through rows by the block's height",
     ),
     "loop of unknown length": (
-        program(XY + "    for (int j = 0; j < nx; j += 8)\n        if (x < nx && y + j < ny) out[x * ny + y + j] = in[(y + j) * nx + x];"),
+        program(XY + "    for (int j = 0; j < nx; j += 8)\n" + IN_ROWS),
         "step through rows by the block's height",
     ),
     "return inside a loop": (
@@ -177,7 +206,10 @@ WRONG = {
     "shared memory": (program("    __shared__ float s[4];\n" + XY + GUARDED + STORE), "shared memory already"),
     "a barrier": (program(XY + GUARDED + STORE + "\n    __syncthreads();"), "threads cooperate already"),
     "a shuffle": (program(XY + "    __shfl_sync(0xffffffffu, x, 0);\n" + GUARDED + STORE), "threads cooperate already"),
-    "an unknown call": (program(XY + GUARDED + STORE.replace("= in", "= f(x) * in"), head="__device__ float f(int x) { return x; }"), "calls f"),
+    "an unknown call": (
+        program(XY + GUARDED + STORE.replace("= in", "= f(x) * in"), head="__device__ float f(int x) { return x; }"),
+        "calls f",
+    ),
     "an unknown macro": (program(XY + "    CHECK(x);\n" + GUARDED + STORE), "may be a macro"),
     "a macro that names the array": (program(XY + GUARDED + STORE, head="#define OUT out[0]"), "a macro mentions out"),
     "a macro that launches": (
@@ -209,10 +241,10 @@ WRONG = {
         "above the limit",
     ),
     "two loops": (
-        program(ROWS + "    for (int i = 0; i < 2; i++)\n        if (x < nx && y + j < ny) out[x * ny + y + j] = in[(y + j) * nx + x];"),
+        program(ROWS + "    for (int i = 0; i < 2; i++)\n" + IN_ROWS),
         "stands in 2 loops",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", WRONG)
