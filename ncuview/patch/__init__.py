@@ -18,6 +18,7 @@ from pathlib import Path
 from ncuview.base.files import repository_of
 from ncuview.base.paths import shipped
 from ncuview.patch.constant_divisor import constant_divisor
+from ncuview.patch.elements_per_thread import elements_per_thread
 from ncuview.patch.fast_functions import fast_functions
 from ncuview.patch.float_literals import float_literals
 from ncuview.patch.launch_configuration import block_size, launch_bounds
@@ -30,7 +31,7 @@ from ncuview.patch.unroll import unroll
 from ncuview.reader.source import local_file
 from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, Optimization, SourceEdit
 
-__all__ = ["PATCHES", "STRUCTURAL", "Edit", "NoEdit", "file_of", "propose", "with_edits"]
+__all__ = ["PATCHES", "STRUCTURAL", "Edit", "Maker", "NoEdit", "file_of", "propose", "with_edits"]
 
 Maker = Callable[[Kernel, Sequence[int]], Change]
 
@@ -50,7 +51,9 @@ PATCHES: Mapping[str, Maker] = {
 }
 """Mechanical changes by the names that rules give in ``patch``."""
 
-STRUCTURAL: Mapping[Optimization, tuple[Maker, ...]] = {}
+STRUCTURAL: Mapping[Optimization, tuple[Maker, ...]] = {
+    "thread_coarsening": (elements_per_thread,),
+}
 """Changes of a kernel's structure by what rules advise; in this order, the first that is not refused is tried first."""
 
 

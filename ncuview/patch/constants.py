@@ -206,9 +206,11 @@ def _arithmetic(text: str) -> int | None:
 
 
 _OF_CUDA = re.compile(
-    r"^(?:threadIdx|blockIdx|blockDim|gridDim|warpSize|__sync\w+|__shfl\w*|atomic[A-Z]\w*|__ballot_sync|nullptr"
-    r"|(?:FLT|DBL|INT|UINT|LONG|ULONG|CHAR|SHRT)_(?:MAX|MIN|EPSILON)|INFINITY|NAN|M_[A-Z0-9_]+|static_cast|std)$"
+    r"^(?:threadIdx|blockIdx|blockDim|gridDim|warpSize|__[a-z]\w+|atomic[A-Z]\w*|nullptr|make_\w+[1-4]|sincos(?:pi)?f?"
+    r"|(?:FLT|DBL|U?INT|U?LONG|U?CHAR|U?SHRT)_(?:MAX|MIN|EPSILON)|U?INT\d+_(?:MAX|MIN)|INFINITY|NAN|HUGE_VALF?"
+    r"|M_[A-Z0-9_]+|(?:static|reinterpret|const)_cast|std|tex[123]D\w*)$"
 )
+"""Names of CUDA and of C++: one with two underscores first is reserved, so no program's macro may have it."""
 _LITERAL = re.compile(r"^[\s()]*[-+]?[\d.][\w.+-]*[\s()]*$")
 
 
@@ -221,12 +223,32 @@ def check_known_names(kernel: Kernel) -> None:
     program = kernel.program
     template = next((each for each in above(kernel.definition) if each.type == "template_declaration"), None)
     parameters = template.child_by_field_name("parameters") if template is not None else None
+    outside = _of_file_scope(program)
     of_template = {program.text(each) for each in within(parameters)} if parameters is not None else set()
     for node in kernel.of_type("identifier"):
         name = program.text(node)
-        ours = name in kernel.declared or name in of_template or name in program.functions
+        ours = name in kernel.declared or name in of_template or name in program.functions or name in outside
         if not ours and not _OF_CUDA.match(name) and not takes_values(name) and not _is_value(kernel, node):
             raise Refused(f"line {line_of(node)} uses {name}, which may be a macro: this file does not define it")
+
+
+def _of_file_scope(program: Program) -> set[str]:
+    """The variables and types that the file declares outside functions, so that their names are no other macros."""
+    kinds = ("preproc_def", "preproc_function_def")
+    macros = {program.text(child(node, "name")) for kind in kinds for node in program.index[kind]}
+    found = set()
+    for node in program.index["declaration"]:
+        if not any(parent.type == "function_definition" for parent in above(node)):
+            found |= {name for name, _ in program.declarations(node)}
+    for node in program.index["type_identifier"]:
+        parent = node.parent
+        if parent is not None and parent.type in _NAMES_A_TYPE and program.text(node) not in found:
+            names = [*parent.children_by_field_name("name"), *parent.children_by_field_name("declarator")]
+            found |= {program.text(node) for named in names if named == node}
+    return found - macros
+
+
+_NAMES_A_TYPE = {"alias_declaration", "type_definition", "struct_specifier", "class_specifier", "enum_specifier"}
 
 
 def _is_value(kernel: Kernel, node: Node) -> bool:

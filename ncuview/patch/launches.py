@@ -63,7 +63,7 @@ def launches(kernel: Kernel) -> list[Launch]:
     Raises:
         Refused: Launches outside this file are possible, or it contains none.
     """
-    found = _launches(kernel)
+    found = launches_in_source(kernel)
     if not found:
         raise Refused(f"no launch of {kernel.name} is in this file")
     return found
@@ -149,7 +149,7 @@ def grid_divided(kernel: Kernel, axis: int, by: int, *, exact: bool = False) -> 
     Raises:
         Refused: A grid is not in this file, is written in a way that is not understood, or is not divisible.
     """
-    text, found = front_matter(kernel), _launches(kernel)
+    text, found = front_matter(kernel), launches_in_source(kernel)
     if text is None and not found:
         raise Refused(f"no launch of {kernel.name} is in this file")
     divided = [_divided_node(kernel, launch, axis, by, exact) for launch in found]
@@ -166,14 +166,19 @@ def initial_value(program: Program, node: Node) -> Sequence[Node] | None:
     name = program.text(node)
     declared = program.declared_in(function).get(name, ())
     if len(declared) == 1 and declared[0].value is not None:
-        if name in program.changed_in(function):
+        if program.may_change(function, name):
             return None
         value = bare(declared[0].value)
         return meaningful(value) if value.type.endswith("_list") else [value]
     return None if declared or name in program.changed_in(function) else _parsed_as_function(program, function, name)
 
 
-def _launches(kernel: Kernel) -> list[Launch]:
+def launches_in_source(kernel: Kernel) -> list[Launch]:
+    """All launches of a kernel in the source; none where only front matter launches it.
+
+    Raises:
+        Refused: Launches outside this file are possible.
+    """
     if PurePath(kernel.program.path).suffix in _HEADERS:
         raise Refused(f"{kernel.name} is defined in a header, so not all of its launches can be seen")
     prototypes(kernel)
@@ -184,7 +189,7 @@ def _common(
     kernel: Kernel, what: str, written: Callable[[KernelText], Sequence[str]], node: Callable[[Launch], Node]
 ) -> Extent:
     """The one extent of all launches."""
-    text, found = front_matter(kernel), _launches(kernel)
+    text, found = front_matter(kernel), launches_in_source(kernel)
     extents = {_extent(kernel.program, launch, node(launch), what.removesuffix("s")) for launch in found}
     if text is not None:
         x, y, z = [*(value_at_sizes(text, each) for each in written(text)), 1, 1][:3]
@@ -207,9 +212,12 @@ def _divided_text(kernel: Kernel, text: KernelText, axis: int, by: int, exact: b
         raise Refused(f"the grid {written!r} of the front matter is not divisible by {by}")
     number = integer(written)
     quotient = re.fullmatch(r"(.+) / (\d+)", written)
+    rounded = re.fullmatch(r"ceil\((.+) / (\d+)\)", written)
     if number is not None:
         return Replacement(place.start, place.stop, str(-(-number // by)))
-    if quotient is not None and _is_product(quotient[1]):
+    if rounded is not None and _is_product(rounded[1]) and not exact:
+        divided = f"{rounded[1]} / {int(rounded[2]) * by}"
+    elif quotient is not None and _is_product(quotient[1]):
         divided = f"{quotient[1]} / {int(quotient[2]) * by}"
     else:
         divided = f"{written} / {by}" if _is_product(written) else f"({written}) / {by}"
@@ -240,7 +248,7 @@ def _divided_node(kernel: Kernel, launch: Launch, axis: int, by: int, exact: boo
     """The grid of a launch in the source, divided where the launch stands."""
     program, line = kernel.program, line_of(launch.node)
     known = constant(program, launch.grid)
-    parts = _parts(program, launch.grid)
+    parts = extent_parts(program, launch.grid)
     inside = [part for part in parts if launch.grid.start_byte <= part.start_byte < launch.grid.end_byte]
     if axis >= max(len(parts), 1):
         raise Refused(f"the grid of the launch on line {line} has no axis {'xyz'[axis]}")
@@ -336,14 +344,15 @@ def _launch_of(node: Node) -> Launch | None:
 
 
 def _extent(program: Program, launch: Launch, node: Node, what: str) -> Extent:
-    sizes = [constant(program, part) for part in _parts(program, node)]
+    sizes = [constant(program, part) for part in extent_parts(program, node)]
     x, y, z = [*sizes, 1, 1][:3]
     if x is None or y is None or z is None or min(x, y, z) < 1:
         raise Refused(f"the {what} of the launch on line {line_of(launch.node)} is not a constant of this file")
     return x, y, z
 
 
-def _parts(program: Program, node: Node) -> Sequence[Node]:
+def extent_parts(program: Program, node: Node) -> Sequence[Node]:
+    """The nodes of x, y and z, as far as they are written, of a grid or block."""
     node = bare(node)
     if node.type == "call_expression" and program.text(child(node, "function")) == "dim3":
         return meaningful(child(node, "arguments"))
@@ -353,7 +362,7 @@ def _parts(program: Program, node: Node) -> Sequence[Node]:
         value = initial_value(program, node)
         if value is not None:
             single = value[0] if len(value) == 1 else None
-            return _parts(program, single) if single is not None and single.type == "call_expression" else value
+            return extent_parts(program, single) if single is not None and single.type == "call_expression" else value
     return [node]
 
 

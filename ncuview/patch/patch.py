@@ -118,7 +118,7 @@ def _touched(
     for each in sorted(replacements, key=lambda r: (r.start, r.end)):
         first = min(bisect_right(starts, each.start) - 1, len(starts) - 2)
         last = min(bisect_right(starts, max(each.start, each.end - 1)), len(starts) - 1)
-        if found and first < found[-1][1]:
+        if found and first <= found[-1][1]:
             run = found.pop()
             found.append((run[0], max(run[1], last), [*run[2], each]))
         else:

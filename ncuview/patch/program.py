@@ -333,15 +333,40 @@ class Program:
                 changed |= {self.text(part) for part in within(scope or each) if part.type == "identifier"}
         return frozenset(changed)
 
+    def may_change(self, function: Node, name: str) -> bool:
+        """Whether a function's code may change a name after its declaration, also by passing it on."""
+        declared = self.declared_in(function).get(name, ())
+        constant = bool(declared) and all(each.qualifiers & {"const", "constexpr"} for each in declared)
+        return name in self.changed_in(function) and not (constant and all(each.stars == 0 for each in declared))
+
     def _takes_values(self, call: Node) -> bool:
         launch = any(part.type == "kernel_call_syntax" for part in call.children)
-        return launch or takes_values(self.text(child(call, "function")))
+        name = self.text(child(call, "function"))
+        return (
+            launch
+            or takes_values(name)
+            or bool(_OF_CUDA_BY_VALUE.match(name))
+            or self._own_by_value(re.sub(r"<.*", "", name, flags=re.DOTALL).strip())
+        )
+
+    def _own_by_value(self, name: str) -> bool:
+        """Whether a function of this file, in all its definitions, takes no argument by reference."""
+        heads = [function_declarator(each) for each in self.functions.get(name, ())]
+        lists = [head.child_by_field_name("parameters") for head in heads if head is not None]
+        return bool(lists) and not any(
+            node.type in _REFERENCES for parameters in lists if parameters is not None for node in within(parameters)
+        )
 
     def _target(self, node: Node, *, only_names: bool = False) -> set[str]:
         node = bare(node)
         while not only_names and node.type in {"subscript_expression", "field_expression", "pointer_expression"}:
             node = child(node, "argument")
         return {self.text(node)} if node.type == "identifier" else set()
+
+
+_OF_CUDA_BY_VALUE = re.compile(r"^(?:atomic[A-Z]\w*|__[a-z]\w*|tex[123]D\w*|sincos\w*|make_\w+[1-4])(?:<[\w\s]*>)?$")
+"""Functions of CUDA whose arguments are values, or addresses that are written as such."""
+_REFERENCES = {"reference_declarator", "abstract_reference_declarator", "variadic_parameter_declaration"}
 
 
 def function_declarator(node: Node) -> Node | None:

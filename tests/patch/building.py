@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from ncuview.patch import Edit, NoEdit, propose
+from ncuview.patch import Edit, Maker, NoEdit, propose
+from ncuview.patch.patch import Refused
+from ncuview.patch.program import Program
 from ncuview.profiling.machine import find_nvcc
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "gpu" / "edits"
@@ -28,24 +30,38 @@ def lines_with(source: str, text: str) -> list[int]:
 
 def edit(source: str, patch: str, at: str = "", *, kernel: str = "k", path: str = "a.cu") -> Edit:
     """The edit for the lines that hold ``at``; there must be one."""
-    made = propose(source, path, kernel, patch, lines_with(source, at) if at else [])
-    assert isinstance(made, Edit), made
-    return made
+    change = propose(source, path, kernel, patch, lines_with(source, at) if at else [])
+    assert isinstance(change, Edit), change
+    return change
 
 
 def refusal(source: str, patch: str, at: str = "", *, kernel: str = "k", path: str = "a.cu") -> str:
     """Why there is no edit; there must be none."""
-    made = propose(source, path, kernel, patch, lines_with(source, at) if at else [])
-    assert isinstance(made, NoEdit), made.diff(path)
-    return made.reason
+    change = propose(source, path, kernel, patch, lines_with(source, at) if at else [])
+    assert isinstance(change, NoEdit), change.diff(path)
+    return change.reason
 
 
-def applied(source: str, made: Edit, folder: Path, path: str = "a.cu") -> str:
+def made(source: str, maker: Maker, *, kernel: str = "k", path: str = "a.cu") -> Edit:
+    """What a maker of ``STRUCTURAL`` changes in the complete kernel; it must not refuse."""
+    program = Program.read(source, path)
+    change = maker(program.kernel(kernel), [])
+    return Edit(change.title, change.assumes, program.data, change.replacements)
+
+
+def refused(source: str, maker: Maker, *, kernel: str = "k", path: str = "a.cu") -> str:
+    """Why a maker of ``STRUCTURAL`` changes nothing; it must refuse."""
+    with pytest.raises(Refused) as reason:
+        maker(Program.read(source, path).kernel(kernel), [])
+    return str(reason.value)
+
+
+def applied(source: str, change: Edit, folder: Path, path: str = "a.cu") -> str:
     """What git makes of the source with the diff."""
     file, diff = folder / path, folder / "edit.diff"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(source.encode("utf-8", "surrogateescape"))
-    diff.write_bytes(made.diff(path).encode("utf-8", "surrogateescape"))
+    diff.write_bytes(change.diff(path).encode("utf-8", "surrogateescape"))
     # Outside a repository, git apply takes any folder; whitespace that the source has is the user's own.
     command = ["git", "apply", "--whitespace=nowarn", "--verbose", str(diff)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=_quiet())
@@ -78,12 +94,12 @@ def cubin(source: str, folder: Path) -> Path:
     if nvcc is None:
         pytest.skip("nvcc is not installed")
     folder.mkdir(parents=True, exist_ok=True)
-    file, made = folder / "compiled.cu", folder / "compiled.cubin"
+    file, binary = folder / "compiled.cu", folder / "compiled.cubin"
     file.write_bytes(source.encode("utf-8", "surrogateescape"))
-    command = [str(nvcc), f"-arch={ARCHITECTURE}", "-std=c++17", "-I", str(PROGRAMS), "-cubin", "-o", str(made)]
+    command = [str(nvcc), f"-arch={ARCHITECTURE}", "-std=c++17", "-I", str(PROGRAMS), "-cubin", "-o", str(binary)]
     done = subprocess.run([*command, str(file)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr + source
-    return made
+    return binary
 
 
 def count(instructions: Sequence[str], opcode: str) -> int:

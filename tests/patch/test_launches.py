@@ -86,6 +86,8 @@ def test_front_matter_and_a_launch_in_the_source_must_agree() -> None:
         ('"n / 256", "tile"', False, 'grid = ["ceil(n / 1024)", "tile"]'),
         ('"n / (8 * tile)"', False, 'grid = ["ceil(n / (8 * tile) / 4)"]'),
         ('"(n + 255) / 256"', False, 'grid = ["ceil((n + 255) / 256 / 4)"]'),
+        ('"ceil(n / 256)"', False, 'grid = ["ceil(n / 1024)"]'),
+        ('"ceil(n / 256)"', True, 'grid = ["ceil(n / 256) / 4"]'),
         ('"n + 2"', False, 'grid = ["ceil((n + 2) / 4)"]'),
         ('"n"', True, 'grid = ["n / 4"]'),
         ('"1026"', False, 'grid = ["257"]'),
