@@ -75,7 +75,7 @@ class Way:
                     raise Refused(f"line {line_of(statement)} is in the branch of an else")
                 guards.insert(0, Guard(place, _condition(place), leaves=False))
             elif place.type == "for_statement":
-                _check_completes(place)
+                check_completes(place)
                 loops.insert(0, place)
             elif place.type != "else_clause":
                 raise Refused(f"line {line_of(statement)} is inside another statement than if and for")
@@ -124,7 +124,12 @@ def _exits(kernel: Kernel, block: Node, inner: Node) -> list[Guard]:
 _JUMPS = {"return_statement", "break_statement", "continue_statement"}
 
 
-def _check_completes(loop: Node) -> None:
+def check_completes(loop: Node) -> None:
+    """Require a loop that only its condition ends.
+
+    Raises:
+        Refused: Something in it may leave it, or an iteration.
+    """
     for node in within(loop):
         if node.type in _JUMPS:
             raise Refused(f"line {line_of(node)} may leave the loop on line {line_of(loop)}")

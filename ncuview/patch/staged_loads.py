@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ncuview.patch.accesses import Access, accesses, statement_of
-from ncuview.patch.guards import Way, check_simple, conjuncts, in_and
+from ncuview.patch.guards import Way, check_completes, check_simple, conjuncts, in_and
 from ncuview.patch.index_algebra import Algebra, Counter, Polynomial
 from ncuview.patch.launch_facts import check_distinct, fixed_block
 from ncuview.patch.other_thread import (
@@ -133,6 +133,7 @@ def first_stage(kernel: Kernel, lines: Sequence[int], wanted: Callable[[Load, tu
         try:
             counter = algebra.counter(loop)
             way = Way.to(kernel, loop)
+            check_completes(loop)
         except Refused as refused:
             refusal = refused
             continue
@@ -342,6 +343,8 @@ def _opened(stage: Stage) -> tuple[str, list[Replacement]]:
             text = f"const bool {flags[guard.node]} = !({condition});"
             made.append(Replacement(guard.node.start_byte, guard.node.end_byte, text))
         else:
+            if guard.node.child_by_field_name("alternative") is not None:
+                raise Refused(f"the condition on line {line_of(guard.node)} has an else")
             body = child(guard.node, "consequence")
             text = f"const bool {flags[guard.node]} = {condition};{line_end(kernel)}{indentation(kernel, guard.node)}"
             made.append(Replacement(guard.node.start_byte, body.start_byte, text))
@@ -359,7 +362,7 @@ def _around(stage: Stage, block: Node, inner: Node, flags: dict[Node, str]) -> l
     """Checks for the statements before the loop in one block, and a condition around those after it."""
     kernel = stage.kernel
     around = [guard for guard in stage.way.guards if not guard.leaves and guard.node in above(block)]
-    exits = [guard for guard in stage.way.guards if guard.leaves and guard.node.parent == block]
+    exits = [guard for guard in stage.way.guards if guard.leaves]
     for statement in meaningful(block):
         if statement.start_byte >= inner.start_byte or statement in flags:
             continue
