@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _WORD = 4
 _STATIC_LIMIT = 48 * 1024
-_BYTES = {
+BYTES = {
     "char": 1, "signed char": 1, "unsigned char": 1, "int8_t": 1, "uint8_t": 1, "bool": 1,
     "short": 2, "unsigned short": 2, "int16_t": 2, "uint16_t": 2, "half": 2, "__half": 2, "__nv_bfloat16": 2,
     "float": 4, "int": 4, "unsigned": 4, "unsigned int": 4, "int32_t": 4, "uint32_t": 4, "half2": 4, "__half2": 4,
@@ -91,7 +91,7 @@ def _padded(kernel: Kernel, name: str, lines: Sequence[int]) -> list[Replacement
     dimensions = {len(each.sizes) for each in declared}
     if len(dimensions) != 1 or 0 in dimensions:
         raise Refused(f"{name} is not an array, or has several shapes")
-    elements = {max(1, _WORD // _BYTES.get(each.type, _WORD)) for each in declared}
+    elements = {max(1, _WORD // BYTES.get(each.type, _WORD)) for each in declared}
     if len(elements) != 1:
         raise Refused(f"{name} is declared with types of different sizes")
     flat = dimensions == {1}
@@ -193,7 +193,7 @@ def _in_brackets(kernel: Kernel, name: str, uses: Sequence[_Use], padding: int) 
         size = declared.sizes[-1]
         if size is None:
             raise Refused(f"{name} is declared without a size in each dimension")
-        element = _BYTES.get(declared.type, _WORD)
+        element = BYTES.get(declared.type, _WORD)
         width = constant(program, size)
         _check_not_padded(name, width, element)
         if width is None and re.search(r"\+\s*\d+\s*$", program.text(size)):
@@ -228,7 +228,7 @@ def _in_index(kernel: Kernel, name: str, uses: Sequence[_Use], padding: int) -> 
         total = constant(program, size) if size is not None else None
         if size is None or total is None or total % width:
             raise Refused(f"the size of {name} is not a multiple of its row length {width}")
-        _check_not_padded(name, width, _BYTES.get(declared.type, _WORD))
+        _check_not_padded(name, width, BYTES.get(declared.type, _WORD))
         for use in uses:
             _check_column(kernel, name, use, uses, width, total // width)
         replacements.append(_longer_size(kernel, size, text, width, total // width, padding))
@@ -320,7 +320,7 @@ def _check_size(kernel: Kernel, padded: Sequence[str]) -> None:
 
 
 def _bytes(kernel: Kernel, declared: Declared, *, padded: bool) -> int:
-    size = _BYTES.get(declared.type, _WORD)
+    size = BYTES.get(declared.type, _WORD)
     sizes = [constant(kernel.program, each) or 1 if each is not None else 1 for each in declared.sizes]
     total = size
     for each in sizes:
