@@ -165,6 +165,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., Column], range, str]] = {
     "min": (lambda *values: reduce(np.minimum, values), range(2, 9), "the smallest; unknown if any is"),
     "max": (lambda *values: reduce(np.maximum, values), range(2, 9), "the largest; unknown if any is"),
     "abs": (np.abs, range(1, 2), "without its sign"),
+    "ceil": (np.ceil, range(1, 2), "the smallest integer that is not less"),
     "where": (_where, range(3, 4), "the second where the first holds, else the third; unknown if the first is"),
 }
 """What computes a function, how many arguments it takes, and its value for the reference page."""

@@ -21,6 +21,13 @@ from ncuview.base.files import LARGEST_TOML, beginning_of, parse_toml
 from ncuview.base.suggestion import did_you_mean_file
 
 _FRONT_MATTER = re.compile(r"\A/\*--- ncuview\n(?P<toml>.*?)^---\*/$", re.DOTALL | re.MULTILINE)
+_ARRAY = re.compile(
+    r"(?P<role>in|constant|texture|out|zeroed) (?P<dtype>\w+)\[(?P<shape>[^\]]+)\](?: below (?P<below>.+))?"
+)
+_SCALAR = re.compile(r"(?P<dtype>\w+) = (?P<value>.+)")
+DTYPES = frozenset(
+    {"float16", "float32", "float64"} | {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+)
 
 Size = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
@@ -41,8 +48,27 @@ class LaunchTexts(_Part):
     template: list[str] = []
 
 
+@dataclass(frozen=True)
+class ArgumentKind:
+    """The parts of an argument's kind, as arithmetic over the sizes.
+
+    Attributes:
+        role: ``in``, ``constant``, ``texture``, ``out``, ``zeroed`` or ``scalar``.
+        dtype: Its NumPy type.
+        shape: The array's extents; empty for a scalar.
+        below: The bound of an array's numbers; empty where it holds any.
+        value: The scalar's value; empty for an array.
+    """
+
+    role: str
+    dtype: str
+    shape: tuple[str, ...] = ()
+    below: str = ""
+    value: str = ""
+
+
 class Argument(_Part):
-    """The content of a parameter or ``__constant__`` symbol of this name; ``catalogue/kernels.py`` parses the kinds.
+    """The content of a parameter or ``__constant__`` symbol of this name.
 
     ``in float32[n, n]``, ``in int32[n] below 256``, ``constant float32[n]``, ``texture float32[n, n]``,
     ``out float32[n]``, ``zeroed uint32[n]`` or ``int32 = n``.
@@ -50,6 +76,16 @@ class Argument(_Part):
 
     name: str
     kind: str
+
+    @property
+    def parsed(self) -> ArgumentKind | None:
+        """The parts of its kind; None where it is no kind of argument."""
+        if (array := _ARRAY.fullmatch(self.kind)) and array["dtype"] in DTYPES:
+            shape = tuple(text.strip() for text in array["shape"].split(","))
+            return ArgumentKind(array["role"], array["dtype"], shape, array["below"] or "")
+        if (scalar := _SCALAR.fullmatch(self.kind)) and scalar["dtype"] in DTYPES:
+            return ArgumentKind("scalar", scalar["dtype"], value=scalar["value"])
+        return None
 
 
 class Useful(_Part):
@@ -213,8 +249,22 @@ def read_front_matter(path: Path) -> KernelText:
 Text = TypeVar("Text", bound=KernelText)
 
 
+def front_matter_of(source: str, path: Path) -> KernelText | None:
+    """The front matter of a source that was read already; None where it has none.
+
+    Raises:
+        KernelFileError: It is wrong; the message names file and key.
+    """
+    head = source.replace("\r\n", "\n")
+    return _parsed(head, path, KernelText) if _FRONT_MATTER.match(head) else None
+
+
 def _front_matter(path: Path, model: type[Text]) -> Text:
-    match = _FRONT_MATTER.match(_head(path))
+    return _parsed(_head(path), path, model)
+
+
+def _parsed(head: str, path: Path, model: type[Text]) -> Text:
+    match = _FRONT_MATTER.match(head)
     if not match:
         raise KernelFileError(f"{path}: no front matter", hint="A kernel file begins with `/*--- ncuview` and TOML.")
     try:

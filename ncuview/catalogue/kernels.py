@@ -18,18 +18,11 @@ from ncuview.base.expression import compile_expression
 from ncuview.base.files import is_folder
 from ncuview.base.paths import shipped
 from ncuview.base.suggestion import did_you_mean, did_you_mean_file
-from ncuview.catalogue.kernel_file import Argument, Kernel, Step, load_kernels
+from ncuview.catalogue.kernel_file import DTYPES, Argument, Kernel, Step, load_kernels
 from ncuview.records.profile import Extent
 
-_ARRAY = re.compile(
-    r"(?P<role>in|constant|texture|out|zeroed) (?P<dtype>\w+)\[(?P<shape>[^\]]+)\](?: below (?P<below>.+))?"
-)
-_SCALAR = re.compile(r"(?P<dtype>\w+) = (?P<value>.+)")
 _ROLES = frozenset({"in", "constant", "texture", "out", "zeroed"})
 _INPUTS = frozenset({"in", "constant", "texture"})
-_DTYPES = frozenset(
-    {"float16", "float32", "float64"} | {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
-)
 
 Sizes = Mapping[str, int]
 
@@ -202,16 +195,16 @@ class _Arithmetic:
         return (x, y, z)
 
     def argument(self, argument: Argument) -> dict[str, Any]:
-        key = f"args.{argument.name}"
-        if (array := _ARRAY.fullmatch(argument.kind)) and array["dtype"] in _DTYPES:
-            shape = [self.positive_integer(key, text) for text in array["shape"].split(",")]
-            described = {"role": array["role"], "dtype": array["dtype"], "shape": shape}
-            if array["role"] in _INPUTS:
-                return described | {"name": argument.name, "below": self.optional(key, array["below"])}
-            if not array["below"]:
+        key, kind = f"args.{argument.name}", argument.parsed
+        if kind is not None and kind.role == "scalar":
+            return {"role": "scalar", "dtype": kind.dtype, "value": self.value(key, kind.value)}
+        if kind is not None:
+            shape = [self.positive_integer(key, text) for text in kind.shape]
+            described = {"role": kind.role, "dtype": kind.dtype, "shape": shape}
+            if kind.role in _INPUTS:
+                return described | {"name": argument.name, "below": self.optional(key, kind.below)}
+            if not kind.below:
                 return described
-        if (scalar := _SCALAR.fullmatch(argument.kind)) and scalar["dtype"] in _DTYPES:
-            return {"role": "scalar", "dtype": scalar["dtype"], "value": self.value(key, scalar["value"])}
         raise KernelFileError(
             f"{self._path}: {key}: {argument.kind!r} is no kind of argument", hint=_kinds_of_arguments(argument.kind)
         )
@@ -219,9 +212,9 @@ class _Arithmetic:
 
 def _kinds_of_arguments(given: str) -> str:
     """What an argument may be, for a wrong one."""
-    near = [word for word in re.findall(r"\w+", given) if word not in _DTYPES | _ROLES]
-    meant = next((hint for word in near if (hint := did_you_mean(word, _DTYPES | _ROLES))), "")
-    roles, types = (", ".join(sorted(words)) for words in (_ROLES, _DTYPES))
+    near = [word for word in re.findall(r"\w+", given) if word not in DTYPES | _ROLES]
+    meant = next((hint for word in near if (hint := did_you_mean(word, DTYPES | _ROLES))), "")
+    roles, types = (", ".join(sorted(words)) for words in (_ROLES, DTYPES))
     return f"{meant} An array is TYPE[SIZE] after one of {roles}, a scalar TYPE = VALUE; types are {types}.".strip()
 
 

@@ -28,9 +28,9 @@ from ncuview.patch.restrict import restrict
 from ncuview.patch.swap_indices import swap_indices
 from ncuview.patch.unroll import unroll
 from ncuview.reader.source import local_file
-from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, SourceEdit
+from ncuview.records.diagnosis import Diagnosis, Finding, LaunchDiagnosis, Optimization, SourceEdit
 
-__all__ = ["PATCHES", "Edit", "NoEdit", "file_of", "propose", "with_edits"]
+__all__ = ["PATCHES", "STRUCTURAL", "Edit", "NoEdit", "file_of", "propose", "with_edits"]
 
 Maker = Callable[[Kernel, Sequence[int]], Change]
 
@@ -49,6 +49,9 @@ PATCHES: Mapping[str, Maker] = {
     )
 }
 """Mechanical changes by the names that rules give in ``patch``."""
+
+STRUCTURAL: Mapping[Optimization, tuple[Maker, ...]] = {}
+"""Changes of a kernel's structure by what rules advise; in this order, the first that is not refused is tried first."""
 
 
 def propose(source: str, path: str, kernel: str, patch: str, lines: Sequence[int]) -> Edit | NoEdit:

@@ -34,11 +34,14 @@ class Change:
         title: The change, as an imperative: ``Pad tile by one column``.
         assumes: A condition that the source does not prove; empty where there is none.
         replacements: They do not overlap; insertions at one place keep their order.
+        reorders: The floating-point operations whose order changes, as a clause: ``the sum of in``; empty where the
+            results stay byte-identical.
     """
 
     title: str
     assumes: str
     replacements: tuple[Replacement, ...]
+    reorders: str = ""
 
 
 @dataclass(frozen=True)

@@ -63,29 +63,27 @@ def changed_lines(source: str, after: str) -> list[tuple[str, str]]:
 
 def sass(source: str, folder: Path, kernel: str = "k") -> list[str]:
     """The instructions of a kernel, as nvcc and nvdisasm give them; skips where one is missing."""
-    nvcc, nvdisasm = find_nvcc(), _nvdisasm()
-    if nvcc is None or nvdisasm is None:
-        pytest.skip("nvcc or nvdisasm is not installed")
-    folder.mkdir(parents=True, exist_ok=True)
-    file, cubin = folder / "compiled.cu", folder / "compiled.cubin"
-    file.write_bytes(source.encode("utf-8", "surrogateescape"))
-    command = [
-        str(nvcc),
-        f"-arch={ARCHITECTURE}",
-        "-std=c++17",
-        "-I",
-        str(PROGRAMS),
-        "-cubin",
-        "-o",
-        str(cubin),
-        str(file),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr + source
-    text = subprocess.run([nvdisasm, "-c", str(cubin)], capture_output=True, text=True, check=True).stdout
-    sections = re.split(r"^\s*\.section\s+", text, flags=re.MULTILINE)
+    nvdisasm = _nvdisasm()
+    if nvdisasm is None:
+        pytest.skip("nvdisasm is not installed")
+    text = subprocess.run([nvdisasm, "-c", str(cubin(source, folder))], capture_output=True, text=True, check=True)
+    sections = re.split(r"^\s*\.section\s+", text.stdout, flags=re.MULTILINE)
     (own,) = [part for part in sections if part.startswith(f".text._Z{len(kernel)}{kernel}")]
     return [" ".join(found.split()) for found in re.findall(r"/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", own)]
+
+
+def cubin(source: str, folder: Path) -> Path:
+    """The machine code of a source for Hopper, which must compile; skips where nvcc is missing."""
+    nvcc = find_nvcc()
+    if nvcc is None:
+        pytest.skip("nvcc is not installed")
+    folder.mkdir(parents=True, exist_ok=True)
+    file, made = folder / "compiled.cu", folder / "compiled.cubin"
+    file.write_bytes(source.encode("utf-8", "surrogateescape"))
+    command = [str(nvcc), f"-arch={ARCHITECTURE}", "-std=c++17", "-I", str(PROGRAMS), "-cubin", "-o", str(made)]
+    done = subprocess.run([*command, str(file)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr + source
+    return made
 
 
 def count(instructions: Sequence[str], opcode: str) -> int:
