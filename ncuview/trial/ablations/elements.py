@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _SMALLER = {"double": "float", "float": "__half"}
-_HEADER = "#include <cuda_fp16.h>\n"
+_HEADER = "#include <cuda_fp16.h>\n#line 1\n"
+"""Lines keep their numbers, so that the machine code of both is compared line by line."""
 
 
 def smaller_element(kernel: Kernel, lines: Sequence[int]) -> Ablation:
