@@ -19,3 +19,11 @@ class Ablation:
 
     change: Change
     in_bounds: bool
+
+    def of(self, source: bytes) -> bytes:
+        """The variant's source, from the original's; insertions at one place keep their order."""
+        parts, at = list[bytes](), 0
+        for each in sorted(self.change.replacements, key=lambda replacement: (replacement.start, replacement.end)):
+            parts += [source[at : each.start], each.text.encode("utf-8", "surrogateescape")]
+            at = each.end
+        return b"".join([*parts, source[at:]])
