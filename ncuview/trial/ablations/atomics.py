@@ -14,7 +14,7 @@ from ncuview.patch.patch import Change, Refused, Replacement
 from ncuview.patch.program import Kernel, above, bare, child, line_of, meaningful, on_lines, operator
 from ncuview.trial.ablations.ablation import Ablation
 from ncuview.trial.ablations.element_types import bytes_of
-from ncuview.trial.ablations.lanes import X
+from ncuview.trial.ablations.lanes import X, grouped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -42,20 +42,13 @@ def spread_atomics(kernel: Kernel, lines: Sequence[int]) -> Ablation:
     thread = _number(kernel)
     arrays: dict[str, str] = {}
     made: list[Replacement] = []
-    refusals: list[Refused] = []
     for node in found:
-        try:
-            target = meaningful(child(node, "arguments"))[0]
-            array, index = _place(kernel, target)
-            element = _element(kernel, array, node)
-        except Refused as refused:
-            refusals.append(refused)
-            continue
+        target = meaningful(child(node, "arguments"))[0]
+        array, index = _place(kernel, target)
+        element = _element(kernel, array, node)
         spread = arrays.setdefault(element, _free_name(kernel, len(arrays)))
-        place = f"&{spread}[(unsigned)(({index}) + {thread}) & {_ELEMENTS - 1}u]"
+        place = f"&{spread}[(unsigned)({grouped(index)} + {thread}) & {_ELEMENTS - 1}u]"
         made.append(Replacement(target.start_byte, target.end_byte, place))
-    if not made:
-        raise refusals[0]
     declared = "".join(f"__device__ {kind} {name}[{_ELEMENTS}]; " for kind, name in arrays.items())
     start = _before(kernel)
     where = " and ".join(dict.fromkeys(str(line_of(node)) for node in found))

@@ -31,6 +31,7 @@ from ncuview.trial.ablations.lanes import (
     X,
     always_executed,
     global_accesses,
+    grouped,
     lanes_of,
     product,
     short_rows,
@@ -66,26 +67,20 @@ def coalesced_index(kernel: Kernel, lines: Sequence[int]) -> Ablation:
         lines: The lines with scattered accesses; empty for the complete kernel.
 
     Raises:
-        Refused: No access there is scattered in a way that the source shows, or no index runs along a lane's row.
+        Refused: No access there is scattered in a way that the source shows, or the waste of one would remain.
     """
     lanes, indices = lanes_of(kernel), Indices(kernel)
     if short_rows(lanes):
         raise Refused(f"rows of {lanes.width} threads are too short to fill a sector")
-    made, arrays, bounded, refusals = list[Replacement](), list[str](), True, list[Refused]()
+    made, arrays, bounded = list[Replacement](), list[str](), True
     for access in global_accesses(kernel, lines):
-        try:
-            found = _coalesced(indices, lanes, access)
-        except Refused as refused:
-            refusals.append(refused)
-            continue
+        found = _coalesced(indices, lanes, access)
         if found is not None:
             made.append(found[0])
             bounded = bounded and found[1]
             arrays.append(access.array)
     if not made:
-        raise (
-            refusals[0] if refusals else Refused("no access on these lines is scattered in a way that the source shows")
-        )
+        raise Refused("no access on these lines is scattered in a way that the source shows")
     names = " and ".join(dict.fromkeys(arrays))
     return Ablation(
         Change(
@@ -122,8 +117,8 @@ def _coalesced(indices: Indices, lanes: Lanes, access: Access) -> tuple[Replacem
     if row is not None and (inside := _within_row(indices, parts, row[1], field, step)) is not None:
         number, length = row
         inner, others = inside
-        first = f"({indices.with_thread(number, lanes.first, access.node)}) * ({length})"
-        index = f"{first}{_text(kernel, others, step)} + {lanes.width} * ({inner}) + {lanes.lane}"
+        first = f"{grouped(indices.with_thread(number, lanes.first, access.node))} * {length}"
+        index = f"{first}{_text(kernel, others, step)} + {lanes.width} * {grouped(inner)} + {lanes.lane}"
         pointer = access.start if step == 1 else f"(({scalar} *){access.start})"
         in_bounds = inner == "0" or always_executed(indices, access.node)
         return Replacement(node.start_byte, node.end_byte, f"{pointer}[{index}]"), in_bounds
@@ -170,8 +165,10 @@ def _text(kernel: Kernel, summands: Sequence[Term], step: int = 1) -> str:
     scale = "" if step == 1 else f" * {step}"
     parts = []
     for term in summands:
-        less = "" if term.less is None else f" - ({kernel.program.text(term.less)})"
-        parts.append(f" {'-' if term.minus else '+'} ({kernel.program.text(term.node)}{less}){scale}")
+        text = grouped(kernel.program.text(term.node))
+        if term.less is not None:
+            text = f"({text} - {grouped(kernel.program.text(term.less))})"
+        parts.append(f" {'-' if term.minus else '+'} {text}{scale}")
     return "".join(parts)
 
 
@@ -278,10 +275,10 @@ def _exchanged(indices: Indices, lanes: Lanes, access: Access, parts: _Sum) -> s
     width = _exchange_width(indices, lanes, parts)
     if width < _SHORTEST_EXCHANGE:
         raise Refused(f"line {line_of(access.node)} has only {width} neighbouring elements for each lane")
-    thread = f"(({X} & ~{width - 1}u) + ((unsigned)({text}) & {width - 1}u))"
-    moved = [f"({indices.with_thread(term.node, thread, access.node)})" for term in parts.of_lane]
+    thread = f"(({X} & ~{width - 1}u) + ((unsigned){grouped(text)} & {width - 1}u))"
+    moved = [grouped(indices.with_thread(term.node, thread, access.node)) for term in parts.of_lane]
     others = _text(kernel, parts.others)
-    return f"{access.start}[{' + '.join(moved)}{others} + (({text}) & ~{width - 1}) + ({X} & {width - 1}u)]"
+    return f"{access.start}[{' + '.join(moved)}{others} + ({grouped(text)} & ~{width - 1}) + ({X} & {width - 1}u)]"
 
 
 def _exchange_width(indices: Indices, lanes: Lanes, parts: _Sum) -> int:
@@ -312,7 +309,7 @@ def aligned_index(kernel: Kernel, lines: Sequence[int]) -> Ablation:
             continue
         (term,) = parts.of_lane
         common = _text(kernel, [*parts.along, *parts.others])
-        first = f"({indices.with_thread(term.node, lanes.first, access.node)}){common}"
+        first = f"{grouped(indices.with_thread(term.node, lanes.first, access.node))}{common}"
         text = f"{access.start}[(({first}) & ~{lanes.width - 1}) + {lanes.lane}]"
         made.append(Replacement(access.node.start_byte, access.node.end_byte, text))
         arrays.append(access.array)

@@ -127,7 +127,7 @@ class Indices:
             self._check_steady(name, value, use)
             kind = kernel.declared[name][0].type
             text = self.with_thread(value, thread, use, depth + 1)
-            return f"({text})" if kind == "auto" else f"(({kind})({text}))"
+            return grouped(text) if kind == "auto" else f"(({kind}){grouped(text)})"
         start = start_of_counter(kernel, name, X, self.names)
         if start is None:
             raise Refused(
@@ -135,7 +135,8 @@ class Indices:
             )
         self._check_steady(name, start, use)
         own = kernel.program.text(start)
-        return f"({name} - ({own}) + ({self.with_thread(start, thread, use, depth + 1)}))"
+        moved = self.with_thread(start, thread, use, depth + 1)
+        return f"({name} - {grouped(own)} + {grouped(moved)})"
 
     def _check_steady(self, name: str, value: Node, use: Node) -> None:
         """Require that the parts of a name's value are at its use what they were at its declaration."""
@@ -316,7 +317,7 @@ def _rooted(kernel: Kernel, name: str, use: Node, depth: int = 0) -> tuple[str, 
     moves = _moves(kernel, name)
     if name in kernel.parameters and len(moves) == 1 and _moves_once(kernel, moves[0], use):
         by = child(moves[0], "right")
-        return name, f"({name} - ({kernel.program.text(by)}))", list(terms(kernel, by))
+        return name, f"({name} - {grouped(kernel.program.text(by))})", list(terms(kernel, by))
     if moves:
         raise Refused(f"line {line_of(use)}: the pointer {name} moves")
     if name in kernel.parameters:
@@ -376,6 +377,11 @@ def always_executed(indices: Indices, node: Node) -> bool:
         if condition is not None and indices.of_lane(condition):
             return False
     return False
+
+
+def grouped(text: str) -> str:
+    """An expression that stands as one operand; a name stays without parentheses, which could be read as a cast."""
+    return text if re.fullmatch(r"[\w.]+|\([^()]*\)", text) else f"({text})"
 
 
 def short_rows(lanes: Lanes) -> bool:

@@ -17,7 +17,7 @@ from ncuview.patch.patch import Change, Refused, Replacement
 from ncuview.patch.program import Declared, Kernel, child, line_of, meaningful, on_lines, operator
 from ncuview.trial.ablations.ablation import Ablation
 from ncuview.trial.ablations.element_types import bytes_of
-from ncuview.trial.ablations.lanes import WARP, Indices, Lanes, X, lanes_of
+from ncuview.trial.ablations.lanes import WARP, Indices, Lanes, X, grouped, lanes_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -48,29 +48,24 @@ def conflict_free_index(kernel: Kernel, lines: Sequence[int]) -> Ablation:
         lines: The lines with bank conflicts; empty for the complete kernel.
 
     Raises:
-        Refused: No index there differs between lanes in a way that can be rewritten.
+        Refused: No index there differs between lanes by more than one element, or a conflict would remain.
     """
     lanes = lanes_of(kernel)
     indices, first_lanes = Indices(kernel), Indices(kernel, lanes.width - 1)
-    replacements, bounded, names, refusals = [], True, [], list[Refused]()
+    replacements, bounded, names = [], True, []
     for name, all_declared in kernel.declared.items():
         if not any("__shared__" in each.qualifiers for each in all_declared):
             continue
         for node in kernel.uses(name):
             if lines and not on_lines(node, lines):
                 continue
-            try:
-                made = _rewritten(indices, first_lanes, lanes, name, _place(node))
-            except Refused as refused:
-                refusals.append(refused)
-                continue
+            made = _rewritten(indices, first_lanes, lanes, name, _place(node))
             if made is not None:
                 replacements.append(made[0])
                 bounded = bounded and made[1]
                 names.append(name)
     if not replacements:
-        none = Refused("no index of a __shared__ array on these lines differs between lanes by more than one element")
-        raise refusals[0] if refusals else none
+        raise Refused("no index of a __shared__ array on these lines differs between lanes by more than one element")
     return Ablation(
         Change(
             f"Access {' and '.join(dict.fromkeys(names))} without bank conflicts: as often, and other elements",
@@ -156,7 +151,7 @@ def _from_first_lane(
     parts, low, high = [], 0, lanes.width - 1
     known = True
     for each, scale in zip(place.indices, scales, strict=True):
-        text = f"({indices.with_thread(each, lanes.first)})"
+        text = grouped(indices.with_thread(each, lanes.first))
         parts.append(text if scale == 1 else f"{text} * {scale}")
         limits = first_lanes.limits(each)
         known = known and limits is not None
@@ -183,7 +178,7 @@ def _own_bank(
     if group < WARP:
         lane = f"({lane} & {group - 1}u)"
     before = "".join(f"[{kernel.program.text(each)}]" for each in place.indices[:-1])
-    index = f"((unsigned)({kernel.program.text(place.indices[-1])}) & ~{group - 1}u) + {lane}"
+    index = f"((unsigned){grouped(kernel.program.text(place.indices[-1]))} & ~{group - 1}u) + {lane}"
     outer = place.node.parent
     if outer is not None and outer.type == "pointer_expression" and operator(outer) == "&":
         raise Refused(f"{name} is accessed through a pointer")
