@@ -149,7 +149,7 @@ int main() { k<<<dim3(8, 8), dim3(16, 16)>>>(nullptr, nullptr, 128); }
             (("mine[j]", "a[(int)mine[j]]"), "loaded values"),
             (("mine[j]", "mine[j]; mine += 1"), "the pointer mine moves"),
             (("mine[j]", "y[row]"), "scattered"),
-            (("mine[j]", "a[f(row)]"), "no index that runs along a row"),
+            (("mine[j]", "a[f(row)]"), "a function computes"),
         ],
     )
     def test_it_is_refused(self, change: tuple[str, str], why: str) -> None:

@@ -270,6 +270,8 @@ def _exchanged(indices: Indices, lanes: Lanes, access: Access, parts: _Sum) -> s
     """The access with the lower bits of the lane and of the index along its row exchanged."""
     kernel = indices.kernel
     if not parts.along:
+        for term in parts.of_lane:  # loaded values are the better reason
+            indices.with_thread(term.node, lanes.first, access.node)
         raise Refused(f"line {line_of(access.node)} has no index that runs along a row")
     text = _text(kernel, parts.along).removeprefix(" + ")
     width = _exchange_width(indices, lanes, parts)
