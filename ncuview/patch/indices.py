@@ -128,11 +128,11 @@ def _stride_of_name(kernel: Kernel, node: Node, axis: str, names: frozenset[str]
     name = kernel.program.text(node)
     value = kernel.value_of(name)
     if value is None:
-        value = _start_of_loop(kernel, name, axis, names)
+        value = start_of_counter(kernel, name, axis, names)
     return Stride.UNKNOWN if value is None else stride_of(kernel, value, axis, names, depth + 1)
 
 
-def _start_of_loop(kernel: Kernel, name: str, axis: str, names: frozenset[str]) -> Node | None:
+def start_of_counter(kernel: Kernel, name: str, axis: str, names: frozenset[str]) -> Node | None:
     """The initial value of a counter that all threads change by the same amount."""
     declared = kernel.declared.get(name, ())
     if len(declared) != 1 or declared[0].value is None or name in _handed_out(kernel):

@@ -1,0 +1,1 @@
+"""How ``ncuview try`` does on the labelled programs."""
