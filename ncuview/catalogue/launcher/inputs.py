@@ -22,7 +22,7 @@ PATTERNS = ("random", "other random", "zeros", "extremes", "ramp")
 _EXTREMES_APART = 13
 """Every so many numbers one is extreme: sums over a warp meet one, and most of them no two of opposite signs."""
 _OTHER = 7919
-"""Added to the seed of ``random`` for ``other random``.""" 
+"""Added to the seed of ``random`` for ``other random``."""
 _KEPT = 8
 """Arrays kept for the next launches; each is up to a few hundred megabytes."""
 
