@@ -7,7 +7,6 @@ few times what the original's own results differ among each other.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -77,7 +76,7 @@ def difference(original: Array, variant: Array, spread: Spread | None = None) ->
     Args:
         original: The original's output.
         variant: The variant's.
-        spread: The original's own spread; None where bytes must be equal. Without one, a NaN equals any other NaN except
+        spread: The original's own spread; None where bytes must be equal. Without one, a NaN equals any other NaN but
             the poison, which is no result.
     """
     if spread is None or original.dtype.kind != "f":
@@ -100,8 +99,8 @@ def difference(original: Array, variant: Array, spread: Spread | None = None) ->
     return Difference(
         int(np.count_nonzero(wrong)),
         tuple(int(index) for index in first),
-        _shown(original[first]),
-        _shown(variant[first]),
+        str(original[first]),
+        str(variant[first]),
         ulp,
         absolute,
         allowed,
@@ -136,8 +135,8 @@ def _distances(original: Array, variant: Array) -> tuple[float, int]:
     """The largest difference of two finite elements, as it is and in units of the last place."""
     if original.dtype.kind != "f":
         high, low = np.maximum(original, variant), np.minimum(original, variant)
-        apart = int((high.astype("u8") - low.astype("u8")).max(initial=0))
-        return float(apart), apart
+        largest = int((high.astype("u8") - low.astype("u8")).max(initial=0))
+        return float(largest), largest
     finite = np.isfinite(original) & np.isfinite(variant)
     one, two = _ordered(original), _ordered(variant)
     ulp = int(np.max(np.where(one > two, one - two, two - one), where=finite, initial=0))
@@ -153,7 +152,3 @@ def _ordered(array: Array) -> Array:
     middle = np.uint64(1) << np.uint64(63)
     magnitude = words & (sign - np.uint64(1))
     return np.where(words & sign, middle - magnitude, middle + magnitude)
-
-
-def _shown(element: Any) -> str:
-    return str(element)

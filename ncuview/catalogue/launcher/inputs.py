@@ -7,7 +7,7 @@ Nothing here needs a GPU.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -77,6 +77,28 @@ def input_of(argument: Mapping[str, Any], stream: int) -> Input:
         argument.get("pattern", "random"),
         Permuted(**order) if order else None,
     )
+
+
+def in_order(arguments: Sequence[Mapping[str, Any]], axes: Sequence[Mapping[str, Any]], number: int) -> list[Any]:
+    """A job's arguments with some inputs in another order.
+
+    Args:
+        arguments: The arguments.
+        axes: The ``name`` of each input whose elements change places, the ``axis`` that they do so along, and the
+            ``group`` that they stay in; 0 for the complete axis.
+        number: Which order.
+
+    Raises:
+        ValueError: No input has this name.
+    """
+    orders = {each["name"]: {"axis": each["axis"], "group": each["group"], "number": number} for each in axes}
+    inputs = {argument["name"] for argument in arguments if "below" in argument}
+    if unknown := orders.keys() - inputs:
+        raise ValueError(f"no input {', '.join(sorted(unknown))}")
+    return [
+        {**argument, "permuted": orders[argument["name"]]} if argument.get("name") in orders else argument
+        for argument in arguments
+    ]
 
 
 @lru_cache(maxsize=_KEPT)

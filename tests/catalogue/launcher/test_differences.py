@@ -33,7 +33,7 @@ def test_the_first_element_that_differs_is_given_with_both_values() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_the_next_number_is_one_ulp_away(dtype: type) -> None:
-    one = np.array([1, -1, 0], dtype)
+    one: Array = np.array([1, -1, 0], dtype)
     found = difference(one, np.nextafter(one, np.array([2, -2, -1], dtype)))
     assert (found.elements, found.ulp) == (3, 1)
 
@@ -110,6 +110,6 @@ def test_one_changed_element_is_found_wherever_it_is(numbers: list[float], data:
     right = np.array(numbers, F)
     at = data.draw(st.integers(0, len(numbers) - 1))
     wrong = right.copy()
-    wrong[at] = 1.0 if not right[at] == 1.0 else 2.0
+    wrong[at] = 1.0 if right[at] != 1.0 else 2.0
     found = difference(right, wrong)
     assert (found.elements, found.first) == (1, (at,))
