@@ -50,6 +50,7 @@ class EmulatedGpu(Driver):
 
     Attributes:
         faults: What compute-sanitizer would have found in all launches.
+        failure: Why the process was ended; empty where it ended by itself.
     """
 
     Error = CudaError
@@ -58,6 +59,7 @@ class EmulatedGpu(Driver):
         super().__init__(Device())
         self.clock = clock
         self.faults: list[Fault] = []
+        self.failure = ""
         self.launches: Counter[str] = Counter()
         self.timed: Counter[str] = Counter()
 
@@ -180,14 +182,16 @@ def run_job(
         The lines of the result file, and the GPU.
 
     Raises:
-        TimeoutError: A kernel does not end; the lines are lost.
         NotEmulated: A kernel uses what is not emulated.
     """
     gpu = EmulatedGpu(clock)
     with tempfile.TemporaryDirectory() as folder, _pycuda(gpu):
         given, result = Path(folder) / "job.json", Path(folder) / "result.jsonl"
         given.write_text(json.dumps(job), encoding="utf-8")
-        importlib.import_module(f"{HOST}.variants").main(str(given), str(result))
+        try:
+            importlib.import_module(f"{HOST}.variants").main(str(given), str(result))
+        except TimeoutError as error:
+            gpu.failure = str(error)
         return [json.loads(line) for line in result.read_text(encoding="utf-8").splitlines()], gpu
 
 

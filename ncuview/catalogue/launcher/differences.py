@@ -61,6 +61,12 @@ class Spread:
             apart = np.abs(one - two)
         self.largest = max(self.largest, float(np.max(apart, where=np.isfinite(apart), initial=0.0)))
 
+    def widest(self) -> Spread:
+        """One that allows the widest tolerance, to find results that differ by more."""
+        widest = Spread(self._first)
+        widest.largest, widest.unstable = float("inf"), self.unstable
+        return widest
+
     def allowed(self) -> Array:
         """How far each element may be from the first result: never less than one unit of its last place."""
         magnitude = np.abs(np.asarray(self._first, np.float64))

@@ -10,7 +10,8 @@ The job has ``cases``, each with the arguments of the launch (as ``live.host_pro
 before it, and after it a line with what went wrong: the driver's ``error``, ``guards`` and ``inputs`` that were
 overwritten, ``poison`` (elements that were not written), and the ``differences`` from the original's first outputs.
 Where the original's own results may differ (``reordered`` inputs, floating-point atomics) it is launched ``orders``
-more times, on inputs in other orders if there are such, and variants may differ by a few times this spread.
+more times, on inputs in other orders if there are such, and variants may differ by a few times this spread. These
+launches' own differences are those beyond the widest tolerance.
 
 ``mode`` = ``time``: all launches of the first case in turns, until all ratios are precise or ``budget_s`` is over; the
 line has all ``times_ns`` by key, and the GPU's name.
@@ -188,8 +189,13 @@ def compare_case(job: Job, case: int, write: Write) -> None:
         except cuda.Error as error:
             write({**about, "error": str(error)})
             raise
-        pairs = zip(answers or [], outputs, spreads, strict=True) if answers is not None else ()
-        differences = [asdict(difference(*pair)) for pair in pairs]
+        differences = []
+        for answer, output, spread in zip(answers or (), outputs if answers else (), spreads, strict=True):
+            if spread and key == original:
+                spread.add(output)
+            differences.append(
+                asdict(difference(answer, output, spread.widest() if key == original and spread else spread))
+            )
         write({**about, "error": "", **found, "differences": differences})
         return outputs
 
@@ -201,10 +207,7 @@ def compare_case(job: Job, case: int, write: Write) -> None:
         spreads = [Spread(answer) for answer in answers]
         for number in range(job["orders"]):
             given = in_order(arguments, job["reordered"], number)
-            other = run(original, RUNS + number, answers=answers, given=given)
-            for spread, output in zip(spreads, other, strict=True):
-                if spread is not None:
-                    spread.add(output)
+            run(original, RUNS + number, answers=answers, given=given)
     for key in list(launches)[1:]:
         for number in range(RUNS):
             run(key, number, answers=answers)
