@@ -357,7 +357,7 @@ void *shared_variable(int id, size_t size, size_t alignment, const char *name) {
         fail("more shared memory than is emulated");
     shared_memory.parts.push_back({at, size, name});
     shared_variables.push_back({id, at});
-    memset(at, 0xFF, size);
+    memset(at, 0xA5, size);
     return at;
 }
 void *dynamic_shared() { return const_cast<char *>(dynamic_at); }
@@ -437,7 +437,7 @@ int main(int, char **names) {
         shared_memory.parts.clear(), shared_variables.clear();
         next_shared = shared_memory.low + 4096;
         dynamic_at = next_shared;
-        memset(next_shared, 0xFF, dynamic);
+        memset(next_shared, 0xA5, dynamic);
         shared_memory.parts.push_back({next_shared, dynamic, "memory"});
         next_shared += dynamic + 4096;
         barrier_epoch++;

@@ -1,0 +1,138 @@
+"""The cases that a variant is verified on: sizes and contents of inputs -> the job of ``launcher/variants.py``.
+
+``further_sizes`` gives other sizes at which the original's launch is defined, and ``job_of`` the job for one of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ncuview.base.errors import KernelFileError
+from ncuview.catalogue.compiler import Compiled
+from ncuview.catalogue.kernel_file import Kernel
+from ncuview.catalogue.kernels import Launch, Sizes, launch_of
+from ncuview.catalogue.launcher.inputs import PATTERNS
+
+FURTHER = 2
+"""Sizes in addition to the file's own."""
+ORDERS = 8
+"""Orders of summation that the original is run in."""
+_ODD = (13, 1, 7)
+"""Added to half a size, for one that is no multiple of a block or tile."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """A kernel file and its machine code: the original, or a variant."""
+
+    kernel: Kernel
+    compiled: Compiled
+
+
+@dataclass(frozen=True)
+class Reordering:
+    """The sums that a change reorders: an input's axis that they run over.
+
+    Attributes:
+        name: The input's name.
+        axis: The axis, from 0.
+        group: Only so many neighbours are summed together; 0 for the complete axis.
+    """
+
+    name: str
+    axis: int
+    group: int = 0
+
+
+def further_sizes(kernel: Kernel) -> list[Sizes]:
+    """Other sizes at which the original's launch is defined: one that is no multiple of the block if there is one.
+
+    A size that a macro of the source repeats stays: its arrays would have another extent than the code.
+    """
+    source = kernel.path.read_text(encoding="utf-8", errors="surrogateescape")
+    macros = re.findall(r"^[ \t]*#[ \t]*define[^\n]*", source, re.MULTILINE)
+    free = [
+        name
+        for name, value in sorted(kernel.text.sizes.items(), key=lambda each: -abs(each[1]))
+        if not any(re.search(rf"\b{value}\b", line) for line in macros)
+    ]
+    odd = (kernel.text.sizes | {name: kernel.text.sizes[name] // 2 + add} for name in free for add in _ODD)
+    even = (kernel.text.sizes | {name: kernel.text.sizes[name] // divisor} for divisor in (2, 4, 8) for name in free)
+    valid = [next(_defined(kernel, odd), None), *_defined(kernel, even)]
+    return [sizes for sizes in valid if sizes is not None][:FURTHER]
+
+
+def _defined(kernel: Kernel, candidates: Iterator[Sizes]) -> Iterator[Sizes]:
+    own = launch_of(kernel)
+    for sizes in candidates:
+        try:
+            launch = launch_of(kernel, sizes)
+        except KernelFileError:
+            continue
+        if (launch.args, launch.grid) != (own.args, own.grid):
+            yield sizes
+
+
+def job_of(
+    builds: Mapping[str, Build],
+    sizes: Sizes,
+    *,
+    mode: Literal["compare", "time"] = "compare",
+    patterns: Sequence[str] = PATTERNS,
+    reordered: Sequence[Reordering] = (),
+    budget_s: float = 0.0,
+) -> dict[str, Any]:
+    """The job that runs builds of one kernel at some sizes.
+
+    Args:
+        builds: By key; the original is the first.
+        sizes: The sizes.
+        mode: Compare outputs, or time launches.
+        patterns: The contents of the inputs, a case for each; one is enough where a kernel has no input.
+        reordered: The sums that the variants reorder.
+        budget_s: The time for timing.
+
+    Raises:
+        KernelFileError: The launch of a build is not defined at these sizes.
+        CompileFailed: A build has no such template instance.
+    """
+    launches = {key: launch_of(build.kernel, sizes) for key, build in builds.items()}
+    original = next(iter(launches.values()))
+    named = [
+        dict(each) | {"name": text.name} for each, text in zip(original.args, original.kernel.text.args, strict=True)
+    ]
+    has_inputs = any("below" in argument for argument in named)
+    return {
+        "mode": mode,
+        "orders": ORDERS,
+        "budget_s": budget_s,
+        "reordered": [{"name": each.name, "axis": each.axis, "group": each.group} for each in reordered],
+        "cases": [
+            {
+                "arguments": [
+                    argument | {"pattern": pattern} if "below" in argument else argument for argument in named
+                ],
+                "launches": {key: _launch(builds[key], launch) for key, launch in launches.items()},
+                "name": f"{shown(sizes)}, {pattern}" if has_inputs else shown(sizes),
+            }
+            for pattern in (patterns if has_inputs else patterns[:1])
+        ],
+    }
+
+
+def _launch(build: Build, launch: Launch) -> dict[str, Any]:
+    return {
+        "cubin": str(build.compiled.cubin),
+        "symbol": build.compiled.symbol(launch.template),
+        "grid": launch.grid,
+        "block": launch.block,
+        "shared": launch.shared,
+    }
+
+
+def shown(sizes: Sizes) -> str:
+    """Sizes as words: ``n = 64, rows = 2``."""
+    return ", ".join(f"{name} = {value}" for name, value in sizes.items())

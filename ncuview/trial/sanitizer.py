@@ -1,0 +1,87 @@
+"""Read what compute-sanitizer prints, and compare a variant's findings with the original's.
+
+``findings_of`` a tool's output -> the number of findings of each kind; ``compared`` two -> whether there are new ones.
+A tool that did not come to its end is no evidence: ``Inconclusive`` is raised.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+TOOLS = ("memcheck", "racecheck", "synccheck")
+OPTIONS = ("--report-api-errors", "no", "--show-backtrace", "no", "--print-limit", "1000")
+"""Errors of API calls are left out: the process reports its own, and drivers probe for functions that they lack."""
+_MARK = "========="
+_SUMMARY = {
+    "memcheck": re.compile(r"ERROR SUMMARY: (?P<count>\d+) errors?"),
+    "synccheck": re.compile(r"ERROR SUMMARY: (?P<count>\d+) errors?"),
+    "racecheck": re.compile(r"RACECHECK SUMMARY: (?P<count>\d+) hazards? displayed"),
+}
+_NO_FINDING = re.compile(
+    r"COMPUTE-SANITIZER|.*SUMMARY:|Target application returned|Error: process didn't terminate|Process ID|Program hit",
+    re.IGNORECASE,
+)
+_FAILED = re.compile(
+    r"Internal (?:Sanitizer )?Error|No attachable process|Unable to|Failed to|not supported|Error: (?!Race|Potential|process)",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(r"\s+(?:at\s+(?:__\w+__\s+)?(?:0x|[\w./]+[.(:+]).*|in block .*)$")
+_SEVERITY = re.compile(r"^(?:error|warning|info):\s*", re.IGNORECASE)
+
+
+class Inconclusive(Exception):
+    """The tool failed, or its output is not understood; the text says which."""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A run of a tool.
+
+    Attributes:
+        output: What it printed.
+        ended: Whether the program under it came to its end.
+    """
+
+    output: str
+    ended: bool
+
+
+def findings_of(tool: str, printed: Printed) -> Counter[str]:
+    """The number of findings of each kind, without their places.
+
+    Raises:
+        Inconclusive: The tool failed, or ended without its summary, or the program failed without a finding.
+    """
+    said = [line.removeprefix(_MARK).rstrip() for line in printed.output.splitlines() if line.startswith(_MARK)]
+    if not any("COMPUTE-SANITIZER" in line for line in said):
+        raise Inconclusive(f"{tool} did not start")
+    if failed := next((line.strip() for line in said if _FAILED.search(line)), ""):
+        raise Inconclusive(f"{tool} failed: {failed}")
+    summaries = [int(found["count"]) for line in said if (found := _SUMMARY[tool].search(line))]
+    if not summaries:
+        raise Inconclusive(f"{tool} ended without a summary")
+    # Only a finding's first line has one space after the mark; its places and details have more.
+    heads = [line[1:] for line in said if re.match(r" \S", line) and not _NO_FINDING.match(line[1:])]
+    found = Counter(_kind(head) for head in heads)
+    if unknown := sum(summaries) - found.total():
+        if unknown > 0:
+            found["findings beyond the printed ones"] += unknown
+    if not found and not printed.ended:
+        raise Inconclusive(f"the program ended early under {tool}, which found nothing")
+    return found
+
+
+def _kind(head: str) -> str:
+    """A finding without its place: ``Race reported between Write access``."""
+    return _PLACE.sub("", _SEVERITY.sub("", head)).strip().rstrip(".")
+
+
+def compared(original: Mapping[str, int], variant: Mapping[str, int]) -> str:
+    """The variant's new findings, as a clause; empty where the original has as many of each kind."""
+    new = {kind: count - original.get(kind, 0) for kind, count in variant.items() if count > original.get(kind, 0)}
+    return "; ".join(
+        f"{kind} ({count} more)" if kind in original else f"{kind} ({count})" for kind, count in new.items()
+    )
