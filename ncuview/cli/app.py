@@ -40,7 +40,7 @@ from ncuview.cli.printing import (
 from ncuview.cli.report import report
 from ncuview.cli.rules import check_rules, explain, rules
 from ncuview.cli.scrub import scrub
-from ncuview.cli.signals import Terminated, install_signal_handlers
+from ncuview.base.signals import Terminated, install_signal_handlers
 from ncuview.cli.verbosity import with_verbosity
 
 INTERNAL_ERROR = 70

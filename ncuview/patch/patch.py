@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 _CONTEXT = 3
 _QUOTED = {0x07: "a", 0x08: "b", 0x09: "t", 0x0A: "n", 0x0B: "v", 0x0C: "f", 0x0D: "r", 0x22: '"', 0x5C: "\\"}
@@ -83,6 +83,21 @@ class Edit:
         name = path.removeprefix("./").lstrip("/")
         header = f"--- {_file_name('a/' + name)}\n+++ {_file_name('b/' + name)}\n"
         return header + "".join(_hunks(_lines(self.source), blocks))
+
+
+def edit_between(title: str, before: str, after: str) -> Edit:
+    """The edit that makes one text of another, line by line; both with ``surrogateescape``."""
+    from difflib import SequenceMatcher
+
+    source, target = (text.encode("utf-8", "surrogateescape") for text in (before, after))
+    old, new = _lines(source), _lines(target)
+    starts = list(accumulate(map(len, old), initial=0))
+    made = (
+        Replacement(starts[first], starts[last], b"".join(new[begin:end]).decode("utf-8", "surrogateescape"))
+        for kind, first, last, begin, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        if kind != "equal"
+    )
+    return Edit(title, "", source, tuple(made))
 
 
 @dataclass(frozen=True)

@@ -29,10 +29,17 @@ class Bound:
     """What was removed."""
     gain: Gain
     """How many times as fast it is, with the 95 % interval."""
-    guard: str
-    """The guard that failed, so that the figure bounds nothing; empty where all passed."""
+    not_believed: str
+    """The guard that failed, as a clause, so that the figure says nothing; empty where all passed."""
     only_the_waste: str
-    """What the change does in addition to removing the waste, so that it may gain more; empty otherwise."""
+    """What the cure brings in addition to the end of the waste, as a clause, so that it may gain more; else empty."""
+    withdrawn: str
+    """Why the finding is withdrawn, as a clause: without its waste the kernel is not faster; empty where it stays."""
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether no cure of this waste can gain more."""
+        return not (self.not_believed or self.only_the_waste)
 
 
 @dataclass(frozen=True)

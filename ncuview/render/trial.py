@@ -136,7 +136,7 @@ def _best(gain: Gain | None) -> str:
 
 def _bound(bound: Bound | None) -> str:
     """What the ablation measured, where it bounds the change."""
-    return factor(bound.gain.best) if bound and not bound.guard and not bound.only_the_waste else "-"
+    return factor(bound.gain.best) if bound and bound.is_bound else "-"
 
 
 def _reasons(attempts: Sequence[Attempt]) -> Iterator[str]:

@@ -161,7 +161,7 @@ def _lines_of_latches(kind: str, code: KernelCode) -> set[int]:
 
     Where a precise function goes, so do its own loops, which are inlined on one line: the reduction of large arguments.
     """
-    inlined = _ARITHMETIC <= _MAY_GO.get(kind, frozenset())
+    inlined = _MAY_GO.get(kind, frozenset()) >= _ARITHMETIC
     return {
         code.places[latch][1]
         for loop in loops(code.code)

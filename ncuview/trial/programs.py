@@ -1,29 +1,38 @@
 """``ProgramBench``: versions of a program, each built and run in a copy of its source tree.
 
-The program checks its own results: what it prints and the files that it writes are compared with the original's, or a
-command of the user says whether they are right. Its inputs are its own, so that no others are tried.
+The program shows its own results: what it prints and the files that it writes are compared with the original's, or a
+command of the user says whether they are right. Its inputs and sizes are its own, so that no others are tried.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from ncuview.base.errors import ProgramFailed, UsageError
+from ncuview.base.errors import ProgramFailed
+from ncuview.catalogue.launcher.ratios import LOOKS, ratio_of
+from ncuview.catalogue.machine_code import KernelCode
 from ncuview.patch import Edit
 from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis
 from ncuview.records.trial import Bound
-from ncuview.trial.scratch import Ran, copy_of, run_in, state_of, written_in
-from ncuview.trial.search import NotBuilt, Verification
+from ncuview.trial.bounds import Means, bound_of
+from ncuview.trial.sanitizer import TOOLS, Inconclusive, Printed, compared, findings_of
+from ncuview.trial.scratch import copy_of, run_in, state_of, written_in
+from ncuview.trial.search import NotBuilt, NotTimed, gain_of
+from ncuview.trial.timing import Timing
+from ncuview.trial.timing import judged as judged_times
 from ncuview.trial.traced import TracedRun, traced_run
+from ncuview.trial.verify import Check, Verification
 
-Judge = Callable[[Path, Sequence[str]], LaunchDiagnosis | None]
-"""Profiles a program in a folder: the launch of the kernel; None where counters cannot be read."""
+_BUILD_S = 600.0
+_MOST_RUNS = 20
+"""Of each version for its times: a program is more than a launch."""
 
 
 @dataclass(frozen=True)
@@ -33,23 +42,30 @@ class ProgramTarget:
     tree: Path
     """The folder of its sources, in which it is built and run."""
     source: Path
-    """The file with the kernel, below the tree."""
+    """The file with the kernel, relative to the tree."""
     kernel: str
     build: str
     """The shell command that builds it; empty where nothing is built."""
     program: tuple[str, ...]
     check: str = ""
     """The shell command that says with exit code 0 that its results are right; empty to compare them."""
-    build_limit_s: float = 600.0
     run_limit_s: float = 120.0
+    timing_s: float = 30.0
+    """How long two versions may be run in turns for their times."""
 
 
-@dataclass
-class ProgramVersion:
-    """A version that is built."""
+@dataclass(frozen=True)
+class ProgramTools:
+    """What a bench needs of this machine."""
 
-    folder: Path
-    runs: list[Result] = field(default_factory=list)
+    run: Callable[[Path, Sequence[str], float], TracedRun]
+    """Runs a program in a folder, at most so many seconds, with the times of its kernels."""
+    judge: Callable[[Path, Sequence[str], str], LaunchDiagnosis | None]
+    """Profiles a kernel of a program in a folder: its longest launch; None where counters cannot be read."""
+    sanitizer: Callable[[str, Path, Sequence[str]], Printed]
+    """Runs a program in a folder under a tool of compute-sanitizer."""
+    code_of: Callable[[Path, Sequence[str], str], KernelCode]
+    """The machine code of a kernel in a program; raises ToolError where there is none."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +73,10 @@ class Result:
     """What one run of a version did."""
 
     traced: TracedRun
-    output: str
-    """The digest of its standard output."""
-    printed: bool
     files: Mapping[Path, str]
     """The digest of every file that it wrote."""
+    complaint: str
+    """What the user's check says against it, as a clause; empty where it passed, or there is none."""
 
     @cached_property
     def launches(self) -> Mapping[str, int]:
@@ -69,14 +84,22 @@ class Result:
         return Counter(launch.name for launch in self.traced.launches)
 
 
+@dataclass
+class ProgramVersion:
+    """A version that is built, and its runs so far."""
+
+    folder: Path
+    results: list[Result] = field(default_factory=list)
+
+
 class ProgramBench:
     """Builds, judges, checks and times versions of a program's source."""
 
-    def __init__(self, target: ProgramTarget, folder: Path, library: Path, judge: Judge) -> None:
-        """``folder`` is a private one for the copies, ``library`` what ``traced.tracer`` made."""
+    def __init__(self, target: ProgramTarget, folder: Path, tools: ProgramTools) -> None:
+        """``folder`` is a private one for the copies."""
         self.path, self.kernel = str(target.source), target.kernel
-        self._target, self._folder, self._library, self._judge = target, folder, library, judge
-        self._built = 0
+        self._target, self._folder, self._tools = target, folder, tools
+        self._versions = 0
 
     def build(self, source: str) -> ProgramVersion:
         """Build a version in a copy of its own.
@@ -84,40 +107,180 @@ class ProgramBench:
         Raises:
             NotBuilt: The build failed.
         """
-        folder = self._folder / str(self._built)
-        self._built += 1
-        copy_of(self._target.tree, folder)
-        (folder / self._target.source).write_bytes(source.encode("utf-8", "surrogateescape"))
-        if self._target.build:
-            ran = run_in(folder, ["/bin/sh", "-c", self._target.build], self._target.build_limit_s)
-            if ran.failure:
-                raise NotBuilt(ran.failure)
+        folder = self._folder / str(self._versions)
+        self._versions += 1
+        written = {self._target.source: source.encode("utf-8", "surrogateescape")}
+        built_copy(self._target.tree, folder, self._target.build, written)
         return ProgramVersion(folder)
 
     def judge(self, version: ProgramVersion) -> LaunchDiagnosis | None:
         """The diagnosis of the kernel's longest launch."""
-        return self._judge(version.folder, self._target.program)
+        return self._tools.judge(version.folder, self._target.program, self.kernel)
 
     def bound(self, version: ProgramVersion, finding: Finding) -> Bound | None:
-        raise NotImplementedError
+        """What a version gains without the waste of a finding; None where there is no such ablation."""
+        source = (version.folder / self._target.source).read_bytes().decode("utf-8", "surrogateescape")
+        means = Means(self.build, self.time, self._code_of, self._is_clean)
+        return bound_of(finding, version, source, self.path, self.kernel, means)
 
-    def check(self, before: ProgramVersion, after: ProgramVersion, edit: Edit, *, thorough: bool) -> Verification:
-        raise NotImplementedError
+    def time(self, before: ProgramVersion, after: ProgramVersion) -> Timing:
+        """How many times as fast the kernel's launches of a run are, in turns with those of the version before it.
 
-    def time(self, before: ProgramVersion, after: ProgramVersion) -> Gain:
-        raise NotImplementedError
+        Raises:
+            NotTimed: A run failed, or launches are missing.
+        """
+        ends = time.monotonic() + self._target.timing_s
+        times: dict[int, list[float]] = {0: [], 1: []}
+        for look in (each for each in LOOKS if each <= _MOST_RUNS):
+            while len(times[1]) < look and (time.monotonic() < ends or not times[1]):
+                # Every other round goes the other way, so that no version always has the same predecessor.
+                for number, version in [(0, before), (1, after)][:: -1 if len(times[0]) % 2 else 1]:
+                    times[number].append(self._kernel_ns(version))
+            if len(times[1]) < look or ratio_of(times[0], times[1]).precise:
+                break
+        return judged_times(times[0], times[1])
 
-    def run(self, version: ProgramVersion) -> Result:
-        """Run a version once, with the times of its kernels.
+    def check(self, before: ProgramVersion, after: ProgramVersion, edit: Edit) -> Verification:
+        """Whether a version does what the one before the edit does: its results, its launches, and its memory."""
+        try:
+            for version in (before, after):
+                while len(version.results) < 2:
+                    self._run(version)
+        except ProgramFailed as failed:
+            return Verification("refuted", "launch", str(failed))
+        verdict = self._results(before, after)
+        if verdict.verdict == "refuted" and edit.assumes:
+            verdict = Verification("unproven", verdict.check, f"{verdict.reason}. It assumes that {edit.assumes}")
+        return self._memory(before, after, verdict.passed) if verdict.verdict == "verified" else verdict
+
+    def end_to_end(self, before: ProgramVersion, after: ProgramVersion) -> Gain | None:
+        """How many times as fast the runs of a version are from start to end, from the last runs in turns."""
+        seconds = [[result.traced.ran.seconds for result in version.results] for version in (before, after)]
+        rounds = min(map(len, seconds))
+        return gain_of(judged_times(seconds[0][-rounds:], seconds[1][-rounds:])) if rounds else None
+
+    def _run(self, version: ProgramVersion) -> Result:
+        """Run a version once more.
 
         Raises:
             ProgramFailed: It failed, or took too long.
         """
-        before = state_of(version.folder)
-        traced = traced_run(self._library, version.folder, self._target.program, self._target.run_limit_s)
+        state = state_of(version.folder)
+        traced = self._tools.run(version.folder, self._target.program, self._target.run_limit_s)
         if traced.ran.failure:
             raise ProgramFailed(f"{shlex.join(self._target.program)}: {traced.ran.failure}")
-        files = written_in(version.folder, before)
-        result = Result(traced, traced.ran.digest, bool(traced.ran.output), files)
-        version.runs.append(result)
-        return result
+        files = written_in(version.folder, state)
+        complaint = ""
+        if self._target.check:
+            checked = run_in(version.folder, ["/bin/sh", "-c", self._target.check], self._target.run_limit_s)
+            complaint = f"{self._target.check}: {checked.failure}" if checked.failure else ""
+        version.results.append(Result(traced, files, complaint))
+        return version.results[-1]
+
+    def _kernel_ns(self, version: ProgramVersion) -> float:
+        try:
+            traced = self._run(version).traced
+        except ProgramFailed as failed:
+            raise NotTimed(str(failed)) from failed
+        found = sum(ns for name, ns in traced.kernel_ns.items() if is_named(name, self.kernel))
+        if not traced.complete or not found:
+            raise NotTimed(
+                f"{self.kernel} was not launched" if traced.complete else "the times of launches are missing"
+            )
+        return float(found)
+
+    def _results(self, before: ProgramVersion, after: ProgramVersion) -> Verification:
+        first, *others = before.results
+        if self._target.check:
+            if wrong := next((each.complaint for each in before.results if each.complaint), ""):
+                return Verification("unproven", "stability", f"the check fails on the original: {wrong}")
+            if wrong := next((each.complaint for each in after.results if each.complaint), ""):
+                return Verification("refuted", "outputs", wrong)
+            passed = f"{self._target.check} passes"
+        else:
+            if unstable := next(filter(None, (difference(first, each) for each in others)), ""):
+                return Verification("unproven", "stability", f"{unstable} differs from run to run: give --check")
+            if not first.traced.ran.output and not first.files:
+                return Verification("unproven", "outputs", "it prints nothing and writes no file: give --check")
+            if wrong := next(filter(None, (difference(first, each) for each in after.results)), ""):
+                return Verification("refuted", "outputs", f"its output is another: {wrong}")
+            passed = f"equal output and {len(first.files)} equal files" if first.files else "equal output"
+        if wrong := other_launches(first.launches, after.results[0].launches, self.kernel):
+            return Verification("refuted", "launch", wrong)
+        return Verification("verified", passed=(f"{passed} in {len(after.results)} runs",))
+
+    def _memory(self, before: ProgramVersion, after: ProgramVersion, passed: tuple[str, ...]) -> Verification:
+        for tool in TOOLS:
+            try:
+                old, new = (
+                    findings_of(tool, self._tools.sanitizer(tool, each.folder, self._target.program))
+                    for each in (before, after)
+                )
+            except Inconclusive as failed:
+                return Verification("unproven", _CHECK_OF[tool], str(failed), passed=passed)
+            if more := compared(old, new):
+                return Verification("refuted", _CHECK_OF[tool], f"{tool} finds {more}", passed=passed)
+            passed = (*passed, f"no new findings of {tool}")
+        return Verification("verified", passed=passed)
+
+    def _code_of(self, version: ProgramVersion) -> KernelCode:
+        return self._tools.code_of(version.folder, self._target.program, self.kernel)
+
+    def _is_clean(self, version: ProgramVersion, without: ProgramVersion) -> bool | None:
+        """Whether memcheck finds no more in an ablation than in the version; None where the tool failed."""
+        try:
+            before, after = (
+                findings_of("memcheck", self._tools.sanitizer("memcheck", each.folder, self._target.program))
+                for each in (version, without)
+            )
+        except Inconclusive:
+            return None
+        return not compared(before, after)
+
+
+def built_copy(tree: Path, folder: Path, build: str, written: Mapping[Path, bytes] | None = None) -> None:
+    """Copy a source tree, write files in the copy, and build there.
+
+    Raises:
+        NotBuilt: The build failed, or took too long.
+        UsageError: The tree is too large.
+    """
+    copy_of(tree, folder)
+    for path, content in (written or {}).items():
+        (folder / path).write_bytes(content)
+    ran = run_in(folder, ["/bin/sh", "-c", build], _BUILD_S) if build else None
+    if ran and ran.failure:
+        raise NotBuilt(ran.failure)
+
+
+_CHECK_OF: Mapping[str, Check] = {"memcheck": "memcheck", "racecheck": "racecheck", "synccheck": "synccheck"}
+
+
+def is_named(mangled: str, kernel: str) -> bool:
+    """Whether a mangled name is that of a kernel, in any namespace and with any template arguments."""
+    plain = kernel.partition("<")[0].rpartition("::")[2]
+    return mangled == plain or re.search(rf"(?<!\d){len(plain)}{re.escape(plain)}", mangled) is not None
+
+
+def difference(one: Result, other: Result) -> str:
+    """What two runs do not have in common, as a clause; empty where they are equal."""
+    if one.traced.ran.digest != other.traced.ran.digest:
+        return "standard output"
+    changed = sorted(
+        str(path) for path in one.files.keys() | other.files.keys() if one.files.get(path) != other.files.get(path)
+    )
+    return f"the file {changed[0]}" if changed else ""
+
+
+def other_launches(before: Mapping[str, int], after: Mapping[str, int], kernel: str) -> str:
+    """How the launches of two runs differ, as a clause; empty where each kernel is launched as often."""
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name, 0) != after.get(name, 0):
+            what = kernel if is_named(name, kernel) else name
+            return f"{what} is launched {after.get(name, 0)} times instead of {before.get(name, 0)}"
+    return ""
+
+
+def traced_by(library: Path) -> Callable[[Path, Sequence[str], float], TracedRun]:
+    """Runs programs with the tracing library that ``traced.tracer`` made."""
+    return lambda folder, program, limit_s: traced_run(library, folder, program, limit_s)

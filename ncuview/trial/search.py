@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from ncuview.patch import Edit, NoEdit, changes_for
 from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis
-from ncuview.records.trial import Attempt, Bound, Decision
+from ncuview.records.trial import Attempt, Bound
+from ncuview.trial.timing import Timing
+from ncuview.trial.verify import Verification
 
 LEAST_GAIN = 1.02
 """The interval of the measured gain of a change must begin here: medians of two trials of one program differ by 1 %."""
-WORTH_A_STEP = 1.05
-"""Where the interval of an ablation ends below, its waste costs too little to be worth a change."""
+
+_LEAST = 1e-6
+"""Where there were too few rounds for an interval."""
 
 V = TypeVar("V")
 
@@ -27,15 +30,8 @@ class NotBuilt(Exception):
     """A version does not compile, for the reason in the text."""
 
 
-@dataclass(frozen=True)
-class Verification:
-    """What the checks of a version found."""
-
-    verdict: Literal["verified", "refuted", "unproven"]
-    reason: str = ""
-    """The counterexample, or what could not be checked, as a clause; empty where it is verified."""
-    checks: tuple[str, ...] = ()
-    """The checks that it passed, as clauses."""
+class NotTimed(Exception):
+    """The times of two versions could not be taken, for the reason in the text."""
 
 
 class Bench(Protocol[V]):
@@ -57,11 +53,18 @@ class Bench(Protocol[V]):
     def bound(self, version: V, finding: Finding) -> Bound | None:
         """What a version gains without the waste of a finding; None where there is no ablation of it."""
 
-    def check(self, before: V, after: V, edit: Edit, *, thorough: bool) -> Verification:
-        """Compare a version with the one before the edit: on one input, or by all checks that there are."""
+    def time(self, before: V, after: V) -> Timing:
+        """How many times as fast a version is as the one before it.
 
-    def time(self, before: V, after: V) -> Gain:
-        """How many times as fast a version is as the one before it, with the 95 % interval."""
+        Raises:
+            NotTimed: A launch failed, or took too long.
+        """
+
+    def check(self, before: V, after: V, edit: Edit) -> Verification:
+        """Whether a version computes what the one before the edit does."""
+
+    def end_to_end(self, before: V, after: V) -> Gain | None:
+        """How many times as fast a program is from start to end; None where the target is none."""
 
 
 @dataclass
@@ -135,8 +138,8 @@ def _step(
     found.first = found.first or found.diagnosis
     for candidate in _candidates(bench, found, say):
         attempt = candidate.attempt(found.kept, bench.path)
-        if _is_withdrawn(candidate.bound):
-            found.attempts.append(replace(attempt, decision="withdrawn", reason=_without_gain(candidate.bound)))
+        if candidate.bound and candidate.bound.withdrawn:
+            found.attempts.append(replace(attempt, decision="withdrawn", reason=candidate.bound.withdrawn))
             continue
         if isinstance(candidate.change, NoEdit):
             if (attempt.optimization, attempt.reason) not in {
@@ -175,41 +178,43 @@ def _candidates(bench: Bench[V], found: Found[V], say: Callable[[str], None]) ->
 
 
 def _expected(finding: Finding, bound: Bound | None) -> float:
-    """The gain that a finding is tried for: what its ablation measured, where that bounds the cure."""
+    """The gain that a finding is tried for: at most what its ablation measured, where that bounds the cure."""
     best = finding.predicted_speedup.best
-    return min(best, bound.gain.best) if bound and not bound.guard and not bound.only_the_waste else best
-
-
-def _is_withdrawn(bound: Bound | None) -> bool:
-    return bound is not None and not bound.guard and not bound.only_the_waste and bound.gain.high < WORTH_A_STEP
-
-
-def _without_gain(bound: Bound | None) -> str:
-    return f"without the waste the kernel is only {bound.gain.best:.2f} times as fast" if bound else ""
+    return min(best, bound.gain.best) if bound and bound.is_bound else best
 
 
 def _tried(bench: Bench[V], found: Found[V], attempt: Attempt, edit: Edit) -> Attempt:
-    """Compile, check and time a change, and keep it in ``found`` if it gains. The cheapest checks come first."""
+    """Compile, time and check a change, and keep it in ``found`` if it gains. The cheapest steps come first."""
     before, source = found.version, edit.edited
     try:
         after = bench.build(source)
     except NotBuilt as refused:
         return replace(attempt, decision="not built", reason=str(refused))
-    first = bench.check(before, after, edit, thorough=False)
-    if first.verdict != "verified":
-        return _rejected(attempt, first)
-    gain = bench.time(before, after)
-    attempt = replace(attempt, measured=gain, checks=first.checks)
-    if gain.low < LEAST_GAIN:
-        how = "slower" if gain.high < 1 else "no faster beyond the noise" if gain.low <= 1 else "hardly faster"
-        return replace(attempt, decision="no gain", reason=f"it is {how}")
-    everything = bench.check(before, after, edit, thorough=True)
-    if everything.verdict != "verified":
-        return _rejected(attempt, everything)
+    try:
+        timing = bench.time(before, after)
+    except NotTimed as failed:
+        return _checked(attempt, bench.check(before, after, edit)) or replace(
+            attempt, decision="unproven", reason=str(failed)
+        )
+    attempt = replace(attempt, measured=gain_of(timing))
+    if timing.outcome == "impossible":
+        return replace(attempt, decision="refuted", reason=timing.reason)
+    if timing.outcome != "faster" or timing.ratio.low < LEAST_GAIN:
+        return replace(attempt, decision="no gain", reason=timing.reason or "it is hardly faster")
+    verification = bench.check(before, after, edit)
+    if (rejected := _checked(attempt, verification)) is not None:
+        return rejected
     found.source, found.version, found.kept = source, after, found.kept + 1
-    return replace(attempt, decision="kept", checks=everything.checks)
+    return replace(attempt, decision="kept", checks=verification.passed)
 
 
-def _rejected(attempt: Attempt, found: Verification) -> Attempt:
-    decision: Decision = "refuted" if found.verdict == "refuted" else "unproven"
-    return replace(attempt, decision=decision, reason=found.reason, checks=found.checks)
+def _checked(attempt: Attempt, verification: Verification) -> Attempt | None:
+    """The attempt if a check objects, or could not be made; None where all passed."""
+    if verification.verdict == "verified":
+        return None
+    return replace(attempt, decision=verification.verdict, reason=verification.reason, checks=verification.passed)
+
+
+def gain_of(timing: Timing) -> Gain:
+    """The measured gain with its interval; without enough rounds for one, any gain is possible."""
+    return Gain(max(timing.ratio.low, _LEAST), timing.ratio.median, min(timing.ratio.high, 1 / _LEAST))

@@ -78,6 +78,7 @@ class Verification:
         cases: The cases on which both computed the same.
         unused_sizes: Sizes that could not be used, each with the reason.
         largest_allowed: The largest difference that was allowed, where sums are reordered or the original's own vary.
+        passed: What was checked without objection, as clauses.
     """
 
     verdict: Verdict
@@ -87,6 +88,7 @@ class Verification:
     cases: tuple[str, ...] = ()
     unused_sizes: tuple[str, ...] = ()
     largest_allowed: float = 0.0
+    passed: tuple[str, ...] = ()
 
 
 class _Decided(Exception):

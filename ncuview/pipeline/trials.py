@@ -1,0 +1,322 @@
+"""Try changes of a catalogue kernel, a .cu file or a program on this machine: ``try_launch``, ``try_program``.
+
+Each returns a ``Trial``. They give the benches of ``trial`` what these need of the machine: the compiler, the process
+that launches versions, compute-sanitizer, and ncu where it may read counters.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import chdir
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ncuview.base.errors import (
+    CompileFailed,
+    CompilerNotFound,
+    GpuNotFound,
+    LauncherNotFound,
+    NcuNotFound,
+    NcuRefused,
+    ProgramFailed,
+    ReportEmpty,
+)
+from ncuview.base.signals import Terminated
+from ncuview.catalogue.compiler import NATIVE, Compiled
+from ncuview.catalogue.kernel_file import Kernel
+from ncuview.catalogue.kernels import Launch, launch_of
+from ncuview.catalogue.live import SECONDS_PER_LAUNCH, compile_all, host_environment
+from ncuview.catalogue.machine_code import KernelCode, code_of_cubin, code_of_program
+from ncuview.catalogue.signature import definitions
+from ncuview.engine.rank import diagnose
+from ncuview.engine.rule_file import load_rules
+from ncuview.patch.patch import edit_between
+from ncuview.pipeline.examine import examine_program, profile_here
+from ncuview.profiling.machine import compute_capability, find_nvcc, gpu_state
+from ncuview.profiling.options import NcuOptions
+from ncuview.records.diagnosis import Gain, LaunchDiagnosis
+from ncuview.records.profile import NOWHERE, Device
+from ncuview.records.trial import Attempt, Trial
+from ncuview.trial.kernel_files import KernelFileBench, Tools
+from ncuview.trial.programs import ProgramBench, ProgramTarget, ProgramTools, built_copy, is_named, traced_by
+from ncuview.trial.sanitizer import OPTIONS, Printed
+from ncuview.trial.scratch import run_in, state_of
+from ncuview.trial.search import Bench, Found, NotBuilt, NotTimed, gain_of, search
+from ncuview.trial.traced import tracer
+from ncuview.trial.verify import Answer
+
+V = TypeVar("V")
+Say = Callable[[str], None]
+
+_SANITIZED_S = 120.0
+"""A launch under compute-sanitizer takes a hundred times as long, but the smallest sizes are chosen for it."""
+_LAUNCHER = "ncuview.catalogue.launcher.variants"
+_LAUNCHES = 3
+"""Of a program's kernel, for its diagnosis."""
+_RUN_S = 120.0
+_SOURCES = (".cu", ".cuh", ".cpp", ".cc", ".h", ".hpp")
+
+
+def try_launch(launch: Launch, reload: Callable[[Path], Kernel], target: str, *, budget_s: float, say: Say) -> Trial:
+    """Try changes of a catalogue kernel, or of the kernel in a .cu file.
+
+    Args:
+        launch: The launch of the kernel.
+        reload: Reads the kernel of a version's file.
+        target: The target, as the user named it.
+        budget_s: How long changes may be tried, in seconds; one that has begun is finished.
+        say: Told what happens next.
+
+    Raises:
+        ToolError: GPU, nvcc or PyCUDA is missing.
+        ProgramError: The kernel does not compile, or cannot be launched.
+    """
+    _require_gpu()
+    if find_spec("pycuda") is None:
+        raise LauncherNotFound("no PyCUDA here: it is not installed", hint="pip install 'ncuview[gpu]'")
+    with tempfile.TemporaryDirectory(prefix="ncuview-") as text:
+        folder, remarks = Path(text), list[str]()
+        tools = _tools_for_files(folder, remarks)
+        bench = KernelFileBench(launch.kernel, reload, folder / "versions", tools)
+        source = launch.kernel.path.read_bytes().decode("utf-8", "surrogateescape")
+        trial = _tried(bench, source, budget_s, say, remarks)
+        return replace(trial, target=target, grid=launch.grid, block=launch.block, sizes=dict(launch.sizes))
+
+
+def try_program(
+    program: Sequence[str], build: str, check: str, kernel: str, *, tree: Path, budget_s: float, say: Say
+) -> Trial:
+    """Try changes of a kernel of a program, which is built and run in copies of its source tree.
+
+    Args:
+        program: The program and its arguments, as they are run in the tree.
+        build: The shell command that builds it; empty where nothing is built.
+        check: The shell command that says with exit code 0 that its results are right; empty to compare them.
+        kernel: The kernel's name; empty for the one whose advice saves most time.
+        tree: The folder of its sources.
+        budget_s: How long changes may be tried, in seconds; one that has begun is finished.
+        say: Told what happens next.
+
+    Raises:
+        UsageError: The tree is too large, or does not define the kernel.
+        ToolError: GPU or compiler is missing.
+        ProgramError: The program does not build, or fails.
+    """
+    _require_gpu()
+    with tempfile.TemporaryDirectory(prefix="ncuview-") as text:
+        folder, remarks, before = Path(text), list[str](), state_of(tree)
+        tools = _tools_for_programs(tracer(folder), remarks)
+        say("build")
+        name, source = _kernel_of(tools, program, build, kernel, tree, folder / "first")
+        target = ProgramTarget(tree, source, name, build, tuple(program), check)
+        bench = ProgramBench(target, folder / "versions", tools)
+        written = (tree / source).read_bytes().decode("utf-8", "surrogateescape")
+        trial = _tried(bench, written, budget_s, say, remarks)
+        if state_of(tree) != before:
+            remarks.append(f"the program changed files of {tree}, whose absolute path it knows")
+        return replace(trial, target=" ".join(program), remark="; ".join(dict.fromkeys(remarks)))
+
+
+def _tried(bench: Bench[V], source: str, budget_s: float, say: Say, remarks: list[str]) -> Trial:
+    """Build the original, search, and measure what is kept against it.
+
+    Raises:
+        ProgramError: The original does not build, or its times cannot be taken.
+    """
+    try:
+        original = bench.build(source)
+        say("time of the original")
+        alone = bench.time(original, original)
+    except NotBuilt as refused:
+        raise CompileFailed(f"the original does not build: {refused}") from refused
+    except NotTimed as failed:
+        raise ProgramFailed(f"the original cannot be timed: {failed}") from failed
+    found, ends = Found(source, original), time.monotonic() + budget_s
+    gain: Gain | None = None
+    end_to_end: Gain | None = None
+    try:
+        search(bench, found, lambda: time.monotonic() >= ends, say)
+        if found.kept:
+            say("time of what is kept")
+            gain = gain_of(bench.time(original, found.version))
+            end_to_end = bench.end_to_end(original, found.version)
+    except (KeyboardInterrupt, Terminated) as signal:
+        found.stopped = "terminated" if isinstance(signal, Terminated) else "interrupted"
+        gain = _product(found.attempts) if found.kept else None
+    first = found.first
+    return Trial(
+        target="",
+        kernel=bench.kernel,
+        device=first.device if first else _device(),
+        grid=first.grid if first else NOWHERE,
+        block=first.block if first else NOWHERE,
+        sizes={},
+        attempts=tuple(found.attempts),
+        before_ns=alone.original_ns,
+        gain=gain,
+        end_to_end=end_to_end,
+        patch=edit_between("", source, found.source).diff(bench.path) if found.kept else "",
+        before=first,
+        after=found.diagnosis if found.kept else None,
+        stopped=found.stopped,
+        remark="; ".join(dict.fromkeys(remarks)),
+    )
+
+
+def _product(attempts: Sequence[Attempt]) -> Gain:
+    """The gain of all kept changes, from those of each: what an interrupted trial still knows."""
+    gains = [each.measured for each in attempts if each.decision == "kept" and each.measured]
+    bounds = zip(*((each.low, each.best, each.high) for each in gains), strict=True)
+    return Gain(*(math.prod(each) for each in bounds))
+
+
+def _require_gpu() -> None:
+    if gpu_state() is None:
+        raise GpuNotFound(
+            "no NVIDIA GPU here: nvidia-smi is missing or lists none",
+            hint="Changes are timed on a GPU; --dry-run shows them without one.",
+        )
+    if find_nvcc() is None:
+        raise CompilerNotFound("no nvcc here", hint="Install the CUDA toolkit or set CUDA_HOME to where it is.")
+
+
+def _device() -> Device:
+    state = gpu_state()
+    return Device(state.name if state else "", compute_capability() or "")
+
+
+def _counted(judge: Callable[[], LaunchDiagnosis | None], remarks: list[str]) -> LaunchDiagnosis | None:
+    """A diagnosis, or None with a remark where counters cannot be read: then every change that applies is tried."""
+    try:
+        return judge()
+    except (NcuNotFound, NcuRefused) as refused:
+        remarks.append(f"counters cannot be read ({refused}), so that every change that applies is tried")
+        return None
+
+
+# Kernel files
+
+
+def _tools_for_files(folder: Path, remarks: list[str]) -> Tools:
+    def compiled(kernel: Kernel, into: Path) -> Compiled:
+        nvcc = find_nvcc()
+        if nvcc is None:
+            raise CompilerNotFound("nvcc was removed after it was found")
+        (made,) = compile_all(nvcc, [kernel], into, NATIVE).values()
+        return made
+
+    def code_of(made: Compiled, kernel: Kernel) -> KernelCode:
+        symbol = made.symbol(launch_of(kernel).template)
+        return next(each for each in code_of_cubin(made.cubin) if each.symbol == symbol)
+
+    def judge(kernel: Kernel) -> LaunchDiagnosis | None:
+        def profiled() -> LaunchDiagnosis | None:
+            return diagnose(profile_here([launch_of(kernel)], None, None), load_rules(), "live").launches[0]
+
+        return _counted(profiled, remarks)
+
+    def process(job: Mapping[str, Any]) -> Answer:
+        answer, _ = _run_job(job, folder, (), SECONDS_PER_LAUNCH)
+        return answer
+
+    def sanitizer(tool: str, job: Mapping[str, Any]) -> Printed:
+        found = shutil.which("compute-sanitizer")
+        if found is None:
+            return Printed("compute-sanitizer is not installed", ended=False)
+        answer, said = _run_job(job, folder, (found, "--tool", tool, *OPTIONS), _SANITIZED_S)
+        return Printed(said, bool(answer.lines) and answer.lines[-1].get("ended") is True)
+
+    return Tools(compiled, code_of, judge, process, sanitizer)
+
+
+def _run_job(job: Mapping[str, Any], folder: Path, under: Sequence[str], limit_s: float) -> tuple[Answer, str]:
+    """Do a job in the process that launches versions: its answer, and what was printed."""
+    with tempfile.TemporaryDirectory(prefix="job-", dir=folder) as text:
+        own = Path(text)
+        (own / "job.json").write_text(json.dumps(job), encoding="utf-8")
+        command = [*under, sys.executable, "-P", "-m", _LAUNCHER, str(own / "job.json"), str(own / "result.json")]
+        ran = run_in(own, command, limit_s, host_environment())
+        result = own / "result.json"
+        written = result.read_text(encoding="utf-8").splitlines() if result.exists() else []
+        lines = [json.loads(line) for line in written if line.endswith("}")]
+        return Answer(lines, ran.failure), (ran.output + ran.errors).decode("utf-8", "replace")
+
+
+# Programs
+
+
+def _tools_for_programs(library: Path, remarks: list[str]) -> ProgramTools:
+    def judge(folder: Path, program: Sequence[str], kernel: str) -> LaunchDiagnosis | None:
+        options = NcuOptions(kernel_name=kernel, launch_count=_LAUNCHES, source_folders=(folder,))
+
+        def profiled() -> LaunchDiagnosis | None:
+            with chdir(folder):
+                launches = examine_program(program, options=options).diagnosis.launches
+            return max(launches, key=lambda each: each.duration_ns, default=None)
+
+        return _counted(profiled, remarks)
+
+    def sanitizer(tool: str, folder: Path, program: Sequence[str]) -> Printed:
+        found = shutil.which("compute-sanitizer")
+        if found is None:
+            return Printed("compute-sanitizer is not installed", ended=False)
+        ran = run_in(folder, [found, "--tool", tool, *OPTIONS, *program], _SANITIZED_S)
+        return Printed((ran.output + ran.errors).decode("utf-8", "replace"), not ran.failure)
+
+    def code_of(folder: Path, program: Sequence[str], kernel: str) -> KernelCode:
+        with tempfile.TemporaryDirectory(prefix="ncuview-") as text, chdir(folder):
+            codes = code_of_program(program[0], Path(text), compute_capability() or "")
+        found = next((each for each in codes if is_named(each.symbol, kernel)), None)
+        if found is None:
+            raise ReportEmpty(f"{program[0]} holds no machine code of {kernel}")
+        return found
+
+    return ProgramTools(traced_by(library), judge, sanitizer, code_of)
+
+
+def _kernel_of(
+    tools: ProgramTools, program: Sequence[str], build: str, kernel: str, tree: Path, folder: Path
+) -> tuple[str, Path]:
+    """The kernel to change and the file that defines it: the one that takes most time of those in the tree.
+
+    Raises:
+        CompileFailed: The program does not build.
+        ProgramFailed: It fails, or launches no kernel that the tree defines.
+    """
+    try:
+        built_copy(tree, folder, build)
+    except NotBuilt as refused:
+        raise CompileFailed(f"the program does not build: {refused}") from refused
+    run = tools.run(folder, program, _RUN_S)
+    if run.ran.failure:
+        raise ProgramFailed(f"{' '.join(program)}: {run.ran.failure}")
+    longest = sorted(run.kernel_ns, key=lambda name: -run.kernel_ns[name])
+    defined = _definitions(tree)
+    for mangled in longest:
+        for name, path in defined.items():
+            if is_named(mangled, kernel or name) and (not kernel or is_named(mangled, name)):
+                return name, path
+    wanted = f"the kernel {kernel}" if kernel else "a kernel"
+    raise ProgramFailed(
+        f"{' '.join(program)} launches {len(longest)} kernels, and no source below {tree} defines {wanted} of them",
+        hint="Run ncuview in the folder of the sources.",
+    )
+
+
+def _definitions(tree: Path) -> dict[str, Path]:
+    """The kernels that the sources of a tree define, by their plain names, with their files relative to it."""
+    found: dict[str, Path] = {}
+    for path in state_of(tree):
+        if path.suffix in _SOURCES:
+            text = (tree / path).read_text(encoding="utf-8", errors="replace")
+            for each in definitions(text):
+                found.setdefault(each.full_name.rpartition("::")[2], path)
+    return found

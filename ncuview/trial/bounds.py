@@ -1,0 +1,75 @@
+"""``bound_of``: compile a version without the waste of a finding, time it, and say what that bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from ncuview.base.errors import ToolError
+from ncuview.catalogue.machine_code import KernelCode
+from ncuview.patch.patch import Refused
+from ncuview.patch.program import Program
+from ncuview.records.diagnosis import Finding
+from ncuview.records.trial import Bound
+from ncuview.trial.ablations import KINDS, ablation, kind_of
+from ncuview.trial.guards import Guarded, Withdrawn, in_bounds, judged, static_guards
+from ncuview.trial.search import NotBuilt, NotTimed, gain_of
+from ncuview.trial.timing import Timing
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class Means(Generic[V]):
+    """What a bench does with an ablation."""
+
+    build: Callable[[str], V]
+    """Compiles a source; raises NotBuilt."""
+    time: Callable[[V, V], Timing]
+    """Times two versions in turns; raises NotTimed, also where one does not end."""
+    code_of: Callable[[V], KernelCode]
+    """Disassembles a version; raises ToolError."""
+    is_clean: Callable[[V, V], bool | None]
+    """Whether memcheck finds no more in the second; None where the tool failed."""
+
+
+def bound_of(finding: Finding, version: V, source: str, path: str, kernel: str, means: Means[V]) -> Bound | None:
+    """What a version gains without the waste of a finding; None where there is no such ablation, or it cannot be timed.
+
+    Args:
+        finding: The finding, with its lines in the source.
+        version: The version that it is about.
+        source: Its source.
+        path: The source's name.
+        kernel: The kernel's name.
+        means: How the ablation is compiled, timed and examined.
+    """
+    lines = sorted({place.line for line in finding.where for place in line.called_from or (line,)})
+    try:
+        kind = kind_of(finding.rule.code)
+        program = Program.read(source, path)
+        made = ablation(program.kernel(kernel), kind, lines)
+        without = means.build(made.of(program.data).decode("utf-8", "surrogateescape"))
+        gain = gain_of(means.time(version, without))
+    except (Refused, NotBuilt, NotTimed):
+        return None
+    guards = [
+        _work_left(kind, version, without, means),
+        in_bounds(made, None if made.in_bounds else means.is_clean(version, without)),
+    ]
+    said = judged(finding, kind, gain, guards)
+    return Bound(
+        title=made.change.title,
+        gain=gain,
+        not_believed=next((each.why for each in guards if each.failed), ""),
+        only_the_waste=KINDS[kind].only_the_waste,
+        withdrawn=said.why if isinstance(said, Withdrawn) else "",
+    )
+
+
+def _work_left(kind: str, version: V, without: V, means: Means[V]) -> Guarded:
+    try:
+        return static_guards(kind, means.code_of(version), means.code_of(without))
+    except ToolError as missing:
+        return Guarded("work", f"the machine code is not known: {missing}")

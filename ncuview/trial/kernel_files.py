@@ -1,0 +1,170 @@
+"""``KernelFileBench``: versions of a kernel file, compiled and launched by ncuview itself.
+
+The file's front matter, or the command line, defines the launch and its arguments. So a version can be compared with
+the original on inputs and sizes of our choice, in poisoned memory, and without the program that the kernel is part of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ncuview.base.errors import CompileFailed, KernelFileError
+from ncuview.catalogue.compiler import Compiled
+from ncuview.catalogue.kernel_file import Kernel
+from ncuview.catalogue.kernels import launch_of
+from ncuview.catalogue.machine_code import KernelCode
+from ncuview.patch import Edit
+from ncuview.records.diagnosis import Finding, LaunchDiagnosis
+from ncuview.records.trial import Bound
+from ncuview.trial.bounds import Means, bound_of
+from ncuview.trial.cases import Build, Reordering, job_of
+from ncuview.trial.sanitizer import TOOLS, Inconclusive, compared, findings_of
+from ncuview.trial.search import NotBuilt, NotTimed
+from ncuview.trial.timing import Timing
+from ncuview.trial.timing import judged as judged_times
+from ncuview.trial.verify import Process, Sanitizer, Verification, verify
+
+Compile = Callable[[Kernel, Path], Compiled]
+"""Compiles a kernel file into a folder; raises CompileFailed."""
+CodeOf = Callable[[Compiled, Kernel], KernelCode]
+"""Disassembles a compiled kernel; raises ToolError."""
+Judge = Callable[[Kernel], LaunchDiagnosis | None]
+"""Profiles the launch of a kernel file; None where counters cannot be read."""
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What a bench needs of this machine."""
+
+    compile: Compile
+    code_of: CodeOf
+    judge: Judge
+    process: Process
+    sanitizer: Sanitizer
+    timing_s: float = 4.0
+    """How long the times of two versions may be taken, in seconds."""
+
+
+class KernelFileBench:
+    """Compiles, judges, checks and times versions of a kernel file."""
+
+    def __init__(self, kernel: Kernel, reload: Callable[[Path], Kernel], folder: Path, tools: Tools) -> None:
+        """``reload`` reads the kernel of a version's file; ``folder`` is a private one for files."""
+        self.path = str(
+            kernel.path.relative_to(kernel.root) if kernel.path.is_relative_to(kernel.root) else kernel.path
+        )
+        self.kernel = kernel.function
+        self._original, self._reload, self._folder, self._tools = kernel, reload, folder, tools
+        self._versions = 0
+
+    def build(self, source: str) -> Build:
+        """Compile a version.
+
+        Raises:
+            NotBuilt: The compiler refuses it, or its front matter gives no launch.
+        """
+        folder = self._folder / str(self._versions)
+        self._versions += 1
+        path = folder / self._original.path.parent.name / self._original.path.name
+        path.parent.mkdir(parents=True)
+        path.write_bytes(source.encode("utf-8", "surrogateescape"))
+        try:
+            kernel = self._reload(path)
+            launch_of(kernel)
+            return Build(kernel, self._tools.compile(kernel, folder))
+        except (CompileFailed, KernelFileError) as error:
+            raise NotBuilt(str(error)) from error
+
+    def judge(self, version: Build) -> LaunchDiagnosis | None:
+        """The diagnosis of a version; None where counters cannot be read."""
+        return self._tools.judge(version.kernel)
+
+    def bound(self, version: Build, finding: Finding) -> Bound | None:
+        """What a version gains without the waste of a finding; None where there is no such ablation."""
+        source = version.kernel.path.read_bytes().decode("utf-8", "surrogateescape")
+        means = Means(self.build, self.time, self._code_of, self._is_clean)
+        return bound_of(finding, version, source, self.path, self.kernel, means)
+
+    def time(self, before: Build, after: Build) -> Timing:
+        """How many times as fast a version is as the one before it.
+
+        Raises:
+            NotTimed: A launch failed, or took too long.
+        """
+        job = job_of(
+            {"before": before, "after": after},
+            before.kernel.text.sizes,
+            mode="time",
+            patterns=("random",),
+            budget_s=self._tools.timing_s,
+        )
+        answer = self._tools.process(job)
+        times = next((line["times_ns"] for line in answer.lines if "times_ns" in line), None)
+        if times is None or answer.failure:
+            raise NotTimed(answer.failure or "the process ended without times")
+        return judged_times(times["before"], times["after"])
+
+    def check(self, before: Build, after: Build, edit: Edit) -> Verification:
+        """Whether a version computes what the one before the edit does: outputs, memory and races."""
+        found = verify(
+            before, after, self._tools.process, self._tools.sanitizer, reordered=_reordered(before.kernel, edit)
+        )
+        found = replace(found, passed=_passed(found))
+        if found.verdict == "refuted" and found.check == "outputs" and edit.assumes:
+            return replace(
+                found, verdict="unproven", reason=f"results differ: {found.reason}. It assumes that {edit.assumes}"
+            )
+        return found
+
+    def end_to_end(self, before: Build, after: Build) -> None:
+        """A kernel file is no program."""
+
+    def _code_of(self, version: Build) -> KernelCode:
+        return self._tools.code_of(version.compiled, version.kernel)
+
+    def _is_clean(self, version: Build, without: Build) -> bool | None:
+        """Whether memcheck finds no more in an ablation than in the version; None where the tool failed."""
+        try:
+            before, after = (
+                findings_of("memcheck", self._tools.sanitizer("memcheck", self._job_of_one(each)))
+                for each in (version, without)
+            )
+        except Inconclusive:
+            return None
+        return not compared(before, after)
+
+    def _job_of_one(self, version: Build) -> dict[str, object]:
+        return job_of({"version": version}, version.kernel.text.sizes, patterns=("random",))
+
+
+def _reordered(kernel: Kernel, edit: Edit) -> list[Reordering]:
+    """The sums that an edit reorders: over the axis of each floating-point input along which outputs are fewer.
+
+    The makers of such edits prove that the operation commutes. That the sums run over these neighbours is shown by the
+    original, whose results must stay the same in other orders, apart from rounding.
+    """
+    if not edit.reorders:
+        return []
+    launch = launch_of(kernel)
+    texts = {text.name: argument for text, argument in zip(kernel.text.args, launch.args, strict=True)}
+    results = [math.prod(each["shape"]) for each in launch.args if each["role"] in {"out", "zeroed"}]
+    found = []
+    for name, argument in texts.items():
+        if argument["role"] == "in" and np.dtype(argument["dtype"]).kind == "f":
+            *rows, columns = argument["shape"]
+            sums = max(1, min(results) // math.prod(rows)) if results else 1
+            found.append(Reordering(name, len(rows), columns // sums if columns % sums == 0 else 0))
+    return found
+
+
+def _passed(found: Verification) -> tuple[str, ...]:
+    """The checks of a verification in words."""
+    words = [f"equal results in {len(found.cases)} cases of inputs and sizes"] if found.cases else []
+    if found.largest_allowed:
+        words[-1:] = [f"{words[-1]}, sums within the original's own spread"] if words else []
+    return (*words, *((f"no new findings of {', '.join(TOOLS)}",) if found.verdict == "verified" else ()))
