@@ -28,7 +28,7 @@ LAYERS = (
     {"speedup"},
     {"engine"},
     {"catalogue", "comparison", "patch"},
-    {"trends", "doctor"},
+    {"trends", "doctor", "trial"},
     {"gate"},
     {"pipeline"},
     {"render"},

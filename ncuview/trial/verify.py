@@ -282,8 +282,9 @@ def wrong_launches(meant: Launch, count: int, seen: Sequence[tuple[str, Extent, 
     function = meant.kernel.function
     if others := [name for name, *_ in seen if name != function]:
         return f"{others[0]} was launched instead of {function}"
-    if wrong := [extents for _, *extents in seen if extents != [meant.grid, meant.block]]:
-        return f"{function} was launched with grid {wrong[0][0]} and block {wrong[0][1]}, not {meant.grid} and {meant.block}"
+    for _, grid, block in seen:
+        if (grid, block) != (meant.grid, meant.block):
+            return f"{function} was launched with grid {grid} and block {block}, not {meant.grid} and {meant.block}"
     if len(seen) != count:
         return f"{function} was launched {len(seen)} times, not {count}"
     return ""
