@@ -162,10 +162,14 @@ def _same_at(
 ) -> bool:
     """Whether the sizes can be used; raises ``_Decided`` where the variant differs there."""
     try:
-        job = job_of({_ORIGINAL: original, _VARIANT: variant}, sizes, reordered=reordered)
-    except (KernelFileError, CompileFailed) as error:
-        raise _Decided("refuted", "launch", f"its launch is not defined at {shown(sizes)}: {error}") from error
-    try:
+        try:
+            job_of({_ORIGINAL: original}, sizes)
+        except (KernelFileError, CompileFailed) as error:
+            raise _UnusableSize(str(error)) from error
+        try:
+            job = job_of({_ORIGINAL: original, _VARIANT: variant}, sizes, reordered=reordered)
+        except (KernelFileError, CompileFailed) as error:
+            raise _Decided("refuted", "launch", f"its launch is not defined at {shown(sizes)}: {error}") from error
         _judge(job, process(job), seen)
     except _UnusableSize as unusable:
         if not number:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ncuview.base.errors import CompileFailed
 from ncuview.catalogue.kernel_file import Kernel, load_kernels
 from ncuview.catalogue.kernels import find_kernel, launch_of
 from ncuview.catalogue.launcher.inputs import PATTERNS
@@ -232,6 +233,27 @@ def test_further_sizes_are_defined_and_one_is_no_multiple_where_the_launch_allow
     assert first["n"] % 256
     assert second["n"] < 16777216
     assert further_sizes(find_kernel("emptyKernel")) == [{"threads": 29}, {"threads": 16}]
+
+
+def test_a_size_for_which_the_original_has_no_template_instance_is_left_out() -> None:
+    class OwnSizeOnly(Source):
+        def symbol(self, template: Sequence[int] = ()) -> str:
+            if list(template) != [256]:
+                raise CompileFailed("reduce_shuffle.cu holds no kernel reduce_shuffle<128>")
+            return super().symbol(template)
+
+    kernel = find_kernel("reduce_shuffle")
+    own = Build(kernel, OwnSizeOnly(kernel.path, kernel))
+    sizes = [kernel.text.sizes, kernel.text.sizes | {"threads": 128}]
+    found = verify(own, own, answering(lambda line: line), clean, sizes=sizes)
+    assert (found.verdict, len(found.unused_sizes)) == ("verified", 1)
+    assert all(each["threads"] == 256 for each in further_sizes(kernel))
+
+
+def test_the_group_of_a_sum_follows_the_sizes() -> None:
+    orders = [Reordering("d_idata", 0, "tile * threads"), Reordering("d_idata", 0)]
+    job = job_of({"original": build("reduce_shuffle")}, find_kernel("reduce_shuffle").text.sizes, reordered=orders)
+    assert [each["group"] for each in job["reordered"]] == [2048, 0]
 
 
 def test_a_job_names_arguments_and_has_a_case_for_each_pattern() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ncuview.catalogue.kernel_file import load_kernels
 from ncuview.catalogue.kernels import find_kernel
 from ncuview.trial.cases import Build, Reordering
 from ncuview.trial.verify import verify
@@ -19,6 +20,9 @@ from tests.emulation import needs_gpp
 from tests.trial.emulated import build, edited, process, sanitizer
 
 pytestmark = needs_gpp
+
+
+OWN = Path(__file__).parent / "kernels" / "pairs"
 
 
 @dataclass(frozen=True)
@@ -142,6 +146,12 @@ SEEDS = (
         ["outputs", "memcheck"],
     ),
     Seed(
+        "restrict on aliases", "sums_in_place",
+        {"const float *in, float *out)": "const float *__restrict__ in, float *__restrict__ out)"},
+        {"float *first =": "float *__restrict__ first =", "float *second =": "float *__restrict__ second ="},
+        ["outputs"],
+    ),
+    Seed(
         "a private histogram without the merge", "histogram_global",
         PRIVATE | {END: MERGE},
         PRIVATE,
@@ -193,7 +203,7 @@ SEEDS = (
         {SUM_OF_LOADS: "for (int c = TILE - 1; c >= 0; c--)\n        sum += d_idata[idx + c * THREADS];"},
         {SUM_OF_LOADS: "for (int c = 0; c < TILE / 2; c++)\n        sum += d_idata[idx + c * THREADS];"},
         ["outputs"],
-        [Reordering("d_idata", 0, 2048)],
+        [Reordering("d_idata", 0, "tile * threads")],
     ),
     Seed(
         "half of the blocks", "mmul_tiled",
@@ -230,7 +240,8 @@ SEEDS = (
 
 @cache
 def original(kernel: str) -> Build:
-    return build(find_kernel(kernel))
+    own = OWN / f"{kernel}.cu"
+    return build(load_kernels(own)[0] if own.exists() else find_kernel(kernel))
 
 
 def named(seed: Seed) -> str:
