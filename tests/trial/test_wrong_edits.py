@@ -148,7 +148,7 @@ SEEDS = (
     Seed(
         "restrict on aliases", "sums_in_place",
         {"const float *in, float *out)": "const float *__restrict__ in, float *__restrict__ out)"},
-        {"float *first =": "float *__restrict__ first =", "float *second =": "float *__restrict__ second ="},
+        {"float *first,": "float *__restrict__ first,", "float *second,": "float *__restrict__ second,"},
         ["outputs"],
     ),
     Seed(
