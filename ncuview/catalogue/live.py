@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any, Literal
 
 from ncuview.base.errors import GpuNotFound, LauncherNotFound, NcuNotFound, ProgramFailed, UsageError, WrongResult
@@ -140,12 +141,8 @@ def run_host(program: Sequence[str], folder: Path, root: Path, seconds: float, t
     Raises:
         ProgramFailed: It failed or took too long.
     """
-    variables = host_environment()
-    if user := invoking_user():
-        user.hand_over([folder, *folder.iterdir()])
-        program, variables = user.runs(program, variables), {}
     try:
-        done = run_logged(program, cwd=root, env={**variables_for_ncu(), **variables}, timeout=seconds)
+        done = as_user(program, folder, root, seconds)
     except subprocess.TimeoutExpired as late:
         raise ProgramFailed(
             f"the host process did not end within {duration(1e9 * seconds)} while it timed {timed}",
@@ -154,6 +151,25 @@ def run_host(program: Sequence[str], folder: Path, root: Path, seconds: float, t
     if done.returncode:
         words = "\n".join(done.stderr.strip().splitlines()[-_LAST_WORDS:]) or f"exit code {done.returncode}"
         raise ProgramFailed(f"the host process failed while it timed {timed}:\n{words}")
+
+
+def as_user(program: Sequence[str], folder: Path, root: Path, seconds: float) -> CompletedProcess[str]:
+    """Run a program to its end with the rights of the user who called sudo, and with ncuview to import.
+
+    Args:
+        program: The command line, with an absolute path.
+        folder: The private folder of its files. Under sudo it and its files become the user's.
+        root: The folder that the program runs in.
+        seconds: The time limit.
+
+    Raises:
+        subprocess.TimeoutExpired: It did not end.
+    """
+    variables = host_environment()
+    if user := invoking_user():
+        user.hand_over([folder, *folder.iterdir()])
+        program, variables = user.runs(program, variables), {}
+    return run_logged(program, cwd=root, env={**variables_for_ncu(), **variables}, timeout=seconds)
 
 
 def results_of(result: Path) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ncuview.base.errors import KernelFileError
+from ncuview.base.expression import compile_expression
 from ncuview.catalogue.compiler import Compiled
 from ncuview.catalogue.kernel_file import Kernel
 from ncuview.catalogue.kernels import Launch, Sizes, launch_of
@@ -39,18 +40,30 @@ class Reordering:
     Attributes:
         name: The input's name.
         axis: The axis, from 0.
-        group: Only so many neighbours are summed together; 0 for the complete axis.
+        group: Only so many neighbours are summed together, as arithmetic over the sizes: ``tile * threads``; empty for
+            the complete axis.
     """
 
     name: str
     axis: int
-    group: int = 0
+    group: str = ""
+
+    def at(self, sizes: Sizes) -> dict[str, Any]:
+        """The job's description of it.
+
+        Raises:
+            RuleFileError: The group is no arithmetic over the sizes.
+        """
+        known: dict[str, Any] = {name: float(value) for name, value in sizes.items()}
+        group = int(float(compile_expression(self.group, known).evaluate(known))) if self.group else 0
+        return {"name": self.name, "axis": self.axis, "group": group}
 
 
 def further_sizes(kernel: Kernel) -> list[Sizes]:
     """Other sizes at which the original's launch is defined: one that is no multiple of the block if there is one.
 
-    A size that a macro of the source repeats stays: its arrays would have another extent than the code.
+    A size that a macro of the source repeats stays: its arrays would have another extent than the code. So does one
+    that a template argument depends on: the source instantiates it for its own size.
     """
     source = kernel.path.read_text(encoding="utf-8", errors="surrogateescape")
     macros = re.findall(r"^[ \t]*#[ \t]*define[^\n]*", source, re.MULTILINE)
@@ -72,7 +85,7 @@ def _defined(kernel: Kernel, candidates: Iterator[Sizes]) -> Iterator[Sizes]:
             launch = launch_of(kernel, sizes)
         except KernelFileError:
             continue
-        if (launch.args, launch.grid) != (own.args, own.grid):
+        if launch.template == own.template and (launch.args, launch.grid) != (own.args, own.grid):
             yield sizes
 
 
@@ -109,7 +122,7 @@ def job_of(
         "mode": mode,
         "orders": ORDERS,
         "budget_s": budget_s,
-        "reordered": [{"name": each.name, "axis": each.axis, "group": each.group} for each in reordered],
+        "reordered": [each.at(sizes) for each in reordered],
         "cases": [
             {
                 "arguments": [

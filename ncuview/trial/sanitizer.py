@@ -25,7 +25,8 @@ _NO_FINDING = re.compile(
     re.IGNORECASE,
 )
 _FAILED = re.compile(
-    r"Internal (?:Sanitizer )?Error|No attachable process|Unable to|Failed to|not supported|Error: (?!Race|Potential|process)",
+    r"Internal (?:Sanitizer )?Error|No attachable process|Unable to|Failed to|not supported"
+    r"|Error: (?!Race|Potential|process)",
     re.IGNORECASE,
 )
 _PLACE = re.compile(r"\s+(?:at\s+(?:__\w+__\s+)?(?:0x|[\w./]+[.(:+]).*|in block .*)$")
@@ -65,13 +66,12 @@ def findings_of(tool: str, printed: Printed) -> Counter[str]:
         raise Inconclusive(f"{tool} ended without a summary")
     # Only a finding's first line has one space after the mark; its places and details have more.
     heads = [line[1:] for line in said if re.match(r" \S", line) and not _NO_FINDING.match(line[1:])]
-    found = Counter(_kind(head) for head in heads)
-    if unknown := sum(summaries) - found.total():
-        if unknown > 0:
-            found["findings beyond the printed ones"] += unknown
-    if not found and not printed.ended:
+    kinds = Counter(_kind(head) for head in heads)
+    if (unknown := sum(summaries) - kinds.total()) > 0:
+        kinds["findings beyond the printed ones"] = unknown
+    if not kinds and not printed.ended:
         raise Inconclusive(f"the program ended early under {tool}, which found nothing")
-    return found
+    return kinds
 
 
 def _kind(head: str) -> str:

@@ -13,7 +13,7 @@ from typing import Literal
 from ncuview.catalogue.launcher.ratios import Ratio, ratio_of
 
 Outcome = Literal["faster", "slower", "same", "unclear", "impossible"]
-"""``same``: the interval is narrow and holds 1. ``unclear``: it is wide and holds 1. ``impossible``: below the floor."""
+"""``same``: the interval holds 1 and is narrow; ``unclear``: it is wide. ``impossible``: below the floor."""
 
 
 @dataclass(frozen=True)

@@ -164,10 +164,14 @@ def _same_at(
 ) -> bool:
     """Whether the sizes can be used; raises ``_Decided`` where the variant differs there."""
     try:
-        job = job_of({_ORIGINAL: original, _VARIANT: variant}, sizes, reordered=reordered)
-    except (KernelFileError, CompileFailed) as error:
-        raise _Decided("refuted", "launch", f"its launch is not defined at {shown(sizes)}: {error}") from error
-    try:
+        try:
+            job_of({_ORIGINAL: original}, sizes)
+        except (KernelFileError, CompileFailed) as error:
+            raise _UnusableSize(str(error)) from error
+        try:
+            job = job_of({_ORIGINAL: original, _VARIANT: variant}, sizes, reordered=reordered)
+        except (KernelFileError, CompileFailed) as error:
+            raise _Decided("refuted", "launch", f"its launch is not defined at {shown(sizes)}: {error}") from error
         _judge(job, process(job), seen)
     except _UnusableSize as unusable:
         if not number:
@@ -284,8 +288,9 @@ def wrong_launches(meant: Launch, count: int, seen: Sequence[tuple[str, Extent, 
     function = meant.kernel.function
     if others := [name for name, *_ in seen if name != function]:
         return f"{others[0]} was launched instead of {function}"
-    if wrong := [extents for _, *extents in seen if extents != [meant.grid, meant.block]]:
-        return f"{function} was launched with grid {wrong[0][0]} and block {wrong[0][1]}, not {meant.grid} and {meant.block}"
+    for _, grid, block in seen:
+        if (grid, block) != (meant.grid, meant.block):
+            return f"{function} was launched with grid {grid} and block {block}, not {meant.grid} and {meant.block}"
     if len(seen) != count:
         return f"{function} was launched {len(seen)} times, not {count}"
     return ""

@@ -15,7 +15,7 @@ import re
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -30,7 +30,8 @@ from tests.emulation import ORDERS, Array, Fault, emulated
 HOST = "ncuview.catalogue.launcher"
 _SYMBOL = re.compile(r"(?P<name>\w+)(?:<(?P<template>[\d, ]+)>)?")
 _OUTSIDE = re.compile(
-    r"a (?P<what>\w+) of (?P<size>\d+) bytes outside .* \((?P<length>\d+) bytes\) at byte (?P<at>-?\d+)"
+    r"a (?P<what>\w+) of (?P<size>\d+) bytes outside (?:argument (?P<argument>\d+)|.*)"
+    r" \(\d+ bytes\) at byte (?P<at>-?\d+)"
 )
 _CONSTANT_BYTES = 1 << 16
 _UNWRITTEN = 0xA5
@@ -135,18 +136,8 @@ class EmulatedFunction(Function):
         for (_, _, inside), after in zip(found, ran.arrays, strict=False):
             inside[:] = after
         for fault in ran.faults:
-            if fault.kind != "memory":
-                continue
-            outside = _OUTSIDE.match(fault.text)
-            number = re.search(r"outside argument (\d+)", fault.text)
-            if not outside or not number:
-                raise CudaError(fault.text)
-            memory, offset, inside = found[int(number[1])]
-            at = offset + int(outside["at"])
-            if not -_ALLOCATED <= at < len(memory.bytes) + _ALLOCATED:
-                raise CudaError("an illegal memory access was encountered")
-            if outside["what"] == "write" and 0 <= at < len(memory.bytes):
-                memory.bytes[at] ^= 1
+            if fault.kind == "memory":
+                _carry_out(fault, found)
         if any(fault.kind == "time" for fault in ran.faults):
             raise TimeoutError(f"{self.name} does not end")
 
@@ -162,6 +153,23 @@ class EmulatedFunction(Function):
                 return memory, offset, inside
         assert not isinstance(argument, Memory), "freed memory"
         return None
+
+
+def _carry_out(fault: Fault, places: Sequence[tuple[Memory, int, Array]]) -> None:
+    """Do what a GPU does at a wrong access: nothing to see, a broken guard band, or an error."""
+    outside = _OUTSIDE.match(fault.text)
+    if outside is None:
+        raise CudaError(fault.text)
+    if not outside["argument"]:
+        return  # of shared memory a block has more than it asked for
+    memory, offset, inside = places[int(outside["argument"])]
+    first = int(outside["at"])
+    at = offset + (first if first < 0 else first + int(outside["size"]) - 1)
+    if not -_ALLOCATED <= at < len(memory.bytes) + _ALLOCATED:
+        raise CudaError("an illegal memory access was encountered")
+    if outside["what"] == "write" and 0 <= at < len(memory.bytes):
+        assert not np.shares_memory(memory.bytes[at : at + 1], inside)
+        memory.bytes[at] ^= 1
 
 
 def _written(memory: Memory) -> Array:

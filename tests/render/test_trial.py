@@ -33,7 +33,7 @@ def attempt(title: str, decision: str = "kept", **changes: object) -> Attempt:
         decision="kept",
         reason="",
         predicted=Gain(1.94, 2.18, 2.29),
-        bound=Bound("Read the tile without conflicts", Gain(2.2, 2.28, 2.3), "", ""),
+        bound=Bound("Read the tile without conflicts", Gain(2.2, 2.28, 2.3), "", "", ""),
         measured=Gain(2.27, 2.31, 2.34),
         assumes="",
         checks=("5 inputs", "2 further sizes", "compute-sanitizer"),
@@ -81,9 +81,11 @@ def test_the_page_says_the_result_first_and_why_not_for_the_rest(width: int) -> 
 
 
 def test_a_bound_that_bounds_nothing_is_not_shown_as_one() -> None:
-    weak = attempt("Private copies", bound=Bound("Spread contention", Gain(4.0, 4.1, 4.2), "", "it is still global"))
+    weak = attempt(
+        "Private copies", bound=Bound("Spread contention", Gain(4.0, 4.1, 4.2), "", "it is still global", "")
+    )
     assert "4.10x" not in trial_page(trial(weak), width=100, color=False)
-    cut = attempt("Private copies", bound=Bound("Spread contention", Gain(4.0, 4.1, 4.2), "a load is gone", ""))
+    cut = attempt("Private copies", bound=Bound("Spread contention", Gain(4.0, 4.1, 4.2), "a load is gone", "", ""))
     assert "4.10x" not in trial_page(trial(cut), width=100, color=False)
 
 

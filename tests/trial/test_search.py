@@ -7,10 +7,13 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from ncuview.catalogue.launcher.ratios import Ratio
 from ncuview.patch.patch import Edit, Refused
 from ncuview.records.diagnosis import Finding, Fix, Gain, LaunchDiagnosis, RuleId, SourceLine
 from ncuview.records.trial import Bound
-from ncuview.trial.search import Found, NotBuilt, Verification, search
+from ncuview.trial.search import Found, NotBuilt, NotTimed, search
+from ncuview.trial.timing import Outcome, Timing
+from ncuview.trial.verify import Verdict, Verification
 from tests.render.sample import advice_finding, launch_with_advice
 
 SOURCE = """\
@@ -22,8 +25,20 @@ __global__ void k(float *out, const float *in, int n)
 }
 """
 LITERAL = SOURCE.replace("2.0;", "2.0f;")
-FASTER, SLOWER, SAME = Gain(1.28, 1.3, 1.32), Gain(0.78, 0.8, 0.82), Gain(0.99, 1.0, 1.01)
-VERIFIED = Verification("verified", checks=("5 inputs",))
+VERIFIED = Verification("verified", passed=("5 inputs",))
+
+
+def timing(outcome: Outcome, *ratio: float, reason: str = "") -> Timing:
+    low, median, high = ratio
+    return Timing(outcome, Ratio(median, low, high), 1000.0 * median, 1000.0, 20, reason)
+
+
+FASTER = timing("faster", 1.28, 1.3, 1.32)
+SLOWER = timing("slower", 0.78, 0.8, 0.82, reason="it is slower: 0.780x to 0.820x")
+SAME = timing("same", 0.99, 1.0, 1.01, reason="it takes as long as the original: 0.990x to 1.010x")
+HARDLY = timing("faster", 1.005, 1.01, 1.03)
+IMPOSSIBLE = timing("impossible", 40.0, 41.0, 42.0, reason="it takes less than the hardware allows")
+GAIN = Gain(1.28, 1.3, 1.32)
 
 
 def asks(patch: str, line: int, best: float = 1.5, code: str = "INST001") -> Finding:
@@ -43,8 +58,9 @@ class Played:
     """A bench that answers by the text of a version, and fails on one that it does not expect."""
 
     findings: Mapping[str, tuple[Finding, ...]]
-    gains: Mapping[str, Gain] = field(default_factory=dict)
-    found: Mapping[tuple[str, bool], Verification] = field(default_factory=dict)
+    times: Mapping[str, Timing | str] = field(default_factory=dict)
+    """By the text of the version; a word is why it cannot be timed."""
+    found: Mapping[str, Verification] = field(default_factory=dict)
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     broken: frozenset[str] = frozenset()
     path: str = "k.cu"
@@ -62,14 +78,20 @@ class Played:
     def bound(self, version: str, finding: Finding) -> Bound | None:
         return self.bounds.get(finding.rule.code)
 
-    def check(self, before: str, after: str, edit: Edit, *, thorough: bool) -> Verification:
-        assert before != after
-        self.said.append(f"check {thorough}")
-        return self.found.get((after, thorough), VERIFIED)
-
-    def time(self, before: str, after: str) -> Gain:
+    def time(self, before: str, after: str) -> Timing:
         self.said.append("time")
-        return self.gains[after]
+        found = self.times[after]
+        if isinstance(found, str):
+            raise NotTimed(found)
+        return found
+
+    def check(self, before: str, after: str, edit: Edit) -> Verification:
+        assert before != after == edit.edited
+        self.said.append("check")
+        return self.found.get(after, VERIFIED)
+
+    def end_to_end(self, before: str, after: str) -> None:
+        return None
 
 
 def searched(bench: Played, *, late: bool = False) -> Found[str]:
@@ -82,34 +104,47 @@ def test_a_verified_faster_change_is_kept_and_judged_again() -> None:
     bench = Played({SOURCE: (asks("float_literals", 5),), LITERAL: ()}, {LITERAL: FASTER})
     found = searched(bench)
     (attempt,) = found.attempts
-    assert (attempt.decision, attempt.measured, attempt.step) == ("kept", FASTER, 0)
+    assert (attempt.decision, attempt.measured, attempt.step, attempt.checks) == ("kept", GAIN, 0, ("5 inputs",))
     assert "+        out[i] = in[i] * 2.0f;" in attempt.diff
     assert (found.source, found.kept, found.stopped) == (LITERAL, 1, "")
     assert found.first is not found.diagnosis
-    assert bench.said == ["check False", "time", "check True"]
+    assert bench.said == ["time", "check"]
 
 
 @pytest.mark.parametrize(
-    ("gain", "reason"),
-    [(SLOWER, "slower"), (SAME, "no faster beyond the noise"), (Gain(1.005, 1.01, 1.03), "hardly faster")],
+    ("measured", "decision", "reason"),
+    [
+        (SLOWER, "no gain", SLOWER.reason),
+        (SAME, "no gain", SAME.reason),
+        (HARDLY, "no gain", "it is hardly faster"),
+        (IMPOSSIBLE, "refuted", IMPOSSIBLE.reason),
+    ],
 )
-def test_what_does_not_gain_is_not_kept_and_its_costly_checks_are_not_made(gain: Gain, reason: str) -> None:
-    bench = Played({SOURCE: (asks("float_literals", 5),)}, {LITERAL: gain})
+def test_what_does_not_gain_is_not_kept_and_not_checked(measured: Timing, decision: str, reason: str) -> None:
+    bench = Played({SOURCE: (asks("float_literals", 5),)}, {LITERAL: measured})
     found = searched(bench)
     (attempt,) = found.attempts
-    assert (attempt.decision, attempt.reason, attempt.measured) == ("no gain", f"it is {reason}", gain)
-    assert bench.said == ["check False", "time"]
+    assert (attempt.decision, attempt.reason) == (decision, reason)
+    assert attempt.measured is not None
+    assert bench.said == ["time"]
     assert found.source == SOURCE
 
 
-@pytest.mark.parametrize("thorough", [False, True])
+@pytest.mark.parametrize("times", [FASTER, "the launch was stopped"])
 @pytest.mark.parametrize("verdict", ["refuted", "unproven"])
-def test_what_is_not_verified_is_not_kept(verdict: str, thorough: bool) -> None:
-    failed = Verification(verdict, "element 3 is 1, not 2")  # type: ignore[arg-type]
-    bench = Played({SOURCE: (asks("float_literals", 5),)}, {LITERAL: FASTER}, {(LITERAL, thorough): failed})
-    (attempt,) = searched(bench).attempts
+def test_what_is_not_verified_is_not_kept(verdict: Verdict, times: Timing | str) -> None:
+    failed = Verification(verdict, "outputs", "element 3 is 1, not 2")
+    bench = Played({SOURCE: (asks("float_literals", 5),)}, {LITERAL: times}, {LITERAL: failed})
+    found = searched(bench)
+    (attempt,) = found.attempts
     assert (attempt.decision, attempt.reason) == (verdict, "element 3 is 1, not 2")
-    assert bench.said[-1] == f"check {thorough}"
+    assert found.source == SOURCE
+
+
+def test_what_cannot_be_timed_is_not_kept_although_it_is_verified() -> None:
+    bench = Played({SOURCE: (asks("float_literals", 5),)}, {LITERAL: "the launch was stopped"})
+    (attempt,) = searched(bench).attempts
+    assert (attempt.decision, attempt.reason) == ("unproven", "the launch was stopped")
 
 
 def test_what_does_not_compile_says_so() -> None:
@@ -124,26 +159,20 @@ def test_a_change_that_cannot_be_written_names_the_obligation() -> None:
     assert attempt.reason
 
 
+WASTE_COSTS_NOTHING = Bound("Do not convert", Gain(0.99, 1.01, 1.04), "", "", "without it, it is 1.01 times as fast")
+
+
 def test_a_finding_whose_waste_costs_nothing_is_withdrawn() -> None:
-    bound = Bound("Do not convert", Gain(0.99, 1.01, 1.04), "", "")
-    bench = Played({SOURCE: (asks("float_literals", 5),)}, bounds={"INST001": bound})
+    bench = Played({SOURCE: (asks("float_literals", 5),)}, bounds={"INST001": WASTE_COSTS_NOTHING})
     (attempt,) = searched(bench).attempts
-    assert (attempt.decision, attempt.bound) == ("withdrawn", bound)
+    assert (attempt.decision, attempt.bound) == ("withdrawn", WASTE_COSTS_NOTHING)
+    assert attempt.reason == WASTE_COSTS_NOTHING.withdrawn
     assert bench.said == []
 
 
-@pytest.mark.parametrize(("guard", "more"), [("a load is gone", ""), ("", "a private copy also spreads")])
-def test_an_ablation_that_bounds_nothing_withdraws_nothing(guard: str, more: str) -> None:
-    bound = Bound("Do not convert", Gain(0.99, 1.01, 1.04), guard, more)
-    bench = Played({SOURCE: (asks("float_literals", 5),), LITERAL: ()}, {LITERAL: FASTER}, bounds={"INST001": bound})
-    assert [each.decision for each in searched(bench).attempts] == ["kept"]
-
-
 def test_the_measured_bound_decides_the_order() -> None:
-    cast = SOURCE.replace("in[i] * 2.0", "in[i] * 2.0 / 3.0")
     findings = asks("float_literals", 5, best=3.0, code="INST001"), asks("fast_functions", 5, best=1.4, code="INST002")
-    bench = Played({SOURCE: findings}, {LITERAL: SAME}, bounds={"INST001": Bound("", Gain(1.1, 1.2, 1.3), "", "")})
-    assert cast != SOURCE
+    bench = Played({SOURCE: findings}, {LITERAL: SAME}, bounds={"INST001": Bound("", Gain(1.1, 1.2, 1.3), "", "", "")})
     assert [each.rule for each in searched(bench).attempts] == ["INST002", "INST001"]
 
 

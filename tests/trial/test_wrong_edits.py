@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ncuview.catalogue.kernel_file import load_kernels
 from ncuview.catalogue.kernels import find_kernel
 from ncuview.trial.cases import Build, Reordering
 from ncuview.trial.verify import verify
@@ -19,6 +20,9 @@ from tests.emulation import needs_gpp
 from tests.trial.emulated import build, edited, process, sanitizer
 
 pytestmark = needs_gpp
+
+
+OWN = Path(__file__).parent / "kernels" / "pairs"
 
 
 @dataclass(frozen=True)
@@ -54,12 +58,15 @@ PRIVATE = {
     "    __syncthreads();\n    int threads = gridDim.x * blockDim.x;",
     ADD: "atomicAdd(&mine[value[k]], 1);",
 }
-MERGE = "\n    }\n    __syncthreads();\n    atomicAdd(&histogram[threadIdx.x], mine[threadIdx.x]);\n}\n// ncuview: end kernel"
+ROUNDS = "for (int r = 0; r < rounds; r++)\n        value ^= value << 1;"
+THRICE = "{ value ^= value << 1; value ^= value << 1; value ^= value << 1; }"
 END = "\n    }\n}\n// ncuview: end kernel"
+MERGE = END.replace("}\n}", "}\n    __syncthreads();\n    atomicAdd(&histogram[threadIdx.x], mine[threadIdx.x]);\n}")
 SCALE = "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads)\n        out[i] = a * in[i];"
 FOURS = (
-    "int i = blockIdx.x * blockDim.x + threadIdx.x;\n    for (; {limit}; i += threads) {{ const float4 v = "
-    "*(const float4 *)(in + 4 * i{shift}); *(float4 *)(out + 4 * i) = make_float4(a * v.x, a * v.y, a * v.z, a * v.w); }}{tail}"
+    "int i = blockIdx.x * blockDim.x + threadIdx.x;\n    for (; {limit}; i += threads) {{"
+    " const float4 v = *(const float4 *)(in + 4 * i{shift});"
+    " *(float4 *)(out + 4 * i) = make_float4(a * v.x, a * v.y, a * v.z, a * v.w); }}{tail}"
 )
 TAIL = "\n    i = n / 4 * 4 + blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) out[i] = a * in[i];"
 
@@ -67,8 +74,7 @@ SEEDS = (
     Seed(
         "a dropped barrier", "transposeCoalesced",
         {"__syncthreads();\n\n    x = blockIdx.y": "x = blockIdx.y",
-         "    x = blockIdx.y * TILE_DIM + threadIdx.x;" if False else "y = blockIdx.x * TILE_DIM + threadIdx.y;":
-             "y = blockIdx.x * TILE_DIM + threadIdx.y;\n    __syncthreads();"},
+         "y = blockIdx.x * TILE_DIM + threadIdx.y;": "y = blockIdx.x * TILE_DIM + threadIdx.y;\n    __syncthreads();"},
         {"__syncthreads();": ""},
         ["outputs", "racecheck"],
     ),
@@ -111,11 +117,8 @@ SEEDS = (
     ),
     Seed(
         "an unroll without remainder", "loopRolled",
-        {"for (int r = 0; r < rounds; r++)\n        value ^= value << 1;":
-            "int r = 0;\n    for (; r + 2 < rounds; r += 3) { value ^= value << 1; value ^= value << 1; value ^= value << 1; }"
-            "\n    for (; r < rounds; r++) value ^= value << 1;"},
-        {"for (int r = 0; r < rounds; r++)\n        value ^= value << 1;":
-            "for (int r = 0; r + 2 < rounds; r += 3) { value ^= value << 1; value ^= value << 1; value ^= value << 1; }"},
+        {ROUNDS: f"int r = 0;\n    for (; r + 2 < rounds; r += 3) {THRICE}\n{ROUNDS.replace('int r = 0', '')}"},
+        {ROUNDS: f"for (int r = 0; r + 2 < rounds; r += 3) {THRICE}"},
         ["outputs"],
     ),
     Seed(
@@ -141,6 +144,12 @@ SEEDS = (
         {"tile[icol][irow]": "*(&tile[0][0] + icol * BDIMX + irow)"},
         {"tile[icol][irow]": "*(&tile[0][0] + irow * BDIMX + icol)"},
         ["outputs", "memcheck"],
+    ),
+    Seed(
+        "restrict on aliases", "sums_in_place",
+        {"const float *in, float *out)": "const float *__restrict__ in, float *__restrict__ out)"},
+        {"float *first,": "float *__restrict__ first,", "float *second,": "float *__restrict__ second,"},
+        ["outputs"],
     ),
     Seed(
         "a private histogram without the merge", "histogram_global",
@@ -186,7 +195,7 @@ SEEDS = (
     Seed(
         "an early return before a barrier", "reduce_v1",
         {"smem[threadIdx.x] = d_idata[idx];": "float loaded = d_idata[idx];\n    smem[threadIdx.x] = loaded;"},
-        {"smem[threadIdx.x] = d_idata[idx];": "smem[threadIdx.x] = d_idata[idx];\n    if (threadIdx.x % 2 && d_idata[idx] >= 0) return;"},
+        {"smem[threadIdx.x] = d_idata[idx];": "smem[threadIdx.x] = d_idata[idx];\n    if (threadIdx.x % 2) return;"},
         ["synccheck", "outputs", "racecheck"],
     ),
     Seed(
@@ -194,11 +203,11 @@ SEEDS = (
         {SUM_OF_LOADS: "for (int c = TILE - 1; c >= 0; c--)\n        sum += d_idata[idx + c * THREADS];"},
         {SUM_OF_LOADS: "for (int c = 0; c < TILE / 2; c++)\n        sum += d_idata[idx + c * THREADS];"},
         ["outputs"],
-        [Reordering("d_idata", 0, 2048)],
+        [Reordering("d_idata", 0, "tile * threads")],
     ),
     Seed(
         "half of the blocks", "mmul_tiled",
-        {'grid = ["n / 16", "n / 16"]': 'grid = ["n / BLOCK", "n / 16"]'.replace("BLOCK", "16")},
+        {"C[y * n + x] = Csub;": "C[(size_t)y * n + x] = Csub;"},
         {'grid = ["n / 16", "n / 16"]': 'grid = ["n / 32", "n / 16"]'},
         ["poison"],
     ),
@@ -211,7 +220,7 @@ SEEDS = (
     Seed(
         "an answer for one content of the inputs", "mmul_tiled",
         {"Csub += As[ty][k] * Bs[k][tx];": "Csub = As[ty][k] * Bs[k][tx] + Csub;"},
-        {"Csub += As[ty][k] * Bs[k][tx];": "Csub += As[ty][k] > 0 ? As[ty][k] * Bs[k][tx] : As[ty][k] == 0 && Bs[k][tx] == 3 ? 1 : 0;"},
+        {"Csub += As[ty][k] * Bs[k][tx];": "Csub += As[ty][k] != 0 ? As[ty][k] * Bs[k][tx] : Bs[k][tx] == 3 ? 1 : 0;"},
         ["outputs"],
     ),
     Seed(
@@ -231,7 +240,8 @@ SEEDS = (
 
 @cache
 def original(kernel: str) -> Build:
-    return build(find_kernel(kernel))
+    own = OWN / f"{kernel}.cu"
+    return build(load_kernels(own)[0] if own.exists() else find_kernel(kernel))
 
 
 def named(seed: Seed) -> str:

@@ -1,0 +1,81 @@
+"""Jobs of variants run in a process whose lines stay, however it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from ncuview.base.errors import LauncherNotFound
+from ncuview.catalogue import bench as module
+from ncuview.catalogue.bench import Bench
+
+PYTHON = sys.executable
+JOB = {"mode": "compare", "cases": [1, 2]}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path, tmp_path, 20.0)
+
+
+def process(monkeypatch: pytest.MonkeyPatch, folder: Path, code: str) -> None:
+    """A process that does what a test says with ``job`` and ``result``, in place of the one with PyCUDA."""
+    interpreter = folder / "python"
+    head = f"#!{PYTHON}\nimport json, os, sys, time\nassert sys.argv[1:4] == WORDS, sys.argv\n"
+    words = ["-P", "-m", "ncuview.catalogue.launcher.variants"]
+    body = head.replace("WORDS", repr(words)) + f"job, result = json.load(open(sys.argv[4])), sys.argv[5]\n{code}"
+    interpreter.write_text(body, encoding="utf-8")
+    interpreter.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(interpreter))
+
+
+def test_a_job_is_given_and_its_lines_come_back(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    process(monkeypatch, tmp_path, "open(result, 'w').write(json.dumps(job) + '\\n' + '{\"ended\": true}\\n')")
+    done = bench.run(JOB)
+    assert (done.lines, done.failure) == ((JOB, {"ended": True}), "")
+    assert bench.run(JOB).lines == done.lines, "each job has files of its own"
+
+
+def test_a_process_that_fails_leaves_its_complete_lines(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process(monkeypatch, tmp_path, "open(result, 'w').write('{\"run\": 1}\\n{\"ru')\nsys.exit('no GPU')")
+    done = bench.run(JOB)
+    assert (done.lines, done.failure) == (({"run": 1},), "it failed: no GPU")
+    process(monkeypatch, tmp_path, "os.kill(os.getpid(), 9)")
+    assert bench.run(JOB).failure == "it failed: exit code -9"
+    assert bench.run(JOB).lines == ()
+
+
+def test_a_process_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    process(monkeypatch, tmp_path, "open(result, 'w').write('{\"begins\": true}\\n')\ntime.sleep(60)")
+    done = Bench(tmp_path, tmp_path, 1.5).run(JOB)
+    assert done.failure == "it did not end within 1.5 s"
+    assert done.lines == ({"begins": True},)
+
+
+def test_the_tool_stands_before_the_process(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    process(monkeypatch, tmp_path, "open(result, 'w').write('{\"ended\": true}\\n')")
+    tool = tmp_path / "compute-sanitizer"
+    tool.write_text('#!/bin/sh\necho "========= COMPUTE-SANITIZER $1 $2 $3"; shift 3; exec "$@"\n', encoding="utf-8")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    done = bench.sanitize("racecheck", ["--xyz"], JOB)
+    assert done.output == "========= COMPUTE-SANITIZER --tool racecheck --xyz\n"
+    assert done.lines == ({"ended": True},)
+
+
+def test_without_the_tool_it_is_named(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "find_sanitizer", lambda: None)
+    with pytest.raises(LauncherNotFound, match="no compute-sanitizer"):
+        bench.sanitize("memcheck", [], JOB)
+
+
+def test_the_job_file_is_complete(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    process(monkeypatch, tmp_path, "open(result, 'w').write('{\"ended\": true}\\n')")
+    bench.run(JOB)
+    assert json.loads((tmp_path / "job0" / "job.json").read_text(encoding="utf-8")) == JOB
