@@ -6,10 +6,7 @@ that launches versions, compute-sanitizer, and ncu where it may read counters.
 
 from __future__ import annotations
 
-import json
 import math
-import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -30,10 +27,12 @@ from ncuview.base.errors import (
     ReportEmpty,
 )
 from ncuview.base.signals import Terminated
+from ncuview.catalogue.bench import Bench as JobBench
+from ncuview.catalogue.bench import find_sanitizer
 from ncuview.catalogue.compiler import NATIVE, Compiled
 from ncuview.catalogue.kernel_file import Kernel
 from ncuview.catalogue.kernels import Launch, launch_of
-from ncuview.catalogue.live import SECONDS_PER_LAUNCH, compile_all, host_environment
+from ncuview.catalogue.live import compile_all
 from ncuview.catalogue.machine_code import KernelCode, code_of_cubin, code_of_program
 from ncuview.catalogue.signature import definitions
 from ncuview.engine.rank import diagnose
@@ -56,9 +55,8 @@ from ncuview.trial.verify import Answer
 V = TypeVar("V")
 Say = Callable[[str], None]
 
-_SANITIZED_S = 120.0
-"""A launch under compute-sanitizer takes a hundred times as long, but the smallest sizes are chosen for it."""
-_LAUNCHER = "ncuview.catalogue.launcher.variants"
+_JOB_S = 120.0
+"""For the launches of one job, or for a program under compute-sanitizer, which take a hundred times as long."""
 _LAUNCHES = 3
 """Of a program's kernel, for its diagnosis."""
 _RUN_S = 120.0
@@ -223,31 +221,22 @@ def _tools_for_files(folder: Path, remarks: list[str]) -> Tools:
 
         return _counted(profiled, remarks)
 
+    jobs = folder / "jobs"
+    jobs.mkdir()
+    bench = JobBench(jobs, folder, _JOB_S)
+
     def process(job: Mapping[str, Any]) -> Answer:
-        answer, _ = _run_job(job, folder, (), SECONDS_PER_LAUNCH)
-        return answer
+        done = bench.run(job)
+        return Answer(done.lines, done.failure)
 
     def sanitizer(tool: str, job: Mapping[str, Any]) -> Printed:
-        found = shutil.which("compute-sanitizer")
-        if found is None:
-            return Printed("compute-sanitizer is not installed", ended=False)
-        answer, said = _run_job(job, folder, (found, "--tool", tool, *OPTIONS), _SANITIZED_S)
-        return Printed(said, bool(answer.lines) and answer.lines[-1].get("ended") is True)
+        try:
+            done = bench.sanitize(tool, OPTIONS, job)
+        except LauncherNotFound as missing:
+            return Printed(str(missing), ended=False)
+        return Printed(done.output, bool(done.lines) and done.lines[-1].get("ended") is True)
 
     return Tools(compiled, code_of, judge, process, sanitizer)
-
-
-def _run_job(job: Mapping[str, Any], folder: Path, under: Sequence[str], limit_s: float) -> tuple[Answer, str]:
-    """Do a job in the process that launches versions: its answer, and what was printed."""
-    with tempfile.TemporaryDirectory(prefix="job-", dir=folder) as text:
-        own = Path(text)
-        (own / "job.json").write_text(json.dumps(job), encoding="utf-8")
-        command = [*under, sys.executable, "-P", "-m", _LAUNCHER, str(own / "job.json"), str(own / "result.json")]
-        ran = run_in(own, command, limit_s, host_environment())
-        result = own / "result.json"
-        written = result.read_text(encoding="utf-8").splitlines() if result.exists() else []
-        lines = [json.loads(line) for line in written if line.endswith("}")]
-        return Answer(lines, ran.failure), (ran.output + ran.errors).decode("utf-8", "replace")
 
 
 # Programs
@@ -265,10 +254,10 @@ def _tools_for_programs(library: Path, remarks: list[str]) -> ProgramTools:
         return _counted(profiled, remarks)
 
     def sanitizer(tool: str, folder: Path, program: Sequence[str]) -> Printed:
-        found = shutil.which("compute-sanitizer")
+        found = find_sanitizer()
         if found is None:
-            return Printed("compute-sanitizer is not installed", ended=False)
-        ran = run_in(folder, [found, "--tool", tool, *OPTIONS, *program], _SANITIZED_S)
+            return Printed("no compute-sanitizer here", ended=False)
+        ran = run_in(folder, [str(found), "--tool", tool, *OPTIONS, *program], _JOB_S)
         return Printed((ran.output + ran.errors).decode("utf-8", "replace"), not ran.failure)
 
     def code_of(folder: Path, program: Sequence[str], kernel: str) -> KernelCode:

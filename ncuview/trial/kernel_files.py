@@ -6,8 +6,7 @@ the original on inputs and sizes of our choice, in poisoned memory, and without 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -150,16 +149,20 @@ def _reordered(kernel: Kernel, edit: Edit) -> list[Reordering]:
     """
     if not edit.reorders:
         return []
-    launch = launch_of(kernel)
-    texts = {text.name: argument for text, argument in zip(kernel.text.args, launch.args, strict=True)}
-    results = [math.prod(each["shape"]) for each in launch.args if each["role"] in {"out", "zeroed"}]
-    found = []
-    for name, argument in texts.items():
-        if argument["role"] == "in" and np.dtype(argument["dtype"]).kind == "f":
-            *rows, columns = argument["shape"]
-            sums = max(1, min(results) // math.prod(rows)) if results else 1
-            found.append(Reordering(name, len(rows), columns // sums if columns % sums == 0 else 0))
-    return found
+    kinds = {argument.name: argument.parsed for argument in kernel.text.args}
+    results = [kind.shape for kind in kinds.values() if kind and kind.role in {"out", "zeroed"}]
+    return [
+        Reordering(name, len(kind.shape) - 1, _neighbours(kind.shape, results))
+        for name, kind in kinds.items()
+        if kind and kind.role == "in" and np.dtype(kind.dtype).kind == "f"
+    ]
+
+
+def _neighbours(shape: Sequence[str], results: Sequence[Sequence[str]]) -> str:
+    """How many neighbours of an input's last axis become one result, as arithmetic over the sizes; empty for all."""
+    if len(results) != 1 or len(results[0]) != 1 or len(shape) != 1 or results[0][0] == "1":
+        return ""
+    return f"({shape[0]}) / ({results[0][0]})"
 
 
 def _passed(found: Verification) -> tuple[str, ...]:
