@@ -41,13 +41,14 @@ from ncuview.cli.printing import (
 from ncuview.cli.report import report
 from ncuview.cli.rules import check_rules, explain, rules
 from ncuview.cli.scrub import scrub
+from ncuview.cli.trials import try_
 from ncuview.cli.verbosity import with_verbosity
 
 INTERNAL_ERROR = 70
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 _SIGPIPE = 13
 """Windows has no signal of this name."""
-_TAKE_PROGRAMS = ("analyze", "calibrate", "check")
+_TAKE_PROGRAMS = ("analyze", "calibrate", "check", "try")
 """Commands that take a program after ``--``."""
 _LOG_LEVEL = "--log-level"
 _COMPLETE = "_NCUVIEW_COMPLETE"
@@ -75,6 +76,7 @@ app.add_typer(rules_app, name="rules")
 
 for command in (analyze, check, diff, report, ladder, calibrate, kernels):
     app.command(cls=Command)(with_verbosity(command))
+app.command("try", cls=Command)(with_verbosity(try_))
 rules_app.callback(invoke_without_command=True)(with_verbosity(rules))
 rules_app.command("check", cls=Command)(with_verbosity(check_rules))
 for command in (explain, metrics, scrub, doctor):

@@ -82,6 +82,19 @@ def option(
     return typer.Option(*names, help=help_, metavar=value, autocompletion=completed_by)
 
 
+KernelOption = Annotated[str, option("The kernel, as C++ has it: blas::saxpy<float>.", "--kernel", value="NAME")]
+GridOption = Annotated[str, option('Blocks: "n / 32, n / 32".', "--grid", value="BLOCKS")]
+BlockOption = Annotated[str, option('Threads per block: "32, 8".', "--block", value="THREADS")]
+SharedOption = Annotated[str, option("Bytes of dynamic shared memory.", "--shared", value="BYTES")]
+ArgOption = Annotated[
+    list[str] | None,
+    option('A parameter, in order: "in float32[n] below 4", "out float32[n]", "int32 = n".', "--arg", value="KIND"),
+]
+SizeOption = Annotated[list[str] | None, option("A size: n=1048576. Repeatable.", "--size", value="NAME=N")]
+NvccOption = Annotated[str, option('Further options of nvcc: "-Iinclude -DN=4".', "--nvcc-args", value="OPTIONS")]
+"""How the kernel in a .cu file is launched and compiled."""
+
+
 @dataclass(frozen=True)
 class Inputs:
     """The words of the command line that select the target; each field but the first is an option or argument."""
@@ -112,18 +125,13 @@ class Inputs:
     ] = None
     ncu: Mapping[str, Any] = field(default_factory=dict, metadata={"ncu's options": True})
     """Name -> typed value of each option in the table of ncu's options."""
-    kernel: Annotated[str, option("The kernel, as C++ has it: blas::saxpy<float>.", "--kernel", value="NAME")] = ""
-    grid: Annotated[str, option('Blocks: "n / 32, n / 32".', "--grid", value="BLOCKS")] = ""
-    block: Annotated[str, option('Threads per block: "32, 8".', "--block", value="THREADS")] = ""
-    shared: Annotated[str, option("Bytes of dynamic shared memory.", "--shared", value="BYTES")] = ""
-    arg: Annotated[
-        list[str] | None,
-        option('A parameter, in order: "in float32[n] below 4", "out float32[n]", "int32 = n".', "--arg", value="KIND"),
-    ] = None
-    size: Annotated[list[str] | None, option("A size: n=1048576. Repeatable.", "--size", value="NAME=N")] = None
-    nvcc_args: Annotated[str, option('Further options of nvcc: "-Iinclude -DN=4".', "--nvcc-args", value="OPTIONS")] = (
-        ""
-    )
+    kernel: KernelOption = ""
+    grid: GridOption = ""
+    block: BlockOption = ""
+    shared: SharedOption = ""
+    arg: ArgOption = None
+    size: SizeOption = None
+    nvcc_args: NvccOption = ""
     select: SelectOption = None
     ignore: Annotated[
         list[str] | None,

@@ -11,10 +11,10 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ncuview.base.errors import (
     CompileFailed,
@@ -37,13 +37,16 @@ from ncuview.catalogue.machine_code import KernelCode, code_of_cubin, code_of_pr
 from ncuview.catalogue.signature import definitions
 from ncuview.engine.rank import diagnose
 from ncuview.engine.rule_file import load_rules
-from ncuview.patch.patch import edit_between
-from ncuview.pipeline.examine import examine_program, profile_here
+from ncuview.patch import Edit, NoEdit, changes_for
+from ncuview.patch.patch import Refused, edit_between
+from ncuview.patch.program import Program
+from ncuview.pipeline.examine import examine, examine_program, profile_here
 from ncuview.profiling.machine import compute_capability, find_nvcc, gpu_state
 from ncuview.profiling.options import NcuOptions
-from ncuview.records.diagnosis import Gain, LaunchDiagnosis
+from ncuview.records.diagnosis import Finding, Gain, LaunchDiagnosis
 from ncuview.records.profile import NOWHERE, Device
 from ncuview.records.trial import Attempt, Trial
+from ncuview.trial.ablations import ablation, kind_of
 from ncuview.trial.kernel_files import KernelFileBench, Tools
 from ncuview.trial.programs import ProgramBench, ProgramTarget, ProgramTools, built_copy, is_named, traced_by
 from ncuview.trial.sanitizer import OPTIONS, Printed
@@ -61,6 +64,21 @@ _LAUNCHES = 3
 """Of a program's kernel, for its diagnosis."""
 _RUN_S = 120.0
 _SOURCES = (".cu", ".cuh", ".cpp", ".cc", ".h", ".hpp")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change that would be tried."""
+
+    kind: Literal["edit", "ablation"]
+    rule: str
+    """The code of the rule whose finding asks for it; empty where none does."""
+    title: str
+    """What it does; of one that cannot be written, the optimization in words."""
+    reason: str
+    """Why it cannot be written; empty where it can."""
+    diff: str
+    """The patch; empty where it cannot be written."""
 
 
 def try_launch(launch: Launch, reload: Callable[[Path], Kernel], target: str, *, budget_s: float, say: Say) -> Trial:
@@ -121,6 +139,51 @@ def try_program(
         if state_of(tree) != before:
             remarks.append(f"the program changed files of {tree}, whose absolute path it knows")
         return replace(trial, target=" ".join(program), remark="; ".join(dict.fromkeys(remarks)))
+
+
+def changes_of(launch: Launch) -> list[Change]:
+    """The changes that would be tried, without trying them: of a catalogue kernel by its recorded profile, else all.
+
+    Args:
+        launch: The launch of a catalogue kernel, or of the kernel in a .cu file.
+    """
+    kernel = launch.kernel
+    source = kernel.path.read_bytes().decode("utf-8", "surrogateescape")
+    inside = kernel.path.is_relative_to(kernel.root)
+    path = str(kernel.path.relative_to(kernel.root) if inside else kernel.path)
+    findings: list[Finding | None] = [None]
+    if kernel.of_catalogue:
+        (recorded,) = examine(kernel.name, live=False).diagnosis.launches
+        findings = [each for each in recorded.outcomes if isinstance(each, Finding)]
+    made = []
+    for finding in findings:
+        for optimization, change in changes_for(source, path, kernel.function, finding):
+            made.append(_shown("edit", finding, optimization, change, path))
+        if finding is not None:
+            made.append(
+                _shown("ablation", finding, finding.optimization, _ablation(source, path, kernel, finding), path)
+            )
+    return made
+
+
+def _shown(
+    kind: Literal["edit", "ablation"], finding: Finding | None, optimization: str, change: Edit | NoEdit, path: str
+) -> Change:
+    code = finding.rule.code if finding else ""
+    if isinstance(change, NoEdit):
+        return Change(kind, code, optimization.replace("_", " "), change.reason, "")
+    return Change(kind, code, change.title, "", change.diff(path))
+
+
+def _ablation(source: str, path: str, kernel: Kernel, finding: Finding) -> Edit | NoEdit:
+    """The ablation of a finding as an edit."""
+    lines = sorted({place.line for line in finding.where for place in line.called_from or (line,)})
+    try:
+        program = Program.read(source, path)
+        made = ablation(program.kernel(kernel.function), kind_of(finding.rule.code), lines)
+    except Refused as refused:
+        return NoEdit(str(refused))
+    return Edit(made.change.title, made.change.assumes, program.data, made.change.replacements)
 
 
 def _tried(bench: Bench[V], source: str, budget_s: float, say: Say, remarks: list[str]) -> Trial:

@@ -19,12 +19,13 @@ from ncuview.records.documents.trial import TrialDocument
 from ncuview.records.schema import plain
 from ncuview.render.document import launch_document
 from ncuview.render.terminal import page_console, page_text, plain_table, row
-from ncuview.render.text import json_text, safe_copy, safe_text
+from ncuview.render.text import json_text, safe_copy, safe_lines, safe_text
 from ncuview.render.words import bottleneck_sentence, device_words
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ncuview.pipeline.trials import Change
     from ncuview.records.trial import Attempt, Bound, Trial
 
 _MOST_LINES = 24
@@ -81,6 +82,18 @@ def trial_document(trial: Trial) -> str:
         after=launch_document(trial.after) if trial.after else None,
     )
     return json_text(plain(document))
+
+
+def changes_page(changes: Sequence[Change]) -> str:
+    """The changes that would be tried, each with its patch or the reason why there is none."""
+    parts = []
+    for each in changes:
+        asked = f" ({each.rule})" if each.rule else ""
+        head = f"{each.kind}{asked}: {safe_text(each.title)}"
+        parts.append(
+            f"{head}: not written, {safe_text(each.reason)}\n" if each.reason else f"{head}\n{safe_lines(each.diff)}"
+        )
+    return "\n".join(parts) or "nothing would be tried: no rule asks for a change\n"
 
 
 def result_sentence(trial: Trial) -> str:
