@@ -98,6 +98,7 @@ HELP = [
     ["diff"],
     ["report"],
     ["ladder"],
+    ["try"],
     ["calibrate"],
     ["doctor"],
     ["kernels"],

@@ -173,6 +173,20 @@ PANELS: dict[str, tuple[Panel, ...]] = {
         Panel("What is measured", "ncuview calibrate --repeat 6 -- ./program", ("KERNEL", "--from", "--repeat")),
         Panel("What is written", "ncuview calibrate -o gpu.toml", ("--output", *_VERBOSITY, "--help")),
     ),
+    "try": (
+        Panel("Which input", "ncuview try --build make -- ./app --steps 3", ("TARGET", "--build", "--kernel")),
+        Panel(
+            "What is tried",
+            "ncuview try transposeNaive --budget 90s",
+            ("--budget", "--check", "--dry-run"),
+        ),
+        Panel(
+            "A kernel in a .cu file",
+            'ncuview try mine.cu --grid "n / 256" --block 256 --arg "out float32[n]" --size n=65536',
+            ("--grid", "--block", "--shared", "--arg", "--size", "--nvcc-args"),
+        ),
+        Panel("What is printed", "ncuview try transposeNaive -o tile.patch", (*_PRINTED, *_VERBOSITY, "--help")),
+    ),
     "kernels": (Panel("Options", "ncuview kernels transpose", ("FAMILY", "--format", *_VERBOSITY, "--help")),),
     "explain": (Panel("Options", "ncuview explain SMEM001", ("RULE", "--rules", *_VERBOSITY, "--help")),),
     "metrics": (Panel("Options", "ncuview metrics gld_efficiency", ("NAME", "--quantities", *_VERBOSITY, "--help")),),

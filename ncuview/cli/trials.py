@@ -1,4 +1,4 @@
-"""``ncuview try TARGET``: makes the changes that are advised in a private copy, checks and times them, keeps what gains.
+"""``ncuview try TARGET``: makes the advised changes in a private copy, checks and times them, and keeps what gains.
 
 TARGET is a kernel of the catalogue, a .cu file with its launch, or a program after ``--``, built by ``--build``.
 """
