@@ -1,0 +1,183 @@
+"""Trials of programs: versions are built and run in copies, and their output, launches and memory are compared."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ncuview.base.errors import ReportEmpty
+from ncuview.catalogue.machine_code import KernelCode
+from ncuview.patch.patch import Edit, edit_between
+from ncuview.records.diagnosis import LaunchDiagnosis
+from ncuview.trial.programs import ProgramBench, ProgramTarget, ProgramTools, is_named, traced_by
+from ncuview.trial.sanitizer import Printed
+from ncuview.trial.scratch import state_of
+from ncuview.trial.search import NotBuilt, NotTimed
+from ncuview.trial.verify import Verification
+
+SOURCE = "__global__ void copy(float *a) { a[threadIdx.x] = 1.0; }\n"
+APP = """\
+import os, pathlib, time
+source = pathlib.Path("built.cu").read_text()
+folder = os.environ.get("NCUVIEW_KERNEL_TIMES")
+if folder and "LOST" not in source:
+    launches = 3 if "OFTEN" in source else 2
+    ns = 500 if "FASTER" in source else 1000
+    lines = [f"{ns}\\t8,1,1\\t256,1,1\\t_Z4copyPf"] * launches + ["70\\t1,1,1\\t1,1,1\\t_Z5otherPf", "complete", ""]
+    pathlib.Path(folder, "1.tsv").write_text("\\n".join(lines))
+if "CRASH" in source:
+    raise SystemExit("an illegal memory access")
+if "SILENT" not in source:
+    print("sum", 41 if "WRONG" in source else 42, time.time_ns() if "CLOCK" in source else "")
+    pathlib.Path("out.txt").write_text("other" if "FILE" in source else "right")
+"""
+CLEAN = "========= COMPUTE-SANITIZER\n========= {summary}\n"
+SUMMARY = {"racecheck": "RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)"}
+RACE = "========= Error: Race reported between Write access at copy+0x80 in k.cu:1\n"
+
+
+def judge(_: Path, __: Sequence[str], ___: str) -> LaunchDiagnosis | None:
+    return None
+
+
+def sanitizer(tool: str, folder: Path, _: Sequence[str]) -> Printed:
+    source = (folder / "built.cu").read_text()
+    if "BROKEN TOOL" in source:
+        return Printed("", ended=False)
+    races = "RACE" in source and tool == "racecheck"
+    summary = SUMMARY.get(tool, "ERROR SUMMARY: 0 errors")
+    if races:
+        summary = "RACECHECK SUMMARY: 1 hazards displayed (1 errors, 0 warnings)"
+    return Printed(CLEAN.format(summary=f"{summary}").replace("SANITIZER\n", f"SANITIZER\n{RACE * races}"), ended=True)
+
+
+def code_of(_: Path, program: Sequence[str], __: str) -> KernelCode:
+    raise ReportEmpty(f"{program[0]} holds no machine code")
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> ProgramBench:
+    return made(tmp_path)
+
+
+def made(folder: Path, *, source: str = SOURCE, check: str = "") -> ProgramBench:
+    tree = folder / "tree"
+    tree.mkdir(exist_ok=True)
+    (tree / "k.cu").write_text(source)
+    (tree / "app.py").write_text(APP)
+    build = "grep -q MISTAKE k.cu && { echo error: MISTAKE >&2; exit 1; }; cp k.cu built.cu"
+    target = ProgramTarget(tree, Path("k.cu"), "copy", build, (sys.executable, "app.py"), check, run_limit_s=20.0)
+    target = replace(target, timing_s=60.0)
+    tools = ProgramTools(traced_by(folder / "no-library.so"), judge, sanitizer, code_of)
+    return ProgramBench(target, folder / "versions", tools)
+
+
+def edited(more: str, *, before: str = SOURCE) -> Edit:
+    return edit_between("Change it", before, f"{before}// {more}\n")
+
+
+def checked(bench: ProgramBench, more: str, *, before: str = SOURCE) -> Verification:
+    edit = edited(more, before=before)
+    return bench.check(bench.build(before), bench.build(edit.edited), edit)
+
+
+def test_versions_are_built_in_copies_and_the_tree_stays(bench: ProgramBench, tmp_path: Path) -> None:
+    before = state_of(tmp_path / "tree")
+    version = bench.build(SOURCE + "// FASTER\n")
+    assert (version.folder / "built.cu").read_text().endswith("// FASTER\n")
+    bench.time(version, bench.build(SOURCE))
+    assert state_of(tmp_path / "tree") == before
+    assert not (tmp_path / "tree" / "built.cu").exists()
+
+
+def test_a_build_that_fails_says_why(bench: ProgramBench) -> None:
+    with pytest.raises(NotBuilt, match="error: MISTAKE"):
+        bench.build(SOURCE + "// MISTAKE\n")
+
+
+def test_only_the_kernel_of_the_trial_is_timed(bench: ProgramBench) -> None:
+    timing = bench.time(bench.build(SOURCE), bench.build(SOURCE + "// FASTER\n"))
+    assert (timing.original_ns, timing.variant_ns, timing.outcome) == (2000.0, 1000.0, "faster")
+
+
+@pytest.mark.parametrize(("more", "says"), [("LOST", "was not launched"), ("CRASH", "illegal memory access")])
+def test_a_version_without_times_is_not_timed(bench: ProgramBench, more: str, says: str) -> None:
+    with pytest.raises(NotTimed, match=says):
+        bench.time(bench.build(SOURCE), bench.build(SOURCE + f"// {more}\n"))
+
+
+def test_equal_output_files_launches_and_memory_are_verified(bench: ProgramBench) -> None:
+    found = checked(bench, "FASTER")
+    assert found.verdict == "verified"
+    assert found.passed[0] == "equal output and 1 equal files in 2 runs"
+    assert [each.rpartition(" ")[2] for each in found.passed[1:]] == ["memcheck", "racecheck", "synccheck"]
+
+
+@pytest.mark.parametrize(
+    ("more", "verdict", "says"),
+    [
+        ("WRONG", "refuted", "standard output"),
+        ("FILE", "refuted", "the file out.txt"),
+        ("OFTEN", "refuted", "copy is launched 3 times instead of 2"),
+        ("CRASH", "refuted", "an illegal memory access"),
+        ("RACE", "refuted", "racecheck finds Race reported between Write access"),
+        ("BROKEN TOOL", "unproven", "memcheck did not start"),
+    ],
+)
+def test_what_differs_is_refuted_and_what_failed_is_no_pass(
+    bench: ProgramBench, more: str, verdict: str, says: str
+) -> None:
+    found = checked(bench, more)
+    assert found.verdict == verdict
+    assert says in found.reason
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [("CLOCK", "standard output differs from run to run: give --check"), ("SILENT", "prints nothing")],
+)
+def test_a_program_whose_output_says_nothing_proves_nothing(tmp_path: Path, source: str, says: str) -> None:
+    before = f"{SOURCE}// {source}\n"
+    found = checked(made(tmp_path, source=before), "FASTER", before=before)
+    assert found.verdict == "unproven"
+    assert says in found.reason
+
+
+def test_the_users_check_decides(tmp_path: Path) -> None:
+    before = f"{SOURCE}// CLOCK\n"
+    bench = made(tmp_path, source=before, check="grep -q right out.txt")
+    assert checked(bench, "FASTER", before=before).verdict == "verified"
+    wrong = checked(bench, "FILE", before=before)
+    assert (wrong.verdict, wrong.check) == ("refuted", "outputs")
+    assert "grep -q right out.txt" in wrong.reason
+
+
+def test_a_check_that_fails_on_the_original_proves_nothing(tmp_path: Path) -> None:
+    found = checked(made(tmp_path, check="false"), "FASTER")
+    assert (found.verdict, found.check) == ("unproven", "stability")
+
+
+def test_results_that_differ_under_an_assumption_are_shown_apart(bench: ProgramBench) -> None:
+    edit = replace(edited("WRONG"), assumes="single precision is enough")
+    found = bench.check(bench.build(SOURCE), bench.build(edit.edited), edit)
+    assert found.verdict == "unproven"
+    assert "It assumes that single precision is enough" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("mangled", "is_it"),
+    [
+        ("_Z4copyPf", True),
+        ("_ZN3own4copyIfLi4EEEvPT_", True),
+        ("copy", True),
+        ("_Z14copyPf", False),
+        ("_Z8copyBackPf", False),
+        ("_Z5otherPf", False),
+    ],
+)
+def test_mangled_names_are_those_of_the_kernel(mangled: str, is_it: bool) -> None:
+    assert is_named(mangled, "own::copy<float, 4>") is is_it
