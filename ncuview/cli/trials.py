@@ -35,7 +35,7 @@ _BUDGET = re.compile(r"(?P<number>\d{1,6}(?:\.\d{1,3})?)\s*(?P<unit>|s|m|h)")
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _INTERRUPTED = {"interrupted": 130, "terminated": 143}
 _FORMS = ("terminal", "json")
-_ENDINGS = (".txt", ".json", ".patch")
+_ENDINGS = (".txt", ".json", ".html", ".patch")
 
 
 def try_(
@@ -69,7 +69,9 @@ def try_(
     to: Annotated[str, typer.Option("--format", metavar="NAME", help="Printed format: terminal, json.")] = "terminal",
     output: Annotated[
         list[Path] | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the answer too: .txt, .json, .patch. Repeatable."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the answer too: .txt, .json, .html, .patch. Repeatable."
+        ),
     ] = None,
 ) -> None:
     """Try the changes that are advised: make, check and time them, and keep what gains as one patch."""
@@ -144,12 +146,14 @@ def _print_changes(launch: Launch) -> None:
 
 def _write(trial: Trial, to: str, files: list[Path]) -> None:
     """Print the answer, and write it to files."""
+    from ncuview.render.html_report.trial import trial_html
     from ncuview.render.outputs import write_output
     from ncuview.render.trial import trial_document, trial_page
 
     contents = {
         ".txt": lambda: trial_page(trial, width=100, color=False),
         ".json": lambda: trial_document(trial),
+        ".html": lambda: trial_html(trial),
         ".patch": lambda: trial.patch,
     }
     for file in files:

@@ -39,7 +39,7 @@ def trial_page(trial: Trial, *, width: int, color: bool) -> str:
     heading = Text(trial.kernel, style="bold")
     heading.append(f"  {launch_words(trial.grid, trial.block)}  {duration(trial.before_ns)}", style="not bold")
     console.print(heading)
-    console.print(Text(_conditions(trial), style="dim"))
+    console.print(Text(conditions(trial), style="dim"))
     console.print()
     row(console, "Result", Text(result_sentence(trial), style="bold"))
     if trial.stopped:
@@ -113,7 +113,8 @@ def _changes(count: int) -> str:
     return f"{count} change{'s' * (count != 1)}"
 
 
-def _conditions(trial: Trial) -> str:
+def conditions(trial: Trial) -> str:
+    """The GPU and the sizes that the result holds for."""
     sizes = ", ".join(f"{name} = {size:,}" for name, size in trial.sizes.items())
     return ", ".join(filter(None, [f"measured on {device_words(trial.device)}", sizes]))
 

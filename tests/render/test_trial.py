@@ -10,6 +10,7 @@ import pytest
 from ncuview.records.diagnosis import Gain
 from ncuview.records.profile import Device, Failure
 from ncuview.records.trial import Attempt, Bound, Trial
+from ncuview.render.html_report.trial import trial_html
 from ncuview.render.trial import result_sentence, trial_document, trial_page
 from tests.hostile import PAYLOADS
 from tests.render.sample import launch_with_advice
@@ -100,6 +101,12 @@ def test_finished_interrupted_and_failed_trials_differ() -> None:
     assert "the GPU was lost" in trial_page(failed, width=100, color=False)
 
 
+def test_the_browser_s_page_has_each_change_and_the_patch() -> None:
+    html = trial_html(trial(attempt("Pad tile by one column"), REFUTED))
+    for said in ("Pad tile by one column", "element 7 is 3, not 4", "2.31x (2.27x to 2.34x)", "2.28x", "tile[32][33]"):
+        assert said in html
+
+
 def test_the_document_is_of_its_schema() -> None:
     for each in (trial(attempt("Pad tile"), REFUTED), trial(REFUTED, patch="", after=None, before=None)):
         document = json.loads(trial_document(each))
@@ -120,3 +127,6 @@ def test_foreign_text_is_inert(payload: str) -> None:
     page = trial_page(hostile, width=100, color=False)
     assert "\x1b" not in page
     json.loads(trial_document(hostile))
+    html = trial_html(hostile).partition("<body>")[2].partition('<script type="application/json"')[0]
+    for markup in ("<script", "<img", "<iframe", "<svg/", "onmouseover=alert", "<!--"):
+        assert markup not in html.replace("&quot;", "")
