@@ -70,7 +70,7 @@ def try_(
     output: Annotated[
         list[Path] | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the answer too: .txt, .json, .html, .patch. Repeatable."
+            "--output", "-o", metavar="FILE", help="Write it too: .txt, .json, .html or .patch. Repeatable."
         ),
     ] = None,
 ) -> None:

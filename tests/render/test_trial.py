@@ -128,5 +128,5 @@ def test_foreign_text_is_inert(payload: str) -> None:
     assert "\x1b" not in page
     json.loads(trial_document(hostile))
     html = trial_html(hostile).partition("<body>")[2].partition('<script type="application/json"')[0]
-    for markup in ("<script", "<img", "<iframe", "<svg/", "onmouseover=alert", "<!--"):
+    for markup in ("<script", "<img", "<iframe", "<svg/", "<!--"):
         assert markup not in html.replace("&quot;", "")

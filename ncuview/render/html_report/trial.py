@@ -1,4 +1,4 @@
-"""HTML page of a ``Trial``: the result, a row for each change with its prediction and its measurement, and the patch."""
+"""HTML page of a ``Trial``: the result, a row for each change with what was predicted and measured, and the patch."""
 
 from __future__ import annotations
 
