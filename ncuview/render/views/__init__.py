@@ -7,21 +7,22 @@ are added while the encoded answer fits. It knows no other format.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ncuview.base.errors import UsageError
-from ncuview.engine.priority import priorities
-from ncuview.records.documents.view import ViewDocument
+from ncuview.engine.priority import Priorities, priorities
+from ncuview.records.documents.view import ViewDocument, ViewName
 from ncuview.records.schema import plain
 from ncuview.render.text import json_line
+from ncuview.render.views.finding import finding_view
 from ncuview.render.views.gaps import gaps_of, incomplete, not_judged, reasons_of
-from ncuview.render.views.pages import clipped, filled, requested
+from ncuview.render.views.launch import launch_view
+from ncuview.render.views.pages import Listing, Request, clipped, filled, requested
 from ncuview.render.views.skeleton import skeleton
 
 if TYPE_CHECKING:
     from ncuview.records.diagnosis import Diagnosis
-    from ncuview.records.documents.view import ViewName
 
 MOST_BYTES = 6_000
 """The largest answer without ``max_bytes``."""
@@ -29,6 +30,14 @@ LARGEST = 32_768
 """The largest ``max_bytes``."""
 SMALLEST = 4_000
 """The smallest ``max_bytes``: what is in every answer, and one entry of a list, always fit."""
+
+_PARTS: Mapping[
+    ViewName, Callable[[ViewDocument, Priorities, Request], tuple[ViewDocument, Sequence[Listing[Any]]]]
+] = {
+    "skeleton": skeleton,
+    "launch": launch_view,
+    "finding": finding_view,
+}
 
 
 def view(
@@ -75,8 +84,6 @@ def _built(
     if max_bytes < SMALLEST:
         raise UsageError(f"--max-bytes {max_bytes} is below the smallest answer, {SMALLEST}")
     request = requested(diagnosis, name, key, cursor)
-    if request.view != "skeleton":
-        raise UsageError(f"the view {request.view} is not there yet")
     ranked = priorities(diagnosis)
     gaps = gaps_of(diagnosis, ranked)
     document = ViewDocument(
@@ -87,9 +94,9 @@ def _built(
         error=incomplete(diagnosis),
         not_judged=not_judged(diagnosis, gaps),
     )
-    document, groups = skeleton(document, ranked, request)
+    document, listings = _PARTS[request.view](document, ranked, request)
 
     def fits(found: ViewDocument) -> bool:
         return len(text_of(plain(found)).encode()) <= max_bytes
 
-    return filled(document, [groups, reasons_of(gaps)], request, fits)
+    return filled(document, listings, reasons_of(gaps), request, fits)
