@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 _TEXTS = tuple(name for name, form in FORMATS.items() if not form.binary)
 
+BRIEF = "brief"
+"""The printed format of a view of a diagnosis as text; see ``cli.views``."""
 _OF_COMPARISONS = tuple(name for name in _TEXTS if FORMATS[name].compares)
 
 
@@ -51,6 +53,7 @@ def _format_option(names: Sequence[str]) -> Any:
 
 
 FormatOption = Annotated[str, _format_option(_TEXTS)]
+ViewFormatOption = Annotated[str, _format_option((*_TEXTS, BRIEF))]
 ComparisonFormatOption = Annotated[str, _format_option(_OF_COMPARISONS)]
 OutputOption = Annotated[
     list[str] | None,
@@ -95,16 +98,21 @@ def destinations(to: str, output: Sequence[str] | None, *, of_comparison: bool =
 
 
 @contextmanager
-def errors_written(inputs: Inputs | None, to: str, files: Sequence[tuple[str, Path]]) -> Iterator[None]:
+def errors_written(
+    inputs: Inputs | None,
+    to: str,
+    files: Sequence[tuple[str, Path]],
+    written: Callable[[Diagnosis], str] | None = None,
+) -> Iterator[None]:
     """Write an error inside to every requested output, so that no file keeps the answer of an earlier run.
 
     A terminal shows it on standard error. Where ncu was refused only the counters, the report without counters of
-    ``inputs`` is written instead.
+    ``inputs`` is written instead, unless ``written`` prints a view.
     """
     try:
         yield
     except NcuviewError as error:
-        if inputs and is_about_counters(error):
+        if inputs and is_about_counters(error) and not written:
             with suppress(NcuviewError):
                 report_without_counters(inputs, to, files, error)
         from ncuview.records.profile import failure_of
@@ -113,7 +121,9 @@ def errors_written(inputs: Inputs | None, to: str, files: Sequence[tuple[str, Pa
         for form, path in files:
             with suppress(NcuviewError):  # the user must see the first error
                 write_output(path, output_text(nothing, None, form))
-        if to != "terminal":
+        if written:
+            print_text(written(nothing))
+        elif to != "terminal":
             with suppress(PluginError):
                 _print(nothing, to)
         raise

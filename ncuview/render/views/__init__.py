@@ -15,6 +15,7 @@ from ncuview.engine.priority import Priorities, priorities
 from ncuview.records.documents.view import ViewDocument, ViewName
 from ncuview.records.schema import plain
 from ncuview.render.text import json_line
+from ncuview.render.views.brief import brief_text
 from ncuview.render.views.finding import finding_view
 from ncuview.render.views.gaps import gaps_of, incomplete, not_judged, reasons_of
 from ncuview.render.views.launch import launch_view
@@ -28,7 +29,7 @@ MOST_BYTES = 6_000
 """The largest answer without ``max_bytes``."""
 LARGEST = 32_768
 """The largest ``max_bytes``."""
-SMALLEST = 4_000
+SMALLEST = 5_000
 """The smallest ``max_bytes``: what is in every answer, and one entry of a list, always fit."""
 
 _PARTS: Mapping[
@@ -55,7 +56,7 @@ def view(
         name: Which view; None for that of the cursor, or without a cursor the skeleton.
         key: Of ``launch`` and ``finding``: which one, as other views name it; empty for the one that saves most.
         cursor: Of a list in an earlier answer about the same diagnosis: what comes after it.
-        max_bytes: The most bytes of UTF-8, 4,000 to 32,768.
+        max_bytes: The most bytes of UTF-8, 5,000 to 32,768.
 
     Raises:
         UsageError: There is no such view, key or cursor, the cursor is of another document, or the limit is too large
@@ -65,9 +66,34 @@ def view(
     return document
 
 
+def brief(
+    diagnosis: Diagnosis,
+    name: ViewName | None = None,
+    *,
+    key: str = "",
+    cursor: str = "",
+    max_bytes: int = MOST_BYTES,
+) -> str:
+    """The same as plain text of at most ``max_bytes``; see ``view``."""
+    return brief_text(plain(_built(diagnosis, name, key, cursor, max_bytes, brief_text)))
+
+
 def view_json(document: dict[str, Any]) -> str:
     """A view as one line of JSON in ASCII, which contains no command to a CI job."""
     return json_line(document)
+
+
+def check_limit(max_bytes: int) -> None:
+    """Refuse a limit that is out of its range.
+
+    Raises:
+        UsageError: It is too large or too small.
+    """
+    if max_bytes > LARGEST:
+        hint = "Every list of an answer has a cursor, which continues it."
+        raise UsageError(f"--max-bytes {max_bytes} is above {LARGEST}, the largest answer", hint=hint)
+    if max_bytes < SMALLEST:
+        raise UsageError(f"--max-bytes {max_bytes} is below {SMALLEST}, the smallest answer")
 
 
 def _built(
@@ -79,10 +105,7 @@ def _built(
     text_of: Callable[[dict[str, Any]], str],
 ) -> ViewDocument:
     """A view that is as full as its limit allows when it is written by ``text_of``."""
-    if max_bytes > LARGEST:
-        raise UsageError(f"--max-bytes {max_bytes} is above the largest answer, {LARGEST}", hint="Continue a list.")
-    if max_bytes < SMALLEST:
-        raise UsageError(f"--max-bytes {max_bytes} is below the smallest answer, {SMALLEST}")
+    check_limit(max_bytes)
     request = requested(diagnosis, name, key, cursor)
     ranked = priorities(diagnosis)
     gaps = gaps_of(diagnosis, ranked)
