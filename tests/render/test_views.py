@@ -172,6 +172,16 @@ def test_a_skeleton_has_a_line_for_each_group_the_largest_saving_first() -> None
     assert [each["advice"] for each in groups["items"][1:]] == [None, None]
 
 
+def test_further_advice_fills_the_room_that_the_groups_leave() -> None:
+    (other,) = ncuview.view(diagnosis())["skeleton"]["alternatives"]["items"]
+    assert other["key"].endswith("/PAR001")
+    assert (other["optimization"], other["check"]) == ("thread_coarsening", advice_finding().check)
+    full = ncuview.view(many())["skeleton"]
+    assert full["groups"]["shown"] < full["groups"]["total"]
+    assert (full["alternatives"]["shown"], full["alternatives"]["total"]) == (0, 50)
+    assert full["alternatives"]["cursor"]
+
+
 def test_equal_launches_are_one_group_whose_launches_can_be_opened() -> None:
     launches = tuple(replace(launch_with_advice(), index=at, duration_ns=1e5 + at) for at in range(40))
     skeleton = ncuview.view(Diagnosis(launches, diagnosis().reports))

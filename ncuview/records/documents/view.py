@@ -155,6 +155,32 @@ class Groups(Page):
 
 
 @dataclass(frozen=True)
+class Alternative:
+    """Advice that is not the first of its launch."""
+
+    key: Key
+    """The key of the finding to open: that of its launch, ``/``, and the code of the rule."""
+    optimization: str
+    """What to do, one word of a closed list."""
+    change: Foreign
+    """The change in a few words."""
+    where: Foreign
+    """The line to change, as FILE:LINE, or what else it is about."""
+    speedup: Gain
+    """How many times as fast the launch becomes with this change instead of the first."""
+    check: str
+    """What a new profile must show when the change has worked."""
+
+
+@dataclass(frozen=True)
+class Alternatives(Page):
+    """Advice that is not the first."""
+
+    items: tuple[Alternative, ...]
+    """In the order of the groups, of each launch the best first. It is here only where all groups are."""
+
+
+@dataclass(frozen=True)
 class ShortChange:
     """A change of the program, in short."""
 
@@ -236,6 +262,8 @@ class Skeleton:
     """What the lines of the program cost; empty where no call stacks were recorded."""
     groups: Groups
     """The groups of launches."""
+    alternatives: Alternatives
+    """Further advice for the launches to open of the groups."""
 
 
 @dataclass(frozen=True)
@@ -390,6 +418,8 @@ class LaunchPart:
     """The busiest unit's use as a share of what it attains in good kernels; null where it is unknown."""
     advice: FirstAdvice | None
     """What to change first; null without advice."""
+    sequence: str
+    """Changes that pay one after the other, of which ``advice`` is one; empty where it stands alone."""
     findings: Findings
     """All findings, that of ``advice`` first."""
     blind_rules: BlindRules
@@ -445,7 +475,8 @@ class Texts(Page):
     """Lines of a change."""
 
     items: tuple[Foreign, ...]
-    """In order; a line that goes begins with ``-``, one that comes with ``+``."""
+    """In order; a line that goes begins with ``-``, one that comes with ``+``. A long line is cut: ``ncuview analyze
+    --diff`` prints patches that can be applied."""
 
 
 @dataclass(frozen=True)

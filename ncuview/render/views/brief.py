@@ -98,6 +98,7 @@ def _skeleton(part: _Json) -> Iterator[str]:
     yield from _list("Changes of the program", part["changes"], _change_lines)
     yield from _list("Calls of the program", part["calls"], _call_lines)
     yield from _list("Launches", part["groups"], _group_lines)
+    yield from _list("Instead of the first advice", part["alternatives"], _alternative_lines)
 
 
 def _change_lines(change: _Json) -> list[str]:
@@ -131,6 +132,13 @@ def _group_lines(group: _Json) -> list[str]:
     ]
 
 
+def _alternative_lines(other: _Json) -> list[str]:
+    return [
+        f"{safe_text(other['key'])} {safe_text(other['optimization'])} {_gain(other['speedup'])}",
+        f"  {_quoted(other['change'])} at {_quoted(other['where'])}; check: {safe_text(other['check'])}",
+    ]
+
+
 def _extents(part: _Json) -> str:
     return launch_words(tuple(part["grid"]), tuple(part["block"]))
 
@@ -145,6 +153,7 @@ def _launch(part: _Json) -> Iterator[str]:
     yield f"Verdict: {part['verdict']}. {safe_text(part['reason'])}"
     if advice := part["advice"]:
         yield from _advice(advice)
+    yield from _said("Steps", part["sequence"])
     yield from _list("Findings", part["findings"], _finding_lines)
     yield from _list("Rules that could not look", part["blind_rules"], _blind_lines)
     yield from _list("Units", part["units"], lambda use: [f"{safe_text(use['unit'])} {use['share']:.0%}"])

@@ -25,7 +25,14 @@ from ncuview.records.documents.view import (
 from ncuview.render.program_words import call_words
 from ncuview.render.views.pages import Listing, Request, clipped, rounded, rounded_gain
 from ncuview.render.views.places import place_of, title_of
-from ncuview.render.words import bottleneck_sentence, device_words, shown_file, verdict_headline, verdict_reason
+from ncuview.render.words import (
+    bottleneck_sentence,
+    device_words,
+    sequence_words,
+    shown_file,
+    verdict_headline,
+    verdict_reason,
+)
 
 _FINDINGS, _BLIND, _UNITS, _EQUAL = 4, 2, 4, 2
 
@@ -83,7 +90,7 @@ def _part(launch: LaunchDiagnosis, request: Request) -> LaunchPart:
         key=request.key_of(launch),
         report=clipped(shown_file(launch.report), 120),
         index=launch.index,
-        kernel=clipped(launch.demangled, 240),
+        kernel=clipped(launch.demangled, 200),
         grid=launch.grid,
         block=launch.block,
         gpu=clipped(device_words(launch.device), 60),
@@ -93,10 +100,11 @@ def _part(launch: LaunchDiagnosis, request: Request) -> LaunchPart:
         time_ns=rounded(launch.whole_ns),
         share=None if launch.time_share is None else rounded(launch.time_share),
         verdict=launch.verdict,
-        reason=clipped(reason, 300),
+        reason=clipped(reason, 280),
         bottleneck=clipped(launch.bottleneck, 40),
         attained=rounded(launch.attained) if isfinite(launch.attained) else None,
         advice=_first_advice(launch, first, request) if first else None,
+        sequence=clipped(sequence_words(launch.sequence), 120) if launch.sequence else "",
         findings=Findings(0, 0, None, ()),
         blind_rules=BlindRules(0, 0, None, ()),
         units=UnitUses(0, 0, None, ()),

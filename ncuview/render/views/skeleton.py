@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from ncuview.engine.priority import Priorities, Priority
-from ncuview.records.diagnosis import Finding, Saved
+from ncuview.records.diagnosis import Finding, LaunchDiagnosis, Saved
 from ncuview.records.documents.view import (
+    Alternative,
+    Alternatives,
     Calls,
     Changes,
     Group,
@@ -43,6 +45,7 @@ def skeleton(
         changes=Changes(0, 0, None, ()),
         calls=Calls(0, 0, None, ()),
         groups=Groups(0, 0, None, ()),
+        alternatives=Alternatives(0, 0, None, ()),
     )
     ambiguous = ambiguous_names(ranked)
     program = request.diagnosis.program
@@ -50,10 +53,15 @@ def skeleton(
     def made(each: Priority) -> Group:
         return _group(each, request.key_of(each.example), by_types=each.kernel in ambiguous)
 
+    def alternative(of: tuple[LaunchDiagnosis, Finding]) -> Alternative:
+        return _alternative(*of, request.finding_key(*of))
+
+    others = [(group.example, each) for group in ranked.groups for each in group.example.findings[1:]]
     listings = (
         Listing("changes", request.changes, _change, Changes, _put("changes"), _FIRST),
         Listing("calls", program.calls if program else (), _call_of(request), Calls, _put("calls"), _FIRST),
         Listing("groups", ranked.groups, made, Groups, _put("groups"), _FIRST),
+        Listing("alternatives", others, alternative, Alternatives, _put("alternatives"), 0),
     )
     return replace(document, skeleton=part), listings
 
@@ -101,6 +109,17 @@ def _advice(group: Priority, advice: Finding) -> ShortAdvice:
         speedup=rounded_gain(group.predicted_speedup),
         saved_ns=rounded(group.saved.best),
         check=clipped(advice.check, 240),
+    )
+
+
+def _alternative(launch: LaunchDiagnosis, finding: Finding, key: str) -> Alternative:
+    return Alternative(
+        key=key,
+        optimization=clipped(finding.optimization, 40),
+        change=clipped(title_of(finding), 120),
+        where=clipped(place_of(launch, finding), 160),
+        speedup=rounded_gain(finding.predicted_speedup),
+        check=clipped(finding.check, 240),
     )
 
 
