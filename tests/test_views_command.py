@@ -59,6 +59,7 @@ def test_the_text_is_within_its_limit_and_files_are_written_beside_it(tmp_path: 
         (["--format", "brief", "--max-bytes", "32769"], "--max-bytes 32769 is above 32768"),
         (["--format", "json", "--max-bytes", "0"], "--max-bytes 0 is below 5000"),
         (["--format", "brief", "--view", "all"], "'all'"),
+        (["--format", "breif"], "Did you mean brief?"),
         (["--format", "brief", "--cursor", "x"], "--cursor x: no cursor"),
         (["--format", "brief", "--view", "launch", "--key", "7-x"], "no launch has the key '7-x'"),
         (["--format", "brief", "--diff"], "--diff prints another answer than a view"),

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated
 from ncuview.base.errors import UsageError
 from ncuview.cli.inputs import Inputs, option, takes_inputs
 from ncuview.cli.outputs import (
-    BRIEF,
     OutputOption,
     SourceRootOption,
     ViewFormatOption,
@@ -78,7 +77,7 @@ def analyze(
 ) -> None:
     """Name what to change next in a kernel: from a live run, its recorded profile, or any report."""
     written = chosen_view(to, view, key, cursor, max_bytes)
-    files = destinations("json" if to == BRIEF else to, output)
+    files = destinations(to, output, views=True)
     if top is not None and top < 0:
         raise UsageError("--top takes a number of kernels")
     if written:

@@ -82,10 +82,16 @@ class ListFormat(StrEnum):
 ListFormatOption = Annotated[ListFormat, typer.Option("--format", help="For people, or for programs.")]
 
 
-def destinations(to: str, output: Sequence[str] | None, *, of_comparison: bool = False) -> tuple[tuple[str, Path], ...]:
-    """Format and path of each output file. All formats are checked before any work is done."""
-    if to not in _TEXTS and (to in FORMATS or not is_format(to)):
-        known = _OF_COMPARISONS if of_comparison else format_names(binary=False)
+def destinations(
+    to: str, output: Sequence[str] | None, *, of_comparison: bool = False, views: bool = False
+) -> tuple[tuple[str, Path], ...]:
+    """Format and path of each output file. All formats are checked before any work is done.
+
+    With ``views``, ``to`` may be ``brief`` too.
+    """
+    further = (BRIEF,) if views else ()
+    if to not in {*_TEXTS, *further} and (to in FORMATS or not is_format(to)):
+        known = _OF_COMPARISONS if of_comparison else (*format_names(binary=False), *further)
         raise UsageError(
             f"--format {to}: unknown format",
             hint=did_you_mean(to, known, f"There are {', '.join(known)}."),

@@ -65,7 +65,7 @@ def everything() -> Diagnosis:
     (report,) = diagnosis().reports
     damaged = ReportInfo("runs/torn.ncu-rep", "2025.3.1", None, damage="launches 0 to 6 of 9 were read")
     return Diagnosis(
-        (first, near, unclear, silent, replace(first, index=4, duration_ns=300_000.0)),
+        (first, near, unclear, silent, replace(first, index=4, duration_ns=300_000.0, selected=True)),
         (report, damaged),
         "as asked for with --recorded",
         {(near.demangled, (1, 2, 3), (4, 5, 6)): 7},
@@ -250,7 +250,7 @@ def test_what_was_not_judged_is_in_every_view(name: ViewName) -> None:
     assert gaps["complete"] is False
     counts = {word: gaps[word] for word in ("launches", "not_judged", "not_yours", "skipped", "broken", "damaged")}
     assert counts == {"launches": 5, "not_judged": 1, "not_yours": 1, "skipped": 2, "broken": 2, "damaged": 1}
-    assert (gaps["untimed"], gaps["unprofiled"]) == (1, 7)
+    assert (gaps["selected"], gaps["untimed"], gaps["unprofiled"]) == (1, 1, 7)
     assert {each["kind"] for each in gaps["reasons"]["items"]} == set(get_args(GapKind))
     assert found["error"]["id"] == "ProgramFailed"
     shown = brief(everything(), name, max_bytes=LARGEST)

@@ -20,7 +20,9 @@ ViewName = Literal["skeleton", "launch", "finding"]
 Foreign = Annotated[str, FOREIGN]
 """Text from a report, a program or its source. A long one is cut, and then ends in ``…``."""
 Key = Annotated[str, Limits(shortest=1)]
-GapKind = Literal["missing", "damaged", "not-judged", "not-yours", "broken", "skipped", "untimed", "unprofiled"]
+GapKind = Literal[
+    "missing", "damaged", "not-judged", "not-yours", "broken", "skipped", "selected", "untimed", "unprofiled"
+]
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Gap:
     """``missing``: launches are missing. ``damaged``: a part of a report could not be read. ``not-judged``: most rules
     could not be evaluated on these launches, or none looked at them. ``not-yours``: kernels of other owners get no
     advice. ``broken``: rules that failed. ``skipped``: rules that had no value of a metric, or no machine code.
-    ``untimed``: launches without a known duration. ``unprofiled``: launches of configurations that were not
+    ``selected``: launches on which only selected rules were evaluated. ``untimed``: launches without a known duration. ``unprofiled``: launches of configurations that were not
     profiled."""
     count: Count
     """How many launches; of ``broken`` and ``skipped`` how many evaluations of rules; of ``damaged`` how many
@@ -88,6 +90,8 @@ class NotJudged:
     """Evaluations of rules that had no value of a metric, or no machine code."""
     broken: Count
     """Evaluations of rules that failed."""
+    selected: Count
+    """Launches on which only selected rules were evaluated; those that were left out may have advice."""
     damaged: Count
     """Reports that could not be read completely."""
     untimed: Count

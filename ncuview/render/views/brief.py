@@ -20,6 +20,7 @@ _COUNTS = {
     "not_yours": "launches not yours",
     "skipped": "rules skipped",
     "broken": "rules broken",
+    "selected": "launches of selected rules only",
     "damaged": "reports damaged",
     "untimed": "launches without a time",
     "unprofiled": "launches not profiled",

@@ -43,6 +43,8 @@ def _reasons(diagnosis: Diagnosis, ranked: Priorities) -> Iterator[tuple[GapKind
         if isinstance(each, Skipped)
     )
     yield from (("skipped", count, why) for why, count in skipped.most_common())
+    if selected := sum(launch.selected for launch in diagnosis.launches):
+        yield "selected", selected, "only selected rules were evaluated"
     if ranked.untimed:
         yield "untimed", ranked.untimed, "their durations were not collected"
     if ranked.unprofiled:
@@ -61,6 +63,7 @@ def not_judged(diagnosis: Diagnosis, gaps: tuple[Gap, ...]) -> NotJudged:
         not_yours=of_kind["not-yours"],
         skipped=of_kind["skipped"],
         broken=of_kind["broken"],
+        selected=of_kind["selected"],
         damaged=of_kind["damaged"],
         untimed=of_kind["untimed"],
         unprofiled=of_kind["unprofiled"],
