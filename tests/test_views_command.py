@@ -27,7 +27,7 @@ def test_a_skeleton_then_a_launch_then_its_finding() -> None:
     found = ncuview("analyze", RECORDED, "--format", "brief", "--view", "finding", "--key", key, "--no-cache")
     assert found.code == 0
     assert f"Finding {key} of " in found.out
-    assert "+    __shared__ float tile[TILE_DIM][TILE_DIM + 1];" in found.out
+    assert "| + __shared__ float tile[TILE_DIM][TILE_DIM + 1];" in found.out
     assert "Check: shared_bank_conflict_ways falls from 16.5 to 1.0" in found.out
 
 
@@ -59,7 +59,7 @@ def test_the_text_is_within_its_limit_and_files_are_written_beside_it(tmp_path: 
         (["--format", "brief", "--max-bytes", "32769"], "--max-bytes 32769 is above 32768"),
         (["--format", "json", "--max-bytes", "0"], "--max-bytes 0 is below 5000"),
         (["--format", "brief", "--view", "all"], "'all'"),
-        (["--format", "breif"], "Did you mean brief?"),
+        (["--format", "breif"], "Did you mean brief"),
         (["--format", "brief", "--cursor", "x"], "--cursor x: no cursor"),
         (["--format", "brief", "--view", "launch", "--key", "7-x"], "no launch has the key '7-x'"),
         (["--format", "brief", "--diff"], "--diff prints another answer than a view"),

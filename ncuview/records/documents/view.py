@@ -57,8 +57,8 @@ class Gap:
     """``missing``: launches are missing. ``damaged``: a part of a report could not be read. ``not-judged``: most rules
     could not be evaluated on these launches, or none looked at them. ``not-yours``: kernels of other owners get no
     advice. ``broken``: rules that failed. ``skipped``: rules that had no value of a metric, or no machine code.
-    ``selected``: launches on which only selected rules were evaluated. ``untimed``: launches without a known duration. ``unprofiled``: launches of configurations that were not
-    profiled."""
+    ``selected``: launches on which only selected rules were evaluated. ``untimed``: launches without a known duration.
+    ``unprofiled``: launches of configurations that were not profiled."""
     count: Count
     """How many launches; of ``broken`` and ``skipped`` how many evaluations of rules; of ``damaged`` how many
     reports. 0 where the number is unknown."""
