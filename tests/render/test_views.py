@@ -400,6 +400,15 @@ def test_a_key_that_is_not_there_is_refused(key: str) -> None:
             assert len(str(refused.value)) < 300
 
 
+def test_a_key_alone_opens_what_it_names() -> None:
+    key = view(diagnosis(), "launch")["launch"]["key"]
+    assert view(diagnosis(), key=key) == view(diagnosis(), "launch", key=key)
+    assert view(diagnosis(), key=f"{key}/SMEM001") == view(diagnosis(), "finding", key=f"{key}/SMEM001")
+    assert view(everything(), key="program/PROG004")["finding"]["rule"] == "PROG004"
+    with pytest.raises(UsageError, match="--key is for the views launch and finding"):
+        view(diagnosis(), "skeleton", key=key)
+
+
 def many() -> Diagnosis:
     launches = tuple(replace(launch_with_advice(), index=at, grid=(at + 1, 1, 1)) for at in range(50))
     return Diagnosis(launches, diagnosis().reports)
@@ -432,6 +441,7 @@ def test_the_cursor_of_another_view_or_key_is_refused() -> None:
         "x",
         "/",
         "////",
+        "x" * 5_000,
         "\x1b[2J",
         "{document}/skeleton",
         "{document}/nonsense/groups/0",

@@ -53,7 +53,7 @@ def view(
 
     Args:
         diagnosis: The diagnosis to look at.
-        name: Which view; None for that of the cursor, or without a cursor the skeleton.
+        name: Which view; None for that of the cursor or key; without either the skeleton.
         key: Of ``launch`` and ``finding``: which one, as other views name it; empty for the one that saves most.
         cursor: Of a list in an earlier answer about the same diagnosis: what comes after it.
         max_bytes: The most bytes of UTF-8, 5,000 to 32,768.

@@ -158,26 +158,39 @@ def _checksum(parts: Iterable[object]) -> str:
 
 
 def requested(diagnosis: Diagnosis, view: str | None, key: str, cursor: str) -> Request:
-    """The request of a view, key and cursor.
+    """The request of a view, key and cursor; a key alone opens the launch or finding that it names.
 
     Raises:
-        UsageError: There is no such view, or the cursor is none, is of another document, or of another view or key.
+        UsageError: There is no such view, it has no keys, or the cursor is none, is of another document, or of another
+            view or key.
     """
     if view is not None and view not in VIEWS:
         raise UsageError(f"no view {view!r}", hint=did_you_mean(view, VIEWS, f"There are {', '.join(VIEWS)}."))
-    if not cursor:
-        return Request(diagnosis, view or VIEWS[0], key)
+    if cursor:
+        return _continued(diagnosis, view, key, cursor)
+    if key and view == "skeleton":
+        raise UsageError("--key is for the views launch and finding", hint="Leave out --view: the key says which.")
+    return Request(diagnosis, view or (_view_of(key) if key else "skeleton"), key)
+
+
+def _view_of(key: str) -> ViewName:
+    return "finding" if "/" in key else "launch"
+
+
+def _continued(diagnosis: Diagnosis, view: str | None, key: str, cursor: str) -> Request:
+    """The request that a cursor continues."""
+    named = f"--cursor {clipped(cursor, 100)}"
     document, *rest = cursor.split("/", 4)
     if len(rest) < 3 or rest[0] not in VIEWS or not rest[2].isdecimal() or not rest[2].isascii():
-        raise UsageError(f"--cursor {cursor}: no cursor", hint="Give one that an answer holds, unchanged.")
+        raise UsageError(f"{named}: no cursor", hint="Give one that an answer holds, unchanged.")
     found = Request(diagnosis, rest[0], rest[3] if len(rest) > 3 else "", rest[1], int(rest[2][:9]))
     if document != found.document:
         raise UsageError(
-            f"--cursor {cursor}: the cursor of another document",
+            f"{named}: the cursor of another document",
             hint="It continues an answer about the same reports, launches and rules. Begin without a cursor.",
         )
     if (view or found.view) != found.view or (key or found.key) != found.key:
-        raise UsageError(f"--cursor {cursor}: the cursor of another view or key", hint="Leave out --view and --key.")
+        raise UsageError(f"{named}: the cursor of another view or key", hint="Leave out --view and --key.")
     return found
 
 
@@ -213,7 +226,7 @@ def filled(
     every = (reasons, *listings)
     asked = [each for each in every if request.list in {"", each.name}]
     if request.list and (not asked or request.start >= len(asked[0].entries)):
-        raise UsageError(f"--cursor: {request.view} has no entry {request.start} of {request.list!r}")
+        raise UsageError(f"--cursor: {request.view} has no entry {request.start} of {clipped(request.list, 60)!r}")
     made: dict[str, list[Any]] = {each.name: [] for each in every}
     for each in every:
         document = each.put(document, _page(each, made[each.name], request))
