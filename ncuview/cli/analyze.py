@@ -85,14 +85,7 @@ def analyze(
     if diff_only:
         _refuse_beside_patches(to, dry_run=dry_run, no_counters=no_counters)
     inputs.refuse_conflicting_options()
-    look = look or (Look.RUNS if _is_whole_python_program(inputs) else Look.FULL)
-    quick = look is Look.QUICK
-    if look is not Look.RUNS:
-        inputs.refuse_bare_run_option()
-    if look is not Look.FULL and inputs.export:
-        raise UsageError("--export keeps the report of a program that is profiled in one run")
-    if look is not Look.FULL and not inputs.runs_program:
-        raise UsageError(f"--look {look} is for programs", hint="Leave it out for reports and kernels.")
+    look = _look(inputs, look)
     if no_counters:
         report_without_counters(inputs, to, files)
         return
@@ -101,7 +94,7 @@ def analyze(
         return
     shipped_sources = None
     forms = {to, *(form for form, _ in files)}
-    entry = None if no_cache or quick or diff_only else inputs.cache_entry()
+    entry = None if no_cache or look is Look.QUICK or diff_only else inputs.cache_entry()
     diagnosis = entry.read() if entry and not forms & _SHOW_PROFILE else None
     if entry and diagnosis:
         rules = inputs.chosen_rules() if forms & _SHOW_RULES else None
@@ -129,6 +122,18 @@ def analyze(
         return
     write_answer(diagnosis, to, files, top=top, rules=rules, source_root=source_root, profile=profile)
     exit_with(diagnosis.failure)
+
+
+def _look(inputs: Inputs, chosen: Look | None) -> Look:
+    """How the target is profiled: as chosen, or by what it is; options for another way are refused."""
+    look = chosen or (Look.RUNS if _is_whole_python_program(inputs) else Look.FULL)
+    if look is not Look.RUNS:
+        inputs.refuse_bare_run_option()
+    if look is not Look.FULL and inputs.export:
+        raise UsageError("--export keeps the report of a program that is profiled in one run")
+    if look is not Look.FULL and not inputs.runs_program:
+        raise UsageError(f"--look {look} is for programs", hint="Leave it out for reports and kernels.")
+    return look
 
 
 def _examined(inputs: Inputs, look: Look, rules: tuple[Rule, ...] | None, progress: ProgressDisplay) -> Examined:
