@@ -35,6 +35,7 @@ from ncuview.render.schemas import NAMES as DOCUMENTS
 from ncuview.render.schemas import schema
 from ncuview.render.text import json_text
 from ncuview.speedup.effects import ADDED, EFFECTS, LATENCY_HIDDEN, TIME_LEFT
+from ncuview.store import schema as store_schema
 
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS / "reference"
@@ -51,6 +52,7 @@ def pages() -> Mapping[Path, str]:
         "expressions.md": expressions(),
         "failures.md": failures(),
         "json.md": json_documents(),
+        "store.md": store_tables(),
         **{f"{name}.schema.json": json_text(schema(name)) for name in DOCUMENTS},
     }
     return {**{REFERENCE / name: text for name, text in texts.items()}, **how_to_write_a_rule()}
@@ -271,6 +273,23 @@ def json_documents() -> str:
     for title, (form, documents) in sorted(objects.items()):
         parts += [f"### {title}\n", f"{form.get('description', '')} In: {', '.join(documents)}.\n".lstrip()]
         parts.append(_properties(form))
+    return "\n".join(parts)
+
+
+def store_tables() -> str:
+    """The tables of a store with their columns."""
+    head = (inspect.getdoc(store_schema) or "").split("\n\n")
+    types = f"Types: {'; '.join(f'`{name}` is {arrow}' for name, arrow in store_schema.TYPES.items())}."
+    parts = [
+        "# Tables of a store\n",
+        f"`ncuview store add PATHS... --to STORE` writes them, in version {store_schema.VERSION}. Each Parquet file names",
+        f"its table and version in its metadata (`{store_schema.VERSION_KEY}`), and each field its meaning and unit.\n",
+        *(f"{_markdown(paragraph)}\n" for paragraph in head[1:]),
+        f"{textwrap.fill(types, _WIDTH)}\n",
+    ]
+    for table in store_schema.TABLES:
+        rows = ((f"`{each.name}`", each.type, each.unit, each.meaning) for each in table.columns)
+        parts += [f"## {table.name}\n", f"{table.meaning}\n", _table(("column", "type", "unit", "meaning"), rows)]
     return "\n".join(parts)
 
 
