@@ -282,8 +282,9 @@ def store_tables() -> str:
     types = f"Types: {'; '.join(f'`{name}` is {arrow}' for name, arrow in store_schema.TYPES.items())}."
     parts = [
         "# Tables of a store\n",
-        f"`ncuview store add PATHS... --to STORE` writes them, in version {store_schema.VERSION}. Each Parquet file names",
-        f"its table and version in its metadata (`{store_schema.VERSION_KEY}`), and each field its meaning and unit.\n",
+        f"`ncuview store add PATHS... --to STORE` writes them, in version {store_schema.VERSION}. Each Parquet file",
+        f"names its table and version in its metadata (`{store_schema.VERSION_KEY}`), and each field its meaning and",
+        "unit.\n",
         *(f"{_markdown(paragraph)}\n" for paragraph in head[1:]),
         f"{textwrap.fill(types, _WIDTH)}\n",
     ]

@@ -85,7 +85,7 @@ _CONDITIONS = (
 TABLES: tuple[Table, ...] = (
     Table(
         "reports",
-        "A report; one with launches of two GPU models has two rows, one of which nothing could be read has no launches.",
+        "A report; one with launches of two GPU models has two rows, one that could not be read has no launches.",
         (
             _REPORT,
             *_PLACED,
