@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ncuview.engine.shipped_plan import shipped_plan
-from ncuview.store.batches import Added, Batch, File, file_name, new_id, publish
+from ncuview.store.batches import Added, Batch, new_id, publish
+from ncuview.store.files import write_tables
 from ncuview.store.place import place_of
 from ncuview.store.schema import TABLE, VERSION, TableName, arrow_schema
 
@@ -47,23 +47,30 @@ def words(codes: Any, texts: list[str]) -> pa.Array:
 def write_store(folder: Path, launches: int) -> None:
     """Write a store of that many launches: one batch for each week."""
     place = place_of(str(folder))
-    for week, (day, days) in enumerate((day, min(7, DAYS - day)) for day in range(0, DAYS, 7)):
-        batch = new_id()
-        files: list[File] = []
-        added: list[Added] = []
-        for gpu, _ in enumerate(GPUS):
-            reports = max(1, round(launches / len(GPUS) / PER_REPORT * days / DAYS))
+    per_day = launches / len(GPUS) / PER_REPORT / DAYS
+    for week, day in enumerate(range(0, DAYS, 7)):
+        days = min(7, DAYS - day)
+        batch, added = new_id(), []
+        made: dict[TableName, list[pa.Table]] = {name: [] for name in TABLE}
+        for gpu in range(len(GPUS)):
+            reports = max(1, round(per_day * (day + days)) - round(per_day * day))
             number = (week * len(GPUS) + gpu) * 1_000_000 + np.arange(reports)
             for table, columns in tables(gpu, number, day, days).items():
-                files.append(write_table(folder, batch, table, gpu, day, columns))
-            added += [Added(f"{each:064x}", f"{each}.ncu-rep", PER_REPORT) for each in number.tolist()]
-        publish(place, Batch(batch, VERSION, tuple(added), tuple(files)))
+                made[table].append(arrow_table(table, gpu, day, columns))
+            added += [Added(content(each), f"{each}.ncu-rep", PER_REPORT) for each in number.tolist()]
+        files = write_tables(place, batch, {name: parts for name, parts in made.items() if parts})
+        publish(place, Batch(batch, VERSION, tuple(added), files))
 
 
-def write_table(folder: Path, batch: str, table: TableName, gpu: int, day: int, columns: Columns) -> File:
-    """One Parquet file; columns that are not given are null."""
-    metrics = {name: "" for name in columns if table == "metrics" and name not in _named("metrics")}
-    schema = arrow_schema(TABLE[table], metrics)
+def content(report: int) -> str:
+    """The SHA-256 that would give a report this number."""
+    return f"{report << 1:016x}{'0' * 48}"
+
+
+def arrow_table(table: TableName, gpu: int, day: int, columns: Columns) -> pa.Table:
+    """The rows in the store's schema; columns that are not given are null."""
+    named = {column.name for column in TABLE[table].columns}
+    schema = arrow_schema(TABLE[table], {name: "" for name in columns if name not in named | {"gpu", "month"}})
     rows = len(columns["report"])
     month = (FIRST + timedelta(days=day)).strftime("%Y-%m")
     columns |= {"gpu": words(np.zeros(rows), [GPUS[gpu]]), "month": words(np.zeros(rows), [month])}
@@ -71,14 +78,7 @@ def write_table(folder: Path, batch: str, table: TableName, gpu: int, day: int, 
         pa.array(columns[field.name]).cast(field.type) if field.name in columns else pa.nulls(rows, field.type)
         for field in schema
     ]
-    name = file_name(table, GPUS[gpu], month, batch)
-    (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table(arrays, schema=schema), folder / name, compression="zstd")
-    return File(table, name, rows, tuple(metrics))
-
-
-def _named(table: TableName) -> set[str]:
-    return {column.name for column in TABLE[table].columns}
+    return pa.table(arrays, schema=schema)
 
 
 def tables(gpu: int, reports: Any, day: int, days: int) -> dict[TableName, Columns]:
@@ -137,7 +137,7 @@ def tables(gpu: int, reports: Any, day: int, days: int) -> dict[TableName, Colum
         "reports": {
             "report": reports,
             **per_report,
-            "content": [f"{each:064x}" for each in reports.tolist()],
+            "content": [content(each) for each in reports.tolist()],
             "name": [f"{each}.ncu-rep" for each in reports.tolist()],
             "launches": np.full(len(reports), PER_REPORT),
             "time_ns": np.add.reduceat(duration, np.arange(0, len(at), PER_REPORT)),
