@@ -76,7 +76,7 @@ class Store:
 
     def arrow(self, table: TableName) -> pa.Table:
         """A complete table in Arrow."""
-        return self._all(table).fetch_arrow_table()
+        return self._all(table).to_arrow_table()
 
     def frame(self, table: TableName) -> pd.DataFrame:
         """A complete table as a DataFrame."""
