@@ -186,6 +186,14 @@ PANELS: dict[str, tuple[Panel, ...]] = {
         Panel("Options", "ncuview rules --metrics", ("--rules", "--format", "--metrics", *_VERBOSITY, "--help")),
     ),
     "rules check": (Panel("Options", "ncuview rules check my-rules", ("DIR", "--select", *_VERBOSITY, "--help")),),
+    "store": (Panel("Options", "ncuview store --help", ("--help",)),),
+    "store add": (
+        Panel(
+            "Options",
+            "ncuview store add nightly --to fleet --label commit=4f2a91c",
+            ("PATH", "--to", "--label", "--mine", "--keep-paths", "--processes", *_VERBOSITY, "--help"),
+        ),
+    ),
 }
 """The panels of each command, by its words after ``ncuview``. An option that no panel names is in the last one."""
 

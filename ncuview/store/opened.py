@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 from ncuview.base.errors import ReportEmpty, ToolError, UsageError
@@ -76,7 +77,7 @@ class Store:
 
     def arrow(self, table: TableName) -> pa.Table:
         """A complete table in Arrow."""
-        return self._all(table).fetch_arrow_table()
+        return self._all(table).to_arrow_table()
 
     def frame(self, table: TableName) -> pd.DataFrame:
         """A complete table as a DataFrame."""
@@ -116,12 +117,21 @@ def open_store(name: str) -> Store:
     return Store(place, contents)
 
 
+def require_libraries() -> None:
+    """Check that what stores need is installed, before any work is done.
+
+    Raises:
+        ToolError: DuckDB or pyarrow is missing.
+    """
+    for name in ("duckdb", "pyarrow"):
+        if find_spec(name) is None:
+            raise ToolError(f"a store needs {name}, which is not installed", hint=WITHOUT_EXTRA)
+
+
 def _connection(place: Place) -> duckdb.DuckDBPyConnection:
-    try:
-        import duckdb
-        import pyarrow as pa  # noqa: F401  (tables that are empty need it)
-    except ImportError as error:
-        raise ToolError(f"a store needs {error.name}, which is not installed", hint=WITHOUT_EXTRA) from error
+    require_libraries()
+    import duckdb
+
     connection = duckdb.connect(config={"memory_limit": MOST_MEMORY})
     for setting in ("autoinstall_known_extensions", "autoload_known_extensions"):
         connection.execute(f"SET {setting} = false")
