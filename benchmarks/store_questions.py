@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from ncuview.engine.shipped_plan import shipped_plan
+from ncuview.metrics.repeatability import MetricClass, class_of_metric
 from ncuview.store.batches import Added, Batch, new_id, publish
 from ncuview.store.files import write_tables
 from ncuview.store.place import place_of
@@ -107,7 +108,7 @@ def tables(gpu: int, reports: Any, day: int, days: int) -> dict[TableName, Colum
         **of_report,
         "demangled": words(kernel, [f"void n::kernel_{k}<float, {k % 4}>(float *, int)" for k in range(KERNELS)]),
         "function": words(kernel, [f"n::kernel_{k}" for k in range(KERNELS)]),
-        "template_arguments": words(kernel, [f"float, {k % 4}" for k in range(KERNELS)]),
+        "template_arguments": words(kernel, [f"<float, {k % 4}>" for k in range(KERNELS)]),
         "code": kernel * 2 + version * (kernel % 5 == 0),
         "grid_x": 1024 * (1 + shape),
         **dict.fromkeys(("grid_y", "grid_z", "block_y", "block_z"), np.ones(len(at), np.int32)),
@@ -129,7 +130,9 @@ def tables(gpu: int, reports: Any, day: int, days: int) -> dict[TableName, Colum
     names = ["sm__cycles_elapsed.max", *(name for name in shipped_plan() if name.startswith("smsp__sass"))][:METRICS]
     counters: Columns = {name: (exact + place).astype(np.float64) for place, name in enumerate(names)}
     counters["sm__cycles_elapsed.max"] = (duration * 1.755).round()
-    noisy = [name for name in shipped_plan() if "per_second" in name or "pct" in name][: METRICS - len(names)]
+    noisy = [name for name in shipped_plan() if class_of_metric(name) >= MetricClass.TIME and name not in names][
+        : METRICS - len(names)
+    ]
     counters |= {name: (chance.random(len(at)) * 100).round(2) for name in noisy}
     first_of_call, calls = np.unique(at * 30 + kernel % 30, return_counts=True)
     sums = np.bincount(at * 30 + kernel % 30, weights=duration)[first_of_call]
@@ -145,7 +148,10 @@ def tables(gpu: int, reports: Any, day: int, days: int) -> dict[TableName, Colum
         "launches": launches,
         "metrics": {**key, **counters},
         "findings": {
-            **{name: column.take(pa.array(found)) if isinstance(column, pa.Array) else column[found] for name, column in key.items()},
+            **{
+                name: column.take(pa.array(found)) if isinstance(column, pa.Array) else column[found]
+                for name, column in key.items()
+            },
             "rule": words(advice[found], rules),
             "name": words(advice[found], [rule.lower() for rule in rules]),
             "optimization": words(advice[found] % 6, ["coalesce", "pad", "unroll", "vectorise", "fuse", "occupancy"]),
