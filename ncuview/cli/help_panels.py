@@ -186,7 +186,7 @@ PANELS: dict[str, tuple[Panel, ...]] = {
         Panel("Options", "ncuview rules --metrics", ("--rules", "--format", "--metrics", *_VERBOSITY, "--help")),
     ),
     "rules check": (Panel("Options", "ncuview rules check my-rules", ("DIR", "--select", *_VERBOSITY, "--help")),),
-    "store": (Panel("Options", "ncuview store --help", ("--help",)),),
+    "store": (Panel("Options", "ncuview store add nightly --to fleet", ("--help",)),),
     "store add": (
         Panel(
             "Options",

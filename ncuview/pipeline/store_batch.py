@@ -128,7 +128,7 @@ def _add(rows: _Rows, task: Task, report: Identified) -> None:
 
     named = report.named
     try:
-        judged = _judged(task, report)
+        found = judged(task, report)
     except (ReportDamaged, ReportEmpty) as error:
         failure = failure_of(error)
         name = str(named.file) if task.keep_paths else base_name(str(named.file))
@@ -138,22 +138,27 @@ def _add(rows: _Rows, task: Task, report: Identified) -> None:
     except ReportError as error:
         rows.refused.append(Refused(str(named.file), failure_of(error)))
     else:
-        (info,), failed = judged.diagnosis.reports, judged.diagnosis.failure
+        (info,), failed = found.diagnosis.reports, found.diagnosis.failure
         if info.may_be_intact and failed:
             rows.refused.append(Refused(str(named.file), failed))
             return
-        damage = judged.text(info.damage) or ""
+        damage = found.text(info.damage) or ""
         added = Added(
             report.content,
-            judged.file(judged.name) or "",
-            len(judged.diagnosis.launches),
+            found.file(found.name) or "",
+            len(found.diagnosis.launches),
             damage,
             failed.hint if failed else "",
         )
-        rows.add(added, tables_of(judged))
+        rows.add(added, tables_of(found))
 
 
-def _judged(task: Task, report: Identified) -> JudgedReport:
+def judged(task: Task, report: Identified) -> JudgedReport:
+    """Read and diagnose a report.
+
+    Raises:
+        ReportError: It cannot be read, or changed meanwhile.
+    """
     from ncuview.base.patterns import patterns_of
     from ncuview.engine.rank import diagnose
     from ncuview.engine.rule_file import load_rules
