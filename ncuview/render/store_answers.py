@@ -1,14 +1,15 @@
 """An ``Answer`` of a store as a terminal page, JSON or CSV; names and texts of reports are made safe in each.
 
 ``answer_csv`` writes all tables of an answer below one header: the columns ``table`` and those of the settings come
-first, and a cell that a table does not have is empty.
+first, and a cell that a table does not have is empty. The answer to a query of the user's has the query's columns only.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, fields
 from functools import partial
 from io import StringIO
 
@@ -21,7 +22,10 @@ from ncuview.render.text import json_text, known, safe_page, safe_text
 from ncuview.store.answer import UNITS, Answer, AnswerTable, Cell, Settings
 
 SCHEMA = "ncuview.store-answer/1"
+_SETTINGS = tuple(field.name for field in fields(Settings))
 _IDENTITIES = {"report", "launch", "line"}
+_SAME = ("gpu", "name", "grid", "block")
+"""Columns that stand in the title of a table where all rows have the same."""
 _CLOCKS = {"base": "clocks locked", "none": "clocks not locked"}
 _CACHES = {"all": "caches emptied", "none": "caches not emptied"}
 
@@ -54,23 +58,24 @@ def answer_json(answer: Answer, width: int = 0) -> str:
 def answer_csv(answer: Answer, width: int = 0) -> str:
     """All rows; no text is a formula."""
     del width
-    settings = ("clock_control", "cache_control", "replay_mode") if any(t.settings for t in answer.tables) else ()
-    of_tables = ("table",) if len({table.title for table in answer.tables}) > 1 else ()
-    names = dict.fromkeys(name for table in answer.tables for name in table.columns)
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    if len(answer.tables) == 1 and not settings:  # a query of the user's may name two columns alike
-        names = dict.fromkeys(range(len(answer.tables[0].columns)))
-        writer.writerow([_csv_cell(column) for column in answer.tables[0].columns])
-    else:
-        writer.writerow([_csv_cell(column) for column in (*of_tables, *settings, *names)])
-    for table in answer.tables:
-        of_table = {**dict.fromkeys(settings), **(asdict(table.settings) if table.settings else {})} if settings else {}
-        first = [*([table.title] if of_tables else []), *of_table.values()]
-        for row in table.rows:
-            cells = row if 0 in names else [dict(zip(table.columns, row, strict=True)).get(str(name)) for name in names]
-            writer.writerow([_csv_cell(cell) for cell in (*first, *cells)])
+    writer.writerows([_csv_cell(cell) for cell in row] for row in _csv_rows(answer.tables))
     return text.getvalue()
+
+
+def _csv_rows(tables: Sequence[AnswerTable]) -> Iterator[Sequence[Cell]]:
+    if len(tables) == 1 and not tables[0].settings:  # a query of the user's may name two columns alike
+        yield tables[0].columns
+        yield from tables[0].rows
+        return
+    names = dict.fromkeys(name for table in tables for name in table.columns)
+    yield "table", *_SETTINGS, *names
+    for table in tables:
+        settings = astuple(table.settings) if table.settings else (None,) * len(_SETTINGS)
+        for row in table.rows:
+            cells = dict(zip(table.columns, row, strict=True))
+            yield table.title, *settings, *map(cells.get, names)
 
 
 def _csv_cell(cell: Cell) -> Cell:
@@ -83,6 +88,10 @@ FORMATS: Mapping[str, Callable[[Answer, int], str]] = {"terminal": answer_page, 
 def _section(table: AnswerTable, width: int) -> str:
     used = [at for at, _ in enumerate(table.columns) if any(row[at] not in {None, ""} for row in table.rows)]
     used = used or list(range(len(table.columns)))
+    of_all = [
+        at for at in used if table.settings and table.columns[at] in _SAME and len({row[at] for row in table.rows}) == 1
+    ]
+    used = [at for at in used if at not in of_all] or used
     what = table.columns.index("what") if "what" in table.columns else -1
     columns = [
         Column(safe_text(table.columns[at]), overflow="fold", justify="right" if _is_number(table, at) else "left")
@@ -94,9 +103,10 @@ def _section(table: AnswerTable, width: int) -> str:
     console = page_console(width, color=False)
     console.print(plain_table(columns, rows))
     title = [safe_text(f"{table.title[:1].upper()}{table.title[1:]}")] if table.title else []
+    title += [safe_text(f"{table.columns[at]} {table.rows[0][at]}") for at in of_all]
     if table.settings:
         title.append(_settings_words(table.settings))
-    head = f"{'; '.join(title)}\n\n" if title else ""
+    head = f"{textwrap.fill('; '.join(title), width)}\n\n" if title else ""
     return f"{head}{page_text(console).rstrip()}\n{_left_out(table)}"
 
 

@@ -81,37 +81,30 @@ def history(store: Store, kernel: str, limit: int) -> Answer:
     identity = _Identity(store, names_of(store, kernel))
     series = _series(store, identity)
     counters = _Counters(store, identity)
-    by_settings: defaultdict[Settings, list[Series]] = defaultdict(list)
-    for each in series:
-        by_settings[each.settings].append(each)
-    notes = [SPLIT] if len(by_settings) > 1 else []
+    ordered = sorted(series, key=lambda each: -sum(at.launches * at.time_ns for at in series[each]))
+    notes = [SPLIT] if len({each.settings for each in series}) > 1 else []
     notes += [
-        f"{old} has the same machine code as {new} before or after: it is the same kernel."
-        for old, new in identity.renamed
+        f"{old} has the machine code of {new} at other points: it is the same kernel." for old, new in identity.renamed
     ]
     tables = []
-    for settings, members in sorted(by_settings.items(), key=lambda item: -sum(len(series[each]) for each in item[1])):
-        changes: list[tuple[Cell, ...]] = []
-        times: list[tuple[Cell, ...]] = []
-        for each in members:
-            points = series[each]
-            found = _times(points, counters)
-            notes += _remarks(each, points, found)
-            lines = [*_time_rows(points, found), *_counter_rows(points, counters)]
-            changes += [(*each[1:], *line) for line in lines]
-            stepped = {step.at for step in found.steps}
-            first = max(0, len(points) - limit) if limit else 0
-            times += [(*each[1:], *_point_row(points, at, changed=at in stepped)) for at in range(first, len(points))]
-        changes.sort(key=lambda row: str(row[_CHANGES.index("created")]))
-        shown = changes[-limit:] if limit else changes
-        tables.append(AnswerTable("changes", settings, _CHANGES, tuple(shown), len(changes) - len(shown)))
-        left_out = sum(len(series[each]) for each in members) - len(times)
-        tables.append(AnswerTable("times", settings, _TIMES, tuple(times), left_out))
+    for each in ordered[: limit or None]:
+        points = series[each]
+        found = _times(points, counters)
+        notes += _remarks(each, points, found)
+        changes = sorted([*_time_rows(points, found), *_counter_rows(points, counters)], key=lambda change: change.at)
+        if changes:
+            rows = [(*each[1:], *change.row) for change in changes[-limit:]]
+            tables.append(AnswerTable("changes", each.settings, _CHANGES, tuple(rows), len(changes) - len(rows)))
+        stepped = {step.at for step in found.steps}
+        rows = [(*each[1:], *_point_row(points[at], stepped=at in stepped)) for at in range(len(points))][-limit:]
+        tables.append(AnswerTable("times", each.settings, _TIMES, tuple(rows), len(points) - len(rows)))
+    if limit and len(ordered) > limit:
+        notes.append(f"{len(ordered) - limit:,} more configurations, of less time, are left out; --limit 0 shows all.")
     return Answer("history", tuple(tables), tuple(notes))
 
 
 _OF_SERIES = ("gpu", "name", "grid", "block")
-_CHANGES = (*_OF_SERIES, "point", "created", "what", "before", "after", "ratio", "with")
+_CHANGES = (*_OF_SERIES, "since", "point", "created", "what", "before", "after", "ratio", "with")
 _TIMES = (*_OF_SERIES, "point", "created", "cuda_version", "ncu_version", "launches", "time_ns", "step")
 
 
@@ -240,18 +233,22 @@ def _remarks(series: Series, points: Sequence[AtPoint], found: TimeChanges) -> I
         yield f"{name}: the time changes with the clock at {points[at].point.point or points[at].created}."
 
 
-Line = tuple[Cell, ...]
+class _Change(NamedTuple):
+    """A row of the table of changes, and the place of its point."""
+
+    at: int
+    row: tuple[Cell, ...]
 
 
-def _time_rows(points: Sequence[AtPoint], found: TimeChanges) -> Iterator[Line]:
+def _time_rows(points: Sequence[AtPoint], found: TimeChanges) -> Iterator[_Change]:
     for step in found.steps:
-        yield _change_row(points, step.at, "time_ns", step.before_ns, step.after_ns)
+        yield _change(points, step.at, "time_ns", step.before_ns, step.after_ns)
 
 
-def _counter_rows(points: Sequence[AtPoint], counters: _Counters) -> Iterator[Line]:
+def _counter_rows(points: Sequence[AtPoint], counters: _Counters) -> Iterator[_Change]:
     for name in counters.names:
         for change in counter_changes([counters.values(name, at.key) for at in points]):
-            yield _change_row(points, change.at, name, _values(change.before), _values(change.after))
+            yield _change(points, change.at, name, _values(change.before), _values(change.after))
 
 
 def _values(values: Sequence[float]) -> Cell:
@@ -262,31 +259,28 @@ def _values(values: Sequence[float]) -> Cell:
     return ", ".join(repr(value).removesuffix(".0") for value in values[:_SHOWN_VALUES]) + more
 
 
-def _change_row(points: Sequence[AtPoint], at: int, what: str, before: Cell, after: Cell) -> Line:
+def _change(points: Sequence[AtPoint], at: int, what: str, before: Cell, after: Cell) -> _Change:
     ratio = after / before if isinstance(before, float) and isinstance(after, float) and before else None
-    now = points[at]
-    return now.point.point, cell(now.created), what, before, after, ratio, _with(points[at - 1], now)
+    last, now = points[at - 1], points[at]
+    names = (last.point.point, now.point.point, cell(now.created))
+    return _Change(at, (*names, what, before, after, ratio, _with(last, now)))
 
 
 def _with(before: AtPoint, after: AtPoint) -> str:
-    """What else differs between two points: the answer to which commit, driver or ncu changed something."""
-    found = (
-        [f"{before.point.point or '?'} -> {after.point.point or '?'}"]
-        if before.point.point != after.point.point
-        else []
-    )
-    for name, old, new in (
-        ("CUDA", before.point.cuda_version, after.point.cuda_version),
-        ("ncu", before.point.ncu_version, after.point.ncu_version),
-    ):
-        if old != new:
-            found.append(f"{name} {old or '?'} -> {new or '?'}")
+    """What differs besides the commit: the answer to which driver or ncu changed something."""
+    found = [
+        f"{name} {old or '?'} -> {new or '?'}"
+        for name, old, new in (
+            ("CUDA", before.point.cuda_version, after.point.cuda_version),
+            ("ncu", before.point.ncu_version, after.point.ncu_version),
+        )
+        if old != new
+    ]
     if before.codes and after.codes and before.codes != after.codes:
         found.append("machine code")
     return ", ".join(found)
 
 
-def _point_row(points: Sequence[AtPoint], at: int, *, changed: bool) -> tuple[Cell, ...]:
-    now = points[at]
-    point, cuda, ncu = now.point
-    return point, cell(now.created), cuda, ncu, now.launches, now.time_ns, changed
+def _point_row(at: AtPoint, *, stepped: bool) -> tuple[Cell, ...]:
+    point, cuda, ncu = at.point
+    return point, cell(at.created), cuda, ncu, at.launches, at.time_ns, stepped
