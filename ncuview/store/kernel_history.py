@@ -18,7 +18,7 @@ import numpy as np
 
 from ncuview.metrics.repeatability import MetricClass, class_of_metric
 from ncuview.store.answer import Answer, AnswerTable, Cell, Settings
-from ncuview.store.change_points import TimeChanges, counter_changes, time_changes
+from ncuview.store.change_points import Numbers, TimeChanges, counter_changes, time_changes
 from ncuview.store.opened import Store
 from ncuview.store.questions import SHAPE, SPLIT, cell, names_of, views
 from ncuview.store.schema import TABLE
@@ -170,7 +170,8 @@ def _series(store: Store, identity: _Identity) -> dict[Series, list[AtPoint]]:
 class _Counters:
     """The values of exact counters, and the clock, at each point.
 
-    Only counters that differ within a kernel are kept, and only where they differ within a point all their values are.
+    The store gives the smallest and the largest value of each counter; all values only of counters that differ between
+    the launches of a point.
     """
 
     def __init__(self, store: Store, identity: _Identity) -> None:
@@ -187,8 +188,7 @@ class _Counters:
                 low, high, count = numbers[3 * place : 3 * place + 3]
                 if count:
                     self._bounds[name][key] = (low, high, count)
-        self.names = [name for name in exact if len({each[:2] for each in self._bounds[name].values()}) > 1]
-        several = [name for name in self.names if any(low < high for low, high, _ in self._bounds[name].values())]
+        several = [name for name in exact if any(low < high for low, high, _ in self._bounds[name].values())]
         lists = [f'list(DISTINCT m."{name}") FILTER (m."{name}" IS NOT NULL)' for name in several]
         self._values: dict[str, dict[tuple[Any, ...], list[float]]] = {name: {} for name in several}
         for key, found in _joined(store, identity, lists) if several else ():
@@ -196,11 +196,22 @@ class _Counters:
                 if values:
                     self._values[name][key] = values
 
-    def values(self, name: str, key: tuple[Any, ...]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """The distinct values of a counter at a point, repeated up to the number of launches."""
-        low, _, count = self._bounds[name].get(key, (np.nan, np.nan, 1))
-        distinct = self._values.get(name, {}).get(key, [low])
-        return np.resize(np.array(distinct, np.float64), max(count, len(distinct)))
+    def histories(self, points: Sequence[AtPoint]) -> Iterator[tuple[str, list[Numbers]]]:
+        """The counters that do not have one value throughout, each with its values at each point."""
+        for name, of_points in self._bounds.items():
+            bounds = [of_points.get(at.key, _UNKNOWN) for at in points]
+            if len({bound for low, high, count in bounds if count for bound in (low, high)}) > 1:
+                several = self._values.get(name, {})
+                yield (
+                    name,
+                    [
+                        np.resize(several.get(at.key, [low]), max(count, len(several.get(at.key, ()))))
+                        for at, (low, _, count) in zip(points, bounds, strict=True)
+                    ],
+                )
+
+
+_UNKNOWN = (np.nan, np.nan, 0)
 
 
 def _joined(
@@ -246,8 +257,8 @@ def _time_rows(points: Sequence[AtPoint], found: TimeChanges) -> Iterator[_Chang
 
 
 def _counter_rows(points: Sequence[AtPoint], counters: _Counters) -> Iterator[_Change]:
-    for name in counters.names:
-        for change in counter_changes([counters.values(name, at.key) for at in points]):
+    for name, values in counters.histories(points):
+        for change in counter_changes(values):
             yield _change(points, change.at, name, _values(change.before), _values(change.after))
 
 

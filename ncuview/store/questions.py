@@ -157,7 +157,8 @@ def names_of(store: Store, kernel: str) -> dict[str, str]:
     Raises:
         UnknownKernel: No launch has this name.
     """
-    values = {"given": kernel, "bare": parts_of(kernel).function.rpartition("::")[2] or kernel}
+    given = kernel.encode("utf-8", "replace").decode()  # DuckDB takes no lone surrogates
+    values = {"given": given, "bare": parts_of(given).function.rpartition("::")[2] or given}
     of_bare_name = (
         "SELECT count(*) FROM launches WHERE kernel IN ($given, $bare) "
         "AND $given IN (kernel, function, function || coalesce(template_arguments, ''), demangled)"
