@@ -122,6 +122,7 @@ class Forked:
         os.close(writes)
 
     def kill(self) -> None:
+        """End it with SIGKILL."""
         os.kill(self._process, signal.SIGKILL)
 
     def wait(self) -> tuple[int, int]:
@@ -142,9 +143,11 @@ class Commanded:
         )
 
     def kill(self) -> None:
+        """End it with SIGKILL; its workers end with it."""
         self._process.kill()
 
     def wait(self) -> tuple[int, int]:
+        """As for ``Forked``."""
         _, said = self._process.communicate()
         done = [int(line.split(" of ")[0]) for line in said.splitlines() if line.endswith("new reports are done")]
         return self._process.returncode, max(done, default=0)
