@@ -6,18 +6,21 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ncuview import store
-from ncuview.base.errors import NcuviewError, UnknownKernel, UsageError
+from ncuview.base.errors import UnknownKernel, UsageError
 from ncuview.render.store_answers import answer_csv, answer_json, answer_page
+from ncuview.render.text import safe_text
 from ncuview.store import questions
+from ncuview.store.answer import Answer, AnswerTable, Settings
 from ncuview.store.kernel_history import history
 from ncuview.store.opened import Store
-from tests.hostile import PAYLOADS, each_payload, name_of
+from tests.hostile import HOSTILE, each_payload, name_of
 from tests.store.small_store import SmallStore, of_day
 from tests.together import together
 
@@ -116,26 +119,28 @@ def opened_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield found
 
 
+def stored(text: str) -> str:
+    """A text as a store holds it."""
+    return text.encode("utf-8", "replace").decode()
+
+
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """A store in which every text is a payload."""
     small = SmallStore(tmp_path_factory.mktemp("hostile") / "store")
-    texts = [text.encode("utf-8", "replace").decode() for text in PAYLOADS.values()]
-    for day, text in enumerate(texts):
-        conditions: dict[str, Any] = dict.fromkeys(("ncu_version", "cuda_version", "rank"), text)
-        words = dict.fromkeys(("kernel", "function", "template_arguments", "demangled", "owner"), text)
-        launch = {**words, "rule": text, "optimization": text, "saved_ns": 1.0, "code": day}
-        lost = {**launch, "function": f"lost {text}", "verdict": "not-judged", "attained": None}
-        small.add(
-            *[launch] * 9,
-            {**launch, "duration_ns": 9e9},
-            {**launch, "gpu": "other"},
-            lost,
-            metrics=[{text or "empty": 1.0}],
-            calls=[{"call": 0, **dict.fromkeys(("file", "function", "operator"), text), "launches": 1, "time_ns": 1.0}],
-            damage=text,
-            **{**conditions, **of_day(day), "point": text},
-        )
+    launches: list[dict[str, Any]] = []
+    for day, text in enumerate(map(stored, HOSTILE.values())):
+        words = ("kernel", "function", "template_arguments", "demangled", "owner", "rule", "optimization")
+        conditions = ("point", "ncu_version", "cuda_version", "rank")
+        launch = {**of_day(day), **dict.fromkeys((*words, *conditions), text), "saved_ns": 1.0, "code": day}
+        never = {**launch, "function": f"never {text}", "verdict": "not-judged", "attained": None}
+        launches += [*[launch] * 9, {**launch, "duration_ns": 9e9}, {**launch, "gpu": "other"}, never]
+    calls = [
+        {"call": at, **dict.fromkeys(("file", "function", "operator"), stored(text)), "launches": 1, "time_ns": 1.0}
+        for at, text in enumerate(HOSTILE.values())
+    ]
+    metrics = [{stored(text) or "empty": 1.0} for text in HOSTILE.values()]
+    small.add(*launches, calls=calls, metrics=metrics, damage="".join(map(stored, HOSTILE.values())))
     with store.open(small.name) as found:
         yield found
 
@@ -143,27 +148,45 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 def pages(found: Store) -> Iterator[tuple[str, str, str]]:
     asked = [questions.top, questions.outliers, questions.unprofiled]
     answers = [question(found, 0) for question in asked]
-    answers += [questions.compare(found, by, None, 0) for by in ("gpu", "shape", "rank")]
-    answers.append(questions.sql(found, "SELECT * FROM launches", 0))
+    answers += [
+        questions.compare(found, "gpu", None, 0),
+        questions.sql(found, "SELECT DISTINCT kernel FROM launches", 0),
+    ]
     for answer in answers:
         yield answer_page(answer, 100), answer_json(answer), answer_csv(answer)
 
 
+def assert_safe(page: str) -> None:
+    assert [line for line in page.splitlines() if safe_text(line) != line] == []
+    assert not any(line.lstrip().startswith("::") for line in page.splitlines())
+
+
+@each_payload
+def test_payloads_are_inert_in_every_place(text: str) -> None:
+    settings = Settings(text, text, text)
+    tables = [AnswerTable(text, of, (text, "what", "before"), ((text, text, text),), 1) for of in (settings, None)]
+    answer = Answer(text, tuple(tables), (text,))
+    assert_safe(answer_page(answer, 100))
+    assert_inert(answer_json(answer), answer_csv(answer), answer_csv(replace(answer, tables=tuple(tables[1:]))))
+
+
+def assert_inert(document: str, *csv_tables: str) -> None:
+    assert document.isascii()
+    assert json.loads(document)["schema"] == "ncuview.store-answer/1"
+    cells = [cell for table in csv_tables for row in csv.reader(io.StringIO(table)) for cell in row]
+    assert cells
+    assert [cell for cell in cells if safe_text(cell) != cell] == []
+    assert not any(cell.lstrip()[:1] in set("=+@") for cell in cells)
+
+
 def test_hostile_names_are_inert_on_pages(hostile: Store) -> None:
     for page, document, table in pages(hostile):
-        for text in (page, document, table):
-            assert all(character.isprintable() or character == "\n" for character in text)
-        assert not any(line.lstrip().startswith("::") for line in page.splitlines())
-        assert not any(cell.lstrip()[:1] in set("=+@") for row in csv.reader(io.StringIO(table)) for cell in row)
-        assert json.loads(document)["schema"] == "ncuview.store-answer/1"
+        assert_safe(page)
+        assert_inert(document, table)
 
 
 def test_hostile_names_are_found_again(hostile: Store) -> None:
-    for text in PAYLOADS.values():
-        stored = text.encode("utf-8", "replace").decode()
-        try:
-            answer = history(hostile, stored, 0)
-        except NcuviewError as error:
-            pytest.fail(f"{name_of(text)}: {error}")
-        assert any(str(row[1]).endswith(stored + stored) for table in answer.tables for row in table.rows)
-        assert all(character.isprintable() or character == "\n" for character in answer_page(answer, 100))
+    for text in map(stored, HOSTILE.values()):
+        answer = history(hostile, text, 3)
+        assert any(str(row[1]) == text + text for table in answer.tables for row in table.rows), name_of(text)
+        assert_safe(answer_page(answer, 100))
