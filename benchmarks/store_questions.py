@@ -2,23 +2,25 @@
 
     python benchmarks/store_questions.py                       # about ten minutes and 3 GB of disk, which it frees
     python benchmarks/store_questions.py --launches 100000     # a smaller store
+    python benchmarks/store_questions.py --store FOLDER        # one that is there
 
 A seeded script writes the Parquet files: nightly reports of a year on three GPU models, two hundred kernels in three
 shapes, 40 counters of each launch, eight ranks. Each question runs in a process of its own, which opens the store,
-asks, and reports its time (from opening to the answer, the best of two) and its largest resident memory.
+asks, and reports its time (from opening to the answer, the better of two) and its largest resident memory.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +29,19 @@ import pyarrow as pa
 
 from ncuview.engine.shipped_plan import shipped_plan
 from ncuview.metrics.repeatability import MetricClass, class_of_metric
+from ncuview.store import kernel_history, questions
+from ncuview.store.answer import Answer
 from ncuview.store.batches import Added, Batch, new_id, publish
 from ncuview.store.files import write_tables
+from ncuview.store.opened import Store, open_store
 from ncuview.store.place import place_of
 from ncuview.store.schema import TABLE, VERSION, TableName, arrow_schema
 
 SEED, LAUNCHES, PER_REPORT, METRICS = 2026, 10_000_000, 1_000, 40
 GPUS = ("NVIDIA A100", "NVIDIA H100", "NVIDIA H200")
 KERNELS, SHAPES, RANKS, DAYS = 200, 3, 8, 360
+ROWS = 20
+"""Of a table, as commands print."""
 FIRST = datetime(2026, 1, 1, 3, tzinfo=UTC)
 Columns = dict[str, Any]
 
@@ -187,3 +194,86 @@ def conditions(chance: np.random.Generator, day: Any, number: Any) -> Columns:
         "point": words(day, list(commits)),
         "rank": words(number % (RANKS + 1) - 1, [f"rank {rank}" for rank in range(RANKS)]),
     }
+
+
+# Asking
+
+
+def asked() -> dict[str, Callable[[Store], Answer]]:
+    """The questions by what a user types; twelve kernels of all sizes have a history."""
+    found: dict[str, Callable[[Store], Answer]] = {
+        "top": lambda opened: questions.top(opened, ROWS),
+        "compare --by gpu": lambda opened: questions.compare(opened, "gpu", None, ROWS),
+        "compare --by shape": lambda opened: questions.compare(opened, "shape", None, ROWS),
+        "compare --by rank": lambda opened: questions.compare(opened, "rank", None, ROWS),
+        "compare --by gpu kernel_35": lambda opened: questions.compare(opened, "gpu", "kernel_35", ROWS),
+        "compare --by shape kernel_35": lambda opened: questions.compare(opened, "shape", "kernel_35", ROWS),
+        "compare --by rank kernel_35": lambda opened: questions.compare(opened, "rank", "kernel_35", ROWS),
+        "outliers": lambda opened: questions.outliers(opened, ROWS),
+        "unprofiled": lambda opened: questions.unprofiled(opened, ROWS),
+    }
+    queries = (
+        "SELECT count(*) FROM launches",
+        "SELECT gpu, verdict, count(*), sum(duration_ns) FROM launches GROUP BY ALL",
+        "SELECT owner_kind, sum(duration_ns) FROM launches WHERE month = '2026-05' GROUP BY ALL",
+        "SELECT point, max(duration_ns) FROM launches WHERE kernel = 'kernel_35' GROUP BY ALL ORDER BY point",
+        "SELECT rule, count(*), sum(saved_ns) FROM findings GROUP BY ALL ORDER BY 3 DESC",
+    )
+    found |= {f"sql {query!r}": partial(questions.sql, query=query, limit=ROWS) for query in queries}
+    names = [f"kernel_{number}" for number in range(1, KERNELS, KERNELS // 12)]
+    return found | {f"history {name}": partial(kernel_history.history, kernel=name, limit=ROWS) for name in names}
+
+
+def ask(folder: Path, question: str) -> None:
+    """Open the store, ask twice, and print wall and processor time of the faster, and the memory of the process."""
+    times = []
+    for _ in range(2):
+        begin, used = time.perf_counter(), time.process_time()
+        with open_store(str(folder)) as opened:
+            answer = asked()[question](opened)
+        times.append((time.perf_counter() - begin, time.process_time() - used))
+        assert answer.tables, question
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(*min(times), memory)
+
+
+def show(folder: Path) -> None:
+    """The table of all questions, each asked in a process of its own."""
+    print("| question | time | processor time | memory |\n| --- | ---: | ---: | ---: |")
+    found = []
+    for question in asked():
+        command = [sys.executable, __file__, "--store", str(folder), "--ask", question]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        wall, used, memory = map(float, done.stdout.split())
+        found.append((wall, memory))
+        print(f"| {question} | {wall:.2f} s | {used:.2f} s | {memory:,.0f} MB |", flush=True)
+    walls, memories = zip(*found, strict=True)
+    below = sum(wall < 1 for wall in walls) / len(walls)
+    cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
+    print(f"\n{below:.0%} below 1 s, the slowest {max(walls):.2f} s, most memory {max(memories):,.0f} MB")
+    print(f"on {cores} cores, with a load of {load:.1f} besides this")
+
+
+def main() -> None:
+    """Write a store, ask, and remove it."""
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--launches", type=int, default=LAUNCHES)
+    words.add_argument("--store", type=Path, help="a store that an earlier run of this script left; nothing is written")
+    words.add_argument("--ask", help=argparse.SUPPRESS)
+    options = words.parse_args()
+    if options.ask:
+        ask(options.store, options.ask)
+    elif options.store:
+        show(options.store)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            begin = time.perf_counter()
+            write_store(Path(folder), options.launches)
+            size = sum(path.stat().st_size for path in Path(folder).rglob("*.parquet"))
+            seconds = time.perf_counter() - begin
+            print(f"{options.launches:,} launches: {size / 1e6:,.0f} MB, written in {seconds:.0f} s\n")
+            show(Path(folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -11,6 +11,7 @@ import json
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -291,7 +292,21 @@ def store_tables() -> str:
     for table in store_schema.TABLES:
         rows = ((f"`{each.name}`", each.type, each.unit, each.meaning) for each in table.columns)
         parts += [f"## {table.name}\n", f"{table.meaning}\n", _table(("column", "type", "unit", "meaning"), rows)]
+    views = resources.files("ncuview.store").joinpath("views.sql").read_text(encoding="utf-8")
+    about, *_ = views.partition("\n\n")
+    found = re.findall(r"((?:^-- .*\n)+)CREATE OR REPLACE VIEW (\w+)", views, re.MULTILINE)
+    listed = [(f"`{name}`", _comment(comment)) for comment, name in found]
+    parts += [
+        "## Views\n",
+        f"{textwrap.fill(_comment(about), _WIDTH)}\n",
+        _table(("view", "what a row is about"), listed),
+    ]
     return "\n".join(parts)
+
+
+def _comment(text: str) -> str:
+    """A comment of SQL as one line."""
+    return " ".join(line.removeprefix("--").strip() for line in text.splitlines()).strip()
 
 
 def _properties(form: Mapping[str, Any]) -> str:

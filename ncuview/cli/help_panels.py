@@ -194,6 +194,40 @@ PANELS: dict[str, tuple[Panel, ...]] = {
             ("PATH", "--to", "--label", "--mine", "--keep-paths", "--processes", *_VERBOSITY, "--help"),
         ),
     ),
+    "store top": (
+        Panel("Options", "ncuview store top --from fleet", ("--from", "--limit", "--format", *_VERBOSITY, "--help")),
+    ),
+    "store history": (
+        Panel(
+            "Options",
+            "ncuview store history transpose --from fleet",
+            ("KERNEL", "--from", "--limit", "--format", *_VERBOSITY, "--help"),
+        ),
+    ),
+    "store compare": (
+        Panel(
+            "Options",
+            "ncuview store compare --by gpu --from fleet",
+            ("KERNEL", "--by", "--from", "--limit", "--format", *_VERBOSITY, "--help"),
+        ),
+    ),
+    "store outliers": (
+        Panel(
+            "Options", "ncuview store outliers --from fleet", ("--from", "--limit", "--format", *_VERBOSITY, "--help")
+        ),
+    ),
+    "store unprofiled": (
+        Panel(
+            "Options", "ncuview store unprofiled --from fleet", ("--from", "--limit", "--format", *_VERBOSITY, "--help")
+        ),
+    ),
+    "store sql": (
+        Panel(
+            "Options",
+            "ncuview store sql 'SELECT name, time_ns FROM top_kernels' --from fleet",
+            ("QUERY", "--from", "--limit", "--format", *_VERBOSITY, "--help"),
+        ),
+    ),
 }
 """The panels of each command, by its words after ``ncuview``. An option that no panel names is in the last one."""
 

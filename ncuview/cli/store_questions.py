@@ -63,7 +63,7 @@ def compare(
     store: StoreOption,
     by: Annotated[By, typer.Option("--by", help="What differs: GPU models, grid and block, or ranks.")],
     kernel: Annotated[
-        str | None, typer.Argument(metavar="[KERNEL]", help="One kernel. Default: those of most time first.")
+        str | None, typer.Argument(metavar="KERNEL", help="One kernel. Default: those of most time first.")
     ] = None,
     limit: LimitOption = _ROWS,
     to: AnswerFormatOption = "terminal",

@@ -137,7 +137,7 @@ def sql(store: Store, query: str, limit: int) -> Answer:
     import duckdb
 
     views(store)
-    hint = "docs/reference/store.md has the tables, and how to write a query."
+    hint = "docs/reference/store.md has the tables and views."
     try:
         query.encode()  # DuckDB takes no lone surrogates
         kinds = [statement.type for statement in store.connection.extract_statements(query)]
