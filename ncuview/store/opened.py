@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self, get_args
 
-from ncuview.base.errors import ReportEmpty, ToolError, UsageError
+from ncuview.base.errors import ReportDamaged, ReportEmpty, ToolError, UsageError
 from ncuview.store.batches import Added, Batch, Contents, File, contents_of
 from ncuview.store.place import WITHOUT_EXTRA, Place, place_of
 from ncuview.store.schema import TABLE, TableName, arrow_schema
@@ -35,16 +35,29 @@ class Store:
     """
 
     def __init__(self, place: Place, contents: Contents) -> None:
+        require_libraries()
+        import duckdb
+
         self.name = place.name
         self._contents = contents
         self.connection = _connection(place)
+        try:
+            self._make_views(place)
+        except duckdb.Error as error:
+            self.connection.close()
+            raise ReportDamaged(
+                f"{place.name}: a file of the store cannot be read: {error}",
+                hint="Restore it from a backup, or add the reports to a new store.",
+            ) from error
+        self.connection.execute("SET lock_configuration = true")
+
+    def _make_views(self, place: Place) -> None:
         for table in TABLE:
-            query = _query(place, contents, table)
+            query = _query(place, self._contents, table)
             if query is None:
                 self.connection.register(f"no_{table}", arrow_schema(TABLE[table]).empty_table())
                 query = f"SELECT * FROM no_{table}"  # noqa: S608  (a name of the closed list of tables)
             self.connection.execute(f"CREATE VIEW {table} AS {query}")
-        self.connection.execute("SET lock_configuration = true")
 
     @property
     def reports(self) -> tuple[Added, ...]:
@@ -60,20 +73,23 @@ class Store:
         """The answer to a query, which is computed when its rows are asked for: ``.df()``, ``.fetchall()`` ...
 
         Args:
-            query: SQL of DuckDB over the tables; ``$name`` stands for a value.
+            query: One query of DuckDB's SQL over the tables; ``$name`` stands for a value.
             values: The values, which never become SQL.
 
         Raises:
-            UsageError: DuckDB refuses the query.
+            UsageError: It is no query alone, or DuckDB refuses it.
         """
         import duckdb
 
         try:
-            return self.connection.sql(query, params=values or None)
+            kinds = [statement.type for statement in self.connection.extract_statements(query)]
+            if kinds == [duckdb.StatementType.SELECT]:
+                return self.connection.sql(query, params=values or None)
         except duckdb.Error as error:
             raise UsageError(
                 f"the query cannot be answered: {error}", hint="docs/reference/store.md has the tables."
             ) from error
+        raise UsageError("a store answers one query at a time, and changes nothing", hint="Write one SELECT.")
 
     def arrow(self, table: TableName) -> pa.Table:
         """A complete table in Arrow."""
@@ -129,7 +145,6 @@ def require_libraries() -> None:
 
 
 def _connection(place: Place) -> duckdb.DuckDBPyConnection:
-    require_libraries()
     import duckdb
 
     connection = duckdb.connect(config={"memory_limit": MOST_MEMORY})
