@@ -6,10 +6,13 @@ and row groups that it needs, and memory does not grow with the store. Queries c
 
 from __future__ import annotations
 
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any, Self, get_args
+from weakref import finalize
 
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ToolError, UsageError
 from ncuview.store.batches import Added, Batch, Contents, File, contents_of
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_MEMORY = "1500MB"
-"""What DuckDB takes at most; larger intermediate results go to its temporary folder."""
+"""What DuckDB takes at most; larger intermediate results go to a private temporary folder."""
 
 
 class Store:
@@ -40,11 +43,13 @@ class Store:
 
         self.name = place.name
         self._contents = contents
-        self.connection = _connection(place)
+        spilled = tempfile.mkdtemp(prefix="ncuview-")
+        self._remove_spilled = finalize(self, rmtree, spilled, ignore_errors=True)
+        self.connection = _connection(place, spilled)
         try:
             self._make_views(place)
         except duckdb.Error as error:
-            self.connection.close()
+            self.close()
             raise ReportDamaged(
                 f"{place.name}: a file of the store cannot be read: {error}",
                 hint="Restore it from a backup, or add the reports to a new store.",
@@ -106,8 +111,9 @@ class Store:
         return self.connection.table(table)
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection, and remove what did not fit into memory."""
         self.connection.close()
+        self._remove_spilled()
 
     def __enter__(self) -> Self:
         return self
@@ -144,10 +150,10 @@ def require_libraries() -> None:
             raise ToolError(f"a store needs {name}, which is not installed", hint=WITHOUT_EXTRA)
 
 
-def _connection(place: Place) -> duckdb.DuckDBPyConnection:
+def _connection(place: Place, spilled: str) -> duckdb.DuckDBPyConnection:
     import duckdb
 
-    connection = duckdb.connect(config={"memory_limit": MOST_MEMORY})
+    connection = duckdb.connect(config={"memory_limit": MOST_MEMORY, "temp_directory": spilled})
     for setting in ("autoinstall_known_extensions", "autoload_known_extensions"):
         connection.execute(f"SET {setting} = false")
     if place.filesystem is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -201,5 +202,16 @@ def test_each_table_has_its_columns(table: TableName) -> None:
     assert columns[: len(schema.TABLE[table].columns)] == [column.name for column in schema.TABLE[table].columns]
 
 
-def test_memory_is_limited() -> None:
-    assert opened.MOST_MEMORY == "1500MB"
+def test_what_exceeds_the_memory_goes_to_a_private_folder_that_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opened, "MOST_MEMORY", "40MB")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    add(place_of(str(tmp_path / "s")), judged(content=content("a")))
+    with store.open(tmp_path / "s") as found:
+        ordered = "SELECT r FROM (SELECT hash(i) AS r, i FROM range(4000000) t(i)) ORDER BY r, i"
+        assert found.sql(f"SELECT count(*) FROM ({ordered} LIMIT 3900000)").fetchall() == [(3_900_000,)]
+        (folder,) = (tmp_path / "temporary").iterdir()
+        assert folder.stat().st_mode & 0o077 == 0
+    assert not list((tmp_path / "temporary").iterdir())
