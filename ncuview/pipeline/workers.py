@@ -36,6 +36,11 @@ class Workers:
         self._all: set[subprocess.Popen[bytes]] = set()
         self._closed = False
 
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """The numbers of the processes that were started."""
+        return tuple(process.pid for process in self._all)
+
     def results(
         self, function: Callable[[Argument], Result], arguments: Iterable[Argument]
     ) -> Iterator[tuple[Argument, Result | WorkerDied]]:

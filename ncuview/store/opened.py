@@ -6,12 +6,15 @@ and row groups that it needs, and memory does not grow with the store. Queries c
 
 from __future__ import annotations
 
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any, Self, get_args
+from weakref import finalize
 
-from ncuview.base.errors import ReportEmpty, ToolError, UsageError
+from ncuview.base.errors import ReportDamaged, ReportEmpty, ToolError, UsageError
 from ncuview.store.batches import Added, Batch, Contents, File, contents_of
 from ncuview.store.place import WITHOUT_EXTRA, Place, place_of
 from ncuview.store.schema import TABLE, TableName, arrow_schema
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_MEMORY = "1500MB"
-"""What DuckDB takes at most; larger intermediate results go to its temporary folder."""
+"""What DuckDB takes at most; larger intermediate results go to a private temporary folder."""
 
 
 class Store:
@@ -35,16 +38,31 @@ class Store:
     """
 
     def __init__(self, place: Place, contents: Contents) -> None:
+        require_libraries()
+        import duckdb
+
         self.name = place.name
         self._contents = contents
-        self.connection = _connection(place)
+        spilled = tempfile.mkdtemp(prefix="ncuview-")
+        self._remove_spilled = finalize(self, rmtree, spilled, ignore_errors=True)
+        self.connection = _connection(place, spilled)
+        try:
+            self._make_views(place)
+        except duckdb.Error as error:
+            self.close()
+            raise ReportDamaged(
+                f"{place.name}: a file of the store cannot be read: {error}",
+                hint="Restore it from a backup, or add the reports to a new store.",
+            ) from error
+        self.connection.execute("SET lock_configuration = true")
+
+    def _make_views(self, place: Place) -> None:
         for table in TABLE:
-            query = _query(place, contents, table)
+            query = _query(place, self._contents, table)
             if query is None:
                 self.connection.register(f"no_{table}", arrow_schema(TABLE[table]).empty_table())
                 query = f"SELECT * FROM no_{table}"  # noqa: S608  (a name of the closed list of tables)
             self.connection.execute(f"CREATE VIEW {table} AS {query}")
-        self.connection.execute("SET lock_configuration = true")
 
     @property
     def reports(self) -> tuple[Added, ...]:
@@ -60,20 +78,23 @@ class Store:
         """The answer to a query, which is computed when its rows are asked for: ``.df()``, ``.fetchall()`` ...
 
         Args:
-            query: SQL of DuckDB over the tables; ``$name`` stands for a value.
+            query: One query of DuckDB's SQL over the tables; ``$name`` stands for a value.
             values: The values, which never become SQL.
 
         Raises:
-            UsageError: DuckDB refuses the query.
+            UsageError: It is no query alone, or DuckDB refuses it.
         """
         import duckdb
 
         try:
-            return self.connection.sql(query, params=values or None)
+            kinds = [statement.type for statement in self.connection.extract_statements(query)]
+            if kinds == [duckdb.StatementType.SELECT]:
+                return self.connection.sql(query, params=values or None)
         except duckdb.Error as error:
             raise UsageError(
                 f"the query cannot be answered: {error}", hint="docs/reference/store.md has the tables."
             ) from error
+        raise UsageError("a store answers one query at a time, and changes nothing", hint="Write one SELECT.")
 
     def arrow(self, table: TableName) -> pa.Table:
         """A complete table in Arrow."""
@@ -90,8 +111,9 @@ class Store:
         return self.connection.table(table)
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection, and remove what did not fit into memory."""
         self.connection.close()
+        self._remove_spilled()
 
     def __enter__(self) -> Self:
         return self
@@ -128,11 +150,10 @@ def require_libraries() -> None:
             raise ToolError(f"a store needs {name}, which is not installed", hint=WITHOUT_EXTRA)
 
 
-def _connection(place: Place) -> duckdb.DuckDBPyConnection:
-    require_libraries()
+def _connection(place: Place, spilled: str) -> duckdb.DuckDBPyConnection:
     import duckdb
 
-    connection = duckdb.connect(config={"memory_limit": MOST_MEMORY})
+    connection = duckdb.connect(config={"memory_limit": MOST_MEMORY, "temp_directory": spilled})
     for setting in ("autoinstall_known_extensions", "autoload_known_extensions"):
         connection.execute(f"SET {setting} = false")
     if place.filesystem is not None:

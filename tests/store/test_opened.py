@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ncuview import store
-from ncuview.base.errors import ReportEmpty, ToolError, UsageError
+from ncuview.base.errors import ReportDamaged, ReportEmpty, ToolError, UsageError
 from ncuview.store import opened, schema, versions
 from ncuview.store.batches import Added, Batch, new_id, publish
 from ncuview.store.files import write_tables
@@ -122,6 +123,11 @@ def test_values_never_become_sql(place: Place) -> None:
         "COPY (SELECT 1) TO '{tmp}/out.csv'",
         "ATTACH '{tmp}/out.db'",
         "SET enable_external_access = true",
+        "COPY (SELECT 1) TO '{tmp}/store/out.csv'",
+        "DROP VIEW launches",
+        "CREATE TABLE t AS SELECT 1",
+        "SELECT 1; SELECT 2",
+        "",
         "SELECT nothing FROM launches",
         "nonsense",
     ],
@@ -132,6 +138,23 @@ def test_queries_reach_nothing_outside_of_the_store(query: str, tmp_path: Path) 
     with pytest.raises(UsageError):
         answer(place, query.format(tmp=tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
+    assert not list((tmp_path / "store").rglob("*.csv"))
+
+
+def test_a_batch_cannot_name_files_of_others(tmp_path: Path) -> None:
+    for name in ("mine", "theirs"):
+        add(place_of(str(tmp_path / name)), judged(content=content("a")), at="1")
+    (batch,) = (tmp_path / "mine" / "batches").iterdir()
+    batch.write_text(batch.read_text().replace("launches/gpu", "../theirs/launches/gpu"))
+    with pytest.raises(ReportDamaged, match="cannot be read"):
+        store.open(tmp_path / "mine")
+
+
+def test_a_lost_file_is_named(tmp_path: Path) -> None:
+    add(place_of(str(tmp_path)), judged(content=content("a")))
+    next(tmp_path.glob("metrics/**/*.parquet")).unlink()
+    with pytest.raises(ReportDamaged, match="metrics"):
+        store.open(tmp_path)
 
 
 def test_a_store_keeps_what_it_was_when_it_was_opened(place: Place) -> None:
@@ -179,5 +202,16 @@ def test_each_table_has_its_columns(table: TableName) -> None:
     assert columns[: len(schema.TABLE[table].columns)] == [column.name for column in schema.TABLE[table].columns]
 
 
-def test_memory_is_limited() -> None:
-    assert opened.MOST_MEMORY == "1500MB"
+def test_what_exceeds_the_memory_goes_to_a_private_folder_that_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opened, "MOST_MEMORY", "40MB")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    add(place_of(str(tmp_path / "s")), judged(content=content("a")))
+    with store.open(tmp_path / "s") as found:
+        ordered = "SELECT r FROM (SELECT hash(i) AS r, i FROM range(4000000) t(i)) ORDER BY r, i"
+        assert found.sql(f"SELECT count(*) FROM ({ordered} LIMIT 3900000)").fetchall() == [(3_900_000,)]
+        (folder,) = (tmp_path / "temporary").iterdir()
+        assert folder.stat().st_mode & 0o077 == 0
+    assert not list((tmp_path / "temporary").iterdir())

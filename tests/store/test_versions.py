@@ -13,7 +13,7 @@ from ncuview.store.schema import TABLE, VERSION
 from ncuview.store.versions import UPGRADES
 
 KEPT = {at: Path(__file__).parent / f"version-{at}" for at in range(1, VERSION + 1)}
-"""``ncuview store add kernels/transfers --to tests/store/version-N --label commit=4f2a91c``, each by its own ncuview."""
+"""``ncuview store add kernels/transfers --to tests/store/version-N --label commit=4f2a91c`` of each version."""
 
 
 def test_each_older_version_has_an_upgrade() -> None:
