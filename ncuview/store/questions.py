@@ -191,8 +191,9 @@ def _tables(
     settings = ", ".join(SETTINGS)
     place = f"row_number() OVER (PARTITION BY {settings} ORDER BY {order})"
     found = store.sql(
-        f"SELECT {settings}, count(*) OVER (PARTITION BY {settings}) AS rows_of_settings, {columns} FROM {view} "  # noqa: S608
-        f"WHERE {where} QUALIFY $most = 0 OR {place} <= $most ORDER BY rows_of_settings DESC, {settings}, {place}",
+        f"WITH found AS MATERIALIZED (SELECT * FROM {view} WHERE {where}) "  # noqa: S608
+        f"SELECT {settings}, count(*) OVER (PARTITION BY {settings}) AS rows_of_settings, {columns} FROM found "
+        f"QUALIFY $most = 0 OR {place} <= $most ORDER BY rows_of_settings DESC, {settings}, {place}",
         most=limit,
         **(values or {}),
     )

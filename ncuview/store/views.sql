@@ -3,16 +3,12 @@
 -- Launches are comparable only where clock_control, cache_control and replay_mode agree: every view has these columns,
 -- and no row of a view is computed from launches that differ in them. A kernel is recognised by its name with
 -- namespaces (function) and its template arguments; `name` is both.
+--
+-- What a window reads is MATERIALIZED: DuckDB makes a join of a window, and would read the launches twice.
 
 -- Where the GPU time goes.
 CREATE OR REPLACE VIEW top_kernels AS
-SELECT
-    clock_control, cache_control, replay_mode, gpu,
-    function || coalesce(template_arguments, '') AS name,
-    launches, time_ns,
-    time_ns / sum(time_ns) OVER (PARTITION BY clock_control, cache_control, replay_mode) AS share,
-    saved_ns, rule
-FROM (
+WITH grouped AS MATERIALIZED (
     SELECT
         clock_control, cache_control, replay_mode, gpu, function, template_arguments,
         count(*) AS launches,
@@ -21,16 +17,18 @@ FROM (
         arg_max(rule, saved_ns) AS rule
     FROM launches
     GROUP BY ALL
-);
+)
+SELECT
+    clock_control, cache_control, replay_mode, gpu,
+    function || coalesce(template_arguments, '') AS name,
+    launches, time_ns,
+    time_ns / sum(time_ns) OVER (PARTITION BY clock_control, cache_control, replay_mode) AS share,
+    saved_ns, rule
+FROM grouped;
 
 -- Which lines of programs it goes to.
 CREATE OR REPLACE VIEW top_calls AS
-SELECT
-    clock_control, cache_control, replay_mode, gpu, file, line, function, operator,
-    launches, time_ns,
-    time_ns / sum(time_ns) OVER (PARTITION BY clock_control, cache_control, replay_mode) AS share,
-    reports
-FROM (
+WITH grouped AS MATERIALIZED (
     SELECT
         r.clock_control, r.cache_control, r.replay_mode, c.gpu, c.file, c.line, c.function,
         any_value(c.operator) AS operator,
@@ -40,7 +38,13 @@ FROM (
     FROM calls AS c
     JOIN reports AS r ON c.report = r.report AND c.gpu IS NOT DISTINCT FROM r.gpu
     GROUP BY ALL
-);
+)
+SELECT
+    clock_control, cache_control, replay_mode, gpu, file, line, function, operator,
+    launches, time_ns,
+    time_ns / sum(time_ns) OVER (PARTITION BY clock_control, cache_control, replay_mode) AS share,
+    reports
+FROM grouped;
 
 -- Which advice saves most: the next step of each launch, and the findings about programs.
 CREATE OR REPLACE VIEW top_advice AS
@@ -82,13 +86,7 @@ GROUP BY ALL;
 
 -- The same kernel and configuration on several GPU models; ratio is to the fastest.
 CREATE OR REPLACE VIEW compare_gpu AS
-SELECT
-    clock_control, cache_control, replay_mode, kernel, function, template_arguments,
-    function || coalesce(template_arguments, '') AS name,
-    grid_x, grid_y, grid_z, block_x, block_y, block_z, gpu, launches, time_ns,
-    time_ns / min(time_ns) OVER same AS ratio,
-    sum(total_ns) OVER same AS group_ns
-FROM (
+WITH grouped AS MATERIALIZED (
     SELECT
         clock_control, cache_control, replay_mode, kernel, function, template_arguments,
         grid_x, grid_y, grid_z, block_x, block_y, block_z, gpu,
@@ -96,6 +94,13 @@ FROM (
     FROM timed
     GROUP BY ALL
 )
+SELECT
+    clock_control, cache_control, replay_mode, kernel, function, template_arguments,
+    function || coalesce(template_arguments, '') AS name,
+    grid_x, grid_y, grid_z, block_x, block_y, block_z, gpu, launches, time_ns,
+    time_ns / min(time_ns) OVER same AS ratio,
+    sum(total_ns) OVER same AS group_ns
+FROM grouped
 WINDOW same AS (
     PARTITION BY clock_control, cache_control, replay_mode, kernel, function, template_arguments,
     grid_x, grid_y, grid_z, block_x, block_y, block_z
@@ -104,14 +109,7 @@ QUALIFY count(*) OVER same > 1;
 
 -- The same kernel on one GPU model in several configurations; ratio is to the fastest.
 CREATE OR REPLACE VIEW compare_shape AS
-SELECT
-    clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
-    function || coalesce(template_arguments, '') AS name,
-    grid_x, grid_y, grid_z, block_x, block_y, block_z, launches, time_ns,
-    time_ns / min(time_ns) OVER same AS ratio,
-    time_ns / nullif(grid_x::DOUBLE * grid_y * grid_z, 0) AS ns_per_block,
-    sum(total_ns) OVER same AS group_ns
-FROM (
+WITH grouped AS MATERIALIZED (
     SELECT
         clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
         grid_x, grid_y, grid_z, block_x, block_y, block_z,
@@ -119,18 +117,20 @@ FROM (
     FROM timed
     GROUP BY ALL
 )
+SELECT
+    clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
+    function || coalesce(template_arguments, '') AS name,
+    grid_x, grid_y, grid_z, block_x, block_y, block_z, launches, time_ns,
+    time_ns / min(time_ns) OVER same AS ratio,
+    time_ns / nullif(grid_x::DOUBLE * grid_y * grid_z, 0) AS ns_per_block,
+    sum(total_ns) OVER same AS group_ns
+FROM grouped
 WINDOW same AS (PARTITION BY clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments)
 QUALIFY count(*) OVER same > 1;
 
 -- The same kernel and configuration on several ranks; ratio is to the median of the ranks.
 CREATE OR REPLACE VIEW compare_rank AS
-SELECT
-    clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
-    function || coalesce(template_arguments, '') AS name,
-    grid_x, grid_y, grid_z, block_x, block_y, block_z, rank, launches, time_ns,
-    time_ns / median(time_ns) OVER same AS ratio,
-    sum(total_ns) OVER same AS group_ns
-FROM (
+WITH grouped AS MATERIALIZED (
     SELECT
         clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
         grid_x, grid_y, grid_z, block_x, block_y, block_z, rank,
@@ -139,6 +139,13 @@ FROM (
     WHERE rank IS NOT NULL
     GROUP BY ALL
 )
+SELECT
+    clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
+    function || coalesce(template_arguments, '') AS name,
+    grid_x, grid_y, grid_z, block_x, block_y, block_z, rank, launches, time_ns,
+    time_ns / median(time_ns) OVER same AS ratio,
+    sum(total_ns) OVER same AS group_ns
+FROM grouped
 WINDOW same AS (
     PARTITION BY clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
     grid_x, grid_y, grid_z, block_x, block_y, block_z
@@ -149,7 +156,7 @@ QUALIFY count(*) OVER same > 1;
 -- distance and by 20 %. Quartiles are read from a histogram with bins of 0.5 %, whose size does not grow with the
 -- store; a series is known by a hash of 64 bits.
 CREATE OR REPLACE VIEW outliers AS
-WITH binned AS (
+WITH binned AS NOT MATERIALIZED (
     SELECT
         *,
         hash(
@@ -200,13 +207,7 @@ JOIN outside AS o ON b.series = o.series AND b.bin = o.bin;
 -- Kernels that were launched on a GPU model and never judged there: no launch has counters and a verdict. `why` says
 -- whether there were no counters, or the rules could not judge by those that there are.
 CREATE OR REPLACE VIEW unprofiled AS
-SELECT
-    clock_control, cache_control, replay_mode, gpu,
-    function || coalesce(template_arguments, '') AS name,
-    owner, launches, time_ns,
-    time_ns / sum(time_ns) OVER (PARTITION BY clock_control, cache_control, replay_mode) AS share,
-    CASE WHEN max(attained) OVER same IS NULL THEN 'no counters' ELSE 'not judged' END AS why
-FROM (
+WITH grouped AS MATERIALIZED (
     SELECT
         clock_control, cache_control, replay_mode, gpu, function, template_arguments,
         any_value(owner) AS owner,
@@ -217,5 +218,12 @@ FROM (
     FROM launches
     GROUP BY ALL
 )
+SELECT
+    clock_control, cache_control, replay_mode, gpu,
+    function || coalesce(template_arguments, '') AS name,
+    owner, launches, time_ns,
+    time_ns / sum(time_ns) OVER (PARTITION BY clock_control, cache_control, replay_mode) AS share,
+    CASE WHEN max(attained) OVER same IS NULL THEN 'no counters' ELSE 'not judged' END AS why
+FROM grouped
 WINDOW same AS (PARTITION BY gpu, function, template_arguments)
 QUALIFY sum(judged) OVER same = 0;
