@@ -219,7 +219,7 @@ def asked() -> dict[str, Callable[[Store], Answer]]:
         "SELECT rule, count(*), sum(saved_ns) FROM findings GROUP BY ALL ORDER BY 3 DESC",
     )
     found |= {f"sql {query!r}": partial(questions.sql, query=query, limit=ROWS) for query in queries}
-    names = [f"kernel_{number}" for number in range(1, KERNELS, KERNELS // 12)]
+    names = [f"kernel_{number}" for number in range(2, KERNELS, KERNELS // 12)]
     return found | {f"history {name}": partial(kernel_history.history, kernel=name, limit=ROWS) for name in names}
 
 

@@ -132,7 +132,7 @@ class _Identity:
         place = "coalesce(point, report::VARCHAR)"
         others = store.sql(
             f"SELECT kernel, {name} AS name, list(DISTINCT code) FROM launches "  # noqa: S608
-            f"WHERE code IN (SELECT code FROM launches WHERE {asked}) GROUP BY ALL "
+            f"WHERE code IN (SELECT code FROM launches WHERE {asked}) AND ({asked}) IS NOT TRUE GROUP BY ALL "
             f"HAVING NOT bool_or({place} IN (SELECT {place} FROM launches WHERE {asked})) ORDER BY ALL",
             **values,
         ).fetchall()
