@@ -28,7 +28,7 @@ LAYERS = (
     {"speedup"},
     {"engine"},
     {"catalogue", "comparison", "patch"},
-    {"trends", "doctor"},
+    {"trends", "doctor", "store"},
     {"gate"},
     {"pipeline"},
     {"render"},

@@ -106,6 +106,14 @@ HELP = [
     ["explain"],
     ["metrics"],
     ["scrub"],
+    ["store"],
+    ["store", "add"],
+    ["store", "top"],
+    ["store", "history"],
+    ["store", "compare"],
+    ["store", "outliers"],
+    ["store", "unprofiled"],
+    ["store", "sql"],
 ]
 
 

@@ -3,7 +3,8 @@
 ``replace_file`` writes beside the target and renames, so that readers see old or new content, never a part.
 ``exists``, ``is_folder`` and ``is_file`` answer for any name, also one that no file can have.
 ``open_regular`` refuses folders, pipes, devices, large files; ``text_of`` and ``beginning_of`` read a limited size.
-``toml_of`` parses a file and ``parse_toml`` a text, within limits of size, key depth and nesting.
+``keep_entry`` syncs a new entry of a folder to the disk. ``toml_of`` parses a file and ``parse_toml`` a text, within
+limits of size, key depth and nesting.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ def replace_file(target: Path, data: bytes | Iterable[bytes], *, mode: int = 0o6
         with suppress(OSError):
             partial.unlink()
         raise
-    _keep_entry(target.parent)
+    keep_entry(target.parent)
 
 
 def _beginning(target: Path) -> str:
@@ -211,7 +212,7 @@ def _runs(process: int) -> bool:
     return True
 
 
-def _keep_entry(folder: Path) -> None:
+def keep_entry(folder: Path) -> None:
     """Sync the folder's new entry to disk, where the file system supports that."""
     with suppress(OSError):
         opened = os.open(folder, os.O_RDONLY)

@@ -41,6 +41,7 @@ from ncuview.cli.report import report
 from ncuview.cli.rules import check_rules, explain, rules
 from ncuview.cli.scrub import scrub
 from ncuview.cli.signals import Terminated, install_signal_handlers
+from ncuview.cli.store import store_app
 from ncuview.cli.verbosity import with_verbosity
 
 INTERNAL_ERROR = 70
@@ -72,6 +73,7 @@ app = typer.Typer(
 )
 rules_app = typer.Typer(cls=Group, rich_markup_mode=None, help="List the rules, or check rule files of your own.")
 app.add_typer(rules_app, name="rules")
+app.add_typer(store_app, name="store")
 
 for command in (analyze, check, diff, report, ladder, calibrate, kernels):
     app.command(cls=Command)(with_verbosity(command))
