@@ -20,6 +20,7 @@ import typer
 from ncuview.base.errors import NcuviewError, ProgramError, ShippedQuantityError, ToolError, UsageError
 from ncuview.base.log import LOG
 from ncuview.base.paths import keep_error
+from ncuview.base.signals import Terminated, install_signal_handlers
 from ncuview.base.version import VERSION
 from ncuview.cli.analyze import analyze
 from ncuview.cli.calibrate import calibrate
@@ -40,7 +41,6 @@ from ncuview.cli.printing import (
 from ncuview.cli.report import report
 from ncuview.cli.rules import check_rules, explain, rules
 from ncuview.cli.scrub import scrub
-from ncuview.cli.signals import Terminated, install_signal_handlers
 from ncuview.cli.verbosity import with_verbosity
 
 INTERNAL_ERROR = 70
