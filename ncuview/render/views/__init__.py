@@ -1,0 +1,95 @@
+"""Bounded views of a ``Diagnosis`` for programs and agents: a skeleton, one launch, or one finding.
+
+A ``Diagnosis`` enters with a key or a cursor and a limit in bytes; a JSON document (``view``), its text (``view_json``)
+or the same as plain text (``brief``) leaves. No answer is larger than its limit, whatever texts a report holds: entries
+are added while the encoded answer fits. It knows no other format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ncuview.base.errors import UsageError
+from ncuview.engine.priority import priorities
+from ncuview.records.documents.view import ViewDocument
+from ncuview.records.schema import plain
+from ncuview.render.text import json_line
+from ncuview.render.views.gaps import gaps_of, incomplete, not_judged, reasons_of
+from ncuview.render.views.pages import clipped, filled, requested
+from ncuview.render.views.skeleton import skeleton
+
+if TYPE_CHECKING:
+    from ncuview.records.diagnosis import Diagnosis
+    from ncuview.records.documents.view import ViewName
+
+MOST_BYTES = 6_000
+"""The largest answer without ``max_bytes``."""
+LARGEST = 32_768
+"""The largest ``max_bytes``."""
+SMALLEST = 4_000
+"""The smallest ``max_bytes``: what is in every answer, and one entry of a list, always fit."""
+
+
+def view(
+    diagnosis: Diagnosis,
+    name: ViewName | None = None,
+    *,
+    key: str = "",
+    cursor: str = "",
+    max_bytes: int = MOST_BYTES,
+) -> dict[str, Any]:
+    """A view as a JSON document; ``json.dumps`` of it with default options has at most ``max_bytes``.
+
+    Args:
+        diagnosis: The diagnosis to look at.
+        name: Which view; None for that of the cursor, or without a cursor the skeleton.
+        key: Of ``launch`` and ``finding``: which one, as other views name it; empty for the one that saves most.
+        cursor: Of a list in an earlier answer about the same diagnosis: what comes after it.
+        max_bytes: The most bytes of UTF-8, 4,000 to 32,768.
+
+    Raises:
+        UsageError: There is no such view, key or cursor, the cursor is of another document, or the limit is too large
+            or too small.
+    """
+    document: dict[str, Any] = plain(_built(diagnosis, name, key, cursor, max_bytes, view_json))
+    return document
+
+
+def view_json(document: dict[str, Any]) -> str:
+    """A view as one line of JSON in ASCII, which contains no command to a CI job."""
+    return json_line(document)
+
+
+def _built(
+    diagnosis: Diagnosis,
+    name: str | None,
+    key: str,
+    cursor: str,
+    max_bytes: int,
+    text_of: Callable[[dict[str, Any]], str],
+) -> ViewDocument:
+    """A view that is as full as its limit allows when it is written by ``text_of``."""
+    if max_bytes > LARGEST:
+        raise UsageError(f"--max-bytes {max_bytes} is above the largest answer, {LARGEST}", hint="Continue a list.")
+    if max_bytes < SMALLEST:
+        raise UsageError(f"--max-bytes {max_bytes} is below the smallest answer, {SMALLEST}")
+    request = requested(diagnosis, name, key, cursor)
+    if request.view != "skeleton":
+        raise UsageError(f"the view {request.view} is not there yet")
+    ranked = priorities(diagnosis)
+    gaps = gaps_of(diagnosis, ranked)
+    document = ViewDocument(
+        schema="ncuview.view/1",
+        view=request.view,
+        document=request.document,
+        remark=clipped(diagnosis.remark, 200),
+        error=incomplete(diagnosis),
+        not_judged=not_judged(diagnosis, gaps),
+    )
+    document, groups = skeleton(document, ranked, request)
+
+    def fits(found: ViewDocument) -> bool:
+        return len(text_of(plain(found)).encode()) <= max_bytes
+
+    return filled(document, [groups, reasons_of(gaps)], request, fits)
