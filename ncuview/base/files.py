@@ -100,8 +100,7 @@ def open_regular(path: Path, largest: int | None = None, *, follow: bool = True)
     """
     descriptor = os.open(path, _READ | (0 if follow else getattr(os, "O_NOFOLLOW", 0)))
     try:
-        if _FOLDERS and not is_below(_place(path, descriptor), _FOLDERS):
-            raise Outside("is outside of the folders that may be read")
+        _check_place(path, descriptor)
         _check(os.fstat(descriptor), largest)
         return os.fdopen(descriptor, "rb")
     except BaseException:
@@ -109,9 +108,12 @@ def open_regular(path: Path, largest: int | None = None, *, follow: bool = True)
         raise
 
 
-def _place(path: Path, descriptor: int) -> Path:
-    """Where an opened file is; other systems than Linux say only where the name leads now."""
-    return Path(os.readlink(f"/proc/self/fd/{descriptor}")) if IS_LINUX else path.resolve()  # noqa: PTH115  (no path)
+def _check_place(path: Path, descriptor: int) -> None:
+    """Refuse what is opened outside of the folders. Other systems than Linux say only where the name leads now."""
+    if _FOLDERS:
+        place = Path(os.readlink(f"/proc/self/fd/{descriptor}")) if IS_LINUX else path.resolve()  # noqa: PTH115
+        if not is_below(place, _FOLDERS):
+            raise Outside("is outside of the folders that may be read")
 
 
 def _check(status: os.stat_result, largest: int | None) -> None:

@@ -29,6 +29,7 @@ from ncuview.cli.check import check
 from ncuview.cli.commands import Command, Group
 from ncuview.cli.diff import diff
 from ncuview.cli.doctor import doctor
+from ncuview.cli.mcp import mcp
 from ncuview.cli.metrics import metrics
 from ncuview.cli.printing import (
     discard_stdout,
@@ -77,7 +78,7 @@ for command in (analyze, check, diff, report, ladder, calibrate, kernels):
     app.command(cls=Command)(with_verbosity(command))
 rules_app.callback(invoke_without_command=True)(with_verbosity(rules))
 rules_app.command("check", cls=Command)(with_verbosity(check_rules))
-for command in (explain, metrics, scrub, doctor):
+for command in (explain, metrics, scrub, doctor, mcp):
     app.command(cls=Command)(with_verbosity(command))
 
 

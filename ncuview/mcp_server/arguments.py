@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
 from pydantic import ConfigDict, Field
 
-from ncuview.render.views import LARGEST, MOST_BYTES, SMALLEST
+from ncuview.records.documents.view import LARGEST, MOST_BYTES, SMALLEST
 
 _MOST_NAMES = 200
 _LONGEST = 4096
@@ -40,8 +40,8 @@ class Run(Arguments):
     look: Annotated[
         Literal["full", "quick", "runs"] | None,
         Field(
-            description="full: all metrics of each launch, in one run. quick: one pass for samples of all launches, then"
-            " all metrics of those that are worth it. runs: a Python program in several cheap runs, with its calls."
+            description="full: all metrics of each launch, in one run. quick: one pass for samples of all launches,"
+            " then all metrics of those that are worth it. runs: a Python program in several cheap runs, with its calls."
             " null: runs for a Python program of which no launch is left out, else full."
         ),
     ] = None
@@ -79,8 +79,12 @@ class Diagnose(Bounded, Run):
     kernel_name: Annotated[_Text, Field(description=_KERNEL)] = ""
     source_folders: Annotated[
         list[_Text],
-        Field(max_length=_MOST_NAMES, description="Folders below the roots to look for the reports' sources in."),
-    ] = []
+        Field(
+            default_factory=list,
+            max_length=_MOST_NAMES,
+            description="Folders below the roots to look for the reports' sources in.",
+        ),
+    ]
 
 
 class Explain(Bounded):
@@ -90,8 +94,9 @@ class Explain(Bounded):
         _Text,
         Field(
             min_length=1,
-            description="A rule (SMEM001, shared-bank-conflict), an optimization (coalescing), a metric (gld_efficiency,"
-            " dram__bytes_read.sum), a quantity, a unit or bottleneck (l2, latency), a verdict or a grade.",
+            description="A rule (SMEM001, shared-bank-conflict), an optimization (coalescing), a metric"
+            " (gld_efficiency, dram__bytes_read.sum), a quantity, a unit or bottleneck (l2, latency), a verdict"
+            " or a grade.",
         ),
     ]
 
@@ -104,8 +109,12 @@ class Diff(Bounded):
     kernel_name: Annotated[_Text, Field(description=_KERNEL)] = ""
     renamed: Annotated[
         dict[_Text, _Text],
-        Field(max_length=_MOST_NAMES, description="Old name: new name of kernels that are called otherwise now."),
-    ] = {}
+        Field(
+            default_factory=dict,
+            max_length=_MOST_NAMES,
+            description="Old name: new name of kernels that are called otherwise now.",
+        ),
+    ]
     force: Annotated[bool, Field(description="Compare in spite of another GPU, ncu or setting.")] = False
     key: Annotated[_Text, Field(description="The key of a pair, to see all that changed in it.")] = ""
 

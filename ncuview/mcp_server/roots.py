@@ -16,7 +16,10 @@ _HINT = "Name a file below the folders that the server was started with (ncuview
 
 @dataclass(frozen=True)
 class Roots:
-    """Folders without links in their paths; a relative name is looked up in each, in this order."""
+    """Folders without links in their paths; a relative name is looked up in each, in this order.
+
+    The first one is the current folder of the process that uses them.
+    """
 
     folders: tuple[Path, ...]
 
@@ -34,7 +37,7 @@ class Roots:
         return cls(tuple(each.resolve() for each in folders))
 
     def place(self, name: str) -> Path:
-        """The path that a name means. The file need not exist.
+        """The path that a name means, from the first root on where it is below that. The file need not exist.
 
         Raises:
             UsageError: The name is empty.
@@ -47,7 +50,8 @@ class Roots:
         place = next((each for each in places if is_below(_resolved(each), self.folders) and each.exists()), places[0])
         if not is_below(_resolved(place), self.folders):
             raise OutsideRoots(f"{name!r} is outside of the folders that may be read", hint=_HINT)
-        return place
+        first = self.folders[0]
+        return place.relative_to(first) if place.is_relative_to(first) else place
 
     def reports(self, names: Sequence[str]) -> tuple[Path, ...]:
         """The report files that names of files and folders mean.

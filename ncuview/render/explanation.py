@@ -23,8 +23,8 @@ from ncuview.render.words import NO_UNITS
 
 TERMS: Mapping[str, str] = {
     "advice": "Verdict of a launch: there is a change to make.",
-    "near-peak": "Verdict of a launch: its bottleneck is close to what it attains, and no gain that is predicted is large"
-    " enough to be certain.",
+    "near-peak": "Verdict of a launch: its bottleneck is close to what it attains, and no gain that is predicted is"
+    " large enough to be certain.",
     "unclear": "Verdict of a launch: it is not near its peak, and no rule found a change that predicts enough.",
     "not-judged": "Verdict of a launch: most rules could not be evaluated, for missing metrics or machine code, or none"
     " looked at it. It says nothing about the kernel.",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ncuview.base.errors import UsageError
 from ncuview.engine.priority import priorities
-from ncuview.records.documents.view import ViewDocument
+from ncuview.records.documents.view import LARGEST, MOST_BYTES, SMALLEST, ViewDocument
 from ncuview.records.schema import plain
 from ncuview.render.text import json_line
 from ncuview.render.views.gaps import gaps_of, incomplete, not_judged, reasons_of
@@ -22,13 +22,6 @@ from ncuview.render.views.skeleton import skeleton
 if TYPE_CHECKING:
     from ncuview.records.diagnosis import Diagnosis
     from ncuview.records.documents.view import ViewName
-
-MOST_BYTES = 6_000
-"""The largest answer without ``max_bytes``."""
-LARGEST = 32_768
-"""The largest ``max_bytes``."""
-SMALLEST = 4_000
-"""The smallest ``max_bytes``: what is in every answer, and one entry of a list, always fit."""
 
 
 def view(
