@@ -41,7 +41,7 @@ class Run(Arguments):
         Literal["full", "quick", "runs"] | None,
         Field(
             description="full: all metrics of each launch, in one run. quick: one pass for samples of all launches,"
-            " then all metrics of those that are worth it. runs: a Python program in several cheap runs, with its calls."
+            " then all metrics of those that are worth it. runs: a Python program in several cheap runs, with calls."
             " null: runs for a Python program of which no launch is left out, else full."
         ),
     ] = None
