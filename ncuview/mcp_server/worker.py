@@ -13,11 +13,12 @@ import signal
 import sys
 import tempfile
 import traceback
+from collections.abc import Mapping
 from io import FileIO
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread, main_thread
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import ncuview
 from ncuview.base.errors import NcuviewError
@@ -33,6 +34,13 @@ from ncuview.render.text import json_line, safe_page
 _INTERNAL_ERROR = 70
 
 
+class Answering(Protocol):
+    """What answers: ``Served``."""
+
+    def answer(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The document that a tool answers with."""
+
+
 def main() -> None:
     """Answer requests until standard input ends."""
     requests, answers = _own_streams()
@@ -44,7 +52,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="ncuview-") as folder:
             served = _confined(settings, Path(folder))
             while True:
-                answers.write(_answer(served, json.loads(waiting.get())))
+                answers.write(json_line(answer_to(served, json.loads(waiting.get()))).encode())
                 answers.flush()
     except (Terminated, KeyboardInterrupt, BrokenPipeError):
         sys.stderr.flush()
@@ -83,19 +91,18 @@ def _confined(settings: Settings, folder: Path) -> Served:
     return Served(roots, rules, allow_run=settings.allow_run)
 
 
-def _answer(served: Served, request: dict[str, Any]) -> bytes:
-    """The answer to a request, or the error, as a line."""
+def answer_to(served: Answering, request: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a request under ``answer``, or the error under ``error``."""
     try:
-        answer = {"answer": served.answer(request["tool"], request["arguments"])}
+        return {"answer": served.answer(request["tool"], request["arguments"])}
     except NcuviewError as error:
-        answer = error_document(str(error), error.hint, error.id, error.exit_code)
-    except Exception as error:  # noqa: BLE001  (a bug must not end the server, nor leave the client without an answer)
+        return error_document(str(error), error.hint, error.id, error.exit_code)
+    except Exception as error:  # noqa: BLE001  (a bug must not end the process, nor leave the client without an answer)
         sys.stderr.write(safe_page(traceback.format_exc()))
         keep_error(error, _INTERNAL_ERROR)
         said = f"internal error: {type(error).__name__}"
         hint = "This is a bug of ncuview; `ncuview doctor --bundle FILE.zip` collects what to send."
-        answer = error_document(said, hint, "InternalError", _INTERNAL_ERROR)
-    return json_line(answer).encode()
+        return error_document(said, hint, "InternalError", _INTERNAL_ERROR)
 
 
 if __name__ == "__main__":
