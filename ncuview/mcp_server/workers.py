@@ -41,6 +41,11 @@ class _Worker:
         self.last: object = None
         self.idle_since = math.inf
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the process has not ended; one may do so while it is idle, where memory runs out."""
+        return self._process.returncode is None
+
     async def send(self, line: bytes) -> None:
         """Send a line.
 
@@ -113,6 +118,7 @@ class Workers:
 
     def _taken(self, about: object) -> _Worker | None:
         """An idle process: the one that has worked on the same reports, else one that holds no others, if possible."""
+        self._idle = [each for each in self._idle if each.is_running]
         chosen = min(self._idle, key=lambda each: (each.last != about, each.last is not None), default=None)
         if chosen:
             self._idle.remove(chosen)

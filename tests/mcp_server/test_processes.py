@@ -1,4 +1,4 @@
-"""What ``ncuview mcp`` starts, and that all of it ends: by cancellation, the end of the client, signals and failures."""
+"""What ``ncuview mcp`` starts ends: by cancellation, with the client, by signals, and where something fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of 10,000 launches through ``ncuview mcp``: an export of different kernels, and a report with machine code."""
+"""10,000 launches through ``ncuview mcp``: an export of different kernels, and a report with machine code."""
 
 from __future__ import annotations
 
