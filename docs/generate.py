@@ -277,10 +277,15 @@ def json_documents() -> str:
 def _properties(form: Mapping[str, Any]) -> str:
     required = form.get("required", ())
     rows = (
-        (f"`{name}`", _type(each) + ("" if name in required else ", optional"), each.get("description", ""))
+        (f"`{name}`", _type(each) + ("" if name in required else ", optional"), _meaning(each))
         for name, each in form.get("properties", {}).items()
     )
     return _table(("property", "type", "meaning"), rows)
+
+
+def _meaning(form: Mapping[str, Any]) -> str:
+    """What a property is, and that its text comes from reports."""
+    return f"{form.get('description', '')}{' Text of others.' if form.get('x-foreign') else ''}"
 
 
 def _type(form: Mapping[str, Any]) -> str:

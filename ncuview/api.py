@@ -172,10 +172,10 @@ def view(
     Args:
         diagnosis: The diagnosis.
         name: ``skeleton``, a line for each group of equal launches; ``launch``, one launch; ``finding``, one finding in
-            full. None for that of the cursor, or the skeleton.
+            full. None for that of the cursor or key, or the skeleton.
         key: Of ``launch`` and ``finding``: which one, as other views name it; empty for the one that saves most.
         cursor: Of a list in an earlier answer: what comes after it. It names its view and key too.
-        max_bytes: The most bytes of the document as JSON in UTF-8: 4,000 to 32,768.
+        max_bytes: The most bytes of the document as JSON in UTF-8: 5,000 to 32,768.
 
     Raises:
         UsageError: There is no such view, key or cursor, the cursor is of another document, or ``max_bytes`` is out of

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 from ncuview.base.errors import UsageError
 from ncuview.cli.inputs import Inputs, option, takes_inputs
 from ncuview.cli.outputs import (
-    FormatOption,
     OutputOption,
     SourceRootOption,
+    ViewFormatOption,
     destinations,
     errors_written,
     exit_with,
@@ -25,6 +25,7 @@ from ncuview.cli.outputs import (
 )
 from ncuview.cli.patches import print_patches
 from ncuview.cli.printing import ProgressDisplay, print_text
+from ncuview.cli.views import CursorOption, KeyOption, MaxBytesOption, ViewOption, chosen_view
 from ncuview.cli.without_counters import report_without_counters
 from ncuview.render.text import safe_page
 
@@ -50,7 +51,7 @@ class Look(StrEnum):
 @takes_inputs
 def analyze(
     inputs: Inputs,
-    to: FormatOption = "terminal",
+    to: ViewFormatOption = "terminal",
     output: OutputOption = None,
     source_root: SourceRootOption = None,
     look: Annotated[
@@ -69,11 +70,18 @@ def analyze(
     ] = None,
     diff_only: Annotated[bool, option("Print the changes of your source as patches for git apply.", "--diff")] = False,
     no_cache: Annotated[bool, option("Judge again, and keep no diagnosis for the next run.", "--no-cache")] = False,
+    view: ViewOption = None,
+    key: KeyOption = "",
+    cursor: CursorOption = "",
+    max_bytes: MaxBytesOption = None,
 ) -> None:
     """Name what to change next in a kernel: from a live run, its recorded profile, or any report."""
-    files = destinations(to, output)
+    written = chosen_view(to, view, key, cursor, max_bytes)
+    files = destinations(to, output, views=True)
     if top is not None and top < 0:
         raise UsageError("--top takes a number of kernels")
+    if written:
+        _refuse_beside_views(diff_only=diff_only, dry_run=dry_run, no_counters=no_counters, top=top)
     if diff_only:
         _refuse_beside_patches(to, dry_run=dry_run, no_counters=no_counters)
     inputs.refuse_conflicting_options()
@@ -98,7 +106,7 @@ def analyze(
         profile = None
     else:
         rules = inputs.chosen_rules()
-        with errors_written(inputs, to, files), ProgressDisplay() as progress:
+        with errors_written(inputs, to, files, written), ProgressDisplay() as progress:
             examined = _examined(inputs, look, rules, progress)
         diagnosis, shipped_sources = examined.diagnosis, examined.shipped_sources
         profile = examined.profile if look is Look.FULL else None  # the launches of others have no lines
@@ -111,6 +119,11 @@ def analyze(
         patched = with_patches(diagnosis, folders, profile=profile, shipped_sources=shipped_sources)
         write_files(patched.diagnosis, files, top=top, rules=rules, source_root=source_root, profile=profile)
         exit_with(diagnosis.failure, code=print_patches(patched))
+        return
+    if written:
+        write_files(diagnosis, files, top=top, rules=rules, source_root=source_root, profile=profile)
+        print_text(written(diagnosis))
+        exit_with(diagnosis.failure)
         return
     write_answer(diagnosis, to, files, top=top, rules=rules, source_root=source_root, profile=profile)
     exit_with(diagnosis.failure)
@@ -155,6 +168,13 @@ def _refuse_beside_patches(to: str, *, dry_run: bool, no_counters: bool) -> None
         raise UsageError(
             f"{'--dry-run' if dry_run else '--no-counters'} gives no advice, of which --diff makes patches"
         )
+
+
+def _refuse_beside_views(*, diff_only: bool, dry_run: bool, no_counters: bool, top: int | None) -> None:
+    """Refuse what prints another answer than a view."""
+    given = {"--diff": diff_only, "--dry-run": dry_run, "--no-counters": no_counters, "--top": top is not None}
+    if other := next((name for name, value in given.items() if value), None):
+        raise UsageError(f"{other} prints another answer than a view", hint="Leave it out, or the view.")
 
 
 def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, look: Look) -> None:

@@ -108,6 +108,11 @@ PANELS: dict[str, tuple[Panel, ...]] = {
             ("--source-root",),
         ),
         Panel(
+            "A part for programs",
+            "ncuview analyze mine.ncu-rep --format json --view launch",
+            further=("--view", "--key", "--cursor", "--max-bytes"),
+        ),
+        Panel(
             "How it is measured",
             "ncuview analyze --dry-run -- ./program --steps 3",
             ("--look", "--dry-run", "--no-counters", "--no-cache"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ncuview.base.errors import NeedsAllowRun, UsageError
 from ncuview.mcp_server import documents
-from ncuview.mcp_server.pages import Listing, filled
+from ncuview.mcp_server.pages import Listing, filled, viewed
 from ncuview.mcp_server.roots import Roots
 from ncuview.records.schema import plain
 
@@ -84,7 +84,7 @@ class Served:
         else:
             files = self._roots.reports(reports or ())
             diagnosis = self._kept(tuple(map(str, files)), kernel_name=kernel_name, folders=folders)
-        return views.view(diagnosis, view, key=key, cursor=cursor, max_bytes=max_bytes)
+        return viewed(lambda most: views.view(diagnosis, view, key=key, cursor=cursor, max_bytes=most), max_bytes)
 
     def _kept(
         self, targets: tuple[str, ...], *, live: bool | None = None, kernel_name: str = "", folders: Sequence[Path] = ()

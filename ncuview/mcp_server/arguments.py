@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
 from pydantic import ConfigDict, Field
 
-from ncuview.records.documents.view import LARGEST, MOST_BYTES, SMALLEST
+from ncuview.records.documents.view import LARGEST, MOST_BYTES
 
 _MOST_NAMES = 200
 _LONGEST = 4096
@@ -30,7 +30,7 @@ class Bounded(Arguments):
         _Text, Field(description="A cursor from an earlier answer, unchanged, with the other arguments as they were.")
     ] = ""
     max_bytes: Annotated[
-        int, Field(ge=SMALLEST, le=LARGEST, description="The most bytes of the answer as JSON in UTF-8.")
+        int, Field(ge=MOST_BYTES, le=LARGEST, description="The most bytes of the answer as JSON in UTF-8.")
     ] = MOST_BYTES
 
 
@@ -72,7 +72,7 @@ class Diagnose(Bounded, Run):
         Literal["skeleton", "launch", "finding"] | None,
         Field(
             description="skeleton: a line for each group of equal launches, the one whose advice saves most first."
-            " launch: one launch. finding: one finding in full. null: the skeleton, or the cursor's."
+            " launch: one launch. finding: one finding in full. null: what the key or cursor is of, else the skeleton."
         ),
     ] = None
     key: Annotated[_Text, Field(description="Of launch and finding: the key that the skeleton or launch gave it.")] = ""

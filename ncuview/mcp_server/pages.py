@@ -1,4 +1,7 @@
-"""``filled``: a document with as many entries of its lists as fit, from where a cursor goes on."""
+"""``filled``: a document with as many entries of its lists as fit; ``viewed``: a view with safe texts that fits.
+
+Clients show texts to people and models, so that every text is made safe, as on a terminal.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 from ncuview.base.errors import UsageError
 from ncuview.records.documents.view import Page
 from ncuview.records.schema import plain
-from ncuview.render.text import json_line, safe_copy
+from ncuview.render.text import json_line, safe_text
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ def filled(document: Callable[..., Any], listings: Sequence[Listing], cursor: st
     parts = [each.part(0, 0) for each in listings]
 
     def made() -> dict[str, Any]:
-        content: dict[str, Any] = plain(safe_copy(document(*parts)))
+        content: dict[str, Any] = _safe(plain(document(*parts)))
         return content
 
     found = made()
@@ -56,7 +59,7 @@ def filled(document: Callable[..., Any], listings: Sequence[Listing], cursor: st
         for shown in range(1, len(listings[at].entries) - start + 1):
             shorter, parts[at] = parts[at], listings[at].part(start, shown)
             longer = made()
-            if len(json_line(longer).encode()) > max_bytes:
+            if _size(longer) > max_bytes:
                 parts[at] = shorter
                 break
             found = longer
@@ -75,3 +78,29 @@ def _continued(listings: Sequence[Listing], cursor: str) -> tuple[Sequence[int],
             hint="Give one that an answer to the same request holds, unchanged, or begin without a cursor.",
         )
     return [at], int(number[:9])
+
+
+def viewed(view: Callable[[int], dict[str, Any]], max_bytes: int) -> dict[str, Any]:
+    """A view of at most ``max_bytes``, which is made for a number of bytes, with safe texts.
+
+    A character that is made visible takes at most 7 bytes as JSON in ASCII, where it takes 6 or more.
+    """
+    found: dict[str, Any] = _safe(view(max_bytes))
+    if _size(found) > max_bytes:
+        found = _safe(view(max_bytes * 6 // 7))
+    return found
+
+
+def _size(document: dict[str, Any]) -> int:
+    return len(json_line(document).encode())
+
+
+def _safe(value: Any) -> Any:
+    """JSON values with safe texts."""
+    if isinstance(value, str):
+        return safe_text(value.replace("\t", " "))
+    if isinstance(value, list):
+        return [_safe(part) for part in value]
+    if isinstance(value, dict):
+        return {key: _safe(part) for key, part in value.items()}
+    return value

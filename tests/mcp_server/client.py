@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
     from mcp.types import CallToolResult, Tool
 
+UNSAFE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+"""Categories of characters that move the cursor, or hide or reorder others."""
 PATIENCE_S = 240.0
 """How long a test waits for an answer."""
 
@@ -78,7 +81,7 @@ def checked(result: CallToolResult) -> Answer:
     document = json.loads(content.text)
     assert document == result.structured_content
     for text in texts_of(document):
-        assert all(character.isprintable() for character in text), ascii(text)
+        assert not {unicodedata.category(character) for character in text} & UNSAFE, ascii(text)
         assert "Traceback" not in text
     return Answer(document, bool(result.is_error), len(content.text.encode()))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from ncuview.base.paths import shown_path
 from ncuview.engine.priority import Priorities
 from ncuview.records.diagnosis import SKIPPED_BECAUSE, Broken, Diagnosis, Skipped
 from ncuview.records.documents.view import Gap, GapKind, Gaps, Incomplete, NotJudged, ViewDocument
@@ -28,7 +29,7 @@ def _reasons(diagnosis: Diagnosis, ranked: Priorities) -> Iterator[tuple[GapKind
         yield "missing", 0, diagnosis.failure.message
     for report in diagnosis.reports:
         if report.damage:
-            yield "damaged", 1, f"{report.path}: {report.damage}"
+            yield "damaged", 1, f"{shown_path(report.path)}: {report.damage}"
     unexamined = Counter(main_cause(launch) for launch in diagnosis.launches if launch.unexamined)
     yield from (("not-judged", count, why) for why, count in unexamined.most_common())
     owners = Counter(launch.owner for launch in diagnosis.launches if launch.owner_kind != "yours")
@@ -42,6 +43,8 @@ def _reasons(diagnosis: Diagnosis, ranked: Priorities) -> Iterator[tuple[GapKind
         if isinstance(each, Skipped)
     )
     yield from (("skipped", count, why) for why, count in skipped.most_common())
+    if selected := sum(launch.selected for launch in diagnosis.launches):
+        yield "selected", selected, "only selected rules were evaluated"
     if ranked.untimed:
         yield "untimed", ranked.untimed, "their durations were not collected"
     if ranked.unprofiled:
@@ -60,6 +63,7 @@ def not_judged(diagnosis: Diagnosis, gaps: tuple[Gap, ...]) -> NotJudged:
         not_yours=of_kind["not-yours"],
         skipped=of_kind["skipped"],
         broken=of_kind["broken"],
+        selected=of_kind["selected"],
         damaged=of_kind["damaged"],
         untimed=of_kind["untimed"],
         unprofiled=of_kind["unprofiled"],
