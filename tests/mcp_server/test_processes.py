@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +119,7 @@ def test_an_idle_process_that_was_killed_is_replaced(client: Client) -> None:
 
 def test_a_bug_is_an_error_without_its_text(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     class Broken:
-        def answer(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        def answer(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
             raise RuntimeError(f"{tool} {arguments}")
 
     error = answer_to(Broken(), {"tool": "plan", "arguments": {"secret": 1}})["error"]
