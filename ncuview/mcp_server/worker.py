@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Mapping
 from io import FileIO
@@ -32,6 +33,8 @@ from ncuview.mcp_server.settings import Settings
 from ncuview.render.text import json_line, safe_page
 
 _INTERNAL_ERROR = 70
+_GRACE_S = 10.0
+"""Seconds to end what was started. What reads reports, and what stands by ncu, ends with this process in any case."""
 
 
 class Answering(Protocol):
@@ -75,6 +78,8 @@ def _listen(requests: IO[bytes], waiting: SimpleQueue[bytes]) -> None:
         signal.pthread_kill(main_thread().ident or 0, signal.SIGTERM)
     else:  # Windows ends the process at once
         os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_GRACE_S)
+    os._exit(_INTERNAL_ERROR)  # an exception in the middle of an import can leave Python's lock of imports behind
 
 
 def _confined(settings: Settings, folder: Path) -> Served:

@@ -41,11 +41,6 @@ class _Worker:
         self.last: object = None
         self.idle_since = math.inf
 
-    @property
-    def is_running(self) -> bool:
-        """Whether the process has not ended; one may do so while it is idle, where memory runs out."""
-        return self._process.returncode is None
-
     async def send(self, line: bytes) -> None:
         """Send a line.
 
@@ -102,23 +97,27 @@ class Workers:
     async def ask(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The answer of a tool, or an error. Where this is cancelled, the process ends with all that it has started."""
         line = json.dumps({"tool": tool, "arguments": arguments}).encode() + b"\n"
+        about = arguments.get("reports") or arguments.get("kernel")
         async with self._room_for_short if tool in _SHORT else self._room:
-            about = arguments.get("reports") or arguments.get("kernel")
-            worker = self._taken(about) or await self._started()
-            try:
-                answer = await worker.ask(line)
-            except (anyio.BrokenResourceError, anyio.IncompleteRead, anyio.EndOfStream, anyio.DelimiterNotFound):
-                return _ended(await worker.end())
-            except BaseException:
-                await worker.end()
-                raise
-        worker.last, worker.idle_since = about or worker.last, anyio.current_time()
-        self._idle.append(worker)
-        return answer
+            while True:
+                idle = self._taken(about)
+                worker = idle or await self._started()
+                try:
+                    answer = await worker.ask(line)
+                except (anyio.BrokenResourceError, anyio.IncompleteRead, anyio.EndOfStream, anyio.DelimiterNotFound):
+                    code = await worker.end()
+                    if not idle:  # else it may have ended while it was idle, as where memory runs out
+                        return _ended(code)
+                except BaseException:
+                    await worker.end()
+                    raise
+                else:
+                    worker.last, worker.idle_since = about or worker.last, anyio.current_time()
+                    self._idle.append(worker)
+                    return answer
 
     def _taken(self, about: object) -> _Worker | None:
         """An idle process: the one that has worked on the same reports, else one that holds no others, if possible."""
-        self._idle = [each for each in self._idle if each.is_running]
         chosen = min(self._idle, key=lambda each: (each.last != about, each.last is not None), default=None)
         if chosen:
             self._idle.remove(chosen)

@@ -145,11 +145,14 @@ def test_explain_knows_what_the_command_line_knows(client: Client, name: str, sa
 
 def test_a_long_page_goes_on_at_its_cursor(client: Client) -> None:
     printed = ncuview("explain", "GMEM007", COLUMNS="100").out.splitlines()
-    lines, cursor, sizes = [], "", []
+    lines: list[str] = []
+    sizes: list[int] = []
+    cursor: str | None = ""
     while cursor is not None:
         answer = client.ask("explain", name="GMEM007", cursor=cursor, max_bytes=6_000)
         lines += answer.document["lines"]["items"]
-        cursor, sizes = answer.document["lines"]["cursor"], [*sizes, answer.size]
+        cursor = answer.document["lines"]["cursor"]
+        sizes.append(answer.size)
     assert lines == printed
     assert len(sizes) > 1
     assert max(sizes) <= 6_000
