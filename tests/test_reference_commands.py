@@ -47,7 +47,7 @@ def test_a_rule_is_explained_by_code_and_by_name_in_any_case() -> None:
 
 
 def test_a_metric_of_the_textbooks_is_defined() -> None:
-    ended = ncuview("mcp", "metrics", "gld_efficiency")
+    ended = ncuview("metrics", "gld_efficiency")
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith("gld_efficiency (nvprof metric)\n")
     assert "Computed from:" in ended.out
@@ -104,6 +104,7 @@ HELP = [
     ["rules"],
     ["rules", "check"],
     ["explain"],
+    ["mcp"],
     ["metrics"],
     ["scrub"],
 ]
