@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import wait
 from pathlib import Path
@@ -102,6 +104,37 @@ def test_diagnose_answers_with_a_skeleton(client: Client, arguments: dict[str, A
     found = answer.document["not_judged"]["launches"]
     assert found == launches if launches else found > 0
     assert answer.size <= 6_000
+
+
+def test_a_launch_and_a_finding_are_opened_by_their_keys(client: Client) -> None:
+    reports = ["divergence.ncu-repz"]
+    (first, *_) = client.ask("diagnose", reports=reports).document["skeleton"]["groups"]["items"]
+    launch = client.ask("diagnose", reports=reports, view="launch", key=first["key"])
+    finding = client.ask("diagnose", reports=reports, key=f"{first['key']}/{first['advice']['rule']}")
+    assert launch.document["view"] == "launch"
+    assert (finding.document["view"], finding.document["finding"]["rule"]) == ("finding", first["advice"]["rule"])
+    assert max(launch.size, finding.size) <= 6_000
+
+
+def test_a_source_outside_of_the_roots_is_not_shown(client: Client, tmp_path: Path) -> None:
+    program = CONFINED.format(root=str(client.root), outside=str(tmp_path / "secret.cu"))
+    (tmp_path / "secret.cu").write_text("secret\n" * 20)
+    (client.root / "own.cu").write_text("own\n" * 20)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
+    )
+    assert done.stdout.split() == ["own", "None"]
+
+
+CONFINED = """
+from pathlib import Path
+from ncuview.base.files import read_only_below
+from ncuview.reader.source import local_file
+read_only_below([Path({root!r})])
+for file in ({root!r} + "/own.cu", {outside!r}):
+    found = local_file(file)
+    print(found and found[1].split()[0])
+"""
 
 
 def test_an_absolute_name_below_a_root_is_read(client: Client) -> None:
