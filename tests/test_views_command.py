@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from ncuview.api import analyze, view
+from ncuview.base.errors import NcuRefused
+from ncuview.cli.inputs import Inputs
+from ncuview.cli.outputs import errors_written
+from ncuview.cli.views import chosen_view
 from tests.command_line import RECORDED, ncuview
 from tests.render.schema import problems
 from tests.together import together
@@ -71,6 +75,15 @@ def test_what_goes_not_together_is_refused(words: list[str], said: str) -> None:
     ended = ncuview("analyze", RECORDED, *words)
     assert (ended.code, ended.out) == (2, "")
     assert said in ended.err
+
+
+def test_refused_counters_are_an_error_of_the_view(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a view the report without counters is printed, which has no limit."""
+    written = chosen_view("brief", None, "", "", None)
+    refused = NcuRefused("ncu may not read the counters", hint="Ask the administrator.", id="NCU-PERM")
+    with pytest.raises(NcuRefused), errors_written(Inputs(program=("a.out",)), "brief", (), written):
+        raise refused
+    assert 'Incomplete [NCU-PERM]: "ncu may not read the counters"' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [["--format", "brief"], [*VIEW, "launch"]])

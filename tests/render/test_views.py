@@ -266,8 +266,9 @@ def test_a_view_is_as_its_schema_says(name: ViewName, answer: Diagnosis) -> None
 
 
 def test_nothing_has_a_skeleton_and_no_launch() -> None:
-    failure = Failure("NCU-PERM", "ncu was refused the counters", "Ask the administrator.", 5)
+    failure = Failure("NCU-PERM", "ncu was refused the counters", "Ask the administrator. " * 30, 5)
     document = ncuview.view(Diagnosis((), (), failure=failure))
+    assert document["error"]["hint"] == failure.hint
     assert not problems(document, "view")
     assert document["error"]["id"] == "NCU-PERM"
     assert [each["kind"] for each in document["not_judged"]["reasons"]["items"]] == ["missing"]
@@ -294,6 +295,10 @@ def test_no_text_makes_an_answer_too_large(name: ViewName, text: str) -> None:
     for limit in (SMALLEST, MOST_BYTES):
         assert longest(view(answer, name, max_bytes=limit)) <= limit
         assert len(brief(answer, name, max_bytes=limit).encode()) <= limit
+    if name != "launch":
+        nothing = replace(answer, launches=())
+        assert longest(view(nothing, name, max_bytes=SMALLEST)) <= SMALLEST
+        assert len(brief(nothing, name, max_bytes=SMALLEST).encode()) <= SMALLEST
 
 
 @given(

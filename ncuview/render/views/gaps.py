@@ -17,6 +17,8 @@ from ncuview.render.words import main_cause
 _FIRST = 4
 """How many reasons every answer holds, as far as they fit."""
 _WHY = 200
+_BESIDE_LAUNCHES, _ALONE = (300, 200), (500, 800)
+"""Bytes of a failure's message and hint."""
 
 
 def gaps_of(diagnosis: Diagnosis, ranked: Priorities) -> tuple[Gap, ...]:
@@ -85,4 +87,5 @@ def incomplete(diagnosis: Diagnosis) -> Incomplete | None:
     if diagnosis.failure is None:
         return None
     failure = diagnosis.failure
-    return Incomplete(clipped(failure.id, 60), clipped(failure.message, 300), clipped(failure.hint, 200))
+    message, hint = _BESIDE_LAUNCHES if diagnosis.launches else _ALONE
+    return Incomplete(clipped(failure.id, 60), clipped(failure.message, message), clipped(failure.hint, hint))
