@@ -33,7 +33,7 @@ LAYERS = (
     {"pipeline"},
     {"render"},
     {"api"},
-    {"testing"},
+    {"testing", "mcp_server"},
     {"cli", "pytest_plugin"},
 )
 """A package imports from its own and from earlier layers."""

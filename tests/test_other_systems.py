@@ -112,10 +112,10 @@ COMMAND = "import sys\nfrom ncuview.cli import main\nsys.argv[0] = 'ncuview'\nma
 def test_the_simulated_system_is_without_what_it_should_not_have(tmp_path: Path) -> None:
     program = """
 import sys
-import ncuview.base.files, ncuview.cli.signals, ncuview.reader.snapshot
+import ncuview.base.files, ncuview.base.signals, ncuview.reader.snapshot
 assert sys.platform == "win32"
 assert not hasattr(ncuview.base.files.os, "O_NONBLOCK")
-assert not hasattr(ncuview.cli.signals.signal, "SIGKILL")
+assert not hasattr(ncuview.base.signals.signal, "SIGKILL")
 assert not hasattr(ncuview.reader.snapshot.mmap, "MADV_DONTNEED")
 try:
     import fcntl

@@ -104,6 +104,7 @@ HELP = [
     ["rules"],
     ["rules", "check"],
     ["explain"],
+    ["mcp"],
     ["metrics"],
     ["scrub"],
     ["store"],

@@ -20,6 +20,7 @@ import typer
 from ncuview.base.errors import NcuviewError, ProgramError, ShippedQuantityError, ToolError, UsageError
 from ncuview.base.log import LOG
 from ncuview.base.paths import keep_error
+from ncuview.base.signals import Terminated, install_signal_handlers
 from ncuview.base.version import VERSION
 from ncuview.cli.analyze import analyze
 from ncuview.cli.calibrate import calibrate
@@ -28,6 +29,7 @@ from ncuview.cli.check import check
 from ncuview.cli.commands import Command, Group
 from ncuview.cli.diff import diff
 from ncuview.cli.doctor import doctor
+from ncuview.cli.mcp import mcp
 from ncuview.cli.metrics import metrics
 from ncuview.cli.printing import (
     discard_stdout,
@@ -40,7 +42,6 @@ from ncuview.cli.printing import (
 from ncuview.cli.report import report
 from ncuview.cli.rules import check_rules, explain, rules
 from ncuview.cli.scrub import scrub
-from ncuview.cli.signals import Terminated, install_signal_handlers
 from ncuview.cli.store import store_app
 from ncuview.cli.verbosity import with_verbosity
 
@@ -79,7 +80,7 @@ for command in (analyze, check, diff, report, ladder, calibrate, kernels):
     app.command(cls=Command)(with_verbosity(command))
 rules_app.callback(invoke_without_command=True)(with_verbosity(rules))
 rules_app.command("check", cls=Command)(with_verbosity(check_rules))
-for command in (explain, metrics, scrub, doctor):
+for command in (explain, metrics, scrub, doctor, mcp):
     app.command(cls=Command)(with_verbosity(command))
 
 

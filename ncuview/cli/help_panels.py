@@ -187,6 +187,13 @@ PANELS: dict[str, tuple[Panel, ...]] = {
             "Options", "ncuview doctor --bundle bundle.zip", ("--format", "--live", "--bundle", *_VERBOSITY, "--help")
         ),
     ),
+    "mcp": (
+        Panel(
+            "Options",
+            "ncuview mcp --root . --root ../reports",
+            ("--root", "--allow-run", "--rules", *_VERBOSITY, "--help"),
+        ),
+    ),
     "rules": (
         Panel("Options", "ncuview rules --metrics", ("--rules", "--format", "--metrics", *_VERBOSITY, "--help")),
     ),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ncuview.base.errors import UsageError
 from ncuview.engine.priority import Priorities, priorities
-from ncuview.records.documents.view import ViewDocument, ViewName
+from ncuview.records.documents.view import LARGEST, MOST_BYTES, SMALLEST, ViewDocument, ViewName
 from ncuview.records.schema import plain
 from ncuview.render.text import json_line
 from ncuview.render.views.brief import brief_text
@@ -25,12 +25,7 @@ from ncuview.render.views.skeleton import skeleton
 if TYPE_CHECKING:
     from ncuview.records.diagnosis import Diagnosis
 
-MOST_BYTES = 6_000
-"""The largest answer without ``max_bytes``."""
-LARGEST = 32_768
-"""The largest ``max_bytes``."""
-SMALLEST = 5_000
-"""The smallest ``max_bytes``: what is in every answer, and one entry of a list, always fit."""
+__all__ = ["LARGEST", "MOST_BYTES", "SMALLEST", "brief", "view", "view_json"]
 
 _PARTS: Mapping[
     ViewName, Callable[[ViewDocument, Priorities, Request], tuple[ViewDocument, Sequence[Listing[Any]]]]
