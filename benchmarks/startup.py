@@ -6,6 +6,8 @@
 one, whose diagnosis is kept, with ``import pandas``. The time of the reader's child process bounds the first analysis.
 Commands are run in turn, REPEATS times; medians are compared. The processor time of a command includes its children,
 and changes less than its wall time where other programs run.
+
+``ncuview mcp`` is timed until it has answered ``initialize`` and its client has left.
 """
 
 from __future__ import annotations
@@ -27,6 +29,10 @@ from ncuview.reader.readable_part import approve
 
 REPEATS = 9
 KERNEL = "transposeCoalesced"
+INITIALIZE = (
+    b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", '
+    b'"capabilities": {}, "clientInfo": {"name": "benchmark", "version": "1"}}}\n'
+)
 
 
 def main() -> None:
@@ -43,11 +49,16 @@ def main() -> None:
             variables = {**os.environ, "XDG_CACHE_HOME": cache}
             return partial(subprocess.run, [python, *command], capture_output=True, check=True, env=variables)
 
+        server = partial(
+            subprocess.run, [python, "-m", "ncuview", "mcp"], input=INITIALIZE, stdout=subprocess.PIPE, check=True
+        )
         commands: dict[str, Callable[[], object]] = {
             "pass": run("-c", "pass"),
             "import typer": run("-c", "import typer"),
             "ncuview --help": run("-m", "ncuview", "--help"),
             "import pandas": run("-c", "import pandas"),
+            "import mcp": run("-c", "import mcp"),
+            "ncuview mcp, initialize": server,
             "reader child": partial(Children(KERNEL).read, shard, with_code=True),
         }
         for name, words in targets.items():
@@ -58,6 +69,7 @@ def main() -> None:
     for name in commands:
         print(f"{name:28} {wall[name] * 1e3:7.0f} ms  {processor[name] * 1e3:7.0f} ms of processors")
     print(f"--help / import typer: {wall['ncuview --help'] / wall['import typer']:.2f} (aim: at most 3)")
+    print(f"ncuview mcp, initialize: {wall['ncuview mcp, initialize']:.2f} s (aim: less than 1 s)")
     for name in targets:
         for what, aim in (("judged", 2.5), ("kept", 1.2)):
             times = f"{_ratio(wall, name, what):.2f}, of processors {_ratio(processor, name, what):.2f}"

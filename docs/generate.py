@@ -11,6 +11,7 @@ import json
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from ncuview.render.schemas import NAMES as DOCUMENTS
 from ncuview.render.schemas import schema
 from ncuview.render.text import json_text
 from ncuview.speedup.effects import ADDED, EFFECTS, LATENCY_HIDDEN, TIME_LEFT
+from ncuview.store import schema as store_schema
 
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS / "reference"
@@ -51,6 +53,7 @@ def pages() -> Mapping[Path, str]:
         "expressions.md": expressions(),
         "failures.md": failures(),
         "json.md": json_documents(),
+        "store.md": store_tables(),
         **{f"{name}.schema.json": json_text(schema(name)) for name in DOCUMENTS},
     }
     return {**{REFERENCE / name: text for name, text in texts.items()}, **how_to_write_a_rule()}
@@ -274,13 +277,50 @@ def json_documents() -> str:
     return "\n".join(parts)
 
 
+def store_tables() -> str:
+    """The tables of a store with their columns."""
+    head = (inspect.getdoc(store_schema) or "").split("\n\n")
+    types = f"Types: {'; '.join(f'`{name}` is {arrow}' for name, arrow in store_schema.TYPES.items())}."
+    parts = [
+        "# Tables of a store\n",
+        f"`ncuview store add PATHS... --to STORE` writes them, in version {store_schema.VERSION}. Each Parquet file",
+        f"names its table and version in its metadata (`{store_schema.VERSION_KEY}`), and each field its meaning and",
+        "unit.\n",
+        *(f"{_markdown(paragraph)}\n" for paragraph in head[1:]),
+        f"{textwrap.fill(types, _WIDTH)}\n",
+    ]
+    for table in store_schema.TABLES:
+        rows = ((f"`{each.name}`", each.type, each.unit, each.meaning) for each in table.columns)
+        parts += [f"## {table.name}\n", f"{table.meaning}\n", _table(("column", "type", "unit", "meaning"), rows)]
+    views = resources.files("ncuview.store").joinpath("views.sql").read_text(encoding="utf-8")
+    about, *_ = views.partition("\n\n")
+    found = re.findall(r"((?:^-- .*\n)+)CREATE OR REPLACE VIEW (\w+)", views, re.MULTILINE)
+    listed = [(f"`{name}`", _comment(comment)) for comment, name in found]
+    parts += [
+        "## Views\n",
+        f"{textwrap.fill(_comment(about), _WIDTH)}\n",
+        _table(("view", "what a row is about"), listed),
+    ]
+    return "\n".join(parts)
+
+
+def _comment(text: str) -> str:
+    """A comment of SQL as one line."""
+    return " ".join(line.removeprefix("--").strip() for line in text.splitlines()).strip()
+
+
 def _properties(form: Mapping[str, Any]) -> str:
     required = form.get("required", ())
     rows = (
-        (f"`{name}`", _type(each) + ("" if name in required else ", optional"), each.get("description", ""))
+        (f"`{name}`", _type(each) + ("" if name in required else ", optional"), _meaning(each))
         for name, each in form.get("properties", {}).items()
     )
     return _table(("property", "type", "meaning"), rows)
+
+
+def _meaning(form: Mapping[str, Any]) -> str:
+    """What a property is, and that its text comes from reports."""
+    return f"{form.get('description', '')}{' Text of others.' if form.get('x-foreign') else ''}"
 
 
 def _type(form: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from ncuview.base.version import VERSION
 from ncuview.records.shown import Shown
 
 if TYPE_CHECKING:
-    from ncuview.api import analyze, check, compare, diagnose, ladder, read, run
+    from ncuview.api import analyze, check, compare, diagnose, ladder, read, run, view
     from ncuview.api import load_rules as load_rules
     from ncuview.api import profile as profile
     from ncuview.base.errors import NcuviewError
@@ -54,6 +54,7 @@ _HOME = {
     "render": "ncuview.render",
     "run": "ncuview.api",
     "units_frame": "ncuview.render.frames",
+    "view": "ncuview.api",
 }
 _EARLIER = {
     "load_rules": ("ncuview.api", "load_rules"),
@@ -87,6 +88,7 @@ __all__ = [
     "render",
     "run",
     "units_frame",
+    "view",
 ]
 
 

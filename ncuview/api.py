@@ -1,6 +1,7 @@
 """Public functions: reports, programs or catalogue kernels in; profile, diagnosis, comparison, gate or ladder out.
 
-``read``, ``run``, ``diagnose``, ``analyze``, ``compare``, ``check``, ``ladder``; ``load_rules`` returns rules.
+``read``, ``run``, ``diagnose``, ``analyze``, ``compare``, ``check``, ``ladder``; ``load_rules`` returns rules, ``view``
+a part of a diagnosis that is never larger than a limit.
 
 ``profile`` is the old name of ``run``. Each function calls ``pipeline`` or ``engine``.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ncuview.comparison.compare import Comparison
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ncuview.profiling.callable import Target
     from ncuview.profiling.options import NcuOptions
     from ncuview.records.diagnosis import Diagnosis
+    from ncuview.records.documents.view import ViewName
     from ncuview.records.gate import Gate, Level
     from ncuview.records.ladder import Ladder
     from ncuview.records.profile import Profile
@@ -160,6 +162,28 @@ def analyze(
         mine=patterns_of(mine, "mine="),
         progress=progress,
     ).diagnosis
+
+
+def view(
+    diagnosis: Diagnosis, name: ViewName | None = None, *, key: str = "", cursor: str = "", max_bytes: int = 6_000
+) -> dict[str, Any]:
+    """A part of a diagnosis for a program or agent: a JSON document of at most ``max_bytes``, whatever the report.
+
+    Args:
+        diagnosis: The diagnosis.
+        name: ``skeleton``, a line for each group of equal launches; ``launch``, one launch; ``finding``, one finding in
+            full. None for that of the cursor or key, or the skeleton.
+        key: Of ``launch`` and ``finding``: which one, as other views name it; empty for the one that saves most.
+        cursor: Of a list in an earlier answer: what comes after it. It names its view and key too.
+        max_bytes: The most bytes of the document as JSON in UTF-8: 5,000 to 32,768.
+
+    Raises:
+        UsageError: There is no such view, key or cursor, the cursor is of another document, or ``max_bytes`` is out of
+            its range.
+    """
+    from ncuview.render import views
+
+    return views.view(diagnosis, name, key=key, cursor=cursor, max_bytes=max_bytes)
 
 
 def compare(

@@ -50,10 +50,11 @@ def read_stored(
     *,
     instructions: bool = True,
     meanwhile: Callable[[], object] | None = None,
+    at_once: int | None = None,
 ) -> Profile:
     """What stands in for ``ncuview.reader.reader.read``: recorded profiles from the store, all else as it is read."""
     if prestarted or not instructions or not paths or not {*map(Path, paths)} <= {*RECORDED}:
-        return read(paths, kernel, prestarted, instructions=instructions, meanwhile=meanwhile)
+        return read(paths, kernel, prestarted, instructions=instructions, meanwhile=meanwhile, at_once=at_once)
     return profile_of(*map(Path, paths), kernel=kernel)
 
 

@@ -29,12 +29,12 @@ LAYERS = (
     {"engine"},
     {"catalogue", "comparison"},
     {"patch"},
-    {"trends", "doctor", "trial"},
+    {"trends", "doctor", "store", "trial"},
     {"gate"},
     {"pipeline"},
     {"render"},
     {"api"},
-    {"testing"},
+    {"testing", "mcp_server"},
     {"cli", "pytest_plugin"},
 )
 """A package imports from its own and from earlier layers."""

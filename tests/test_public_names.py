@@ -27,7 +27,7 @@ def test_dir_shows_the_public_names_and_nothing_else() -> None:
     assert dir(ncuview) == ncuview.__all__
     assert {name for name in dir(ncuview) if callable(getattr(ncuview, name)) and name.islower()} == {
         *("read", "run", "diagnose"),
-        *("analyze", "compare", "check", "render"),
+        *("analyze", "compare", "check", "render", "view"),
         "ladder",
         *("calls_frame", "findings_frame", "metrics_frame", "units_frame", "plot_ladder", "plot_units"),
     }

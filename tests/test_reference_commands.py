@@ -105,8 +105,17 @@ HELP = [
     ["rules"],
     ["rules", "check"],
     ["explain"],
+    ["mcp"],
     ["metrics"],
     ["scrub"],
+    ["store"],
+    ["store", "add"],
+    ["store", "top"],
+    ["store", "history"],
+    ["store", "compare"],
+    ["store", "outliers"],
+    ["store", "unprofiled"],
+    ["store", "sql"],
 ]
 
 

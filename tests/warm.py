@@ -146,12 +146,19 @@ def _load() -> None:
         *,
         instructions: bool = True,
         meanwhile: Callable[[], object] | None = None,
+        at_once: int | None = None,
     ) -> Any:
         plain = len(paths) == 1 and instructions and not (kernel_name or source_folders or ahead)
         if plain and str(paths[0]) in often:
             return often[str(paths[0])]
         return read_with_sources(
-            paths, kernel_name, source_folders, ahead, instructions=instructions, meanwhile=meanwhile
+            paths,
+            kernel_name,
+            source_folders,
+            ahead,
+            instructions=instructions,
+            meanwhile=meanwhile,
+            at_once=at_once,
         )
 
     profiled.read_with_sources = read_often

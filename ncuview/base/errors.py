@@ -6,7 +6,7 @@ The command line prints message, id and hint and exits with the exit code, which
 
     NcuviewError
       ├ UsageError              2   what the user typed: UnknownKernel, UnknownFamily, UnknownRule, UnknownMetric,
-      │                             TableError, BudgetError, BaselineError, PluginError
+      │                             TableError, BudgetError, BaselineError, PluginError, OutsideRoots, NeedsAllowRun
       ├ QuantityError           2   a function that cannot be a quantity, or a user's that fails: ShippedQuantityError
       │                             (70) for one of ``metrics/quantities``
       ├ RuleFileError           2   a rule file or kernel file: UnsafeExpression, UnsafeTemplate, KernelFileError
@@ -78,6 +78,14 @@ class BaselineError(UsageError):
 
 class PluginError(UsageError):
     """An entry point of an installed package cannot be used; the message names entry point and package."""
+
+
+class OutsideRoots(UsageError):
+    """A client of ``ncuview mcp`` names a file that is not below the folders that the server may read."""
+
+
+class NeedsAllowRun(UsageError):
+    """A client of ``ncuview mcp`` asks for what starts a program, and the server was started without --allow-run."""
 
 
 class QuantityError(NcuviewError):

@@ -3,7 +3,8 @@
 ``replace_file`` writes beside the target and renames, so that readers see old or new content, never a part.
 ``exists``, ``is_folder`` and ``is_file`` answer for any name, also one that no file can have.
 ``open_regular`` refuses folders, pipes, devices, large files; ``text_of`` and ``beginning_of`` read a limited size.
-``toml_of`` parses a file and ``parse_toml`` a text, within limits of size, key depth and nesting.
+After ``read_only_below`` it opens files below some folders only. ``keep_entry`` syncs a new entry of a folder to the
+disk. ``toml_of`` parses a file and ``parse_toml`` a text, within limits of size, key depth and nesting.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from ncuview.base.system import IS_WINDOWS, host_name
+from ncuview.base.system import IS_LINUX, IS_WINDOWS, host_name
 
 _READ = (
     os.O_RDONLY
@@ -58,6 +59,30 @@ class TooLarge(ValueError):
     """The file has more bytes than allowed."""
 
 
+class Outside(ValueError):
+    """The file is below none of the folders that this process may read."""
+
+
+_FOLDERS: list[Path] = []
+"""Where this process may open files; empty for everywhere."""
+
+
+def read_only_below(folders: Iterable[Path]) -> None:
+    """From now on ``open_regular`` opens in this process what is below these folders, and nothing else.
+
+    A further call adds folders. What counts is where the opened file is, so that no link leads out of them.
+
+    Raises:
+        OSError: A folder is missing.
+    """
+    _FOLDERS.extend(folder.resolve(strict=True) for folder in folders)
+
+
+def is_below(path: Path, folders: Iterable[Path]) -> bool:
+    """Whether a path without links is one of these folders or below one."""
+    return any(path.is_relative_to(folder) for folder in folders)
+
+
 def open_regular(path: Path, largest: int | None = None, *, follow: bool = True) -> BufferedReader:
     """Open a file to read it, without blocking; the opened file itself is checked, not an earlier one of the name.
 
@@ -70,15 +95,25 @@ def open_regular(path: Path, largest: int | None = None, *, follow: bool = True)
         OSError: It cannot be opened.
         NoRegularFile: It is not a regular file.
         TooLarge: It has more than ``largest`` bytes.
+        Outside: It is not below the folders that ``read_only_below`` was given.
         ValueError: No file can have this name.
     """
     descriptor = os.open(path, _READ | (0 if follow else getattr(os, "O_NOFOLLOW", 0)))
     try:
+        _check_place(path, descriptor)
         _check(os.fstat(descriptor), largest)
         return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def _check_place(path: Path, descriptor: int) -> None:
+    """Refuse what is opened outside of the folders. Other systems than Linux say only where the name leads now."""
+    if _FOLDERS:
+        place = Path(os.readlink(f"/proc/self/fd/{descriptor}")) if IS_LINUX else path.resolve()  # noqa: PTH115
+        if not is_below(place, _FOLDERS):
+            raise Outside("is outside of the folders that may be read")
 
 
 def _check(status: os.stat_result, largest: int | None) -> None:
@@ -142,7 +177,7 @@ def replace_file(target: Path, data: bytes | Iterable[bytes], *, mode: int = 0o6
         with suppress(OSError):
             partial.unlink()
         raise
-    _keep_entry(target.parent)
+    keep_entry(target.parent)
 
 
 def _beginning(target: Path) -> str:
@@ -211,7 +246,7 @@ def _runs(process: int) -> bool:
     return True
 
 
-def _keep_entry(folder: Path) -> None:
+def keep_entry(folder: Path) -> None:
     """Sync the folder's new entry to disk, where the file system supports that."""
     with suppress(OSError):
         opened = os.open(folder, os.O_RDONLY)

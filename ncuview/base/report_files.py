@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ncuview.base.errors import ReportDamaged, ReportEmpty, ReportUnreadable, UsageError
-from ncuview.base.files import NoRegularFile, TooLarge, exists, is_folder, open_regular, replace_file
+from ncuview.base.files import NoRegularFile, Outside, TooLarge, exists, is_folder, open_regular, replace_file
 from ncuview.base.suggestion import did_you_mean_file
 
 REPORT_ENDINGS = (".ncu-rep", ".ncu-repz")
@@ -166,6 +166,8 @@ def _opened(path: Path, largest: int) -> BufferedReader:
             f"{path} is larger than {largest >> 20:,} MiB",
             hint="Profile fewer launches, as with --launch-count.",
         ) from error
+    except Outside as error:
+        raise ReportUnreadable(f"{path} {error}", hint="Its name is a link that leads out of them.") from error
     except ValueError as error:  # a NUL in the name
         raise ReportUnreadable(f"{str(path)!r} cannot be read: {error}", hint=NAME_A_REPORT) from error
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 from ncuview.base.errors import UsageError
 from ncuview.cli.inputs import Inputs, option, takes_inputs
 from ncuview.cli.outputs import (
-    FormatOption,
     OutputOption,
     SourceRootOption,
+    ViewFormatOption,
     destinations,
     errors_written,
     exit_with,
@@ -25,6 +25,7 @@ from ncuview.cli.outputs import (
 )
 from ncuview.cli.patches import print_patches
 from ncuview.cli.printing import ProgressDisplay, print_text
+from ncuview.cli.views import CursorOption, KeyOption, MaxBytesOption, ViewOption, chosen_view
 from ncuview.cli.without_counters import report_without_counters
 from ncuview.render.text import safe_page
 
@@ -50,7 +51,7 @@ class Look(StrEnum):
 @takes_inputs
 def analyze(
     inputs: Inputs,
-    to: FormatOption = "terminal",
+    to: ViewFormatOption = "terminal",
     output: OutputOption = None,
     source_root: SourceRootOption = None,
     look: Annotated[
@@ -69,22 +70,22 @@ def analyze(
     ] = None,
     diff_only: Annotated[bool, option("Print the changes of your source as patches for git apply.", "--diff")] = False,
     no_cache: Annotated[bool, option("Judge again, and keep no diagnosis for the next run.", "--no-cache")] = False,
+    view: ViewOption = None,
+    key: KeyOption = "",
+    cursor: CursorOption = "",
+    max_bytes: MaxBytesOption = None,
 ) -> None:
     """Name what to change next in a kernel: from a live run, its recorded profile, or any report."""
-    files = destinations(to, output)
+    written = chosen_view(to, view, key, cursor, max_bytes)
+    files = destinations(to, output, views=True)
     if top is not None and top < 0:
         raise UsageError("--top takes a number of kernels")
+    if written:
+        _refuse_beside_views(diff_only=diff_only, dry_run=dry_run, no_counters=no_counters, top=top)
     if diff_only:
         _refuse_beside_patches(to, dry_run=dry_run, no_counters=no_counters)
     inputs.refuse_conflicting_options()
-    look = look or (Look.RUNS if _is_whole_python_program(inputs) else Look.FULL)
-    quick = look is Look.QUICK
-    if look is not Look.RUNS:
-        inputs.refuse_bare_run_option()
-    if look is not Look.FULL and inputs.export:
-        raise UsageError("--export keeps the report of a program that is profiled in one run")
-    if look is not Look.FULL and not inputs.runs_program:
-        raise UsageError(f"--look {look} is for programs", hint="Leave it out for reports and kernels.")
+    look = _look(inputs, look)
     if no_counters:
         report_without_counters(inputs, to, files)
         return
@@ -93,14 +94,14 @@ def analyze(
         return
     shipped_sources = None
     forms = {to, *(form for form, _ in files)}
-    entry = None if no_cache or quick or diff_only else inputs.cache_entry()
+    entry = None if no_cache or look is Look.QUICK or diff_only else inputs.cache_entry()
     diagnosis = entry.read() if entry and not forms & _SHOW_PROFILE else None
     if entry and diagnosis:
         rules = inputs.chosen_rules() if forms & _SHOW_RULES else None
         profile = None
     else:
         rules = inputs.chosen_rules()
-        with errors_written(inputs, to, files), ProgressDisplay() as progress:
+        with errors_written(inputs, to, files, written), ProgressDisplay() as progress:
             examined = _examined(inputs, look, rules, progress)
         diagnosis, shipped_sources = examined.diagnosis, examined.shipped_sources
         profile = examined.profile if look is Look.FULL else None  # the launches of others have no lines
@@ -114,8 +115,25 @@ def analyze(
         write_files(patched.diagnosis, files, top=top, rules=rules, source_root=source_root, profile=profile)
         exit_with(diagnosis.failure, code=print_patches(patched))
         return
+    if written:
+        write_files(diagnosis, files, top=top, rules=rules, source_root=source_root, profile=profile)
+        print_text(written(diagnosis))
+        exit_with(diagnosis.failure)
+        return
     write_answer(diagnosis, to, files, top=top, rules=rules, source_root=source_root, profile=profile)
     exit_with(diagnosis.failure)
+
+
+def _look(inputs: Inputs, chosen: Look | None) -> Look:
+    """How the target is profiled: as chosen, or by what it is; options for another way are refused."""
+    look = chosen or (Look.RUNS if _is_whole_python_program(inputs) else Look.FULL)
+    if look is not Look.RUNS:
+        inputs.refuse_bare_run_option()
+    if look is not Look.FULL and inputs.export:
+        raise UsageError("--export keeps the report of a program that is profiled in one run")
+    if look is not Look.FULL and not inputs.runs_program:
+        raise UsageError(f"--look {look} is for programs", hint="Leave it out for reports and kernels.")
+    return look
 
 
 def _examined(inputs: Inputs, look: Look, rules: tuple[Rule, ...] | None, progress: ProgressDisplay) -> Examined:
@@ -157,6 +175,13 @@ def _refuse_beside_patches(to: str, *, dry_run: bool, no_counters: bool) -> None
         raise UsageError(
             f"{'--dry-run' if dry_run else '--no-counters'} gives no advice, of which --diff makes patches"
         )
+
+
+def _refuse_beside_views(*, diff_only: bool, dry_run: bool, no_counters: bool, top: int | None) -> None:
+    """Refuse what prints another answer than a view."""
+    given = {"--diff": diff_only, "--dry-run": dry_run, "--no-counters": no_counters, "--top": top is not None}
+    if other := next((name for name, value in given.items() if value), None):
+        raise UsageError(f"{other} prints another answer than a view", hint="Leave it out, or the view.")
 
 
 def _forecast(inputs: Inputs, rules: tuple[Rule, ...] | None, look: Look) -> None:

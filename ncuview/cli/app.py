@@ -29,6 +29,7 @@ from ncuview.cli.check import check
 from ncuview.cli.commands import Command, Group
 from ncuview.cli.diff import diff
 from ncuview.cli.doctor import doctor
+from ncuview.cli.mcp import mcp
 from ncuview.cli.metrics import metrics
 from ncuview.cli.printing import (
     discard_stdout,
@@ -41,6 +42,7 @@ from ncuview.cli.printing import (
 from ncuview.cli.report import report
 from ncuview.cli.rules import check_rules, explain, rules
 from ncuview.cli.scrub import scrub
+from ncuview.cli.store import store_app
 from ncuview.cli.trials import try_
 from ncuview.cli.verbosity import with_verbosity
 
@@ -73,13 +75,14 @@ app = typer.Typer(
 )
 rules_app = typer.Typer(cls=Group, rich_markup_mode=None, help="List the rules, or check rule files of your own.")
 app.add_typer(rules_app, name="rules")
+app.add_typer(store_app, name="store")
 
 for command in (analyze, check, diff, report, ladder, calibrate, kernels):
     app.command(cls=Command)(with_verbosity(command))
 app.command("try", cls=Command)(with_verbosity(try_))
 rules_app.callback(invoke_without_command=True)(with_verbosity(rules))
 rules_app.command("check", cls=Command)(with_verbosity(check_rules))
-for command in (explain, metrics, scrub, doctor):
+for command in (explain, metrics, scrub, doctor, mcp):
     app.command(cls=Command)(with_verbosity(command))
 
 

@@ -108,6 +108,11 @@ PANELS: dict[str, tuple[Panel, ...]] = {
             ("--source-root",),
         ),
         Panel(
+            "A part for programs",
+            "ncuview analyze mine.ncu-rep --format json --view launch",
+            further=("--view", "--key", "--cursor", "--max-bytes"),
+        ),
+        Panel(
             "How it is measured",
             "ncuview analyze --dry-run -- ./program --steps 3",
             ("--look", "--dry-run", "--no-counters", "--no-cache"),
@@ -196,10 +201,59 @@ PANELS: dict[str, tuple[Panel, ...]] = {
             "Options", "ncuview doctor --bundle bundle.zip", ("--format", "--live", "--bundle", *_VERBOSITY, "--help")
         ),
     ),
+    "mcp": (
+        Panel(
+            "Options",
+            "ncuview mcp --root . --root ../reports",
+            ("--root", "--allow-run", "--rules", *_VERBOSITY, "--help"),
+        ),
+    ),
     "rules": (
         Panel("Options", "ncuview rules --metrics", ("--rules", "--format", "--metrics", *_VERBOSITY, "--help")),
     ),
     "rules check": (Panel("Options", "ncuview rules check my-rules", ("DIR", "--select", *_VERBOSITY, "--help")),),
+    "store": (Panel("Options", "ncuview store add nightly --to fleet", ("--help",)),),
+    "store add": (
+        Panel(
+            "Options",
+            "ncuview store add nightly --to fleet --label commit=4f2a91c",
+            ("PATH", "--to", "--label", "--mine", "--keep-paths", "--processes", *_VERBOSITY, "--help"),
+        ),
+    ),
+    "store top": (
+        Panel("Options", "ncuview store top --from fleet", ("--from", "--limit", "--format", *_VERBOSITY, "--help")),
+    ),
+    "store history": (
+        Panel(
+            "Options",
+            "ncuview store history transpose --from fleet",
+            ("KERNEL", "--from", "--limit", "--format", *_VERBOSITY, "--help"),
+        ),
+    ),
+    "store compare": (
+        Panel(
+            "Options",
+            "ncuview store compare --by gpu --from fleet",
+            ("KERNEL", "--by", "--from", "--limit", "--format", *_VERBOSITY, "--help"),
+        ),
+    ),
+    "store outliers": (
+        Panel(
+            "Options", "ncuview store outliers --from fleet", ("--from", "--limit", "--format", *_VERBOSITY, "--help")
+        ),
+    ),
+    "store unprofiled": (
+        Panel(
+            "Options", "ncuview store unprofiled --from fleet", ("--from", "--limit", "--format", *_VERBOSITY, "--help")
+        ),
+    ),
+    "store sql": (
+        Panel(
+            "Options",
+            "ncuview store sql 'SELECT name, time_ns FROM top_kernels' --from fleet",
+            ("QUERY", "--from", "--limit", "--format", *_VERBOSITY, "--help"),
+        ),
+    ),
 }
 """The panels of each command, by its words after ``ncuview``. An option that no panel names is in the last one."""
 

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 _TEXTS = tuple(name for name, form in FORMATS.items() if not form.binary)
 
+BRIEF = "brief"
+"""The printed format of a view of a diagnosis as text; see ``cli.views``."""
 _OF_COMPARISONS = tuple(name for name in _TEXTS if FORMATS[name].compares)
 
 
@@ -51,6 +53,7 @@ def _format_option(names: Sequence[str]) -> Any:
 
 
 FormatOption = Annotated[str, _format_option(_TEXTS)]
+ViewFormatOption = Annotated[str, _format_option((*_TEXTS, BRIEF))]
 ComparisonFormatOption = Annotated[str, _format_option(_OF_COMPARISONS)]
 OutputOption = Annotated[
     list[str] | None,
@@ -79,10 +82,16 @@ class ListFormat(StrEnum):
 ListFormatOption = Annotated[ListFormat, typer.Option("--format", help="For people, or for programs.")]
 
 
-def destinations(to: str, output: Sequence[str] | None, *, of_comparison: bool = False) -> tuple[tuple[str, Path], ...]:
-    """Format and path of each output file. All formats are checked before any work is done."""
-    if to not in _TEXTS and (to in FORMATS or not is_format(to)):
-        known = _OF_COMPARISONS if of_comparison else format_names(binary=False)
+def destinations(
+    to: str, output: Sequence[str] | None, *, of_comparison: bool = False, views: bool = False
+) -> tuple[tuple[str, Path], ...]:
+    """Format and path of each output file. All formats are checked before any work is done.
+
+    With ``views``, ``to`` may be ``brief`` too.
+    """
+    further = (BRIEF,) if views else ()
+    if to not in {*_TEXTS, *further} and (to in FORMATS or not is_format(to)):
+        known = _OF_COMPARISONS if of_comparison else (*format_names(binary=False), *further)
         raise UsageError(
             f"--format {to}: unknown format",
             hint=did_you_mean(to, known, f"There are {', '.join(known)}."),
@@ -95,16 +104,21 @@ def destinations(to: str, output: Sequence[str] | None, *, of_comparison: bool =
 
 
 @contextmanager
-def errors_written(inputs: Inputs | None, to: str, files: Sequence[tuple[str, Path]]) -> Iterator[None]:
+def errors_written(
+    inputs: Inputs | None,
+    to: str,
+    files: Sequence[tuple[str, Path]],
+    written: Callable[[Diagnosis], str] | None = None,
+) -> Iterator[None]:
     """Write an error inside to every requested output, so that no file keeps the answer of an earlier run.
 
     A terminal shows it on standard error. Where ncu was refused only the counters, the report without counters of
-    ``inputs`` is written instead.
+    ``inputs`` is written instead, unless ``written`` prints a view.
     """
     try:
         yield
     except NcuviewError as error:
-        if inputs and is_about_counters(error):
+        if inputs and is_about_counters(error) and not written:
             with suppress(NcuviewError):
                 report_without_counters(inputs, to, files, error)
         from ncuview.records.profile import failure_of
@@ -113,7 +127,9 @@ def errors_written(inputs: Inputs | None, to: str, files: Sequence[tuple[str, Pa
         for form, path in files:
             with suppress(NcuviewError):  # the user must see the first error
                 write_output(path, output_text(nothing, None, form))
-        if to != "terminal":
+        if written:
+            print_text(written(nothing))
+        elif to != "terminal":
             with suppress(PluginError):
                 _print(nothing, to)
         raise

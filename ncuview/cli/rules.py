@@ -84,18 +84,6 @@ def explain(
     Of an optimization it lists the rules that advise it, and kernels before and after it.
     """
     from ncuview.api import load_rules
-    from ncuview.engine.rule_file import find_rule
-    from ncuview.programs.rule_file import program_rules
-    from ncuview.render.lists import program_rule_page, rule_page
-    from ncuview.render.optimization import MEANINGS, optimization_page
+    from ncuview.render.explanation import rule_words
 
-    rules = load_rules(folder or ())
-    if optimization := next((each for each in MEANINGS if each == rule.lower().replace("-", "_")), None):
-        from ncuview.catalogue.kernels import all_kernels
-
-        print_text(optimization_page(optimization, rules, all_kernels(), width()))
-        return
-    if of_programs := next((each for each in program_rules() if rule.lower() in {each.code.lower(), each.name}), None):
-        print_text(program_rule_page(of_programs, width()))
-        return
-    print_text(rule_page(find_rule(rules, rule), width()))
+    print_text(rule_words(rule, load_rules(folder or ()), width()))

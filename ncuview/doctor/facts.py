@@ -105,7 +105,7 @@ class Private:
 
 def _packages() -> dict[str, str]:
     names = {re.split(r"[^\w.-]", line, maxsplit=1)[0].lower() for line in _required() if "extra ==" not in line}
-    names |= {"cloudpickle", "matplotlib", "pyarrow", "pycuda"}
+    names |= {"cloudpickle", "duckdb", "fsspec", "matplotlib", "pyarrow", "pycuda"}
     found = {}
     for name in sorted(names):
         with suppress(PackageNotFoundError):

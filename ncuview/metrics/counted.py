@@ -60,6 +60,8 @@ class FromCounters:
         self._analysis = analysis
         self._assumed = assumed or {}
         self._values: dict[str, Column] = {}
+        self._metrics: dict[str, tuple[str, ...]] = {}
+        """They depend on all launches together, and every launch whose rules are skipped asks for them."""
 
     @property
     def profile(self) -> Profile:
@@ -89,6 +91,11 @@ class FromCounters:
 
     def metrics_of(self, name: str) -> tuple[str, ...]:
         """The counters of a quantity's value, under ncu's names; none where it is assumed to be a number."""
+        if name not in self._metrics:
+            self._metrics[name] = self._found_metrics_of(name)
+        return self._metrics[name]
+
+    def _found_metrics_of(self, name: str) -> tuple[str, ...]:
         quantity = QUANTITIES.get(name)
         if name in self._assumed:
             read: Iterable[str] = self._assumed[name].names

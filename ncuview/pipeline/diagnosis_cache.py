@@ -4,6 +4,7 @@
 tables of GPUs, ncuview, libraries, options, and the sources on this machine. The entry's name is a hash of what is
 known before a report is read (``inputs_of``); the sources that the report names are stored in it and compared.
 ``Entry.write`` keeps a diagnosis, unless it is incomplete, has a warning, or is of a run on this machine's GPU.
+``name_of``, ``source_states`` and ``are_unchanged`` are for who keeps a diagnosis elsewhere.
 
 Reading an entry loads neither pandas nor NumPy nor rules.
 """
@@ -58,6 +59,10 @@ _CHANGED = 1
 """The place of a source's time in its state."""
 
 
+SourceStates = Sequence[tuple[str, list[Any] | None]]
+"""Files, each with where it is, when it was changed and a hash of its content; None where it cannot be read."""
+
+
 @dataclass(frozen=True)
 class Request:
     """The targets and options that a diagnosis depends on, as the user gave them."""
@@ -86,7 +91,7 @@ class Entry:
             return None
         sources, _, answer = content.partition(b"\n")
         try:
-            if any(_state(path) != state for path, state in json.loads(sources)):
+            if not are_unchanged(json.loads(sources)):
                 return None
             found = from_json(answer)
         except (ValueError, TypeError):
@@ -98,10 +103,9 @@ class Entry:
         """Keep a diagnosis, unless it is incomplete, or something that it depends on has changed since the start."""
         if examined.diagnosis.failure or left_out():
             return
-        files = sorted({*sources_named(examined.profile), *_regions(rules)})
-        states = [(file, _state(file)) for file in files]
+        states = source_states(examined, rules)
         changed = any(state and state[_CHANGED] >= self._started for _, state in states)
-        if not changed and _name_of(inputs_of(self._request)) == self._name:
+        if not changed and name_of(self._request) == self._name:
             with suppress(TypeError):  # a value that no record declares
                 text = f"{json.dumps(states)}\n{to_json(examined.diagnosis)}"
                 self._folder.write(self._name, text.encode())
@@ -109,8 +113,25 @@ class Entry:
 
 def kept(request: Request) -> Entry | None:
     """The entry of a request; None where nothing is kept."""
-    folder, name = users_cache(), _name_of(inputs_of(request))
+    folder, name = users_cache(), name_of(request)
     return Entry(request, folder, name) if folder and name else None
+
+
+def name_of(request: Request) -> str:
+    """A hash of what a diagnosis depends on; empty where it is made here and now, or cannot be made."""
+    inputs = inputs_of(request)
+    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest() if inputs else ""
+
+
+def source_states(examined: Examined, rules: Sequence[Rule] | None) -> SourceStates:
+    """The sources that a diagnosis depends on too, which only its profile and rules name, and what they are now."""
+    files = sorted({*sources_named(examined.profile), *_regions(rules)})
+    return [(file, _state(file)) for file in files]
+
+
+def are_unchanged(sources: SourceStates) -> bool:
+    """Whether all sources still are what they were."""
+    return all(_state(path) == state for path, state in sources)
 
 
 def inputs_of(request: Request) -> dict[str, Any] | None:
@@ -141,10 +162,6 @@ def inputs_of(request: Request) -> dict[str, Any] | None:
         }
     except (NcuviewError, OSError, ValueError):  # the command reports it, where it matters
         return None
-
-
-def _name_of(inputs: dict[str, Any] | None) -> str:
-    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest() if inputs else ""
 
 
 def _of_reports(targets: Iterable[str]) -> list[Any] | None:

@@ -131,11 +131,12 @@ def read_with_sources(
     *,
     instructions: bool = True,
     meanwhile: Callable[[], object] | None = None,
+    at_once: int | None = None,
 ) -> Profile:
     """The launches of reports, with call stacks, inlined calls, control codes and the sources on this machine.
 
     With ``instructions=False`` neither code nor sources are read. ``meanwhile`` is called while the reader processes
-    read.
+    read; ``at_once`` says how many of these there may be.
 
     Raises:
         ReportError: A report is unreadable, damaged or empty.
@@ -147,7 +148,9 @@ def read_with_sources(
     from ncuview.reader.reader import read
     from ncuview.reader.source import with_local_sources
 
-    found = read(report_files(paths), kernel_name, ahead, instructions=instructions, meanwhile=meanwhile)
+    found = read(
+        report_files(paths), kernel_name, ahead, instructions=instructions, meanwhile=meanwhile, at_once=at_once
+    )
     found = with_call_stacks(found)
     if not instructions:
         return found

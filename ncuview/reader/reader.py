@@ -54,6 +54,7 @@ def read(
     *,
     instructions: bool = True,
     meanwhile: Callable[[], object] | None = None,
+    at_once: int | None = None,
 ) -> Profile:
     """Read one or more reports, or CSV exports of reports, into a Profile.
 
@@ -66,6 +67,7 @@ def read(
         prestarted: Child processes that were started before there was a report, if any.
         instructions: Whether machine code, its counters, and sources are read too.
         meanwhile: Called while the child processes read.
+        at_once: How many child processes may read at once, where there are as many processors; None for eight.
 
     Raises:
         ReportUnreadable: A path does not exist, no path is a readable report, NVIDIA's reader is not installed, or no
@@ -78,7 +80,7 @@ def read(
     check_kernel_filter(kernel)
     if MISSING:
         leave_out(f"NVIDIA's reader has no sandbox here: {MISSING}", "Read the reports of strangers on Linux.")
-    workers = min(MOST_CHILDREN, usable_processors())
+    workers = min(at_once or MOST_CHILDREN, usable_processors())
     running: list[_File] = []
     with ExitStack() as held, ThreadPoolExecutor(workers) as pool:
         waiting = [prestarted] if prestarted else []

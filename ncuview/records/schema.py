@@ -2,8 +2,8 @@
 
 A field's type becomes its schema and the docstring below it its description; ``Limits`` adds further constraints.
 
-``Limits`` stands in an ``Annotated`` type. ``LEFT_OUT`` there means that None leaves the key out, and a class's
-``CONDITIONS`` are added to its schema.
+``Limits`` stands in an ``Annotated`` type. ``LEFT_OUT`` there means that None leaves the key out, ``FOREIGN`` marks
+text from reports, and a class's ``CONDITIONS`` are added to its schema.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 LEFT_OUT = "left out where there is none"
 """In an ``Annotated`` type: the key is not there where the value is None."""
+FOREIGN = "text from reports"
+"""In an ``Annotated`` type: the text comes from a report, a program or its source; the schema has ``x-foreign``."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 """The version of JSON Schema that is written."""
 _DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9:]+)$"
@@ -140,6 +142,8 @@ def _of(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         for limits in inner[1:]:
             if isinstance(limits, Limits):
                 content |= limits.keywords
+            elif limits == FOREIGN:
+                content |= {"x-foreign": True}
         return content
     if origin is Literal:
         return {"const": inner[0]} if len(inner) == 1 else {"type": "string", "enum": list(inner)}

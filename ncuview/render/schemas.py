@@ -14,6 +14,7 @@ from ncuview.records.documents.comparison import ComparisonDocument, LadderDocum
 from ncuview.records.documents.diagnosis import DiagnosisDocument
 from ncuview.records.documents.history import HistoryDocument
 from ncuview.records.documents.trial import TrialDocument
+from ncuview.records.documents.view import ViewDocument
 from ncuview.records.documents.without_counters import WithoutCountersDocument
 from ncuview.records.schema import schema_of
 
@@ -25,6 +26,7 @@ _DOCUMENTS: Mapping[str, type] = {
     "without_counters": WithoutCountersDocument,
     "doctor": DoctorDocument,
     "trial": TrialDocument,
+    "view": ViewDocument,
 }
 NAMES = (*_DOCUMENTS, "baseline")
 """The names of all schemas."""

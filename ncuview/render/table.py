@@ -42,8 +42,8 @@ def csv_table(diagnosis: Diagnosis, gate: Gate | None) -> str:
     columns = _columns(rows)
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([_inert(column) for column in columns])
-    writer.writerows([_inert(row.get(column)) for column in columns] for row in rows)
+    writer.writerow([inert(column) for column in columns])
+    writer.writerows([inert(row.get(column)) for column in columns] for row in rows)
     return text.getvalue()
 
 
@@ -140,6 +140,6 @@ def _type(column: str) -> str:
     return "Int64" if column in _COUNTS else "float64"
 
 
-def _inert(cell: Cell) -> Cell:
+def inert(cell: Cell) -> Cell:
     """Disarm a text that a program would read as a command; numbers, negative ones too, stay numbers."""
     return f"'{cell}" if isinstance(cell, str) and cell.lstrip().startswith(_ACTIVE_PREFIXES) else cell

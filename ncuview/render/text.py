@@ -1,6 +1,7 @@
 """Make untrusted text (kernel names, source lines, file names) safe to print on terminals and in CI job logs.
 
-``safe_*`` functions make control characters visible; ``without_ci_commands`` disarms commands; ``json_text`` does both.
+``safe_*`` functions make control characters visible; ``without_ci_commands`` disarms commands; ``json_text`` and
+``json_line`` do both.
 
 ``safe_text`` takes one line, ``safe_lines`` and ``safe_page`` several, ``safe_copy`` a record with texts.
 """
@@ -58,7 +59,16 @@ def json_text(document: Any) -> str:
     Raises:
         ValueError: It holds NaN or infinity.
     """
-    text = json.dumps(document, indent=2, allow_nan=False, ensure_ascii=True)
+    return _json(document, 2)
+
+
+def json_line(document: Any) -> str:
+    """The same as one line."""
+    return _json(document, None)
+
+
+def _json(document: Any, indent: int | None) -> str:
+    text = json.dumps(document, indent=indent, allow_nan=False, ensure_ascii=True)
     return _CI_COMMAND.sub(lambda found: found.group().replace("#", "\\u0023"), text) + "\n"
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -103,3 +105,40 @@ def test_what_is_no_utf_8_is_refused(tmp_path: Path) -> None:
     file.write_bytes(b"a = '\xff'")
     with pytest.raises(UnicodeDecodeError):
         toml_of(file)
+
+
+CONFINED = """
+import os, sys
+from pathlib import Path
+from ncuview.base.files import Outside, open_regular, read_only_below
+
+root = Path(sys.argv[1])
+read_only_below([root])
+for name in sys.argv[2:]:
+    try:
+        open_regular(Path(name)).close()
+    except Outside:
+        print("outside")
+    else:
+        print("opened")
+"""
+
+
+def test_a_confined_process_opens_nothing_outside_whatever_name_leads_there(tmp_path: Path) -> None:
+    root, secret = tmp_path / "root", tmp_path / "secret"
+    (root / "inner").mkdir(parents=True)
+    secret.write_text("x")
+    (root / "inner" / "own").write_text("x")
+    (root / "to-secret").symlink_to(secret)
+    (root / "to-own").symlink_to("inner/own")
+    (root / "up").symlink_to("..")
+    (tmp_path / "rootless").mkdir()
+    (tmp_path / "rootless" / "file").write_text("x")
+    (tmp_path / "in").symlink_to(root / "inner")
+    inside = [root / "inner" / "own", root / "to-own", tmp_path / "in" / "own", root / "inner" / ".." / "to-own"]
+    outside = [secret, root / "to-secret", root / ".." / "secret", root / "up" / "secret", tmp_path / "rootless/file"]
+    done = subprocess.run(
+        [sys.executable, "-c", CONFINED, root, *inside, *outside],
+        capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    assert done.stdout.split() == ["opened"] * len(inside) + ["outside"] * len(outside)

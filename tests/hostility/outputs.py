@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import get_args
 
 from ncuview.records.diagnosis import Diagnosis
+from ncuview.records.documents.view import ViewName
 from ncuview.records.gate import Gate
 from ncuview.render import render
 from ncuview.render.gate import gate_page
 from ncuview.render.history import render_history
 from ncuview.render.notebook import diagnosis_html, ladder_html, launch_html
 from ncuview.render.outputs import FORMATS, output_text
+from ncuview.render.views import brief, view, view_json
 from tests.hostility.judges import JUDGES, check_history, check_json, check_log, check_markdown, check_notebook
 from tests.hostility.places import Answers
 from tests.render.test_sarif import rules
@@ -42,6 +45,9 @@ def outputs_of(answers: Answers) -> Iterator[Output]:
         if form.compares:
             yield f"{to} of a comparison", output_text(answers.comparison, None, to), judge
             yield f"{to} of a ladder", output_text(answers.ladder, None, to), judge
+    for view_name in get_args(ViewName):
+        yield f"view {view_name}", view_json(view(made, view_name)), check_json
+        yield f"brief {view_name}", brief(made, view_name), check_log
     yield "narrow page", render(made, width=_NARROW, top=len(made.launches)), check_log
     yield "narrow gate", gate_page(gate, width=_NARROW), check_log
     for to, history_judge in _HISTORIES.items():

@@ -9,6 +9,7 @@ import pytest
 from ncuview.render.notebook import diagnosis_html
 from ncuview.render.outputs import output_text
 from ncuview.render.terminal import quiet_page
+from ncuview.render.views import LARGEST, brief, view, view_json
 from tests.hostile import each_payload, poisoned
 from tests.hostility.judges import check_html, check_json, check_log, check_markdown, check_notebook
 from tests.programs.test_of_profile import program, trained
@@ -25,6 +26,13 @@ PROGRAM = replace(JUDGED.program, calls=(*JUDGED.program.calls, *program(trained
 def test_every_page_shows_hostile_calls_as_text(form: str, text: str) -> None:
     diagnosis = replace(JUDGED, program=poisoned(PROGRAM, text))
     CHECKS[form](str(output_text(diagnosis, None, form)))
+
+
+@each_payload
+def test_views_show_hostile_calls_as_text(text: str) -> None:
+    diagnosis = replace(JUDGED, program=poisoned(PROGRAM, text))
+    check_json(view_json(view(diagnosis)))
+    check_log(brief(diagnosis, max_bytes=LARGEST))
 
 
 @each_payload

@@ -12,7 +12,7 @@ from ncuview.base.errors import ReportUnreadable
 from ncuview.base.paths import shipped
 from ncuview.profiling.ncu import ncu_command
 from ncuview.reader import wire
-from ncuview.reader.settings import Settings, settings_in, settings_of
+from ncuview.reader.settings import Session, Settings, session_of, settings_in, settings_of
 from tests.reader import builder
 
 DEFAULTS = Settings("base", "all", "kernel")
@@ -59,6 +59,14 @@ def test_a_report_with_its_command_line_gives_the_settings(tmp_path: Path) -> No
     session = wire.encode_field(11, b"/opt/ncu --cache-control=none app")
     path.write_bytes(wire.encode_report([builder.block(session=session), *builder.session_blocks()]))
     assert settings_of(path) == Settings("base", "none", "kernel")
+
+
+def test_a_report_names_the_cuda_version_of_its_driver(tmp_path: Path) -> None:
+    path = tmp_path / "x.ncu-rep"
+    path.write_bytes(builder.report())
+    assert session_of(path) == Session(DEFAULTS, "13.0")
+    path.write_bytes(builder.report()[:-3])
+    assert session_of(path).cuda_version == "13.0"
 
 
 def test_a_scrubbed_report_gives_no_settings() -> None:

@@ -1,0 +1,182 @@
+"""``add_reports``: reports, folders and CSV exports -> a store, by worker processes; this process only publishes.
+
+Reports that the store holds are left as they are. Each worker reads, judges and writes the reports of a task; once a
+task is done its batch is published, so that a run that is killed has added complete batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+
+from ncuview.base.errors import ReportError, UsageError
+from ncuview.base.report_files import named_path, report_files
+from ncuview.base.system import usable_processors
+from ncuview.pipeline.store_batch import Identified, Named, Refused, Task, identified, written
+from ncuview.pipeline.workers import WorkerDied, Workers
+from ncuview.records.profile import Failure
+from ncuview.store.batches import Added, Contents, contents_of, publish, remove_abandoned
+from ncuview.store.place import Place, place_of
+
+MOST_REPORTS, MOST_BYTES = 64, 256 << 20
+"""Of a task: what is lost where a run is killed, and what a worker holds as rows."""
+_AT_ONCE = 32
+"""Reports that a worker identifies in one call."""
+_DIED = "Read it where more memory is free, or profile fewer launches."
+
+Progress = Callable[[int, int], object]
+"""Is called with the reports that are done and all that are new."""
+
+
+@dataclass(frozen=True)
+class Addition:
+    """What adding did."""
+
+    added: tuple[Added, ...]
+    """The reports that are new in the store, damaged ones too."""
+    known: tuple[Added, ...]
+    """The reports that the store held already."""
+    refused: tuple[Refused, ...]
+    """The reports that are not in the store, and why."""
+
+    @property
+    def damaged(self) -> tuple[Added, ...]:
+        """The given reports, new or known, of which something could not be read."""
+        return tuple(each for each in (*self.added, *self.known) if each.damage)
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why not all of the given reports are completely in the store; None where they are."""
+        said = [f"{each.name}: {each.damage}" for each in self.damaged]
+        said += [each.why.message for each in self.refused]
+        if not said:
+            return None
+        hints = [each.hint for each in self.damaged] + [each.why.hint for each in self.refused]
+        identity = self.refused[0].why.id if self.refused else "NCU-CORRUPT"
+        return Failure(identity, "; ".join(said), " ".join(dict.fromkeys(filter(None, hints))), ReportError.exit_code)
+
+
+def add_reports(
+    *targets: str | Path,
+    to: str | Path,
+    labels: Mapping[str, str] | None = None,
+    mine: Sequence[str] = (),
+    keep_paths: bool = False,
+    processes: int | None = None,
+    progress: Progress | None = None,
+) -> Addition:
+    """Add reports to a store. Adding a report again changes nothing.
+
+    Args:
+        targets: Reports, CSV exports, and folders, which stand for all reports below them.
+        to: The store: a folder, which need not exist, or a URL of fsspec.
+        labels: What the reports have in common, such as a commit or a job.
+        mine: Kernels and files that match one of these patterns are the user's.
+        keep_paths: Whether files keep their folders; only base names otherwise.
+        processes: How many worker processes; None for one per processor.
+        progress: Called as reports become part of the store.
+
+    Raises:
+        UsageError: A name is empty, a pattern is none, or the store cannot be written.
+        ReportError: The store cannot be read, or a folder holds no report.
+        ToolError: What a store needs is not installed.
+    """
+    from ncuview.base.patterns import patterns_of
+    from ncuview.store.opened import require_libraries
+
+    require_libraries()
+    patterns_of(mine, "--mine")
+    named = _named(targets)
+    place = place_of(str(to))
+    contents = contents_of(place)
+    remove_abandoned(place, contents)
+    with Workers(processes or usable_processors()) as workers:
+        new, known, refused = _new(workers, named, contents)
+        tasks = [
+            Task(str(to), part, tuple(sorted((labels or {}).items())), tuple(mine), keep_paths)
+            for part in _parts(new, workers.count)
+        ]
+        added: list[Added] = []
+        for reports, lost in _done(workers, place, tasks):
+            added += reports
+            refused += lost
+            if progress:
+                progress(len(added) + len(refused), len(named) - len(known))
+    return Addition(tuple(added), tuple(known), tuple(refused))
+
+
+def _named(targets: Iterable[str | Path]) -> list[Named]:
+    """The reports with their places in a series.
+
+    Raises:
+        UsageError: There is no target, or one is empty.
+        ReportEmpty: A folder holds no report.
+    """
+    from ncuview.trends.series_files import series_files
+
+    given = [named_path(target) for target in targets]
+    if not given:
+        raise UsageError("there is nothing to add", hint="Name reports, or folders of reports.")
+    reports = set(report_files(given))
+    return [Named(found.file, found.point, found.rank) for found in series_files(given) if found.file in reports]
+
+
+def _new(
+    workers: Workers, named: Sequence[Named], contents: Contents
+) -> tuple[list[Identified], list[Added], list[Refused]]:
+    """The reports that the store does not hold, each content once; those that it holds; those that have no content."""
+    new: dict[str, Identified] = {}
+    known: dict[str, Added] = {}
+    refused: list[Refused] = []
+    chunks = [tuple(named[at : at + _AT_ONCE]) for at in range(0, len(named), _AT_ONCE)]
+    for chunk, found in workers.results(identified, chunks):
+        if isinstance(found, WorkerDied):
+            refused += [_died(each.file, found) for each in chunk]
+            continue
+        for each in found:
+            if isinstance(each, Refused):
+                refused.append(each)
+            elif each.content in contents.reports:
+                known[each.content] = contents.reports[each.content]
+            else:
+                new.setdefault(each.content, each)
+    return sorted(new.values(), key=lambda each: str(each.named.file)), list(known.values()), refused
+
+
+def _parts(reports: Sequence[Identified], workers: int) -> Iterator[tuple[Identified, ...]]:
+    """The reports in tasks: as many for each worker, within the limits."""
+    most = min(MOST_REPORTS, ceil(len(reports) / workers))
+    part: list[Identified] = []
+    held = 0
+    for report in reports:
+        _, size, _ = report.state
+        if part and (len(part) == most or held + size > MOST_BYTES):
+            yield tuple(part)
+            part, held = [], 0
+        part.append(report)
+        held += size
+    if part:
+        yield tuple(part)
+
+
+def _done(workers: Workers, place: Place, tasks: Sequence[Task]) -> Iterator[tuple[Sequence[Added], Sequence[Refused]]]:
+    """What became of each task, published. The reports of one whose process died are tried again one by one."""
+    again: list[Task] = []
+    for task, found in workers.results(written, tasks):
+        if isinstance(found, WorkerDied):
+            if len(task.reports) == 1:
+                yield (), [_died(task.reports[0].named.file, found)]
+            else:
+                again += [Task(task.store, (each,), task.labels, task.mine, task.keep_paths) for each in task.reports]
+            continue
+        if found.batch.reports:
+            publish(place, found.batch)
+        yield found.batch.reports, found.refused
+    if again:
+        yield from _done(workers, place, again)
+
+
+def _died(file: Path, error: WorkerDied) -> Refused:
+    return Refused(str(file), Failure("ReportUnreadable", f"{file}: {error}", _DIED, ReportError.exit_code))

@@ -1,0 +1,151 @@
+"""An ``Answer`` of a store as a terminal page, JSON or CSV; names and texts of reports are made safe in each.
+
+``answer_csv`` writes all tables of an answer below one header: the columns ``table`` and those of the settings come
+first, and a cell that a table does not have is empty. The answer to a query of the user's has the query's columns only.
+"""
+
+from __future__ import annotations
+
+import csv
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, fields
+from functools import partial
+from io import StringIO
+
+from rich.table import Column
+
+from ncuview.base.figures import duration, factor
+from ncuview.render.table import inert
+from ncuview.render.terminal import page_console, page_text, plain_table
+from ncuview.render.text import json_text, known, safe_page, safe_text
+from ncuview.store.answer import UNITS, Answer, AnswerTable, Cell, Settings
+
+SCHEMA = "ncuview.store-answer/1"
+_SETTINGS = tuple(field.name for field in fields(Settings))
+_IDENTITIES = {"report", "launch", "line"}
+_SAME = ("gpu", "name", "grid", "block")
+"""Columns that stand in the title of a table where all rows have the same."""
+_CLOCKS = {"base": "clocks locked", "none": "clocks not locked"}
+_CACHES = {"all": "caches emptied", "none": "caches not emptied"}
+
+
+def answer_page(answer: Answer, width: int) -> str:
+    """Each table below its title and its settings, then the notes."""
+    parts = [_section(table, width) for table in answer.tables] or ["No launch in the store is an answer.\n"]
+    notes = "".join(f"{safe_text(note)}\n" for note in answer.notes)
+    return safe_page("\n".join([*parts, *([notes] if notes else [])]).rstrip())
+
+
+def answer_json(answer: Answer, width: int = 0) -> str:
+    """The answer with the units of its columns; texts are unchanged, as JSON escapes them."""
+    del width
+    tables = [
+        {
+            "title": table.title,
+            "settings": asdict(table.settings) if table.settings else None,
+            "units": {column: UNITS[column] for column in table.columns if column in UNITS},
+            "columns": list(table.columns),
+            "rows": [[known(cell) if isinstance(cell, float) else cell for cell in row] for row in table.rows],
+            "left_out": table.left_out if table.left_out >= 0 else None,
+            "complete": not table.left_out,
+        }
+        for table in answer.tables
+    ]
+    return json_text({"schema": SCHEMA, "question": answer.question, "tables": tables, "notes": list(answer.notes)})
+
+
+def answer_csv(answer: Answer, width: int = 0) -> str:
+    """All rows; no text is a formula."""
+    del width
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([_csv_cell(cell) for cell in row] for row in _csv_rows(answer.tables))
+    return text.getvalue()
+
+
+def _csv_rows(tables: Sequence[AnswerTable]) -> Iterator[Sequence[Cell]]:
+    if len(tables) == 1 and not tables[0].settings:  # a query of the user's may name two columns alike
+        yield tables[0].columns
+        yield from tables[0].rows
+        return
+    names = dict.fromkeys(name for table in tables for name in table.columns)
+    yield "table", *_SETTINGS, *names
+    for table in tables:
+        settings = astuple(table.settings) if table.settings else (None,) * len(_SETTINGS)
+        for row in table.rows:
+            cells = dict(zip(table.columns, row, strict=True))
+            yield table.title, *settings, *map(cells.get, names)
+
+
+def _csv_cell(cell: Cell) -> Cell:
+    return inert(safe_text(cell)) if isinstance(cell, str) else known(cell) if isinstance(cell, float) else cell
+
+
+FORMATS: Mapping[str, Callable[[Answer, int], str]] = {"terminal": answer_page, "json": answer_json, "csv": answer_csv}
+
+
+def _section(table: AnswerTable, width: int) -> str:
+    used = [at for at, _ in enumerate(table.columns) if any(row[at] not in {None, ""} for row in table.rows)]
+    used = used or list(range(len(table.columns)))
+    of_all = [
+        at for at in used if table.settings and table.columns[at] in _SAME and len({row[at] for row in table.rows}) == 1
+    ]
+    used = [at for at in used if at not in of_all] or used
+    what = table.columns.index("what") if "what" in table.columns else -1
+    columns = [
+        Column(safe_text(table.columns[at]), overflow="fold", justify="right" if _is_number(table, at) else "left")
+        for at in used
+    ]
+    rows = [
+        [_words(table.columns[at], row[at], str(row[what]) if what >= 0 else "") for at in used] for row in table.rows
+    ]
+    console = page_console(width, color=False)
+    console.print(plain_table(columns, rows))
+    title = [safe_text(f"{table.title[:1].upper()}{table.title[1:]}")] if table.title else []
+    title += [safe_text(f"{table.columns[at]} {table.rows[0][at]}") for at in of_all]
+    if table.settings:
+        title.append(_settings_words(table.settings))
+    head = f"{textwrap.fill('; '.join(title), width)}\n\n" if title else ""
+    return f"{head}{page_text(console).rstrip()}\n{_left_out(table)}"
+
+
+def _left_out(table: AnswerTable) -> str:
+    if not table.left_out:
+        return ""
+    how_many = f"{table.left_out:,} more rows" if table.left_out > 0 else "More rows"
+    return f"{how_many} are left out; --limit 0 shows all.\n"
+
+
+def _settings_words(settings: Settings) -> str:
+    clocks = _CLOCKS.get(settings.clock_control or "", "clock control unknown")
+    caches = _CACHES.get(settings.cache_control or "", "cache control unknown")
+    return safe_text(f"{clocks}, {caches}, {settings.replay_mode or 'unknown'} replay")
+
+
+def _is_number(table: AnswerTable, at: int) -> bool:
+    return all(row[at] is None or isinstance(row[at], int | float) for row in table.rows)
+
+
+def _words(column: str, cell: Cell, what: str) -> str:
+    """A cell for people: times in a suitable unit, shares in per cent."""
+    if cell is None or cell is False:
+        return ""
+    if cell is True:
+        return "yes"
+    if isinstance(cell, str):
+        return cell[:10] if column == "created" else cell
+    return _NUMBERS.get(what if column in {"before", "after"} else column, partial(_plain, column))(cell)
+
+
+def _plain(column: str, number: float) -> str:
+    if column in _IDENTITIES:
+        return str(number)
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.15g}"
+
+
+_NUMBERS: Mapping[str, Callable[[float], str]] = {
+    **dict.fromkeys((column for column, unit in UNITS.items() if unit == "ns"), duration),
+    "share": "{:.1%}".format,
+    "ratio": factor,
+}

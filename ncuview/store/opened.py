@@ -1,0 +1,190 @@
+"""``Store``: the reports of a store at the moment of opening, asked by SQL through DuckDB.
+
+Each table is a view over the Parquet files of the published batches, so that a question reads only the columns, months
+and row groups that it needs, and memory does not grow with the store. Queries can read the store and nothing else.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from shutil import rmtree
+from typing import TYPE_CHECKING, Any, Self, get_args
+from weakref import finalize
+
+from ncuview.base.errors import ReportDamaged, ReportEmpty, ToolError, UsageError
+from ncuview.store.batches import Added, Batch, Contents, File, contents_of
+from ncuview.store.place import WITHOUT_EXTRA, Place, place_of
+from ncuview.store.schema import TABLE, TableName, arrow_schema
+from ncuview.store.versions import upgraded
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+    import pyarrow as pa
+
+MOST_MEMORY = "1500MB"
+"""What DuckDB takes at most; larger intermediate results go to a private temporary folder."""
+
+
+class Store:
+    """The reports of a store at the moment of opening; what is added later is not in it.
+
+    Attributes:
+        name: The folder or URL.
+        connection: DuckDB's connection, with a view for each table of ``ncuview.store.schema``.
+    """
+
+    def __init__(self, place: Place, contents: Contents) -> None:
+        require_libraries()
+        import duckdb
+
+        self.name = place.name
+        self._contents = contents
+        spilled = tempfile.mkdtemp(prefix="ncuview-")
+        self._remove_spilled = finalize(self, rmtree, spilled, ignore_errors=True)
+        self.connection = _connection(place, spilled)
+        try:
+            self._make_views(place)
+        except duckdb.Error as error:
+            self.close()
+            raise ReportDamaged(
+                f"{place.name}: a file of the store cannot be read: {error}",
+                hint="Restore it from a backup, or add the reports to a new store.",
+            ) from error
+        self.connection.execute("SET lock_configuration = true")
+
+    def _make_views(self, place: Place) -> None:
+        for table in TABLE:
+            query = _query(place, self._contents, table)
+            if query is None:
+                self.connection.register(f"no_{table}", arrow_schema(TABLE[table]).empty_table())
+                query = f"SELECT * FROM no_{table}"  # noqa: S608  (a name of the closed list of tables)
+            self.connection.execute(f"CREATE VIEW {table} AS {query}")
+
+    @property
+    def reports(self) -> tuple[Added, ...]:
+        """The reports, in the order in which they were added."""
+        return tuple(self._contents.reports.values())
+
+    @property
+    def damaged(self) -> tuple[Added, ...]:
+        """The reports of which something could not be read, and why."""
+        return self._contents.damaged
+
+    def sql(self, query: str, **values: Any) -> duckdb.DuckDBPyRelation:
+        """The answer to a query, which is computed when its rows are asked for: ``.df()``, ``.fetchall()`` ...
+
+        Args:
+            query: One query of DuckDB's SQL over the tables; ``$name`` stands for a value.
+            values: The values, which never become SQL.
+
+        Raises:
+            UsageError: It is no query alone, or DuckDB refuses it.
+        """
+        import duckdb
+
+        try:
+            kinds = [statement.type for statement in self.connection.extract_statements(query)]
+            if kinds == [duckdb.StatementType.SELECT]:
+                return self.connection.sql(query, params=values or None)
+        except duckdb.Error as error:
+            raise UsageError(
+                f"the query cannot be answered: {error}", hint="docs/reference/store.md has the tables."
+            ) from error
+        raise UsageError("a store answers one query at a time, and changes nothing", hint="Write one SELECT.")
+
+    def arrow(self, table: TableName) -> pa.Table:
+        """A complete table in Arrow."""
+        return self._all(table).to_arrow_table()
+
+    def frame(self, table: TableName) -> pd.DataFrame:
+        """A complete table as a DataFrame."""
+        frame: pd.DataFrame = self._all(table).df()
+        return frame
+
+    def _all(self, table: TableName) -> duckdb.DuckDBPyRelation:
+        if table not in get_args(TableName):
+            raise UsageError(f"a store has no table {table!r}", hint=f"There are {', '.join(get_args(TableName))}.")
+        return self.connection.table(table)
+
+    def close(self) -> None:
+        """Close the connection, and remove what did not fit into memory."""
+        self.connection.close()
+        self._remove_spilled()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_store(name: str) -> Store:
+    """Open a store.
+
+    Raises:
+        UsageError: The name is that of no store.
+        ReportUnreadable: It cannot be read.
+        ReportDamaged: A part of it is damaged.
+        ReportEmpty: There is no store.
+        ToolError: DuckDB, or for a URL fsspec, is not installed.
+    """
+    place = place_of(name)
+    contents = contents_of(place)
+    if not contents.batches:
+        raise ReportEmpty(f"{name} is no store", hint="ncuview store add REPORT... --to STORE makes one.")
+    return Store(place, contents)
+
+
+def require_libraries() -> None:
+    """Check that what stores need is installed, before any work is done.
+
+    Raises:
+        ToolError: DuckDB or pyarrow is missing.
+    """
+    for name in ("duckdb", "pyarrow"):
+        if find_spec(name) is None:
+            raise ToolError(f"a store needs {name}, which is not installed", hint=WITHOUT_EXTRA)
+
+
+def _connection(place: Place, spilled: str) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    connection = duckdb.connect(config={"memory_limit": MOST_MEMORY, "temp_directory": spilled})
+    for setting in ("autoinstall_known_extensions", "autoload_known_extensions"):
+        connection.execute(f"SET {setting} = false")
+    if place.filesystem is not None:
+        connection.register_filesystem(place.filesystem)
+    connection.execute(f"SET allowed_directories = [{_quoted(place.full_name(''))}]")
+    connection.execute("SET enable_external_access = false")
+    return connection
+
+
+def _query(place: Place, contents: Contents, table: TableName) -> str | None:
+    """The query of a table's rows; None where no batch has any.
+
+    Files with the same columns are read together, those of a batch with reports that an earlier batch holds apart.
+    """
+    together: defaultdict[tuple[Any, ...], list[str]] = defaultdict(list)
+    for batch, file in _files(contents, table):
+        hidden = contents.twice.get(batch.id, frozenset())
+        together[batch.version, file.metrics, hidden].append(place.full_name(file.name))
+    parts = [upgraded(_read(files, hidden), table, version) for (version, _, hidden), files in together.items()]
+    return " UNION ALL BY NAME ".join(f"({part})" for part in parts) or None
+
+
+def _files(contents: Contents, table: TableName) -> Iterator[tuple[Batch, File]]:
+    return ((batch, file) for batch in contents.batches for file in batch.files if file.table == table)
+
+
+def _read(files: Iterable[str], hidden: frozenset[int]) -> str:
+    listed = ", ".join(map(_quoted, files))
+    where = f" WHERE report NOT IN ({', '.join(map(str, sorted(hidden)))})" if hidden else ""
+    return f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false){where}"  # noqa: S608  (quoted)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

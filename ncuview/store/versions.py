@@ -1,0 +1,18 @@
+"""``upgraded``: files of an older version of the tables, as a query -> a query with the columns of this version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ncuview.store.schema import VERSION, TableName
+
+UPGRADES: Mapping[int, Mapping[TableName, str]] = {}
+"""Version -> for each table that the next version changes, a query of the next version's columns over ``older``."""
+
+
+def upgraded(query: str, table: TableName, version: int) -> str:
+    """A query over files of a version as one of this version's columns."""
+    for at in range(version, VERSION):
+        if step := UPGRADES[at].get(table):
+            query = f"WITH older AS ({query}) {step}"
+    return query

@@ -1,0 +1,229 @@
+-- The questions of a store as views over its tables; `ncuview store` prints them, `store sql` joins and filters them.
+--
+-- Launches are comparable only where clock_control, cache_control and replay_mode agree: every view has these columns,
+-- and no row of a view is computed from launches that differ in them. A kernel is recognised by its name with
+-- namespaces (function) and its template arguments; `name` is both.
+--
+-- What a window reads is MATERIALIZED: DuckDB makes a join of a window, and would read the launches twice.
+
+-- Where the GPU time goes.
+CREATE OR REPLACE VIEW top_kernels AS
+WITH grouped AS MATERIALIZED (
+    SELECT
+        clock_control, cache_control, replay_mode, gpu, function, template_arguments,
+        count(*) AS launches,
+        sum(duration_ns) AS time_ns,
+        sum(saved_ns) AS saved_ns,
+        arg_max(rule, saved_ns) AS rule
+    FROM launches
+    GROUP BY ALL
+)
+SELECT
+    clock_control, cache_control, replay_mode, gpu,
+    function || coalesce(template_arguments, '') AS name,
+    launches, time_ns,
+    time_ns / sum(time_ns) OVER (PARTITION BY clock_control, cache_control, replay_mode) AS share,
+    saved_ns, rule
+FROM grouped;
+
+-- Which lines of programs it goes to.
+CREATE OR REPLACE VIEW top_calls AS
+WITH grouped AS MATERIALIZED (
+    SELECT
+        r.clock_control, r.cache_control, r.replay_mode, c.gpu, c.file, c.line, c.function,
+        any_value(c.operator) AS operator,
+        sum(c.launches) AS launches,
+        sum(c.time_ns) AS time_ns,
+        count(*) AS reports
+    FROM calls AS c
+    JOIN reports AS r ON c.report = r.report AND c.gpu IS NOT DISTINCT FROM r.gpu
+    GROUP BY ALL
+)
+SELECT
+    clock_control, cache_control, replay_mode, gpu, file, line, function, operator,
+    launches, time_ns,
+    time_ns / sum(time_ns) OVER (PARTITION BY clock_control, cache_control, replay_mode) AS share,
+    reports
+FROM grouped;
+
+-- Which advice saves most: the next step of each launch, and the findings about programs.
+CREATE OR REPLACE VIEW top_advice AS
+SELECT
+    clock_control, cache_control, replay_mode, gpu, 'kernel' AS about, rule, optimization,
+    count(*) AS findings,
+    sum(saved_ns) AS saved_ns,
+    arg_max(function, saved_ns) AS most_in
+FROM launches
+WHERE rule IS NOT NULL
+GROUP BY ALL
+UNION ALL
+SELECT
+    r.clock_control, r.cache_control, r.replay_mode, f.gpu, 'program', f.rule, f.optimization,
+    count(*), sum(f.saved_ns), arg_max(f.file, f.saved_ns)
+FROM findings AS f
+JOIN reports AS r ON f.report = r.report AND f.gpu IS NOT DISTINCT FROM r.gpu
+WHERE f.launch IS NULL AND f.rank > 0
+GROUP BY ALL;
+
+-- The launches whose time says something.
+CREATE OR REPLACE VIEW timed AS
+SELECT *
+FROM launches
+WHERE duration_ns > 0 AND waits_for_peers IS NOT TRUE;
+
+-- The time of each kernel and configuration at each point: a commit, date or build, with a driver and an ncu version.
+CREATE OR REPLACE VIEW history AS
+SELECT
+    clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
+    grid_x, grid_y, grid_z, block_x, block_y, block_z,
+    point, cuda_version, ncu_version,
+    min(created) AS created,
+    count(*) AS launches,
+    median(duration_ns) AS time_ns,
+    list_sort(list(DISTINCT code)) AS codes
+FROM timed
+GROUP BY ALL;
+
+-- The same kernel and configuration on several GPU models; ratio is to the fastest.
+CREATE OR REPLACE VIEW compare_gpu AS
+WITH grouped AS MATERIALIZED (
+    SELECT
+        clock_control, cache_control, replay_mode, kernel, function, template_arguments,
+        grid_x, grid_y, grid_z, block_x, block_y, block_z, gpu,
+        count(*) AS launches, median(duration_ns) AS time_ns, sum(duration_ns) AS total_ns
+    FROM timed
+    GROUP BY ALL
+)
+SELECT
+    clock_control, cache_control, replay_mode, kernel, function, template_arguments,
+    function || coalesce(template_arguments, '') AS name,
+    grid_x, grid_y, grid_z, block_x, block_y, block_z, gpu, launches, time_ns,
+    time_ns / min(time_ns) OVER same AS ratio,
+    sum(total_ns) OVER same AS group_ns
+FROM grouped
+WINDOW same AS (
+    PARTITION BY clock_control, cache_control, replay_mode, kernel, function, template_arguments,
+    grid_x, grid_y, grid_z, block_x, block_y, block_z
+)
+QUALIFY count(*) OVER same > 1;
+
+-- The same kernel on one GPU model in several configurations; ratio is to the fastest.
+CREATE OR REPLACE VIEW compare_shape AS
+WITH grouped AS MATERIALIZED (
+    SELECT
+        clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
+        grid_x, grid_y, grid_z, block_x, block_y, block_z,
+        count(*) AS launches, median(duration_ns) AS time_ns, sum(duration_ns) AS total_ns
+    FROM timed
+    GROUP BY ALL
+)
+SELECT
+    clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
+    function || coalesce(template_arguments, '') AS name,
+    grid_x, grid_y, grid_z, block_x, block_y, block_z, launches, time_ns,
+    time_ns / min(time_ns) OVER same AS ratio,
+    time_ns / nullif(grid_x::DOUBLE * grid_y * grid_z, 0) AS ns_per_block,
+    sum(total_ns) OVER same AS group_ns
+FROM grouped
+WINDOW same AS (PARTITION BY clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments)
+QUALIFY count(*) OVER same > 1;
+
+-- The same kernel and configuration on several ranks; ratio is to the median of the ranks.
+CREATE OR REPLACE VIEW compare_rank AS
+WITH grouped AS MATERIALIZED (
+    SELECT
+        clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
+        grid_x, grid_y, grid_z, block_x, block_y, block_z, rank,
+        count(*) AS launches, median(duration_ns) AS time_ns, sum(duration_ns) AS total_ns
+    FROM timed
+    WHERE rank IS NOT NULL
+    GROUP BY ALL
+)
+SELECT
+    clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
+    function || coalesce(template_arguments, '') AS name,
+    grid_x, grid_y, grid_z, block_x, block_y, block_z, rank, launches, time_ns,
+    time_ns / median(time_ns) OVER same AS ratio,
+    sum(total_ns) OVER same AS group_ns
+FROM grouped
+WINDOW same AS (
+    PARTITION BY clock_control, cache_control, replay_mode, gpu, kernel, function, template_arguments,
+    grid_x, grid_y, grid_z, block_x, block_y, block_z
+)
+QUALIFY count(*) OVER same > 1;
+
+-- Launches far from the others of their kernel, code and configuration: outside of the quartiles by three times their
+-- distance and by 20 %. Quartiles are read from a histogram with bins of 0.5 %, whose size does not grow with the
+-- store; a series is known by a hash of 64 bits.
+CREATE OR REPLACE VIEW outliers AS
+WITH binned AS NOT MATERIALIZED (
+    SELECT
+        *,
+        hash(
+            clock_control, cache_control, replay_mode, gpu, function, template_arguments, code,
+            grid_x, grid_y, grid_z, block_x, block_y, block_z
+        ) AS series,
+        round(200 * ln(duration_ns))::INTEGER AS bin
+    FROM timed
+),
+bins AS (
+    SELECT series, bin, count(*) AS launches FROM binned GROUP BY ALL
+),
+cumulated AS (
+    SELECT
+        series, bin,
+        sum(launches) OVER (PARTITION BY series ORDER BY bin) AS up_to,
+        sum(launches) OVER (PARTITION BY series) AS launches
+    FROM bins
+),
+levels AS (
+    SELECT
+        series, launches,
+        min(bin) FILTER (up_to >= 0.25 * launches) AS low,
+        min(bin) FILTER (up_to >= 0.5 * launches) AS middle,
+        min(bin) FILTER (up_to >= 0.75 * launches) AS high
+    FROM cumulated
+    GROUP BY ALL
+    HAVING launches >= 8
+),
+outside AS (
+    SELECT bins.series, bins.bin, levels.launches, levels.middle
+    FROM bins
+    JOIN levels USING (series)
+    WHERE bins.bin > high + 3 * (high - low) + 36 OR bins.bin < low - 3 * (high - low) - 36
+)
+SELECT
+    b.clock_control, b.cache_control, b.replay_mode, b.gpu, b.kernel,
+    b.function || coalesce(b.template_arguments, '') AS name,
+    b.grid_x, b.grid_y, b.grid_z, b.block_x, b.block_y, b.block_z,
+    b.duration_ns AS time_ns,
+    exp(o.middle / 200.0) AS usual_ns,
+    b.duration_ns / exp(o.middle / 200.0) AS ratio,
+    o.launches AS of_launches,
+    b.point, b.rank, b.report, b.launch
+FROM binned AS b
+JOIN outside AS o ON b.series = o.series AND b.bin = o.bin;
+
+-- Kernels that were launched on a GPU model and never judged there: no launch has counters and a verdict. `why` says
+-- whether there were no counters, or the rules could not judge by those that there are.
+CREATE OR REPLACE VIEW unprofiled AS
+WITH grouped AS MATERIALIZED (
+    SELECT
+        clock_control, cache_control, replay_mode, gpu, function, template_arguments,
+        any_value(owner) AS owner,
+        count(*) AS launches,
+        sum(duration_ns) AS time_ns,
+        max(attained) AS attained,
+        count(*) FILTER (attained IS NOT NULL AND verdict <> 'not-judged') AS judged
+    FROM launches
+    GROUP BY ALL
+)
+SELECT
+    clock_control, cache_control, replay_mode, gpu,
+    function || coalesce(template_arguments, '') AS name,
+    owner, launches, time_ns,
+    time_ns / sum(time_ns) OVER (PARTITION BY clock_control, cache_control, replay_mode) AS share,
+    CASE WHEN max(attained) OVER same IS NULL THEN 'no counters' ELSE 'not judged' END AS why
+FROM grouped
+WINDOW same AS (PARTITION BY gpu, function, template_arguments)
+QUALIFY sum(judged) OVER same = 0;

@@ -1,0 +1,108 @@
+"""Change points: of exact counters at the first run after the change, of times where chance does not explain a step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ncuview.store.change_points import CounterChange, TimeChange, TimeChanges, counter_changes, time_changes
+
+NAN = float("nan")
+FEW = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 100.9, 99.1, 100.1]
+
+
+def points(*values: tuple[float, ...]) -> list[np.ndarray[tuple[int], np.dtype[np.float64]]]:
+    return [np.array(each, np.float64) for each in values]
+
+
+def test_one_other_value_is_a_change_at_once() -> None:
+    assert counter_changes(points((5.0,), (5.0,), (6.0,))) == (CounterChange(2, (5.0,), (6.0,)),)
+
+
+def test_a_value_that_comes_back_is_a_second_change() -> None:
+    assert [change.at for change in counter_changes(points((5.0,), (6.0,), (5.0,)))] == [1, 2]
+
+
+def test_the_largest_counter_differs_by_one() -> None:
+    assert counter_changes(points((2.0**53 - 1,), (2.0**53,)))
+
+
+def test_nothing_is_invented_where_a_counter_is_unknown() -> None:
+    assert counter_changes(points((NAN,), (5.0,), (), (NAN, 5.0), (5.0,))) == ()
+
+
+def test_a_change_is_found_across_unknown_points() -> None:
+    assert counter_changes(points((5.0,), (NAN,), (6.0,))) == (CounterChange(2, (5.0,), (6.0,)),)
+
+
+def test_launches_with_other_arguments_are_compared_as_sets() -> None:
+    assert counter_changes(points((5.0, 7.0), (7.0, 5.0))) == ()
+    assert counter_changes(points((5.0, 7.0), (5.0, 8.0))) == (CounterChange(1, (5.0, 7.0), (5.0, 8.0)),)
+
+
+def test_fewer_or_more_launches_alone_are_no_change() -> None:
+    assert counter_changes(points((5.0, 7.0), (5.0,), (5.0, 7.0, 9.0))) == ()
+
+
+def test_the_same_number_of_launches_with_one_value_less_is_a_change() -> None:
+    assert counter_changes(points((5.0, 7.0), (5.0, 5.0))) == (CounterChange(1, (5.0, 7.0), (5.0,)),)
+
+
+def test_a_step_of_times_has_its_place_and_both_levels() -> None:
+    after = [2 * time for time in FEW]
+    assert time_changes(np.array([*FEW, *after])) == TimeChanges((TimeChange(10, 100.05, 200.1),))
+
+
+def test_two_steps_are_both_found() -> None:
+    times = np.array([*FEW, *(1.1 * time for time in FEW), *(1.05 * time for time in FEW)])
+    assert [step.at for step in time_changes(times).steps] == [10, 20]
+
+
+def test_places_count_unknown_times_too() -> None:
+    times = np.array([NAN, *FEW, 0.0, *(1.1 * time for time in FEW)])
+    assert [step.at for step in time_changes(times).steps] == [12]
+
+
+@pytest.mark.parametrize(
+    "times", [[], [1.0], [NAN] * 9, [5.0] * 20, FEW, [*FEW, 150.0], [*FEW, 150.0, 150.0], [100.0, 100.0, 200.0, 200.0]]
+)
+def test_odd_runs_and_few_points_are_no_step(times: list[float]) -> None:
+    assert time_changes(np.array(times, np.float64)) == TimeChanges()
+
+
+def test_steps_below_one_per_cent_are_left_out() -> None:
+    times = np.array([100.0] * 10 + [100.5] * 10) * np.tile([1.0, 1.0001], 10)
+    assert time_changes(times) == TimeChanges()
+
+
+def test_a_line_is_a_drift() -> None:
+    assert time_changes(np.array(FEW * 3) * np.linspace(1, 1.2, 30)) == TimeChanges(drifts=True)
+
+
+def test_a_slow_ramp_between_two_levels_is_a_drift() -> None:
+    ramp = np.interp(np.arange(30), [10, 20], [1.0, 1.2])
+    assert time_changes(np.array(FEW * 3) * ramp) == TimeChanges(drifts=True)
+
+
+def test_waves_are_no_step() -> None:
+    waves = 1 + 0.1 * np.sign(np.sin(np.arange(60) / 3))
+    waves[30:] *= 1.15
+    assert time_changes(np.array(FEW * 6) * waves) == TimeChanges(wanders=True)
+
+
+def test_a_step_of_the_clock_is_not_the_kernels() -> None:
+    times = np.array([*FEW, *(1.1 * time for time in FEW)])
+    clocks = np.array([1.98] * 10 + [1.80] * 10)
+    assert time_changes(times, clocks) == TimeChanges(with_clock=(10,))
+
+
+def test_a_step_without_one_of_the_clock_is_the_kernels() -> None:
+    times = np.array([*FEW, *(1.1 * time for time in FEW)])
+    for clocks in ([1.98] * 20, [1.98] * 10 + [2.18] * 10, [NAN] * 20, [1.98] * 10 + [NAN] * 10):
+        assert [step.at for step in time_changes(times, np.array(clocks)).steps] == [10]
+
+
+def test_the_same_series_gives_the_same_answer() -> None:
+    chance = np.random.default_rng(1)
+    times = chance.normal(100, 1, 40) * np.where(np.arange(40) < 20, 1, 1.02)
+    assert time_changes(times) == time_changes(times.copy())
