@@ -199,7 +199,7 @@ def _judge(job: Mapping[str, Any], answer: Answer, seen: _Seen) -> None:
     if len(cases) < len(job["cases"]):
         raise _Decided("unproven", "process", "the process left out cases")
     first_runs = [line for line in made if line["key"] == _ORIGINAL and not line["run"]]
-    if len(first_runs) > 1 and len({line["crc"] for line in first_runs}) == 1:
+    if len(first_runs) > 1 and all(line["crc"] == first_runs[0]["crc"] for line in first_runs):
         raise _Decided("unproven", "outputs", "the original's outputs do not depend on its inputs: nothing is compared")
     seen.cases += cases
 

@@ -342,7 +342,7 @@ def _compiled(source: str, kernel: str) -> Path:
     file.write_text(whole, encoding="utf-8", errors="surrogateescape")
     made = stem.with_suffix(".o")
     _compile(["g++", *_FLAGS, "-fsanitize=thread", "-c", str(file), "-o", str(made)])
-    _compile(["g++", str(made), str(_runtime()), "-o", str(stem)])
+    _compile(["g++", "-static", str(made), str(_runtime()), "-o", str(stem)])  # loads faster
     return stem
 
 

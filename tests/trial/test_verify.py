@@ -46,7 +46,14 @@ def lines_of(job: Mapping[str, Any], change: Change) -> list[Line]:
                     "allowed": 0.0,
                 }
                 differences = [dict(same) for _ in range(outputs if (key, run) != ("original", 0) else 0)]
-                well = {"error": "", "guards": [], "inputs": [], "poison": 0, "crc": number, "differences": differences}
+                well = {
+                    "error": "",
+                    "guards": [],
+                    "inputs": [],
+                    "poison": 0,
+                    "crc": [number],
+                    "differences": differences,
+                }
                 lines.append({**about, "begins": True})
                 line = change({**about, **well})
                 if line is None:
@@ -126,7 +133,7 @@ def test_the_first_wrong_element_is_the_counterexample() -> None:
         (of("original", guards=["odata"]), "process"),
         (of("original", inputs=["idata"]), "process"),
         (lambda line: wrong(line) if line["key"] == "original" else line, "stability"),
-        (of("original", crc=7), "outputs"),
+        (of("original", crc=[7]), "outputs"),
         (ending("original"), "process"),
         (lambda line: None, "process"),
     ],
